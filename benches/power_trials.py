@@ -27,7 +27,7 @@ from power_cut import (
 from stithy.drives import filesystems, program
 from stithy.drives.control import DriveSpec
 from stithy.drives.program import DriveProgram
-from stithy.engines.engine import Configuration, Request, Start
+from stithy.engines.instance import Configuration, Request, Start
 from stithy.engines.postgresql.engine import PostgreSQL
 from stithy.engines.postgresql.server import (
     PROGRAM,

@@ -274,7 +274,9 @@ def is_mean(column: str) -> bool:
 
 def _declared() -> Mapping[str, Metric]:
     """Every metric of every activity, and the throughput of every workload."""
-    own = (each.WORKLOAD.metric for each in plugins("workload").values())
+    from stithy.workloads.workload import Workload  # which imports this module
+
+    own = (workload.metric for workload in plugins(Workload).values())
     activities = tuple(plugins(DeclaredActivity).values())
     return _declared_by((*filter(None, own),), activities)
 

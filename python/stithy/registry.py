@@ -31,21 +31,11 @@ if TYPE_CHECKING:
     from stithy.needs import Need
 
 FAMILIES = {
-    "engine": "stithy.engines",
-    "workload": "stithy.workloads",
-    "restore": "stithy.plan.restores",
-    "restoring": "stithy.run.restores",
     "check": "stithy.hosts.checks",
     "section": "stithy.report.sections",
     "format": "stithy.report.formats",
     "export": "stithy.report.exports",
 }
-INTERFACES = {
-    "engine": {"backup", "declaration", "engine"},
-    "workload": {"words", "workload"},
-}
-"""Modules of a family's package that are its interface and no plug-ins."""
-
 SLICES = ("scenarios", "activities")
 """Packages with a folder for each scenario and activity, whose stages are modules of one name."""
 
@@ -154,9 +144,10 @@ def _load(name: str, folder: str) -> ModuleType:
     return module
 
 
-def own_plugins(family: str) -> dict[str, ModuleType]:
-    """Those of Stithy alone, for what must not depend on any other: `stithy --help`."""
-    return _plugins(family, ())
+def own_plugins(family: type[P]) -> Mapping[str, P]:
+    """Return those of Stithy alone, for what must not depend on any other: `stithy --help`."""
+    every = _instances(family.family, ()).values()
+    return {plugin.name: plugin for plugin in every if isinstance(plugin, family)}
 
 
 @cache
@@ -164,8 +155,7 @@ def _plugins(family: str, places: tuple[Path, ...]) -> dict[str, ModuleType]:
     package = importlib.import_module(FAMILIES[family])
     found: dict[str, ModuleType] = {}
     for name in _names(own := package.__path__[0]):
-        if name not in INTERFACES.get(family, ()):
-            _take(package, own, name, found)
+        _take(package, own, name, found)
     for place in places:
         _require_families(place)
         folder = str(place.absolute() / family)
@@ -249,8 +239,3 @@ def _require_families(place: Path) -> None:
         if not is_known and not name.startswith(("_", ".")):
             remedy = f"folders are named after families: {instead(name, [*FAMILIES])}"
             raise UserError(f"{name} is no family of plug-ins", where=where, remedy=remedy)
-
-
-def part(family: str, name: str, module: str) -> ModuleType:
-    """A module of a plug-in that is a package, loaded when it is asked for."""
-    return importlib.import_module(f"{plugins(family)[name].__name__}.{module}")

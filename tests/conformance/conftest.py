@@ -10,16 +10,17 @@ from pathlib import Path
 import pytest
 
 from conformance.samples import Sample, sample
-from stithy.engines.engine import Engine, Instance
+from stithy.engines.engine import Engine, get_engine
+from stithy.engines.instance import ConfiguredEngine, Instance
 from stithy.hosts.runner import LocalRunner
-from stithy.registry import part, plugins
+from stithy.registry import plugins
 from stithy.secrets import Secret
 from stithy.wire.hammer import Hammer
 from stithy.wire.jobs import WorkloadChoice
-from stithy.workloads.workload import Driving, Section
+from stithy.workloads.workload import Driving, Workload
 from support import servers
 
-WORKLOADS = list(plugins("workload"))
+WORKLOADS = list(plugins(Workload))
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Loaded:
 
     engine_name: str
     workload: str
-    engine: Engine
+    engine: ConfiguredEngine
     place: Path
 
     @cached_property
@@ -39,8 +40,8 @@ class Loaded:
     @property
     def choice(self) -> WorkloadChoice:
         """As it was loaded."""
-        module = plugins("workload")[self.workload]
-        section: Section = module.Spec(**{"name": self.workload, module.WORKLOAD.units: 1})
+        workload = plugins(Workload)[self.workload]
+        section = workload.keys.model_validate({"name": self.workload, workload.units: 1})
         return section.choice(Driving())
 
     def hammer(self, url: Secret) -> Hammer:
@@ -71,14 +72,14 @@ class Loaded:
                 yield instance
             finally:
                 instance.stop(at_once=True)
-                part("engine", self.engine_name, "engine").forget(memory)
+                get_engine(self.engine_name).forget(memory)
 
 
 @pytest.fixture(
     scope="session",
     params=[
         pytest.param((name, workload), marks=getattr(pytest.mark, f"needs_{name}"))
-        for name in plugins("engine")
+        for name in plugins(Engine)
         for workload in WORKLOADS
     ],
     ids=lambda of: "-".join(of),
@@ -87,7 +88,7 @@ def loaded(request: pytest.FixtureRequest) -> Iterator[Loaded]:
     """One unit of the workload, loaded as a run loads it."""
     name, workload = request.param
     asked = servers.request(dict([sample(name).setting]))
-    engine: Engine = part("engine", name, "engine").create(asked)
+    engine: ConfiguredEngine = get_engine(name).configure(asked)
     with servers.server_place() as place:
         engine.initialise(place / "data", place)
         of = Loaded(name, workload, engine, place)
@@ -110,4 +111,4 @@ def server(loaded: Loaded) -> Iterator[Instance]:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Tests of what an engine says of itself need no server."""
     if "engine_name" in metafunc.fixturenames:
-        metafunc.parametrize("engine_name", list(plugins("engine")))
+        metafunc.parametrize("engine_name", list(plugins(Engine)))

@@ -15,13 +15,12 @@ from stithy.analysis.invariants import commit_bounds
 from stithy.clock import SystemClock
 from stithy.collectors import database
 from stithy.collectors.collector import InstanceScope, Sample, Scope
-from stithy.engines.declaration import declaration
-from stithy.engines.engine import Configuration, Instance
+from stithy.engines.engine import declaration, get_engine
+from stithy.engines.instance import Configuration, Instance
 from stithy.errors import InfrastructureError, UserError
 from stithy.hosts.processes import pids_inside
 from stithy.hosts.resources import make_group, remove_group
 from stithy.hosts.runner import LocalRunner
-from stithy.registry import part
 from stithy.wire.hammer import Watch
 from stithy.wire.jobs import RunRequest
 from stithy.wire.messages import AnyMessage, Second
@@ -81,7 +80,7 @@ def test_a_killed_server_is_noticed_and_recovers_all_that_it_acknowledged(
     loaded: Loaded, tmp_path: Path
 ) -> None:
     """Its other processes end too, its memory is forgotten, and its ledger holds."""
-    forget = part("engine", loaded.engine_name, "engine").forget
+    forget = get_engine(loaded.engine_name).forget
     with loaded.copied() as place:
         instance = loaded.start(place)
         memory = instance.shared_memory()
@@ -224,7 +223,7 @@ def sampled(loaded: Loaded, instance: Instance) -> Sequence[Sample]:
 def test_what_the_server_would_refuse_is_refused_before_anything_starts(engine_name: str) -> None:
     """At the key that it stands under: the study's, or a candidate's own."""
     known = sample(engine_name)
-    create = part("engine", engine_name, "engine").create
+    create = get_engine(engine_name).configure
     with pytest.raises(UserError, match=known.refused[0]) as caught:
         create(request(dict([known.refused]))).check()
     assert caught.value.where == "database.settings"
@@ -237,7 +236,7 @@ def test_what_the_server_would_refuse_is_refused_before_anything_starts(engine_n
 def test_a_start_that_fails_quotes_the_server(engine_name: str) -> None:
     """A directory without a database has no server."""
     with server_place() as place, pytest.raises(InfrastructureError, match="while starting: "):
-        part("engine", engine_name, "engine").create(request()).start(start(place))
+        get_engine(engine_name).configure(request()).start(start(place))
 
 
 def test_an_error_has_one_of_four_classes(engine_name: str) -> None:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from stithy.engines.engine import Engine, get_engine
 from stithy.plan.steps import Step
 from stithy.registry import plugins
+from stithy.restores.method import RestoreMethod
 from stithy.run.context import Context
 from stithy.run.executor import do_step
 from stithy.run.start import start_run
@@ -38,9 +40,9 @@ class State:
 @pytest.fixture(
     params=[
         pytest.param((engine, method), marks=getattr(pytest.mark, f"needs_{engine}"))
-        for engine in plugins("engine")
-        for method, module in plugins("restore").items()
-        if module.problem(engine) is None
+        for engine in plugins(Engine)
+        for method, module in plugins(RestoreMethod).items()
+        if module.explain_refusal(get_engine(engine)) is None
     ],
     ids=lambda of: "-".join(of),
 )

@@ -13,8 +13,8 @@ from conformance.conftest import Loaded
 from conformance.samples import damage
 from stithy.cli import app
 from stithy.collectors.collector import Collector, InstanceScope, Scope
-from stithy.engines import engine
-from stithy.engines.engine import Instance
+from stithy.engines import instance
+from stithy.engines.instance import Instance
 from stithy.metrics import ALL
 from stithy.registry import plugins
 from stithy.results.convert import read_latencies, second_rows, transaction_rows
@@ -24,6 +24,7 @@ from stithy.run.sampler import Sampler, series_rows
 from stithy.wire.hammer import Watch
 from stithy.wire.jobs import RunRequest
 from stithy.wire.messages import AnyMessage, Second
+from stithy.workloads.workload import Workload
 
 
 def request(stem: Path | None = None, duration_s: float = 2.0) -> RunRequest:
@@ -46,10 +47,7 @@ def test_a_run_fills_every_table_and_its_parts_agree(
     assert driven.summary.complete
     *types, merged = totals["committed"].to_list()
     assert merged == sum(types) > 0
-    known = {
-        transaction.name
-        for transaction in plugins("workload")[loaded.workload].WORKLOAD.transactions
-    }
+    known = {transaction.name for transaction in plugins(Workload)[loaded.workload].transactions}
     assert {*totals["transaction"].to_list()} == {*known, ALL}
     measured = seconds.filter(phase="measure", transaction=ALL)
     assert measured["committed"].sum() == merged
@@ -79,7 +77,7 @@ def test_the_commands_drive_and_check_what_is_loaded_and_do_not_overwrite_it(
     loaded: Loaded, server: Instance, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Without being told the size; the tables that are there are named."""
-    assert server.loaded() == engine.Loaded(loaded.workload, 1)
+    assert server.loaded() == instance.Loaded(loaded.workload, 1)
     url = server.url.reveal()
     assert app.run(["hammer", "prepare", url, "--size", "1"]) == 3
     assert "the database holds tables" in capsys.readouterr().err

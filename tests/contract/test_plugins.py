@@ -1,7 +1,7 @@
 """Every provider, engine, workload, scenario and check keeps its interface and names its needs."""
 
-import importlib
 import sys
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -11,10 +11,10 @@ from pydantic import BaseModel
 from fakes.machine import FakeMachine
 from stithy.activity import DeclaredActivity, every_table
 from stithy.analysis.gathering import WindowChecks
-from stithy.engines.declaration import declaration
+from stithy.engines.engine import Engine, declaration
 from stithy.needs import Judgement, Need
-from stithy.plan.restore import Method as Declared
-from stithy.registry import part, plugins
+from stithy.registry import plugins
+from stithy.restores.method import RestoreMethod
 from stithy.run.activity import Activity
 from stithy.run.preparation.doctor import FAMILIES, list_needs
 from stithy.run.preparation.draft import Wishes, draft
@@ -29,10 +29,10 @@ from stithy.workloads.workload import Workload
 from support.studies import study
 
 PROVIDERS = plugins(Provider)
-WORKLOADS = plugins("workload")
+WORKLOADS = plugins(Workload)
 SPECS = {
     **{name: provider.spec for name, provider in PROVIDERS.items()},
-    **{name: module.Spec for name, module in WORKLOADS.items()},
+    **{name: workload.keys for name, workload in WORKLOADS.items()},
 }
 NEEDS = {f"{family} {name}": of for family in FAMILIES for name, of in list_needs(family).items()}
 
@@ -80,23 +80,22 @@ def test_a_layer_keeps_of_its_members_what_its_redundancy_leaves(name: str) -> N
     assert all(callable(undo) for undo in module.handlers.values())
 
 
-@pytest.mark.parametrize("package", plugins("engine").values(), ids=plugins("engine"))
-def test_an_engine_says_what_it_owns_and_how_large_its_log_gets(package: ModuleType) -> None:
-    """Names in small letters, each with its reason; and which URLs are its own, as whom it runs."""
-    assert package.URL_SCHEMES
-    assert isinstance(package.ACCOUNTS, tuple)
-    assert all(name == name.lower() and why for name, why in package.OWNED_SETTINGS.items())
-    assert package.log_bytes({}) > 0
-    assert package.durability_given_up({}) == {}
-    engine = importlib.import_module(f"{package.__name__}.engine")
-    assert callable(engine.create)
-    assert engine.forget({}) is None
+@pytest.mark.parametrize("engine", plugins(Engine).values(), ids=plugins(Engine))
+def test_an_engine_says_what_it_owns_and_how_large_its_log_gets(engine: Engine) -> None:
+    """Names in small letters, each with its reason; which URLs are its own; distinct methods."""
+    assert engine.url_schemes
+    assert all(name == name.lower() and why for name, why in engine.owned_settings.items())
+    assert engine.count_log_bytes({}) > 0
+    assert engine.list_given_up({}) == {}
+    engine.forget({})
+    methods = [method.name for method in engine.backups]
+    assert len({*methods}) == len(methods)
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_a_workload_has_sizes_a_mix_and_a_provenance(name: str) -> None:
     """What planning and reporting must know of it."""
-    workload: Workload = WORKLOADS[name].WORKLOAD
+    workload: Workload = WORKLOADS[name]
     assert workload.name == name
     assert sum(each.share for each in workload.transactions) == pytest.approx(1)
     assert workload.headline in [each.name for each in workload.transactions]
@@ -134,8 +133,8 @@ def test_a_plug_in_names_its_needs_and_why_and_a_good_machine_has_them(
 OF_WINDOWS: dict[str, tuple[ModuleType, tuple[Check[Any], ...]]] = {
     **{name: (sys.modules[plugin.checks[0].find.__module__], plugin.checks)
        for name, plugin in plugins(WindowChecks).items()},
-    **{name: (part("engine", name, "checks"), declaration(name).checks)
-       for name in plugins("engine") if declaration(name).checks},
+    **{name: (import_module(f"stithy.engines.{name}.checks"), declaration(name).checks)
+       for name in plugins(Engine) if declaration(name).checks},
 }  # fmt: skip
 
 
@@ -181,14 +180,9 @@ def test_an_aggressor_has_intensities_with_words_and_both_halves_of_an_activity(
     assert isinstance(plugins(Activity)[name], NeighbourActivity)
 
 
-def test_a_restore_method_says_what_it_is_and_has_one_that_does_it() -> None:
-    """A study that may name it could not be run otherwise."""
-    declared, doing = plugins("restore"), plugins("restoring")
-    assert {*declared} == {*doing}
-    words = [name for name in Declared.__annotations__ if name.isupper()]
-    for name, module in declared.items():
-        assert [each for each in words if not hasattr(module, each)] == []
-        assert "{of}" in module.NOTED
-        assert callable(module.problem)
-        needed = (doing[name].keep, doing[name].said, doing[name].put_back)
-        assert all(callable(each) for each in needed)
+def test_a_restore_method_says_what_it_is() -> None:
+    """What a plan, a resumed run and a report print of it."""
+    for method in plugins(RestoreMethod).values():
+        words = (method.summary, method.keep_step, method.restore_step, method.start_state)
+        assert all((*words, method.proof, method.resumed_state))
+        assert "{of}" in method.resume_note

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from stithy.clock import Clock
 from stithy.collectors.collector import LiveCollector
-from stithy.engines import engine
-from stithy.engines.engine import Installation, Loaded, Start
+from stithy.engines import instance
+from stithy.engines.instance import Installation, Loaded, Start
 from stithy.errors import InfrastructureError
 from stithy.secrets import Secret
 
@@ -107,27 +107,27 @@ class FakeInstance:
         """A file more."""
         (self._start.data / "base/loaded").write_text("yes")
 
-    def commits(self, clock: Clock) -> engine.CommitCounters:
+    def commits(self, clock: Clock) -> instance.CommitCounters:
         """None yet."""
-        return engine.CommitCounters(0, 0, settled=True)
+        return instance.CommitCounters(0, 0, settled=True)
 
-    def maintenance(self) -> engine.MaintenanceCounters:
+    def maintenance(self) -> instance.MaintenanceCounters:
         """None yet."""
-        return engine.MaintenanceCounters(0, self._checkpoints, 0.0, 0, 0)
+        return instance.MaintenanceCounters(0, self._checkpoints, 0.0, 0, 0)
 
-    def checkpoint_rule(self) -> engine.CheckpointRule:
+    def checkpoint_rule(self) -> instance.CheckpointRule:
         """After five minutes."""
-        return engine.CheckpointRule(300.0, 2**28)
+        return instance.CheckpointRule(300.0, 2**28)
 
     def checksums(self) -> dict[str, str]:
         """No table."""
         return {}
 
-    def facts(self) -> engine.ServerFacts:
+    def facts(self) -> instance.ServerFacts:
         """Three settings, as the candidate has them."""
         settings = {"fsync": "on", "shared_buffers": "1MB", "wal_level": "replica"}
         own = self._start.own.settings if self._start.own else {}
-        return engine.ServerFacts("0.fake", {k: own.get(k, v) for k, v in settings.items()})
+        return instance.ServerFacts("0.fake", {k: own.get(k, v) for k, v in settings.items()})
 
     def stop(self, *, at_once: bool = False) -> None:
         """Nothing runs."""

@@ -10,6 +10,7 @@ from fakes.hammer import FakeHammer
 from fakes.machine import FakeMachine
 from stithy.clock import Clock
 from stithy.collectors.collector import Collector
+from stithy.engines.engine import Engine
 from stithy.hosts.runner import LocalRunner
 from stithy.plan.additional import Additional
 from stithy.registry import plugins
@@ -23,6 +24,7 @@ from stithy.run.start import start_run
 from stithy.run.stop import Stop
 from stithy.storage.provider import Provider
 from stithy.study.scenario import Scenario
+from stithy.workloads.workload import Workload
 from support.running import write_study
 
 
@@ -30,11 +32,8 @@ def load_plugins() -> None:
     """What a run loads on its way, for those who fork before it: it is loaded once, and not each
     time.
     """
-    for family in ("engine", "workload"):
-        plugins(family)
-    plugins(Provider)
-    plugins(Collector)
-    plugins(Scenario)
+    for kind in (Provider, Collector, Scenario, Engine, Workload):
+        plugins(kind)
 
 
 def two_more(so_far: SoFar) -> Additional | None:

@@ -1,16 +1,19 @@
 """Every flag of a window by the name of its constant, wherever the check stands that raises it."""
 
 import sys
+from importlib import import_module
 
 from stithy.analysis.gathering import WindowChecks
-from stithy.engines.declaration import declaration
-from stithy.registry import part, plugins
+from stithy.engines.engine import Engine, declaration
+from stithy.registry import plugins
 from stithy.validity import Flag
 
 _CHECKS = (plugin.checks[0] for plugin in plugins(WindowChecks).values())
 _MODULES = [sys.modules[check.find.__module__] for check in _CHECKS]
 _MODULES += [
-    part("engine", name, "checks") for name in plugins("engine") if declaration(name).checks
+    import_module(f"stithy.engines.{name}.checks")
+    for name in plugins(Engine)
+    if declaration(name).checks
 ]
 
 

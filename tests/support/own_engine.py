@@ -1,9 +1,9 @@
 """Runs on the engine that a study names, such as that of tests/fakes, with a fake hammer."""
 
 from dataclasses import replace
+from importlib import import_module
 
 from fakes.hammer import FakeHammer
-from stithy.registry import part
 from stithy.run.preparation.equip import Tools
 from stithy.secrets import Secret
 from stithy.wire.hammer import NOBODY, Driven, Watch
@@ -25,7 +25,7 @@ class Committing(FakeHammer):
     ) -> Driven:
         """As many of each as its summary says."""
         driven = super().run(workload, request, watch=watch)
-        store = part("engine", "memory", "endpoint").endpoint(self.url).store
+        store = import_module("stithy.engines.memory.endpoint").Endpoint(self.url).store
         headline, *others = driven.summary.transactions
         store.commit(headline.name, headline.committed - self.uncounted)
         for each in others:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from stithy.engines.engine import Configuration, Request, Start
+from stithy.engines.instance import Configuration, Request, Start
 from stithy.engines.postgresql.engine import PostgreSQL
 from stithy.engines.postgresql.server import Server
 from stithy.hosts.host import LocalHost

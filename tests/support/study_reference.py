@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from stithy.engines.engine import Engine
 from stithy.registry import plugins
 from stithy.storage.provider import Provider
 from stithy.study.document import as_yaml
@@ -16,6 +17,7 @@ from stithy.study.keys import scenarios
 from stithy.study.model import Study
 from stithy.study.scenario import OPTIONAL, Scenario
 from stithy.study.sections import USUAL, candidate_model, sections_of
+from stithy.workloads.workload import Workload
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 SCALAR = {"type": ["string", "number", "boolean"]}
@@ -26,7 +28,7 @@ def study_schema() -> dict[str, Any]:
     schema = Study.model_json_schema()
     properties = schema["properties"]
     providers = {name: candidate_model(name) for name in plugins(Provider)}
-    workloads = {name: module.Spec for name, module in plugins("workload").items()}
+    workloads = {name: workload.keys for name, workload in plugins(Workload).items()}
     candidates = _specs(providers)
     for each in candidates:
         _names(each["properties"]["settings"], SCALAR)
@@ -42,7 +44,7 @@ def study_schema() -> dict[str, Any]:
     properties["scenario"]["anyOf"] = [named, *keyed]
     schema["allOf"] = [_needed(name) for name in plugins(Scenario)]
     database = schema["$defs"]["Database"]["properties"]
-    database["engine"]["enum"] = list(plugins("engine"))
+    database["engine"]["enum"] = list(plugins(Engine))
     _names(database["settings"], SCALAR)
     return {"$schema": DIALECT, **schema, "title": "A study of Stithy"}
 

@@ -9,13 +9,14 @@ from stithy.activity import DeclaredActivity
 from stithy.errors import UserError
 from stithy.metrics import Metric
 from stithy.registry import plugins
+from stithy.workloads.workload import Workload
 
 
 def test_a_metric_that_two_activities_declare_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """One of the two would silently be the other."""
     again = Metric("backup.pause_s", "s", "lower", "values", "", "pauses", "pauses")
     every = {**plugins(DeclaredActivity), "own": DeclaredActivity("own", (again,))}
-    declaring: dict[object, object] = {"workload": plugins("workload"), DeclaredActivity: every}
+    declaring: dict[object, object] = {Workload: plugins(Workload), DeclaredActivity: every}
     assert metrics.find(again.name) is None
     monkeypatch.setattr(metrics, "plugins", declaring.__getitem__)
     assert metrics.find(again.name) == again

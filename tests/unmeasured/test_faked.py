@@ -14,7 +14,7 @@ from recompute import points
 from recompute.statistics import around
 from stithy.cli.app import run
 from stithy.cli.running.conclude import conclude
-from stithy.engines.engine import Configuration
+from stithy.engines.instance import Configuration
 from stithy.errors import InfrastructureError
 from stithy.report.context import context_of
 from stithy.report.drawing import draw

@@ -3,6 +3,7 @@
 import re
 import shutil
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 
@@ -11,7 +12,6 @@ import pytest
 from fakes.clock import HurriedClock
 from stithy.cli.app import run
 from stithy.errors import Exit, PreconditionError
-from stithy.registry import part
 from stithy.report.context import context_of
 from stithy.results.read import read_run
 from stithy.run.events import Note
@@ -115,7 +115,7 @@ def test_databases_by_url_of_an_engine_of_ones_own_go_from_study_to_report(
 ) -> None:
     """They are cut off and resumed, and belong to nobody at the end; one with rows is refused."""
     monkeypatch.setenv("STITHY_TEST_WORD", "hush")
-    endpoint = part("engine", "memory", "endpoint")
+    endpoint = import_module("stithy.engines.memory.endpoint")
     stores = {name: endpoint.Store({}, {}) for name in "ab"}
     urls = {f"memory://me:hush@{name}/db": store for name, store in stores.items()}
     monkeypatch.setattr(endpoint, "RUNNING", urls)
@@ -130,7 +130,7 @@ def test_databases_by_url_of_an_engine_of_ones_own_go_from_study_to_report(
     faked.hammer, faked.stop = Committing(sound=True), Stop()
     assert faked.resume().end == "finished"
     assert [store.rows for store in stores.values()] == [{}, {}]
-    assert part("engine", "memory", "remote").MARKS == {}
+    assert import_module("stithy.engines.memory.remote").MARKS == {}
     assert run(["report", str(faked.out), "--format", "md"]) == 0
     report = (faked.out / "report.md").read_text()
     assert "took 1.50 ms on a and 1.50 ms on b" in report
@@ -142,10 +142,10 @@ def test_a_window_in_which_the_server_of_a_url_was_started_anew_has_no_numbers(
 ) -> None:
     """Though it answers afterwards as if nothing had been; the run goes on with the others."""
     monkeypatch.setenv("STITHY_TEST_WORD", "hush")
-    endpoint = part("engine", "memory", "endpoint")
+    endpoint = import_module("stithy.engines.memory.endpoint")
     stores = {f"memory://me:hush@{name}/db": endpoint.Store({}, {}) for name in "ab"}
     monkeypatch.setattr(endpoint, "RUNNING", stores)
-    monkeypatch.setattr(part("engine", "memory", "remote"), "MARKS", {})
+    monkeypatch.setattr(import_module("stithy.engines.memory.remote"), "MARKS", {})
 
     def start_anew() -> None:
         if len(faked.hammer.runs) == 1:
@@ -161,12 +161,12 @@ def _two_servers(
     root: Path, monkeypatch: pytest.MonkeyPatch, version: str, text: str = BY_URL
 ) -> OwnEngine:
     """Servers `a` and `b`, the second of this version."""
-    endpoint = part("engine", "memory", "endpoint")
+    endpoint = import_module("stithy.engines.memory.endpoint")
     stores = {name: endpoint.Store({}, {}) for name in re.findall("@(.)", text)}
     stores["b"].version = version
     urls = {f"memory://me:hush@{name}/db": store for name, store in stores.items()}
     monkeypatch.setattr(endpoint, "RUNNING", urls)
-    monkeypatch.setattr(part("engine", "memory", "remote"), "MARKS", {})
+    monkeypatch.setattr(import_module("stithy.engines.memory.remote"), "MARKS", {})
     return _run(root, text=text)
 
 

@@ -15,7 +15,7 @@ from stithy.study.load import parse_study
 from stithy.study.problems import StudyError
 from stithy.wire.hammer import NOBODY, Driven, Watch
 from stithy.wire.jobs import RunRequest, WorkloadChoice
-from stithy.workloads.workload import Driving
+from stithy.workloads.workload import Driving, Workload
 from support.faked_run import FakedRun
 from support.running import manifest
 
@@ -73,8 +73,10 @@ def test_a_workload_of_ones_own_goes_from_study_to_report(
 
 def test_the_fake_workload_says_to_the_hammer_what_the_one_in_rust_reads(fakes: Path) -> None:
     """Every key, in the text that the hammer's own tests give to the fake workload there."""
-    said = json.loads((fakes / "workload/counter.json").read_text())
-    spec = plugins("workload")["counter"].Spec(name="counter", counters=5, step=2)
+    said = json.loads((fakes / "workloads/counter.json").read_text())
+    spec = plugins(Workload)["counter"].keys.model_validate(
+        {"name": "counter", "counters": 5, "step": 2}
+    )
     assert spec.choice(Driving(touch_percent=80)).model_dump() == said
 
 

@@ -28,7 +28,8 @@ from stithy.analysis.latencies import (
 from stithy.analysis.measures import Measure, declared, of_series
 from stithy.analysis.series import Sampled, sampled
 from stithy.analysis.verdict import PrimaryComparison
-from stithy.engines.declaration import Declaration, declaration
+from stithy.engines.declaration import Declaration
+from stithy.engines.engine import declaration
 from stithy.metrics import ALL, Quantity, parse_quantity, weights
 from stithy.point import Point
 from stithy.registry import Family, Plugin, plugins
@@ -37,6 +38,7 @@ from stithy.results.manifest import LimitFacts, Manifest, QuestionFacts, SearchF
 from stithy.results.read import Run
 from stithy.search import ResponseTarget, Search
 from stithy.thresholds import MeasuredValue
+from stithy.workloads.workload import Workload
 
 Row = dict[str, Any]
 
@@ -170,8 +172,7 @@ def judge_windows(run: Run, samples: Sampled | None = None) -> Evidence:
     names = [candidate.name for candidate in manifest.candidates] if manifest else []
     points = manifest.plan.points if manifest else ()
     asked = manifest.given_workload if manifest else None
-    plugin = plugins("workload").get(asked.name) if asked else None
-    workload = plugin.WORKLOAD if plugin else None
+    workload = plugins(Workload).get(asked.name) if asked else None
     tables = {name: frame for name, frame in vars(run).items() if isinstance(frame, pl.DataFrame)}
     return gather(tables, samples, names, points, workload, run.damaged, _engine_of(manifest))
 

@@ -83,8 +83,11 @@ def new(
     elif json:
         remedy = "leave out --json, or name a file"
         raise UserError("a study is printed as YAML", where="- --json", remedy=remedy)
-    require_plugin("engine", engine, f"{engine!r} is not a database engine", "--engine")
-    require_plugin("workload", workload, f"{workload!r} is not a workload", "--workload")
+    from stithy.engines.engine import Engine
+    from stithy.workloads.workload import Workload
+
+    require_plugin(Engine, engine, f"{engine!r} is not a database engine", "--engine")
+    require_plugin(Workload, workload, f"{workload!r} is not a workload", "--workload")
     require_plugin(Scenario, scenario, f"{scenario!r} is not a scenario", "--scenario")
     wishes = Wishes(path, drive, engine, units, short, workload, scenario or USUAL)
     host = LocalHost()

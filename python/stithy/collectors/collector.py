@@ -11,7 +11,7 @@ from stithy.needs import Need
 from stithy.registry import Family, Plugin
 
 if TYPE_CHECKING:
-    from stithy.engines.engine import Endpoint
+    from stithy.engines.instance import Endpoint
     from stithy.metrics import CollectedMetric
 
 
@@ -89,11 +89,9 @@ class LiveCollector(Protocol):
 
     def sample(self) -> Sequence[Sample]:
         """What happened since the last call. The first call returns an empty list."""
-        ...
 
     def close(self) -> None:
         """Give up connections and files."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ value or a reason for, then those that engines have of their own.
 """
 
 from stithy.collectors.collector import Collector, InstanceScope, LiveCollector, Scope, Unavailable
-from stithy.engines.declaration import declaration
+from stithy.engines.engine import Engine
 from stithy.metrics import CollectedMetric
 from stithy.registry import plugins
 
@@ -44,7 +44,9 @@ COMMON = (
 
 METRICS = (
     *COMMON,
-    *dict.fromkeys(each for engine in plugins("engine") for each in declaration(engine).metrics),
+    *dict.fromkeys(
+        metric for engine in plugins(Engine).values() for metric in engine.declaration.metrics
+    ),
 )
 
 

@@ -1,18 +1,13 @@
 """What a database engine says of itself to those who run, judge and draw, without its server.
 
-An engine's module `declaration` defines `ENGINE`, a `Declaration`. Whoever meets something that
-differs between engines asks here; nobody asks which engine it is.
+`Engine.declaration` gives it; `engines.engine.declaration` that of an engine by its name.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Literal
 
-from stithy.errors import UserError
 from stithy.metrics import CollectedMetric
-from stithy.registry import part, plugins
-from stithy.secrets import Secret
 from stithy.validity import Check, Recorded
 
 ErrorClass = Literal["retryable", "full", "lost", "other"]
@@ -71,27 +66,3 @@ class Declaration:
 
 UNKNOWN = Declaration()
 """Of an engine that is not here, as results may name one."""
-
-
-@cache
-def declaration(engine: str | None) -> Declaration:
-    """What an engine declares."""
-    if engine is None or engine not in plugins("engine"):
-        return UNKNOWN
-    declared: Declaration = part("engine", engine, "declaration").ENGINE
-    return declared
-
-
-def engine_of(url: Secret) -> str:
-    """The engine whose URLs begin as this one. Raises UserError where there is none."""
-    given, separator, _ = url.reveal().partition("://")
-    for name, package in plugins("engine").items():
-        if given in package.URL_SCHEMES:
-            return name
-    beginnings = (f"{package.URL_SCHEMES[0]}://" for package in plugins("engine").values())
-    begins = f"begin with {given!r}" if separator else "have no ://"
-    raise UserError(
-        f"no database engine has URLs that {begins}",
-        where="database URL",
-        remedy=f"begin it with {' or '.join(beginnings)}",
-    )

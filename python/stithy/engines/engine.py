@@ -1,407 +1,143 @@
-"""The interface of a database engine: from nothing to a running server on a volume, and back.
+"""The interface of a database engine: a product, as studies, plans and reports know it.
 
-An engine is one package in `engines/` whose `__init__` defines `NAME`, `OWNED_SETTINGS` and
-`durability_given_up(settings)`, which of the settings give durability up and what may be lost. It
-imports nothing heavy, and has a module `engine` that offers `create(request)`, which gives an
-`Engine`, and `forget(facts)`, which removes from memory what a killed server left there. What the
-interface calls a data directory is whatever files make up the database; they can be copied as they
-are while no server runs on them. What an `Instance` counts is in words that hold for every engine.
+An engine is one folder in `engines/` whose `__init__` defines `PLUGINS` with an instance of a
+subclass of `Engine`. That imports nothing heavy: what starts servers or speaks to them it imports
+where a method needs it. Its servers are described in `engines/instance.py`, its backup methods in
+`engines/backup.py`. Whoever meets something that differs between engines asks here; nobody asks
+which engine it is, and no engine is first.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Protocol, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
 
-from stithy.clock import Clock
-from stithy.collectors.collector import LiveCollector
-from stithy.engines.backup import Options
-from stithy.engines.declaration import engine_of
+from stithy.engines.backup import BackupMethod
+from stithy.engines.declaration import UNKNOWN, Declaration
 from stithy.errors import UserError
-from stithy.hosts.host import Host
-from stithy.registry import part
+from stithy.names import instead
+from stithy.registry import Family, Plugin, plugins
 from stithy.secrets import Secret
 
-
-@dataclass(frozen=True)
-class CommitCounters:
-    """Transactions of the database under test since its statistics were reset.
-
-    `settled`: all of the hammer's connections had ended and the counters no longer moved.
-    """
-
-    commits: int
-    rollbacks: int
-    settled: bool
+if TYPE_CHECKING:
+    from stithy.engines import instance
 
 
-@dataclass(frozen=True)
-class MaintenanceCounters:
-    """What the server did besides the users' work, since its statistics were reset.
+class Engine(Plugin):
+    """A database product."""
 
-    `log_position_bytes` is the insert position of the write-ahead log; `last_checkpoint_at_s` the
-    Unix time at which the last complete checkpoint began, in whole seconds.
-    """
+    family: ClassVar = Family(
+        "engines", interface=frozenset({"backup", "declaration", "engine", "instance"})
+    )
 
-    checkpoints_timed: int
-    checkpoints_requested: int
-    last_checkpoint_at_s: float
-    maintenance_runs: int
-    log_position_bytes: int
+    url_schemes: tuple[str, ...]
+    """How its URLs begin, before `://`."""
 
+    url_examples: tuple[str, str]
+    """Of a server by its address, and of one on this machine."""
 
-@dataclass(frozen=True)
-class CheckpointRule:
-    """When a checkpoint begins by itself: after so long or so much log, whichever is first."""
+    variables: tuple[str, ...] = ()
+    """How the environment variables begin that its client programs read."""
 
-    after_s: float
-    after_bytes: int
+    accounts: tuple[str, ...] = ()
+    """Users as whom its servers run, which come with the distributions' packages."""
 
+    setting_examples: tuple[Mapping[str, str], Mapping[str, str]]
+    """Settings as a study may give them: of the database, and of a candidate."""
 
-@dataclass(frozen=True)
-class ServerFacts:
-    """The server's version and its settings in force, as SHOW writes them."""
+    owned_settings: Mapping[str, str] = {}
+    """Settings, in lower case, that a study may not give, with the reason; others are passed on."""
 
-    version: str
-    settings: dict[str, str]
+    backups: tuple[BackupMethod, ...] = ()
+    """The ways to back it up, the default first."""
 
+    native_restore: str = ""
+    """How it restores a loaded database by its own means; empty where it cannot."""
 
-@dataclass(frozen=True)
-class Loaded:
-    """What was loaded into a database: the name of a workload, and its size in its units."""
-
-    workload: str
-    units: int
-
-
-class Endpoint(Protocol):
-    """A seam: a database by URL, whoever runs its server."""
+    has_remote: bool = False
+    """Whether candidates may be databases of servers that run already."""
 
     @property
-    def url(self) -> Secret:
-        """How to reach it, password included."""
-        ...
+    def declaration(self) -> Declaration:
+        """What holds for all of its servers."""
+        return UNKNOWN
 
-    @property
-    def place(self) -> str:
-        """For messages: where it is, without the password."""
-        ...
+    def list_given_up(self, settings: Mapping[str, str]) -> dict[str, str]:
+        """List which of the settings give durability up, with what may be lost.
 
-    def commits(self, clock: Clock) -> CommitCounters:
-        """Commits and rollbacks of the database under test, once they stand still."""
-        ...
-
-    def maintenance(self) -> MaintenanceCounters:
-        """What the server did besides the users' work."""
-        ...
-
-    def checkpoint_rule(self) -> CheckpointRule | None:
-        """When it begins a checkpoint by itself; None where no rule says it."""
-        ...
-
-    def facts(self) -> ServerFacts:
-        """Version and settings in force."""
-        ...
-
-    def checksums(self) -> Mapping[str, str]:
-        """By table the number of its rows and a checksum of them, in whatever order they lie."""
-        ...
-
-    def activity(self, clock: Clock) -> LiveCollector:
-        """A collector of the metrics of `collect.collectors.database`, and of the engine's own."""
-        ...
-
-    def loaded(self) -> Loaded | None:
-        """What the hammer has loaded, by its table `stithy_meta`; None where it has nothing."""
-        ...
-
-
-class Instance(Endpoint, Protocol):
-    """A seam: one running server that Stithy started, or that stands for it (`database.remote`)."""
-
-    @property
-    def pid(self) -> int:
-        """Process id of the server."""
-        ...
-
-    def shared_memory(self) -> Mapping[str, str]:
-        """What stays in the machine's memory if the server is killed, for the engine's `forget`."""
-        ...
-
-    def last_words(self) -> str:
-        """The end of its log, as one line, for messages."""
-        ...
-
-    def ended_by(self) -> str | None:
-        """How the server ended by itself, in words; None while it runs."""
-        ...
-
-    def checkpoint(self) -> None:
-        """Write all that is dirty to the volume now."""
-        ...
-
-    def finish_loading(self, log_bytes: int) -> None:
-        """Leave the database as a long-running one would be, before its master copy is made.
-
-        `log_bytes` of log files are left to be overwritten, so that no window has to create one.
+        Names of settings are in lower case.
         """
-        ...
-
-    def kept_url(self) -> str:
-        """Its URL for a person, with a file that its owner alone may read for the password."""
-        ...
-
-    def stop(self, *, at_once: bool = False) -> None:
-        """End the server; `at_once` leaves files that need recovery. Idempotent."""
-        ...
-
-
-@dataclass(frozen=True)
-class Configuration:
-    """What a server is given; `memory_bytes` is all that it and its page cache may use."""
-
-    settings: Mapping[str, str]
-    memory_bytes: int
-
-
-@dataclass(frozen=True)
-class Request:
-    """What a study asks of its engine, and the host on which its servers run.
-
-    `connections_max` is the most that the users of any level have. `own`: each other configuration
-    that a server may get, and which section of the study gives it. `backups`: the methods by which
-    it is backed up, with their options. `programs`: the version or the directory of the server.
-    """
-
-    host: Host
-    configuration: Configuration
-    connections_max: int
-    password: Secret
-    own: Sequence[tuple[str, Configuration]] = ()
-    backups: Sequence[tuple[str, Options]] = ()
-    programs: str | None = None
-
-
-@dataclass(frozen=True)
-class Installation:
-    """The server programs that are used.
-
-    `backups`: what makes them, and its version, by method. `others`: what else is installed.
-    """
-
-    programs: Path
-    version: str
-    backups: Mapping[str, str] = field(default_factory=dict)
-    others: Sequence["Installation"] = ()
-
-    def __str__(self) -> str:
-        """Version and directory."""
-        return f"{self.version} in {self.programs}"
-
-
-@dataclass(frozen=True)
-class Start:
-    """One start of a server.
-
-    `sockets` is a directory for its socket, `log` the file that gets what it writes. `loading`: it
-    only loads, so nothing need survive a crash. `memory_cgroup` as in `hosts.runner.Command`.
-    `temp`: a directory of the server's user for temporary files, None for a place in `data`.
-    `own`: the candidate's configuration, None where it is the study's. `more`: settings of this
-    start alone, which win over all others. `cpus` are the CPUs to which it is bound, None for any.
-    """
-
-    data: Path
-    sockets: Path
-    log: Path
-    memory_cgroup: Path | None = None
-    loading: bool = False
-    temp: Path | None = None
-    own: Configuration | None = None
-    more: Mapping[str, str] = field(default_factory=dict)
-    cpus: tuple[int, ...] | None = None
-
-
-class Engine(Protocol):
-    """A seam: one database product, as a study asks for it."""
-
-    @property
-    def program(self) -> str:
-        """File name of the server's program, by which its processes are found."""
-        ...
-
-    @property
-    def log_folder(self) -> str:
-        """Name of the directory in a data directory that holds the write-ahead log.
-
-        While no server runs it may be moved elsewhere and leave a link.
-        """
-        ...
-
-    def check(self) -> Installation:
-        """Find the programs and try all settings, without a database; changes nothing.
-
-        Raises PreconditionError for what the machine lacks, UserError for refused settings.
-        """
-        ...
-
-    def initialise(self, data: Path, scratch: Path) -> None:
-        """Make an empty database in `data`, an empty directory of the server's user.
-
-        It is the same for all candidates: what is a candidate's own is given at each start.
-        `scratch` is a directory of that user's alone, for files that are removed at once.
-        """
-        ...
-
-    def start(self, start: Start) -> Instance:
-        """Start a server; returns when it answers. Raises InfrastructureError if it does not."""
-        ...
-
-
-class Chores(Protocol):
-    """A seam: the module of an engine."""
-
-    def empty(self, url: Secret) -> None:
-        """Make the database anew."""
-
-    def scans(self, url: Secret) -> Iterator[int]:
-        """One large table after the other, for ever."""
-
-
-def chores_of(engine: str) -> Chores:
-    """Those of an engine. Raises UserError for one that has none."""
-    try:
-        return cast(Chores, part("engine", engine, "chores"))
-    except ModuleNotFoundError as error:
-        raise UserError(
-            f"the engine {engine} can neither load nor scan a database beside its users",
-            where="scenario.noisy-neighbour.aggressor",
-            remedy="choose another aggressor",
-        ) from error
-
-
-class Native(Protocol):
-    """A seam: the module of an engine."""
-
-    def empty(self, url: Secret) -> None:
-        """Make the database anew."""
-
-    def keep(self, url: Secret, name: str) -> None:
-        """Keep what was loaded; `name` has lower-case letters and digits only."""
-
-    def restore(self, url: Secret, name: str, log_bytes: int) -> None:
-        """Make the database what was kept."""
-
-
-def native_of(engine: str) -> Native:
-    """That of an engine which says that it has it."""
-    return cast(Native, part("engine", engine, "native"))
-
-
-UNSEEN = "the database is reached by URL: its server is not one that Stithy started"
-"""Why nothing is known of the server's processor, memory, devices and log."""
-
-
-@dataclass(frozen=True)
-class Mark:
-    """Whose a database is: the run, and the process that was at it last (`hosts.processes`).
-
-    `candidate` is how the run names it.
-    """
-
-    run_id: str
-    owner: Mapping[str, str]
-    candidate: str = ""
-
-
-class Remote(Instance, Protocol):
-    """A seam: a database of somebody's server. Each one remembers when that was started."""
-
-    def check(self, *, keeps_inside: bool = False, sessions: int = 0) -> None:
-        """Raise PreconditionError for a server or user of no use, and if it holds anything.
-
-        What it holds under a mark is no matter. `keeps_inside`: `database.native` is to be used.
-        `sessions`: the most that users will have at once.
-        """
-        ...
-
-    def mark(self) -> Mark | None:
-        """Whose it is."""
-        ...
-
-    def claim(self, mark: Mark) -> None:
-        """Mark it, in place of an older mark, and remove what that stood for."""
-        ...
-
-    def empty(self) -> None:
-        """Remove all that was made under the mark, but the mark. Raises if anything else is left.
-
-        It is called for a database with a mark only.
-        """
-        ...
-
-    def restore(self, name: str) -> None:
-        """Make it what `database.native` kept under a name that begins with `kept_of` the run.
-
-        As `restore` there, as far as the rights of its user allow.
-        """
-        ...
-
-    def give_back(self, run_id: str) -> None:
-        """Leave the database empty and without the mark of this run. Idempotent."""
-        ...
-
-    def size_bytes(self) -> int:
-        """How much storage it takes by the server's own books."""
-        ...
-
-    def round_trip_s(self) -> float:
-        """The median time of a question that needs no work, seconds."""
-        ...
-
-    def describe_server(self) -> str:
-        """Version of the server, and whether connections are encrypted."""
-        ...
-
-
-def remote_of(url: Secret, password: Secret | None = None) -> Remote:
-    """The database of a URL, connected. Raises UserError for a URL of no engine."""
-    return cast(Remote, part("engine", engine_of(url), "remote").remote(url, password))
-
-
-def locate(url: Secret) -> str:
-    """Where a URL leads, in words. Raises UserError for a URL that cannot be followed."""
-    return cast(str, part("engine", engine_of(url), "remote").locate(url))
-
-
-def kept_of(run_id: str) -> str:
-    """How the names begin under which a run keeps databases on a server that others use, too."""
-    return f"stithy{run_id}"
-
-
-class NotStarted:
-    """What an `Instance` has of its process and files; nobody may ask for those of another's."""
-
-    @property
-    def pid(self) -> int:
-        """Of another machine."""
-        raise NotImplementedError
-
-    def kept_url(self) -> str:
-        """Nothing of it is kept."""
-        raise NotImplementedError
-
-    def shared_memory(self) -> Mapping[str, str]:
-        """None that Stithy would have to remove."""
         return {}
 
-    def round_trip_s(self) -> float:
-        """As `Remote`."""
+    def count_log_bytes(self, settings: Mapping[str, str]) -> int:
+        """Count what its log holds at most with these settings; 0 if unknown."""
+        return 0
+
+    def configure(self, request: "instance.Request") -> "instance.ConfiguredEngine":
+        """Give the engine as a study asks for it; nothing is looked for yet."""
         raise NotImplementedError
 
-    def last_words(self) -> str:
-        """Its log is elsewhere."""
-        return "its log is not here to be read"
+    def forget(self, facts: Mapping[str, str]) -> None:
+        """Remove from memory what a killed server left there. Idempotent.
 
-    def stop(self, *, at_once: bool = False) -> None:
-        """It is not Stithy's to be stopped."""
-        del at_once
+        `facts`: as its `Instance.shared_memory` gave them.
+        """
+
+    def connect(self, url: Secret, password: Secret | None = None) -> "instance.Endpoint":
+        """Give the database of a URL. Raises UserError for a URL that cannot be followed."""
+        raise NotImplementedError
+
+    def connect_remote(self, url: Secret, password: Secret | None = None) -> "instance.Remote":
+        """Give the database of somebody's server, connected; only with `has_remote`."""
+        raise NotImplementedError
+
+    def locate(self, url: Secret) -> str:
+        """Say where a URL leads. Raises UserError for one that cannot be followed."""
+        raise NotImplementedError
+
+    def get_native_restore(self) -> "instance.NativeRestore":
+        """Give what restores as `native_restore` says; only where that is not empty."""
+        raise NotImplementedError
+
+    def get_chores(self) -> "instance.Chores":
+        """Give what loads and scans a database beside its users. Raises UserError if none can."""
+        raise UserError(
+            f"the engine {self.name} can neither load nor scan a database beside its users",
+            where="scenario.noisy-neighbour.aggressor",
+            remedy="choose another aggressor",
+        )
+
+    def get_backup(self, name: str) -> BackupMethod:
+        """Give the backup method of this name. Raises UserError where it has none of it."""
+        for method in self.backups:
+            if method.name == name:
+                return method
+        raise UserError(
+            f"{self.name} has no method of backup {name}",
+            where="scenario.backup.method",
+            remedy=instead(name, [method.name for method in self.backups]),
+        )
+
+
+def get_engine(name: str) -> Engine:
+    """Give the engine of this name, which is there."""
+    return plugins(Engine)[name]
+
+
+def declaration(name: str | None) -> Declaration:
+    """Give what an engine declares; the defaults for one that is not here."""
+    engine = plugins(Engine).get(name or "")
+    return UNKNOWN if engine is None else engine.declaration
+
+
+def find_engine_of(url: Secret) -> Engine:
+    """Find the engine whose URLs begin as this one. Raises UserError where there is none."""
+    given, separator, _ = url.reveal().partition("://")
+    for engine in plugins(Engine).values():
+        if given in engine.url_schemes:
+            return engine
+    beginnings = (f"{engine.url_schemes[0]}://" for engine in plugins(Engine).values())
+    begins = f"begin with {given!r}" if separator else "have no ://"
+    raise UserError(
+        f"no database engine has URLs that {begins}",
+        where="database URL",
+        remedy=f"begin it with {' or '.join(beginnings)}",
+    )

@@ -70,12 +70,10 @@ class Host(Machine, Protocol):
     @property
     def name(self) -> str:
         """What it is called where a person must be told."""
-        ...
 
     @property
     def runner(self) -> Runner:
         """What starts processes on it."""
-        ...
 
     @property
     def user(self) -> ServerUser | None:
@@ -83,21 +81,17 @@ class Host(Machine, Protocol):
 
         Raises PreconditionError where the caller is root, and there is nobody else.
         """
-        ...
 
     @property
     def cpus(self) -> frozenset[int]:
         """Numbers of the CPUs that processes may use."""
-        ...
 
     @property
     def collectors(self) -> Mapping[str, Collector]:
         """What can sample it, by name; see `stithy.collectors.collector`."""
-        ...
 
     def counters(self, clock: Clock, pids: Collection[int]) -> ActivityCounters:
         """What others than `pids` and their children have done so far."""
-        ...
 
 
 class LocalHost:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Protocol
 
+from stithy.engines.engine import Engine
 from stithy.environment import for_processes
 from stithy.errors import InfrastructureError, PreconditionError, reason_of
 from stithy.registry import plugins
@@ -58,12 +59,12 @@ def server_user() -> ServerUser | None:
 
 def _variables() -> tuple[str, ...]:
     """How the variables of engines begin."""
-    return tuple(each for package in plugins("engine").values() for each in package.VARIABLES)
+    return tuple(start for engine in plugins(Engine).values() for start in engine.variables)
 
 
 def unprivileged() -> list[str]:
     """Users that a server may run as, best first: those that come with packages of engines."""
-    own = (name for package in plugins("engine").values() for name in package.ACCOUNTS)
+    own = (name for engine in plugins(Engine).values() for name in engine.accounts)
     return [*dict.fromkeys(own), "nobody"]
 
 
@@ -105,19 +106,15 @@ class Running(Protocol):
     @property
     def pid(self) -> int:
         """Its process id."""
-        ...
 
     def poll(self) -> int | None:
         """Its exit code, None while it runs."""
-        ...
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait for the end."""
-        ...
 
     def send_signal(self, signal: int) -> None:
         """Send a signal."""
-        ...
 
 
 class Runner(Protocol):
@@ -125,11 +122,9 @@ class Runner(Protocol):
 
     def run(self, command: Command, *, timeout_s: float = 600.0, stdin: str = "") -> Finished:
         """Run to the end and return what it wrote; a code other than 0 is not an error here."""
-        ...
 
     def start(self, command: Command, *, stderr: Path | IO[bytes] | None = None) -> Running:
         """Start and return at once; standard error goes to the file `stderr` or is discarded."""
-        ...
 
 
 # A process must be in its cgroup before its program allocates anything, and Python cannot do that

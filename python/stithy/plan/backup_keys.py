@@ -1,27 +1,50 @@
 """Keys of a backup in a study, for all scenarios that back a database up."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from stithy.engines.engine import Engine
 from stithy.names import instead
 from stithy.registry import plugins
 from stithy.study.problems import rule_error
 
 
-def known_methods() -> dict[str, str]:
-    """The methods of all engines, the default first, with what they do."""
-    every = (getattr(engine, "BACKUPS", {}) for engine in plugins("engine").values())
-    return {name: said for each in every for name, said in each.items()}
+def describe_methods() -> str:
+    """Describe the methods of all engines in sentences, those of one engine together."""
+    return " ".join(
+        f"Of {name}, "
+        + ". ".join(f"`{method.name}` {method.summary}" for method in engine.backups)
+        + "."
+        for name, engine in plugins(Engine).items()
+        if engine.backups
+    )
 
 
-def _known(name: str) -> str:
-    if name not in known_methods():
-        raise rule_error("not a method of backup", instead(name, tuple(known_methods())))
+def describe_default() -> str:
+    """Say which method each engine uses by default."""
+    engines = {name: engine for name, engine in plugins(Engine).items() if engine.backups}
+    listed = (f"{engine.backups[0].name} of {name}" for name, engine in engines.items())
+    return ", ".join(listed)
+
+
+def fill_method(keys: Mapping[str, object], engine: str) -> Mapping[str, object]:
+    """Add the default method of the engine to keys, as written, that name none."""
+    plugin = plugins(Engine).get(engine)
+    if "method" in keys or plugin is None or not plugin.backups:
+        return keys
+    return {**keys, "method": plugin.backups[0].name}
+
+
+def _require_method(name: str) -> str:
+    names = [method.name for engine in plugins(Engine).values() for method in engine.backups]
+    if name not in names:
+        raise rule_error("not a method of backup", instead(name, names))
     return name
 
 
-MethodName = Annotated[str, AfterValidator(_known)]
+MethodName = Annotated[str, AfterValidator(_require_method)]
 Processes = Annotated[int, Field(ge=1, le=256)]
 Compression = Literal["none", "gzip", "lz4", "zstd"]
 Kind = Literal["full", "incremental", "differential"]

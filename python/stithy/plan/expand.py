@@ -7,10 +7,11 @@ from typing import Any
 
 from stithy.errors import UserError
 from stithy.plan import cost
-from stithy.plan.restore import inside_bytes, method_named
+from stithy.plan.restore import inside_bytes
 from stithy.plan.scenario import DatabaseScene, Scene, scenario_of
 from stithy.plan.steps import Dataset, Plan, Step, WindowPlan, question
 from stithy.point import Point
+from stithy.restores.method import get_restore
 from stithy.search import Search
 from stithy.storage.provider import ROLES, Role
 from stithy.study.load import StudyFile
@@ -78,7 +79,7 @@ def needed_bytes(study: Study) -> dict[Role, int]:
     """
     if study.given_database is not None:
         sizes = [size for _, size in _datasets(study)]
-        inside = inside_bytes(method_named(study.database.restore), sizes)
+        inside = inside_bytes(get_restore(study.database.restore), sizes)
         roles = cost.role_bytes(study, sizes, inside)
         more = scenario_of(study).count_added_bytes(study, roles["data"])
         return {role: size + more.get(role, 0) for role, size in roles.items()}

@@ -6,7 +6,7 @@ Each step names its kind, a `StepKind`, and each window its activities (`stithy.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from stithy.engines.backup import Options
+from stithy.engines.backup import BackupOptions
 from stithy.plan import cost
 from stithy.plan.cost import Sizes
 from stithy.plan.order import Block, blocks, rounds
@@ -109,17 +109,14 @@ class PlannedScenario(Scenario):
 
     def count_added_bytes(self, study: Study, held: int) -> Mapping[Role, int]:
         """Count what roles hold beside a database of `held` bytes."""
-        del study, held
         return {}
 
     def leaves_devices(self, study: Study) -> bool:
         """Whether devices without a file system keep what they hold until the first window."""
-        del study
         return False
 
-    def list_backups(self, study: Study) -> list[tuple[str, Options]]:
+    def list_backups(self, study: Study) -> list[tuple[str, BackupOptions]]:
         """List the methods of backup that a study uses, with their options."""
-        del study
         return []
 
 

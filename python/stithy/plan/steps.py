@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from stithy.factor import factor_named
 from stithy.metrics import P95
 from stithy.point import Point
-from stithy.registry import plugins
+from stithy.restores.method import get_restore
 from stithy.search import ResponseTarget, Search
 from stithy.study.model import Study
 from stithy.study.primary import BLOCKS_LEAST
@@ -247,7 +247,7 @@ class Plan:
     @property
     def masters_bytes(self) -> int:
         """What all master copies take; 0 where none are kept."""
-        if self.restore is None or not plugins("restore")[self.restore].KEEPS_FILES:
+        if self.restore is None or not get_restore(self.restore).keeps_files:
             return 0
         return sum(each.database_bytes for each in self.datasets)
 

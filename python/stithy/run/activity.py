@@ -73,46 +73,36 @@ class WindowActivity(Protocol):
 
     def ready(self) -> AbstractContextManager[Subject]:
         """All that the work needs is there inside, and checked and taken down at the end."""
-        ...
 
     def begin(self) -> None:
         """The last thing before the work: read counters."""
-        ...
 
     def act(self) -> None:
         """Do the work, to its end or until the run is to stop."""
-        ...
 
     def end(self) -> None:
         """The first thing after the work: read counters again."""
-        ...
 
     def aftermath(self) -> None:
         """What is still to be found out, whatever failed; raises nothing of the machine's."""
-        ...
 
     @property
     def times(self) -> Times | None:
         """None where the work never began."""
-        ...
 
     @property
     def ended_because(self) -> str | None:
         """Why it failed by itself, which explains whatever error followed; None if it did not."""
-        ...
 
     @property
     def is_full(self) -> bool:
         """Whether a file system ran full, which every later window would meet."""
-        ...
 
     def cut_short(self) -> str:
         """Why the work did not come to its planned end."""
-        ...
 
     def values(self) -> Iterable[Measured]:
         """What was measured."""
-        ...
 
     def spans(self) -> Iterable[Span]:
         """The named times of the window; none where the work goes on all the time."""
@@ -128,7 +118,6 @@ class WindowActivity(Protocol):
 
     def said(self) -> str:
         """What came of it, in words for the step."""
-        ...
 
 
 class BasicActivity(WindowActivity):

@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stithy.engines.engine import ServerFacts
+from stithy.engines.instance import ServerFacts
 from stithy.hosts.host import Host
 from stithy.plan.additional import Additional, steps_of
 from stithy.plan.steps import Plan, Step
 from stithy.point import Point
+from stithy.restores.method import RestoreMethod, get_restore
 from stithy.results.manifest import CalibrationFacts, Manifest, SessionFacts
 from stithy.results.tables import Row, Table
 from stithy.results.write import write_table
@@ -134,6 +135,11 @@ class Context:
         kept = self.state.rows.setdefault(table.name, [])
         kept += rows
         write_table(self.session.directory.table(table.name), table, kept)
+
+    @property
+    def restore_method(self) -> RestoreMethod:
+        """How windows get the loaded database."""
+        return get_restore(self.file.study.database.restore)
 
     @property
     def workload(self) -> Workload:

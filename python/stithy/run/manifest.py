@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 import stithy
-from stithy.engines.engine import UNSEEN
+from stithy.engines.instance import UNSEEN
 from stithy.hosts.processes import boot_id
 from stithy.results.comparability import comparability, comparability_key
 from stithy.results.manifest import (
@@ -35,7 +35,7 @@ from stithy.storage.provider import Volume
 from stithy.storage.volume import facts_of
 from stithy.study.model import Study
 from stithy.study.sections import url_of
-from stithy.workloads.workload import Driving, Section
+from stithy.workloads.workload import Driving, WorkloadKeys
 
 NOT_SEEN = {
     name: Fact(value=None, missing_because=UNSEEN)
@@ -289,7 +289,7 @@ class ManifestFile:
         return next((each for each in known if each.name == name), None)
 
 
-def _workload(asked: Section, driving: Driving) -> WorkloadFacts:
+def _workload(asked: WorkloadKeys, driving: Driving) -> WorkloadFacts:
     shape = asked.shape()
     return WorkloadFacts(
         name=asked.name,

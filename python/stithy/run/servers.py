@@ -6,15 +6,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stithy.collectors.collector import InstanceScope
-from stithy.engines.engine import (
+from stithy.engines.engine import find_engine_of
+from stithy.engines.instance import (
     UNSEEN,
     Configuration,
-    Engine,
+    ConfiguredEngine,
     Installation,
     Instance,
     Remote,
     Start,
-    remote_of,
 )
 from stithy.hosts.cpu_share import make_cap
 from stithy.hosts.groups import Throttle
@@ -55,7 +55,7 @@ class Servers:
     plan: Plan
     session: Session
     volumes: Volumes
-    engine: Engine
+    engine: ConfiguredEngine
     installation: Installation
     cpus: ServerCpus
     scratch: Path
@@ -101,7 +101,7 @@ class Servers:
     def by_url(self, candidate: str) -> Remote | None:
         """The candidate's database, where that is one by URL; it is asked when it was started."""
         url = self.volumes.of(candidate).database
-        return None if url is None else remote_of(url)
+        return None if url is None else find_engine_of(url).connect_remote(url)
 
     @contextmanager
     def second(

@@ -177,56 +177,45 @@ class Storage(Protocol):
 
     def check(self) -> None:
         """Raise PreconditionError if this cannot work; changes nothing."""
-        ...
 
     def place(self) -> Path | None:
         """The directory that the volume will be, links resolved; None where there is none."""
-        ...
 
     def rooms(self) -> Sequence[Room]:
         """How much can be written, one a file system; the caller sums up what shares one."""
-        ...
 
     def cautions(self) -> Sequence[str]:
         """What a person must know before a run, a sentence each, such as what will be lost."""
-        ...
 
     def fingerprint(self) -> str | None:
         """What of the storage must not change while a run goes on, in words, and no boot changes.
 
         None where the study's lines say all of it.
         """
-        ...
 
     def asked_times_s(self) -> Mapping[tuple[str, str], float]:
         """The times that emulated drives are asked for, by profile and operation, seconds.
 
         Empty for storage that is there.
         """
-        ...
 
     def left_by(self) -> str | None:
         """The id of the dead run that left something here, to be cleaned first; None if none."""
-        ...
 
     def survives(self, run_id: str) -> Path | None:
         """The volume of a session of this run that ends or did, where it outlives that; else None.
 
         What lies there is as the session left it. `provision` takes it over, with what it holds.
         """
-        ...
 
     def provision(self, run_id: str, record: Record) -> Volume:
         """Make the volume; everything made is told to `record` before it is made."""
-        ...
 
     def space(self, volume: Volume) -> "Space":
         """What a part of the volume takes now, one with a file system."""
-        ...
 
     def keep(self) -> None:
         """The run ends but the volume stays in use, until `stithy clean`."""
-        ...
 
     def release(self) -> None:
         """Give up what this process holds to keep others out. Idempotent."""

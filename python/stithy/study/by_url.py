@@ -4,7 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from stithy.engines.engine import Engine, get_engine
 from stithy.registry import plugins
+from stithy.restores.method import RestoreMethod
 from stithy.study.problems import Violation
 from stithy.study.scenario import Scenario
 from stithy.study.sections import CandidateKeys, url_of
@@ -44,7 +46,7 @@ def _of_candidate(study: "Study", name: str, url: str) -> Iterator[Violation]:
         key = CandidateKeys.model_fields[field].alias or field
         yield Violation(ELSEWHERE, "leave this key out", key, ("candidates", name, key))
     database = study.given_database
-    if database and urlsplit(url).scheme not in plugins("engine")[database.engine].URL_SCHEMES:
+    if database and urlsplit(url).scheme not in plugins(Engine)[database.engine].url_schemes:
         what = f"the URL of another engine than {database.engine}"
         yield Violation(what, "correct `database.engine`", url, ("candidates", name, "url"))
 
@@ -53,18 +55,22 @@ def _of_database(study: "Study", data: Mapping[str, Any]) -> Iterator[Violation]
     database, given = study.given_database, data.get("database")
     if database is None or not isinstance(given, Mapping):
         return
-    if not hasattr(plugins("engine")[database.engine], "BY_URL"):
-        able = [name for name, each in plugins("engine").items() if hasattr(each, "BY_URL")]
+    if not plugins(Engine)[database.engine].has_remote:
+        able = [name for name, engine in plugins(Engine).items() if engine.has_remote]
         what = "an engine that has no databases by URL"
         yield Violation(what, f"use {' or '.join(able)}", database.engine, ("database", "engine"))
     for key in ("memory", "cpus", "programs", "settings"):
         if key in given:
             right = "leave this key out, and set up the server itself"
             yield Violation(ELSEWHERE, right, given[key], ("database", key))
-    methods = plugins("restore")
-    if methods[database.restore].KEEPS_FILES:
-        able = [name for name, each in methods.items()
-                if not (each.KEEPS_FILES or each.problem(database.engine))]  # fmt: skip
+    methods = plugins(RestoreMethod)
+    if methods[database.restore].keeps_files:
+        engine = get_engine(database.engine)
+        able = [
+            name
+            for name, method in methods.items()
+            if not (method.keeps_files or method.explain_refusal(engine))
+        ]
         what = f"the restore method {database.restore} needs the server's files"
         right = f"give `restore: {'` or `restore: '.join(able)}`"
         yield Violation(what, right, database.restore, ("database", "restore"))

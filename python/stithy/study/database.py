@@ -21,7 +21,9 @@ from pydantic import (
     field_validator,
 )
 
+from stithy.engines.engine import Engine, get_engine
 from stithy.registry import plugins
+from stithy.restores.method import DEFAULT_RESTORE, RestoreMethod
 from stithy.study.problems import Violation, of_family, refuse, rule_error, within
 from stithy.units import Bytes, format_size
 
@@ -74,21 +76,23 @@ Settings = Annotated[
 
 def refused_settings(engine: str, settings: Mapping[str, str]) -> Iterator[Violation]:
     """The settings that a study may not give, because Stithy itself must choose them."""
-    owned: Mapping[str, str] = getattr(plugins("engine").get(engine), "OWNED_SETTINGS", {})
-    for name in settings:
-        if because := owned.get(name.lower()):
+    plugin = plugins(Engine).get(engine)
+    for name in settings if plugin else ():
+        if plugin and (because := plugin.owned_settings.get(name.lower())):
             right = f"leave it out: {because}"
             yield Violation("a setting that Stithy chooses itself", right, name, (name,))
 
 
-def restores_said() -> str:
+def describe_restores() -> str:
     """What each restore method does, as sentences."""
-    return " ".join(f"`{name}` {each.WHAT}." for name, each in plugins("restore").items())
+    return " ".join(
+        f"`{name}` {method.summary}." for name, method in plugins(RestoreMethod).items()
+    )
 
 
 def example_settings() -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Settings of the first engine: as a study may give them, and as a candidate may."""
-    of_study, of_candidate = next(iter(plugins("engine").values())).EXAMPLES
+    of_study, of_candidate = next(iter(plugins(Engine).values())).setting_examples
     return of_study, of_candidate
 
 
@@ -101,8 +105,8 @@ class Database(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    engine: Annotated[str, of_family("engine", "not a database engine")] = Field(
-        description="The database product.", examples=list(plugins("engine"))[:1]
+    engine: Annotated[str, of_family(Engine, "not a database engine")] = Field(
+        description="The database product.", examples=list(plugins(Engine))[:1]
     )
     given_memory_bytes: Memory | None = Field(
         alias="memory",
@@ -145,13 +149,13 @@ class Database(BaseModel):
         examples=[example_settings()[0]],
     )
 
-    restore: Annotated[str, of_family("restore", "not a restore method")] = Field(
-        default=next(iter(plugins("restore"))),
+    restore: Annotated[str, of_family(RestoreMethod, "not a restore method")] = Field(
+        default=DEFAULT_RESTORE,
         description=(
             "How the database gets back to its loaded state before each window. "
-            f"{restores_said()} See docs/explanation/method.md."
+            f"{describe_restores()} See docs/explanation/method.md."
         ),
-        examples=list(plugins("restore"))[-1:],
+        examples=["reload"],
     )
 
     @field_validator("restore")
@@ -159,7 +163,10 @@ class Database(BaseModel):
     def _engine_has_it(cls, restore: str, info: ValidationInfo) -> str:
         if (engine := info.data.get("engine")) is None:
             return restore
-        problems = {name: each.problem(engine) for name, each in plugins("restore").items()}
+        problems = {
+            name: method.explain_refusal(get_engine(engine))
+            for name, method in plugins(RestoreMethod).items()
+        }
         if problem := problems[restore]:
             possible = (name for name in problems if not problems[name])
             raise rule_error(problem, f"one of {', '.join(possible)}")
@@ -196,8 +203,7 @@ class Database(BaseModel):
 
 def log_bytes(engine: str, settings: Mapping[str, str]) -> int:
     """The most that the engine's write-ahead log holds with these settings, bytes; 0 if unknown."""
-    asked = getattr(plugins("engine")[engine], "log_bytes", None)
-    return int(asked(settings)) if asked else 0
+    return plugins(Engine)[engine].count_log_bytes(settings)
 
 
 @dataclass(frozen=True)
@@ -220,13 +226,12 @@ class GivenUp:
 
 def given_up(engine: str, settings: Mapping[str, Mapping[str, object]]) -> tuple[GivenUp, ...]:
     """What the settings of an engine give up, by candidate; nothing of an unknown engine."""
-    asked = getattr(plugins("engine").get(engine), "durability_given_up", None)
-    if asked is None:
+    if (plugin := plugins(Engine).get(engine)) is None:
         return ()
     having: dict[GivenUp, list[str]] = {}
     for candidate, given in settings.items():
         values = {name.lower(): str(value) for name, value in given.items()}
-        for name, because in asked(values).items():
+        for name, because in plugin.list_given_up(values).items():
             having.setdefault(GivenUp(name, values[name], because), []).append(candidate)
     return tuple(
         each if len(names) == len(settings) else replace(each, candidates=tuple(names))

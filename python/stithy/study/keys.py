@@ -19,6 +19,7 @@ from stithy.study.problems import Loc
 from stithy.study.scenario import OPTIONAL, Scenario
 from stithy.study.sections import USUAL, CandidateKeys, sections_of
 from stithy.units import format_duration, format_size
+from stithy.workloads.workload import Workload
 
 ANY = "<name>"
 """Stands for a name that the person chooses."""
@@ -57,7 +58,8 @@ def all_keys() -> Iterator[Key]:
             yield from _plugin_keys("provider", (name, ANY))
             yield from _keys(CandidateKeys, (name, ANY), None)
         elif name == "workload":
-            yield from _plugin_keys("workload", (name,))
+            for plugin, workload in plugins(Workload).items():
+                yield from _keys(workload.keys, (name,), plugin)
         elif name == "scenario":
             for scenario, kind, spec in scenarios():
                 yield from _keys(spec, (name, scenario), kind)

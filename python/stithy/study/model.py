@@ -28,6 +28,7 @@ from stithy.metrics import check
 from stithy.names import make_plain
 from stithy.point import Point, Value, order
 from stithy.registry import plugins
+from stithy.restores.method import RestoreMethod
 from stithy.search import Search
 from stithy.study import by_url, sections
 from stithy.study.database import Database, GivenUp, given_up, refused_settings
@@ -51,7 +52,7 @@ from stithy.study.vary import (
 )
 from stithy.thresholds import Threshold
 from stithy.units import Seconds, format_duration
-from stithy.workloads.workload import Driving, Options, Section
+from stithy.workloads.workload import Driving, Options, WorkloadKeys
 
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -136,7 +137,7 @@ class Study(BaseModel):
         json_schema_extra=_OF_SCENARIOS,
         description="The database that each candidate carries.",
     )
-    given_workload: Annotated[Section | None, PlainValidator(read_workload), _SECTION] = Field(
+    given_workload: Annotated[WorkloadKeys | None, PlainValidator(read_workload), _SECTION] = Field(
         alias="workload",
         default=None,
         json_schema_extra=_OF_SCENARIOS,
@@ -247,7 +248,7 @@ class Study(BaseModel):
         return self.given_database
 
     @property
-    def workload(self) -> Section:
+    def workload(self) -> WorkloadKeys:
         """What the virtual users do, in a scenario that has them."""
         assert self.given_workload is not None, "this scenario has no workload"
         return self.given_workload
@@ -377,6 +378,7 @@ class Study(BaseModel):
             return handler(data)
         if sections.is_idle(data):
             data = {**data, "load": without_users(data.get("load"))}
+        data = sections.fill_scenario(data)
         wrong = list(sections.sections_wrong(data))
         try:
             study = handler(data)
@@ -409,7 +411,7 @@ class Study(BaseModel):
         if self.given_database is None:
             return self
         explain = self.scenario.plugin.explain_refusal
-        every = {name: explain(self, method) for name, method in plugins("restore").items()}
+        every = {name: explain(self, method) for name, method in plugins(RestoreMethod).items()}
         if problem := every[self.database.restore]:
             right = f"use {' or '.join(name for name in every if every[name] is None)}"
             refuse([Violation(problem, right, self.database.restore, ("database", "restore"))])

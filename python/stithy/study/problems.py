@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, c
 
 from stithy.errors import StithyError, UserError
 from stithy.names import instead
-from stithy.registry import plugins
+from stithy.registry import Plugin, plugins
 
 Loc = tuple[str | int, ...]
 """The path to a value: keys and list indices from the top of the file."""
@@ -113,8 +113,8 @@ def together(errors: Iterable[ValidationError | InitErrorDetails]) -> Validation
     return ValidationError.from_exception_data("study", details)
 
 
-def of_family(family: str, what: str) -> AfterValidator:
-    """That a name is of a plug-in that is there; `what` it is not otherwise."""
+def of_family(family: type[Plugin], what: str) -> AfterValidator:
+    """Require the name of a plug-in that is there; `what` it is not otherwise."""
 
     def check(name: str) -> str:
         known = list(plugins(family))

@@ -1,7 +1,6 @@
 """The seam of scenarios as a study sees them: what one needs, varies and refuses."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
@@ -9,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 from stithy.needs import Need
 from stithy.point import Point, Value
 from stithy.registry import Family, Plugin
+from stithy.restores.method import RestoreMethod
 from stithy.study.problems import Violation
 
 if TYPE_CHECKING:
@@ -36,34 +36,33 @@ class ScenarioKeys(BaseModel):
     """Keys that are written only where they differ from their default."""
 
     @classmethod
+    def fill_defaults(cls, keys: Mapping[str, object], engine: str) -> Mapping[str, object]:
+        """Complete keys, as written, by the defaults that depend on the database engine."""
+        return keys
+
+    @classmethod
     def has_users(cls, keys: Mapping[str, object]) -> bool:
         """Whether anybody works in a study with these keys, as written."""
-        del keys
         return True
 
     def has_shares(self, load: "Load") -> bool:
         """Whether transactions arrive at shares of a maximum that the study measures first."""
-        del load
         return False
 
     def find_conflicts(self, load: "Load") -> Iterable[Violation]:
         """Find what of a load contradicts these keys."""
-        del load
         return ()
 
     def list_first_points(self, points: Sequence[Point]) -> tuple[Point, ...]:
         """List points that are measured besides `points`, before them."""
-        del points
         return ()
 
     def find_impossible(self, engine: str, settings: Sequence[Point]) -> Mapping[Point, str]:
         """Find the settings that cannot be, each with its reason."""
-        del engine, settings
         return {}
 
     def list_spared_points(self, engine: str, points: Sequence[Point]) -> tuple[Point, ...]:
         """List those of `points` for which another one of them stands."""
-        del engine, points
         return ()
 
     def count_tenants(self) -> int:
@@ -134,15 +133,12 @@ class Scenario(Plugin):
 
     def explain_needs(self, study: "Study") -> tuple[Need, ...]:
         """List what the keys of a study need of the machine besides `needs`."""
-        del study
         return ()
 
-    def explain_refusal(self, study: "Study", method: ModuleType) -> str | None:
+    def explain_refusal(self, study: "Study", method: RestoreMethod) -> str | None:
         """Say why a study cannot have a method of restore; None where it can."""
-        del study, method
         return None
 
     def list_facts(self, study: "Study") -> Mapping[str, float | str]:
         """List what a study's keys come to, by name, as the manifest keeps it for the report."""
-        del study
         return {}

@@ -27,7 +27,7 @@ from stithy.study.database import CpuCount, Memory, Settings, example_settings
 from stithy.study.problems import Violation, below, refuse, rule_error
 from stithy.study.scenario import OPTIONAL, NoKeys, Scenario, ScenarioKeys
 from stithy.units import MONEY_EXAMPLE, Money, parse_money
-from stithy.workloads.workload import Section, Workload
+from stithy.workloads.workload import Workload, WorkloadKeys
 
 
 def _cost(value: Any) -> Money | None:
@@ -278,20 +278,20 @@ def _overlap(one: Candidate, other: Candidate) -> bool:
 
 def workload_named(name: str) -> Workload:
     """What planning and reporting must know of a workload."""
-    found: Workload = plugins("workload")[name].WORKLOAD
-    return found
+    return plugins(Workload)[name]
 
 
 def example_workload() -> dict[str, Any]:
     """The section of a workload that there is, with its size alone."""
-    name, module = next(iter(plugins("workload").items()))
-    size = module.WORKLOAD.units
-    return {"name": name, size: module.Spec.model_fields[size].examples[0]}
+    name, workload = next(iter(plugins(Workload).items()))
+    examples = workload.keys.model_fields[workload.units].examples
+    assert examples  # each workload has one, which the contract tests show
+    return {"name": name, workload.units: examples[0]}
 
 
-def read_workload(value: Any) -> Section:
+def read_workload(value: Any) -> WorkloadKeys:
     """The workload section, read by the `Spec` of the workload that its `name` names."""
-    known = plugins("workload")
+    known = plugins(Workload)
     if not isinstance(value, dict):
         raise rule_error(
             "the workload must be a mapping", f"such as {{name: {next(iter(known))}, …}}"
@@ -300,8 +300,7 @@ def read_workload(value: Any) -> Section:
         raise rule_error("a workload without its name", f"add `name: {next(iter(known))}`")
     if not isinstance(name := value["name"], str) or name not in known:
         refuse([Violation("not a workload", instead(str(name), list(known)), name, ("name",))])
-    spec: Section = known[name].Spec.model_validate(value)
-    return spec
+    return known[name].keys.model_validate(value)
 
 
 USUAL = "load"
@@ -383,6 +382,30 @@ def read_scenario(value: Any) -> ChosenScenario:
     return ChosenScenario(name, None if spec is NoKeys else found)
 
 
+def fill_scenario(data: dict[str, Any]) -> dict[str, Any]:
+    """Complete the scenario of a study, as written, by the defaults that depend on its engine.
+
+    What cannot be read stays as it is: reading it later says what is wrong.
+    """
+    value, database = data.get("scenario"), data.get("database")
+    given = {value: {}} if isinstance(value, str) else value
+    if not isinstance(database, Mapping) or not isinstance(given, Mapping) or len(given) != 1:
+        return data
+    [(name, keys)] = given.items()
+    engine, keys = database.get("engine"), {} if keys is None else keys
+    if (
+        name not in plugins(Scenario)
+        or not isinstance(keys, Mapping)
+        or not isinstance(engine, str)
+    ):
+        return data
+    try:
+        filled = _spec(name, keys).fill_defaults(keys, engine)
+    except ValidationError:
+        return data
+    return data if filled == keys else {**data, "scenario": {name: filled}}
+
+
 def _spec(scenario: str, keys: Any) -> type[ScenarioKeys]:
     """Which keys these are meant to be; without a choice the first kind."""
     specs = plugins(Scenario)[scenario].list_keys()
@@ -457,7 +480,7 @@ def _is_by_url(data: Mapping[str, Any]) -> bool:
     return any(isinstance(each, Mapping) and by_url & each.keys() for each in every)
 
 
-def transactions_of(workload: Section | None) -> list[str]:
+def transactions_of(workload: WorkloadKeys | None) -> list[str]:
     """The transaction types of a workload; none without one."""
     if workload is None:
         return []

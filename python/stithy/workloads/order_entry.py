@@ -15,9 +15,9 @@ from stithy.workloads.workload import (
     Driving,
     Misfit,
     Options,
-    Section,
     TransactionType,
     Workload,
+    WorkloadKeys,
 )
 
 NAME = "order-entry"
@@ -87,7 +87,7 @@ class Choice(WorkloadChoice):
     procedures: bool = True
 
 
-class Spec(Section):
+class Spec(WorkloadKeys):
     """The study's `workload` section for order entry."""
 
     name: Literal["order-entry"] = Field(
@@ -307,8 +307,9 @@ class OrderEntry(Workload):
 
 HAMMERDB = "PROFILE HAMMERDB: its mix and uniform keys, not those of the specification"
 
-WORKLOAD = OrderEntry(
+ORDER_ENTRY = OrderEntry(
     name=NAME,
+    keys=Spec,
     title="Order entry",
     unit="warehouse",
     run_keys=frozenset({"users_per_warehouse", "delivery", "profile", "procedures"}),
@@ -347,3 +348,5 @@ WORKLOAD = OrderEntry(
         "nopm", "1/min", "higher", "window", HEADLINE_PER_MIN, "new orders per minute", "NOPM"
     ),
 )
+
+PLUGINS = (ORDER_ENTRY,)

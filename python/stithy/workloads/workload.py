@@ -1,18 +1,18 @@
 """The interface of a workload: sizes, transaction types, limits, and how the hammer is asked.
 
-A workload is one module in `workloads/` with `NAME`, `Spec` (a `Section`: the study's `workload`
-section) and `WORKLOAD`, an instance of `Workload`. Whoever is outside knows of its keys only what
-`Section` and `Workload` say.
+A workload is one module in `workloads/` whose `PLUGINS` has an instance of `Workload`. Whoever is
+outside knows of its keys only what `WorkloadKeys` and `Workload` say.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
 from stithy.metrics import TPM, Metric, Quantity
+from stithy.registry import Family, Plugin
 from stithy.wire.jobs import DataShape, WorkloadChoice
 
 Option = str | int | float | bool | None
@@ -46,7 +46,7 @@ class TransactionType:
 
 
 @dataclass(frozen=True)
-class Workload:
+class Workload(Plugin):
     """What planning and reporting must know of a workload; the hammer knows the rest.
 
     `unit` is one of what its size counts, such as a row; the study's key for the size is its
@@ -64,7 +64,12 @@ class Workload:
     why, in a sentence.
     """
 
+    family: ClassVar = Family("workloads", interface=frozenset({"words", "workload"}))
+
     name: str
+    keys: "type[WorkloadKeys]"
+    """The study's section `workload`."""
+
     title: str
     unit: str
     transactions: tuple[TransactionType, ...]
@@ -168,7 +173,7 @@ class Misfit(NamedTuple):
     loc: tuple[str | int, ...]
 
 
-class Section(BaseModel):
+class WorkloadKeys(BaseModel):
     """What the `workload` section of a study says, whatever the workload."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)

@@ -12,21 +12,9 @@ from time import perf_counter
 import pytest
 
 from stithy.activities.backup.cycles import size_of
-from stithy.engines.backup import (
-    FULL,
-    Options,
-    Source,
-    Tools,
-    check,
-    check_installed,
-    check_options,
-    load_commands,
-    method_of,
-    repository_of,
-    restore_commands,
-    restored_settings,
-)
-from stithy.engines.engine import Start
+from stithy.engines.backup import FULL, BackupJob, BackupOptions, Source
+from stithy.engines.engine import get_engine
+from stithy.engines.instance import Start
 from stithy.engines.postgresql.connection import connect
 from stithy.engines.postgresql.engine import PostgreSQL
 from stithy.engines.postgresql.server import Server, remove_segment
@@ -96,50 +84,55 @@ class Kept:
     place: Path
     made: PostgreSQL
     name: str
-    options: Options
+    options: BackupOptions
 
     def __post_init__(self) -> None:
         """Directories of the server's user."""
-        self.method = method_of("postgresql", self.name)
-        self.tools = Tools(self.made.check().programs)
+        self.method = get_engine("postgresql").get_backup(self.name)
+        self.programs = self.made.check().programs
         self.folder, self.sockets = folder(self.place, "backup"), folder(self.place, "s")
         self.data = folder(folder(self.place, "restored"), "data")
+
+    def job(self, options: BackupOptions | None = None) -> BackupJob:
+        """As a run has it made."""
+        return BackupJob(self.programs, options or self.options, self.folder)
 
     def start(self) -> Server:
         """The server that is backed up, as its method needs it."""
         more: Mapping[str, str] = {}
-        if kept := repository_of(self.method):
-            for each in kept.prepare(self.tools, self.place / "data", self.folder, self.options):
-                done(each)
-            more = kept.settings(self.place / "data", self.folder, self.options)
+        method, data = self.method, self.place / "data"
+        if method.keeps_repository:
+            for command in method.prepare(self.job(), data):
+                done(command)
+            more = method.set_up_server(self.job(), data)
         return self.made.start(replace(start(self.place), more=more))
 
     def take(self, server: Server, kind: str | None = None) -> None:
         """Back it up."""
         source = Source(server.url, self.place / "data")
         options = replace(self.options, kind=kind or self.options.kind)
-        command = self.method.take(self.tools, source, self.folder, options)
+        command = self.method.back_up(self.job(options), source)
         assert PASSWORD not in " ".join(command.argv)
         done(command)
 
     @contextmanager
     def restored(self) -> Iterator[Server]:
         """A second server on it."""
-        commands = restore_commands(self.method, self.tools, self.folder, self.data, self.options)
-        if commands is None:
+        method = self.method
+        if method.loads_rows:
             self.made.initialise(self.data, self.place)
-        for command in commands or ():
-            done(command)
-        more = restored_settings(self.method)
-        asked = Start(self.data, self.sockets, self.place / "second.log", more=more)
+        else:
+            for command in method.restore(self.job(), self.data):
+                done(command)
+        asked = Start(
+            self.data, self.sockets, self.place / "second.log", more=method.restored_settings
+        )
         second = self.made.start(asked)
         memory = second.shared_memory()
         try:
             fresh = Source(second.url, self.data)
-            for load_command in load_commands(
-                self.method, self.tools, self.folder, fresh, self.options
-            ):
-                done(load_command)
+            for command in method.load(self.job(), fresh):
+                done(command)
             yield second
         finally:
             second.stop()
@@ -149,20 +142,26 @@ class Kept:
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        pytest.param("basebackup", Options(), marks=pytest.mark.long),
-        ("basebackup", Options(compression="gzip")),
-        ("basebackup", Options(2, "zstd", 2**30)),
-        pytest.param("dump", Options(), marks=pytest.mark.long),
-        ("dump", Options(2, "gzip")),
-        pytest.param("pgbackrest", Options(), marks=[NEEDS_PGBACKREST, pytest.mark.long]),
-        pytest.param("pgbackrest", Options(2, "zstd"), marks=[NEEDS_PGBACKREST, pytest.mark.long]),
-        pytest.param("pgbackrest", Options(1, "lz4", kind="incremental"), marks=NEEDS_PGBACKREST),
-        pytest.param("pgbackrest", Options(2, "gzip", kind="differential"), marks=NEEDS_PGBACKREST),
+        pytest.param("basebackup", BackupOptions(), marks=pytest.mark.long),
+        ("basebackup", BackupOptions(compression="gzip")),
+        ("basebackup", BackupOptions(2, "zstd", 2**30)),
+        pytest.param("dump", BackupOptions(), marks=pytest.mark.long),
+        ("dump", BackupOptions(2, "gzip")),
+        pytest.param("pgbackrest", BackupOptions(), marks=[NEEDS_PGBACKREST, pytest.mark.long]),
+        pytest.param(
+            "pgbackrest", BackupOptions(2, "zstd"), marks=[NEEDS_PGBACKREST, pytest.mark.long]
+        ),
+        pytest.param(
+            "pgbackrest", BackupOptions(1, "lz4", kind="incremental"), marks=NEEDS_PGBACKREST
+        ),
+        pytest.param(
+            "pgbackrest", BackupOptions(2, "gzip", kind="differential"), marks=NEEDS_PGBACKREST
+        ),
     ],
     ids=str,
 )
 def test_what_is_restored_has_all_rows_of_its_moment_and_leaves_the_source_alone(
-    loaded: tuple[Path, PostgreSQL], name: str, options: Options
+    loaded: tuple[Path, PostgreSQL], name: str, options: BackupOptions
 ) -> None:
     """Rows are compared by their sums; a change after the backup is no part of it.
 
@@ -186,24 +185,24 @@ def test_what_is_restored_has_all_rows_of_its_moment_and_leaves_the_source_alone
 @pytest.mark.parametrize(
     ("name", "slowly", "under"),
     [
-        ("basebackup", Options(bytes_per_s=4 * 2**20), ()),
-        ("dump", Options(), ("prlimit", "--core=0", f"--fsize={2**20}", "--")),
-        pytest.param("pgbackrest", Options(), (), marks=NEEDS_PGBACKREST),
+        ("basebackup", BackupOptions(bytes_per_s=4 * 2**20), ()),
+        ("dump", BackupOptions(), ("prlimit", "--core=0", f"--fsize={2**20}", "--")),
+        pytest.param("pgbackrest", BackupOptions(), (), marks=NEEDS_PGBACKREST),
     ],
 )
 def test_a_backup_that_is_killed_does_not_hinder_the_next_one(
-    loaded: tuple[Path, PostgreSQL], name: str, slowly: Options, under: tuple[str, ...]
+    loaded: tuple[Path, PostgreSQL], name: str, slowly: BackupOptions, under: tuple[str, ...]
 ) -> None:
     """It is whole, not what was left continued; the server has not noticed.
 
     Killed in the middle, however late that is seen: one is slow, of one the kernel lets no file
     grow beyond it, and one waits for its log.
     """
-    kept = Kept(*loaded, name, Options())
+    kept = Kept(*loaded, name, BackupOptions())
     with served(kept) as server:
         run(server, "INSERT INTO kept SELECT n, n FROM generate_series(1, 300000) n")
         source = Source(server.url, kept.place / "data")
-        command = kept.method.take(kept.tools, source, kept.folder, slowly)
+        command = kept.method.back_up(kept.job(slowly), source)
         command = replace(command, argv=[*under, *command.argv], detached=True)
         before_bytes = size_of(kept.folder)
         running = LocalRunner().start(replace(command, user=USER.name if USER else None))
@@ -211,7 +210,7 @@ def test_a_backup_that_is_killed_does_not_hinder_the_next_one(
             pass
         running.send_signal(SIGKILL)
         assert -running.wait(60) in (SIGKILL, SIGXFSZ)
-        if repository_of(kept.method) is None:
+        if not kept.method.keeps_repository:
             remove_tree(kept.folder)
             folder(kept.place, "backup")
         kept.take(server)
@@ -224,7 +223,7 @@ def test_a_place_for_temporary_files_is_restored_beside_the_data_and_not_where_i
     loaded: tuple[Path, PostgreSQL],
 ) -> None:
     """The source's place stays as it is."""
-    kept = Kept(*loaded, "pgbackrest", Options())
+    kept = Kept(*loaded, "pgbackrest", BackupOptions())
     temp = folder(kept.place, "temp")
     with served(kept) as server:
         server.use_for_temp(temp)
@@ -240,21 +239,19 @@ def test_a_place_for_temporary_files_is_restored_beside_the_data_and_not_where_i
 @pytest.mark.needs_pgbackrest
 def test_a_repository_says_how_large_its_last_backup_is(loaded: tuple[Path, PostgreSQL]) -> None:
     """An incremental one has less than the full one before it."""
-    kept = Kept(*loaded, "pgbackrest", Options(kind="incremental"))
-    repository = repository_of(kept.method)
-    assert repository is not None
+    kept = Kept(*loaded, "pgbackrest", BackupOptions(kind="incremental"))
     with served(kept) as server:
         sizes = []
         for kind in (FULL, "incremental"):
             kept.take(server, kind)
-            sizes.append(size_of(repository.stored(kept.folder)))
+            sizes.append(size_of(kept.method.locate_last(kept.folder)))
     assert 0 < sizes[1] < sizes[0] / 2
 
 
 def test_a_backup_reads_no_faster_than_it_is_told(loaded: tuple[Path, PostgreSQL]) -> None:
     """The server's own clock shows it: its files, at that bandwidth, take so long at least."""
     limit = 16 * 2**20
-    kept = Kept(*loaded, "basebackup", Options(bytes_per_s=limit))
+    kept = Kept(*loaded, "basebackup", BackupOptions(bytes_per_s=limit))
     with served(kept) as server:
         began_s = perf_counter()
         kept.take(server)
@@ -274,52 +271,52 @@ def test_a_program_that_is_missing_is_named_with_its_package(
     name: str, program: str, package: str
 ) -> None:
     """With all programs there is nothing to say."""
-    method = method_of("postgresql", name)
-    found = dict.fromkeys(method.programs(Options()), "/bin/true")
-    check(method, Options(), found)
+    method = get_engine("postgresql").get_backup(name)
+    found = dict.fromkeys(method.list_programs(BackupOptions()), "/bin/true")
+    method.check_programs(BackupOptions(), found)
     with pytest.raises(PreconditionError, match=program) as missing:
-        check(method, Options(), {**found, program: None})
+        method.check_programs(BackupOptions(), {**found, program: None})
     assert f"apt-get install {package}" in missing.value.remedy
 
 
 @pytest.mark.parametrize(
     ("name", "options", "said"),
     [
-        ("basebackup", Options(processes=4), "zstd"),
-        ("basebackup", Options(bytes_per_s=1024), "32 KiB to 1 GiB"),
-        ("basebackup", Options(kind="incremental"), "full backups"),
-        ("dump", Options(kind="differential"), "full backups"),
-        ("dump", Options(bytes_per_s=2**20), "no `bandwidth`"),
-        ("dump", Options(processes=17), "at most 16"),
-        ("pgbackrest", Options(bytes_per_s=2**20), "no `bandwidth`"),
+        ("basebackup", BackupOptions(processes=4), "zstd"),
+        ("basebackup", BackupOptions(bytes_per_s=1024), "32 KiB to 1 GiB"),
+        ("basebackup", BackupOptions(kind="incremental"), "full backups"),
+        ("dump", BackupOptions(kind="differential"), "full backups"),
+        ("dump", BackupOptions(bytes_per_s=2**20), "no `bandwidth`"),
+        ("dump", BackupOptions(processes=17), "at most 16"),
+        ("pgbackrest", BackupOptions(bytes_per_s=2**20), "no `bandwidth`"),
     ],
     ids=str,
 )
 def test_options_that_a_method_cannot_have_say_which_ones_it_can(
-    name: str, options: Options, said: str
+    name: str, options: BackupOptions, said: str
 ) -> None:
     """Before anything is asked of the machine."""
     with pytest.raises(UserError, match=said):
-        check_options(method_of("postgresql", name), options)
+        get_engine("postgresql").get_backup(name).check_options(options)
 
 
 def test_a_compression_that_the_installed_version_lacks_is_refused_by_trying_it() -> None:
     """The program itself says what it takes: others than `gzip` from version 16 on."""
     installed = engine().check()
-    dump, tools = method_of("postgresql", "dump"), Tools(installed.programs)
+    dump, programs = get_engine("postgresql").get_backup("dump"), installed.programs
     for compression in ("none", "gzip"):
-        check_installed(dump, Options(compression=compression), tools, LocalRunner().run)
+        dump.check_installed(BackupOptions(compression=compression), programs, LocalRunner().run)
     is_new = int(installed.version.split(".")[0]) >= 16
     refused = pytest.raises(PreconditionError, match="no compression lz4")
     with nullcontext() if is_new else refused:
-        check_installed(dump, Options(compression="lz4"), tools, LocalRunner().run)
+        dump.check_installed(BackupOptions(compression="lz4"), programs, LocalRunner().run)
 
 
 @NEEDS_PGBACKREST
 def test_the_engine_says_which_versions_make_the_backups_that_are_asked_for() -> None:
     """Each by the program itself; without backups there are none."""
     every = ("basebackup", "dump", "pgbackrest")
-    asked = replace(request(), backups=[(name, Options()) for name in every])
+    asked = replace(request(), backups=[(name, BackupOptions()) for name in every])
     found = PostgreSQL(asked).check()
     tools = {name: tool.split(" ") for name, tool in found.backups.items()}
     assert {name: tool[0] for name, tool in tools.items()} == dict(
@@ -332,6 +329,6 @@ def test_the_engine_says_which_versions_make_the_backups_that_are_asked_for() ->
 
 def test_the_engine_refuses_before_anything_is_made() -> None:
     """Its check knows the methods of the study."""
-    asked = replace(request(), backups=[("basebackup", Options(processes=4))])
+    asked = replace(request(), backups=[("basebackup", BackupOptions(processes=4))])
     with pytest.raises(UserError, match="zstd"):
         PostgreSQL(asked).check()

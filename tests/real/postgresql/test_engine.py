@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stithy.engines.engine import Configuration
+from stithy.engines.instance import Configuration
 from stithy.engines.postgresql.connection import connect
 from stithy.engines.postgresql.server import Server, remove_segment
 from stithy.engines.postgresql.url import parse_url

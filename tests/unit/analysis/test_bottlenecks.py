@@ -20,7 +20,7 @@ from stithy.analysis.bottlenecks.observe import (
 from stithy.analysis.bottlenecks.rules import RULES
 from stithy.analysis.bottlenecks.stalls import Stall, stalled_shares, stalled_windows, stalls
 from stithy.analysis.instruments import Headroom
-from stithy.engines.declaration import declaration
+from stithy.engines.engine import declaration
 from support.drawn import context_built
 from support.sample_observation import disk, observed, sessions
 from support.sample_run import Shape, window_id

@@ -18,7 +18,7 @@ from stithy.analysis.effect import (
     paired_difference,
     paired_ratio,
 )
-from stithy.engines.declaration import declaration
+from stithy.engines.engine import declaration
 from stithy.metrics import Quantity
 from stithy.point import Point
 from stithy.scenarios.noisy_neighbour.disturbance import (

@@ -16,7 +16,7 @@ from stithy.analysis.invariants import Identity, check
 from stithy.analysis.series import sampled
 from stithy.analysis.steadiness import Change, Steadiness
 from stithy.analysis.surroundings import Watched, watched_of
-from stithy.engines.declaration import declaration
+from stithy.engines.engine import declaration
 from stithy.registry import plugins
 from stithy.results.read import read_run
 from stithy.results.tables import STOPPED, UNANSWERED
@@ -316,7 +316,7 @@ def test_a_trend_is_told_with_its_size_and_its_chance() -> None:
     assert not reads.clear
 
 
-WORKLOAD: Workload = plugins("workload")["order-entry"].WORKLOAD
+WORKLOAD: Workload = plugins(Workload)["order-entry"]
 MINIMA = {"payment": 0.43, "order-status": 0.04, "delivery": 0.04, "stock-level": 0.04}
 """Shares of the mix; clause 5.2.3 of the specification."""
 

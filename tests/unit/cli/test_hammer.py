@@ -9,7 +9,7 @@ import pytest
 from fakes.program import AnsweringRunner
 from stithy.cli import app
 from stithy.cli.hammer import options, outcome
-from stithy.engines.engine import Endpoint
+from stithy.engines.instance import Endpoint
 from stithy.wire.hammer import Hammer
 from stithy.wire.jobs import BackToBack, Keyed, Rate, Think
 from stithy.wire.messages import AnyMessage, TransactionSecond, parse_message

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stithy.engines.declaration import declaration, engine_of
+from stithy.engines.engine import declaration, find_engine_of
 from stithy.errors import UserError
 from stithy.secrets import Secret
 
@@ -24,5 +24,5 @@ def test_a_defect_is_known_by_version() -> None:
 def test_a_url_of_no_engine_is_refused_with_what_one_begins_with() -> None:
     """Without the rest of it, which may hold a password."""
     with pytest.raises(UserError, match=r"begin with 'ftp'.*postgresql://") as caught:
-        engine_of(Secret("ftp://me:secret@host/db"))
+        find_engine_of(Secret("ftp://me:secret@host/db"))
     assert "secret" not in str(caught.value)

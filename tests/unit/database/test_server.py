@@ -8,13 +8,9 @@ from typing import ClassVar
 import pytest
 
 from fakes.machine import FakeMachine
-from stithy.engines.engine import Configuration
-from stithy.engines.postgresql import (
-    OWNED_SETTINGS,
-    durability_given_up,
-    log_bytes,
-    server,
-)
+from stithy.engines.engine import get_engine
+from stithy.engines.instance import Configuration
+from stithy.engines.postgresql import OWNED_SETTINGS, server
 from stithy.engines.postgresql.activity import activity_query
 from stithy.engines.postgresql.engine import find_installation
 from stithy.engines.postgresql.server import last_words, remove_segment
@@ -158,8 +154,10 @@ def test_the_log_is_bounded_by_its_setting_and_a_fifth() -> None:
         "536870912B": GIB // 2,
     }
     for size, expected_bytes in sizes.items():
-        assert log_bytes({"Max_WAL_size": size}) == pytest.approx(expected_bytes * 1.2)
-    assert log_bytes({}) == pytest.approx(GIB * 1.2)
+        assert get_engine("postgresql").count_log_bytes({"Max_WAL_size": size}) == pytest.approx(
+            expected_bytes * 1.2
+        )
+    assert get_engine("postgresql").count_log_bytes({}) == pytest.approx(GIB * 1.2)
 
 
 def test_what_gives_durability_up_is_known_as_the_server_reads_it() -> None:
@@ -176,4 +174,4 @@ def test_what_gives_durability_up_is_known_as_the_server_reads_it() -> None:
         ({"data_sync_retry": "on"}, ["data_sync_retry"]),
         ({"data_sync_retry": "off", "wal_sync_method": "open_datasync"}, []),
     ):
-        assert list(durability_given_up(settings)) == given_up
+        assert list(get_engine("postgresql").list_given_up(settings)) == given_up

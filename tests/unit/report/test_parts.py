@@ -29,7 +29,7 @@ from stithy.results.manifest import (
     SessionFacts,
 )
 from stithy.search import ResponseTarget, Search
-from stithy.workloads.order_entry import WORKLOAD
+from stithy.workloads.order_entry import ORDER_ENTRY
 from support.drawn import context_built, draw_one
 from support.sample_drives import sample_drive
 from support.sample_observation import disk, observed, sessions
@@ -134,7 +134,7 @@ NULL = {"repeat": 4, "null": True, "primary": QUESTION}
     ("same", {"repeat": 2}, ["2 baseline checks cannot show whether the"]),
     ("load", {"changes": {"w-disk-u4-b0": {"retries": 0}}}, [
         "level read committed, as in most applications", "The specification requires",
-        WORKLOAD.deviations]),
+        ORDER_ENTRY.deviations]),
     ("load", {"changes": {"w-disk-u4-b0": {"headline_per_min": 30_000.0}}},
      ["They give at most 12.86. This load is not keyed"]),
     ("load", {"changes": {"w-disk-u4-b0": {"headline_per_min": 3e4}}, "load": {"pace": "keyed"}},

@@ -13,7 +13,7 @@ from fakes.machine import FACTS, TEXTS, FakeMachine, place
 from stithy.cli.new import _choose_margin
 from stithy.cli.talk.prospects import outlook
 from stithy.drives.profiles import catalogue
-from stithy.engines.engine import Installation
+from stithy.engines.instance import Installation
 from stithy.errors import PreconditionError, Refused, UserError
 from stithy.fio import FIO
 from stithy.hosts.activity import Activity, BusyProgram

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,15 @@ import pytest
 
 from fakes.hammer import FakeHammer
 from stithy.cli.app import run
+from stithy.engines.engine import Engine
 from stithy.plan.cost import space_by_candidate
 from stithy.plan.expand import expand
 from stithy.plan.steps import Plan
-from stithy.registry import part, plugins
+from stithy.registry import plugins
 from stithy.report.context import context_of
 from stithy.report.page import Page
 from stithy.report.parts.answer import answer
+from stithy.restores.method import RestoreMethod
 from stithy.results.read import read_run
 from stithy.run.copies.restore import restore
 from stithy.run.events import Note, StepStarted
@@ -30,8 +33,8 @@ from support.own_engine import Committing, OwnEngine
 from support.running import PYTHON, entries, left_by
 
 pytestmark = pytest.mark.usefixtures("own_state", "fakes")
-METHODS = list(plugins("restore"))
-BY_ROWS = [name for name, each in plugins("restore").items() if not each.KEEPS_FILES]
+METHODS = list(plugins(RestoreMethod))
+BY_ROWS = [name for name, each in plugins(RestoreMethod).items() if not each.keeps_files]
 
 STUDY = """study: Does every window start from what was loaded?
 candidates:
@@ -67,7 +70,9 @@ class Loading(Committing):
 
     @property
     def _rows(self) -> dict[str, int]:
-        rows: dict[str, int] = part("engine", "memory", "endpoint").endpoint(self.url).store.rows
+        rows: dict[str, int] = (
+            import_module("stithy.engines.memory.endpoint").Endpoint(self.url).store.rows
+        )
         return rows
 
     def _look(self) -> None:
@@ -111,8 +116,8 @@ def test_every_window_starts_from_what_was_loaded(
     assert sorted(hammer.loads) == sorted(loads or [1, 3, *counts])
     assert left_by(faked.out) == []
     context = context_of(read_run(faked.out))
-    declared = plugins("restore")[method]
-    assert any(f"8 restores {declared.PROVEN}." in each for each in answer(context).support)
+    declared = plugins(RestoreMethod)[method]
+    assert any(f"8 restores {declared.proof}." in each for each in answer(context).support)
     rows = Page(context).tables["compared"].frame.rows()
     assert ("restore before each window", method) in rows
 
@@ -226,7 +231,7 @@ def test_an_engine_without_a_restore_of_its_own_has_the_other_methods(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Both need nothing of it."""
-    monkeypatch.delattr(plugins("engine")["memory"], "NATIVE_RESTORE")
+    monkeypatch.setattr(plugins(Engine)["memory"], "native_restore", "")
     problem = "the engine memory has no restore of its own.*files, reload"
     assert re.search(problem, _refused(SMALL, "native"))
     assert _plan(SMALL, "reload").restore == "reload"

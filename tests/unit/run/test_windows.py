@@ -13,7 +13,7 @@ from fakes.engine import FakeEngine
 from fakes.hammer import FakeHammer
 from stithy.activities.hammer import headroom, request
 from stithy.activities.hammer.activity import HammerActivity
-from stithy.engines.engine import CheckpointRule, MaintenanceCounters
+from stithy.engines.instance import CheckpointRule, MaintenanceCounters
 from stithy.errors import InfrastructureError
 from stithy.hosts.activity import Activity, ActivityCounters, BusyProgram, Process
 from stithy.hosts.devices import DiskCounters

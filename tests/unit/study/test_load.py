@@ -188,7 +188,7 @@ def test_a_draft_reads_back_as_what_was_meant_and_can_be_planned() -> None:
 
 def test_a_draft_and_messages_keep_the_keys_of_plug_ins_apart(fakes: Path) -> None:
     """A draft has those of its own workload; a key of another one is not its own misspelling."""
-    assert (fakes / "workload/counter.py").is_file()
+    assert (fakes / "workloads/counter.py").is_file()
     assert "counters" not in draft_text(DRAFT)
     text = draft_text(DRAFT).replace("  warehouses: 3", "  warehouses: 3\n  counters: 4")
     text = text.replace("path: /var/tmp/stithy", "path: /var/tmp/stithy, scale: 3")

@@ -21,7 +21,7 @@ use stithy_wire::{PrepareJob, RunJob, WarmUpJob, WorkloadChoice};
 /// The workload.
 pub struct Counter;
 
-/// What a job says to it, all of it: `tests/fakes/plugins/workload/counter.py` writes these keys.
+/// What a job says to it, all of it: `tests/fakes/plugins/workloads/counter.py` writes these keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Options {

@@ -23,7 +23,7 @@ use stithy_wire::{
 };
 
 /// What Python says to the same workload; `tests/unmeasured/test_own_workload.py` compares them.
-const CHOICE: &str = include_str!("../../../../tests/fakes/plugins/workload/counter.json");
+const CHOICE: &str = include_str!("../../../../tests/fakes/plugins/workloads/counter.json");
 const COUNTERS: u32 = 5;
 const TOUCHED: u32 = 4;
 const STEP: u32 = 2;

@@ -14,20 +14,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stithy.engines.backup import (
-    FULL,
-    Method,
-    Options,
-    Source,
-    Tools,
-    load_commands,
-    own_commits,
-    reads_files,
-    repository_of,
-    restore_commands,
-    restored_settings,
-)
-from stithy.engines.engine import Instance
+from stithy.engines.backup import FULL, BackupJob, BackupMethod, BackupOptions, Source
+from stithy.engines.instance import Instance
 from stithy.errors import (
     REMEDIES,
     InfrastructureError,
@@ -128,8 +116,8 @@ class Backups:
 
     context: Context
     candidate: str
-    method: Method
-    options: Options
+    method: BackupMethod
+    options: BackupOptions
     whose: Whose | None = None
 
     def prepare(self, log: Path) -> str:
@@ -138,13 +126,13 @@ class Backups:
         Servers that are started later do what it needs of them. The full backup that others need is
         made, too, but of a neighbour's: its server begins it. Raises InfrastructureError.
         """
-        context, servers, kept = self.context, self.context.servers, repository_of(self.method)
+        context, servers, method = self.context, self.context.servers, self.method
         servers.more.pop(self._data, None)
-        if kept is None:
+        if not method.keeps_repository:
             return "nothing to prepare"
-        folder = context.volumes.make_tree(self.candidate, self._name(FOLDER), "backup")
-        self._need(self._run_all(kept.prepare(self._tools, self._data, folder, self.options), log))
-        servers.more[self._data] = kept.settings(self._data, folder, self.options)
+        context.volumes.make_tree(self.candidate, self._name(FOLDER), "backup")
+        self._need(self._run_all(method.prepare(self._job, self._data), log))
+        servers.more[self._data] = method.set_up_server(self._job, self._data)
         if self.options.kind == FULL:
             return "an empty repository"
         if self.whose is None:
@@ -155,8 +143,8 @@ class Backups:
     def begin(self, instance: Instance, log: Path) -> None:
         """Make the full backup that others build on, where they do. Raises InfrastructureError."""
         if self.options.kind != FULL:
-            full, source = replace(self.options, kind=FULL), Source(instance.url, self._data)
-            command = self.method.take(self._tools, source, self._folder, full)
+            full = replace(self._job, options=replace(self.options, kind=FULL))
+            command = self.method.back_up(full, Source(instance.url, self._data))
             self._need(self._run(command, log))
 
     def _need(self, failed_because: str | None) -> None:
@@ -175,14 +163,12 @@ class Backups:
         """Back the server up, instead of the backup before. Raises Interrupted, nothing else."""
         context = self.context
         began_s, size = context.session.clock.now_s(), size_of(self._data, self._log_folder)
-        kept, target = repository_of(self.method), self._folder
-        if kept is None:
+        if not self.method.keeps_repository:
             context.volumes.make_tree(self.candidate, self._name(FOLDER), "backup")
-        source = Source(instance.url, self._data)
-        command = self.method.take(self._tools, source, target, self.options)
-        group = context.servers.groups.get(self._data) if reads_files(self.method) else None
+        command = self.method.back_up(self._job, Source(instance.url, self._data))
+        group = context.servers.groups.get(self._data) if self.method.reads_files else None
         because = self._run(replace(command, memory_cgroup=group), log)
-        ended_s, stored = context.session.clock.now_s(), kept.stored(target) if kept else target
+        ended_s, stored = context.session.clock.now_s(), self.method.locate_last(self._folder)
         return Cycle(began_s, ended_s, size, size_of(stored), because)
 
     @contextmanager
@@ -210,23 +196,20 @@ class Backups:
 
     def _second(self, data: Path, log: Path, stack: ExitStack) -> Instance | str:
         """A server on what is restored into `data`, or why there is none. Raises Interrupted."""
-        servers, folder = self.context.servers, self._folder
-        commands = restore_commands(self.method, self._tools, folder, data, self.options)
+        servers, method = self.context.servers, self.method
         try:
-            if commands is None:
+            if method.loads_rows:
                 with _ONE_AT_A_TIME:
                     servers.engine.initialise(data, servers.scratch)
-            elif because := self._run_all(commands, log):
+            elif because := self._run_all(method.restore(self._job, data), log):
                 return because
             sync_filesystem(data)
-            more = restored_settings(self.method)
-            instance = stack.enter_context(self._server(data, log, more))
+            instance = stack.enter_context(self._server(data, log, method.restored_settings))
         except Interrupted:
             raise
         except StithyError as error:
             return error.text
-        fresh = Source(instance.url, data)
-        fill = load_commands(self.method, self._tools, folder, fresh, self.options)
+        fill = method.load(self._job, Source(instance.url, data))
         return self._run_all(fill, log) or instance
 
     def remove(self) -> None:
@@ -260,7 +243,7 @@ class Backups:
     @property
     def commits(self) -> int:
         """How many transactions of its own a backup commits in the database at most."""
-        return own_commits(self.method, self.options)
+        return self.method.count_commits(self.options)
 
     @property
     def _folder(self) -> Path:
@@ -274,8 +257,9 @@ class Backups:
         return parts_of(self.context.volumes.of(self.candidate)).data
 
     @property
-    def _tools(self) -> Tools:
-        return Tools(self.context.servers.installation.programs)
+    def _job(self) -> BackupJob:
+        programs = self.context.servers.installation.programs
+        return BackupJob(programs, self.options, self._folder)
 
     @property
     def _log_folder(self) -> str:

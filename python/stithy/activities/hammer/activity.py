@@ -14,8 +14,8 @@ from stithy.activities.hammer.headroom import calibrate
 from stithy.activities.hammer.request import pace_at, request_of
 from stithy.activity import expected_errors
 from stithy.collectors.collector import TimedSample
-from stithy.engines.declaration import declaration
-from stithy.engines.engine import (
+from stithy.engines.engine import declaration
+from stithy.engines.instance import (
     CheckpointRule,
     CommitCounters,
     Instance,

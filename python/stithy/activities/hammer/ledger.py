@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from stithy.engines.engine import Instance
+from stithy.engines.instance import Instance
 from stithy.errors import Interrupted, StithyError, failures_of_the_machine
 from stithy.results import tables
 from stithy.results.convert import ledger_finding_rows, ledger_rows

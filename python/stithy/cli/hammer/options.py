@@ -13,10 +13,10 @@ from stithy.errors import PreconditionError, UserError
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-    from stithy.engines.engine import Endpoint
+    from stithy.engines.instance import Endpoint
     from stithy.wire.hammer import Hammer, Watch
     from stithy.wire.messages import AnyMessage, Warning
-    from stithy.workloads.workload import Section, Workload
+    from stithy.workloads.workload import Workload, WorkloadKeys
 
 Url = Annotated[str, Parameter(help="Database, as engine://user:password@host:port/database.")]
 PasswordEnv = Annotated[
@@ -66,16 +66,14 @@ def warning_line(warning: "Warning") -> str:
 
 def open_database(url: str, password_env: str | None) -> "Endpoint":
     """The database of a URL, by the engine whose URLs begin so. Raises UserError for no URL."""
-    from stithy.engines.declaration import engine_of
-    from stithy.registry import part
+    from stithy.engines.engine import find_engine_of
     from stithy.secrets import Secret, given_secret
 
     named, password = Secret(url), given_secret(password_env, None)
-    made: Endpoint = part("engine", engine_of(named), "endpoint").endpoint(named, password)
-    return made
+    return find_engine_of(named).connect(named, password)
 
 
-def section(workload: str | None, units: int, keys: Sequence[str] = ()) -> "Section":
+def section(workload: str | None, units: int, keys: Sequence[str] = ()) -> "WorkloadKeys":
     """A workload as a study's section says it; None is the first that there is.
 
     `keys`: more of its keys, each as `key=value`. Raises UserError for what it cannot be.
@@ -83,19 +81,19 @@ def section(workload: str | None, units: int, keys: Sequence[str] = ()) -> "Sect
     from pydantic import ValidationError
 
     from stithy.registry import plugins
+    from stithy.workloads.workload import Workload
 
-    require_plugin("workload", workload, f"{workload!r} is not a workload", "--workload")
-    known = plugins("workload")
+    require_plugin(Workload, workload, f"{workload!r} is not a workload", "--workload")
+    known = plugins(Workload)
     name = workload or next(iter(known))
-    module = known[name]
-    given = {"name": name, module.WORKLOAD.units: units}
+    plugin = known[name]
+    given = {"name": name, plugin.units: units}
     for each in keys:
         given |= _key(each)
     try:
-        read: Section = module.Spec.model_validate(given)
+        return plugin.keys.model_validate(given)
     except ValidationError as error:
-        raise _wrong_key(error, module.WORKLOAD, list(module.Spec.model_fields)) from error
-    return read
+        raise _wrong_key(error, plugin, list(plugin.keys.model_fields)) from error
 
 
 def _key(text: str) -> dict[str, object]:
@@ -131,7 +129,7 @@ def _wrong_key(error: "ValidationError", workload: "Workload", known: list[str])
 
 def loaded(
     database: "Endpoint", workload: str | None, units: int | None, keys: Sequence[str] = ()
-) -> "Section":
+) -> "WorkloadKeys":
     """The same as the options say, or else as the database does.
 
     Raises PreconditionError where that holds nothing.

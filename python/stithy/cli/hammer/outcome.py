@@ -14,14 +14,14 @@ if TYPE_CHECKING:
         Second,
         TransactionSecond,
     )
-    from stithy.workloads.workload import Driving, Options, Section, Workload
+    from stithy.workloads.workload import Driving, Options, Workload, WorkloadKeys
 
 
 @dataclass(frozen=True)
 class Asked:
     """The workload of a run, and how it was driven."""
 
-    section: "Section"
+    section: "WorkloadKeys"
     driving: "Driving"
 
     @property

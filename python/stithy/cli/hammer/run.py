@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from stithy.wire.jobs import Pace, RunRequest
     from stithy.wire.messages import RunSummary
     from stithy.workloads.workload import Driving as Driven
-    from stithy.workloads.workload import Section
+    from stithy.workloads.workload import WorkloadKeys
 
 
 @Parameter(name="*")
@@ -52,7 +52,7 @@ class Driving:
 
 
 def driven_so(
-    request: "RunRequest", section: "Section", driving: Driving
+    request: "RunRequest", section: "WorkloadKeys", driving: Driving
 ) -> tuple["RunRequest", "Driven"]:
     """The request with these options, and the same as the workload must know it.
 
@@ -210,7 +210,7 @@ def run(
         hammer verify-ledger`. The file must not exist. Put it on another device, or one failure can
         lose both.
     """
-    from stithy.engines.declaration import declaration, engine_of
+    from stithy.engines.engine import find_engine_of
     from stithy.study.sections import workload_named
     from stithy.wire.jobs import RunRequest
 
@@ -232,7 +232,7 @@ def run(
     second = partial(outcome.second_line, workload_named(section.name).headline)
     with options.watching({"second": second, "warning": options.warning_line}) as watch:
         driven = options.hammer(database).run(section.choice(so), request, watch=watch)
-    buffers = declaration(engine_of(database.url)).buffers
+    buffers = find_engine_of(database.url).declaration.buffers
     shown = outcome.outcome(driven, request, outcome.Asked(section, so), buffers)
     if json:
         show_json(outcome.outcome_json(shown))

@@ -22,12 +22,12 @@ from stithy.plan.cost import (
     space_by_candidate,
     total_s,
 )
-from stithy.plan.restore import method_named
 from stithy.plan.sensitivity import SHARE
 from stithy.plan.steps import Plan, Step
 from stithy.point import said
 from stithy.registry import plugins
 from stithy.report.words.wording import value
+from stithy.restores.method import get_restore
 from stithy.run.activity import StepKind
 from stithy.run.preparation.forecast import Forecast
 from stithy.run.preparation.io import profile_tables, profile_words
@@ -345,8 +345,8 @@ def _by_method(step: Step) -> str | None:
     """What a step of a restore method does."""
     if step.method is None:
         return None
-    method = method_named(step.method)
-    return method.RESTORE if step.window else method.KEEP
+    method = get_restore(step.method)
+    return method.restore_step if step.window else method.keep_step
 
 
 def _candidates(study: Study, plan: Plan) -> str:

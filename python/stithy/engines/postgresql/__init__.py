@@ -1,50 +1,16 @@
-"""PostgreSQL: what the study file may say about it.
-
-This file imports nothing of Stithy, so that a study is read without touching what starts servers.
-"""
+"""PostgreSQL: what studies, plans and reports know of it, without anything that starts servers."""
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-NAME = "postgresql"
-URL_SCHEMES = ("postgresql", "postgres")
-URL_EXAMPLES = (
-    "postgresql://me:secret@localhost/test", "postgresql://me@/test?host=/run/postgresql",
-)  # fmt: skip
-"""Of a server by its address, and by its socket."""
+from stithy.engines.declaration import Declaration
+from stithy.engines.engine import Engine
+from stithy.engines.postgresql.backups import BACKUPS
+from stithy.secrets import Secret
 
-VARIABLES = ("PG",)
-"""How the variables begin that libpq and its programs read: PGHOST, PGOPTIONS, PGDATA, …"""
-
-BACKUPS = {
-    "basebackup": (
-        "copies all files of the running server and the log that they need (`pg_basebackup`); it "
-        "makes full backups, uses several processes only to compress with `zstd`, and takes a "
-        "bandwidth of 32 KiB to 1 GiB"
-    ),
-    "dump": (
-        "writes all rows as text (`pg_dump`), to be loaded into a new database (`pg_restore`); it "
-        "makes full backups with at most 16 processes and no limit of bandwidth, and compresses "
-        "with `lz4` and `zstd` from PostgreSQL 16 on"
-    ),
-    "pgbackrest": (
-        "keeps a repository of files and of the log, which the server archives all the time; it "
-        "makes backups of every kind, with no limit of bandwidth"
-    ),
-}
-"""The ways to back it up, modules of `backups`, with what they do and can; the default first."""
-
-BY_URL = True
-"""It has a module `remote`: candidates may be databases of servers that run already."""
-
-NATIVE_RESTORE = "copies a template database within its server"
-"""How its module `native` restores a database."""
-
-EXAMPLES = ({"shared_buffers": "384MB"}, {"shared_buffers": "768MB"})
-"""Settings as a study may give them: of the database, and of a candidate."""
-
-ACCOUNTS = ("postgres",)
-"""Users as whom its servers run, which come with the distributions' packages."""
+if TYPE_CHECKING:
+    from stithy.engines import instance
 
 _PLACE = "Stithy puts the files of each instance on its candidate's volume"
 _REACH = "an instance is reached through a private socket only"
@@ -99,26 +65,6 @@ _UNSURE = ("", "o")
 """As the server reads a boolean: any beginning of a word that fits no other."""
 
 
-def durability_given_up(settings: Mapping[str, str]) -> dict[str, str]:
-    """Those of the settings that give durability up, with what may be lost; names in lower case.
-
-    On Linux every `wal_sync_method` flushes, so none is among them.
-    """
-    found = {}
-    if _reads(settings.get("fsync", ""), _FALSE):
-        found["fsync"] = _NOT_FLUSHED
-    commit = settings.get("synchronous_commit", "").strip().lower()
-    if commit in _FALSE:
-        found["synchronous_commit"] = _NOT_WAITED
-    elif commit in ("local", "remote_write") and settings.get("synchronous_standby_names"):
-        found["synchronous_commit"] = _NOT_THERE
-    if _reads(settings.get("full_page_writes", ""), _FALSE):
-        found["full_page_writes"] = _TORN
-    if _reads(settings.get("data_sync_retry", ""), _TRUE):
-        found["data_sync_retry"] = _DROPPED
-    return found
-
-
 def _reads(value: str, words: tuple[str, ...]) -> bool:
     given = value.strip().lower()
     return given not in _UNSURE and any(word.startswith(given) for word in words)
@@ -129,15 +75,102 @@ _MAX_WAL_SIZE = "1GB"
 """PostgreSQL's default."""
 
 
-def log_bytes(settings: Mapping[str, str]) -> int:
-    """The most that `pg_wal` holds, bytes: `max_wal_size`, passed by a fifth between checkpoints.
-
-    What cannot be read counts as the default: the server itself refuses it before the run.
-    """
-    given = next((settings[key] for key in settings if key.lower() == "max_wal_size"), "")
-    return (_size_bytes(given) or _size_bytes(_MAX_WAL_SIZE)) * 6 // 5
-
-
 def _size_bytes(text: str) -> int:
     found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([kMGT]?B)?\s*", text)
     return round(float(found[1]) * _BYTES_BY_UNIT[found[2] or ""]) if found else 0
+
+
+class PostgreSQLEngine(Engine):
+    """PostgreSQL."""
+
+    name = "postgresql"
+    url_schemes = ("postgresql", "postgres")
+    url_examples = (
+        "postgresql://me:secret@localhost/test", "postgresql://me@/test?host=/run/postgresql",
+    )  # fmt: skip
+    variables = ("PG",)  # of libpq and its programs: PGHOST, PGOPTIONS, PGDATA, …
+    accounts = ("postgres",)
+    setting_examples = ({"shared_buffers": "384MB"}, {"shared_buffers": "768MB"})
+    owned_settings = OWNED_SETTINGS
+    backups = BACKUPS
+    native_restore = "copies a template database within its server"
+    has_remote = True
+
+    @property
+    def declaration(self) -> Declaration:
+        """Waits, errors, metrics and checks."""
+        from stithy.engines.postgresql.declaration import ENGINE
+
+        return ENGINE
+
+    def list_given_up(self, settings: Mapping[str, str]) -> dict[str, str]:
+        """List which of the settings give durability up, with what may be lost.
+
+        On Linux every `wal_sync_method` flushes, so none is among them.
+        """
+        given_up = {}
+        if _reads(settings.get("fsync", ""), _FALSE):
+            given_up["fsync"] = _NOT_FLUSHED
+        commit = settings.get("synchronous_commit", "").strip().lower()
+        if commit in _FALSE:
+            given_up["synchronous_commit"] = _NOT_WAITED
+        elif commit in ("local", "remote_write") and settings.get("synchronous_standby_names"):
+            given_up["synchronous_commit"] = _NOT_THERE
+        if _reads(settings.get("full_page_writes", ""), _FALSE):
+            given_up["full_page_writes"] = _TORN
+        if _reads(settings.get("data_sync_retry", ""), _TRUE):
+            given_up["data_sync_retry"] = _DROPPED
+        return given_up
+
+    def count_log_bytes(self, settings: Mapping[str, str]) -> int:
+        """Count what `pg_wal` holds at most: `max_wal_size`, passed by a fifth between checkpoints.
+
+        What cannot be read counts as the default: the server itself refuses it before the run.
+        """
+        given = next((settings[key] for key in settings if key.lower() == "max_wal_size"), "")
+        return (_size_bytes(given) or _size_bytes(_MAX_WAL_SIZE)) * 6 // 5
+
+    def configure(self, request: "instance.Request") -> "instance.ConfiguredEngine":
+        """Give the engine as a study asks for it."""
+        from stithy.engines.postgresql.engine import PostgreSQL
+
+        return PostgreSQL(request)
+
+    def forget(self, facts: Mapping[str, str]) -> None:
+        """Remove the shared memory of a killed server, which `Server.shared_memory` named."""
+        from stithy.engines.postgresql.server import remove_segment
+
+        remove_segment(facts)
+
+    def connect(self, url: Secret, password: Secret | None = None) -> "instance.Endpoint":
+        """Give the database of a URL, as libpq reads it."""
+        from stithy.engines.postgresql.endpoint import endpoint
+
+        return endpoint(url, password)
+
+    def connect_remote(self, url: Secret, password: Secret | None = None) -> "instance.Remote":
+        """Give the database of somebody's server, connected."""
+        from stithy.engines.postgresql.remote import remote
+
+        return remote(url, password)
+
+    def locate(self, url: Secret) -> str:
+        """Say where a URL leads."""
+        from stithy.engines.postgresql.remote import locate
+
+        return locate(url)
+
+    def get_native_restore(self) -> "instance.NativeRestore":
+        """Give what copies template databases."""
+        from stithy.engines.postgresql import native
+
+        return native
+
+    def get_chores(self) -> "instance.Chores":
+        """Give what makes databases anew and scans tables."""
+        from stithy.engines.postgresql import chores
+
+        return chores
+
+
+PLUGINS = (PostgreSQLEngine(),)

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from stithy.clock import Clock
 from stithy.collectors.collector import LiveCollector
-from stithy.engines.engine import (
+from stithy.engines.instance import (
     CheckpointRule,
     CommitCounters,
     Loaded,

@@ -7,27 +7,23 @@ copy of the same files.
 
 import os
 import re
-import shutil
 import site
 import sysconfig
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from glob import glob
 from os.path import expanduser
 from pathlib import Path
 
-from stithy.engines import backup
-from stithy.engines.backup import Options, Tools
-from stithy.engines.engine import Configuration, Installation, Request, Start
-from stithy.engines.postgresql import NAME, log_bytes
+from stithy.engines.instance import Configuration, Installation, Request, Start
+from stithy.engines.postgresql import PLUGINS
 from stithy.engines.postgresql.server import (
     PROGRAM,
     ROLE,
     TEMP_TABLESPACE,
     Server,
-    remove_segment,
 )
 from stithy.engines.postgresql.settings import (
     LOADING,
@@ -159,16 +155,6 @@ SOCKET_BYTES_MAX = 107
 """Length of the kernel's sun_path, terminator apart."""
 
 
-def create(request: Request) -> "PostgreSQL":
-    """The engine of a study."""
-    return PostgreSQL(request)
-
-
-def forget(facts: Mapping[str, str]) -> None:
-    """Remove the shared memory of a killed server, named by `Server.shared_memory`. Idempotent."""
-    remove_segment(facts)
-
-
 class PostgreSQL:
     """PostgreSQL as a study asks for it."""
 
@@ -190,22 +176,16 @@ class PostgreSQL:
         problems.attempt(lambda: questions.check(shared, most))
         for where, own in asked.own:
             problems.attempt(partial(questions.check, own, most, where=where, shared=shared))
+        programs = self._found.programs
         for name, options in asked.backups:
-            problems.attempt(partial(self._check_backup, name, options))
+            method = PLUGINS[0].get_backup(name)
+            problems.attempt(partial(method.check_installed, options, programs, self._run))
         problems.refuse("the database's settings")
-        methods, tools = dict(asked.backups), Tools(self._found.programs)
         made = {
-            name: backup.tool(backup.method_of(NAME, name), tools, self._run) for name in methods
+            name: PLUGINS[0].get_backup(name).identify_tool(programs, self._run)
+            for name in dict(asked.backups)
         }
         return replace(self._found, backups=made)
-
-    def _check_backup(self, name: str, options: Options) -> None:
-        """Its programs are the engine's own, or the machine's."""
-        method = backup.method_of(NAME, name)
-        path = f"{self._installation().programs}:{os.defpath}"
-        places = {each: shutil.which(each, path=path) for each in method.programs(options)}
-        backup.check(method, options, places)
-        backup.check_installed(method, options, Tools(self._installation().programs), self._run)
 
     def _run(self, command: Command) -> Finished:
         """As the server's user."""
@@ -284,7 +264,7 @@ class PostgreSQL:
     def _loading(self) -> dict[str, str]:
         """Settings of the loading server; it keeps the log segments that a plan has room for."""
         every = (self._request.configuration, *(own for _, own in self._request.own))
-        size = f"{max(log_bytes(each.settings) for each in every) // 2**20}MB"
+        size = f"{max(PLUGINS[0].count_log_bytes(each.settings) for each in every) // 2**20}MB"
         version = int(self._installation().version.split(".")[0])
         # Since 17 summaries of the log need more than the minimal one.
         later = {"summarize_wal": "off"} if version >= 17 else {}

@@ -7,7 +7,7 @@ import json
 import time
 from statistics import median
 
-from stithy.engines.engine import Mark, NotStarted, kept_of
+from stithy.engines.instance import Mark, NotStarted, kept_of
 from stithy.engines.postgresql import native
 from stithy.engines.postgresql.connection import (
     MAINTENANCE_DATABASE,
@@ -149,7 +149,6 @@ class Remote(NotStarted, Endpoint):
 
     def finish_loading(self, log_bytes: int) -> None:
         """Freeze and analyse. Its log is as a long-running server has it already."""
-        del log_bytes
         with self._session() as session:
             freeze([session])
             session.run("CHECKPOINT")

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from stithy.engines.engine import Start
+from stithy.engines.instance import Start
 from stithy.engines.postgresql.connection import (
     MAINTENANCE_DATABASE,
     Connection,

@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from stithy.engines.engine import Configuration
+from stithy.engines.instance import Configuration
 from stithy.engines.postgresql.connection import literal
 from stithy.errors import Problems, UserError
 from stithy.hosts.runner import Command, Runner

@@ -13,9 +13,6 @@ from os.path import expanduser
 from pathlib import Path
 from urllib.parse import quote
 
-from psycopg import ProgrammingError
-from psycopg.conninfo import conninfo_to_dict
-
 from stithy.errors import UserError
 from stithy.secrets import Secret
 
@@ -148,6 +145,9 @@ def parse_url(url: Secret, password: Secret | None = None) -> Target:
 
 def _parse(text: str) -> dict[str, str]:
     """Name and value of all that the URL says, as libpq decodes it."""
+    from psycopg import ProgrammingError  # the plug-in is loaded by each command: 150 ms
+    from psycopg.conninfo import conninfo_to_dict
+
     if not text.startswith(("postgresql://", "postgres://")):
         raise _refusal("the URL is not one of a PostgreSQL database")
     try:

@@ -45,6 +45,7 @@ from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import capital, count, took
+from stithy.workloads.workload import Workload
 
 NAME = "response-throughput"
 
@@ -127,8 +128,8 @@ def _quantity(context: Context) -> Quantity:
         return context.limit.quantity
     asked = context.manifest.given_workload if context.manifest else None
     name = asked.name if asked else None
-    known = plugins("workload").get(name) if name else None
-    return Quantity("p95", known.WORKLOAD.headline if known else ALL)
+    known = plugins(Workload).get(name) if name else None
+    return Quantity("p95", known.headline if known else ALL)
 
 
 def _places(context: Context, quantity: Quantity) -> Iterator[_LevelOutcome]:

@@ -15,7 +15,6 @@ VERSION = 2
 
 def make(page: Page, drawings: dict[str, str]) -> bytes:
     """The run, and its sections by their keys; what is missing is null."""
-    del drawings  # figures are files of their own
     document = {
         "version": VERSION,
         **_run(page),

@@ -36,7 +36,6 @@ STRONG = {"label", "answer"}
 
 def make(page: Page, drawings: dict[str, str]) -> bytes:
     """All that print has, too."""
-    del drawings  # they are files of their own
     parts = [part for section in page.sections for part in _section(section, page)]
     return ("\n\n".join([*parts, escaped(page.closing)]) + "\n").encode()
 

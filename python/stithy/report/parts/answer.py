@@ -211,7 +211,7 @@ def _support(context: Context) -> Iterator[str | None]:
     restores = context.run.restores
     if not restores.is_empty() and restores["identical"].all():
         method = restore_method(context.manifest)
-        proven = method.PROVEN if method else "gave the database that was loaded"
+        proven = method.proof if method else "gave the database that was loaded"
         yield f"{plural(len(restores), 'restore')} {proven}."
 
 

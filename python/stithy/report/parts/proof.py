@@ -116,10 +116,10 @@ FAR = 1.1
 def specified_sentences(context: Context) -> tuple[str, ...]:
     """Isolation, what is deferred, work for a unit of the size, and where the rest is listed."""
     manifest = context.manifest
-    known = plugins("workload")
+    known = plugins(Workload)
     if manifest is None or manifest.given_workload is None or manifest.workload.name not in known:
         return ()
-    workload = known[manifest.workload.name].WORKLOAD
+    workload = known[manifest.workload.name]
     windows = context.evidence.windows
     types = [window.transactions for window in windows]
     return (

@@ -130,7 +130,7 @@ def resumed_sentence(context: Context) -> str | None:
     if not context.restored:
         return f"{text} {COMPARABLE}, {PREPARED_AGAIN}."
     method = restore_method(context.manifest)
-    database = method.RESUMED if kept and method else LOADED_AGAIN
+    database = method.resumed_state if kept and method else LOADED_AGAIN
     return f"{text} {COMPARABLE}, {RESTORED.format(database=database)}."
 
 

@@ -70,7 +70,6 @@ def tables(page: Page) -> Iterator[PageTable]:
 
 def covers(page: Page) -> Iterator[str]:
     """The metrics of backups, each in a column."""
-    del page
     yield from (f"{NAME}.{each}" for each in OF_BACKUPS)
 
 

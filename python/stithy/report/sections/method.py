@@ -70,7 +70,9 @@ def _order(context: Context) -> Iterator[str]:
     )
     if "restores" in context.tables:
         method = restore_method(context.manifest)
-        yield method.STATE if method else "Each window starts from the same restored database."
+        yield (
+            method.start_state if method else "Each window starts from the same restored database."
+        )
         yield "The warm-up before it is the same."
     yield (
         "Within a block the candidates run in a balanced order drawn from the seed: every second "

@@ -93,8 +93,7 @@ def label(workload: WorkloadFacts | None) -> str | None:
 
 def known_workload(workload: WorkloadFacts | None) -> Workload | None:
     """The workload of a run; None where nobody knows it."""
-    module = plugins("workload").get(workload.name) if workload else None
-    return module.WORKLOAD if module else None
+    return plugins(Workload).get(workload.name) if workload else None
 
 
 def paragraph(load: LoadFacts | None) -> str:
@@ -310,7 +309,7 @@ def unit(workload: WorkloadFacts | None) -> str:
 
 def provenance(manifest: Manifest | None) -> str:
     """The provenance of the run's workload; of all known ones where the run's is not known."""
-    known = plugins("workload")
+    known = plugins(Workload)
     if manifest and manifest.given_workload and manifest.workload.name in known:
-        return str(known[manifest.workload.name].WORKLOAD.provenance)
-    return " ".join(module.WORKLOAD.provenance for module in known.values())
+        return known[manifest.workload.name].provenance
+    return " ".join(workload.provenance for workload in known.values())

@@ -14,10 +14,11 @@ from stithy.clock import SystemClock
 from stithy.cluster import removal
 from stithy.drives.filesystems import is_mounted, unmount
 from stithy.drives.program import remove, repair, serving
+from stithy.engines.engine import get_engine
 from stithy.errors import StithyError, reason_of
 from stithy.hosts.processes import end, is_alive, pids_inside, pids_of_run
 from stithy.hosts.resources import remove_group
-from stithy.registry import part, plugins
+from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
 from stithy.run.activity import StepKind
 from stithy.run.cleanup.register import (
@@ -161,7 +162,7 @@ CLEANUP_HANDLERS: Mapping[str, Callable[[Facts], None]] = {
     "scratch": _remove_scratch,
     "cgroup": lambda facts: remove_group(Path(facts["path"])),
     "server": _remove_server,
-    "shared-memory": lambda facts: part("engine", facts["engine"], "engine").forget(facts),
+    "shared-memory": lambda facts: get_engine(facts["engine"]).forget(facts),
     "mount": _remove_mount,
     "drive": lambda facts: remove(Path(facts["folder"])),
     "image": _remove_image,

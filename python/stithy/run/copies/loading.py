@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from stithy.engines.engine import Instance
+from stithy.engines.instance import Instance
 from stithy.errors import InfrastructureError, InvalidMeasurement
 from stithy.plan.steps import Dataset, Step, derive_seed
 from stithy.results import tables
@@ -12,7 +12,6 @@ from stithy.run.context import Context, choice_of
 from stithy.run.copies import drives
 from stithy.run.copies.restore import restore
 from stithy.run.events import Progress
-from stithy.run.restoring import method_of
 from stithy.run.volumes import KEEPER, master_name
 from stithy.storage.consent import DATA
 from stithy.storage.copy import Contents
@@ -82,7 +81,7 @@ def snapshot(context: Context, step: Step) -> str:
     known = context.volumes.masters.get(dataset.name)
     contents = known or _master_copy(context, place, dataset)
     drives.keep_state(context.volumes)
-    return method_of(context).said(contents)
+    return context.restore_method.describe(contents)
 
 
 def _master_copy(context: Context, place: Path, dataset: Dataset) -> Contents:
@@ -90,7 +89,7 @@ def _master_copy(context: Context, place: Path, dataset: Dataset) -> Contents:
     volumes = context.volumes
     volume = volumes.of(context.master_candidate)
     master = volumes.make_in(place, KEEPER, master_name(dataset))
-    contents = method_of(context).keep(context, dataset, master)
+    contents = context.restore_method.keep(context, dataset, master)
     if volume.database is None:
         volumes.remove(volume.path, DATA)
     context.session.journal.write(MASTER_MADE, dataset=dataset.name, sha256=contents.sha256)

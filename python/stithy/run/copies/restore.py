@@ -6,18 +6,26 @@ memory limit.
 """
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
-from stithy.engines.engine import UNSEEN
-from stithy.errors import InfrastructureError
+from stithy.engines.instance import UNSEEN
+from stithy.errors import InfrastructureError, reason_of
 from stithy.plan.steps import Dataset, Step
+from stithy.restores.method import Restored
 from stithy.results import tables
 from stithy.run.context import Context
 from stithy.run.copies import drives, space
-from stithy.run.restoring import method_of
-from stithy.run.volumes import LOG, TEMP, Parts, Volumes, own, parts_of, tenants_of
+from stithy.run.volumes import LOG, TEMP, Parts, Volumes, master_name, own, parts_of, tenants_of
 from stithy.storage.consent import DATA
-from stithy.storage.copy import Contents, evict_tree, sync_filesystem
+from stithy.storage.copy import (
+    Contents,
+    contents_of,
+    copy_tree,
+    evict_tree,
+    joined,
+    sync_filesystem,
+)
 from stithy.units import format_duration, format_size
 
 NOT_EVICTABLE = "the pages of this file system are memory themselves and cannot be evicted"
@@ -50,7 +58,7 @@ def restore(
     """
     clock, volumes = context.session.clock, context.volumes
     began_s = clock.monotonic_s()
-    restored = method_of(context).put_back(context, candidate, dataset, tenants)
+    restored = context.restore_method.put_back(context, candidate, dataset, tenants)
     volumes.held[candidate] = dataset.name
     put_back_s = clock.monotonic_s()
     every = [parts_of(volumes.of(candidate), tenant) for tenant in tenants_of(tenants)]
@@ -131,3 +139,55 @@ def _evicted(context: Context, parts: Parts) -> int:
     if parts.log is None:
         return evict_tree(parts.data)
     return evict_tree(parts.data, context.servers.engine.log_folder) + evict_tree(parts.log)
+
+
+def copy_loaded(context: Context, master: Path) -> Contents:
+    """Copy what was loaded; it lies on no candidate's volume, so that all are as large and full."""
+    loaded = context.volumes.of(context.master_candidate).path / DATA
+    copy_tree(loaded, master)
+    sync_filesystem(master)
+    contents = contents_of(master)
+    compare(contents_of(loaded), contents, str(master))
+    return contents
+
+
+def copy_back(context: Context, candidate: str, dataset: Dataset, tenants: int) -> Restored:
+    """Replace the candidate's database by a copy of the master copy; each tenant gets one."""
+    clock, volumes = context.session.clock, context.volumes
+    source = volumes.masters_place / master_name(dataset)
+    trees = make_trees(volumes, candidate, tenants)
+    for parts in trees:
+        _copy(context, source, parts)
+    copied_s = clock.monotonic_s()
+    for parts in trees:
+        copied = _read_contents(context, parts)
+        # The plan makes each master copy before any restore of it.
+        compare(volumes.masters[dataset.name], copied, str(parts.data))
+    verify_s = clock.monotonic_s() - copied_s
+    return Restored(verify_s, tenants * len(copied.files), tenants * copied.size_bytes)
+
+
+def _copy(context: Context, source: Path, parts: Parts) -> None:
+    """Copy each part to its place. A full device is an error."""
+    name = context.servers.engine.log_folder
+    try:
+        if parts.log is None:
+            copy_tree(source, parts.data)
+        else:
+            copy_tree(source, parts.data, without=name)
+            copy_tree(source / name, parts.log)
+            (parts.data / name).symlink_to(parts.log)
+    except OSError as error:
+        raise InfrastructureError(
+            f"the database could not be restored: {reason_of(error)}",
+            where=str(parts.data),
+            remedy="free space there, or look for errors of the device in the kernel log",
+        ) from error
+
+
+def _read_contents(context: Context, parts: Parts) -> Contents:
+    """Read what all parts hold, as if they lay in one place."""
+    if parts.log is None:
+        return contents_of(parts.data)
+    name = context.servers.engine.log_folder
+    return joined(contents_of(parts.data, without=name), name, contents_of(parts.log))

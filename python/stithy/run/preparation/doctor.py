@@ -12,14 +12,13 @@ from functools import partial
 from pathlib import Path
 
 from stithy.collectors.collector import Collector
-from stithy.engines.backup import every_method, needs_of
-from stithy.engines.declaration import declaration
-from stithy.engines.engine import Configuration, Request
+from stithy.engines.engine import Engine, declaration, get_engine
+from stithy.engines.instance import Configuration, Request
 from stithy.errors import StithyError
 from stithy.hosts.checks.load import memory_of
 from stithy.hosts.host import Host
 from stithy.needs import Judgement, Machine, Need
-from stithy.registry import Plugin, part, plugins
+from stithy.registry import Plugin, plugins
 from stithy.results.layout import RunDirectory
 from stithy.run.cleanup.orphans import dead_runs, orphans
 from stithy.secrets import generate_password
@@ -39,7 +38,8 @@ _KINDS: dict[str, type[Plugin]] = {
     "collector": Collector,
 }
 
-DEMO_PARTS = (("provider", "drive"), ("scenario", "load"))
+DEMO_ENGINE = "postgresql"
+DEMO_PARTS = (("provider", "drive"), ("scenario", "load"), ("engine", DEMO_ENGINE))
 """What the demo needs, besides the first engine."""
 
 DEMO_MEMORY_BYTES = 6 * 2**30
@@ -115,19 +115,19 @@ def examine(
     asked = ask_engine or partial(engine_here, host)
     parts += [
         Part("engine", name, (Needed("its server programs", False, asked(name)),))
-        for name in plugins("engine")
+        for name in plugins(Engine)
     ]
     parts += [
-        Part("backup method", name, _judged(needs_of(method), host))
-        for name, method in every_method().items()
+        Part("backup method", method.name, _judged(method.needs, host))
+        for engine in plugins(Engine).values()
+        for method in engine.backups
     ]
     checks = {name: tuple(each.judge(host)) for name, each in plugins("check").items()}
     # The demo cannot run without its parts, memory, and a place for its results.
-    needed = (*DEMO_PARTS, ("engine", next(iter(plugins("engine")))))
     lacks = [
         each.judgement
         for part in parts
-        if (part.family, part.name) in needed
+        if (part.family, part.name) in DEMO_PARTS
         for each in part.needs
         if each.prevents
     ]
@@ -159,7 +159,7 @@ def engine_here(host: Host, name: str) -> Judgement:
             connections_max=1,
             password=generate_password(),
         )
-        found = part("engine", name, "engine").create(request).check()
+        found = get_engine(name).configure(request).check()
     except StithyError as error:
         return Judgement(name, "missing", f"{error.where}: {error.problem}", error.remedy)
     also = f"; also installed: {', '.join(map(str, found.others))}" if found.others else ""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from stithy.engines.engine import Engine
 from stithy.errors import PreconditionError, UserError
 from stithy.hosts.checks.load import memory_of
 from stithy.hosts.host import Host
@@ -20,7 +21,7 @@ from stithy.plan.expand import expand, less_room, needed_bytes
 from stithy.plan.steps import Plan
 from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
-from stithy.run.preparation.doctor import engine_here
+from stithy.run.preparation.doctor import DEMO_ENGINE, engine_here
 from stithy.run.preparation.equip import keeper_in
 from stithy.run.preparation.forecast import Forecast, earlier_factors, mended
 from stithy.run.preparation.preflight import (
@@ -162,8 +163,11 @@ def draft(
 
 
 def choose_engine(wish: str | None, ask: Callable[[str], Judgement]) -> str:
-    """The engine asked for, else the first that is here; PreconditionError where it is not."""
-    names = list(plugins("engine")) if wish is None else [wish]
+    """Choose the engine asked for, else that of the demo or another that is here.
+
+    Raises PreconditionError where there is none.
+    """
+    names = dict.fromkeys([DEMO_ENGINE, *plugins(Engine)]) if wish is None else [wish]
     judged = {name: ask(name) for name in names}
     for name, each in judged.items():
         if each.state == "there":
@@ -263,7 +267,7 @@ def _begun(
     others: tuple[Option, ...],
 ) -> Draft:
     """A draft with everything but the size of its database."""
-    workload = wishes.workload or next(iter(plugins("workload")))
+    workload = wishes.workload or next(iter(plugins(Workload)))
     several, alone = (QUESTION, ALONE) if engine else (WITHOUT_USERS, ALONE_WITHOUT_USERS)
     # Levels by the number of CPUs; fewer users where drives take their share of those.
     emulated = any("drive" in each.lines for each in candidates)

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import stithy
 from stithy.clock import Clock, SystemClock
-from stithy.engines.engine import Configuration, Engine, Installation, Request
+from stithy.engines.engine import get_engine
+from stithy.engines.instance import Configuration, ConfiguredEngine, Installation, Request
 from stithy.errors import Problems
 from stithy.hosts.host import Host, LocalHost
 from stithy.hosts.processes import RUN_VARIABLE
 from stithy.hosts.resources import other_cpus, server_cpus
 from stithy.hosts.runner import Command, LocalRunner, Runner
 from stithy.plan.expand import as_found, expand, less_room, needed_bytes
-from stithy.plan.restore import method_named
 from stithy.plan.scenario import scenario_of
 from stithy.plan.steps import Plan, derive_seed
-from stithy.registry import part
+from stithy.restores.method import get_restore
 from stithy.results.comparability import is_same_memory
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import Fact, Scalar
@@ -71,10 +71,9 @@ def native_version(runner: Runner) -> str:
     return runner.run(Command([str(find_program(HAMMER)), "--version"])).stdout.strip()
 
 
-def engine_of(file: StudyFile, request: Request) -> Engine:
+def engine_of(file: StudyFile, request: Request) -> ConfiguredEngine:
     """The engine that the study names."""
-    engine: Engine = part("engine", file.study.database.engine, "engine").create(request)
-    return engine
+    return get_engine(file.study.database.engine).configure(request)
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ class Tools:
     host: Callable[[str], Host] = lambda run_id: LocalHost(LocalRunner({RUN_VARIABLE: run_id}))
     hammer: Callable[[Runner, tuple[int, ...] | None], Callable[[Secret], Program]] = native_hammer
     hammer_version: Callable[[Runner], str] = native_version
-    engine: Callable[[StudyFile, Request], Engine] = engine_of
+    engine: Callable[[StudyFile, Request], ConfiguredEngine] = engine_of
     waits: bool = True
 
 
@@ -93,7 +92,7 @@ class Tools:
 class Found:
     """The database engine of a study, and its programs as they were found."""
 
-    engine: Engine
+    engine: ConfiguredEngine
     installation: Installation
 
 
@@ -303,7 +302,7 @@ def providers_of(
             seeds={role: derive_seed(file.study.seed, "drive", name, role) for role in ROLES},
             cpus=cpus,
             less_room=less_room(file.study),
-            keeps_inside=database is not None and method_named(database.restore).KEEPS_INSIDE,
+            keeps_inside=database is not None and get_restore(database.restore).keeps_inside,
             sessions=file.study.connections_max if database else 0,
             as_found=as_found(file.study),
         )

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from stithy.activity import DeclaredActivity
 from stithy.drives.profiles import profile_text
 from stithy.drives.varied import assumed_numbers
-from stithy.engines.declaration import declaration
+from stithy.engines.engine import declaration
 from stithy.errors import PreconditionError, Problems, TextError, UserError
 from stithy.fio.load import ALIGNED_BYTES
 from stithy.hosts.checks import load

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stithy.activities.hammer.declared import LOAD
-from stithy.engines.engine import ServerFacts
+from stithy.engines.instance import ServerFacts
 from stithy.errors import StithyError, reason_of
 from stithy.plan.steps import Dataset, Plan, Step
 from stithy.registry import plugins

@@ -22,7 +22,7 @@ from stithy.errors import (
 )
 from stithy.hosts.processes import is_alive, own_identity
 from stithy.plan.expand import as_null
-from stithy.plan.restore import method_named
+from stithy.restores.method import get_restore
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import Manifest
 from stithy.results.read import read_manifest
@@ -331,8 +331,8 @@ def _tell_of_masters(
     several = len(found.equipped.plan.datasets) > 1
     if kept:
         of = f" of {' and '.join(kept)}" if several else ""
-        method = method_named(found.equipped.file.study.database.restore)
-        tell(Note(method.NOTED.format(of=of)))
+        method = get_restore(found.equipped.file.study.database.restore)
+        tell(Note(method.resume_note.format(of=of)))
     if reusable.lost:
         _clean(found, books.register, reusable)
     for dataset, lost in reusable.lost.items():

@@ -27,7 +27,6 @@ from stithy.activities.backup.cycles import (
     is_hopeless,
     is_of_the_machine,
 )
-from stithy.engines.backup import repository_of
 from stithy.errors import Interrupted, StithyError, failures_of_the_machine
 from stithy.plan.steps import WindowPlan
 from stithy.results.layout import WindowDirectory
@@ -126,7 +125,7 @@ class BackupActivity(BasicActivity):
         """Restore the last backup, once the users are done, and check it."""
         if not self._spec.is_idle:
             self._restore(check=True)
-        if repository_of(self._backups.method) is None:
+        if not self._backups.method.keeps_repository:
             # What a server archives to is removed before the next window, when it has ended.
             self._backups.remove()
 

@@ -10,7 +10,7 @@ from stithy.analysis.effect import Effect, Paired
 from stithy.analysis.evidence import Evidence, Window
 from stithy.metrics import ALL, P95, Quantity
 from stithy.point import ON, Point, said
-from stithy.scenarios.backup.during import OWN
+from stithy.scenarios.backup.keys import OWN
 from stithy.scenarios.backup.plan import (
     BACKUP,
     LIMIT_PERCENT,

@@ -16,23 +16,31 @@ from typing import Annotated, ClassVar
 from pydantic import BaseModel, Field, PlainSerializer
 
 from stithy.activities.hammer.declared import USERS
-from stithy.engines.backup import (
-    FULL,
-    Options,
-    check_options,
-    method_of,
-    repository_of,
-    room_bytes,
-)
+from stithy.engines.backup import FULL, BackupOptions
+from stithy.engines.engine import get_engine
 from stithy.plan import cost, scenario
-from stithy.plan.backup_keys import Compression, Kind, MethodName, Processes, known_methods
+from stithy.plan.backup_keys import (
+    Compression,
+    Kind,
+    MethodName,
+    Processes,
+    describe_default,
+    describe_methods,
+    fill_method,
+)
 from stithy.plan.order import Block
-from stithy.plan.restore import Method
 from stithy.plan.scenario import DatabaseScene, Scene
 from stithy.plan.steps import Cost, Step, WindowPlan, step_id
 from stithy.point import OFF, ON, Point, Value
-from stithy.scenarios.backup.during import DuringValue, during_of, misfits, share_of
-from stithy.scenarios.backup.settings import alike, impossible
+from stithy.restores.method import RestoreMethod
+from stithy.scenarios.backup.keys import (
+    DuringValue,
+    alike,
+    during_of,
+    impossible,
+    misfits,
+    share_of,
+)
 from stithy.scenarios.load.plan import LoadScenario, check_at_end, load_database
 from stithy.storage.provider import Role
 from stithy.study.load_keys import Load
@@ -77,13 +85,12 @@ class Spec(ScenarioKeys):
     IMPLIED: ClassVar = frozenset({"limit"})
 
     method: MethodName = Field(
-        default=next(iter(known_methods())),
+        default="",
+        json_schema_extra={"default": describe_default()},
         description=(
-            "The method of the engine with which the database is backed up. "
-            + ". ".join(f"`{name}` {said}" for name, said in known_methods().items())
-            + "."
+            "The method of the engine with which the database is backed up. " + describe_methods()
         ),
-        examples=[next(iter(known_methods()))],
+        examples=["dump"],
     )
     kind: Kind = Field(
         default=FULL,
@@ -162,6 +169,11 @@ class Spec(ScenarioKeys):
         examples=[False],
     )
 
+    @classmethod
+    def fill_defaults(cls, keys: Mapping[str, object], engine: str) -> Mapping[str, object]:
+        """Add the engine's default method."""
+        return fill_method(keys, engine)
+
     def has_shares(self, load: Load) -> bool:
         """Whether transactions arrive at shares of a maximum that the study measures first."""
         during = during_of(self.during, load)
@@ -190,7 +202,7 @@ class Spec(ScenarioKeys):
         off = [each for each in points if each.values.get(BACKUP) == OFF]
         return tuple(alike(self._method_at, load_of, engine, off))
 
-    def _method_at(self, point: Point) -> tuple[str, Options]:
+    def _method_at(self, point: Point) -> tuple[str, BackupOptions]:
         own = {name.removeprefix(SETTINGS): value for name, value in point.factors
                if name.startswith(SETTINGS)}  # fmt: skip
         fixed = {"verify", "during", "limit_percent"}
@@ -211,9 +223,9 @@ class Spec(ScenarioKeys):
         return 1 if self.is_idle or self.kind == "incremental" else CYCLES_MOST
 
     @property
-    def options(self) -> Options:
+    def options(self) -> BackupOptions:
         """As a method takes them."""
-        return Options(self.processes, self.compression, self.bytes_per_s, self.kind)
+        return BackupOptions(self.processes, self.compression, self.bytes_per_s, self.kind)
 
 
 def load_of(point: Point) -> Point:
@@ -253,9 +265,9 @@ def spec_of(study: Study) -> Spec:
     return spec if isinstance(spec, Spec) else Spec()
 
 
-def proven(study: Study) -> list[tuple[str, Options]]:
+def proven(study: Study) -> list[tuple[str, BackupOptions]]:
     """Those that are proved at the end: each method in each kind and compression, once."""
-    found: dict[tuple[str, ...], tuple[str, Options]] = {}
+    found: dict[tuple[str, ...], tuple[str, BackupOptions]] = {}
     for name, options in PLUGINS[0].list_backups(study):
         found.setdefault((name, options.kind, options.compression), (name, options))
     return list(found.values())
@@ -264,13 +276,15 @@ def proven(study: Study) -> list[tuple[str, Options]]:
 def _room_bytes(study: Study, held: int) -> int:
     spec, engine = spec_of(study), study.database.engine
     log = cost.logged_bytes(study, workload_named(study.workload.name))
-    return room_bytes(method_of(engine, spec.method), held, log, spec.options, spec.cycles_most)
+    method = get_engine(engine).get_backup(spec.method)
+    return method.count_room_bytes(held, log, spec.options, spec.cycles_most)
 
 
 def _keeps(study: Study) -> bool:
     """Whether a method of it keeps a repository."""
+    engine = get_engine(study.database.engine)
     names = study.vary.get(f"{SETTINGS}method", (spec_of(study).method,))
-    return any(repository_of(method_of(study.database.engine, str(name))) for name in names)
+    return any(engine.get_backup(str(name)).keeps_repository for name in names)
 
 
 def _maximum_first(point: Point) -> float:
@@ -350,7 +364,7 @@ class BackupScenario(LoadScenario):
             found[SHARES_OF] = during.of
         return found
 
-    def list_backups(self, study: Study) -> list[tuple[str, Options]]:
+    def list_backups(self, study: Study) -> list[tuple[str, BackupOptions]]:
         """The methods of all points, with their options."""
         every = (spec_of(each) for each in study.variants)
         return list(dict.fromkeys((spec.method, spec.options) for spec in every))
@@ -374,16 +388,15 @@ class BackupScenario(LoadScenario):
         room = max(_room_bytes(each, held) for each in study.variants)
         return {"data": room + restored, "backup": room - held}
 
-    def explain_refusal(self, study: Study, method: Method) -> str | None:
+    def explain_refusal(self, study: Study, method: RestoreMethod) -> str | None:
         """A backup of all files would hold what the server keeps, too."""
-        del study  # any backup is one
-        return "backups would hold the kept database, too" if method.KEEPS_INSIDE else None
+        return "backups would hold the kept database, too" if method.keeps_inside else None
 
     def plan_steps(self, study: Study, scene: Scene) -> Iterator[Step]:
         """As for a load, and at the end a proof that a backup holds the whole database."""
         assert isinstance(scene, DatabaseScene)  # its studies have a database
         for name, options in self.list_backups(study):
-            check_options(method_of(study.database.engine, name), options)
+            get_engine(study.database.engine).get_backup(name).check_options(options)
         yield from scenario.provisions(study, scene)
         yield from load_database(study, scene)
         yield from scenario.windows(

@@ -18,8 +18,8 @@ from stithy.activities.backup.cycles import (
     Backups,
     is_of_the_machine,
 )
-from stithy.engines.backup import method_of
-from stithy.engines.engine import Instance
+from stithy.engines.engine import get_engine
+from stithy.engines.instance import Instance
 from stithy.errors import InfrastructureError, Interrupted, InvalidMeasurement, StithyError
 from stithy.plan.additional import steps_of
 from stithy.plan.steps import Step, WindowPlan
@@ -39,7 +39,7 @@ def backups_at(context: Context, window: WindowPlan) -> Backups:
     """Give the backups of a window its method and options."""
     study = context.file.study.at(window.point)
     spec = spec_of(study)
-    method = method_of(study.database.engine, spec.method)
+    method = get_engine(study.database.engine).get_backup(spec.method)
     return Backups(context, window.candidate, method, spec.options)
 
 
@@ -70,7 +70,7 @@ def prove_backup(context: Context, step: Step) -> str:
     engine, said = context.file.study.database.engine, []
     several = proven(context.file.study)
     for name, options in several:
-        backups = Backups(context, candidate, method_of(engine, name), options)
+        backups = Backups(context, candidate, get_engine(engine).get_backup(name), options)
         label = f"{name} ({options.kind}, compression {options.compression})"
         with _naming_method(label):
             said.append((f"{label}: " if len(several) > 1 else "") + _prove(backups, log))

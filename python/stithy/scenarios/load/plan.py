@@ -18,6 +18,7 @@ from stithy.plan.order import Block
 from stithy.plan.scenario import DatabaseScene, PlannedScenario, Scene
 from stithy.plan.steps import Step, WindowPlan, step_id
 from stithy.point import Value
+from stithy.restores.method import get_restore
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
 
@@ -25,7 +26,7 @@ from stithy.study.model import Study
 def load_database(study: Study, scene: DatabaseScene) -> Iterator[Step]:
     """Each dataset is loaded, verified and kept, by the study's restore method."""
     master, memory = scene.master_candidate, scene.loading_memory
-    method = restore.method_named(study.database.restore)
+    method = get_restore(study.database.restore)
     several = len(scene.datasets) > 1
     for dataset, size in scene.datasets:
         subject, name = dataset.name if several else None, dataset.name
@@ -38,7 +39,7 @@ def load_database(study: Study, scene: DatabaseScene) -> Iterator[Step]:
             tried = cost.calibrate(study, size, memory)
             yield Step("calibrate", "calibrate", master, tried, dataset=name)
         snapshot_id, kept = step_id("snapshot", subject), restore.keep(method, scene, size)
-        yield Step(snapshot_id, "snapshot", master, kept, dataset=name, method=method.NAME)
+        yield Step(snapshot_id, "snapshot", master, kept, dataset=name, method=method.name)
 
 
 def check_at_end(study: Study, scene: DatabaseScene) -> Iterator[Step]:

@@ -5,8 +5,7 @@ from contextlib import contextmanager
 
 from stithy.activities.backup.cycles import Backups, Whose
 from stithy.activities.backup.cycles import Cycle as OneWay
-from stithy.engines.backup import method_of
-from stithy.engines.engine import chores_of
+from stithy.engines.engine import get_engine
 from stithy.errors import InfrastructureError, Interrupted, StithyError, failures_of_the_machine
 from stithy.fio import library
 from stithy.fio.histogram import merged
@@ -46,7 +45,7 @@ class NeighbourAnalyticScan(Beside):
         clock = self.context.session.clock
         began_s = clock.now_s()
         if worker not in self._scans:
-            chores = chores_of(self.context.file.study.database.engine)
+            chores = get_engine(self.context.file.study.database.engine).get_chores()
             self._scans[worker] = chores.scans(self.up[0].url)
         try:
             size = next(self._scans[worker])
@@ -82,7 +81,7 @@ class NeighbourBackup(Beside):
 
     def prepared(self, place: OwnPlace) -> Mapping[str, str]:
         """The repository of a method that keeps one, with what a server needs for it."""
-        method = method_of(self.context.file.study.database.engine, self.asked.method)
+        method = get_engine(self.context.file.study.database.engine).get_backup(self.asked.method)
         own = Backups(
             self.context, self.window.candidate, method, self.asked.options,
             Whose(place.data, f"{NEIGHBOUR}-{place.number + 1}-", f"m{place.number}",
@@ -128,7 +127,7 @@ class NeighbourBulkLoad(Beside):
         self._empty()
 
     def _empty(self) -> None:
-        chores_of(self.context.file.study.database.engine).empty(self.up[0].url)
+        get_engine(self.context.file.study.database.engine).get_chores().empty(self.up[0].url)
 
     def cycle(self, worker: int) -> Cycle:
         """Load all tables into the empty database, and empty it again."""

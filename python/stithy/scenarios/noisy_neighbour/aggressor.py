@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import AfterValidator, Field
 
-from stithy.engines.backup import Options
+from stithy.engines.backup import BackupOptions
 from stithy.registry import Family, Plugin, plugins
 from stithy.storage.provider import Role
 from stithy.study.model import Study
@@ -161,9 +161,8 @@ class Aggressor(Plugin):
         """
         raise NotImplementedError
 
-    def list_backups(self, keys: Any) -> list[tuple[str, Options]]:
+    def list_backups(self, keys: Any) -> list[tuple[str, BackupOptions]]:
         """List the methods of backup that it uses, with their options."""
-        del keys
         return []
 
 

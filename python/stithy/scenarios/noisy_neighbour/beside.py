@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean
 
 from stithy.clock import Clock
-from stithy.engines.engine import Instance
+from stithy.engines.instance import Instance
 from stithy.errors import (
     InfrastructureError,
     Interrupted,
@@ -177,7 +177,6 @@ class Beside(BasicActivity):
 
     def prepared(self, place: OwnPlace) -> Mapping[str, str]:
         """What comes before the start of a server; the settings that it gets besides."""
-        del place
         return {}
 
     def warm_up(self) -> None:

@@ -11,13 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from stithy.activities.hammer.declared import USERS
-from stithy.engines.backup import Options, check_options, method_of
+from stithy.engines.backup import BackupOptions
+from stithy.engines.engine import get_engine
 from stithy.needs import CpuShare, IoLimit, Need
 from stithy.plan import cost, restore, scenario
 from stithy.plan.order import Block
 from stithy.plan.scenario import DatabaseScene, PlannedScenario, Scene
 from stithy.plan.steps import Cost, Step, WindowPlan, step_id
 from stithy.point import Point, Value
+from stithy.restores.method import RestoreMethod
 from stithy.scenarios.load.plan import LoadScenario, load_database
 from stithy.scenarios.noisy_neighbour.aggressor import (
     Common,
@@ -101,7 +103,7 @@ class NoisyNeighbourScenario(PlannedScenario):
         volumes = {spec_of(each).volume for each in study.variants}
         return {"volume": volumes.pop()} if len(volumes) == 1 else {}
 
-    def list_backups(self, study: Study) -> list[tuple[str, Options]]:
+    def list_backups(self, study: Study) -> list[tuple[str, BackupOptions]]:
         """The methods of backup that the aggressor uses at any point, with their options."""
         every = map(spec_of, study.variants)
         return list(
@@ -121,10 +123,10 @@ class NoisyNeighbourScenario(PlannedScenario):
                 most[role] = max(most.get(role, 0), size)
         return most
 
-    def explain_refusal(self, study: Study, method: restore.Method) -> str | None:
+    def explain_refusal(self, study: Study, method: RestoreMethod) -> str | None:
         """A neighbour's databases are copies of the files that the tenants' are copies of."""
         aggressor = aggressor_of(spec_of(study))
-        if method.KEEPS_FILES or not aggressor.has_dataset:
+        if method.keeps_files or not aggressor.has_dataset:
             return None
         return f"the databases of the neighbour {aggressor.name} are copies of files"
 
@@ -132,7 +134,9 @@ class NoisyNeighbourScenario(PlannedScenario):
         """Volumes, the dataset, what the aggressor needs, windows in rounds, and the end."""
         assert isinstance(scene, DatabaseScene)  # its studies have a database
         for name, options in self.list_backups(study):
-            check_options(method_of(study.database.engine, name), options, f"scenario.{NAME}")
+            get_engine(study.database.engine).get_backup(name).check_options(
+                options, f"scenario.{NAME}"
+            )
         has_dataset = aggressor_of(spec_of(study)).has_dataset
         yield from scenario.provisions(study, scene)
         if not has_dataset:

@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from stithy.engines.declaration import engine_of
-from stithy.engines.engine import Mark, Remote, locate, remote_of
+from stithy.engines.engine import Engine, find_engine_of
+from stithy.engines.instance import Mark, Remote
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
 from stithy.hosts.processes import identity_from, is_alive, own_identity
 from stithy.registry import plugins
@@ -16,7 +16,8 @@ from stithy.storage.layer import rule
 from stithy.storage.provider import NOWHERE, Provider, Record, Room, Site, Volume
 from stithy.storage.space import Space
 
-EXAMPLE = f"{next(iter(plugins('engine').values())).URL_SCHEMES[0]}://bench@db-a.example:5432/bench"
+SCHEME = next(engine.url_schemes[0] for engine in plugins(Engine).values() if engine.has_remote)
+EXAMPLE = f"{SCHEME}://bench@db-a.example:5432/bench"
 SECRETS = ("password", "passfile", "sslpassword", "sslkey")
 """Options of a URL that are secrets, or name a file for one."""
 
@@ -24,11 +25,11 @@ SECRETS = ("password", "passfile", "sslpassword", "sslkey")
 def _without_password(url: str) -> str:
     """Whoever reads the study, its results or a log reads the URL, too."""
     try:
-        engine_of(Secret(url))
+        engine = find_engine_of(Secret(url))
         if re.search(rf"://[^/@]*:.*@|[?&]({'|'.join(SECRETS)})=", url):
             right = "take it out, and name a variable (`password_env`) or a file (`password_file`)"
             raise rule("a URL with a password in it", right)
-        locate(Secret(url))
+        engine.locate(Secret(url))
     except UserError as error:
         raise rule(error.problem, error.remedy) from error
     return url
@@ -155,7 +156,8 @@ FACTS = ("url", "password_env", "password_file")
 def _there(facts: Mapping[str, str]) -> Remote:
     """The database of a URL with the password that it names a place for."""
     password = given_secret(facts.get("password_env"), facts.get("password_file"))
-    return remote_of(Secret(facts["url"]), password)
+    url = Secret(facts["url"])
+    return find_engine_of(url).connect_remote(url, password)
 
 
 def _refuse_others(mark: Mark, place: str, candidate: str) -> None:
@@ -198,11 +200,17 @@ class DatabaseProvider(Provider):
 
     def overlaps(self, spec: Spec, other: Spec) -> bool:
         """Whether both name the same database, whoever its user is."""
-        return locate(Secret(spec.url)).lower() == locate(Secret(other.url)).lower()
+        return _locate(spec) == _locate(other)
 
     def give_url(self, spec: Spec) -> str:
         """Give the URL as the study has it."""
         return spec.url
+
+
+def _locate(spec: Spec) -> str:
+    """Say where its URL leads, in lower case."""
+    url = Secret(spec.url)
+    return find_engine_of(url).locate(url).lower()
 
 
 PLUGINS = (DatabaseProvider(),)

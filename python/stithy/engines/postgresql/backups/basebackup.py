@@ -7,7 +7,7 @@ restored by itself. A tablespace of temporary files is not restored: its place i
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from stithy.engines.backup import FULL, Options, Source, Tools
+from stithy.engines.backup import FULL, BackupJob, BackupMethod, BackupOptions, Source
 from stithy.engines.postgresql.client import CLIENT, environment, words
 from stithy.hosts.runner import Command
 from stithy.needs import Package
@@ -23,58 +23,63 @@ SLOWEST, FASTEST = 32 * KIB, 1024 * 1024 * KIB
 """Bytes per second that `--max-rate` of `pg_basebackup` takes."""
 
 
-def problem(options: Options) -> str | None:
-    """It reads with one process, at rates of its own; only zstd compresses with several."""
-    if options.kind != FULL:
-        return f"basebackup makes full backups, no {options.kind} ones"
-    if options.processes > 1 and options.compression != "zstd":
-        return "basebackup uses several processes only with `compression: zstd`"
-    if options.bytes_per_s is not None and not SLOWEST <= options.bytes_per_s <= FASTEST:
-        return "basebackup takes a `bandwidth` of 32 KiB to 1 GiB"
-    return None
+class BaseBackup(BackupMethod):
+    """Archives of all files."""
 
+    name = "basebackup"
+    summary = (
+        "copies all files of the running server and the log that they need (`pg_basebackup`); it "
+        "makes full backups, uses several processes only to compress with `zstd`, and takes a "
+        "bandwidth of 32 KiB to 1 GiB"
+    )
 
-def programs(options: Options) -> Mapping[str, Package]:
-    """Its own, and what unpacks."""
-    own = {PROGRAM: CLIENT, "tar": Package("tar", "tar")}
-    packed = options.compression
-    return own if packed == "none" else {**own, packed: PACKAGES[packed]}
+    def explain_refusal(self, options: BackupOptions) -> str | None:
+        """It reads with one process, at rates of its own; only zstd compresses with several."""
+        if options.kind != FULL:
+            return f"basebackup makes full backups, no {options.kind} ones"
+        if options.processes > 1 and options.compression != "zstd":
+            return "basebackup uses several processes only with `compression: zstd`"
+        if options.bytes_per_s is not None and not SLOWEST <= options.bytes_per_s <= FASTEST:
+            return "basebackup takes a `bandwidth` of 32 KiB to 1 GiB"
+        return None
 
+    def list_programs(self, options: BackupOptions) -> Mapping[str, Package]:
+        """Its own, and what unpacks."""
+        own = {PROGRAM: CLIENT, "tar": Package("tar", "tar")}
+        packed = options.compression
+        return own if packed == "none" else {**own, packed: PACKAGES[packed]}
 
-def version(tools: Tools) -> Command:
-    """Without a server."""
-    return Command([str(tools.programs / PROGRAM), "--version"])
+    def ask_version(self, programs: Path) -> Command:
+        """Without a server."""
+        return Command([str(programs / PROGRAM), "--version"])
 
+    def back_up(self, job: BackupJob, source: Source) -> Command:
+        """A fast checkpoint first: a spread one would only make the backup begin later."""
+        packed = job.options.compression
+        workers = f":workers={job.options.processes}" if job.options.processes > 1 else ""
+        compress = packed if packed in ("none", "gzip") else f"client-{packed}{workers}"
+        limit = job.options.bytes_per_s
+        rate = [] if limit is None else [f"--max-rate={round(limit / KIB)}"]
+        return Command(
+            [
+                str(job.programs / PROGRAM), *words(source.url), "--checkpoint=fast",
+                "--format=tar", "--wal-method=stream", f"--compress={compress}", *rate,
+                f"--pgdata={job.folder}",
+            ],
+            environment=environment(source.url),
+            directory=job.folder,
+        )  # fmt: skip
 
-def take(tools: Tools, source: Source, target: Path, options: Options) -> Command:
-    """A fast checkpoint first: a spread one would only make the backup begin later."""
-    packed = options.compression
-    workers = f":workers={options.processes}" if options.processes > 1 else ""
-    compress = packed if packed in ("none", "gzip") else f"client-{packed}{workers}"
-    limit = options.bytes_per_s
-    rate = [] if limit is None else [f"--max-rate={round(limit / KIB)}"]
-    return Command(
-        [
-            str(tools.programs / PROGRAM), *words(source.url), "--checkpoint=fast",
-            "--format=tar", "--wal-method=stream", f"--compress={compress}", *rate,
-            f"--pgdata={target}",
-        ],
-        environment=environment(source.url),
-        directory=target,
-    )  # fmt: skip
-
-
-def restore(tools: Tools, backup: Path, data: Path, options: Options) -> Sequence[Command]:
-    """Unpack the files, then the log; links to places of the source are not made again."""
-    del tools
-    base = backup / f"base.tar{ENDINGS[options.compression]}"
-    logs = sorted(backup.glob("pg_wal.tar*"))
-    places = [(base, data), *((log, data / "pg_wal") for log in logs)]
-    return [
-        Command(
-            ["tar", "--extract", "--auto-compress", f"--file={archive}", f"--directory={place}",
-             "--exclude=tablespace_map"],
-            environment={"LC_ALL": "C"}, directory=data,
-        )
-        for archive, place in places
-    ]  # fmt: skip
+    def restore(self, job: BackupJob, data: Path) -> Sequence[Command]:
+        """Unpack the files, then the log; links to places of the source are not made again."""
+        base = job.folder / f"base.tar{ENDINGS[job.options.compression]}"
+        logs = sorted(job.folder.glob("pg_wal.tar*"))
+        places = [(base, data), *((log, data / "pg_wal") for log in logs)]
+        return [
+            Command(
+                ["tar", "--extract", "--auto-compress", f"--file={archive}", f"--directory={place}",
+                 "--exclude=tablespace_map"],
+                environment={"LC_ALL": "C"}, directory=data,
+            )
+            for archive, place in places
+        ]  # fmt: skip

@@ -8,7 +8,7 @@ them the first queries would be slow, and a restored database not yet of use.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from stithy.engines.backup import FULL, Options, Run, Source, Tools
+from stithy.engines.backup import FULL, BackupJob, BackupMethod, BackupOptions, Run, Source
 from stithy.engines.postgresql.client import CLIENT, environment, words
 from stithy.engines.postgresql.url import parse_url
 from stithy.hosts.runner import Command
@@ -24,82 +24,86 @@ COMMITS_PER_SESSION = 24
 """Measured: 13 or 14 with PostgreSQL 15; later versions have more settings."""
 
 
-def problem(options: Options) -> str | None:
-    """It holds everything, and nothing slows it down."""
-    if options.kind != FULL:
-        return f"dump makes full backups, no {options.kind} ones"
-    if options.bytes_per_s is not None:
-        return "dump has no `bandwidth`: pg_dump reads as fast as it can (basebackup has one)"
-    if options.processes > PROCESSES_MAX:
-        return f"dump takes at most {PROCESSES_MAX} `processes`: each needs a connection"
-    return None
+class Dump(BackupMethod):
+    """All rows as text."""
 
+    name = "dump"
+    summary = (
+        "writes all rows as text (`pg_dump`), to be loaded into a new database (`pg_restore`); it "
+        "makes full backups with at most 16 processes and no limit of bandwidth, and compresses "
+        "with `lz4` and `zstd` from PostgreSQL 16 on"
+    )
+    loads_rows = True
 
-def programs(options: Options) -> Mapping[str, Package]:
-    """They compress and unpack by themselves."""
-    del options
-    return dict.fromkeys(PROGRAMS, CLIENT)
-
-
-def refusal(tools: Tools, options: Options, run: Run) -> str | None:
-    """A method of compression that this version or build does not have.
-
-    It is tried without a server: what it cannot do it says before it connects.
-    """
-    if options.compression in LEVELS:
+    def explain_refusal(self, options: BackupOptions) -> str | None:
+        """It holds everything, and nothing slows it down."""
+        if options.kind != FULL:
+            return f"dump makes full backups, no {options.kind} ones"
+        if options.bytes_per_s is not None:
+            return "dump has no `bandwidth`: pg_dump reads as fast as it can (basebackup has one)"
+        if options.processes > PROCESSES_MAX:
+            return f"dump takes at most {PROCESSES_MAX} `processes`: each needs a connection"
         return None
-    nowhere = Path("/nonexistent")
-    asked = [str(tools.programs / "pg_dump"), "--format=directory", _compress(options)]
-    finished = run(Command([*asked, f"--file={nowhere}/dump", f"--host={nowhere}"],
-                           environment={"LC_ALL": "C"}))  # fmt: skip
-    said = [line for line in finished.stderr.splitlines() if "compress" in line.lower()]
-    if not said:
-        return None
-    return f"this pg_dump has no compression {options.compression} ({said[0].strip()})"
+
+    def list_programs(self, options: BackupOptions) -> Mapping[str, Package]:
+        """They compress and unpack by themselves."""
+        return dict.fromkeys(PROGRAMS, CLIENT)
+
+    def find_lack(self, programs: Path, options: BackupOptions, run: Run) -> str | None:
+        """A method of compression that this version or build does not have.
+
+        It is tried without a server: what it cannot do it says before it connects.
+        """
+        if options.compression in LEVELS:
+            return None
+        nowhere = Path("/nonexistent")
+        asked = [str(programs / "pg_dump"), "--format=directory", _compress(options)]
+        finished = run(Command([*asked, f"--file={nowhere}/dump", f"--host={nowhere}"],
+                               environment={"LC_ALL": "C"}))  # fmt: skip
+        said = [line for line in finished.stderr.splitlines() if "compress" in line.lower()]
+        if not said:
+            return None
+        return f"this pg_dump has no compression {options.compression} ({said[0].strip()})"
+
+    def count_commits(self, options: BackupOptions) -> int:
+        """Each session sets itself up before its one transaction."""
+        return COMMITS_PER_SESSION * (options.processes + 1)
+
+    def ask_version(self, programs: Path) -> Command:
+        """Without a server."""
+        return Command([str(programs / "pg_dump"), "--version"])
+
+    def back_up(self, job: BackupJob, source: Source) -> Command:
+        """Its files are durable when it ends."""
+        return Command(
+            [
+                str(job.programs / "pg_dump"), *words(source.url), "--format=directory",
+                f"--jobs={job.options.processes}", _compress(job.options), f"--file={job.folder}",
+                f"--dbname={parse_url(source.url).database}",
+            ],
+            environment=environment(source.url),
+            directory=job.folder,
+        )  # fmt: skip
+
+    def load(self, job: BackupJob, fresh: Source) -> Sequence[Command]:
+        """Make the database with its rows, indexes and constraints; then gather statistics."""
+        jobs = f"--jobs={job.options.processes}"
+        every = [
+            [
+                "pg_restore", *words(fresh.url), "--format=directory", jobs, "--create",
+                "--exit-on-error", "--dbname=postgres", str(job.folder),
+            ],
+            [
+                "vacuumdb", *words(fresh.url), "--analyze-only", "--quiet", jobs,
+                f"--dbname={parse_url(fresh.url).database}",
+            ],
+        ]  # fmt: skip
+        return [
+            Command([str(job.programs / name), *rest], environment=environment(fresh.url),
+                    directory=job.folder)
+            for name, *rest in every
+        ]  # fmt: skip
 
 
-def commits(options: Options) -> int:
-    """Each session sets itself up before its one transaction."""
-    return COMMITS_PER_SESSION * (options.processes + 1)
-
-
-def version(tools: Tools) -> Command:
-    """Without a server."""
-    return Command([str(tools.programs / "pg_dump"), "--version"])
-
-
-def take(tools: Tools, source: Source, target: Path, options: Options) -> Command:
-    """Its files are durable when it ends."""
-    return Command(
-        [
-            str(tools.programs / "pg_dump"), *words(source.url), "--format=directory",
-            f"--jobs={options.processes}", _compress(options), f"--file={target}",
-            f"--dbname={parse_url(source.url).database}",
-        ],
-        environment=environment(source.url),
-        directory=target,
-    )  # fmt: skip
-
-
-def load(tools: Tools, backup: Path, fresh: Source, options: Options) -> Sequence[Command]:
-    """Make the database with its rows, indexes and constraints; then gather statistics."""
-    jobs = f"--jobs={options.processes}"
-    every = [
-        [
-            "pg_restore", *words(fresh.url), "--format=directory", jobs, "--create",
-            "--exit-on-error", "--dbname=postgres", str(backup),
-        ],
-        [
-            "vacuumdb", *words(fresh.url), "--analyze-only", "--quiet", jobs,
-            f"--dbname={parse_url(fresh.url).database}",
-        ],
-    ]  # fmt: skip
-    return [
-        Command([str(tools.programs / name), *rest], environment=environment(fresh.url),
-                directory=backup)
-        for name, *rest in every
-    ]  # fmt: skip
-
-
-def _compress(options: Options) -> str:
+def _compress(options: BackupOptions) -> str:
     return f"--compress={LEVELS.get(options.compression, options.compression)}"

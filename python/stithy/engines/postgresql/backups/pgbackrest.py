@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from stithy.engines.backup import FULL, Options, Source, Tools
+from stithy.engines.backup import FULL, BackupJob, BackupMethod, BackupOptions, Source
 from stithy.engines.postgresql.client import environment
 from stithy.engines.postgresql.url import parse_url
 from stithy.hosts.runner import Command
@@ -17,92 +17,86 @@ from stithy.needs import Package, Program
 
 PROGRAM, VERSION = "pgbackrest", "version"
 PACKAGE = Package("pgbackrest", "pgbackrest")
-NEEDS = (Program(name=PROGRAM, package=PACKAGE, asked=(VERSION,), why="it makes the backups"),)
 STANZA = "stithy"
 KINDS = {FULL: "full", "incremental": "incr", "differential": "diff"}
 COMPRESSIONS = {"none": "none", "gzip": "gz", "lz4": "lz4", "zstd": "zst"}
 
-READS_FILES = True
 ARCHIVE_S = 600
 """How long a backup waits for its last file of the log; a slow drive may have many before it."""
 
 
-def problem(options: Options) -> str | None:
-    """It knows no bandwidth."""
-    if options.bytes_per_s is not None:
-        return "pgbackrest has no `bandwidth`: it reads as fast as it can (basebackup has one)"
-    return None
+class PgBackRest(BackupMethod):
+    """A repository of backups."""
 
+    name = "pgbackrest"
+    summary = (
+        "keeps a repository of files and of the log, which the server archives all the time; it "
+        "makes backups of every kind, with no limit of bandwidth"
+    )
+    needs = (Program(name=PROGRAM, package=PACKAGE, asked=(VERSION,), why="it makes the backups"),)
+    reads_files = True
+    keeps_repository = True
+    restored_settings = {"hot_standby": "off"}  # it answers once it has recovered, not before
 
-def programs(options: Options) -> Mapping[str, Package]:
-    """It compresses by itself."""
-    del options
-    return {PROGRAM: PACKAGE}
+    def explain_refusal(self, options: BackupOptions) -> str | None:
+        """It knows no bandwidth."""
+        if options.bytes_per_s is not None:
+            return "pgbackrest has no `bandwidth`: it reads as fast as it can (basebackup has one)"
+        return None
 
+    def list_programs(self, options: BackupOptions) -> Mapping[str, Package]:
+        """It compresses by itself."""
+        return {PROGRAM: PACKAGE}
 
-def version(tools: Tools) -> Command:
-    """It is a word, no option."""
-    del tools
-    return Command([PROGRAM, VERSION])
+    def ask_version(self, programs: Path) -> Command:
+        """It is a word, no option."""
+        return Command([PROGRAM, VERSION])
 
+    def set_up_server(self, job: BackupJob, data: Path) -> Mapping[str, str]:
+        """Of a server that archives its log; a percent sign of a path would be a placeholder."""
+        words = [*_words(job.folder, data), _compress(job.options), "archive-push"]
+        command = " ".join(map(shlex.quote, words)).replace("%", "%%")
+        return {"archive_mode": "on", "archive_command": f'{command} "%p"'}
 
-def settings(data: Path, folder: Path, options: Options) -> Mapping[str, str]:
-    """Of a server that archives its log; a percent sign of a path would be a placeholder."""
-    words = [*_words(folder, data), _compress(options), "archive-push"]
-    command = " ".join(map(shlex.quote, words)).replace("%", "%%")
-    return {"archive_mode": "on", "archive_command": f'{command} "%p"'}
+    def prepare(self, job: BackupJob, data: Path) -> Sequence[Command]:
+        """Make the repository of a database whose server does not run."""
+        words = [*_words(job.folder, data), "--no-online", "stanza-create"]
+        return [Command(words, environment={"LC_ALL": "C"}, directory=job.folder)]
 
+    def back_up(self, job: BackupJob, source: Source) -> Command:
+        """Older backups that no other needs are removed. One that was cut off is not continued."""
+        server, kept = parse_url(source.url), ["--repo1-retention-full=1"]
+        if job.options.kind == "differential":
+            kept.append("--repo1-retention-diff=1")
+        return Command(
+            [
+                *_words(job.folder, source.data), f"--type={KINDS[job.options.kind]}",
+                _compress(job.options), f"--process-max={job.options.processes}",
+                "--start-fast", "--no-resume", *kept,
+                f"--archive-timeout={ARCHIVE_S}", f"--pg1-user={server.user}",
+                f"--pg1-socket-path={server.host}", "backup",
+            ],
+            environment=environment(source.url),
+            directory=job.folder,
+        )  # fmt: skip
 
-def prepare(tools: Tools, data: Path, folder: Path, options: Options) -> Sequence[Command]:
-    """Make the repository of a database whose server does not run."""
-    del tools, options
-    words = [*_words(folder, data), "--no-online", "stanza-create"]
-    return [Command(words, environment={"LC_ALL": "C"}, directory=folder)]
+    def locate_last(self, folder: Path) -> Path:
+        """The directory of the last backup."""
+        return (folder / "repository/backup" / STANZA / "latest").resolve()
 
+    def restore(self, job: BackupJob, data: Path) -> Sequence[Command]:
+        """Tablespaces come to lie beside the data, never where they are in the source."""
+        words = [
+            *_words(job.folder, data), f"--process-max={job.options.processes}", "--type=immediate",
+            "--target-action=promote", "--archive-mode=off",
+            f"--tablespace-map-all={data.parent / 'tablespaces'}", "restore",
+        ]  # fmt: skip
+        return [Command(words, environment={"LC_ALL": "C"}, directory=data)]
 
-def take(tools: Tools, source: Source, target: Path, options: Options) -> Command:
-    """Older backups that no other needs are removed. One that was cut off is not continued."""
-    del tools
-    server, kept = parse_url(source.url), ["--repo1-retention-full=1"]
-    if options.kind == "differential":
-        kept.append("--repo1-retention-diff=1")
-    return Command(
-        [
-            *_words(target, source.data), f"--type={KINDS[options.kind]}", _compress(options),
-            f"--process-max={options.processes}", "--start-fast", "--no-resume", *kept,
-            f"--archive-timeout={ARCHIVE_S}", f"--pg1-user={server.user}",
-            f"--pg1-socket-path={server.host}", "backup",
-        ],
-        environment=environment(source.url),
-        directory=target,
-    )  # fmt: skip
-
-
-def stored(folder: Path) -> Path:
-    """The directory of the last backup."""
-    return (folder / "repository/backup" / STANZA / "latest").resolve()
-
-
-def restore(tools: Tools, backup: Path, data: Path, options: Options) -> Sequence[Command]:
-    """Tablespaces come to lie beside the data, never where they are in the source."""
-    del tools
-    words = [
-        *_words(backup, data), f"--process-max={options.processes}", "--type=immediate",
-        "--target-action=promote", "--archive-mode=off",
-        f"--tablespace-map-all={data.parent / 'tablespaces'}", "restore",
-    ]  # fmt: skip
-    return [Command(words, environment={"LC_ALL": "C"}, directory=data)]
-
-
-def restored_settings() -> Mapping[str, str]:
-    """The server answers once it has recovered, and not before."""
-    return {"hot_standby": "off"}
-
-
-def room_bytes(held: int, log: int, options: Options, cycles: int) -> int:
-    """The one before is removed once the next one is whole; increments build on each other."""
-    backups = {FULL: 2, "differential": 3}.get(options.kind, 1 + cycles)
-    return backups * held + log
+    def count_room_bytes(self, held: int, log: int, options: BackupOptions, cycles: int) -> int:
+        """The one before is removed once the next one is whole; increments build on each other."""
+        backups = {FULL: 2, "differential": 3}.get(options.kind, 1 + cycles)
+        return backups * held + log
 
 
 def _words(folder: Path, data: Path) -> list[str]:
@@ -113,5 +107,5 @@ def _words(folder: Path, data: Path) -> list[str]:
     ]  # fmt: skip
 
 
-def _compress(options: Options) -> str:
+def _compress(options: BackupOptions) -> str:
     return f"--compress-type={COMPRESSIONS[options.compression]}"

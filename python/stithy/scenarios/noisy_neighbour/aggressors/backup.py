@@ -6,8 +6,16 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from stithy.engines.backup import FULL, Options, method_of, room_bytes
-from stithy.plan.backup_keys import Compression, Kind, MethodName, Processes, known_methods
+from stithy.engines.backup import FULL, BackupOptions
+from stithy.engines.engine import get_engine
+from stithy.plan.backup_keys import (
+    Compression,
+    Kind,
+    MethodName,
+    Processes,
+    describe_default,
+    fill_method,
+)
 from stithy.scenarios.noisy_neighbour.aggressor import Aggressor, Levels, OwnDatabase, Pause
 from stithy.storage.provider import Role
 from stithy.study.model import Study
@@ -60,9 +68,10 @@ class Spec(OwnDatabase):
         examples=[10],
     )
     method: MethodName = Field(
-        default=next(iter(known_methods())),
+        default="",
+        json_schema_extra={"default": describe_default()},
         description="The method of backup, as in the scenario `backup`.",
-        examples=[next(iter(known_methods()))],
+        examples=["dump"],
     )
     kind: Kind = Field(
         default=FULL,
@@ -89,14 +98,19 @@ class Spec(OwnDatabase):
         examples=["32 MiB"],
     )
 
+    @classmethod
+    def fill_defaults(cls, keys: Mapping[str, object], engine: str) -> Mapping[str, object]:
+        """Add the engine's default method."""
+        return fill_method(keys, engine)
+
     def count_servers_beside(self) -> int:
         """A server for each database."""
         return max(self.instances)
 
     @property
-    def options(self) -> Options:
+    def options(self) -> BackupOptions:
         """As a method takes them."""
-        return Options(self.processes, self.compression, self.bytes_per_s, self.kind)
+        return BackupOptions(self.processes, self.compression, self.bytes_per_s, self.kind)
 
 
 def _cycles_most(spec: Spec, study: Study) -> int:
@@ -125,16 +139,16 @@ class Backup(Aggressor):
 
         Nobody works on them: what their backups log by themselves has room in `held`.
         """
-        method = method_of(study.database.engine, spec.method)
-        kept = spec.count_servers_beside() * room_bytes(
-            method, held, 0, spec.options, _cycles_most(spec, study)
+        method = get_engine(study.database.engine).get_backup(spec.method)
+        kept = spec.count_servers_beside() * method.count_room_bytes(
+            held, 0, spec.options, _cycles_most(spec, study)
         )
         databases = 2 * spec.count_servers_beside() * held
         if spec.volume == "backup":
             return {"backup": databases + kept}
         return {"data": databases, "backup": kept}
 
-    def list_backups(self, spec: Spec) -> list[tuple[str, Options]]:
+    def list_backups(self, spec: Spec) -> list[tuple[str, BackupOptions]]:
         """The method, with its options."""
         return [(spec.method, spec.options)]
 

@@ -102,7 +102,6 @@ class BlockIo(Aggressor):
 
     def count_added_bytes(self, spec: Spec, held: int, study: Study) -> Mapping[Role, int]:
         """Its file."""
-        del held, study
         return {spec.volume: spec.size_bytes + SLACK_BYTES}
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from stithy.engines.engine import chores_of
+from stithy.engines.engine import get_engine
 from stithy.scenarios.noisy_neighbour.aggressor import Aggressor, Levels, OwnDatabase
 from stithy.storage.provider import Role
 from stithy.study.model import Study
@@ -58,7 +58,7 @@ class BulkLoad(Aggressor):
 
     def count_added_bytes(self, spec: Spec, held: int, study: Study) -> Mapping[Role, int]:
         """Its database, twice for a moment: the old one is removed when the new one is there."""
-        chores_of(study.database.engine)  # refused here, before anything is measured
+        get_engine(study.database.engine).get_chores()  # refused here, before anything is measured
         return {spec.volume: 2 * held}
 
 

@@ -5,13 +5,17 @@ on each candidate without backups.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
+from pydantic import PlainSerializer, PlainValidator, ValidationError, WithJsonSchema
 
 from stithy.activities.hammer.declared import USERS
+from stithy.engines.backup import BackupMethod, BackupOptions
+from stithy.engines.engine import get_engine
+from stithy.errors import UserError
+from stithy.point import Point
 from stithy.study.load_keys import Load
 from stithy.study.problems import Violation, rule_error
 
@@ -133,3 +137,50 @@ _OF_USERS = frozenset({
 def share_of(rate: str) -> float:
     """A share as it is written."""
     return float(rate.removesuffix("%")) / 100
+
+
+MethodAt = Callable[[Point], tuple[str, BackupOptions]]
+"""The name of the method at a point, with its options. Raises ValidationError for a wrong value."""
+
+
+def impossible(at: MethodAt, engine: str, settings: Sequence[Point]) -> Mapping[Point, str]:
+    """The settings that their method cannot have, with its reason.
+
+    None if a value would be left that no possible one has: that is a wrong value, and no wrong
+    combination.
+    """
+    found = {
+        each: problem
+        for each in settings
+        if (known := _known(at, engine, each)) and (problem := known[0].explain_refusal(known[1]))
+    }
+    possible = {pair for each in settings if each not in found for pair in each.factors}
+    every = {pair for each in settings for pair in each.factors}
+    return found if possible == every else {}
+
+
+def alike(
+    at: MethodAt, load_of: Callable[[Point], Point], engine: str, off: Sequence[Point]
+) -> Iterator[Point]:
+    """Of the points without backups, those that differ from an earlier one in settings alone.
+
+    Those of a method that keeps a repository are not among them: its server archives by them.
+    Another method has points of its own.
+    """
+    seen = set()
+    for point in off:
+        known = _known(at, engine, point)
+        if known is None or known[0].keeps_repository:
+            continue
+        if (key := (known[0], load_of(point))) in seen:
+            yield point
+        seen.add(key)
+
+
+def _known(at: MethodAt, engine: str, point: Point) -> tuple[BackupMethod, BackupOptions] | None:
+    """The method of a point with its options; None if a value is wrong, which is said elsewhere."""
+    try:
+        name, options = at(point)
+        return get_engine(engine).get_backup(name), options
+    except (ValidationError, UserError):
+        return None

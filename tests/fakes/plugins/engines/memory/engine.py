@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from stithy.engines.engine import Configuration, Installation, Request, Start
+from stithy.engines.instance import Configuration, Installation, Request, Start
 from stithy.errors import UserError
 from stithy.secrets import Secret
 
@@ -15,17 +15,7 @@ ROWS = "rows.json"
 KNOWN = ("keep",)
 
 
-def create(request: Request) -> "Engine":
-    """The engine as a study asks for it."""
-    return Engine(request)
-
-
-def forget(facts: Mapping[str, str]) -> None:
-    """A killed process leaves nothing."""
-    del facts
-
-
-class Engine:
+class MemoryEngine:
     """Starts servers that are a dictionary each."""
 
     program = "no-such-program"

@@ -1,6 +1,6 @@
 """A database of it by URL, which somebody else has started in this process."""
 
-from stithy.engines.engine import Mark, NotStarted
+from stithy.engines.instance import Mark, NotStarted
 from stithy.errors import PreconditionError
 from stithy.secrets import Secret
 
@@ -10,18 +10,7 @@ MARKS: dict[str, Mark] = {}
 """By URL, whose databases are."""
 
 
-def locate(url: Secret) -> str:
-    """The URL itself."""
-    return url.reveal()
-
-
-def remote(url: Secret, password: Secret | None = None) -> "Remote":
-    """The database of a URL, in which a password becomes part of its name."""
-    word = f":{password.reveal()}@" if password else "@"
-    return Remote(Secret(url.reveal().replace("@", word)))
-
-
-class Remote(NotStarted, Endpoint):
+class MemoryRemote(NotStarted, Endpoint):
     """A store that its test looks after."""
 
     def __init__(self, url: Secret) -> None:

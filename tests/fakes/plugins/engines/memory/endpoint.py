@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from stithy.clock import Clock
 from stithy.collectors.collector import LiveCollector, Unavailable
-from stithy.engines.engine import (
+from stithy.engines.instance import (
     CheckpointRule,
     CommitCounters,
     Loaded,
@@ -32,12 +32,6 @@ class Store:
 
 RUNNING: dict[str, Store] = {}
 """By URL, the servers that run."""
-
-
-def endpoint(url: Secret, password: Secret | None = None) -> "Endpoint":
-    """Of a URL."""
-    del password  # it has none
-    return Endpoint(url)
 
 
 class Endpoint:

@@ -12,15 +12,15 @@ from stithy.workloads.workload import (
     Driving,
     Misfit,
     Options,
-    Section,
     TransactionType,
     Workload,
+    WorkloadKeys,
 )
 
 NAME = "counter"
 
 
-class Spec(Section):
+class Spec(WorkloadKeys):
     """How many counters there are, and by how much one is incremented."""
 
     name: Literal["counter"] = Field(description="Name of the workload.", examples=[NAME])
@@ -56,8 +56,9 @@ class Counting(Workload):
         return [f"steps of {options['step']}"] if "step" in options else []
 
 
-WORKLOAD = Counting(
+COUNTER = Counting(
     name=NAME,
+    keys=Spec,
     title="Counters",
     unit="counter",
     run_keys=frozenset({"step"}),
@@ -77,3 +78,5 @@ WORKLOAD = Counting(
         "ipm", "1/min", "higher", "window", HEADLINE_PER_MIN, "increments per minute", "IPM"
     ),
 )
+
+PLUGINS = (COUNTER,)

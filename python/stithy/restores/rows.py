@@ -1,0 +1,152 @@
+"""Restores that are proven by checksums of all rows: loading again, and the engine's own.
+
+A session that goes on with a run loads each candidate again: whether what a killed server had kept
+is whole, nobody could tell without reading all of it.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stithy.engines.engine import Engine, get_engine
+from stithy.registry import plugins
+from stithy.restores.method import Restored, RestoreMethod
+
+if TYPE_CHECKING:
+    from stithy.engines.instance import Instance
+    from stithy.plan.steps import Dataset
+    from stithy.run.context import Context
+    from stithy.storage.copy import Contents
+
+
+class RowsMethod(RestoreMethod):
+    """What methods have in common that prove a restore by checksums of all rows."""
+
+    keep_step = "keep checksums of the rows"
+    proof = "gave the rows that were loaded first, by their checksums"
+    resume_note = "the checksums of the rows{of} are unchanged: restores are compared with them"
+    resumed_state = "loaded again from the same seed, with the same rows by their checksums"
+    keep_work = ("read",)
+
+    def keep(self, context: "Context", dataset: "Dataset", master: Path) -> "Contents":
+        """Write down by table the number and a checksum of the rows that were loaded."""
+        from stithy.run.copies import rows
+
+        return rows.keep(context, dataset, master)
+
+    def describe(self, contents: "Contents") -> str:
+        """Say the same for every dataset: a number of bytes says nothing."""
+        return "checksums of all rows"
+
+
+class Reload(RowsMethod):
+    """The database is made and loaded again, from the same seed, before each window."""
+
+    name = "reload"
+    summary = (
+        "makes the database anew and loads it from the same seed before each window; it needs "
+        "nothing of the engine, and takes longest"
+    )
+    restore_step = "load the database again"
+    start_state = (
+        "Each window starts from a database that was loaded for it, from the same seed. Checksums "
+        "of all rows were compared; the planner's statistics were sampled anew."
+    )
+    restore_work, first_work = ("load", "read"), ("load", "read")
+
+    def put_back(
+        self, context: "Context", candidate: str, dataset: "Dataset", tenants: int
+    ) -> Restored:
+        """Nothing of an earlier database is left."""
+        from stithy.run.copies import rows
+        from stithy.run.volumes import tenants_of
+
+        verify_s = 0.0
+        rows.make_databases(context, candidate, tenants)
+        for tenant in tenants_of(tenants):
+            with rows.loading(context, candidate, tenant) as instance:
+                rows.load_again(context, candidate, dataset, instance)
+                verify_s += rows.compare(context, dataset, instance)
+        return Restored(verify_s, *rows.held(context, candidate, tenants))
+
+
+class Native(RowsMethod):
+    """The engine keeps the loaded database in its server, and restores it by its own means."""
+
+    name = "native"
+    summary = (
+        "loads each candidate once, keeps the loaded database inside its server, and restores it "
+        "from there by the engine's own means; the candidate holds the data twice. "
+        + "; ".join(
+            f"`{name}` {engine.native_restore}"
+            for name, engine in plugins(Engine).items()
+            if engine.native_restore
+        )
+    )
+    restore_step = "restore inside the server"
+    start_state = (
+        "Each candidate was loaded once, from the same seed, and its server restored each "
+        "window's database from what it had kept. Checksums of all rows were compared; the "
+        "planner's statistics were sampled once for each candidate. The kept database lies on the "
+        "candidate's storage, too."
+    )
+    keeps_inside = True
+    restore_work = ("copy", "read")
+    first_work = ("load", "copy", "read")
+
+    def explain_refusal(self, engine: Engine) -> str | None:
+        """An engine says in `native_restore` how it restores."""
+        if engine.native_restore:
+            return None
+        return f"the engine {engine.name} has no restore of its own"
+
+    def put_back(
+        self, context: "Context", candidate: str, dataset: "Dataset", tenants: int
+    ) -> Restored:
+        """Where its servers have not kept the dataset yet, they load it."""
+        from stithy.run.copies import rows
+        from stithy.run.volumes import Inside, tenants_of
+
+        verify_s, kept = 0.0, _list_kept(context, candidate, tenants)
+        for tenant in tenants_of(tenants):
+            with rows.loading(context, candidate, tenant) as instance:
+                _restore(context, candidate, dataset, instance, is_kept=dataset.name in kept)
+                verify_s += rows.compare(context, dataset, instance)
+        # Last: where anything failed before, nothing is known of what the servers have kept.
+        context.volumes.inside[candidate] = Inside(tenants, kept | {dataset.name})
+        return Restored(verify_s, *rows.held(context, candidate, tenants))
+
+
+def _list_kept(context: "Context", candidate: str, tenants: int) -> frozenset[str]:
+    """List the datasets that the candidate's servers have kept; without any make them anew."""
+    from stithy.run.copies import rows
+
+    inside = context.volumes.inside.pop(candidate, None)
+    if inside is not None and inside.tenants == tenants:
+        return inside.datasets
+    rows.make_databases(context, candidate, tenants)
+    return frozenset()
+
+
+def _restore(
+    context: "Context", candidate: str, dataset: "Dataset", instance: "Instance", *, is_kept: bool
+) -> None:
+    from stithy.engines.instance import kept_of
+    from stithy.run.copies import rows
+
+    native = get_engine(context.file.study.database.engine).get_native_restore()
+    name = f"kept{context.plan.datasets.index(dataset) + 1}"
+    remote = context.servers.by_url(candidate)
+    if remote is not None:  # others have databases there, too
+        number = list(context.file.study.candidates).index(candidate)
+        name = f"{kept_of(context.session.run_id)}c{number}{name}"
+    if not is_kept:
+        native.empty(instance.url) if remote is None else remote.empty()
+        rows.load_again(context, candidate, dataset, instance)
+        native.keep(instance.url, name)
+    if remote is None:
+        native.restore(instance.url, name, dataset.log_bytes)
+    else:
+        remote.restore(name)
+
+
+PLUGINS = (Native(), Reload())

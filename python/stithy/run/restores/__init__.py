@@ -1,1 +1,0 @@
-"""Restore methods, a module each: what one keeps of the loaded database, and how it restores it."""

@@ -1,1 +1,0 @@
-"""The ways to back it up: one that is right, and one that is not."""
