@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from stithy.needs import Need
 
 FAMILIES = {
-    "check": "stithy.hosts.checks",
     "section": "stithy.report.sections",
     "format": "stithy.report.formats",
     "export": "stithy.report.exports",

@@ -154,13 +154,11 @@ def test_checks_of_windows_name_tables_and_their_flags_say_what_to_do(name: str)
     assert all(every.count(each.value) == 1 for each in raised)
 
 
-@pytest.mark.parametrize("module", plugins("check").values(), ids=plugins("check"))
-def test_a_check_gives_judgements(module: ModuleType) -> None:
+@pytest.mark.parametrize("check", plugins(Check).values(), ids=plugins(Check))
+def test_a_check_gives_judgements(check: Check) -> None:
     """Each says what it speaks of and what was found."""
-    for each in module.judge(FakeMachine()):
-        assert isinstance(each, Judgement)
-        assert each.what
-        assert each.found
+    judgements = list(check.judge(FakeMachine()))
+    assert all(judgement.what and judgement.found for judgement in judgements)
 
 
 @pytest.mark.parametrize("aggressor", plugins(Aggressor).values(), ids=plugins(Aggressor))

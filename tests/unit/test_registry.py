@@ -66,11 +66,11 @@ def test_a_folder_that_belongs_to_no_family_is_refused(place: Path) -> None:
     plugins("format")
     add(place, "sections/sleeps.py", "sleeps")
     with pytest.raises(UserError, match="sections is no family.*did you mean `section`"):
-        plugins("check")
+        plugins("export")
 
 
 def test_a_place_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """As with any path that a person gives."""
     monkeypatch.setenv("STITHY_PLUGINS", "/nowhere")
     with pytest.raises(UserError, match="is not a directory"):
-        plugins("check")
+        plugins("export")

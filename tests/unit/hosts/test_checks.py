@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fakes.machine import FACTS, PROGRAMS, QUIET, TEXTS, FakeMachine
 from stithy.hosts.activity import BusyProgram
-from stithy.hosts.checks import drives
+from stithy.hosts.checks.drives import parse_transports
 from stithy.hosts.facts import machine_facts, storage_facts
 from stithy.needs import Device, KernelFileSystem, Need, OwnProgram, Package, Program, Root
 from stithy.registry import plugins
@@ -52,7 +52,7 @@ def test_what_disturbs_a_measurement_is_told() -> None:
         ("kernel", "control groups", old, "there", "version 1: cpu"),
         ("kernel", "nbd", nbd, "absent", "modprobe nbd"),
     ):
-        judge = plugins("check")[check].judge
+        judge = plugins(Check)[check].judge
         found = {each.what: each for each in judge(machine)}[what]
         assert found.state == state or not state
         assert shown in f"{found.found} {found.remedy}"
@@ -102,7 +102,7 @@ def test_a_missing_need_has_its_remedy() -> None:
 def test_the_ways_to_a_drive_are_those_that_its_program_tells() -> None:
     """One is used, others are not."""
     text = "fuse        used      FUSE is there\nublk        not used  no /dev/ublk-control\n"
-    found = [(each.what, each.state, each.found) for each in drives.parse(text)]
+    found = [(each.what, each.state, each.found) for each in parse_transports(text)]
     assert found[0] == ("drives by fuse", "there", "FUSE is there")
     assert found[1] == ("drives by ublk", "absent", "no /dev/ublk-control")
 

@@ -307,7 +307,7 @@ class HammerActivity:
 
     def said(self) -> str:
         """Throughput, response time, and what the ledger shows."""
-        return rows.in_words(self) + ledger.result(self)
+        return rows.in_words(self) + ledger.describe_ledger(self)
 
 
 def _ended(instance: Instance, group: MemoryGroup | None) -> str | None:

@@ -80,7 +80,7 @@ def _verified(measured: "HammerActivity", hammer: Program) -> LedgerVerified:
     )
 
 
-def tables_of(measured: "HammerActivity") -> Iterator[tuple[Table, list[Row]]]:
+def list_ledger_tables(measured: "HammerActivity") -> Iterator[tuple[Table, list[Row]]]:
     """The window's tables of the ledger, empty where it was not compared."""
     window_id, verified = measured.window.id, measured.ledger
     counts = ledger_rows(window_id, verified.summary) if verified else []
@@ -89,7 +89,7 @@ def tables_of(measured: "HammerActivity") -> Iterator[tuple[Table, list[Row]]]:
     yield tables.LEDGER_FINDINGS, findings
 
 
-def result(measured: "HammerActivity") -> str:
+def describe_ledger(measured: "HammerActivity") -> str:
     """What the comparison came to, in words for the step; empty without a ledger."""
     if measured.ledger is None:
         because = measured.ledger_unverified_because

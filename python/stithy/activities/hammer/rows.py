@@ -44,7 +44,7 @@ def tables_of(
     if of.checked:
         candidate, conditions = of.window.candidate, of.checked.conditions
         yield tables.CONDITIONS, condition_rows(candidate, "window", conditions, window_id)
-    yield from ledger.tables_of(of)
+    yield from ledger.list_ledger_tables(of)
 
 
 def values(of: "HammerActivity") -> Iterator[Measured]:

@@ -34,7 +34,7 @@ from stithy.fio.load import Load, Target
 from stithy.fio.measure import Machine
 from stithy.fio.output import Served
 from stithy.hosts.activity import watch
-from stithy.hosts.checks.load import busy_cpus
+from stithy.hosts.checks.load import describe_busy_cpus
 from stithy.hosts.runner import Runner
 
 WITHOUT_PAUSE = Point(0.0, 128 * KIB, 32, sequential=True)
@@ -199,7 +199,7 @@ def _need_go_on(watch: Watch, place: Target) -> None:
 
 def other_work() -> str | None:
     """Say which programs use the CPUs before a measurement; None where the machine is quiet."""
-    busy = busy_cpus(watch(SystemClock()))
+    busy = describe_busy_cpus(watch(SystemClock()))
     return f"Other work ran beside it: {busy}." if busy else None
 
 

@@ -5,20 +5,12 @@ from collections.abc import Iterator
 from stithy.needs import Judgement, Machine
 from stithy.units import format_duration
 
-NAME = "cpu"
-
 SLOW_SOURCES = frozenset({"hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"})
 """Each reading takes a microsecond or more, and a system call."""
 
 
-def judge(machine: Machine) -> Iterator[Judgement]:
-    """The clock, then the CPUs."""
-    yield from _clock(machine)
-    yield from _cpus(machine)
-
-
-def _clock(machine: Machine) -> Iterator[Judgement]:
-    """The clock's source, and whether it is synchronised."""
+def judge_cpu(machine: Machine) -> Iterator[Judgement]:
+    """Judge the clock, then the CPUs."""
     source = machine.facts["clock_source"]
     if source.value is None:
         yield Judgement("clock source", "unknown", source.missing_because or "")
@@ -27,10 +19,13 @@ def _clock(machine: Machine) -> Iterator[Judgement]:
         yield Judgement("clock source", "disturbing", f"{source.value}, which is slow", remedy)
     else:
         yield Judgement("clock source", "there", str(source.value))
-    yield _synchronised(machine)
+    yield _judge_clock(machine)
+    yield _count_cpus(machine)
+    yield _judge_governor(machine)
+    yield _judge_idle(machine)
 
 
-def _synchronised(machine: Machine) -> Judgement:
+def _judge_clock(machine: Machine) -> Judgement:
     """It matters to the times that a report tells, and where logs of two hosts are compared."""
     match machine.clock_is_synchronised():
         case True:
@@ -52,14 +47,7 @@ DEEP_S = 50e-6
 CPU0 = "/sys/devices/system/cpu/cpu0"
 
 
-def _cpus(machine: Machine) -> Iterator[Judgement]:
-    """The number of CPUs, their governor, their deepest idle state."""
-    yield _number(machine)
-    yield _governor(machine)
-    yield _idle(machine)
-
-
-def _number(machine: Machine) -> Judgement:
+def _count_cpus(machine: Machine) -> Judgement:
     cpus, model = machine.facts["cpus"].value, machine.facts["cpu_model"].value
     found = f"{cpus}{f' of {model}' if model else ''}"
     if cpus == 1:
@@ -68,7 +56,7 @@ def _number(machine: Machine) -> Judgement:
     return Judgement("CPUs", "there", found)
 
 
-def _governor(machine: Machine) -> Judgement:
+def _judge_governor(machine: Machine) -> Judgement:
     fact = machine.facts["cpu_governor"]
     if fact.value is None:
         return Judgement("CPU governor", "unknown", fact.missing_because or "")
@@ -78,7 +66,7 @@ def _governor(machine: Machine) -> Judgement:
     return Judgement("CPU governor", "disturbing", str(fact.value), remedy)
 
 
-def _idle(machine: Machine) -> Judgement:
+def _judge_idle(machine: Machine) -> Judgement:
     """The deepest state that is not disabled, by how long a CPU takes to leave it."""
     states = [each for each in machine.names(f"{CPU0}/cpuidle") if each.startswith("state")]
     if not states:

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from stithy.needs import Judgement, Machine
 from stithy.units import format_duration
 
-NAME = "drives"
 PROGRAM = "stithy-drive"
 
 FLOOR_S = 50e-6
@@ -13,16 +12,16 @@ FLOOR_S = 50e-6
 in its drive's profile. Measured on 2 CPUs: 47 µs for flushes of 15 µs (docs/evidence.md)."""
 
 
-def judge(machine: Machine) -> Iterator[Judgement]:
-    """One judgement a way; nothing where there is no program, which is reported elsewhere."""
+def judge_drives(machine: Machine) -> Iterator[Judgement]:
+    """Judge each way; yield nothing where there is no program, which is reported elsewhere."""
     if path := machine.program(PROGRAM):
-        yield from parse(machine.says(path, "--transports"))
+        yield from parse_transports(machine.says(path, "--transports"))
         floor = format_duration(FLOOR_S)
         found = f"about {floor} under load; shorter times of a profile cannot be emulated"
         yield Judgement("shortest drive time", "there", found)
 
 
-def parse(text: str) -> Iterator[Judgement]:
+def parse_transports(text: str) -> Iterator[Judgement]:
     """The program's lines, such as `ublk        not used  /dev/ublk-control is not there`."""
     for line in text.splitlines():
         name, _, rest = line.partition(" ")

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 from stithy.needs import Device, Judgement, Machine, State, module_is_available
 
-NAME = "kernel"
-
 DEVICES = {
     "FUSE": Device(path="/dev/fuse", module="fuse", why=""),
     "loop devices": Device(path="/dev/loop-control", module="loop", why=""),
@@ -24,8 +22,8 @@ DRIVERS = {
 }
 
 
-def judge(machine: Machine) -> Iterator[Judgement]:
-    """Its version; each feature, there or absent."""
+def judge_kernel(machine: Machine) -> Iterator[Judgement]:
+    """Judge its version, and each feature."""
     kernel, system = machine.facts["kernel"].value, machine.facts["distribution"].value
     yield Judgement("Linux", "there", f"{kernel}, {system or 'an unknown distribution'}")
     for what, device in DEVICES.items():
@@ -33,25 +31,25 @@ def judge(machine: Machine) -> Iterator[Judgement]:
         state: State = "there" if judged.state == "there" else "absent"
         yield Judgement(what, state, f"{device.path}: {judged.found}", judged.remedy)
     for what, (place, module) in DRIVERS.items():
-        yield _driver(machine, what, place, module)
-    yield _feature("io_uring", machine.io_uring_problem(), _URING, "a ring can be made")
-    yield _control_groups(machine)
+        yield _judge_driver(machine, what, place, module)
+    yield _judge_feature("io_uring", machine.io_uring_problem(), _URING, "a ring can be made")
+    yield _judge_control_groups(machine)
     pressure = None if machine.text("/proc/pressure/io") else "the kernel does not report it"
-    yield _feature("pressure", pressure, "boot with psi=1", "/proc/pressure is readable")
+    yield _judge_feature("pressure", pressure, "boot with psi=1", "/proc/pressure is readable")
     types = None if "vmlinux" in machine.names("/sys/kernel/btf") else "without types (BTF)"
-    yield _feature("BPF", types, "use a kernel with CONFIG_DEBUG_INFO_BTF", "with types (BTF)")
+    yield _judge_feature("BPF", types, "use a kernel with CONFIG_DEBUG_INFO_BTF", "with types (BTF)")
 
 
 _URING = "sysctl kernel.io_uring_disabled=0; in a container, allow its system calls"
 
 
-def _feature(what: str, problem: str | None, remedy: str | None, found: str) -> Judgement:
+def _judge_feature(what: str, problem: str | None, remedy: str | None, found: str) -> Judgement:
     if problem is None:
         return Judgement(what, "there", found)
     return Judgement(what, "absent", problem, remedy)
 
 
-def _driver(machine: Machine, what: str, place: str, module: str) -> Judgement:
+def _judge_driver(machine: Machine, what: str, place: str, module: str) -> Judgement:
     if machine.text(place) is not None:
         return Judgement(what, "there", f"{place} is there")
     if module_is_available(machine, module):
@@ -61,7 +59,7 @@ def _driver(machine: Machine, what: str, place: str, module: str) -> Judgement:
     )
 
 
-def _control_groups(machine: Machine) -> Judgement:
+def _judge_control_groups(machine: Machine) -> Judgement:
     """Their version, the controllers that there are, and whether a limit of memory can be set."""
     fact = machine.facts["cgroup_version"]
     if fact.value is None:

@@ -15,7 +15,7 @@ from stithy.collectors.collector import Collector
 from stithy.engines.engine import Engine, declaration, get_engine
 from stithy.engines.instance import Configuration, Request
 from stithy.errors import StithyError
-from stithy.hosts.checks.load import memory_of
+from stithy.hosts.checks.load import read_memory
 from stithy.hosts.host import Host
 from stithy.needs import Judgement, Machine, Need
 from stithy.registry import Plugin, plugins
@@ -122,7 +122,7 @@ def examine(
         for engine in plugins(Engine).values()
         for method in engine.backups
     ]
-    checks = {name: tuple(each.judge(host)) for name, each in plugins("check").items()}
+    checks = {name: tuple(check.judge(host)) for name, check in plugins(Check).items()}
     # The demo cannot run without its parts, memory, and a place for its results.
     lacks = [
         each.judgement
@@ -181,7 +181,7 @@ def _judged(needs: Iterable[Need], machine: Machine) -> tuple[Needed, ...]:
 
 
 def _too_little_memory(machine: Machine) -> Iterable[Judgement]:
-    available = memory_of(machine, "MemAvailable")
+    available = read_memory(machine, "MemAvailable")
     if available is not None and available < DEMO_MEMORY_BYTES:
         found = f"{format_size(available)} to use, of {format_size(DEMO_MEMORY_BYTES)} for the demo"
         remedy = "free memory, or write a study that fits: `stithy new`"

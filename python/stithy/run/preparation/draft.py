@@ -12,7 +12,7 @@ from pathlib import Path
 
 from stithy.engines.engine import Engine
 from stithy.errors import PreconditionError, UserError
-from stithy.hosts.checks.load import memory_of
+from stithy.hosts.checks.load import read_memory
 from stithy.hosts.host import Host
 from stithy.names import find_free
 from stithy.needs import Judgement, Machine
@@ -194,7 +194,7 @@ def check_here(host: Host, study: Study, plan: Plan) -> None:
     check_candidates(study, plan, providers, keeper, host)
     places = {**providers, KEEPER: keeper}
     rooms = {name: [_spared(room) for room in each.rooms()] for name, each in places.items()}
-    available = round((memory_of(host, "MemAvailable") or 0) * FREE_SHARE)
+    available = round((read_memory(host, "MemAvailable") or 0) * FREE_SHARE)
     check_room(study, plan, rooms, available)
     database = study.given_database
     if database is not None and database.memory_bytes > available:
@@ -293,7 +293,7 @@ def _head(machine: Machine) -> tuple[str, ...]:
     facts: Mapping[str, object] = {
         name: machine.facts[name].value for name in ("cpus", "distribution")
     }
-    memory = memory_of(machine, "MemTotal")
+    memory = read_memory(machine, "MemTotal")
     size = f", {format_size(memory)} of memory" if memory else ""
     return (
         f"A study for this machine ({facts['cpus']} CPUs{size}, {facts['distribution']}),",

@@ -20,9 +20,9 @@ from stithy.drives.varied import assumed_numbers
 from stithy.engines.engine import declaration
 from stithy.errors import PreconditionError, Problems, TextError, UserError
 from stithy.fio.load import ALIGNED_BYTES
-from stithy.hosts.checks import load
+from stithy.hosts.checks.load import judge_load
 from stithy.hosts.checks.drives import FLOOR_S
-from stithy.hosts.checks.load import memory_of
+from stithy.hosts.checks.load import read_memory
 from stithy.hosts.devices import shared_by
 from stithy.hosts.host import Host
 from stithy.hosts.runner import Command
@@ -243,7 +243,7 @@ def check_memory(study: Study, machine: Machine) -> None:
     """Raise for a server that is given more memory than the machine has."""
     if study.given_database is None:
         return
-    total, problems = memory_of(machine, "MemTotal"), Problems()
+    total, problems = read_memory(machine, "MemTotal"), Problems()
     servers, several = study.servers, f"{study.servers} servers" if study.servers > 1 else ""
     own = {f"candidates.{name}": each.memory_bytes for name, each in study.candidates.items()}
     varied = max(each.memory_bytes for each in study.databases) if study.vary else None
@@ -320,7 +320,7 @@ def cautions(study: Study, machine: Machine) -> Iterator[str]:
     if (data := data_bytes(study)) is not None and not study.by_url:
         for limit, asked in _limits(study):
             yield from _memory_cautions(limit, asked, data, machine)
-    for each in load.judge(machine):
+    for each in judge_load(machine):
         # Of space only what the study uses matters, which `check_room` knows.
         if each.state == "disturbing" and each.what != "space":
             yield f"the machine is not quiet: {each.found}: {each.remedy}"
@@ -354,8 +354,8 @@ def _limits(study: Study) -> Iterator[tuple[str, int]]:
 
 
 def _memory_cautions(limit: str, asked: int, data: int, machine: Machine) -> Iterator[str]:
-    available = memory_of(machine, "MemAvailable")
-    if available is not None and available < asked <= (memory_of(machine, "MemTotal") or asked):
+    available = read_memory(machine, "MemAvailable")
+    if available is not None and available < asked <= (read_memory(machine, "MemTotal") or asked):
         yield f"{limit} is more than the {format_size(available)} that are free now"
     if problem := machine.memory_limit_problem():
         yield (

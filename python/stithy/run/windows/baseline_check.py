@@ -8,7 +8,7 @@ over all blocks. A check that failed ends no run.
 
 from stithy.errors import Interrupted, StithyError
 from stithy.hosts.activity import WATCHED_S
-from stithy.hosts.checks.load import busy_cpus, busy_devices
+from stithy.hosts.checks.load import describe_busy_cpus, describe_busy_devices
 from stithy.hosts.processes import pids_of_run
 from stithy.plan.cost import QUIET_S
 from stithy.plan.steps import Step
@@ -90,7 +90,7 @@ def wait_until_quiet(context: Context) -> Row:
     while quiet_s < QUIET_S and waited_s < patience_s:
         session.stop.check()
         activity = context.host.activity(pids)
-        busy = "; ".join(filter(None, (busy_cpus(activity), busy_devices(activity))))
+        busy = "; ".join(filter(None, (describe_busy_cpus(activity), describe_busy_devices(activity))))
         if busy and (met is None or waited_s % 10 == 0):
             session.tell(MachineBusy(busy, waited_s, patience_s))
         quiet_s = 0.0 if busy else quiet_s + WATCHED_S
