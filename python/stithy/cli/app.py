@@ -51,7 +51,7 @@ def run(arguments: Sequence[str]) -> int:
         except NobodyReads:
             return code
         except StithyError as error:
-            shown = failures.show(error, debug=debug)
+            shown = failures.show_error(error, debug=debug)
             return code or shown
     return code
 
@@ -67,7 +67,7 @@ def _ended(tokens: list[str], *, debug: bool) -> int:
     except (NobodyReads, SystemExit):  # rich ends with SystemExit where the reader has gone
         return Exit.OK
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 the outermost frame of all
-        return failures.show(error, debug=debug, as_json="--json" in tokens)
+        return failures.show_error(error, debug=debug, as_json="--json" in tokens)
 
 
 def _require_names(tokens: Sequence[str]) -> None:

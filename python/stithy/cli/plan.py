@@ -61,7 +61,7 @@ def plan(
 
     read = read_study(study)
     say("looking at this machine")
-    from stithy.cli.talk.failures import show as show_failure
+    from stithy.cli.talk.failures import show_error as show_failure
     from stithy.cli.talk.planned import as_json, as_text, checks, known
     from stithy.cli.talk.prospects import outlook
     from stithy.metrics import parse_quantity

@@ -112,7 +112,7 @@ def test_a_user_without_a_home_is_told_to_set_one(
     monkeypatch.setattr(Path, "home", lambda: Path("~nobody-at-all").expanduser())
     assert app.run(["clean"]) == 3
     assert "HOME: this user has no home directory: set HOME" in capsys.readouterr().err
-    assert failures.show(ZeroDivisionError("by nought"), debug=False) == 1
+    assert failures.show_error(ZeroDivisionError("by nought"), debug=False) == 1
     kept = Path(capsys.readouterr().err.strip().rpartition(" ")[2])
     assert "by nought" in kept.read_text()
     kept.unlink()
@@ -185,13 +185,13 @@ def test_talk_is_never_missed_and_data_are(
 def test_all_problems_are_shown_as_far_as_a_terminal_bears(capsys: Captured) -> None:
     """Then how many there are; a program gets a failure as JSON, too."""
     problem = StudyProblem("odd: 3", where="f:1:2", remedy="mend it", excerpt="1 | a 3\n  |   ^")
-    failures.show(StudyError("f", [problem] * (failures.SHOWN_MAX + 7)), debug=False)
+    failures.show_error(StudyError("f", [problem] * (failures.SHOWN_MAX + 7)), debug=False)
     err = capsys.readouterr().err
     assert err.count("f:1:2: odd: 3: mend it\n1 | a 3\n  |   ^\n") == failures.SHOWN_MAX
     assert "… and 7 more" in err
     assert f"error: f: {failures.SHOWN_MAX + 7} problems in this study file" in err
     error = PreconditionError("too few", where="db", remedy="raise it")
-    assert failures.show(error, debug=False, as_json=True) == 3
+    assert failures.show_error(error, debug=False, as_json=True) == 3
     reported = {"problem": "too few", "where": "db", "remedy": "raise it", "exit": 3}
     assert json.loads(capsys.readouterr().out) == {"failure": reported}
 

@@ -86,7 +86,7 @@ SHOWN_MAX = 50
 """Problems of a file that are shown; more than a person mends before trying again."""
 
 
-def show(error: BaseException, *, debug: bool, as_json: bool = False) -> int:
+def show_error(error: BaseException, *, debug: bool, as_json: bool = False) -> int:
     """Tell the person on standard error what went wrong; returns the exit code.
 
     `as_json` tells it also to programs, on standard output.
