@@ -19,7 +19,7 @@ from typing import Any
 import kept
 from instance import Instance, started
 from processes import run
-from stithy.cli.running.learning import learned_from
+from stithy.cli.running.shortcut import learned_from
 from stithy.drives import filesystems
 from stithy.drives.control import DriveSpec
 from stithy.drives.measure.compare import raised

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import kept
-from stithy.cli.drive.measured import comparison
+from stithy.cli.drive.profile import comparison
 from stithy.drives.control import DriveSpec
 from stithy.drives.measure import compare
 from stithy.drives.measure.compare import (

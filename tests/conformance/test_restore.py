@@ -12,8 +12,8 @@ from stithy.registry import plugins
 from stithy.restores.method import RestoreMethod
 from stithy.run.context import Context
 from stithy.run.executor import do_step
+from stithy.run.session import Stop
 from stithy.run.start import start_run
-from stithy.run.stop import Stop
 from stithy.run.volumes import parts_of
 from stithy.wire.jobs import RunRequest
 

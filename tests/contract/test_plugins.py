@@ -12,6 +12,7 @@ from fakes.machine import FakeMachine
 from stithy.activity import DeclaredActivity, every_table
 from stithy.analysis.gathering import WindowChecks
 from stithy.engines.engine import Engine, declaration
+from stithy.hosts.checks import MachineCheck
 from stithy.needs import Judgement, Need
 from stithy.registry import plugins
 from stithy.restores.method import RestoreMethod
@@ -154,8 +155,8 @@ def test_checks_of_windows_name_tables_and_their_flags_say_what_to_do(name: str)
     assert all(every.count(each.value) == 1 for each in raised)
 
 
-@pytest.mark.parametrize("check", plugins(Check).values(), ids=plugins(Check))
-def test_a_check_gives_judgements(check: Check) -> None:
+@pytest.mark.parametrize("check", plugins(MachineCheck).values(), ids=plugins(MachineCheck))
+def test_a_check_gives_judgements(check: MachineCheck) -> None:
     """Each says what it speaks of and what was found."""
     judgements = list(check.judge(FakeMachine()))
     assert all(judgement.what and judgement.found for judgement in judgements)

@@ -11,8 +11,8 @@ import pytest
 
 from stithy.results.layout import RunDirectory
 from stithy.run.executor import execute
+from stithy.run.session import Stop
 from stithy.run.start import start_run
-from stithy.run.stop import Stop
 from support.running import left_by, write_study
 
 pytestmark = [

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stithy.hosts.cpu_share import CPU, make_cap
+from stithy.hosts.groups import CPU, make_cap
 from stithy.hosts.resources import make_group, remove_group
 from stithy.hosts.runner import Command, LocalRunner
 

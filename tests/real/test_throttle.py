@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from stithy.hosts.groups import IO, make_throttle
 from stithy.hosts.resources import make_group, remove_group
 from stithy.hosts.runner import Command, LocalRunner
-from stithy.hosts.throttle import IO, make_throttle
 from stithy.run.cleanup.handlers import clean_up
 from stithy.run.cleanup.register import Resource
 from stithy.storage.provider import ROLES, Site

@@ -20,8 +20,8 @@ from stithy.run.events import Event
 from stithy.run.executor import Outcome, execute
 from stithy.run.preparation.equip import Tools
 from stithy.run.resuming.resume import resumed_run
+from stithy.run.session import Stop
 from stithy.run.start import start_run
-from stithy.run.stop import Stop
 from stithy.storage.provider import Provider
 from stithy.study.scenario import Scenario
 from stithy.workloads.workload import Workload

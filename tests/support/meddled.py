@@ -10,8 +10,8 @@ from stithy.report.context import Context, context_of
 from stithy.results.read import read_run
 from stithy.run.executor import execute
 from stithy.run.preparation.equip import Tools
+from stithy.run.session import Stop
 from stithy.run.start import start_run
-from stithy.run.stop import Stop
 from stithy.secrets import Secret
 from stithy.wire.hammer import NOBODY, Driven, Hammer, Watch
 from stithy.wire.jobs import RunRequest, WorkloadChoice

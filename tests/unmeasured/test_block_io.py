@@ -18,7 +18,7 @@ from stithy.report.context import Context, context_of
 from stithy.report.sections.consistency import io_seconds
 from stithy.results.read import read_run
 from stithy.run.events import StepStarted
-from stithy.run.stop import Stop
+from stithy.run.session import Stop
 from support.faked_run import FakedRun
 from support.places import DISK, a_place
 from support.reported import write_report

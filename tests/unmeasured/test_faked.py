@@ -25,7 +25,7 @@ from stithy.results.read import read_rows, read_run
 from stithy.results.tables import VALUES
 from stithy.results.write import write_json, write_table
 from stithy.run.events import Note, StepStarted
-from stithy.run.stop import Stop
+from stithy.run.session import Stop
 from support.faked_run import FakedRun
 from support.sample_run import Shape, build_run
 from support.study_reference import study_schema

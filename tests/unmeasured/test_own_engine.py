@@ -16,7 +16,7 @@ from stithy.report.context import context_of
 from stithy.results.read import read_run
 from stithy.run.events import Note
 from stithy.run.executor import Outcome
-from stithy.run.stop import Stop
+from stithy.run.session import Stop
 from support.faked_run import FakedRun
 from support.own_engine import Committing, OwnEngine
 

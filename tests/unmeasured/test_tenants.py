@@ -15,8 +15,8 @@ from stithy.analysis.series import sampled
 from stithy.analysis.surroundings import watched_of
 from stithy.drives.program import find
 from stithy.errors import Exit
-from stithy.hosts.cpu_share import CPU
 from stithy.hosts.devices import mounts
+from stithy.hosts.groups import CPU
 from stithy.hosts.processes import pids_of_run
 from stithy.report.context import context_of
 from stithy.report.page import Page

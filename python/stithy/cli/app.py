@@ -21,8 +21,8 @@ import cyclopts
 import stithy
 from stithy import cli
 from stithy.cli.commands import command_modules
-from stithy.cli.talk import failures
-from stithy.cli.talk.failures import NobodyReads, told_output
+from stithy.cli.talk import render
+from stithy.cli.talk.render import NobodyReads, told_output
 from stithy.errors import Exit, StithyError, UserError
 
 EPILOGUE = (
@@ -51,7 +51,7 @@ def run(arguments: Sequence[str]) -> int:
         except NobodyReads:
             return code
         except StithyError as error:
-            shown = failures.show_error(error, debug=debug)
+            shown = render.show_error(error, debug=debug)
             return code or shown
     return code
 
@@ -63,11 +63,11 @@ def _ended(tokens: list[str], *, debug: bool) -> int:
         result = build()(tokens)
         return int(result) if isinstance(result, int) else Exit.OK
     except cyclopts.CycloptsError as error:
-        return failures.show_usage(error)
+        return render.show_usage(error)
     except (NobodyReads, SystemExit):  # rich ends with SystemExit where the reader has gone
         return Exit.OK
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 the outermost frame of all
-        return failures.show_error(error, debug=debug, as_json="--json" in tokens)
+        return render.show_error(error, debug=debug, as_json="--json" in tokens)
 
 
 def _require_names(tokens: Sequence[str]) -> None:

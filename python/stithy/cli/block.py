@@ -167,13 +167,13 @@ def _measure(
     """Run the study, and show first what was measured, or what was learned beside it."""
     from stithy.cli.running.conclude import conclude
     from stithy.cli.running.display import display
-    from stithy.cli.running.learning import side_by_side
+    from stithy.cli.running.shortcut import side_by_side
     from stithy.report.parts.certainty import describe_status
     from stithy.run.deciders import make_deciders
     from stithy.run.executor import execute
     from stithy.run.preparation.equip import Tools
+    from stithy.run.session import Stop
     from stithy.run.start import start
-    from stithy.run.stop import Stop
 
     stop = Stop(say)
     with stop.installed():
@@ -187,7 +187,7 @@ def _measure(
 
 def _learned(trace: Path, profile: tuple[str, ...]) -> "Learned":
     """Learn the profile, and write it. Raises UserError."""
-    from stithy.cli.running.learning import keep, learned_from
+    from stithy.cli.running.shortcut import keep, learned_from
     from stithy.units import format_size
 
     if len(profile) != 1 or not profile[0].endswith(".toml"):

@@ -61,9 +61,9 @@ def plan(
 
     read = read_study(study)
     say("looking at this machine")
-    from stithy.cli.talk.failures import show_error as show_failure
     from stithy.cli.talk.planned import as_json, as_text, checks, known
     from stithy.cli.talk.prospects import outlook
+    from stithy.cli.talk.render import show_error as show_failure
     from stithy.metrics import parse_quantity
     from stithy.plan.additional import trial
     from stithy.plan.expand import as_null, expand

@@ -75,7 +75,7 @@ def resume(
     from stithy.run.executor import execute
     from stithy.run.preparation.equip import Tools
     from stithy.run.resuming.resume import resumed_run
-    from stithy.run.stop import Stop
+    from stithy.run.session import Stop
 
     require_writable(junit)
     refuse_kept(keep=keep, sensitivity=RunDirectory(directory).sensitivity.is_dir())

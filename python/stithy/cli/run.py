@@ -79,8 +79,8 @@ def run(
     from stithy.run.deciders import make_deciders
     from stithy.run.executor import execute
     from stithy.run.preparation.equip import Tools
+    from stithy.run.session import Stop
     from stithy.run.start import start_run
-    from stithy.run.stop import Stop
 
     require_writable(junit)
     refuse_kept(keep=keep, sensitivity=sensitivity)

@@ -26,7 +26,7 @@ from stithy.cluster import tools
 from stithy.cluster.layout import Entry, read_entry
 from stithy.cluster.tools import call, ceph, tool
 from stithy.errors import InfrastructureError
-from stithy.hosts.files import connected, text_of
+from stithy.hosts.devices import connected, text_of
 from stithy.hosts.host import NAMESPACES, Host, LocalHost, NamespaceHost
 from stithy.hosts.runner import Command, LocalRunner, Running
 

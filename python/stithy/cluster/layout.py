@@ -21,7 +21,7 @@ from pathlib import Path
 
 from stithy.environment import state_home
 from stithy.errors import PreconditionError, UserError
-from stithy.hosts.files import text_of, write_private
+from stithy.hosts.devices import text_of, write_private
 
 OSD_OVERHEAD_BYTES = 640 * 2**20
 """What BlueStore takes of a drive for its own database and log, with the share that must be free.

@@ -12,8 +12,7 @@ from stithy.cluster.image import unmap
 from stithy.cluster.layout import ENTRY, IMAGE, Entry, all_folders, read_entry
 from stithy.cluster.tools import PACKAGES, Access, tool
 from stithy.errors import InfrastructureError
-from stithy.hosts.devices import mounts
-from stithy.hosts.files import text_of
+from stithy.hosts.devices import mounts, text_of
 from stithy.hosts.processes import DELETED, end, pids_inside, pids_within, programs_of, wake
 from stithy.hosts.runner import Command, LocalRunner
 

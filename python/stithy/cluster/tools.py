@@ -16,7 +16,7 @@ from stithy.clock import SystemClock
 from stithy.cluster.layout import Entry
 from stithy.environment import search_path
 from stithy.errors import InfrastructureError, PreconditionError
-from stithy.hosts.files import write_private
+from stithy.hosts.devices import write_private
 from stithy.hosts.runner import Command, LocalRunner
 from stithy.needs import Package
 

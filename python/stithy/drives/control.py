@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from stithy.errors import InfrastructureError, UserError
-from stithy.hosts.files import connected, text_of
+from stithy.hosts.devices import connected, text_of
 from stithy.hosts.runner import Running, ended_within
 from stithy.wire.drive import control as wire
 from stithy.wire.drive.jobs import (

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 
 from stithy.environment import state_home
 from stithy.errors import PreconditionError, UserError, reason_of
-from stithy.hosts.files import write_private
+from stithy.hosts.devices import write_private
 from stithy.hosts.processes import Identity, is_alive
 
 ENTRY = "drives.json"

@@ -19,7 +19,7 @@ from stithy.environment import search_path
 from stithy.errors import InfrastructureError, Interrupted, PreconditionError
 from stithy.fio import FIO
 from stithy.fio.engines import SYNC_ENGINE, USUAL_ASYNC
-from stithy.hosts.files import text_of
+from stithy.hosts.devices import text_of
 from stithy.hosts.runner import Command, Runner, Running
 
 INSTALL = FIO.package.install()

@@ -15,8 +15,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stithy.clock import Clock
-from stithy.hosts.devices import DiskCounters, counter_growth, is_partition, parse_diskstats
-from stithy.hosts.files import text_of
+from stithy.hosts.devices import (
+    DiskCounters,
+    counter_growth,
+    is_partition,
+    parse_diskstats,
+    text_of,
+)
 from stithy.hosts.processes import stat_of
 
 WATCHED_S = 1.0

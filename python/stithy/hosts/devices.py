@@ -8,11 +8,10 @@ Counters are read from the text of /proc/diskstats.
 
 import os
 import re
+import socket
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from stithy.hosts.files import text_of
 
 
 @dataclass(frozen=True)
@@ -231,3 +230,37 @@ def _counters(field: list[int]) -> DiskCounters:
         requests["flush"], ms["flush"] = field[15], field[16]
     size_bytes = {kind: count * SECTOR_BYTES for kind, count in sectors.items()}
     return DiskCounters(requests, size_bytes, ms, busy_ms=field[9], weighted_ms=field[10])
+
+
+def text_of(path: Path) -> str:
+    """The content of a file, stripped; empty where there is none, or this user may not see it."""
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its user may read; it is whole on disk when this returns."""
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def connected(path: Path, patience_s: float) -> socket.socket:
+    """A connection to a socket, whose path may be longer than the 107 bytes of a Unix address.
+
+    Through the folder's own descriptor the address is short.
+    """
+    folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(patience_s)
+        connection.connect(f"/proc/self/fd/{folder}/{path.name}")
+    except BaseException:
+        connection.close()
+        raise
+    finally:
+        os.close(folder)
+    return connection

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from stithy.errors import reason_of
-from stithy.hosts.devices import devices_under, mount_of, mounts, whole_disk
-from stithy.hosts.files import text_of
+from stithy.hosts.devices import devices_under, mount_of, mounts, text_of, whole_disk
 from stithy.results.manifest import Fact
 
 Value = str | int | float | bool | None | tuple[str | int | float | bool | None, ...]

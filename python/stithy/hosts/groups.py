@@ -1,9 +1,4 @@
-"""Control groups that hold processes back in what one controller counts.
-
-In version 1 such a group is one of its own. In version 2 a process is in one group only, so that
-the memory group of the processes has the limit, too.
-Source: kernel documentation, cgroup-v1/cgroups.rst and cgroup-v2.rst.
-"""
+"""Control groups that hold processes back: a cap on CPU time, a guard of bytes per second."""
 
 import os
 from collections.abc import Callable
@@ -12,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stithy.errors import PreconditionError, reason_of
-from stithy.hosts.devices import mounts
-from stithy.hosts.files import text_of
+from stithy.hosts.devices import mount_of, mounts, of_mount, text_of, whole_disk
 from stithy.hosts.processes import descendants
 from stithy.hosts.resources import inside, own_groups, parents
 
@@ -116,3 +110,81 @@ class Throttle:
         for each in (pid, *descendants(pid)):
             with suppress(ProcessLookupError):  # it has ended meanwhile
                 self.controller.write(self.path / "cgroup.procs", str(each))
+
+
+QUOTA, PERIOD = "cpu.cfs_quota_us", "cpu.cfs_period_us"
+CPU = Controller("CPU time", "leave out `cpu_share`", old="cpu", new="cpu", file="cpu.max")
+PERIOD_US = 10_000
+"""Whoever has used up its time waits for the next period: with the kernel's 100 ms, too long."""
+
+QUOTA_US_LEAST = 1_000
+"""The kernel gives no less in a period."""
+
+
+def make_cap(
+    name: str,
+    cpus: float,
+    memory_cgroup: Path | None,
+    record: Callable[[Path], None],
+    *,
+    proc: Path = Path("/proc"),
+) -> Throttle:
+    """A group whose processes together take the time of so many CPUs at most, such as 0.4.
+
+    `record` gets the path of a group of its own before it is made. Raises PreconditionError where
+    none can be had.
+    """
+    quota_us = max(QUOTA_US_LEAST, round(cpus * PERIOD_US))
+    path, is_own = CPU.group(name, memory_cgroup, record, proc)
+    if is_own:
+        CPU.write(path / PERIOD, str(PERIOD_US))
+        CPU.write(path / QUOTA, str(quota_us))
+    else:
+        CPU.write(path / CPU.file, f"{quota_us} {PERIOD_US}")
+    return Throttle(CPU, path)
+
+
+READ, WRITE = "blkio.throttle.read_bps_device", "blkio.throttle.write_bps_device"
+IO = Controller(
+    "reads and writes",
+    "leave out `limit`, or give the drive itself less (`scale`, a profile with caps)",
+    old="blkio",
+    new="io",
+    file="io.max",
+    sign=READ,
+)
+
+
+def make_throttle(
+    name: str,
+    place: Path,
+    bytes_per_s: int,
+    memory_cgroup: Path | None,
+    record: Callable[[Path], None],
+    *,
+    proc: Path = Path("/proc"),
+    sys: Path = Path("/sys"),
+) -> Throttle:
+    """A group whose processes read at most so much from each disk under `place`, and write so much.
+
+    `record` gets the path of a group of its own before it is made. Raises PreconditionError where
+    there is no disk, or no group can be had.
+    """
+    numbers = _disks(place, proc, sys)
+    if not numbers:
+        raise IO.refused(f"{place} lies on no disk that the kernel can limit", str(place))
+    path, is_own = IO.group(name, memory_cgroup, record, proc)
+    for number in numbers:
+        if is_own:
+            for file in (READ, WRITE):
+                IO.write(path / file, f"{number} {bytes_per_s}")
+        else:
+            IO.write(path / IO.file, f"{number} rbps={bytes_per_s} wbps={bytes_per_s}")
+    return Throttle(IO, path)
+
+
+def _disks(place: Path, proc: Path, sys: Path) -> list[str]:
+    """`major:minor` of the disks on which the file system of a place directly is."""
+    names = of_mount(mount_of(place, proc), sys)
+    numbers = (text_of(whole_disk(sys / "class/block" / each) / "dev") for each in names)
+    return [*dict.fromkeys(filter(None, numbers))]

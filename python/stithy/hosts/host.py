@@ -22,7 +22,7 @@ from stithy.clock import Clock, SystemClock
 from stithy.collectors.collector import Collector
 from stithy.environment import search_path
 from stithy.errors import StithyError, reason_of
-from stithy.hosts import cpu_share, throttle
+from stithy.hosts import groups
 from stithy.hosts.activity import Activity, ActivityCounters, read, watch
 from stithy.hosts.resources import parents
 from stithy.hosts.runner import (
@@ -191,11 +191,11 @@ class LocalHost:
 
     def io_limit_problem(self) -> str | None:
         """Why no limit of reads and writes can be set; no group is made to find out."""
-        return throttle.IO.problem()
+        return groups.IO.problem()
 
     def cpu_share_problem(self) -> str | None:
         """Why no share of CPU time can be set; no group is made to find out."""
-        return cpu_share.CPU.problem()
+        return groups.CPU.problem()
 
     def io_uring_problem(self) -> str | None:
         """Why no ring can be made; one with a single entry is, and closed again."""

@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stithy.errors import PreconditionError, reason_of
-from stithy.hosts.devices import Mount, mounts
-from stithy.hosts.files import text_of
+from stithy.hosts.devices import Mount, mounts, text_of
 from stithy.hosts.runner import Command, Runner
 from stithy.units import format_size
 

@@ -6,12 +6,14 @@ from pathlib import Path
 
 from stithy.engines.instance import ServerFacts
 from stithy.hosts.host import Host
+from stithy.metrics import ALL
 from stithy.plan.additional import Additional, steps_of
-from stithy.plan.steps import Plan, Step
+from stithy.plan.steps import Plan, Step, window_id
 from stithy.point import Point
 from stithy.restores.method import RestoreMethod, get_restore
 from stithy.results.manifest import CalibrationFacts, Manifest, SessionFacts
-from stithy.results.tables import Row, Table
+from stithy.results.read import read_rows
+from stithy.results.tables import VALUES, WINDOW, Row, Table
 from stithy.results.write import write_table
 from stithy.run.servers import Servers
 from stithy.run.session import Session
@@ -182,4 +184,19 @@ def pause_s(study: Study) -> float | None:
             return mean_s
         case Keyed():
             return workload_named(study.workload.name).pause_s
+    return None
+
+
+def value_of(context: Context, candidate: str, point: Point, metric: str) -> float | None:
+    """A value of the candidate's first block at a point, of its second attempt where it has one."""
+    for attempt in (1, 0):
+        name = window_id(candidate, point, 0, attempt=attempt)
+        directory = context.session.directory.window(name)
+        complete = [row["complete"] for row in read_rows(directory.table("window"), WINDOW)]
+        if complete != [True]:
+            continue
+        for row in read_rows(directory.table("values"), VALUES):
+            if (row["metric"], row["of"]) == (metric, ALL):
+                value: float | None = row["value"]
+                return value
     return None

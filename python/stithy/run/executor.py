@@ -27,7 +27,7 @@ from stithy.run.events import Note, RunStarted, StepFinished
 from stithy.run.manifest import ManifestFile
 from stithy.run.preparation.forecast import Forecast, earlier_factors, keep_learned
 from stithy.run.resuming.remaining import Reusable, worth_keeping
-from stithy.run.stop import interrupted
+from stithy.run.session import interrupted
 from stithy.storage.consent import DATA
 from stithy.study.database import label, of_candidate, sentences
 from stithy.study.model import Study

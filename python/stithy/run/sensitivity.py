@@ -24,8 +24,8 @@ from stithy.run.events import Observer
 from stithy.run.journal import read_journal
 from stithy.run.preparation.equip import Tools
 from stithy.run.resuming.resume import resumed_run
+from stithy.run.session import Stop
 from stithy.run.start import start_run
-from stithy.run.stop import Stop
 from stithy.study.load import read_study
 
 

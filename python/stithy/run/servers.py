@@ -16,10 +16,8 @@ from stithy.engines.instance import (
     Remote,
     Start,
 )
-from stithy.hosts.cpu_share import make_cap
-from stithy.hosts.groups import Throttle
+from stithy.hosts.groups import Throttle, make_cap, make_throttle
 from stithy.hosts.resources import MemoryLimit, make_group
-from stithy.hosts.throttle import make_throttle
 from stithy.plan.expand import needed_bytes
 from stithy.plan.steps import Plan, WindowPlan
 from stithy.point import Point

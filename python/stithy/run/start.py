@@ -14,7 +14,7 @@ from stithy.names import find_free
 from stithy.plan.expand import as_null
 from stithy.results.files import write_durably
 from stithy.results.layout import RunDirectory
-from stithy.run.cleanup.books import Books
+from stithy.run.cleanup.handlers import Books
 from stithy.run.cleanup.register import Register
 from stithy.run.context import Context
 from stithy.run.events import Note, Observer
@@ -22,7 +22,7 @@ from stithy.run.journal import Journal
 from stithy.run.preparation.equip import Equipped, Tools
 from stithy.run.preparation.io import profile_tables
 from stithy.run.preparation.preflight import check_sensitivity, preflight
-from stithy.run.stop import Stop
+from stithy.run.session import Stop
 from stithy.study.load import StudyFile, read_study
 
 

@@ -8,7 +8,7 @@ from stithy.run.context import Context
 from stithy.run.copies import loading, space
 from stithy.run.copies.restore import restore_step
 from stithy.run.events import Note
-from stithy.run.windows.baseline_check import check_baseline
+from stithy.run.windows.surroundings import check_baseline
 from stithy.run.windows.window import window_step
 from stithy.storage.provider import Volume
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from stithy.hosts.host import Host
 from stithy.hosts.runner import ServerUser
 from stithy.plan.steps import Dataset
-from stithy.run.cleanup.books import Books
+from stithy.run.cleanup.handlers import Books
 from stithy.storage.consent import DATA, MASTER
 from stithy.storage.copy import Contents
 from stithy.storage.provider import EmulatedDrive, Role, Storage, Volume

@@ -20,8 +20,7 @@ from shlex import quote
 from pydantic import TypeAdapter
 
 from stithy.errors import PreconditionError, reason_of
-from stithy.hosts.devices import mounts, whole_disk
-from stithy.hosts.files import text_of
+from stithy.hosts.devices import mounts, text_of, whole_disk
 from stithy.hosts.processes import Identity, User, is_alive, named, openers_of, programs_of
 from stithy.hosts.runner import Command, Finished, Runner
 from stithy.storage.space import files_bytes

@@ -17,7 +17,7 @@ from stithy import cli
 from stithy.analysis.verdict import Call
 from stithy.cli import app
 from stithy.cli.commands import command_modules
-from stithy.cli.talk import failures, options, prospects, render
+from stithy.cli.talk import options, prospects, render
 from stithy.errors import InfrastructureError, PreconditionError, UserError
 from stithy.plan.steps import Question
 from stithy.study.problems import StudyError, StudyProblem
@@ -112,7 +112,7 @@ def test_a_user_without_a_home_is_told_to_set_one(
     monkeypatch.setattr(Path, "home", lambda: Path("~nobody-at-all").expanduser())
     assert app.run(["clean"]) == 3
     assert "HOME: this user has no home directory: set HOME" in capsys.readouterr().err
-    assert failures.show_error(ZeroDivisionError("by nought"), debug=False) == 1
+    assert render.show_error(ZeroDivisionError("by nought"), debug=False) == 1
     kept = Path(capsys.readouterr().err.strip().rpartition(" ")[2])
     assert "by nought" in kept.read_text()
     kept.unlink()
@@ -166,13 +166,13 @@ def test_talk_is_never_missed_and_data_are(
 ) -> None:
     """What cannot be written is reported with its remedy; a closed terminal says EIO."""
     stream = Failing()
-    with pytest.raises(failures.NobodyReads):
-        failures.Output(stream).write("data")
+    with pytest.raises(render.NobodyReads):
+        render.Output(stream).write("data")
     for stream.number, remedy in (
         (errno.EDQUOT, "raise the quota"), (errno.EFBIG, "file too larg"),
     ):  # fmt: skip
         with pytest.raises(InfrastructureError, match=remedy):
-            failures.Output(stream).write("data")
+            render.Output(stream).write("data")
     render.show_json({"größe": "µs"})
     render.say("talk")
     assert capsys.readouterr() == ('{\n  "größe": "µs"\n}\n', "talk\n")
@@ -185,13 +185,13 @@ def test_talk_is_never_missed_and_data_are(
 def test_all_problems_are_shown_as_far_as_a_terminal_bears(capsys: Captured) -> None:
     """Then how many there are; a program gets a failure as JSON, too."""
     problem = StudyProblem("odd: 3", where="f:1:2", remedy="mend it", excerpt="1 | a 3\n  |   ^")
-    failures.show_error(StudyError("f", [problem] * (failures.SHOWN_MAX + 7)), debug=False)
+    render.show_error(StudyError("f", [problem] * (render.SHOWN_MAX + 7)), debug=False)
     err = capsys.readouterr().err
-    assert err.count("f:1:2: odd: 3: mend it\n1 | a 3\n  |   ^\n") == failures.SHOWN_MAX
+    assert err.count("f:1:2: odd: 3: mend it\n1 | a 3\n  |   ^\n") == render.SHOWN_MAX
     assert "… and 7 more" in err
-    assert f"error: f: {failures.SHOWN_MAX + 7} problems in this study file" in err
+    assert f"error: f: {render.SHOWN_MAX + 7} problems in this study file" in err
     error = PreconditionError("too few", where="db", remedy="raise it")
-    assert failures.show_error(error, debug=False, as_json=True) == 3
+    assert render.show_error(error, debug=False, as_json=True) == 3
     reported = {"problem": "too few", "where": "db", "remedy": "raise it", "exit": 3}
     assert json.loads(capsys.readouterr().out) == {"failure": reported}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fakes.machine import FACTS, PROGRAMS, QUIET, TEXTS, FakeMachine
 from stithy.hosts.activity import BusyProgram
-from stithy.hosts.checks.drives import parse_transports
+from stithy.hosts.checks import MachineCheck, parse_transports
 from stithy.hosts.facts import machine_facts, storage_facts
 from stithy.needs import Device, KernelFileSystem, Need, OwnProgram, Package, Program, Root
 from stithy.registry import plugins
@@ -52,7 +52,7 @@ def test_what_disturbs_a_measurement_is_told() -> None:
         ("kernel", "control groups", old, "there", "version 1: cpu"),
         ("kernel", "nbd", nbd, "absent", "modprobe nbd"),
     ):
-        judge = plugins(Check)[check].judge
+        judge = plugins(MachineCheck)[check].judge
         found = {each.what: each for each in judge(machine)}[what]
         assert found.state == state or not state
         assert shown in f"{found.found} {found.remedy}"

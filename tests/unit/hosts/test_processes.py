@@ -15,7 +15,7 @@ from stithy.errors import InfrastructureError, Interrupted, PreconditionError
 from stithy.hosts import processes, resources
 from stithy.hosts.resources import V1, V2, MemoryGroup
 from stithy.hosts.runner import Command, LocalRunner
-from stithy.run.stop import interrupted
+from stithy.run.session import interrupted
 
 LIMIT = 64 * 2**20
 

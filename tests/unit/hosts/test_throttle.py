@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stithy.errors import PreconditionError
-from stithy.hosts.throttle import IO, make_throttle
+from stithy.hosts.groups import IO, make_throttle
 
 
 def _machine(root: Path, *, blkio: bool = True) -> tuple[Path, Path, Path]:

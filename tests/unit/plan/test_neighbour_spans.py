@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from stithy.scenarios.noisy_neighbour.activity import NeighbourAnalyticScan
-from stithy.scenarios.noisy_neighbour.beside import Cycle
+from stithy.scenarios.noisy_neighbour.beside import NeighbourCycle
 from stithy.scenarios.noisy_neighbour.spans import WHOLE, at_work, cycle_name
 
 
@@ -36,7 +36,7 @@ def test_scans_at_once_of_which_only_one_that_failed_is_a_span_worked_all_the_ti
 def test_scans_at_fixed_times_are_spans_so_that_their_pauses_are_known() -> None:
     """Of those that follow at once there may be thousands."""
     scan: Any = NeighbourAnalyticScan.__new__(NeighbourAnalyticScan)
-    good, bad = Cycle(0, 5.0, 6.0), Cycle(0, 5.0, 6.0, failed_because="gone")
+    good, bad = NeighbourCycle(0, 5.0, 6.0), NeighbourCycle(0, 5.0, 6.0, failed_because="gone")
     for every_s, spans in ((10.0, [good, bad]), (0.0, [bad])):
         scan.spec = SimpleNamespace(every_s=every_s)
         made = [each for one in (good, bad) for each in scan._spans_of(1, one)]

@@ -14,8 +14,7 @@ from stithy.errors import InfrastructureError, Interrupted
 from stithy.plan.steps import Cost, Step
 from stithy.run.events import Event, InterimAnalysis, Note, Progress, StepSkipped, logging
 from stithy.run.journal import Journal, read_journal
-from stithy.run.session import Start
-from stithy.run.stop import Stop
+from stithy.run.session import Start, Stop
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])

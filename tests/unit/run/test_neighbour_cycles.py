@@ -6,7 +6,7 @@ import pytest
 
 from fakes.clock import FakeClock
 from stithy.scenarios.noisy_neighbour.beside import (
-    Cycle,
+    NeighbourCycle,
     Schedule,
     achieved_per_s,
     asked_per_s,
@@ -15,8 +15,8 @@ from stithy.scenarios.noisy_neighbour.beside import (
 )
 
 
-def _cycles(*times: tuple[float, float], worker: int = 0) -> list[Cycle]:
-    return [Cycle(worker, begin, end) for begin, end in times]
+def _cycles(*times: tuple[float, float], worker: int = 0) -> list[NeighbourCycle]:
+    return [NeighbourCycle(worker, begin, end) for begin, end in times]
 
 
 class _Waiting(threading.Event):
@@ -68,8 +68,8 @@ def test_who_falls_behind_achieves_what_the_time_allowed() -> None:
 
 def test_a_cycle_that_failed_counts_for_nothing_and_one_that_was_cut_is_left_out() -> None:
     """One of two that ended: half of what was asked. Who works at once has its own pace."""
-    failed = Cycle(0, 5, 6, failed_because="no room")
-    cut = Cycle(0, 10, 11, cut=True)
+    failed = NeighbourCycle(0, 5, 6, failed_because="no room")
+    cut = NeighbourCycle(0, 10, 11, cut=True)
     assert achieved_per_s([*_cycles((0, 2)), failed, cut], 1, 5.0) == pytest.approx(0.1)
     assert achieved_per_s(_cycles((0, 2), (2, 4)), 1, 0.0) == pytest.approx(0.5)
     assert asked_per_s(1, 0.0) is None
@@ -77,24 +77,24 @@ def test_a_cycle_that_failed_counts_for_nothing_and_one_that_was_cut_is_left_out
 
 def test_a_cycle_that_was_cut_after_its_time_counts_as_late() -> None:
     """No cycle of 12 s where 5 s were meant ended; nobody knows of one that was cut after 3 s."""
-    assert achieved_per_s([Cycle(0, 0, 12, cut=True)], 1, 5.0) == 0.0
-    late = [*_cycles((0, 2)), Cycle(0, 5, 17, cut=True)]
+    assert achieved_per_s([NeighbourCycle(0, 0, 12, cut=True)], 1, 5.0) == 0.0
+    late = [*_cycles((0, 2)), NeighbourCycle(0, 5, 17, cut=True)]
     assert achieved_per_s(late, 1, 5.0) == pytest.approx(1 / 17)
-    in_time = [*_cycles((0, 2)), Cycle(0, 5, 8, cut=True)]
+    in_time = [*_cycles((0, 2)), NeighbourCycle(0, 5, 8, cut=True)]
     assert achieved_per_s(in_time, 1, 5.0) == pytest.approx(0.2)
-    assert achieved_per_s([Cycle(0, 0, 12, cut=True)], 1, 0.0) is None
+    assert achieved_per_s([NeighbourCycle(0, 0, 12, cut=True)], 1, 0.0) is None
 
 
 def test_nothing_is_said_of_a_worker_that_ended_no_cycle() -> None:
     """Its rate is unknown, and so is that of all."""
     assert achieved_per_s(_cycles((0, 2)), 2, 5.0) is None
-    assert achieved_per_s([Cycle(0, 0, 4, cut=True)], 1, 5.0) is None
+    assert achieved_per_s([NeighbourCycle(0, 0, 4, cut=True)], 1, 5.0) is None
     assert (bytes_per_s([], 1), mean_s([])) == (None, None)
 
 
 def test_bytes_a_second_are_those_of_all_workers_while_they_were_at_it() -> None:
     """100 in 2 s and 300 in 3 s are 75 a second on average; another worker adds its own 10."""
-    first = [Cycle(0, 0, 2, size_bytes=100), Cycle(0, 9, 12, size_bytes=300)]
-    second = [Cycle(1, 0, 10, size_bytes=100)]
+    first = [NeighbourCycle(0, 0, 2, size_bytes=100), NeighbourCycle(0, 9, 12, size_bytes=300)]
+    second = [NeighbourCycle(1, 0, 10, size_bytes=100)]
     assert bytes_per_s([*first, *second], 2) == pytest.approx((50 + 100) / 2 + 10)
     assert mean_s([*first, *second]) == pytest.approx(5.0)

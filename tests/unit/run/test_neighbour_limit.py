@@ -7,8 +7,7 @@ import pytest
 
 from fakes.hammer import FakeHammer
 from stithy.clock import SystemClock
-from stithy.hosts.groups import Throttle
-from stithy.hosts.throttle import IO
+from stithy.hosts.groups import IO, Throttle
 from stithy.results.read import read_run
 from stithy.run import servers
 from stithy.scenarios.noisy_neighbour.beside import part_of_limit

@@ -13,7 +13,7 @@ from stithy.errors import Exit, InfrastructureError, PreconditionError, Refused,
 from stithy.results.layout import RunDirectory
 from stithy.run.events import Event, StepFinished, StepStarted
 from stithy.run.resuming.resume import resumed_run
-from stithy.run.stop import Stop
+from stithy.run.session import Stop
 from stithy.storage.providers.path import DirectoryStorage
 from support.faked_run import FakedRun
 from support.running import entries, left_by, manifest, window_row

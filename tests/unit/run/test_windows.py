@@ -11,7 +11,8 @@ import pytest
 
 from fakes.engine import FakeEngine
 from fakes.hammer import FakeHammer
-from stithy.activities.hammer import headroom, request
+from stithy.activities.hammer import activity as request
+from stithy.activities.hammer import headroom
 from stithy.activities.hammer.activity import HammerActivity
 from stithy.engines.instance import CheckpointRule, MaintenanceCounters
 from stithy.errors import InfrastructureError

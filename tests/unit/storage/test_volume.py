@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from stithy.errors import PreconditionError
+from stithy.hosts.groups import IO
 from stithy.hosts.resources import parents
-from stithy.hosts.throttle import IO
 from stithy.results.manifest import Fact
 from stithy.storage.consent import may_use
 from stithy.storage.provider import Volume

@@ -1,7 +1,7 @@
 """Virtual users at work on the candidate's database, by the hammer.
 
 The server is started within its memory and warmed up before; afterwards its consistency is checked,
-and where the study keeps a commit ledger, that with the database.
+and where the study keeps a commit rows, that with the database.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from stithy.activities.hammer import ledger, rows
+from stithy.activities.hammer import rows
 from stithy.activities.hammer.headroom import calibrate
-from stithy.activities.hammer.request import pace_at, request_of
 from stithy.activity import expected_errors
 from stithy.collectors.collector import TimedSample
 from stithy.engines.engine import declaration
@@ -22,10 +21,11 @@ from stithy.engines.instance import (
     MaintenanceCounters,
     NotStarted,
 )
-from stithy.errors import InfrastructureError
+from stithy.errors import InfrastructureError, InvalidMeasurement
 from stithy.hosts.resources import MemoryGroup
 from stithy.metrics import ALL, values_needed
 from stithy.plan.steps import WindowPlan, derive_seed
+from stithy.point import Point
 from stithy.results.convert import (
     Latencies,
     longest_response_s,
@@ -36,11 +36,17 @@ from stithy.results.convert import (
 from stithy.results.layout import WindowDirectory
 from stithy.results.tables import Row, Table
 from stithy.run.activity import Activity, Measured, Span, StepKind, Subject, Times
-from stithy.run.context import Context
+from stithy.run.context import Context, pace_of, value_of
 from stithy.run.events import Note, SecondPassed
 from stithy.run.volumes import tenant_name
+from stithy.study.model import Study
 from stithy.wire.hammer import Checked, Driven, LedgerVerified, Program, Watch
-from stithy.wire.jobs import Pace, WorkloadChoice
+from stithy.wire.jobs import (
+    Pace,
+    Rate,
+    RunRequest,
+    WorkloadChoice,
+)
 from stithy.wire.messages import AnyMessage, Second
 
 WARM_UP_MAX = 20_000
@@ -115,7 +121,7 @@ class HammerActivity:
             path = group.path if group else None
             yield self.context.servers.watched(self.window, instance, path, self.tenant)
         finally:
-            ledger.verify(self, hammer, instance)
+            rows.verify(self, hammer, instance)
         # An interrupted window is verified too: what it did must be right all the same.
         self.checked = hammer.check(
             self._choice,
@@ -169,7 +175,7 @@ class HammerActivity:
 
     def aftermath(self) -> None:
         """Where the server ended under the users: compare the ledger all the same."""
-        ledger.verify_after_end(self)
+        rows.verify_after_end(self)
 
     @cached_property
     def directory(self) -> WindowDirectory:
@@ -307,7 +313,7 @@ class HammerActivity:
 
     def said(self) -> str:
         """Throughput, response time, and what the ledger shows."""
-        return rows.in_words(self) + ledger.describe_ledger(self)
+        return rows.in_words(self) + rows.describe_ledger(self)
 
 
 def _ended(instance: Instance, group: MemoryGroup | None) -> str | None:
@@ -330,3 +336,50 @@ PLUGINS = (
     StepKind("calibrate", calibrate, "calibration", "calibrate the driver", "calibrate the driver",
              is_paced=True),
 )  # fmt: skip
+
+
+def pace_at(context: Context, window: WindowPlan) -> Pace:
+    """When users act in a window: at a share of a measured maximum, or as the load says.
+
+    Raises InvalidMeasurement for a share of a maximum that was not measured.
+    """
+    load = context.file.study.at(window.point).load
+    if window.rate_share is None:
+        return pace_of(load)
+    assert window.maximum_at is not None  # the plan says both
+    at = Point.parse(window.maximum_at)
+    per_minute = [value_of(context, name, at, "tpm") for name in window.maximum_of]
+    known = [each for each in per_minute if each]
+    if len(known) < len(per_minute):
+        raise InvalidMeasurement(
+            f"{window.rate_share:.0%} of the maximum cannot be asked: a window that measures it "
+            "gave none",
+            where=f"window {window.id}",
+            remedy=f"see why a window at {at} has no numbers, then run again",
+        )
+    per_s = window.rate_share * min(known) / 60
+    return Rate(per_s=per_s, arrivals=load.arrivals)
+
+
+def request_of(
+    study: Study,
+    window: WindowPlan,
+    directory: WindowDirectory,
+    pace: Pace | None = None,
+    start_at_s: float | None = None,
+) -> RunRequest:
+    """What the hammer is asked in a window, at the pace of the load if at no other."""
+    load = study.at(window.point).load
+    return RunRequest(
+        seed=window.seed,
+        users=window.point.level,
+        ramp_up_s=window.ramp_up_s,
+        duration_s=window.duration_s,
+        connections=load.connections,
+        pace=pace or pace_of(load),
+        start_at_s=start_at_s,
+        isolation=load.isolation,
+        error_limit=load.error_limit,
+        hlog_stem=directory.hlog_stem,
+        ledger=directory.ledger if load.ledger else None,
+    )

@@ -1,9 +1,8 @@
 """`stithy cluster status`: how the clusters are that a person raised."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from stithy.cli.cluster.shown import cluster_json, cluster_text
 from stithy.cli.talk.options import Json
 from stithy.cli.talk.render import UNKNOWN, show, show_json, size_text, table
 
@@ -75,3 +74,29 @@ def _as_text(cluster: "Cluster", status: "Status | None") -> str:
 
 def _count(number: int | None) -> str:
     return UNKNOWN if number is None else f"{number:,}"
+
+
+def cluster_json(cluster: "Cluster") -> dict[str, Any]:
+    """A cluster; null for what a killed one does not tell any more."""
+    entry = cluster.entry
+    return {
+        "name": cluster.name,
+        "whole": cluster.is_whole,
+        "path": str(cluster.path) if cluster.path else None,
+        "hosts": entry.hosts if entry else None,
+        "osds": len(entry.osds) if entry else None,
+        "policy": entry.policy if entry else None,
+        "min_size": entry.least if entry else None,
+        "conf": str(cluster.folder / "ceph.conf") if cluster.folder else None,
+        "pool": entry.pool if entry else None,
+    }
+
+
+def cluster_text(cluster: "Cluster") -> str:
+    """`lab is up: 3 hosts with 3 OSDs, FTT 1 (2 copies, min_size 1)`."""
+    entry = cluster.entry
+    if entry is None or not cluster.is_whole:
+        return f"{cluster.name} was killed: `stithy cluster down {cluster.name}` removes its rest"
+    hosts = "1 host" if entry.hosts == 1 else f"{entry.hosts} hosts"
+    osds = "1 OSD" if len(entry.osds) == 1 else f"{len(entry.osds)} OSDs"
+    return f"{cluster.name} is up: {hosts} with {osds}, {entry.policy}"

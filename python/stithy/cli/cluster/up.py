@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from stithy.cli.cluster.shown import cluster_json, cluster_text
+from stithy.cli.cluster.status import cluster_json, cluster_text
 from stithy.cli.talk.options import Json
 from stithy.cli.talk.render import say, show, show_json
 from stithy.errors import UserError

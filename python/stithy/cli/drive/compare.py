@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stithy.cli.drive.measured import comparison, steps
+from stithy.cli.drive.profile import comparison, steps
 from stithy.cli.talk.options import Json, read_measured, read_size, until_interrupted
 from stithy.cli.talk.render import show, show_json
 from stithy.errors import Exit

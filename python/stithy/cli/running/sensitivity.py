@@ -20,7 +20,7 @@ from stithy.run.resuming.history import read_history
 from stithy.run.resuming.resume import held as run_held
 from stithy.run.resuming.resume import refuse_living
 from stithy.run.sensitivity import corner_begun, is_over, prepare_corner
-from stithy.run.stop import Stop
+from stithy.run.session import Stop
 
 
 def refuse_kept(*, keep: bool, sensitivity: bool) -> None:

@@ -1,11 +1,23 @@
-"""What all commands share when they show something: talk, tables, JSON."""
+"""What all commands share when they show something: talk, tables, JSON, errors and exit codes."""
 
+import errno
 import json
+import os
 import sys
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING
+import tempfile
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
+import cyclopts
+from cyclopts.exceptions import MissingArgumentError, UnknownCommandError, UnusedCliTokensError
+
+from stithy.environment import state_home
+from stithy.errors import REMEDIES, Exit, InfrastructureError, PreconditionError, StithyError
+from stithy.names import closest
+from stithy.registry import fault_of
 from stithy.report.words.escape import seen
 
 if TYPE_CHECKING:
@@ -81,3 +93,164 @@ def size_text(size_bytes: float | None) -> str:
 def rate_text(value: float | None) -> str:
     """A whole number."""
     return UNKNOWN if value is None else f"{value:,.0f}"
+
+
+class NobodyReads(BrokenPipeError):
+    """Raised where the reader of standard output has gone (`stithy plan … | head`)."""
+
+
+class Output:
+    """Standard output; once it cannot be written, whatever follows goes nowhere."""
+
+    def __init__(self, stream: TextIO) -> None:
+        """`stream` is what the process was given."""
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write some text. Raises NobodyReads or InfrastructureError, and neither twice."""
+        with self._told():
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Write what is still to be written. Raises as `write` does."""
+        with self._told():
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything else is the stream's."""
+        return getattr(self._stream, name)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            # Lead the descriptor nowhere, and let Python forget what it kept.
+            with suppress(OSError):
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, self._stream.fileno())
+                os.close(nowhere)
+            # A terminal that was closed says EIO.
+            if isinstance(error, BrokenPipeError) or error.errno == errno.EIO:
+                raise NobodyReads from error
+            number = error.errno or 0
+            remedy = REMEDIES.get(number, "check where the output goes")
+            raise InfrastructureError(
+                f"it cannot be written: {os.strerror(number).lower()}",
+                where="standard output",
+                remedy=f"{remedy}, then run again",
+            ) from error
+
+
+@contextmanager
+def told_output() -> Iterator[None]:
+    """Inside, standard output is an `Output`; where the caller closed it, it stays nothing."""
+    if sys.stdout is None:
+        yield
+        return
+    with redirect_stdout(cast(TextIO, Output(sys.stdout))):
+        yield
+
+
+SHOWN_MAX = 50
+"""Problems of a file that are shown; more than a person mends before trying again."""
+
+
+def show_error(error: BaseException, *, debug: bool, as_json: bool = False) -> int:
+    """Tell the person on standard error what went wrong; returns the exit code.
+
+    `as_json` tells it also to programs, on standard output.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        say("interrupted")
+        return Exit.INTERRUPTED
+    if isinstance(error, StithyError):
+        if as_json:
+            parts = [error.problem, error.where, error.remedy, int(error.exit)]
+            keys = ("problem", "where", "remedy", "exit")
+            with suppress(NobodyReads, InfrastructureError):  # the person is told all the same
+                show_json({"failure": {**dict(zip(keys, parts, strict=True)), **error.details()}})
+        return _show_known(error, debug=debug)
+    return _show_bug(error, debug=debug)
+
+
+def show_usage(error: cyclopts.CycloptsError) -> int:
+    """Tell the person what is wrong with the command line, and where its help is."""
+    command = " ".join(("stithy", *(error.command_chain or ())))
+    say(f"error: {command}: {_usage(error)} See `{command} --help`.")
+    return Exit.USAGE
+
+
+def _usage(error: cyclopts.CycloptsError) -> str:
+    """What is wrong with the command line: the commonest mistakes in words of our own."""
+    words, argument = error.unused_tokens or [], error.argument
+    if isinstance(error, UnknownCommandError) and error.app is not None and words:
+        if words[0].startswith("-"):
+            return f"There is no option {words[0]} before a command."
+        known = [name for name in error.app if not name.startswith("-")]
+        meant = closest(words[0], known)
+        hint = f"Did you mean {meant}?" if meant else f"There are {', '.join(known)}."
+        return f"There is no command {words[0]!r}. {hint}"
+    if isinstance(error, UnusedCliTokensError):
+        return f"More than it takes: {' '.join(words)}."
+    if isinstance(error, MissingArgumentError) and argument is not None:
+        if error.keyword:
+            return f"{error.keyword} needs a value."
+        is_place = argument.field_info.is_positional
+        return f"{argument.name.lstrip('-').upper() if is_place else argument.name} is missing."
+    error.verbose = False
+    return str(error).strip()
+
+
+def _show_known(error: StithyError, *, debug: bool) -> int:
+    parts = error.parts()
+    if parts == (error,):
+        say(f"error: {error}")
+    else:
+        say("\n\n".join(f"{part}\n{part.excerpt}".rstrip() for part in parts[:SHOWN_MAX]))
+        if len(parts) > SHOWN_MAX:
+            say(f"\n… and {len(parts) - SHOWN_MAX} more")
+        say(f"\nerror: {error}")
+    if debug:
+        say(_traceback(error))
+    return error.exit
+
+
+def _show_bug(error: BaseException, *, debug: bool) -> int:
+    text = _traceback(error)
+    if debug:
+        say(text)
+    kept = _keep(text)
+    place = f"its traceback is in {kept}" if kept else "run again with --debug for its traceback"
+    what = f"{type(error).__name__}: {error}"
+    if fault := fault_of(error):
+        say(
+            f"error: {fault.where}: {what}: a fault of {fault}, which STITHY_PLUGINS adds, not of "
+            f"Stithy: tell its author; {place}"
+        )
+    else:
+        say(f"error: a bug in Stithy, not of your making: {what}: {place}")
+    return Exit.BUG
+
+
+def _traceback(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error))
+
+
+def _keep(text: str) -> Path | None:
+    """Write a traceback where it can be found again; None where nothing can be written."""
+    folders = [Path(tempfile.gettempdir())]
+    with suppress(PreconditionError):
+        folders.insert(0, state_home() / "bugs")
+    for folder in folders:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(
+                "w", prefix="stithy-bug-", suffix=".txt", dir=folder, delete=False
+            ) as file:
+                file.write(text)
+            return Path(file.name)
+        except OSError:
+            continue
+    return None

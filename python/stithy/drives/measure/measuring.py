@@ -34,7 +34,7 @@ from stithy.fio.load import Load, Target
 from stithy.fio.measure import Machine
 from stithy.fio.output import Served
 from stithy.hosts.activity import watch
-from stithy.hosts.checks.load import describe_busy_cpus
+from stithy.hosts.checks import describe_busy_cpus
 from stithy.hosts.runner import Runner
 
 WITHOUT_PAUSE = Point(0.0, 128 * KIB, 32, sequential=True)

@@ -15,8 +15,7 @@ from typing import Literal, get_args
 
 from stithy.drives.measure.measurement import TargetFacts, WriteCache
 from stithy.errors import PreconditionError, UserError, reason_of
-from stithy.hosts.devices import devices_under, mount_of, mounts, whole_disk
-from stithy.hosts.files import text_of
+from stithy.hosts.devices import devices_under, mount_of, mounts, text_of, whole_disk
 from stithy.units import format_size
 
 SPARE_SHARE = 0.05

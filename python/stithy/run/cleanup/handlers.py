@@ -6,7 +6,7 @@ the run's mark. Processes go first, then the rest in the reverse order of its cr
 
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from stithy.run.activity import StepKind
 from stithy.run.cleanup.register import (
     PREFIX,
     SCRATCH_PLACES,
+    Register,
     Registered,
     Resource,
     all_registered,
@@ -33,7 +34,7 @@ from stithy.run.cleanup.register import (
 from stithy.run.journal import Journal, read_journal
 from stithy.storage.consent import remove_mark
 from stithy.storage.layer import LayerKind
-from stithy.storage.provider import Provider
+from stithy.storage.provider import Provider, Record
 from stithy.storage.volume import remove_own, remove_tree
 
 Facts = Mapping[str, str]
@@ -254,3 +255,60 @@ def find_run(run_id: str) -> Registered | None:
     return next(
         (run for run in all_registered() if run.run_id == run_id and not goes_on(run)), None
     )
+
+
+@dataclass(frozen=True)
+class Books:
+    """The books of one run: all that it creates is in both of them first."""
+
+    run_id: str
+    register: Register
+    journal: Journal
+
+    def record(self, kind: str, facts: Mapping[str, str]) -> Resource:
+        """Write down, durably and in both, what is about to be created."""
+        self.journal.write("creating", kind=kind, facts=dict(facts))
+        return Resource(self.register.creating(kind, facts), kind, facts)
+
+    def recorder(self, candidate: str) -> Record:
+        """`record` for what belongs to one candidate."""
+        return lambda kind, facts: self.record(kind, {**facts, "candidate": candidate})
+
+    def remove(self, resource: Resource) -> None:
+        """Remove one resource now, and write that down."""
+
+        def removed(number: int) -> None:
+            self.register.removed(number)
+            self.journal.write("removed", kind=resource.kind, facts=dict(resource.facts))
+
+        clean_up(self.run_id, [resource], removed, everything=False)
+
+    def remove_all(self, *, candidate: str) -> list[Left]:
+        """Remove what is registered of one candidate. Returns what is left."""
+        resources = [each for each in self._registered if each.facts.get("candidate") == candidate]
+        return clean_up(self.run_id, resources, self.register.removed, everything=False)
+
+    def end(self, keeps: Callable[[Resource], bool] = lambda resource: False) -> list[Left]:
+        """Remove all but what is kept for a later session, and close the register.
+
+        Its entry goes with the last thing that it names. Returns what is left.
+        """
+        registered = self._registered
+        going = [resource for resource in registered if not keeps(resource)]
+        left = clean_up(self.run_id, going, self.register.removed)
+        self.register.close(remove=not left and len(going) == len(registered))
+        return left
+
+    @property
+    def _registered(self) -> tuple[Resource, ...]:
+        found = read_registered(self.register.path)
+        return found.resources if found else ()
+
+    @contextmanager
+    def resource(self, kind: str, facts: Mapping[str, str]) -> Iterator[None]:
+        """A resource that exists inside only; recorded before, removed after."""
+        made = self.record(kind, facts)
+        try:
+            yield
+        finally:
+            self.remove(made)

@@ -15,7 +15,7 @@ from stithy.collectors.collector import Collector
 from stithy.engines.engine import Engine, declaration, get_engine
 from stithy.engines.instance import Configuration, Request
 from stithy.errors import StithyError
-from stithy.hosts.checks.load import read_memory
+from stithy.hosts.checks import MachineCheck, read_memory
 from stithy.hosts.host import Host
 from stithy.needs import Judgement, Machine, Need
 from stithy.registry import Plugin, plugins
@@ -122,7 +122,7 @@ def examine(
         for engine in plugins(Engine).values()
         for method in engine.backups
     ]
-    checks = {name: tuple(check.judge(host)) for name, check in plugins(Check).items()}
+    checks = {name: tuple(check.judge(host)) for name, check in plugins(MachineCheck).items()}
     # The demo cannot run without its parts, memory, and a place for its results.
     lacks = [
         each.judgement

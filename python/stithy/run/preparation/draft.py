@@ -12,7 +12,7 @@ from pathlib import Path
 
 from stithy.engines.engine import Engine
 from stithy.errors import PreconditionError, UserError
-from stithy.hosts.checks.load import read_memory
+from stithy.hosts.checks import read_memory
 from stithy.hosts.host import Host
 from stithy.names import find_free
 from stithy.needs import Judgement, Machine

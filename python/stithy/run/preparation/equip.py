@@ -25,15 +25,13 @@ from stithy.restores.method import get_restore
 from stithy.results.comparability import is_same_memory
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import Fact, Scalar
-from stithy.run.cleanup.books import Books
-from stithy.run.cleanup.handlers import clean_run, find_run
+from stithy.run.cleanup.handlers import Books, clean_run, find_run
 from stithy.run.cleanup.register import kept_password, make_scratch
 from stithy.run.context import Context, State
 from stithy.run.events import Observer, logging
 from stithy.run.preparation.io import io_facts, profile_words
 from stithy.run.servers import ServerCpus, Servers, configuration_of
-from stithy.run.session import Session
-from stithy.run.stop import Stop
+from stithy.run.session import Session, Stop
 from stithy.run.volumes import KEEPER, Volumes
 from stithy.secrets import Secret, generate_password
 from stithy.storage.provider import NOWHERE, ROLES, Site, Storage

@@ -20,9 +20,7 @@ from stithy.drives.varied import assumed_numbers
 from stithy.engines.engine import declaration
 from stithy.errors import PreconditionError, Problems, TextError, UserError
 from stithy.fio.load import ALIGNED_BYTES
-from stithy.hosts.checks.load import judge_load
-from stithy.hosts.checks.drives import FLOOR_S
-from stithy.hosts.checks.load import read_memory
+from stithy.hosts.checks import FLOOR_S, judge_load, read_memory
 from stithy.hosts.devices import shared_by
 from stithy.hosts.host import Host
 from stithy.hosts.runner import Command

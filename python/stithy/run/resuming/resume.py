@@ -26,8 +26,7 @@ from stithy.restores.method import get_restore
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import Manifest
 from stithy.results.read import read_manifest
-from stithy.run.cleanup.books import Books
-from stithy.run.cleanup.handlers import clean_up
+from stithy.run.cleanup.handlers import Books, clean_up
 from stithy.run.cleanup.register import Register, Resource, kept_password, read_registered
 from stithy.run.context import Before, Context
 from stithy.run.deciding import Deciders, SoFar, ask
@@ -44,7 +43,7 @@ from stithy.run.resuming.remaining import (
     remaining_of,
     reusable_of,
 )
-from stithy.run.stop import Stop
+from stithy.run.session import Stop
 from stithy.storage.consent import read_mark
 from stithy.storage.copy import Contents
 from stithy.study.load import StudyFile, read_study

@@ -16,8 +16,7 @@ from stithy.metrics import ALL, OPERATIONS, PERCENTILES
 from stithy.plan.steps import WindowPlan
 from stithy.results.tables import Row
 from stithy.run.activity import Measured
-from stithy.run.context import Context
-from stithy.run.windows.earlier import value_of
+from stithy.run.context import Context, value_of
 from stithy.scenarios.block_io.plan import PROFILE, spec_of
 from stithy.scenarios.block_io.rates import MAXIMUM, RATE, amount, share_of
 from stithy.units import format_duration

@@ -19,7 +19,12 @@ from stithy.results.files import emptied
 from stithy.run.activity import Activity, BasicActivity, Measured, Span, StepKind, Subject, Times
 from stithy.run.context import Context, choice_of
 from stithy.scenarios.noisy_neighbour.aggressors import analytic_scan, backup, block_io, bulk_load
-from stithy.scenarios.noisy_neighbour.beside import Beside, Cycle, NeighbourActivity, OwnPlace
+from stithy.scenarios.noisy_neighbour.beside import (
+    Beside,
+    NeighbourActivity,
+    NeighbourCycle,
+    OwnPlace,
+)
 from stithy.scenarios.noisy_neighbour.plan import OF_NEIGHBOURS, activity_of, level_of, spec_of
 from stithy.scenarios.noisy_neighbour.spans import WHOLE
 from stithy.scenarios.noisy_neighbour.tenants import TenantsActivity, lead_s
@@ -40,7 +45,7 @@ class NeighbourAnalyticScan(Beside):
         self.workers = self.level
         self._scans: dict[int, Iterator[int]] = {}
 
-    def cycle(self, worker: int) -> Cycle:
+    def cycle(self, worker: int) -> NeighbourCycle:
         """The next large table."""
         clock = self.context.session.clock
         began_s = clock.now_s()
@@ -52,9 +57,9 @@ class NeighbourAnalyticScan(Beside):
         except BaseException:
             del self._scans[worker]  # the next one connects again
             raise
-        return Cycle(worker, began_s, clock.now_s(), size_bytes=size)
+        return NeighbourCycle(worker, began_s, clock.now_s(), size_bytes=size)
 
-    def _spans_of(self, number: int, cycle: Cycle) -> Iterator[Span]:
+    def _spans_of(self, number: int, cycle: NeighbourCycle) -> Iterator[Span]:
         """There may be thousands of those that follow at once: of these only those that failed."""
         if cycle.failed_because is not None or self.spec.every_s:
             yield from super()._spans_of(number, cycle)
@@ -96,14 +101,14 @@ class NeighbourBackup(Beside):
         for number, own in enumerate(self._backups):
             own.begin(self.up[number], self.log(number))
 
-    def cycle(self, worker: int) -> Cycle:
+    def cycle(self, worker: int) -> NeighbourCycle:
         """A backup, and its restore until a server answers on it."""
         own, log = self._backups[worker], self.log(worker)
         taken = _require_success(own.take(self.up[worker], log), "backup")
         with own.restored(log) as (found, _):
             restored = _require_success(found, "restore")
         parts = {"backup": (taken.from_s, taken.to_s), "restore": (restored.from_s, restored.to_s)}
-        return Cycle(worker, taken.from_s, restored.to_s, parts, taken.source_bytes)
+        return NeighbourCycle(worker, taken.from_s, restored.to_s, parts, taken.source_bytes)
 
     def end(self) -> None:
         """Remove what the last cycles left."""
@@ -129,7 +134,7 @@ class NeighbourBulkLoad(Beside):
     def _empty(self) -> None:
         get_engine(self.context.file.study.database.engine).get_chores().empty(self.up[0].url)
 
-    def cycle(self, worker: int) -> Cycle:
+    def cycle(self, worker: int) -> NeighbourCycle:
         """Load all tables into the empty database, and empty it again."""
         context, clock = self.context, self.context.session.clock
         dataset, began_s = context.plan.datasets[0], clock.now_s()
@@ -144,7 +149,7 @@ class NeighbourBulkLoad(Beside):
             watch=Watch(raw_output=self.files / "load.jsonl", stop=self.ended),
         )
         size = context.workload.data_bytes(study.workload.units)
-        return Cycle(worker, began_s, clock.now_s(), size_bytes=size)
+        return NeighbourCycle(worker, began_s, clock.now_s(), size_bytes=size)
 
 
 BLOCK_IO = f"neighbour-{block_io.NAME}"

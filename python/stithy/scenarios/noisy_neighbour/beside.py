@@ -36,7 +36,7 @@ PAUSE_AFTER_FAILURE_S = 1.0
 
 
 @dataclass(frozen=True)
-class Cycle:
+class NeighbourCycle:
     """One cycle of a worker, numbered from 0; Unix time.
 
     `parts`: its parts by name, each from and to. `size_bytes`: what of a database it worked on.
@@ -92,7 +92,7 @@ def asked_per_s(workers: int, every_s: float) -> float | None:
     return workers / every_s if every_s else None
 
 
-def achieved_per_s(cycles: Sequence[Cycle], workers: int, every_s: float) -> float | None:
+def achieved_per_s(cycles: Sequence[NeighbourCycle], workers: int, every_s: float) -> float | None:
     """Successful cycles per second of all workers; None where a worker ended none.
 
     Each worker's cycles that ended had to take so many times `every_s`. Where they took longer,
@@ -105,7 +105,7 @@ def achieved_per_s(cycles: Sequence[Cycle], workers: int, every_s: float) -> flo
     return sum(known) if len(known) == workers else None
 
 
-def _rate(cycles: Sequence[Cycle], every_s: float) -> float | None:
+def _rate(cycles: Sequence[NeighbourCycle], every_s: float) -> float | None:
     known = [each for each in cycles if not each.cut or 0 < every_s < each.duration_s]
     if not known:
         return None
@@ -114,7 +114,7 @@ def _rate(cycles: Sequence[Cycle], every_s: float) -> float | None:
     return sum(each.done for each in known) / taken_s if taken_s > 0 else None
 
 
-def bytes_per_s(cycles: Sequence[Cycle], workers: int) -> float | None:
+def bytes_per_s(cycles: Sequence[NeighbourCycle], workers: int) -> float | None:
     """Bytes of databases per second of all workers while they were at it; None without any."""
     rates = [
         fmean(each.size_bytes / each.duration_s for each in own)
@@ -125,7 +125,7 @@ def bytes_per_s(cycles: Sequence[Cycle], workers: int) -> float | None:
     return sum(rates) if rates else None
 
 
-def mean_s(cycles: Sequence[Cycle]) -> float | None:
+def mean_s(cycles: Sequence[NeighbourCycle]) -> float | None:
     """How long a cycle took that succeeded; None without any."""
     took = [each.duration_s for each in cycles if each.done]
     return fmean(took) if took else None
@@ -168,10 +168,10 @@ class Beside(BasicActivity):
         self.spec, self.level = spec, level_of(window.point)
         self.files = context.session.directory.window(window.id).root / NEIGHBOUR
         self.up: list[Instance] = []
-        self.cycles: list[Cycle] = []
+        self.cycles: list[NeighbourCycle] = []
         self.ended = threading.Event()
 
-    def cycle(self, worker: int) -> Cycle:
+    def cycle(self, worker: int) -> NeighbourCycle:
         """Do it once. Raises StithyError where it fails, Interrupted where it was cut."""
         raise NotImplementedError
 
@@ -264,7 +264,7 @@ class Beside(BasicActivity):
             if done.failed_because is not None:
                 self.ended.wait(PAUSE_AFTER_FAILURE_S)
 
-    def _tried(self, worker: int, began_s: float) -> Cycle:
+    def _tried(self, worker: int, began_s: float) -> NeighbourCycle:
         """A cycle, whatever becomes of it."""
         clock, because, cut = self.context.session.clock, None, False
         try:
@@ -275,7 +275,7 @@ class Beside(BasicActivity):
         except StithyError as error:
             # What ended with the window did not fail.
             cut, because = self.ended.is_set(), error.text
-        return Cycle(worker, began_s, clock.now_s(), failed_because=None if cut else because,
+        return NeighbourCycle(worker, began_s, clock.now_s(), failed_because=None if cut else because,
                      cut=cut)  # fmt: skip
 
     def values(self) -> Iterator[Measured]:
@@ -309,11 +309,11 @@ class Beside(BasicActivity):
             yield from self._spans_of(number, each)
 
     @property
-    def _in_order(self) -> list[Cycle]:
+    def _in_order(self) -> list[NeighbourCycle]:
         """As they began, by which their spans are numbered."""
         return sorted(self.cycles, key=lambda one: one.from_s)
 
-    def _spans_of(self, number: int, cycle: Cycle) -> Iterator[Span]:
+    def _spans_of(self, number: int, cycle: NeighbourCycle) -> Iterator[Span]:
         outcome = "cut" if cycle.cut else "failed" if cycle.failed_because else "done"
         because = cycle.failed_because
         yield Span(cycle_name(number), cycle.from_s, cycle.to_s, outcome, because)

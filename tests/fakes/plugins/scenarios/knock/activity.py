@@ -3,7 +3,7 @@
 from stithy.errors import InfrastructureError, Interrupted
 from stithy.plan.steps import WindowPlan
 from stithy.run.context import Context
-from stithy.scenarios.noisy_neighbour.beside import Beside, Cycle, NeighbourActivity
+from stithy.scenarios.noisy_neighbour.beside import Beside, NeighbourActivity, NeighbourCycle
 
 TAKES_S = 0.05
 
@@ -19,7 +19,7 @@ class Knock(Beside):
         super().__init__(context, window)
         self.workers = self.level
 
-    def cycle(self, worker: int) -> Cycle:
+    def cycle(self, worker: int) -> NeighbourCycle:
         """A knock."""
         clock = self.context.session.clock
         began_s, own = clock.now_s(), [each for each in self.cycles if each.worker == worker]
@@ -28,7 +28,7 @@ class Knock(Beside):
         if worker == 1 and len(own) == 1:
             raise InfrastructureError("nobody hears it", where="door", remedy="none")
         now_s = clock.now_s()
-        return Cycle(worker, began_s, now_s, {"rap": (began_s, now_s)}, size_bytes=100)
+        return NeighbourCycle(worker, began_s, now_s, {"rap": (began_s, now_s)}, size_bytes=100)
 
 
 PLUGINS = (NeighbourActivity("neighbour-knock", Knock),)
