@@ -1,4 +1,4 @@
-"""A study made of a command's words, and what its run learns of storage."""
+"""A study made of a command's words; a profile learned from a trace, and held against it."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -275,8 +275,8 @@ class Beside(BasicActivity):
         except StithyError as error:
             # What ended with the window did not fail.
             cut, because = self.ended.is_set(), error.text
-        return NeighbourCycle(worker, began_s, clock.now_s(), failed_because=None if cut else because,
-                     cut=cut)  # fmt: skip
+        failed = None if cut else because
+        return NeighbourCycle(worker, began_s, clock.now_s(), failed_because=failed, cut=cut)
 
     def values(self) -> Iterator[Measured]:
         """What was asked and what came of it."""
