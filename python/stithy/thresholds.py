@@ -183,12 +183,10 @@ def decimal(value: float) -> str:
 
 
 def _duration(value_s: float) -> str:
-    """A duration in the unit that fits its size, or in seconds where only these give it exactly."""
+    """A duration in the unit that fits its size, with all its digits."""
     unit = "us" if 0 < value_s < 1e-3 else "ms" if 0 < value_s < 1 else "s"
-    size_s = SECONDS_BY_UNIT[unit]
-    number = _trimmed(format(Decimal(repr(value_s)) / Decimal(repr(size_s)), "f"))
-    exact = float(number) * size_s == value_s
-    return f"{number} {unit}" if exact else f"{decimal(value_s)} s"
+    number = Decimal(repr(value_s)) / Decimal(repr(SECONDS_BY_UNIT[unit]))
+    return f"{_trimmed(format(number, 'f'))} {unit}"
 
 
 def _size(value_bytes: float) -> str:

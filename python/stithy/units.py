@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
@@ -44,7 +45,8 @@ def parse_duration(text: object) -> float:
     for value, unit in _split(text, "5 s, 90s or 2 min"):
         if unit.lower() not in SECONDS_BY_UNIT:
             raise TextError(f"unknown unit of time {unit!r}: use us, ms, s, min, h or d")
-        total_s += value * SECONDS_BY_UNIT[unit.lower()]
+        # By decimals: 1.965 ms are 0.001965 s, and are written as they were given.
+        total_s += float(Decimal(repr(value)) * Decimal(repr(SECONDS_BY_UNIT[unit.lower()])))
     return _finite(total_s, "5 s")
 
 

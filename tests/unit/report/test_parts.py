@@ -323,7 +323,7 @@ def test_the_set_up_has_each_server_volume_and_what_is_under_it() -> None:
     database = made.database.model_copy(update={"cpus": (2, 3)})
     found = set_up(made.model_copy(update={"candidates": candidates, "given_database": database}))
     server = found.lanes[0].server.lines
-    assert server == ("postgresql 15.13", "memory 1 GiB NOT ENFORCED", "CPUs 2, 3")
+    assert server == ("postgresql 15.13", "1 GiB NOT ENFORCED", "CPUs 2, 3")
     assert found.hammer.lines[-1] == "on the other CPUs"
     own = memory.model_copy(update={"memory_limit_bytes": 2**31, "settings": {"Work_Mem": "8MB"}})
     lanes = set_up(made.model_copy(update={"candidates": (disk, own)})).lanes

@@ -126,11 +126,13 @@ def _server(manifest: Manifest, candidate: CandidateFacts) -> tuple[str, ...]:
         return ()
     database, memory = manifest.database, manifest.memory
     version = (manifest.server_version_of(candidate) or "").split(" ")[0]
-    held = " NOT ENFORCED" if memory and memory.enforced is False else ""
-    limit = f"memory {format_size(manifest.memory_limit_of(candidate) or 0)}{held}"
+    size = format_size(manifest.memory_limit_of(candidate) or 0)
+    # A longer line would be cut, and with it the words that matter.
+    is_held = memory is None or memory.enforced is not False
+    limit = f"memory {size}" if is_held else f"{size} NOT ENFORCED"
     lines = [f"{database.engine} {version}".strip(), limit, _cpus(manifest, candidate)]
     if (own := servers.settings(manifest, candidate)) is not None:
-        lines[1:] = [", ".join(lines[1:]), own.replace(" = ", "=")]
+        lines[1:] = [", ".join(lines[1:]) if is_held else limit, own.replace(" = ", "=")]
     return tuple(lines)
 
 
