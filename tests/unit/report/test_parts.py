@@ -328,7 +328,7 @@ def test_the_set_up_has_each_server_volume_and_what_is_under_it() -> None:
     own = memory.model_copy(update={"memory_limit_bytes": 2**31, "settings": {"Work_Mem": "8MB"}})
     lanes = set_up(made.model_copy(update={"candidates": (disk, own)})).lanes
     assert [lane.server.lines[1:] for lane in lanes] == [
-        ("memory 1 GiB NOT ENFORCED, any CPU", "work_mem=server default"),
+        ("1 GiB NOT ENFORCED", "work_mem=server default"),
         ("memory 2 GiB NOT ENFORCED, any CPU", "work_mem=8MB"),
     ]
     of_four = memory.model_copy(update={"cpus": (1, 2, 3, 4)})

@@ -41,11 +41,11 @@ def _changes(context: Context, windows: Collection[str]) -> pl.DataFrame:
     rows = [
         {
             "window_id": window.id, "candidate": window.candidate, "point": str(window.point),
-            "second": float(each.index + window.measure_after_s), "what": CHANGE,
+            "second": float(change.index + window.measure_after_s), "what": CHANGE,
         }
         for window in context.evidence.windows
         if window.id in windows and window.steady is not None
-        for each in window.steady.changes
+        for change in window.steady.changes
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=SCHEMA)
 

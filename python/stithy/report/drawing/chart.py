@@ -366,10 +366,10 @@ def intervals(
 def limit_lines(drawing: Drawing, y: alt.Y, limits: Sequence[LimitLine]) -> list[Spec]:
     """A broken line across a chart for each, named at its left end."""
     layers = []
-    for each in limits:
-        at = alt.Chart(drawing.add([{"value": each.value, "limit": each.text}]))
-        rule = at.mark_rule(color=each.colour, strokeWidth=1.5, strokeDash=[6, 4])
-        text = at.mark_text(color=each.colour, align="left", baseline="bottom", dx=4, dy=-2)
+    for limit in limits:
+        at = alt.Chart(drawing.add([{"value": limit.value, "limit": limit.text}]))
+        rule = at.mark_rule(color=limit.colour, strokeWidth=1.5, strokeDash=[6, 4])
+        text = at.mark_text(color=limit.colour, align="left", baseline="bottom", dx=4, dy=-2)
         layers += [
             unit(rule.encode(y=y)),
             unit(text.encode(y=y, x=x_at(0), text=alt.Text("limit:N"))),

@@ -37,7 +37,7 @@ def ticks(ends: Domain) -> list[float]:
     decades = range(math.floor(math.log10(ends[0])), math.ceil(math.log10(ends[1])) + 1)
     known = next((some for most, some in _BELOW if factor <= most), None)
     marks = known or [float(f"1e{power}") for power in decades]
-    return [float(each) for each in marks if ends[0] <= each <= ends[1]]
+    return [float(mark) for mark in marks if ends[0] <= mark <= ends[1]]
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ def _plot(context: Context) -> list[Drawn]:
 
 
 def _clear(baselines: Sequence[Baseline]) -> list[Trend]:
-    return [trend for trend in trends([each.row for each in baselines]) if trend.clear]
+    return [trend for trend in trends([baseline.row for baseline in baselines]) if trend.clear]
 
 
 def _title(baselines: Sequence[Baseline]) -> str:

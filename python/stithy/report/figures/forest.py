@@ -95,10 +95,10 @@ def _others(context: Context, answered: Compared) -> Iterator[Compared]:
     """What is compared besides the question itself, each once."""
     evidence = context.evidence
     first, *rest = evidence.candidates
-    for each in comparisons(evidence, answered):
-        at_level = each.point == answered.point
-        if not each.primary and (each.metric == answered.metric or at_level):
-            yield each
+    for comparison in comparisons(evidence, answered):
+        at_level = comparison.point == answered.point
+        if not comparison.primary and (comparison.metric == answered.metric or at_level):
+            yield comparison
     if answered.metric != P99:
         for name in rest:
             shown = descriptive(evidence, first, name, P99)

@@ -199,7 +199,7 @@ def _charts(
 ) -> Spec:
     values = [{"value": p.value_s * MS_PER_S} for line in lines for p in line.points]
     limits = limit_ms(context, ALL)
-    domain = domain_of([*values, *({"value": each.value} for each in limits)], log=True)
+    domain = domain_of([*values, *({"value": limit.value} for limit in limits)], log=True)
     reach = max(line.points[-1].reach for line in lines)
     # So many that no place stays empty, if all ticks have room for their labels.
     number = len(levels)

@@ -189,7 +189,7 @@ def _within(context: Context, places: list[_LevelOutcome]) -> Iterator[_LevelOut
     assert limit is not None  # asked by the caller
     for name in context.evidence.candidates:
         level = users_within_target(context.evidence, name, limit).level
-        here = (each for each in places if each.candidate == name)
+        here = (place for place in places if place.candidate == name)
         yield from (each for each in here if each.point.level == level)
 
 
@@ -215,8 +215,8 @@ def _chart(
         for place in places
     ]  # fmt: skip
     limits = limit_ms(context, kind, quantity.metric)
-    ends = [{"value": each[end]} for each in _spans(shown, "value") for end in ("low", "high")]
-    drawn = [*shown, *levels, *ends, *({"value": each.value} for each in limits)]
+    ends = [{"value": span[end]} for span in _spans(shown, "value") for end in ("low", "high")]
+    drawn = [*shown, *levels, *ends, *({"value": limit.value} for limit in limits)]
     y = value_axis(Axis(f"{quantity.label} (ms)", log=True), domain_of(drawn, log=True))
     done = domain_of([{"value": row["done"]} for row in (*shown, *levels)], log=False)
     throughput = context.evidence.throughput.title

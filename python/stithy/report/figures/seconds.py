@@ -64,7 +64,7 @@ Flagged = tuple[Window, Flag]
 def _plot(context: Context) -> list[Drawn]:
     """One figure a level, or why there is none."""
     levels = [_shown(context, point) for point in context.evidence.levels]
-    shown = [each for each in levels if each is not None]
+    shown = [level for level in levels if level is not None]
     marked = annotations.marks(context, {window.id for each in shown for window in each.windows})
     figures: list[Drawn] = []
     # One level after the other: those of a large study are too many to be kept at once.
@@ -116,7 +116,7 @@ def _flagged(context: Context, block: Block) -> tuple[tuple[Flagged, ...], int]:
 def _flags(window: Window, common: set[Flag]) -> list[Flag]:
     """The flags of a window that invalidate or that not all have, those that weigh most first."""
     flags = (reason.flag for reason in window.reasons)
-    return sorted((each for each in flags if each.invalidates or each not in common), key=_weight)
+    return sorted((flag for flag in flags if flag.invalidates or flag not in common), key=_weight)
 
 
 def _weight(flag: Flag) -> int:
@@ -347,7 +347,7 @@ def _strips(
 def _domain(drawn: pl.DataFrame, quantity: str, limits: tuple[LimitLine, ...]) -> Domain:
     value = pl.col("value") * (MS_PER_S if quantity == "p95" else 1.0)
     rows = drawn.filter(quantity=quantity).select(value).to_dicts()
-    return domain_of([*rows, *({"value": each.value} for each in limits)], log=quantity == "p95")
+    return domain_of([*rows, *({"value": limit.value} for limit in limits)], log=quantity == "p95")
 
 
 def _lines(drawn: pl.DataFrame, quantity: str, windows: list[Window], shown: _Shown) -> Rows:

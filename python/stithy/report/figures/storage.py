@@ -161,7 +161,9 @@ def _place(context: Context, frame: pl.DataFrame) -> Rows:
 def _name_missing(context: Context, name: str, rows: Rows) -> str:
     """Name the candidates that have no device to sample."""
     with_device = {row["candidate"] for row in rows}
-    missing = [each for each in context.evidence.candidates if each not in with_device]
+    missing = [
+        candidate for candidate in context.evidence.candidates if candidate not in with_device
+    ]
     if not missing:
         return ""
     if name == SLOWEST:

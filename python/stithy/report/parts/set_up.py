@@ -57,8 +57,12 @@ class SetUp:
 def set_up(manifest: Manifest) -> SetUp:
     """The set-up of a run."""
     lanes = (
-        Lane(each.name, Box(each.name, _server(manifest, each)), tuple(_parts(each)))
-        for each in manifest.candidates
+        Lane(
+            candidate.name,
+            Box(candidate.name, _server(manifest, candidate)),
+            tuple(_parts(candidate)),
+        )
+        for candidate in manifest.candidates
     )
     return SetUp(_machine(manifest), _hammer(manifest), tuple(lanes))
 
@@ -83,7 +87,7 @@ def _hammer(manifest: Manifest) -> Box:
     if manifest.given_load is None:
         return Box(f"scenario {manifest.scenario.partition(' ')[0]}", ())
     load = manifest.load
-    bound = all(manifest.cpus_of(each) is not None for each in manifest.candidates)
+    bound = all(manifest.cpus_of(candidate) is not None for candidate in manifest.candidates)
     drives = any(each.drives for each in manifest.candidates)
     beside = ("shares CPUs with the drives",) if bound and drives else ()
     cpus = "on the other CPUs" if bound else "on any CPU"
@@ -99,7 +103,7 @@ def _levels(load: LoadFacts) -> tuple[str, ...]:
     if len(load.levels) > FEW_LEVELS:
         ends = f"{min(load.levels):,} to {max(load.levels):,}"
         return (f"{plural(len(load.levels), 'level')},", f"{ends} {factor.plural}")
-    every = listing([f"{each:,}" for each in load.levels])
+    every = listing([f"{level:,}" for level in load.levels])
     return (f"{every} {factor.unit if load.levels == (1,) else factor.plural}",)
 
 

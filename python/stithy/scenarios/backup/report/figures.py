@@ -47,7 +47,7 @@ GAP, LETTER = 12, 6.0
 def _plot_frontier(context: Context) -> Iterator[Drawn]:
     """Draw a figure for each load at which several settings were measured."""
     settings = settings_of(context)
-    loads = dict.fromkeys(each.load for each in settings)
+    loads = dict.fromkeys(setting.load for setting in settings)
     for load in loads:
         here = [each for each in settings if each.load == load]
         if len({each.point for each in here}) < 2:
@@ -64,7 +64,7 @@ def _figure(
     context: Context, stem: str, load: Point, settings: list[Setting], unknown: list[Setting]
 ) -> Figure:
     share, tail = limit_share(context), settings[0].tail_of.label
-    rows = [_row(each) for each in settings]
+    rows = [_row(setting) for setting in settings]
     at = at_load(context, load)
     title, drawing = _finding(context, settings, share, tail, at), Drawing()
     shows = (
@@ -89,7 +89,7 @@ def _figure(
 
 def _not_drawn(settings: list[Setting]) -> str:
     """Which settings have no mark, as the change or the duration is not known."""
-    names = [f"{each.candidate} ({each.text})" for each in settings]
+    names = [f"{setting.candidate} ({setting.text})" for setting in settings]
     return f" Not drawn, as a value is missing: {listing(names)}." if names else ""
 
 
@@ -108,7 +108,7 @@ def _finding(
     """The fastest backup that is within the limit, of each candidate."""
     found = []
     for name in context.evidence.candidates:
-        best = fastest((each for each in settings if each.candidate == name), share)
+        best = fastest((setting for setting in settings if setting.candidate == name), share)
         if best is not None:
             found.append(f"{took(best.value('duration_s') or 0.0)} on {name} ({best.text})")
     if not found:

@@ -200,7 +200,9 @@ def _charts(
 
 def _domain(frame: pl.DataFrame, strip: str) -> tuple[float, float]:
     scale = STRIPS[strip].scale
-    return domain_of([{"value": each * scale} for each in frame[strip].drop_nulls()], log=False)
+    return domain_of(
+        [{"value": drop_null * scale} for drop_null in frame[strip].drop_nulls()], log=False
+    )
 
 
 def _chart(
@@ -226,7 +228,7 @@ def _shades(drawing: Drawing, spans: Rows, x: alt.X) -> Iterator[Spec]:
             alt.Tooltip("until:Q", format=".1f")]  # fmt: skip
     looks = {"backup": (palette.GRID[0], 0.9), "restore": (palette.AXIS[0], 0.6)}
     for kind, (colour, opacity) in looks.items():
-        mine = [each for each in spans if each["kind"] == kind]
+        mine = [span for span in spans if span["kind"] == kind]
         if mine:
             ends = {"x": x, "x2": alt.X2("until:Q"), "tooltip": tips}
             yield drawing.mark("rect", mine, ends, color=colour, opacity=opacity)
