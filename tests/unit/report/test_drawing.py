@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from stithy.report.drawing import draw, palette
-from stithy.report.drawing.cache import cached_text
+from stithy.report.drawing.draw import cached_text
 
 SPEC = {
     "$schema": "https://vega.github.io/schema/vega-lite/v6.json", "title": "disk",
@@ -29,7 +29,7 @@ def test_ids_are_those_of_the_figure_and_names_stay_texts() -> None:
     assert first == draw.svg(SPEC, "first")
     assert {"<b>a\"'&", "é 😀"} <= {each.text for each in ElementTree.fromstring(first).iter()}
     # A page is the same, whether its libraries were kept or bundled anew.
-    assert draw.library() == draw._bundle()
+    assert draw.library() == draw._make_bundle()
 
 
 def _lead_elsewhere(path: Path) -> None:

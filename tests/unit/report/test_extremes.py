@@ -12,8 +12,8 @@ import pytest
 from stithy.point import Point
 from stithy.report.drawing.titles import named_by, without_value
 from stithy.report.figure import Figure
-from stithy.report.figures.cost import _among, _CandidateCost
-from stithy.report.figures.heat import _slowest_s
+from stithy.report.figures.heat import _find_slowest_s
+from stithy.report.figures.throughput import _CandidateCost, _name_missing
 from stithy.report.sections import sweeps
 from stithy.results.hlog import Histogram
 from stithy.units import Money
@@ -60,8 +60,8 @@ def test_the_lowest_cost_says_who_is_missing() -> None:
     """Its cost was not given, or no window is valid."""
     context: Any = SimpleNamespace(evidence=SimpleNamespace(candidates=("a", "b", "c")))
     places = [_CandidateCost(name, Money(amount=1.0, currency="EUR"), 10.0) for name in ("a", "b")]
-    assert _among(context, places) == " of those with a cost and a valid window (without: c)"
-    assert _among(context, [*places, _CandidateCost("c", places[0].cost, 1.0)]) == ""
+    assert _name_missing(context, places) == " of those with a cost and a valid window (without: c)"
+    assert _name_missing(context, [*places, _CandidateCost("c", places[0].cost, 1.0)]) == ""
 
 
 @pytest.mark.parametrize(("counts", "slowest"), [
@@ -74,7 +74,7 @@ def test_the_slowest_second_knows_of_those_with_few(
     window: Any = SimpleNamespace(measure_after_s=0.0)
     found = [(second, Histogram({256_000 * (1 + second) >> 8: count}, 10, 8))
              for second, count in enumerate(counts)]  # fmt: skip
-    slowest_s, has_few = _slowest_s(window, found)
+    slowest_s, has_few = _find_slowest_s(window, found)
     assert (slowest_s and pytest.approx(slowest_s, rel=0.01), has_few) == slowest
 
 

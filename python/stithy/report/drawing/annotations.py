@@ -22,7 +22,7 @@ SCHEMA = {
 """Of a frame of marks; `second` counts from the moment at which the window's users began."""
 
 
-def _checkpoints(context: Context, windows: Collection[str]) -> pl.DataFrame:
+def _find_checkpoints(context: Context, windows: Collection[str]) -> pl.DataFrame:
     """When checkpoints began that ended while the window was watched."""
     samples = context.run.samples.of(metrics.DATABASE, [metrics.LAST_CHECKPOINT], windows)
     begun = samples.select("window_id", pl.col("value").alias("began_at_s")).unique()
@@ -36,7 +36,7 @@ def _checkpoints(context: Context, windows: Collection[str]) -> pl.DataFrame:
     )
 
 
-def _changes(context: Context, windows: Collection[str]) -> pl.DataFrame:
+def _find_changes(context: Context, windows: Collection[str]) -> pl.DataFrame:
     """When the level of a window's throughput changed."""
     rows = [
         {
@@ -68,11 +68,11 @@ CHECKPOINT, CHANGE = "a checkpoint began", "the level of throughput changed"
 
 KINDS: Mapping[str, MarkKind] = {
     CHECKPOINT: MarkKind(
-        "Broken vertical lines", "the start of a checkpoint", (4, 3), _checkpoints
+        "Broken vertical lines", "the start of a checkpoint", (4, 3), _find_checkpoints
     ),
     CHANGE: MarkKind(
         "Dotted vertical lines", "changes in the level of a window's throughput", (1, 3),
-        _changes, of="tpm",
+        _find_changes, of="tpm",
     ),
 }  # fmt: skip
 
@@ -127,14 +127,14 @@ def device_lines(context: Context, key: str | None, reached: float) -> tuple[Lim
     """The limits by `key` that are near to the largest value drawn, of each candidate with one."""
     return tuple(
         LimitLine(value, f"cap of {name}", context.styles[name].colour)
-        for name, value in (_most(context, key).items() if key else ())
+        for name, value in (_list_caps(context, key).items() if key else ())
         if 0 < value <= DRAWN_WITHIN * reached
     )
 
 
 def device_limits_said(context: Context, keys: Sequence[str]) -> str:
     """What the profiles allow, each profile once; empty where none says anything."""
-    each = list(dict.fromkeys(_profiles(context, keys)))
+    each = list(dict.fromkeys(_list_profiles(context, keys)))
     if not each:
         return ""
     return (
@@ -143,7 +143,7 @@ def device_limits_said(context: Context, keys: Sequence[str]) -> str:
     )
 
 
-def _most(context: Context, key: str) -> Mapping[str, float]:
+def _list_caps(context: Context, key: str) -> Mapping[str, float]:
     """By candidate; one whose drives differ in it has no single limit."""
     found = {}
     for candidate in emulated(context.manifest):
@@ -157,7 +157,7 @@ def _most(context: Context, key: str) -> Mapping[str, float]:
     return found
 
 
-def _profiles(context: Context, keys: Sequence[str]) -> Iterator[str]:
+def _list_profiles(context: Context, keys: Sequence[str]) -> Iterator[str]:
     """`generic-sata 93,000 reads, 43,000 writes`."""
     for candidate in emulated(context.manifest):
         for drive in {each.profile: each for each in candidate.drives}.values():

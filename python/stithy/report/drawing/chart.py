@@ -168,12 +168,12 @@ def level_axis(context: Context, *, title: str | None, field: str = "level") -> 
     return alt.X(
         f"{field}:Q",
         scale=alt.Scale(type="log", base=2, domain=[low / 1.25, high * 1.25], nice=False),
-        axis=alt.Axis(values=levels, grid=False, labelOverlap="greedy", **_level_labels(context)),
+        axis=alt.Axis(values=levels, grid=False, labelOverlap="greedy", **_label_levels(context)),
         title=title,
     )
 
 
-def _level_labels(context: Context) -> dict[str, Any]:
+def _label_levels(context: Context) -> dict[str, Any]:
     """How the levels are labelled: numbers, or values as written."""
     if context.axis.counts:
         return {"format": "d"}
@@ -198,17 +198,21 @@ def x_axis(
     field: str, title: str | None, domain: Domain, *, log: bool = False, **options: Any
 ) -> alt.X:
     """A horizontal axis of numbers that ends where its domain does; `options` are Altair's."""
-    return alt.X(f"{field}:Q", title=title, scale=_scale(domain, log), axis=alt.Axis(**options))
+    return alt.X(
+        f"{field}:Q", title=title, scale=_make_scale(domain, log), axis=alt.Axis(**options)
+    )
 
 
 def y_axis(
     field: str, title: str | None, domain: Domain, *, log: bool = False, **options: Any
 ) -> alt.Y:
     """A vertical one."""
-    return alt.Y(f"{field}:Q", title=title, scale=_scale(domain, log), axis=alt.Axis(**options))
+    return alt.Y(
+        f"{field}:Q", title=title, scale=_make_scale(domain, log), axis=alt.Axis(**options)
+    )
 
 
-def _scale(domain: Domain, log: bool) -> alt.Scale:
+def _make_scale(domain: Domain, log: bool) -> alt.Scale:
     kind: dict[str, Any] = {"type": "log"} if log else {}
     return alt.Scale(domain=list(domain), nice=False, **kind)
 
@@ -244,18 +248,18 @@ def candidate_scale(context: Context, attribute: str) -> alt.Scale:
 
 def candidate_channels(context: Context, shown: Sequence[str] = ()) -> dict[str, Any]:
     """Colour and marker of the candidates, with one legend for both; or for `shown`."""
-    return _channels(context, _of_marks(context, shown), "color", "shape")
+    return _make_channels(context, _make_mark_legend(context, shown), "color", "shape")
 
 
 def line_channels(context: Context) -> dict[str, Any]:
     """Colour and dash of the candidates where only lines are drawn, with one legend for both."""
-    legend = _legend(context, symbolType="stroke", symbolSize=450, symbolStrokeWidth=2)
-    return _channels(context, legend, "color", "strokeDash")
+    legend = _make_legend(context, symbolType="stroke", symbolSize=450, symbolStrokeWidth=2)
+    return _make_channels(context, legend, "color", "strokeDash")
 
 
 def own_channels(context: Context) -> dict[str, Any]:
     """Colour and marker of the candidates where their names stand beside what is drawn."""
-    return _channels(context, None, "color", "shape")
+    return _make_channels(context, None, "color", "shape")
 
 
 def joined(
@@ -264,7 +268,7 @@ def joined(
     """A line through what each candidate has two of, with the legend of its marks."""
     count = Counter(row["candidate"] for row in rows)
     rows = [row for row in rows if count[row["candidate"]] > 1]
-    look = _channels(context, _of_marks(context), "color", "strokeDash")
+    look = _make_channels(context, _make_mark_legend(context), "color", "strokeDash")
     return drawing.mark("line", rows, {**channels, **look, "opacity": picked()}, strokeWidth=width)
 
 
@@ -285,7 +289,7 @@ _LOOKS: dict[str, tuple[Any, str]] = {
 }  # fmt: skip
 
 
-def _channels(context: Context, legend: alt.Legend | None, *names: str) -> dict[str, Any]:
+def _make_channels(context: Context, legend: alt.Legend | None, *names: str) -> dict[str, Any]:
     known = {name: _LOOKS[name] for name in names}
     return {
         name: channel("candidate:N", scale=candidate_scale(context, look), legend=legend)
@@ -293,12 +297,12 @@ def _channels(context: Context, legend: alt.Legend | None, *names: str) -> dict[
     }
 
 
-def _of_marks(context: Context, shown: Sequence[str] = ()) -> alt.Legend:
+def _make_mark_legend(context: Context, shown: Sequence[str] = ()) -> alt.Legend:
     options = {"values": list(shown)} if shown else {}
-    return _legend(context, symbolSize=110, symbolStrokeWidth=0, **options)
+    return _make_legend(context, symbolSize=110, symbolStrokeWidth=0, **options)
 
 
-def _legend(context: Context, **options: Any) -> alt.Legend:
+def _make_legend(context: Context, **options: Any) -> alt.Legend:
     """The candidates' names above the figure, in as many rows as its width asks for."""
     names = context.names_drawn.values()
     longest = max(len(name) for name in names) * LETTER_WIDTH
@@ -322,10 +326,10 @@ def by_users(context: Context, drawing: Drawing, axis: Axis, panel: Panel) -> Sp
     y = value_axis(axis, domain, titled=panel.first)
     lines = apart(context, panel.lines)
     line = joined(context, drawing, lines, {"x": x, "y": y}, width=2 if panel.joined else 0)
-    points = apart(context, _few(drawing, panel.points))
+    points = apart(context, _thin_points(drawing, panel.points))
     marks = [
         drawing.mark("point", rows, {"x": x, "y": y, "tooltip": tips, **channels}, **look)
-        for rows, look, tips in _marks(context, axis, lines, points)
+        for rows, look, tips in _list_marks(context, axis, lines, points)
     ]
     spanned = apart(context, spans(panel.points, axis.log))
     colour = {"color": channels["color"], "opacity": channels["opacity"]}
@@ -395,7 +399,7 @@ def has_levels(points: Rows) -> bool:
     return len({(row["level"], row["candidate"]) for row in points}) < len(points)
 
 
-def _marks(
+def _list_marks(
     context: Context, axis: Axis, lines: Rows, points: Rows
 ) -> Iterator[tuple[Rows, dict[str, Any], list[alt.Tooltip]]]:
     """The levels, if they are more than a window; on them windows, hollow if invalid.
@@ -405,7 +409,7 @@ def _marks(
     # A percentile may be known of all windows together, and of none alone.
     several = has_levels(points) or len(lines) > len(points)
     if several and lines:
-        yield lines, _FULL, _tips(context, axis)
+        yield lines, _FULL, _make_tips(context, axis)
     for wanted, look in ((True, _SMALL if several else _FULL), (False, _HOLLOW)):
         rows = [
             {key: row[key] for key in (context.axis.name, *_DRAWN)}
@@ -413,10 +417,10 @@ def _marks(
             if row["valid"] is wanted
         ]
         if rows or wanted:  # the legend takes its marks from the first, which are filled
-            yield rows, look, _tips(context, axis, *_OF_WINDOWS)
+            yield rows, look, _make_tips(context, axis, *_OF_WINDOWS)
 
 
-def _few(drawing: Drawing, points: Rows) -> Rows:
+def _thin_points(drawing: Drawing, points: Rows) -> Rows:
     """The points that are drawn: of too many the lowest and highest of each level."""
     if len(points) <= POINTS_MOST:
         return points
@@ -428,7 +432,7 @@ def _few(drawing: Drawing, points: Rows) -> Rows:
 _OF_WINDOWS = (alt.Tooltip("block:Q", title="block"), alt.Tooltip("note:N", title="window"))
 
 
-def _tips(context: Context, axis: Axis, *more: alt.Tooltip) -> list[alt.Tooltip]:
+def _make_tips(context: Context, axis: Axis, *more: alt.Tooltip) -> list[alt.Tooltip]:
     number = ".1%" if axis.format == PERCENT else ",.4~g"
     return [
         alt.Tooltip("candidate:N", title="candidate"), level_tip(context),

@@ -29,7 +29,7 @@ class Drawing:
 
     def add(self, rows: Iterable[dict[str, Any]]) -> alt.NamedData:
         """A name for these rows, six digits of each number: more than a drawing can show."""
-        short = [{key: _short(value) for key, value in row.items()} for row in rows]
+        short = [{key: _shorten(value) for key, value in row.items()} for row in rows]
         for name, known in self.rows.items():
             if known == short:
                 return alt.NamedData(name=name)
@@ -77,7 +77,7 @@ class Drawing:
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
 
-def _short(value: Any) -> Any:
+def _shorten(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.6g}")
     return seen(value) if isinstance(value, str) else value

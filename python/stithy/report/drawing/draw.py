@@ -1,7 +1,12 @@
 """A figure's specification drawn as SVG, and as files that stand alone."""
 
+import hashlib
+import os
 import re
-from collections.abc import Iterator
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -14,7 +19,6 @@ from markupsafe import escape
 
 from stithy.environment import cache_home
 from stithy.report.drawing import palette
-from stithy.report.drawing.cache import cached_text
 from stithy.report.drawing.palette import FONT, theme_config
 from stithy.report.words.escape import seen
 
@@ -47,10 +51,12 @@ def svg(spec: dict[str, Any], prefix: str) -> str:
 @cache
 def library() -> str:
     """The Vega libraries as one script: about 0.9 MB, a second or two where none is kept."""
-    return cached_text(cache_home, f"vega-{version('vl-convert-python')}-{VEGA_LITE}.js", _bundle)
+    return cached_text(
+        cache_home, f"vega-{version('vl-convert-python')}-{VEGA_LITE}.js", _make_bundle
+    )
 
 
-def _bundle() -> str:
+def _make_bundle() -> str:
     return str(vl_convert.javascript_bundle("window.vegaEmbed=vegaEmbed;", VEGA_LITE))
 
 
@@ -88,8 +94,8 @@ class Words:
 def standalone_svg(name: str, drawing: str, words: Words) -> str:
     """The drawing with title above and footer below, both as its text and for a screen reader."""
     width, height = size(drawing)
-    title = list(_wrapped(words.title, width, TITLE_PX))
-    footer = list(_wrapped(words.footer, width, FOOTER_PX))
+    title = list(_wrap(words.title, width, TITLE_PX))
+    footer = list(_wrap(words.footer, width, FOOTER_PX))
     above = MARGIN + len(title) * TITLE_PX * LINE + GAP
     below = above + height + GAP
     whole = (width + 2 * MARGIN, below + len(footer) * FOOTER_PX * LINE + MARGIN)
@@ -98,12 +104,12 @@ def standalone_svg(name: str, drawing: str, words: Words) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" {size_said} '
         f'viewBox="0 0 {whole[0]:g} {whole[1]:g}" role="img" '
         f'aria-labelledby="{name}-title {name}-desc">'
-        f'<title id="{name}-title">{_plain(words.title)}</title>'
-        f'<desc id="{name}-desc">{_plain(words.description)}</desc>'
+        f'<title id="{name}-title">{_escape_plain(words.title)}</title>'
+        f'<desc id="{name}-desc">{_escape_plain(words.description)}</desc>'
         f'<rect width="100%" height="100%" fill="{palette.PAPER[0]}"/>'
-        + _lines(title, MARGIN, TITLE_PX, palette.INK[0], bold=True)
+        + _draw_lines(title, MARGIN, TITLE_PX, palette.INK[0], bold=True)
         + drawing.replace("<svg", f'<svg x="{MARGIN}" y="{above:g}"', 1)
-        + _lines(footer, below, FOOTER_PX, palette.MUTED[0])
+        + _draw_lines(footer, below, FOOTER_PX, palette.MUTED[0])
         + "</svg>\n"
     )
 
@@ -118,8 +124,8 @@ def vega_lite(spec: dict[str, Any], drawing: str, words: Words) -> dict[str, Any
     # A chart that has a title of its own keeps it within.
     charts = {"vconcat": [inner]} if "title" in inner else inner
     title = {
-        "text": list(_wrapped(words.title, width, TITLE_PX)), "fontSize": TITLE_PX,
-        "subtitle": list(_wrapped(words.footer, width, FOOTER_PX)), "subtitleFontSize": FOOTER_PX,
+        "text": list(_wrap(words.title, width, TITLE_PX)), "fontSize": TITLE_PX,
+        "subtitle": list(_wrap(words.footer, width, FOOTER_PX)), "subtitleFontSize": FOOTER_PX,
         "subtitleColor": palette.MUTED[0], "anchor": "start", "frame": "bounds", "offset": GAP,
     }  # fmt: skip
     return {**outer, "title": title, "description": words.description, **charts}
@@ -131,33 +137,92 @@ def size(drawing: str) -> tuple[float, float]:
     return (float(found[1]), float(found[2])) if found else (1.0, 1.0)
 
 
-def _lines(lines: list[str], top: float, px: int, colour: str, *, bold: bool = False) -> str:
+def _draw_lines(lines: list[str], top: float, px: int, colour: str, *, bold: bool = False) -> str:
     weight = ' font-weight="600"' if bold else ""
     head = f'<text x="{MARGIN}" font-family="{FONT}" font-size="{px}px"{weight} fill="{colour}"'
     return "".join(
-        f'{head} y="{top + px + index * px * LINE:g}">{_plain(line)}</text>'
+        f'{head} y="{top + px + index * px * LINE:g}">{_escape_plain(line)}</text>'
         for index, line in enumerate(lines)
     )
 
 
-def _plain(text: str) -> str:
+def _escape_plain(text: str) -> str:
     """The text as XML may hold it; what steers and is not seen is reported by its number."""
     return str(escape(seen(text)))
 
 
-def _wrapped(text: str, width: float, px: int) -> Iterator[str]:
+def _wrap(text: str, width: float, px: int) -> Iterator[str]:
     """The text in lines that fit; a word that is longer than a line has one of its own."""
     line = ""
     for word in text.split(" "):  # not at no-break spaces
         longer = f"{line} {word}" if line else word
-        if line and _width(longer) * px > width:
+        if line and _measure(longer) * px > width:
             yield line
             longer = word
         line = longer
     yield line
 
 
-def _width(text: str) -> float:
+def _measure(text: str) -> float:
     """About as wide as a text is, in units of its size."""
     wide = sum(east_asian_width(letter) in "WF" for letter in text)
     return LETTER_EM * (len(text) - wide) + WIDE_EM * wide
+
+
+WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
+
+def cached_text(home: Callable[[], Path], name: str, make: Callable[[], str]) -> str:
+    """The text that is kept under `name` in the folder `home`; made, and kept, where none is.
+
+    Where nothing can be kept it is made each time: nobody learns of it.
+    """
+    try:
+        folder = _make_own(home())
+    except (OSError, RuntimeError):
+        return make()
+    with suppress(OSError):
+        if (text := _read(folder / name)) is not None:
+            return text
+    text = make()
+    with suppress(OSError):
+        _write(folder / name, text.encode())
+    return text
+
+
+def _make_own(folder: Path) -> Path:
+    """The folder, made where it is missing. Raises OSError for one that others may write to."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    about = folder.lstat()
+    if not stat.S_ISDIR(about.st_mode) or not _is_own(about):
+        raise PermissionError(f"{folder} is somebody else's, or others may write there")
+    return folder
+
+
+def _is_own(about: os.stat_result) -> bool:
+    return about.st_uid == os.geteuid() and not about.st_mode & WRITABLE_BY_OTHERS
+
+
+def _read(path: Path) -> str | None:
+    """The text, None for a file that is not as it was written. Raises OSError without one."""
+    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
+        if not _is_own(os.fstat(file.fileno())):
+            return None
+        shown, _, content = file.read().partition(b"\n")
+    return content.decode() if shown == _checksum(content) else None
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Whole or not at all: others may read it, or write the same, meanwhile."""
+    descriptor, beside = tempfile.mkstemp(dir=path.parent)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(_checksum(content) + b"\n" + content)
+        Path(beside).replace(path)
+    except BaseException:
+        Path(beside).unlink()
+        raise
+
+
+def _checksum(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode()

@@ -78,23 +78,23 @@ def compare_title(
     where nobody would read the ratio. `metric`: where there are verdicts about it, with which a
     title must agree.
     """
-    pair = _farthest(context, lines)
+    pair = _find_farthest(context, lines)
     if pair is None:
-        return Title(_alone(context, lines, noun, shown))
+        return Title(_describe_alone(context, lines, noun, shown))
     low, high, point = pair
     at, names = capital(context.at(point)), f"{low['candidate']} and {high['candidate']}"
     if low["value"] <= 0:
         return Title(f"{at}, {high['candidate']} has {noun} and {low['candidate']} none")
-    a, b = _directed(context, low, high)
+    a, b = _order_pair(context, low, high)
     names_ab = a["candidate"], b["candidate"]
     effect = (
-        _paired(points, *names_ab, context.positions[point])
+        _pair_effect(points, *names_ab, context.positions[point])
         if metric is None
         else context.evidence.effect(*names_ab, point, metric)
     )
     # That of the verdict, which is not quite the ratio of the means.
     ratio = effect.ratio
-    told_apart = _told_apart(context, effect, pair, points, metric)
+    told_apart = _may_claim(context, effect, pair, points, metric)
     is_withheld = told_apart and is_one_order(effect.b_later)
     if effect.is_difference and told_apart is False:
         return Title(f"{at}, {names} are not distinguishable in {noun}")
@@ -109,7 +109,7 @@ def compare_title(
     return Title(f"{at}, {claim}", ratio)
 
 
-def _directed(context: Context, low: Row, high: Row) -> tuple[Row, Row]:
+def _order_pair(context: Context, low: Row, high: Row) -> tuple[Row, Row]:
     """The two rows in the direction of the answer: against whom, then who."""
     names = context.evidence.primary.pair or context.evidence.candidates
     known = {low["candidate"], high["candidate"]} <= set(names)
@@ -118,7 +118,7 @@ def _directed(context: Context, low: Row, high: Row) -> tuple[Row, Row]:
     return a, b
 
 
-def _told_apart(
+def _may_claim(
     context: Context,
     effect: Effect,
     pair: tuple[Row, Row, Point],
@@ -139,11 +139,11 @@ def _told_apart(
     is_named = asked.pair is not None and names == set(asked.pair)
     pairs = 1 if is_named else pairs_among(len(context.evidence.candidates))
     answers = metric == asked.metric and point == context.answer_level
-    levels = 1 if metric is None or answers else _levels_compared(points, names)
+    levels = 1 if metric is None or answers else _count_levels(points, names)
     return chance * pairs * levels <= WRONG_SHARE
 
 
-def _levels_compared(points: Sequence[Row], names: set[str]) -> int:
+def _count_levels(points: Sequence[Row], names: set[str]) -> int:
     """At how many levels both have blocks enough for a verdict."""
     blocks: dict[float, list[set[Any]]] = {}
     for (level, name), known in busiest(points).items():
@@ -153,7 +153,9 @@ def _levels_compared(points: Sequence[Row], names: set[str]) -> int:
     return sum(len(each) >= BLOCKS_LEAST for each in shared)
 
 
-def _alone(context: Context, lines: Sequence[Row], noun: str, shown: Callable[[float], str]) -> str:
+def _describe_alone(
+    context: Context, lines: Sequence[Row], noun: str, shown: Callable[[float], str]
+) -> str:
     """The ends of the one line; without one, what is drawn."""
     named = capital(noun)
     names = {row["candidate"] for row in lines}
@@ -167,7 +169,7 @@ def _alone(context: Context, lines: Sequence[Row], noun: str, shown: Callable[[f
     return f"{named}: {listing(reported)} with {names.pop()}"
 
 
-def _paired(points: Sequence[Row], low: str, high: str, level: float) -> Effect:
+def _pair_effect(points: Sequence[Row], low: str, high: str, level: float) -> Effect:
     """The effect over blocks with a valid point of both."""
     blocks = busiest(points)
     a, b = (blocks.get((level, name), {}) for name in (low, high))
@@ -175,7 +177,7 @@ def _paired(points: Sequence[Row], low: str, high: str, level: float) -> Effect:
     return paired_ratio([a[block] for block in shared], [b[block] for block in shared])
 
 
-def _farthest(context: Context, lines: Sequence[Row]) -> tuple[Row, Row, Point] | None:
+def _find_farthest(context: Context, lines: Sequence[Row]) -> tuple[Row, Row, Point] | None:
     for point, level in reversed(context.positions.items()):
         here = [row for row in lines if row["level"] == level]
         if len({row["candidate"] for row in here}) > 1:
@@ -209,10 +211,10 @@ def why_none(context: Context) -> str:
         return "there is no second candidate"
     if context.evidence.primary.by_search:
         return "a search has no intervals"
-    return _uncompared(context.evidence)
+    return _explain_uncompared(context.evidence)
 
 
-def _uncompared(evidence: Evidence) -> str:
+def _explain_uncompared(evidence: Evidence) -> str:
     """What is in the way: windows that are not valid, or valid ones without values to compare."""
     first, *others = evidence.candidates
     blocks = [

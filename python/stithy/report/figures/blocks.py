@@ -45,15 +45,15 @@ def _plot(context: Context) -> list[Drawn]:
     if answered.effect.is_difference:
         because = f"{answered.metric.noun} is compared as a difference, and this figure has ratios"
         return [Absent("verdict-by-block", shows, because)]
-    stages = _stages(context, answered)
-    rows = _rows(stages)
-    scale, drawing = _scale(rows, answered.verdict.margin_share), Drawing()
+    stages = _list_stages(context, answered)
+    rows = _list_rows(stages)
+    scale, drawing = _choose_scale(rows, answered.verdict.margin_share), Drawing()
     interim = sum(stage.is_interim for stage in stages)
     return [
         drawing.figure(
-            context, "verdict-by-block", _title(stages, answered),
-            _chart(context, drawing, answered, rows, scale), _table(stages),
-            caption=f"{_caption(context, answered, scale)} {_why(stages)}",
+            context, "verdict-by-block", _write_title(stages, answered),
+            _draw_chart(context, drawing, answered, rows, scale), _make_table(stages),
+            caption=f"{_write_caption(context, answered, scale)} {_explain_end(stages)}",
             description=f"Chart of the ratio of {answered.b} to {answered.a} against the "
             f"number of blocks: a dot for each of {len(stages)} blocks, and at "
             f"{plural(interim, 'interim analysis', 'interim analyses')} the mean so far "
@@ -62,7 +62,7 @@ def _plot(context: Context) -> list[Drawn]:
     ]  # fmt: skip
 
 
-def _stages(context: Context, answered: Compared) -> tuple[Stage, ...]:
+def _list_stages(context: Context, answered: Compared) -> tuple[Stage, ...]:
     evidence = context.evidence
     return interim_history(
         answered.effect.apart,
@@ -75,7 +75,7 @@ def _stages(context: Context, answered: Compared) -> tuple[Stage, ...]:
     )
 
 
-def _title(stages: Sequence[Stage], answered: Compared) -> str:
+def _write_title(stages: Sequence[Stage], answered: Compared) -> str:
     """When it was decided, and how; never beyond the verdict."""
     found, blocks = decided_from(stages), len(stages)
     if found is None:
@@ -84,7 +84,7 @@ def _title(stages: Sequence[Stage], answered: Compared) -> str:
     return f"Decided by {when}: {claimed(answered)}"
 
 
-def _caption(context: Context, answered: Compared, scale: ratios.Scale) -> str:
+def _write_caption(context: Context, answered: Compared, scale: ratios.Scale) -> str:
     margin, pairs = exactly(answered.verdict.margin_share), count_pairs(context.evidence)
     chosen = f" (of a pair chosen among {pairs})" if pairs > 1 else ""
     axis = "on a logarithmic axis"
@@ -100,14 +100,14 @@ def _caption(context: Context, answered: Compared, scale: ratios.Scale) -> str:
     )
 
 
-def _why(stages: Sequence[Stage]) -> str:
+def _explain_end(stages: Sequence[Stage]) -> str:
     """What ended it, or what is still in the way, in numbers."""
     found = decided_from(stages)
     stage = found or stages[-1]
     line = math.copysign(stage.boundary or 0.0, stage.mean)  # on the side of the mean
-    mean, boundary = _apart(_factor(stage.mean), _factor(line))
+    mean, boundary = _format_apart(_convert_log(stage.mean), _convert_log(line))
     at = f"At {stage.blocks} blocks the mean was {mean}"
-    low, high = _ends(stage)
+    low, high = _find_ends(stage)
     if found is not None and stage.verdict.call in DIFFERENT:
         return f"{at}, beyond the boundary of {boundary}."
     interval = f"the interval {finely(low or 0.0)} to {finely(high or 0.0)}"
@@ -116,30 +116,31 @@ def _why(stages: Sequence[Stage]) -> str:
     return f"{at}, not beyond the boundary of {boundary}, and {interval}, not within the margin."
 
 
-def _apart(mean: float, boundary: float) -> tuple[str, str]:
+def _format_apart(mean: float, boundary: float) -> tuple[str, str]:
     """Both as they are written, with so many digits that it shows on which side the mean lies."""
     shown = finely(mean), finely(boundary)
     return shown if shown[0] != shown[1] or mean == boundary else told_apart(mean, boundary, "")
 
 
-def _ends(stage: Stage) -> tuple[float | None, float | None]:
+def _find_ends(stage: Stage) -> tuple[float | None, float | None]:
     if stage.known is None:
         return None, None
-    return _factor(stage.known.low), _factor(stage.known.high)
+    return _convert_log(stage.known.low), _convert_log(stage.known.high)
 
 
-def _factor(log: float) -> float:
+def _convert_log(log: float) -> float:
     """A log ratio as a ratio; what no number can hold is the largest or the smallest there is."""
     return math.exp(min(max(log, -700.0), 700.0))
 
 
-def _rows(stages: Sequence[Stage]) -> Rows:
+def _list_rows(stages: Sequence[Stage]) -> Rows:
     return [
         {
-            "blocks": stage.blocks, "block_ratio": _factor(stage.last),
-            "value": _factor(stage.mean), "low": _ends(stage)[0], "high": _ends(stage)[1],
-            "boundary_low": None if stage.boundary is None else _factor(-stage.boundary),
-            "boundary_high": None if stage.boundary is None else _factor(stage.boundary),
+            "blocks": stage.blocks, "block_ratio": _convert_log(stage.last),
+            "value": _convert_log(stage.mean), "low": _find_ends(stage)[0],
+            "high": _find_ends(stage)[1],
+            "boundary_low": None if stage.boundary is None else _convert_log(-stage.boundary),
+            "boundary_high": None if stage.boundary is None else _convert_log(stage.boundary),
             "interim": stage.is_interim,
             "verdict": stage.verdict.call.value if stage.is_interim else None,
         }
@@ -147,7 +148,7 @@ def _rows(stages: Sequence[Stage]) -> Rows:
     ]  # fmt: skip
 
 
-def _chart(
+def _draw_chart(
     context: Context, drawing: Drawing, answered: Compared, rows: Rows, scale: ratios.Scale
 ) -> Spec:
     interims = [
@@ -155,16 +156,19 @@ def _chart(
         for row in rows
         if row["interim"]
     ]
-    x, after = _blocks_axis(rows, interims, "blocks"), _blocks_axis(rows, interims, "after")
+    x, after = (
+        _make_blocks_axis(rows, interims, "blocks"),
+        _make_blocks_axis(rows, interims, "after"),
+    )
     y = scale.axis("at", f"Ratio of {answered.metric.label}")
     layers = [
-        *_ground(answered, drawing, y), *_bounds(drawing, interims, after, y),
-        _dots(drawing, rows, x, y), *_marks(context, drawing, interims, after, y),
+        *_draw_ground(answered, drawing, y), *_draw_boundary(drawing, interims, after, y),
+        _draw_blocks(drawing, rows, x, y), *_draw_means(context, drawing, interims, after, y),
     ]  # fmt: skip
     return layer(layers, width=WIDTH, height=240)
 
 
-def _blocks_axis(rows: Rows, interims: Rows, field: str) -> alt.X:
+def _make_blocks_axis(rows: Rows, interims: Rows, field: str) -> alt.X:
     """Blocks from the first to the last, by themselves or with what was known after them."""
     labelled = rows if len(rows) <= BLOCKS_LABELLED else interims
     return x_axis(
@@ -173,7 +177,7 @@ def _blocks_axis(rows: Rows, interims: Rows, field: str) -> alt.X:
     )  # fmt: skip
 
 
-def _scale(rows: Rows, margin_share: float) -> ratios.Scale:
+def _choose_scale(rows: Rows, margin_share: float) -> ratios.Scale:
     """All blocks and means, and intervals as far as `ROOM` allows; stretched where it must be."""
     near = ratios.domain((row[key] for row in rows for key in ("block_ratio", "value")), 1.0)
     far = (
@@ -190,7 +194,7 @@ def _scale(rows: Rows, margin_share: float) -> ratios.Scale:
     return ratios.Scale((low, high)).roomier(0.1)
 
 
-def _ground(answered: Compared, drawing: Drawing, y: alt.Y) -> list[Spec]:
+def _draw_ground(answered: Compared, drawing: Drawing, y: alt.Y) -> list[Spec]:
     """The band of the margin and the line of 1."""
     margin = 1 + answered.verdict.margin_share
     band = [{"at": -math.log(margin), "to": math.log(margin)}]
@@ -200,7 +204,7 @@ def _ground(answered: Compared, drawing: Drawing, y: alt.Y) -> list[Spec]:
     ]
 
 
-def _bounds(drawing: Drawing, interims: Rows, x: alt.X, y: alt.Y) -> list[Spec]:
+def _draw_boundary(drawing: Drawing, interims: Rows, x: alt.X, y: alt.Y) -> list[Spec]:
     """The boundary on both sides, named at the first interim analysis."""
     layers = []
     style: dict[str, Any] = {"color": palette.MARK[0], "clip": True, "opacity": 1}
@@ -216,7 +220,7 @@ def _bounds(drawing: Drawing, interims: Rows, x: alt.X, y: alt.Y) -> list[Spec]:
     return [*layers, drawing.mark("text", named, beside, **look, **style)]
 
 
-def _dots(drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -> Spec:
+def _draw_blocks(drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -> Spec:
     dots = [
         {
             "blocks": row["blocks"], "value": row["block_ratio"],
@@ -232,7 +236,9 @@ def _dots(drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -> Spec:
     return drawing.mark("point", dots, {"x": x, "y": y, "tooltip": tips}, **look)
 
 
-def _marks(context: Context, drawing: Drawing, interims: Rows, x: alt.X, y: alt.Y) -> list[Spec]:
+def _draw_means(
+    context: Context, drawing: Drawing, interims: Rows, x: alt.X, y: alt.Y
+) -> list[Spec]:
     """The means at the interim analyses with their intervals, in the style of their candidate."""
     own = own_channels(context)
     tips = [
@@ -253,7 +259,7 @@ def _marks(context: Context, drawing: Drawing, interims: Rows, x: alt.X, y: alt.
 _TOLD = {"value": "mean ratio", "low": "from", "high": "to", "boundary_high": "boundary"}
 
 
-def _table(stages: Sequence[Stage]) -> PageTable:
+def _make_table(stages: Sequence[Stage]) -> PageTable:
     shows = (
         Show("blocks", "blocks so far", "count"),
         Show("block_ratio", "ratio of the last", "fine ratio"),
@@ -263,7 +269,7 @@ def _table(stages: Sequence[Stage]) -> PageTable:
         Show("boundary_high", "above", "fine ratio"),
         Show("interim", "interim analysis", "truth"), Show("verdict", "verdict"),
     )  # fmt: skip
-    return table_of("verdict-by-block", "The verdict, block by block", shows, _rows(stages))
+    return table_of("verdict-by-block", "The verdict, block by block", shows, _list_rows(stages))
 
 
 PLUGINS = (FigureKind("verdict-by-block", 2, "certainty", _plot),)

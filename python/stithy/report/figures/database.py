@@ -102,7 +102,7 @@ def _plot_waits(context: Context) -> Iterator[Stacks | Absent]:
     colours = dict(zip(types, palette.WAIT_COLOURS, strict=False))
     yield Stacks(
         name="waits-by-users",
-        title=_title_waits(frame, types),
+        title=_write_waits_title(frame, types),
         caption="Mean number of active sessions by the server's type of wait event, in valid "
         "windows, sampled once per second. CPU means that a session does not wait. A wait ends "
         "when its session runs on a CPU again. If the server's CPUs are busy, waits therefore "
@@ -117,7 +117,7 @@ def _plot_waits(context: Context) -> Iterator[Stacks | Absent]:
     )
 
 
-def _title_waits(frame: pl.DataFrame, types: Mapping[str, str]) -> str:
+def _write_waits_title(frame: pl.DataFrame, types: Mapping[str, str]) -> str:
     waits = frame.filter(pl.col("part") != "CPU").group_by("part").agg(pl.col("value").sum())
     if waits.is_empty():
         return "No sampled session waited"

@@ -9,8 +9,7 @@ from stithy.point import are_amounts
 from stithy.report.context import Context
 from stithy.report.drawing.chart import PERCENT, WIDTH, Axis, Panel, by_users
 from stithy.report.drawing.compose import Drawing, Rows, Spec, bars_told, beside
-from stithy.report.drawing.points import window_rows, without
-from stithy.report.drawing.quantities import axis_of, quantity_rows
+from stithy.report.drawing.points import axis_of, quantity_rows, window_rows, without
 from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.parts import factors
 from stithy.report.tables import PageTable, Show
@@ -27,11 +26,11 @@ BESIDE = {
 
 def _plot(context: Context) -> list[Drawn]:
     """One figure for each factor; nothing where only what the scenario lists varies."""
-    draw_one = _figure if "load" in context.tables else _asked_figure
+    draw_one = _draw_factor if "load" in context.tables else _draw_question
     return [draw_one(context.along(name), name) for name in factors.factors(context)]
 
 
-def _asked_figure(context: Context, name: str) -> Drawn:
+def _draw_question(context: Context, name: str) -> Drawn:
     """By the metric of the question, of a scenario without users."""
     metric, stem = context.evidence.primary.metric, f"by-{name_text(name)}"
     lines, points = quantity_rows(context, metric)
@@ -40,17 +39,18 @@ def _asked_figure(context: Context, name: str) -> Drawn:
     drawing, axis = Drawing(), axis_of(context, metric)
     return drawing.figure(
         context, stem, f"{capital(metric.noun)} against {name}",
-        _chart(context, drawing, axis, lines, points, width=WIDTH),
-        _table(context, {axis: (lines, points)}),
-        caption=f"{axis.title} against {name}, {_rest(context)}. Small marks are windows, large "
-        f"ones the values of all valid windows{', joined by lines' if _joined(context) else ''}."
+        _draw_chart(context, drawing, axis, lines, points, width=WIDTH),
+        _make_table(context, {axis: (lines, points)}),
+        caption=f"{axis.title} against {name}, {_describe_rest(context)}. Small marks are windows, "
+        "large ones the values of all valid windows"
+        f"{', joined by lines' if _is_joined(context) else ''}."
         f"{bars_told(points)}",
         description=f"Chart against {name}, for each candidate: "
         f"{', '.join(context.evidence.candidates)}.",
     )  # fmt: skip
 
 
-def _figure(context: Context, name: str) -> Drawn:
+def _draw_factor(context: Context, name: str) -> Drawn:
     throughput = context.evidence.throughput
     lines, points = window_rows(context, throughput.known.column)
     stem = f"by-{name_text(name)}"
@@ -60,38 +60,38 @@ def _figure(context: Context, name: str) -> Drawn:
     drawing = Drawing()
     panels = {
         Axis(throughput.title): (lines, points),
-        HITS: (_levels(context, factors.hit_shares(context)), []),
-        READS: (_levels(context, factors.reads(context)), []),
+        HITS: (_list_levels(context, factors.hit_shares(context)), []),
+        READS: (_list_levels(context, factors.reads(context)), []),
     }
     known = {axis: rows for axis, rows in panels.items() if rows[0]}
     joined = "lines join the means of valid windows"
-    means = joined if _joined(context) else "large ones are the means of valid windows"
-    charts = [_chart(context, drawing, axis, *rows) for axis, rows in known.items()]
+    means = joined if _is_joined(context) else "large ones are the means of valid windows"
+    charts = [_draw_chart(context, drawing, axis, *rows) for axis, rows in known.items()]
     beside_it = [BESIDE[axis] for axis in known if axis in BESIDE]
     of = ["throughput", *(brief for brief, _ in beside_it)]
     shown = [throughput.title, *(words for _, words in beside_it)]
     last = f", and {shown.pop()}," if beside_it else ""
     return drawing.figure(
         context, stem, f"{capital(listing(of))} against {name}", beside(charts),
-        _table(context, known),
-        caption=f"{', '.join(shown)}{last} against {name}, {_rest(context)}. Small marks "
+        _make_table(context, known),
+        caption=f"{', '.join(shown)}{last} against {name}, {_describe_rest(context)}. Small marks "
         f"are windows; {means}.{bars_told(points)}",
         description=f"Charts against {name}, for each candidate: "
         f"{', '.join(context.evidence.candidates)}.",
     )  # fmt: skip
 
 
-def _joined(context: Context) -> bool:
+def _is_joined(context: Context) -> bool:
     """A line from word to word would say that there is something between them."""
     return are_amounts(point.values[context.axis.name] for point in context.evidence.levels)
 
 
-def _rest(context: Context) -> str:
+def _describe_rest(context: Context) -> str:
     """Where all other factors were."""
     return context.at(without(context.evidence.levels[0], context.axis.name))
 
 
-def _levels(context: Context, cells: Mapping[tuple[str, str], float]) -> Rows:
+def _list_levels(context: Context, cells: Mapping[tuple[str, str], float]) -> Rows:
     return [
         {**context.place(point), "candidate": name, "value": cells[name, str(point)]}
         for name in context.evidence.candidates
@@ -100,7 +100,7 @@ def _levels(context: Context, cells: Mapping[tuple[str, str], float]) -> Rows:
     ]
 
 
-def _chart(
+def _draw_chart(
     context: Context,
     drawing: Drawing,
     axis: Axis,
@@ -113,12 +113,12 @@ def _chart(
     ]
     panel = Panel(
         lines, drawn, (0.0, 1.0) if axis is HITS else None, axis.title, width, 230, first=False,
-        joined=_joined(context),
+        joined=_is_joined(context),
     )  # fmt: skip
     return by_users(context, drawing, axis, panel)
 
 
-def _table(context: Context, panels: Mapping[Axis, tuple[Rows, Rows]]) -> PageTable:
+def _make_table(context: Context, panels: Mapping[Axis, tuple[Rows, Rows]]) -> PageTable:
     rows = [{"what": axis.title, **row} for axis, (lines, _) in panels.items() for row in lines]
     shows = (
         Show("what", "what"), context.axis_show, Show("candidate", "candidate"),

@@ -59,13 +59,14 @@ def _plot(context: Context) -> list[Drawn]:
     if answered.effect.is_difference:
         because = f"{answered.metric.noun} is compared as a difference, and this figure has ratios"
         return [Absent(NAME, "all comparisons with their intervals", because)]
-    chosen = _chosen(context, answered)
+    chosen = _choose_comparisons(context, answered)
     drawing, what = Drawing(), f"{answered.metric.label} {context.at(answered.point)}"
     title = Title(f"{what}: {claimed(answered)}", answered.effect.ratio)
     return [
         drawing.figure(
-            context, NAME, title, _chart(context, drawing, chosen.drawn), _table(context, chosen),
-            caption=_caption(context, chosen),
+            context, NAME, title, _draw_chart(context, drawing, chosen.drawn),
+            _make_table(context, chosen),
+            caption=_write_caption(context, chosen),
             description=f"Forest plot of {plural(len(chosen.drawn), 'ratio')} on a "
             "logarithmic axis with a line at 1, one row for each comparison, with its interval and "
             "its verdict.",
@@ -73,11 +74,14 @@ def _plot(context: Context) -> list[Drawn]:
     ]  # fmt: skip
 
 
-def _chosen(context: Context, answered: Compared) -> _Chosen:
+def _choose_comparisons(context: Context, answered: Compared) -> _Chosen:
     """The question, its metric level by level, the other metrics at its level; best ones first."""
     every = [
         answered,
-        *sorted(_others(context, answered), key=lambda each: _turn(context, answered, each)),
+        *sorted(
+            _list_others(context, answered),
+            key=lambda each: _rank_comparison(context, answered, each),
+        ),
     ]
     pair, here = {answered.a, answered.b}, answered.point
     kept = every
@@ -91,7 +95,7 @@ def _chosen(context: Context, answered: Compared) -> _Chosen:
     return _Chosen(drawn, tuple(each for each in every if each not in drawn))
 
 
-def _others(context: Context, answered: Compared) -> Iterator[Compared]:
+def _list_others(context: Context, answered: Compared) -> Iterator[Compared]:
     """What is compared besides the question itself, each once."""
     evidence = context.evidence
     first, *rest = evidence.candidates
@@ -105,7 +109,7 @@ def _others(context: Context, answered: Compared) -> Iterator[Compared]:
             yield from (each for each in shown if each.point == answered.point)
 
 
-def _turn(context: Context, answered: Compared, each: Compared) -> tuple[Any, ...]:
+def _rank_comparison(context: Context, answered: Compared, each: Compared) -> tuple[Any, ...]:
     """Where a comparison stands: by metric, level (the question's, then from the highest), gain."""
     metrics = list(dict.fromkeys((answered.metric, *context.evidence.described, P99)))
     ratio = each.effect.ratio
@@ -116,23 +120,23 @@ def _turn(context: Context, answered: Compared, each: Compared) -> tuple[Any, ..
     return metrics.index(each.metric), each.point != answered.point, place, -better, each.b
 
 
-def _names(context: Context, each: Compared) -> str:
+def _name_compared(context: Context, each: Compared) -> str:
     """Who is compared, in few letters: among several, of those compared with the first one name."""
     first, *others = context.evidence.candidates
     if each.a == first and len(others) > 1:
-        return shortened(each.b, NAME_LETTERS) + _given_up(context, each.b)
+        return shortened(each.b, NAME_LETTERS) + _name_given_up(context, each.b)
     both = (shortened(name, NAME_LETTERS // 2) for name in (each.b, each.a))
-    return " ÷ ".join(both) + _given_up(context, each.b, each.a)
+    return " ÷ ".join(both) + _name_given_up(context, each.b, each.a)
 
 
-def _given_up(context: Context, *names: str) -> str:
+def _name_given_up(context: Context, *names: str) -> str:
     """What the named candidates gave up; with whose it is, where it is not that of all of them."""
     ends = {context.suffix(name) for name in names}
     end = ends.pop() if len(ends) == 1 else suffix(context.given_up)
     return f" {shortened(end, NAME_LETTERS)}" if end else ""
 
 
-def _caption(context: Context, chosen: _Chosen) -> str:
+def _write_caption(context: Context, chosen: _Chosen) -> str:
     margin = exactly(context.evidence.primary.margin_share)
     parts = [
         "The first row answers the question. Below it are the same metric at the other levels and "
@@ -149,7 +153,7 @@ def _caption(context: Context, chosen: _Chosen) -> str:
         parts.append("Hollow marks have one block and no interval.")
     if any(each.effect.low is not None and each.effect.plain for each in chosen.drawn):
         parts.append("Thin bars are plain t intervals; their blocks are too few for a verdict.")
-    if any(_is_cut(each, _domain(chosen.drawn)) for each in chosen.drawn):
+    if any(_is_cut(each, _find_domain(chosen.drawn)) for each in chosen.drawn):
         parts.append("A bar that ends at the edge continues beyond it.")
     if chosen.table_only:
         left_out = len(chosen.table_only)
@@ -158,7 +162,7 @@ def _caption(context: Context, chosen: _Chosen) -> str:
     return " ".join(parts)
 
 
-def _domain(drawn: tuple[Compared, ...]) -> ratios.Domain:
+def _find_domain(drawn: tuple[Compared, ...]) -> ratios.Domain:
     """All ratios, and intervals as far as `ROOM` allows."""
     points = [each.effect.ratio for each in drawn]
     near = ratios.domain(points, 1.0)
@@ -173,55 +177,57 @@ def _is_cut(each: Compared, domain: ratios.Domain) -> bool:
     return low is not None and high is not None and (low < domain[0] or high > domain[1])
 
 
-def _chart(context: Context, drawing: Drawing, drawn: tuple[Compared, ...]) -> Spec:
-    domain = _domain(drawn)
-    rows = [_row(context, index, each, domain) for index, each in enumerate(drawn)]
+def _draw_chart(context: Context, drawing: Drawing, drawn: tuple[Compared, ...]) -> Spec:
+    domain = _find_domain(drawn)
+    rows = [_make_row(context, index, each, domain) for index, each in enumerate(drawn)]
     options = {"values": ratios.ticks(domain), "format": ",~f", "grid": False}
     pairs = {row["pair"] for row in rows}
     title, named = ("Ratio", ("metric", "pair")) if len(pairs) > 1 else (*pairs, ("metric",))
     x = x_axis("value", title, domain, log=True, **options)
     y = alt.Y("row:O", axis=None, scale=alt.Scale(domain=list(range(len(rows)))))
-    left, numbers = _room(rows, *named) + 2 * GAP, _room(rows, "number")
+    left, numbers = _measure_texts(rows, *named) + 2 * GAP, _measure_texts(rows, "number")
     width = WIDTH - left - GAP - numbers - VERDICT
-    units = [*_ground(context, drawing, x), *_marks(context, drawing, rows, x, y)]
-    units += _texts(drawing, rows, y, named, (left, width, numbers))
+    units = [*_draw_ground(context, drawing, x), *_draw_marks(context, drawing, rows, x, y)]
+    units += _draw_texts(drawing, rows, y, named, (left, width, numbers))
     return layer(units, width=width, height=STEP * len(rows))
 
 
-def _room(rows: Rows, *names: str) -> int:
+def _measure_texts(rows: Rows, *names: str) -> int:
     """How wide the longest texts of these columns are, with a gap behind them."""
     longest = sum(max(len(row[name]) for row in rows) for name in names)
     return round(LETTER * longest) + GAP
 
 
-def _row(context: Context, index: int, each: Compared, domain: ratios.Domain) -> dict[str, Any]:
+def _make_row(
+    context: Context, index: int, each: Compared, domain: ratios.Domain
+) -> dict[str, Any]:
     effect = each.effect
     interval = ""
     if effect.low is not None and effect.high is not None:
-        interval = f" ({_factor(effect.low)} to {_factor(effect.high)})"
+        interval = f" ({_format_ratio(effect.low)} to {_format_ratio(effect.high)})"
     return {
         "row": index, "candidate": each.b, "value": effect.ratio,
         "low": None if effect.low is None else max(effect.low, domain[0]),
         "high": None if effect.high is None else min(effect.high, domain[1]),
         "metric": f"{each.metric.label}, {context.level(each.point)}",
-        "pair": _names(context, each),
-        "number": f"{_factor(effect.ratio or 1.0)}{interval}",
-        "verdict": _call(each), "plain": effect.plain, "primary": each.primary,
+        "pair": _name_compared(context, each),
+        "number": f"{_format_ratio(effect.ratio or 1.0)}{interval}",
+        "verdict": _name_verdict(each), "plain": effect.plain, "primary": each.primary,
         "blocks": effect.pairs,
     }  # fmt: skip
 
 
-def _call(each: Compared) -> str:
+def _name_verdict(each: Compared) -> str:
     """The verdict; without an interval nothing was tested, so nothing is undecided either."""
     return each.verdict.call.value if each.effect.low is not None else UNTESTED
 
 
-def _factor(ratio: float) -> str:
+def _format_ratio(ratio: float) -> str:
     """With three decimals near 1."""
     return finely(ratio) if ratio < 2 else times(ratio)
 
 
-def _ground(context: Context, drawing: Drawing, x: alt.X) -> list[Spec]:
+def _draw_ground(context: Context, drawing: Drawing, x: alt.X) -> list[Spec]:
     """The band of the margin and the line of 1."""
     margin = context.evidence.primary.margin_share
     band = [{"value": 1 / (1 + margin), "to": 1 + margin}]
@@ -231,7 +237,7 @@ def _ground(context: Context, drawing: Drawing, x: alt.X) -> list[Spec]:
     ]
 
 
-def _marks(context: Context, drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -> list[Spec]:
+def _draw_marks(context: Context, drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -> list[Spec]:
     """Intervals as bars, thin where they are plain; points hollow where there is none."""
     own = own_channels(context)
     tips = [
@@ -258,7 +264,7 @@ def _marks(context: Context, drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -
     return units
 
 
-def _texts(
+def _draw_texts(
     drawing: Drawing, rows: Rows, y: alt.Y, named: Sequence[str], widths: tuple[int, int, int]
 ) -> Iterator[Spec]:
     """What is compared on the left, the numbers and the verdict on the right.
@@ -284,14 +290,14 @@ def _texts(
             yield drawing.mark("text", some, {"y": y, "text": alt.Text(f"{name}:N")}, **look)
 
 
-def _table(context: Context, chosen: _Chosen) -> PageTable:
+def _make_table(context: Context, chosen: _Chosen) -> PageTable:
     to = upper_bound(each.effect.pairs for each in (*chosen.drawn, *chosen.table_only))
     rows = [
         {
             "pair": f"{each.b} ÷ {each.a}", "metric": each.metric.label,
             **context.factor_values(each.point),
             "value": each.effect.ratio, "low": each.effect.low, "high": each.effect.high,
-            "blocks": each.effect.pairs, "verdict": _call(each),
+            "blocks": each.effect.pairs, "verdict": _name_verdict(each),
             "primary": each.primary, "drawn": drawn,
             "because": each.effect.missing_because or each.verdict.because,
         }

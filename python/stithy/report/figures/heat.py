@@ -62,16 +62,17 @@ def _plot(context: Context) -> list[Drawn]:
     block = median_block(context.evidence, point) if point is not None else None
     if block is None:
         return [Absent(NAME, shows, "no window is valid")]
-    panels = _panels(context, block)
+    panels = _read_panels(context, block)
     if not panels:
         because = f"no window of {block_said(block)} has a complete latency log"
         return [Absent(NAME, shows, because)]
-    marked, drawing = _marked(context, panels), Drawing()
+    marked, drawing = _list_marks(context, panels), Drawing()
     return [
         drawing.figure(
-            context, NAME, _title(context, block, panels), _charts(drawing, panels, marked),
-            _table(panels),
-            caption=_caption(context, block, panels, marked),
+            context, NAME, _write_title(context, block, panels),
+            _draw_charts(drawing, panels, marked),
+            _make_table(panels),
+            caption=_write_caption(context, block, panels, marked),
             description="Heat maps of time against response time, one for each "
             f"candidate: {listing(list(panels))}. The colour of a cell is the number of "
             "transactions per second with that response time.",
@@ -79,7 +80,7 @@ def _plot(context: Context) -> list[Drawn]:
     ]  # fmt: skip
 
 
-def _panels(context: Context, block: Block) -> dict[str, _HeatPanel]:
+def _read_panels(context: Context, block: Block) -> dict[str, _HeatPanel]:
     """By candidate; those of which there is no log are left out."""
     logs = {
         name: found
@@ -93,23 +94,25 @@ def _panels(context: Context, block: Block) -> dict[str, _HeatPanel]:
     rows_most = ROWS_MOST if len(logs) <= 2 else ROWS_MOST // 2
     edges = log_edges(low_s, max(each.max_s or low_s for each in whole), rows_most)
     longest = max(second for found in logs.values() for second, _ in found) + 1
-    column_s = math.ceil(longest / min(COLUMNS_MOST, _width(len(logs)) // COLUMN_PX_LEAST))
+    column_s = math.ceil(longest / min(COLUMNS_MOST, _fit_width(len(logs)) // COLUMN_PX_LEAST))
     return {
         name: _HeatPanel(
             block.windows[name],
             cells(found, column_s, edges),
             longest,
-            *_slowest_s(block.windows[name], found),
+            *_find_slowest_s(block.windows[name], found),
         )
         for name, found in logs.items()
     }
 
 
-def _width(panels: int) -> int:
+def _fit_width(panels: int) -> int:
     return (WIDTH + 20) // min(panels, 3) - 45
 
 
-def _slowest_s(window: Window, found: list[tuple[int, Histogram]]) -> tuple[float | None, bool]:
+def _find_slowest_s(
+    window: Window, found: list[tuple[int, Histogram]]
+) -> tuple[float | None, bool]:
     """The largest 95th percentile of a second of the measurement, over all types.
 
     None where no second has enough values beyond it; and whether any has too few of them.
@@ -124,7 +127,7 @@ def _slowest_s(window: Window, found: list[tuple[int, Histogram]]) -> tuple[floa
     return slowest_s, len(enough) < len(merged)
 
 
-def _title(context: Context, block: Block, panels: Mapping[str, _HeatPanel]) -> str:
+def _write_title(context: Context, block: Block, panels: Mapping[str, _HeatPanel]) -> str:
     """How slow the slowest second was; a description of one block, and no comparison."""
     known = {name: panel.slowest_s for name, panel in panels.items()}
     slowest = {name: value for name, value in known.items() if value is not None}
@@ -136,7 +139,7 @@ def _title(context: Context, block: Block, panels: Mapping[str, _HeatPanel]) -> 
     return f"{at}, the 95th percentile of the slowest second{of} was {each}"
 
 
-def _caption(
+def _write_caption(
     context: Context, block: Block, panels: Mapping[str, _HeatPanel], marked: Mapping[str, Rows]
 ) -> str:
     """What a cell is, which block is shown, and what is not."""
@@ -154,7 +157,7 @@ def _caption(
     return " ".join(part for part in parts if part)
 
 
-def _marked(context: Context, panels: Mapping[str, _HeatPanel]) -> dict[str, Rows]:
+def _list_marks(context: Context, panels: Mapping[str, _HeatPanel]) -> dict[str, Rows]:
     """The marks of each panel within its time."""
     found = annotations.marks(context, [panel.window.id for panel in panels.values()])
     return {
@@ -167,12 +170,14 @@ def _marked(context: Context, panels: Mapping[str, _HeatPanel]) -> dict[str, Row
     }
 
 
-def _charts(drawing: Drawing, panels: Mapping[str, _HeatPanel], marked: Mapping[str, Rows]) -> Spec:
-    classes = _classes(panels)
-    columns, width = min(len(panels), 3), _width(len(panels))
+def _draw_charts(
+    drawing: Drawing, panels: Mapping[str, _HeatPanel], marked: Mapping[str, Rows]
+) -> Spec:
+    classes = _choose_classes(panels)
+    columns, width = min(len(panels), 3), _fit_width(len(panels))
     charts = [
         layer(
-            _layers(drawing, panel, classes, marked[name], first=index % columns == 0),
+            _draw_layers(drawing, panel, classes, marked[name], first=index % columns == 0),
             # Columns are whole pixels wide: no seams show between these.
             width=max(1, width // panel.columns) * panel.columns,
             height=(len(panel.cells.edges_s) - 1) * ROW_PX,
@@ -183,7 +188,7 @@ def _charts(drawing: Drawing, panels: Mapping[str, _HeatPanel], marked: Mapping[
     return grid(charts, columns)
 
 
-def _layers(
+def _draw_layers(
     drawing: Drawing, panel: _HeatPanel, classes: list[float], marked: Rows, *, first: bool
 ) -> list[Spec]:
     """The cells, where the measurement began, and what happened."""
@@ -194,14 +199,16 @@ def _layers(
     after = [{"second": panel.window.measure_after_s}]
     begun = drawing.mark("rule", after, {"x": x}, color=palette.MUTED[0])
     return [
-        _squares(drawing, panel, classes, x, y),
+        _draw_cells(drawing, panel, classes, x, y),
         begun,
         *annotations.mark_lines(drawing, marked, x),
     ]
 
 
-def _squares(drawing: Drawing, panel: _HeatPanel, classes: list[float], x: alt.X, y: alt.Y) -> Spec:
-    labels, edges = _labels(classes), panel.cells.edges_s
+def _draw_cells(
+    drawing: Drawing, panel: _HeatPanel, classes: list[float], x: alt.X, y: alt.Y
+) -> Spec:
+    labels, edges = _label_classes(classes), panel.cells.edges_s
     legend = alt.Legend(
         title="Transactions per second", orient="top", direction="horizontal", symbolType="square",
         symbolStrokeWidth=0,
@@ -215,7 +222,7 @@ def _squares(drawing: Drawing, panel: _HeatPanel, classes: list[float], x: alt.X
     ratio = (edges[-1] / edges[0]) ** (1 / (len(edges) - 1))
     lowest = f"{edges[0] * MS_PER_S:.9g} * pow({ratio:.12g}, datum.row"
     squares = (
-        alt.Chart(drawing.add(_packed(panel, classes)))
+        alt.Chart(drawing.add(_pack_cells(panel, classes)))
         .transform_flatten(["second", "row", "count"])
         .transform_calculate(
             until=f"datum.second + {panel.cells.column_s}",
@@ -232,7 +239,7 @@ def _squares(drawing: Drawing, panel: _HeatPanel, classes: list[float], x: alt.X
     return unit(squares.encode(x=x, x2=x2, y=y, y2=y2, color=colour, tooltip=tips))
 
 
-def _rates(panel: _HeatPanel) -> dict[tuple[int, int], float]:
+def _count_rates(panel: _HeatPanel) -> dict[tuple[int, int], float]:
     """Transactions a second of each cell; the last column may be cut short."""
     column_s = panel.cells.column_s
     return {
@@ -241,16 +248,16 @@ def _rates(panel: _HeatPanel) -> dict[tuple[int, int], float]:
     }
 
 
-def _classes(panels: Mapping[str, _HeatPanel]) -> list[float]:
+def _choose_classes(panels: Mapping[str, _HeatPanel]) -> list[float]:
     """Bounds between the colours: 1, 2, 5 of each decade, at most one fewer than colours."""
-    rates = [rate for panel in panels.values() for rate in _rates(panel).values()]
+    rates = [rate for panel in panels.values() for rate in _count_rates(panel).values()]
     inside = [
         bound for bound in ticks_within((min(rates), max(rates)), STEPS) if bound > min(rates)
     ]
     return inside[-(len(palette.HEAT_COLOURS) - 1) :]
 
 
-def _labels(classes: list[float]) -> list[str]:
+def _label_classes(classes: list[float]) -> list[str]:
     """`under 2`, `2 to 5`, `5 or more`; without bounds there is one class."""
     if not classes:
         return ["any"]
@@ -259,11 +266,11 @@ def _labels(classes: list[float]) -> list[str]:
     return [f"under {shown[0]}", *between, f"{shown[-1]} or more"]
 
 
-def _packed(panel: _HeatPanel, classes: list[float]) -> Rows:
+def _pack_cells(panel: _HeatPanel, classes: list[float]) -> Rows:
     """The cells by class, as lists: a row a cell would be several times as long."""
-    labels = _labels(classes)
+    labels = _label_classes(classes)
     found: dict[str, list[tuple[int, int, float]]] = {label: [] for label in labels}
-    for (column, row), rate in sorted(_rates(panel).items()):
+    for (column, row), rate in sorted(_count_rates(panel).items()):
         label = labels[sum(bound <= rate for bound in classes)]
         found[label].append((column * panel.cells.column_s, row, float(f"{rate:.4g}")))
     return [
@@ -276,7 +283,7 @@ def _packed(panel: _HeatPanel, classes: list[float]) -> Rows:
     ]  # fmt: skip
 
 
-def _table(panels: Mapping[str, _HeatPanel]) -> PageTable:
+def _make_table(panels: Mapping[str, _HeatPanel]) -> PageTable:
     rows = [
         {
             "candidate": name, "block": panel.window.block, "second": column * panel.cells.column_s,

@@ -35,7 +35,7 @@ GAP_SHARE = 0.06
 
 def _plot(context: Context) -> list[Drawn]:
     """One strip, or why it is not there."""
-    windows = [window for window in context.drawn if _kind(context, window)]
+    windows = [window for window in context.drawn if _find_limit(context, window)]
     if not any(window.id in context.limited for window in windows):
         because = "no window has samples of the collectors"
         return [Absent("limits", "what limited each window", because)]
@@ -45,26 +45,26 @@ def _plot(context: Context) -> list[Drawn]:
         title = in_short(found, context.level_unit)
     drawing = Drawing()
     known = bottleneck_styles(is_open=context.is_open)
-    parts = list(_parts(context, windows, known))
+    parts = list(_list_parts(context, windows, known))
     return [
         drawing.figure(
-            context, "limits", title, _strip(context, drawing, parts, known),
-            _table(context),
-            caption=_caption(parts),
+            context, "limits", title, _draw_strip(context, drawing, parts, known),
+            _make_table(context),
+            caption=_write_caption(parts),
             description="A row for each candidate and a cell for each level; the cells "
             "are divided by how many windows each limit had, marked by colour and letter.",
         )
     ]  # fmt: skip
 
 
-def _kind(context: Context, window: Window) -> str | None:
+def _find_limit(context: Context, window: Window) -> str | None:
     """What limited a window; None where that was not looked at."""
     if not window.valid:
         return INVALID
     return context.limited[window.id].kind if window.id in context.limited else None
 
 
-def _caption(parts: Rows) -> str:
+def _write_caption(parts: Rows) -> str:
     text = (
         "Each resource, and each part of the users' time, sets an upper bound on the throughput. "
         "What limited a window is the tightest bound that it reached. Each cell is divided by the "
@@ -75,7 +75,7 @@ def _caption(parts: Rows) -> str:
     return text
 
 
-def _parts(
+def _list_parts(
     context: Context, windows: Sequence[Window], known: dict[str, BottleneckStyle]
 ) -> Iterator[Any]:
     """The parts of every cell from left to right: where, which limit, how many windows."""
@@ -84,7 +84,7 @@ def _parts(
     counts: dict[tuple[str, Point], Counter[str]] = {}
     for window in windows:
         here = counts.setdefault((window.candidate, window.point), Counter())
-        here[_kind(context, window) or ""] += 1
+        here[_find_limit(context, window) or ""] += 1
     for (name, point), limits in counts.items():
         total, begun = sum(limits.values()), 0
         for limit in sorted(limits, key=list(known).index):
@@ -99,7 +99,7 @@ def _parts(
             }  # fmt: skip
 
 
-def _strip(
+def _draw_strip(
     context: Context, drawing: Drawing, parts: Rows, known: dict[str, BottleneckStyle]
 ) -> Spec:
     names = [n for n in context.evidence.candidates if any(p["candidate"] == n for p in parts)]
@@ -114,13 +114,13 @@ def _strip(
     shown = [each for key, each in known.items() if key in there]
     ink, above, text = palette.INK[0], {"fontSize": 12, "baseline": "bottom"}, alt.Text("text:N")
     charts = [
-        _rects(context, drawing, data, x, y, shown),
+        _draw_parts(context, drawing, data, x, y, shown),
         drawing.mark(
             "text", data, {"x": alt.X("middle:Q"), "y": y, "text": alt.Text("letter:N")},
             color=ink, fontSize=12, fontWeight=600,
         ),
         drawing.mark(
-            "text", _heads(context), {"x": alt.X("from:Q"), "y": y_at(-6), "text": text},
+            "text", _list_heads(context), {"x": alt.X("from:Q"), "y": y_at(-6), "text": text},
             color=palette.MUTED[0], **above,
         ),
         drawing.mark(
@@ -134,14 +134,14 @@ def _strip(
 _DRAWN = ("candidate", "from", "to", "middle", "label", "letter", "windows")
 
 
-def _heads(context: Context) -> Rows:
+def _list_heads(context: Context) -> Rows:
     """The levels above the cells, each in the middle of its own."""
     middle = (1 - GAP_SHARE) / 2
     values = [said(point.values[context.axis.name]) for point in context.evidence.levels]
     return [{"from": index + middle, "text": text} for index, text in enumerate(values)]
 
 
-def _rects(
+def _draw_parts(
     context: Context, drawing: Drawing, data: Rows, x: alt.X, y: alt.Y,
     shown: Sequence[BottleneckStyle],
 ) -> Spec:  # fmt: skip
@@ -164,13 +164,13 @@ _SAMPLED = ("storage", "device-latency", "log", "locks", "driver")
 """What may be a share of samples; of few it has an interval beside it."""
 
 
-def _samples(limited: Limited) -> int | None:
+def _count_samples(limited: Limited) -> int | None:
     """Of how many samples shares of the users' time are; None where none is of samples."""
     known = [each.samples for each in limited.judged if each.samples is not None]
     return max([*known, limited.storage_samples or 0], default=0) or None
 
 
-def _shown(name: str, frame: pl.DataFrame) -> Iterator[Show]:
+def _list_shows(name: str, frame: pl.DataFrame) -> Iterator[Show]:
     """A rule's share, and the ends of its interval where it has one anywhere."""
     yield Show(name, RULES[name].heading.lower(), "share")
     if name in _SAMPLED and frame[f"{name}_low"].count():
@@ -178,7 +178,7 @@ def _shown(name: str, frame: pl.DataFrame) -> Iterator[Show]:
         yield Show(f"{name}_high", "to (95 %)", "share")
 
 
-def _bounds(limited: Limited) -> Iterator[tuple[str, float]]:
+def _list_bounds(limited: Limited) -> Iterator[tuple[str, float]]:
     """The ends of the intervals of shares that few samples are behind."""
     shares = [("storage", limited.storage_share, limited.storage_samples)]
     shares += [(each.rule, each.share, each.samples) for each in limited.judged]
@@ -187,7 +187,7 @@ def _bounds(limited: Limited) -> Iterator[tuple[str, float]]:
             yield from zip((f"{name}_low", f"{name}_high"), known, strict=True)
 
 
-def _table(context: Context) -> PageTable:
+def _make_table(context: Context) -> PageTable:
     """How much of each bound each window reached; a dash where a rule could not speak."""
     rows = []
     for window in context.evidence.windows:
@@ -197,9 +197,9 @@ def _table(context: Context) -> PageTable:
                 "point": str(window.point),
                 "block": window.block, "valid": window.valid, "limit": limited.kind,
                 "storage_share": limited.storage_share,
-                "samples": _samples(limited),
+                "samples": _count_samples(limited),
                 **{each.rule: each.share for each in limited.judged},
-                **dict(_bounds(limited)),
+                **dict(_list_bounds(limited)),
             })  # fmt: skip
     types: dict[str, Any] = {
         "window_id": pl.String, "candidate": pl.String, "point": pl.String, "block": pl.Int64,
@@ -211,7 +211,7 @@ def _table(context: Context) -> PageTable:
     reported = [name for name in RULES if frame[name].count()]
     shows = (
         Show("window_id", "window", "id"), Show("limit", "limited by"),
-        *(show for name in reported for show in _shown(name, frame)),
+        *(show for name in reported for show in _list_shows(name, frame)),
     )  # fmt: skip
     return PageTable("limits", "Share of each bound that each window reached", shows, frame)
 

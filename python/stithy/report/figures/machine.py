@@ -2,20 +2,22 @@
 
 from collections.abc import Iterator, Sequence
 
+import altair as alt
 import polars as pl
 
+from stithy.analysis.surroundings import GAUGES, LEAST, Baseline, Gauge, Trend, trends, usual_of
 from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.drawing import palette
-from stithy.report.drawing.chart import PERCENT, Axis
-from stithy.report.drawing.compose import Rows
+from stithy.report.drawing.chart import PERCENT, SIGNED_PERCENT, WIDTH, Axis, labels, y_axis
+from stithy.report.drawing.compose import Drawing, Rows, Spec, beside, layer
 from stithy.report.drawing.plots import ByLevel, Series, Stacks
 from stithy.report.drawing.points import level_means, mean_points
 from stithy.report.drawing.titles import compare_title
-from stithy.report.figure import Absent, FigureKind
-from stithy.report.tables import Show
+from stithy.report.figure import Absent, Drawn, FigureKind
+from stithy.report.tables import PageTable, Show
 from stithy.report.words import servers
-from stithy.report.words.wording import capital, listing, percent
+from stithy.report.words.wording import capital, listing, percent, plural
 from stithy.units import format_size
 
 STATES = {
@@ -36,7 +38,7 @@ def _plot_cpu(context: Context) -> Iterator[Stacks | Absent]:
         return
     yield Stacks(
         name="cpu-by-users",
-        title=_title_cpu(context, rows),
+        title=_write_cpu_title(context, rows),
         caption="Mean share of all CPUs of the host in each state, during the measurements of the "
         f"valid windows. It includes {_name_programs(context)}.",
         noun="CPU states",
@@ -77,7 +79,7 @@ def _list_states(context: Context) -> Rows:
     return rows
 
 
-def _title_cpu(context: Context, rows: Rows) -> str:
+def _write_cpu_title(context: Context, rows: Rows) -> str:
     level = max(row["level"] for row in rows)
     idle = [
         f"{percent(row['value'])} idle with {row['candidate']}"
@@ -102,7 +104,7 @@ def _plot_pressure(context: Context) -> Iterator[ByLevel | Absent]:
         return
     yield ByLevel(
         name="pressure-by-users",
-        title=_title_pressure(context, series),
+        title=_write_pressure_title(context, series),
         caption="Share of time in which at least one task on the host waited for the resource, "
         "from the kernel's pressure stall information.",
         noun="time waiting for a resource",
@@ -115,7 +117,7 @@ def _plot_pressure(context: Context) -> Iterator[ByLevel | Absent]:
     )
 
 
-def _title_pressure(context: Context, series: Sequence[Series]) -> str:
+def _write_pressure_title(context: Context, series: Sequence[Series]) -> str:
     chart = next((chart for chart in series if chart.title == "storage"), series[0])
     level = max((line["level"] for line in chart.lines), default=None)
     lines = [line for line in chart.lines if line["level"] == level]
@@ -153,8 +155,123 @@ def _plot_memory(context: Context) -> Iterator[ByLevel | Absent]:
     )
 
 
+LEAST_DRAWN_SHARE = 0.05
+"""Own: a vertical axis shows no less than that around the median, so that noise looks like it."""
+
+
+def _plot_baselines(context: Context) -> list[Drawn]:
+    """One figure where baseline checks are off or drift; nothing where a sentence says it all."""
+    baselines = context.evidence.baselines
+    known = [baseline for baseline in baselines if baseline.shares]
+    if len(known) < LEAST:
+        there = f"{'is' if len(known) == 1 else 'are'} {plural(len(known), 'baseline check')}"
+        because = f"there {there} with numbers, at least {LEAST} are needed"
+        return [Absent("baselines", "whether the machine stayed the same", because)]
+    clear = {trend.gauge.column for trend in _list_clear_trends(baselines)}
+    if not clear and not any(baseline.off for baseline in baselines):
+        return []
+    rows = _list_checks(baselines)
+    drawing = Drawing()
+    return [
+        drawing.figure(
+            context, "baselines", _write_baseline_title(baselines),
+            _draw_gauges(drawing, baselines, rows),
+            _make_check_table(rows),
+            caption="Results of the baseline check before each block, as differences from the "
+            "median of all checks. For one CPU and for all CPUs the result is the work per second: "
+            "more is faster. For reads it is the median time: more is slower. Large marks lie "
+            "outside the band. The band is three times the median deviation, within bounds: the "
+            "smallest difference that counts, and half the work or twice the time.",
+            description="Three charts against the time since the first baseline check, "
+            "each with a mark for each block and a band for what is usual.",
+        )
+    ]  # fmt: skip
+
+
+def _list_clear_trends(baselines: Sequence[Baseline]) -> list[Trend]:
+    return [trend for trend in trends([baseline.row for baseline in baselines]) if trend.clear]
+
+
+def _write_baseline_title(baselines: Sequence[Baseline]) -> str:
+    """How many blocks met another machine, and what drifted."""
+    odd = sum(bool(baseline.off) for baseline in baselines)
+    parts = []
+    if odd:
+        parts.append(
+            f"{odd} of {plural(len(baselines), 'block')} ran on a machine that had changed"
+        )
+    if clear := _list_clear_trends(baselines):
+        shown = [f"{each.gauge.what} by {percent(abs(each.share))}" for each in clear]
+        parts.append(f"over the run {listing(shown)} drifted")
+    return capital("; ".join(parts))
+
+
+def _list_checks(baselines: Sequence[Baseline]) -> Rows:
+    """A row for each figure that is known of a baseline check, by time."""
+    first_s = min(baseline.row["at_s"] for baseline in baselines)
+    rows = []
+    for baseline in baselines:
+        off = {each.gauge.column for each in baseline.off}
+        for gauge in GAUGES:
+            if gauge.column in baseline.shares:
+                rows.append({
+                    "point": baseline.row["point"], "block": baseline.row["block"],
+                    "minutes": (baseline.row["at_s"] - first_s) / 60, "gauge": gauge.what,
+                    "value": baseline.shares[gauge.column], "measured": baseline.row[gauge.column],
+                    "off": gauge.column in off,
+                })  # fmt: skip
+    return rows
+
+
+def _draw_gauges(drawing: Drawing, baselines: Sequence[Baseline], rows: Rows) -> Spec:
+    known = [gauge for gauge in GAUGES if any(row["gauge"] == gauge.what for row in rows)]
+    width = (WIDTH + 20) // len(known) - 50
+    return beside([_draw_gauge(drawing, baselines, rows, gauge, width) for gauge in known])
+
+
+def _draw_gauge(
+    drawing: Drawing, baselines: Sequence[Baseline], rows: Rows, gauge: Gauge, width: int
+) -> Spec:
+    mine = [row for row in rows if row["gauge"] == gauge.what]
+    usual = usual_of([baseline.row for baseline in baselines], gauge)
+    allowed = usual.allowed_share if usual else gauge.floor_share
+    most = max(LEAST_DRAWN_SHARE, allowed, *(abs(row["value"]) for row in mine)) * 1.15
+    last = max(row["minutes"] for row in mine) or 1.0
+    x = alt.X(
+        "minutes:Q", title="Minutes", scale=alt.Scale(domain=[0, last], nice=False, padding=6),
+        axis=alt.Axis(grid=False, tickCount=5),
+    )  # fmt: skip
+    title = "From the median" if gauge is GAUGES[0] else None
+    y = y_axis("value", title, (-most, most), **labels(SIGNED_PERCENT), tickCount=5)
+    band, ends = [{"value": -allowed, "to": allowed}], {"y": y, "y2": alt.Y2("to:Q")}
+    layers = [drawing.mark("rect", band, ends, color=palette.GRID[0])]
+    tips = [
+        alt.Tooltip("point:N"), alt.Tooltip("block:Q"),
+        alt.Tooltip("value:Q", title="off", format="+.1%"),
+        alt.Tooltip("measured:Q", title="measured", format=",.4~g"),
+    ]  # fmt: skip
+    for is_off, colour, size in ((False, palette.MUTED[0], 30), (True, palette.MARK[0], 110)):
+        some = [row for row in mine if row["off"] is is_off]
+        if some:
+            look = {"filled": True, "size": size, "opacity": 1, "color": colour}
+            at = {"x": x, "y": y, "tooltip": tips}
+            layers.append(drawing.mark("point", some, at, **look))
+    return layer(layers, width=width, height=150, title=capital(gauge.what))
+
+
+def _make_check_table(rows: Rows) -> PageTable:
+    shows = (
+        Show("point", "point"), Show("block", "block", "count"),
+        Show("minutes", "minutes", "rate"), Show("gauge", "part of the check"),
+        Show("value", "from the median", "signed share"), Show("measured", "measured", "rate"),
+        Show("off", "outside the band", "truth"),
+    )  # fmt: skip
+    return PageTable("baselines", "The machine before each block", shows, pl.DataFrame(rows))
+
+
 PLUGINS = (
     FigureKind("cpu-by-users", 30, "machine", _plot_cpu),
     FigureKind("pressure-by-users", 32, "machine", _plot_pressure),
     FigureKind("memory-by-users", 33, "machine", _plot_memory),
+    FigureKind("baselines", 90, "validity", _plot_baselines),
 )

@@ -69,7 +69,7 @@ class _PercentileCurve:
 def _plot(context: Context) -> list[Drawn]:
     """One figure, or why it is not there."""
     levels = levels_drawn(context)
-    lines = [line for point in levels for line in _lines(context, point)]
+    lines = [line for point in levels for line in _read_curves(context, point)]
     if not lines:
         because = "no valid window has a complete latency log with enough values"
         return [Absent(NAME, "response times by percentile", because)]
@@ -77,9 +77,10 @@ def _plot(context: Context) -> list[Drawn]:
     drawing = Drawing()
     return [
         drawing.figure(
-            context, NAME, _title(context, lines), _charts(context, drawing, drawn, lines),
-            _table(context, lines),
-            caption=_caption(context, drawn, lines),
+            context, NAME, _write_title(context, lines),
+            _draw_charts(context, drawing, drawn, lines),
+            _make_table(context, lines),
+            caption=_write_caption(context, drawn, lines),
             description="Line charts of response time against the percentile, one chart "
             f"for {listing([context.level(point) for point in drawn])} each, one line for each "
             "candidate. Both axes are logarithmic; the horizontal one is stretched towards 100 %.",
@@ -104,12 +105,12 @@ def levels_drawn(context: Context) -> list[Point]:
     return sorted({*chosen, *others[: LEVELS_MOST - len(chosen)]})
 
 
-def _lines(context: Context, point: Point) -> list[_PercentileCurve]:
+def _read_curves(context: Context, point: Point) -> list[_PercentileCurve]:
     """The lines of a level: response times, and service times where they differ."""
     found = []
     for name in context.evidence.candidates:
         windows = context.evidence.valid_at(name, point)
-        for what in (RESPONSE, SERVICE) if _differs(windows) else (RESPONSE,):
+        for what in (RESPONSE, SERVICE) if _has_other_service_times(windows) else (RESPONSE,):
             histogram = distribution(context.run.directory, windows, what)
             points = percentile_curve(histogram) if histogram is not None else ()
             if histogram is not None and points:
@@ -117,7 +118,7 @@ def _lines(context: Context, point: Point) -> list[_PercentileCurve]:
     return found
 
 
-def _differs(windows: Sequence[Window]) -> bool:
+def _has_other_service_times(windows: Sequence[Window]) -> bool:
     """Whether service times are others than response times, by the windows' own percentiles."""
     for window in windows:
         for key in ("p50_s", "p99_s"):
@@ -128,38 +129,38 @@ def _differs(windows: Sequence[Window]) -> bool:
     return False
 
 
-def _title(context: Context, lines: list[_PercentileCurve]) -> str:
+def _write_title(context: Context, lines: list[_PercentileCurve]) -> str:
     """What so many of the transactions took at most, at the level of the question."""
     primary = context.answer_level
     there = [line for line in lines if line.what == RESPONSE]
     point = next((line.point for line in there if line.point == primary), there[-1].point)
     here = [line for line in there if line.point == point]
-    name, times_s = _told(here)
+    name, times_s = _choose_percentile(here)
     share = f"{SPOKEN[name]} transactions"
     at = capital(context.at(point))
-    if len(here) > 1 and _alike(context, here, times_s, name, point):
+    if len(here) > 1 and _is_alike(context, here, times_s, name, point):
         ends = listing([here[0].candidate, here[1].candidate])
         return f"{at}, {ends} are not distinguishable in the {name} of response time"
     return f"{at}, {share} took at most {named_by(times_s, took, most=2)}"
 
 
-def _told(here: list[_PercentileCurve]) -> tuple[str, dict[str, float]]:
+def _choose_percentile(here: list[_PercentileCurve]) -> tuple[str, dict[str, float]]:
     """The rarest percentile that all lines reach, and its value by candidate, seconds."""
     for name, share in TITLED.items():
-        values = {line.candidate: _at(line, share) for line in here}
+        values = {line.candidate: _read_at(line, share) for line in here}
         known = {candidate: value for candidate, value in values.items() if value is not None}
         if len(known) == len(here):
             return name, known
     return "p50", {line.candidate: line.points[-1].value_s for line in here}
 
 
-def _at(line: _PercentileCurve, share: float) -> float | None:
+def _read_at(line: _PercentileCurve, share: float) -> float | None:
     """The value of a line at a share; None beyond its end."""
     reached = [point for point in line.points if point.share >= share - 1e-9]
     return reached[0].value_s if reached else None
 
 
-def _alike(
+def _is_alike(
     context: Context,
     here: list[_PercentileCurve],
     times_s: dict[str, float],
@@ -173,7 +174,7 @@ def _alike(
     return context.evidence.effect(low, high, point, Quantity(name)).distinguishable is False
 
 
-def _caption(context: Context, levels: list[Point], lines: list[_PercentileCurve]) -> str:
+def _write_caption(context: Context, levels: list[Point], lines: list[_PercentileCurve]) -> str:
     """How to read it, how many values it rests on, and what is left out."""
     counts = [line.values for line in lines if line.what == RESPONSE]
     values = f"{min(counts):,}" if len({*counts}) == 1 else f"{min(counts):,} to {max(counts):,}"
@@ -194,7 +195,7 @@ def _caption(context: Context, levels: list[Point], lines: list[_PercentileCurve
     return " ".join(parts)
 
 
-def _charts(
+def _draw_charts(
     context: Context, drawing: Drawing, levels: list[Point], lines: list[_PercentileCurve]
 ) -> Spec:
     values = [{"value": p.value_s * MS_PER_S} for line in lines for p in line.points]
@@ -209,15 +210,18 @@ def _charts(
     charts = []
     for index, point in enumerate(levels):
         first, last = index % columns == 0, index >= len(levels) - columns
-        x, y = _share_axis(reach, title if last else None), value_axis(AXIS, domain, titled=first)
+        x, y = (
+            _make_share_axis(reach, title if last else None),
+            value_axis(AXIS, domain, titled=first),
+        )
         here = [line for line in lines if line.point == point]
-        layers = [*limit_lines(drawing, y, limits), *_layers(context, drawing, here, x, y)]
+        layers = [*limit_lines(drawing, y, limits), *_draw_layers(context, drawing, here, x, y)]
         width = WIDTH if columns == 1 else (WIDTH + 20) // columns - 45
         charts.append(layer(layers, width=width, height=230, title=context.level(point)))
     return grid(charts, columns)
 
 
-def _share_axis(reach: float, title: str | None) -> alt.X:
+def _make_share_axis(reach: float, title: str | None) -> alt.X:
     ticks = [tick for tick in TICKS if tick <= reach]
     options = {"values": ticks, "labelExpr": LABELS, "grid": True, "labelOverlap": False}
     return x_axis("reach", title, (1, reach * 1.05), log=True, **options)
@@ -227,7 +231,7 @@ LABELS = "".join(f"datum.value == {tick} ? '{text}' : " for tick, text in TICKS.
 """An expression that names the ticks; it holds constants alone."""
 
 
-def _layers(
+def _draw_layers(
     context: Context, drawing: Drawing, lines: list[_PercentileCurve], x: alt.X, y: alt.Y
 ) -> list[Spec]:
     channels = {"x": x, "y": y, "opacity": picked(), **line_channels(context)}
@@ -238,14 +242,14 @@ def _layers(
     ]
     specs = []
     for what, width in ((RESPONSE, 2.0), (SERVICE, 0.8)):
-        rows = _rows([line for line in lines if line.what == what])
+        rows = _list_rows([line for line in lines if line.what == what])
         if rows:
             line = drawing.mark("line", rows, {**channels, "tooltip": tips}, strokeWidth=width)
             specs.append(line)
     return [drawing.followed(specs[0]), *specs[1:]]
 
 
-def _rows(lines: list[_PercentileCurve]) -> Rows:
+def _list_rows(lines: list[_PercentileCurve]) -> Rows:
     return [
         {
             "candidate": line.candidate, "reach": point.reach, "share": point.share,
@@ -256,7 +260,7 @@ def _rows(lines: list[_PercentileCurve]) -> Rows:
     ]  # fmt: skip
 
 
-def _table(context: Context, lines: list[_PercentileCurve]) -> PageTable:
+def _make_table(context: Context, lines: list[_PercentileCurve]) -> PageTable:
     rows = [
         {
             **context.place(line.point), "candidate": line.candidate, "what": line.what,

@@ -1,17 +1,52 @@
 """Response time against users: median, 95th and 99th percentile, over all and by transaction."""
 
+import math
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
-from stithy.metrics import ALL, P95
+import altair as alt
+import polars as pl
+
+from stithy.analysis.capacity import users_within_target
+from stithy.metrics import ALL, BEYOND_LEAST, P95, Quantity
+from stithy.point import Point
+from stithy.registry import plugins
 from stithy.report.context import Context
+from stithy.report.drawing import palette
 from stithy.report.drawing.annotations import MS_PER_S, limit_ms, response_limit_said
-from stithy.report.drawing.chart import Axis
+from stithy.report.drawing.chart import (
+    HEIGHT,
+    NUMBERS,
+    WIDTH,
+    Axis,
+    candidate_channels,
+    domain_of,
+    intervals,
+    joined,
+    level_tip,
+    limit_lines,
+    picked,
+    value_axis,
+    x_axis,
+)
+from stithy.report.drawing.compose import (
+    BARS,
+    POINTS_MOST,
+    Drawing,
+    Rows,
+    Spec,
+    extremes,
+    layer,
+    spans,
+)
 from stithy.report.drawing.plots import ByLevel, Series
-from stithy.report.drawing.points import window_rows
-from stithy.report.drawing.titles import compare_title, named_by
-from stithy.report.figure import Absent, FigureKind
-from stithy.report.tables import Show
-from stithy.report.words.wording import capital, took
+from stithy.report.drawing.points import scaled, window_row, window_rows
+from stithy.report.drawing.titles import compare_title, named, named_by
+from stithy.report.figure import Absent, Drawn, FigureKind
+from stithy.report.tables import PageTable, Show
+from stithy.report.words.wording import capital, count, took
+from stithy.workloads.workload import Workload
 
 PERCENTILES = {"p50": "median", "p95": "95th percentile", "p99": "99th percentile"}
 AXIS = Axis("Response time (ms)", log=True)
@@ -123,7 +158,295 @@ def _name_slowest(context: Context, kinds: list[str]) -> str:
     return f"Response times of the {len(kinds)} transaction types"
 
 
+CURVE = "response-throughput"
+
+ON_EACH_OTHER = 0.03
+"""Own: of the horizontal axis; two numbers that are nearer cannot be read."""
+
+LEVEL = "all valid windows"
+"""In place of what is noted of a window, in the row of a level."""
+
+CANDIDATES_LABELLED = 3
+"""Own: of more candidates only the ends of a line have their level written beside them."""
+
+
+@dataclass(frozen=True)
+class _LevelOutcome:
+    """Where a candidate stands at a level: throughput per minute and response time, seconds.
+
+    Too few values for the percentile are None: such a level has no mark.
+    """
+
+    candidate: str
+    point: Point
+    done: float
+    response_s: float | None
+
+
+def _plot_curve(context: Context) -> list[Drawn]:
+    """One figure where throughput is free and has two levels; else why not."""
+    shows = "response time against throughput"
+    quantity = _choose_quantity(context)
+    levels = list(_list_outcomes(context, quantity))
+    places = [place for place in levels if place.response_s]
+    if (because := _explain_absence(context, quantity, places)) is not None:
+        return [Absent(CURVE, shows, because)]
+    points = list(_list_curve_windows(context, quantity))
+    noun, drawing = context.evidence.throughput.noun, Drawing()
+    limit = response_limit_said(context, (quantity.of or ALL,), (quantity.metric,))
+    return [
+        drawing.figure(
+            context, CURVE, _write_curve_title(context, quantity, levels),
+            _draw_curve(context, drawing, quantity, places, points),
+            _make_curve_table(context, quantity, places, points),
+            caption=f"{capital(quantity.noun)} against {noun}. Each large mark is "
+            "a level, with its number of users. A line joins the levels of a candidate in "
+            "ascending order. Marks further down and to the right are better. If a line bends "
+            "back, more users got less work done. Small marks are windows; hollow ones are "
+            "invalid. The vertical axis is logarithmic."
+            f"{limit}{BARS if _list_spans(points, 'value') else ''}",
+            description="Line chart of response time against throughput, one line for "
+            f"each candidate through its levels: {', '.join(context.evidence.candidates)}.",
+        )
+    ]  # fmt: skip
+
+
+def _explain_absence(
+    context: Context, quantity: Quantity, places: list[_LevelOutcome]
+) -> str | None:
+    if context.is_open:
+        return "in an open loop the study sets the throughput"
+    if not places and _has_too_few_values(context, quantity):
+        return f"fewer than {BEYOND_LEAST} values lie beyond the {quantity.label} at every level"
+    if not places:
+        return "no valid window has both a response time and a throughput"
+    if len(places) == len({place.candidate for place in places}):
+        return "no candidate has valid windows at two levels"
+    return None
+
+
+def _has_too_few_values(context: Context, quantity: Quantity) -> bool:
+    """Whether there are response times, and nowhere enough of them for this percentile."""
+    evidence = context.evidence
+    return any(
+        evidence.level_of(name, point, quantity) is not None
+        for name in evidence.candidates
+        for point in evidence.levels
+    )
+
+
+def _choose_quantity(context: Context) -> Quantity:
+    """What the limit is of, else the 95th percentile of the workload's headline transaction."""
+    if context.limit is not None:
+        return context.limit.quantity
+    asked = context.manifest.given_workload if context.manifest else None
+    name = asked.name if asked else None
+    known = plugins(Workload).get(name) if name else None
+    return Quantity("p95", known.headline if known else ALL)
+
+
+def _list_outcomes(context: Context, quantity: Quantity) -> Iterator[_LevelOutcome]:
+    """By candidate, from its lowest level up; levels without valid windows are left out."""
+    evidence, of = context.evidence, (quantity.known.column, quantity.of or ALL)
+    for name in evidence.candidates:
+        for point in evidence.levels:
+            done = evidence.level_of(name, point, evidence.throughput)
+            response_s = evidence.printable_level(name, point, *of)
+            if done:
+                yield _LevelOutcome(name, point, done, response_s)
+
+
+def _list_curve_windows(context: Context, quantity: Quantity) -> Iterator[dict[str, Any]]:
+    """Every window that has both."""
+    for window in context.drawn:
+        done = window.value(context.evidence.throughput.known.column)
+        response_s = window.printable(quantity.known.column, quantity.of or ALL)
+        if done and response_s:
+            yield window_row(context, window, done=done, value=response_s)
+
+
+def _write_curve_title(context: Context, quantity: Quantity, places: list[_LevelOutcome]) -> str:
+    """What was reached within the limit; without one, the most and what it cost."""
+    limit, noun = context.limit, context.evidence.throughput.noun
+    if limit is not None and (best := list(_find_within_target(context, places))):
+        each = named(
+            best,
+            _get_done,
+            lambda at: f"{count(at.done)} on {at.candidate} ({context.level(at.point)})",
+        )
+        return f"{capital(noun)} with {limit.text}: {each}"
+    names = dict.fromkeys(place.candidate for place in places)
+    each = named(
+        [max((at for at in places if at.candidate == name), key=_get_done) for name in names],
+        _get_done,
+        lambda at: (
+            f"{count(at.done)} on {at.candidate} {context.at(at.point)} "
+            f"({_format_response(quantity, at)})"
+        ),
+    )
+    return f"Highest {noun}: {each}"
+
+
+def _format_response(quantity: Quantity, place: _LevelOutcome) -> str:
+    if place.response_s is None:
+        return f"too few values for {quantity.label}"
+    return f"{quantity.label} {took(place.response_s)}"
+
+
+def _get_done(place: _LevelOutcome) -> float:
+    return place.done
+
+
+def _find_within_target(context: Context, places: list[_LevelOutcome]) -> Iterator[_LevelOutcome]:
+    """The level up to which each candidate obeys the limit, where there is one."""
+    limit = context.limit
+    assert limit is not None  # asked by the caller
+    for name in context.evidence.candidates:
+        level = users_within_target(context.evidence, name, limit).level
+        here = (place for place in places if place.candidate == name)
+        yield from (each for each in here if each.point.level == level)
+
+
+def _list_spans(points: Rows, key: str) -> Rows:
+    """The intervals of one of the two values."""
+    return spans([{**point, "value": point[key]} for point in points], log=key == "value")
+
+
+def _draw_curve(
+    context: Context,
+    drawing: Drawing,
+    quantity: Quantity,
+    places: list[_LevelOutcome],
+    points: Rows,
+) -> Spec:
+    kind = quantity.of or ALL
+    shown = scaled(points, MS_PER_S)
+    levels = [
+        {
+            **context.place(place.point), "candidate": place.candidate, "done": place.done,
+            "value": (place.response_s or 0.0) * MS_PER_S,
+        }
+        for place in places
+    ]  # fmt: skip
+    limits = limit_ms(context, kind, quantity.metric)
+    ends = [{"value": span[end]} for span in _list_spans(shown, "value") for end in ("low", "high")]
+    drawn = [*shown, *levels, *ends, *({"value": limit.value} for limit in limits)]
+    y = value_axis(Axis(f"{quantity.label} (ms)", log=True), domain_of(drawn, log=True))
+    done = domain_of([{"value": row["done"]} for row in (*shown, *levels)], log=False)
+    throughput = context.evidence.throughput.title
+    x = x_axis("done", throughput, done, format=NUMBERS, tickCount=6)
+    line = joined(context, drawing, levels, {"x": x, "y": y, "order": alt.Order("level:Q")})
+    channels = {"x": x, "y": y, **candidate_channels(context), "opacity": picked()}
+    full = {**channels, "tooltip": _make_tips(context)}
+    layers = [
+        *limit_lines(drawing, y, limits), line, *_draw_bars(drawing, shown, levels, channels),
+        *_draw_windows(context, drawing, shown, channels),
+        drawing.followed(drawing.mark("point", levels, full, filled=True, size=95)),
+        _draw_levels(context, drawing, levels, x, y),
+    ]  # fmt: skip
+    return layer(layers, width=WIDTH, height=HEIGHT + 20)
+
+
+def _draw_bars(
+    drawing: Drawing, shown: Rows, levels: Rows, channels: dict[str, Any]
+) -> Iterator[Spec]:
+    """A cross of both intervals at each level."""
+    places = {(row["level"], row["candidate"]): row for row in levels}
+    for key, other, along in (("value", "done", "x"), ("done", "value", "y")):
+        rows = [
+            {**span, other: places[span["level"], span["candidate"]][other]}
+            for span in _list_spans(shown, key)
+            if (span["level"], span["candidate"]) in places
+        ]
+        at = {name: channels[name] for name in (along, "color", "opacity")}
+        is_across = along == "y"
+        yield from intervals(drawing, rows, at, across=is_across, strokeWidth=1.5, clip=True)
+
+
+def _draw_windows(
+    context: Context, drawing: Drawing, shown: Rows, channels: dict[str, Any]
+) -> Iterator[Spec]:
+    """The windows as small marks; of too many the ends of each level."""
+    if len(shown) > POINTS_MOST:
+        drawing.thinned = True
+    tips = [*_make_tips(context), alt.Tooltip("block:Q"), alt.Tooltip("note:N", title="window")]
+    hollow = {"filled": False, "fill": palette.PAPER[0], "size": 60, "strokeWidth": 1.5}
+    for is_valid, look in ((True, {"filled": True, "size": 24}), (False, hollow)):
+        rows: Rows = [row for row in shown if row["valid"] is is_valid]
+        rows = [dict(row) for row in extremes(rows)] if len(shown) > POINTS_MOST else rows
+        if rows:
+            plain = [{key: row[key] for key in row if key != "valid"} for row in rows]
+            yield drawing.mark("point", plain, {**channels, "tooltip": tips}, **look)
+
+
+def _make_tips(context: Context) -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("candidate:N"), level_tip(context),
+        alt.Tooltip("done:Q", title=context.evidence.throughput.label, format=",.0f"),
+        alt.Tooltip("value:Q", title="response time (ms)", format=",.4~g"),
+    ]  # fmt: skip
+
+
+def _draw_levels(context: Context, drawing: Drawing, levels: Rows, x: alt.X, y: alt.Y) -> Spec:
+    """The level beside its mark, once where marks lie on each other.
+
+    Of many candidates those of each line's ends.
+    """
+    rows = levels
+    if len(context.evidence.candidates) > CANDIDATES_LABELLED:
+        ends = {
+            name: {min(mine), max(mine)}
+            for name in context.evidence.candidates
+            if (mine := [row["level"] for row in levels if row["candidate"] == name])
+        }
+        rows = [row for row in levels if row["level"] in ends[row["candidate"]]]
+    field = context.axis.name.replace(".", "\\.")
+    text = alt.Text(f"{field}:Q", format="d") if context.axis.counts else alt.Text(f"{field}:N")
+    look = {"dx": 9, "dy": 9, "align": "left", "baseline": "middle"}
+    at = {"x": x, "y": y, "text": text, "opacity": picked()}
+    return drawing.mark("text", _drop_close(rows), at, **look)
+
+
+def _drop_close(rows: Rows) -> Rows:
+    """The first of those that would be written on each other."""
+    most = max(row["done"] for row in rows)
+    kept: Rows = []
+    for row in rows:
+        if not any(
+            abs(row["done"] - each["done"]) < ON_EACH_OTHER * most
+            and abs(math.log(row["value"] / each["value"])) < 2 * ON_EACH_OTHER
+            for each in kept
+        ):
+            kept.append(row)
+    return kept
+
+
+def _make_curve_table(
+    context: Context, quantity: Quantity, places: list[_LevelOutcome], points: Rows
+) -> PageTable:
+    """Each level as it is reported, then every window of it."""
+    levels: Rows = [
+        {
+            **context.place(place.point), "candidate": place.candidate, "block": None,
+            "done": place.done, "value": place.response_s, "valid": True, "note": LEVEL,
+        }
+        for place in places
+    ]  # fmt: skip
+    return PageTable(
+        CURVE,
+        "Response time against throughput",
+        (
+            context.axis_show, Show("candidate", "candidate"),
+            Show("block", "block", "count"),
+            Show("done", context.evidence.throughput.label, "rate"),
+            Show("value", quantity.label, "duration"), Show("note", "window"),
+        ),
+        pl.DataFrame([*levels, *points], infer_schema_length=None).drop("level"),
+    )  # fmt: skip
+
+
 PLUGINS = (
     FigureKind("response-by-users", 20, "response", _plot_together, ("load",)),
     FigureKind("response-by-transaction", 21, "response", _plot_by_transaction, ("load",)),
+    FigureKind(CURVE, 22, "response", _plot_curve, ("load",)),
 )

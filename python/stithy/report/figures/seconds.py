@@ -63,15 +63,15 @@ Flagged = tuple[Window, Flag]
 
 def _plot(context: Context) -> list[Drawn]:
     """One figure a level, or why there is none."""
-    levels = [_shown(context, point) for point in context.evidence.levels]
+    levels = [_choose_windows(context, point) for point in context.evidence.levels]
     shown = [level for level in levels if level is not None]
     marked = annotations.marks(context, {window.id for each in shown for window in each.windows})
     figures: list[Drawn] = []
     # One level after the other: those of a large study are too many to be kept at once.
     for each in shown:
-        here = _seconds(context, each)
+        here = _read_seconds(context, each)
         if not here.is_empty():
-            figures.append(_level(context, each, here, marked))
+            figures.append(_draw_level(context, each, here, marked))
     lacking = "one-second rows" if context.run.seconds.is_empty() else "numbers"
     return figures or [Absent("seconds", "one-second strips", f"no window has {lacking}")]
 
@@ -92,12 +92,12 @@ class _Shown:
         return (*self.block.windows.values(), *(window for window, _ in self.flagged))
 
 
-def _shown(context: Context, point: Point) -> _Shown | None:
+def _choose_windows(context: Context, point: Point) -> _Shown | None:
     block = median_block(context.evidence, point)
-    return None if block is None else _Shown(block, *_flagged(context, block))
+    return None if block is None else _Shown(block, *_list_flagged(context, block))
 
 
-def _flagged(context: Context, block: Block) -> tuple[tuple[Flagged, ...], int]:
+def _list_flagged(context: Context, block: Block) -> tuple[tuple[Flagged, ...], int]:
     """The flagged windows beside a block, the invalid ones first; and how many are not drawn.
 
     A note that every window of the level has tells none of them apart, and flags none.
@@ -107,23 +107,26 @@ def _flagged(context: Context, block: Block) -> tuple[tuple[Flagged, ...], int]:
     others = [
         (window, flags[0])
         for window in level
-        if (flags := _flags(window, common)) and window is not block.windows.get(window.candidate)
+        if (flags := _list_flags(window, common))
+        and window is not block.windows.get(window.candidate)
     ]
-    others.sort(key=lambda each: _weight(each[1]))
+    others.sort(key=lambda each: _rank_flag(each[1]))
     return tuple(others[:FLAGGED_MOST]), max(0, len(others) - FLAGGED_MOST)
 
 
-def _flags(window: Window, common: set[Flag]) -> list[Flag]:
+def _list_flags(window: Window, common: set[Flag]) -> list[Flag]:
     """The flags of a window that invalidate or that not all have, those that weigh most first."""
     flags = (reason.flag for reason in window.reasons)
-    return sorted((flag for flag in flags if flag.invalidates or flag not in common), key=_weight)
+    return sorted(
+        (flag for flag in flags if flag.invalidates or flag not in common), key=_rank_flag
+    )
 
 
-def _weight(flag: Flag) -> int:
+def _rank_flag(flag: Flag) -> int:
     return 0 if flag.invalidates else 1 if flag is NOT_STEADY else 2
 
 
-def _seconds(context: Context, shown: _Shown) -> pl.DataFrame:
+def _read_seconds(context: Context, shown: _Shown) -> pl.DataFrame:
     """Throughput, p95, who waits and device rate by window and second of a level, long form."""
     bounds = context.run.window.select("window_id", "candidate", "point", "block")
     here = context.placed(bounds.filter(pl.col("point") == str(shown.block.point)))
@@ -135,11 +138,11 @@ def _seconds(context: Context, shown: _Shown) -> pl.DataFrame:
     enough = pl.col("response_p95_s").is_not_null() & (done >= values_needed(95))
     frame = pl.concat(
         [
-            _strip_of("tpm", mine, done * SECONDS_PER_MINUTE),
-            _strip_of("p95", mine.filter(enough), pl.col("response_p95_s")),
+            _select_strip("tpm", mine, done * SECONDS_PER_MINUTE),
+            _select_strip("p95", mine.filter(enough), pl.col("response_p95_s")),
             # Where nobody ever waited, at any level, a strip of zeros would tell nothing.
-            _strip_of("waiting", mine.filter(waiting.is_not_null() & waited), waiting),
-            _device(context, _sampled(context, shown, here)),
+            _select_strip("waiting", mine.filter(waiting.is_not_null() & waited), waiting),
+            _read_device(context, _choose_sampled(context, shown, here)),
         ]
     )
     return frame.join(here, on="window_id", how="inner").sort(
@@ -147,13 +150,13 @@ def _seconds(context: Context, shown: _Shown) -> pl.DataFrame:
     )
 
 
-def _strip_of(quantity: str, seconds: pl.DataFrame, value: pl.Expr) -> pl.DataFrame:
+def _select_strip(quantity: str, seconds: pl.DataFrame, value: pl.Expr) -> pl.DataFrame:
     """A quantity of windows and seconds, in the long form."""
     named = pl.lit(quantity).alias("quantity")
     return seconds.select("window_id", "second", named, value.cast(pl.Float64).alias("value"))
 
 
-def _sampled(context: Context, shown: _Shown, here: pl.DataFrame) -> Collection[str]:
+def _choose_sampled(context: Context, shown: _Shown, here: pl.DataFrame) -> Collection[str]:
     """The windows of a level of which samples are read: of very many those that are seen.
 
     Samples of thousands that nobody sees would take as long as all the rest.
@@ -163,23 +166,25 @@ def _sampled(context: Context, shown: _Shown, here: pl.DataFrame) -> Collection[
     return set(here["window_id"])
 
 
-def _device(context: Context, windows: Collection[str]) -> pl.DataFrame:
+def _read_device(context: Context, windows: Collection[str]) -> pl.DataFrame:
     """Reads and writes a second of the busiest device; stacked devices see the same operations."""
     rates = [metrics.OPERATIONS["read"][0], metrics.OPERATIONS["write"][0]]
     samples = context.samples_by_second(metrics.BLOCK, rates, windows)
     devices = samples.group_by("window_id", "subject", "second").agg(pl.col("value").sum())
     busiest = devices.group_by("window_id", "second").agg(pl.col("value").max())
-    return _strip_of("device", busiest, pl.col("value"))
+    return _select_strip("device", busiest, pl.col("value"))
 
 
-def _level(context: Context, shown: _Shown, here: pl.DataFrame, marked: pl.DataFrame) -> Figure:
+def _draw_level(
+    context: Context, shown: _Shown, here: pl.DataFrame, marked: pl.DataFrame
+) -> Figure:
     point = shown.block.point
     word = point.slug if point.others else f"{point.level}-{level_factor().name}"
     name = f"seconds-{word}"
     drawing = Drawing()
     return drawing.figure(
-        context, name, f"{context.level(point)}: {_swing(context, shown.block, here)}",
-        _strips(context, drawing, shown, here, marked),
+        context, name, f"{context.level(point)}: {_describe_swing(context, shown.block, here)}",
+        _draw_strips(context, drawing, shown, here, marked),
         PageTable(
             name,
             f"One-second values {context.at(point)}",
@@ -187,18 +192,18 @@ def _level(context: Context, shown: _Shown, here: pl.DataFrame, marked: pl.DataF
                 Show("candidate", "candidate"), Show("block", "block", "count"),
                 Show("second", "second", "count"), Show("tpm", "TPM", "count"),
                 Show("p95", "response p95", "duration"),
-                *([Show("waiting", "waiting", "count")] if _waiting_text(here) else []),
+                *([Show("waiting", "waiting", "count")] if _explain_waiting(here) else []),
                 Show("device", "device operations per second", "rate"),
             ),
-            _wide(here),
+            _pivot_seconds(here),
         ),
-        caption=_caption(context, shown, here, marked),
+        caption=_write_caption(context, shown, here, marked),
         description="Line charts over the seconds of the windows: transactions per "
         "minute, 95th percentile of response time, operations of the busiest device.",
     )  # fmt: skip
 
 
-def _wide(here: pl.DataFrame) -> pl.DataFrame:
+def _pivot_seconds(here: pl.DataFrame) -> pl.DataFrame:
     wide = here.pivot(
         on="quantity", on_columns=list(QUANTITIES),
         index=["window_id", "candidate", "block", "second"], values="value",
@@ -206,7 +211,7 @@ def _wide(here: pl.DataFrame) -> pl.DataFrame:
     return wide.sort("candidate", "block", "window_id", "second")
 
 
-def _swing(context: Context, block: Block, here: pl.DataFrame) -> str:
+def _describe_swing(context: Context, block: Block, here: pl.DataFrame) -> str:
     """Between which values the throughput of the block's measured seconds swung."""
     measured = context.run.seconds.filter(pl.col("phase") == "measure").select(
         "window_id", "second"
@@ -225,24 +230,26 @@ def _swing(context: Context, block: Block, here: pl.DataFrame) -> str:
         widest = max(spans, key=lambda name: spans[name][1] / max(spans[name][0], 1.0))
         few = len(spans) < len(context.evidence.candidates)
         among = f" of {len(spans)} candidates with a valid window" if few else ""
-        return f"{_span(widest, spans)}, the widest range{among}"
-    return "; ".join(_span(name, spans) for name in spans)
+        return f"{_format_span(widest, spans)}, the widest range{among}"
+    return "; ".join(_format_span(name, spans) for name in spans)
 
 
-def _span(name: str, spans: Mapping[str, tuple[float, float]]) -> str:
+def _format_span(name: str, spans: Mapping[str, tuple[float, float]]) -> str:
     return f"{name} between {count(spans[name][0])} and {count(spans[name][1])} TPM"
 
 
-def _caption(context: Context, shown: _Shown, here: pl.DataFrame, marked: pl.DataFrame) -> str:
+def _write_caption(
+    context: Context, shown: _Shown, here: pl.DataFrame, marked: pl.DataFrame
+) -> str:
     """Which windows are drawn and which are not, and what the lines mark."""
     windows = [window.id for window in shown.windows]
     said = block_said(shown.block)
     parts = [
         f"Every second of {said}, with one column per candidate. The ramp-up is shaded.",
-        _flagged_text(shown),
-        _p95_text(here),
-        _waiting_text(here),
-        _checkpoint_text(shown.block),
+        _explain_flagged(shown),
+        _explain_no_p95(here),
+        _explain_waiting(here),
+        _count_checkpoints(shown.block),
         annotations.explained(annotations.of_windows(marked, windows, "tpm")),
     ]
     if here["window_id"].n_unique() > len(windows):
@@ -250,37 +257,37 @@ def _caption(context: Context, shown: _Shown, here: pl.DataFrame, marked: pl.Dat
     return " ".join(part for part in parts if part)
 
 
-def _flagged_text(shown: _Shown) -> str:
+def _explain_flagged(shown: _Shown) -> str:
     """Which flagged windows are drawn beside the block."""
     if not shown.flagged:
         return ""
-    each = [f"{_place(window)} ({flag.value})" for window, flag in shown.flagged]
+    each = [f"{_name_window(window)} ({flag.value})" for window, flag in shown.flagged]
     more = f" {shown.left_out:,} more are in the data only." if shown.left_out else ""
     is_any_invalid = any(not each.valid for each, _ in shown.flagged)
     dotted = " Dotted lines are invalid windows." if is_any_invalid else ""
     return f"Thin lines are flagged windows: {listing(each)}.{more}{dotted}"
 
 
-def _place(window: Window) -> str:
+def _name_window(window: Window) -> str:
     again = " measured again" if window.attempt else ""
     return f"block {window.block}{again} of {window.candidate}"
 
 
-def _p95_text(here: pl.DataFrame) -> str:
+def _explain_no_p95(here: pl.DataFrame) -> str:
     """Why there is no strip of p95, where there is none."""
     if not here.filter(pl.col("quantity") == "p95").is_empty():
         return ""
     return "There is no chart of p95, because every second has too few values."
 
 
-def _waiting_text(here: pl.DataFrame) -> str:
+def _explain_waiting(here: pl.DataFrame) -> str:
     """What the strip of those who wait shows, where there is one."""
     if here.filter(pl.col("quantity") == "waiting").is_empty():
         return ""
     return "Waiting: transactions that were due, but had not begun at the end of the second."
 
 
-def _checkpoint_text(block: Block) -> str:
+def _count_checkpoints(block: Block) -> str:
     counts = {name: each.row["checkpoints_inside"] for name, each in block.windows.items()}
     texts = [f"{number} with {name}" for name, number in counts.items() if number is not None]
     if not texts:
@@ -309,7 +316,7 @@ class _WindowStrip:
     bottom: bool
 
 
-def _strips(
+def _draw_strips(
     context: Context, drawing: Drawing, shown: _Shown, here: pl.DataFrame, marked: pl.DataFrame
 ) -> Spec:
     ids = [window.id for window in shown.windows]
@@ -321,17 +328,17 @@ def _strips(
     last_second = int(max(drawn["second"].to_list(), default=0))
     # The study's limit stands in the strip of response times, where it is of what that shows.
     limits = {each: limit_ms(context, ALL, "p95") if each == "p95" else () for each in present}
-    domains = {quantity: _domain(drawn, quantity, limits[quantity]) for quantity in present}
+    domains = {quantity: _find_domain(drawn, quantity, limits[quantity]) for quantity in present}
     widest = max(len(f"{high:,.0f}") for _, high in domains.values())
     extent = round(widest * LETTER)
     stacks = []
     for index, name in enumerate(names):
         mine = [window for window in shown.windows if window.candidate == name]
         charts = [
-            _strip(
+            _draw_strip(
                 context, drawing,
                 _WindowStrip(
-                    name, quantity, _lines(drawn, quantity, mine, shown),
+                    name, quantity, _list_lines(drawn, quantity, mine, shown),
                     annotations.of_windows(marked, [window.id for window in mine], quantity),
                     limits[quantity], domains[quantity], last_second, extent,
                     (WIDTH + 20) // columns - 45,
@@ -344,13 +351,13 @@ def _strips(
     return grid(stacks, columns)
 
 
-def _domain(drawn: pl.DataFrame, quantity: str, limits: tuple[LimitLine, ...]) -> Domain:
+def _find_domain(drawn: pl.DataFrame, quantity: str, limits: tuple[LimitLine, ...]) -> Domain:
     value = pl.col("value") * (MS_PER_S if quantity == "p95" else 1.0)
     rows = drawn.filter(quantity=quantity).select(value).to_dicts()
     return domain_of([*rows, *({"value": limit.value} for limit in limits)], log=quantity == "p95")
 
 
-def _lines(drawn: pl.DataFrame, quantity: str, windows: list[Window], shown: _Shown) -> Rows:
+def _list_lines(drawn: pl.DataFrame, quantity: str, windows: list[Window], shown: _Shown) -> Rows:
     """One row a window: what is drawn of it and no more, as lists, for there are many."""
     factor = MS_PER_S if quantity == "p95" else 1.0
     value = (pl.col("value") * factor).round_sig_figs(4)
@@ -369,10 +376,10 @@ def _lines(drawn: pl.DataFrame, quantity: str, windows: list[Window], shown: _Sh
     return rows
 
 
-def _strip(context: Context, drawing: Drawing, strip: _WindowStrip) -> Spec:
+def _draw_strip(context: Context, drawing: Drawing, strip: _WindowStrip) -> Spec:
     x = strip_axis(strip.last_second + 1, is_bottom=strip.bottom)
     log = strip.quantity == "p95"
-    ticks = {"values": _few(log_ticks(strip.domain))} if log else {"tickCount": 3}
+    ticks = {"values": _thin_ticks(log_ticks(strip.domain))} if log else {"tickCount": 3}
     y = alt.Y(
         "value:Q", title=QUANTITIES[strip.quantity] if strip.left else None,
         scale=alt.Scale(
@@ -380,26 +387,26 @@ def _strip(context: Context, drawing: Drawing, strip: _WindowStrip) -> Spec:
         ),
         axis=alt.Axis(format=NUMBERS, labelOverlap="greedy", minExtent=strip.extent, **ticks),
     )  # fmt: skip
-    ramp_up = _ramp_up(context, drawing, x)
-    lines = _drawn(context, drawing, strip, x, y)
+    ramp_up = _draw_ramp_up(context, drawing, x)
+    lines = _draw_lines(context, drawing, strip, x, y)
     limits = limit_lines(drawing, y, strip.limits)
     layers = [ramp_up, *annotations.mark_lines(drawing, strip.marks, x), *limits, *lines]
     title = strip.candidate if strip.top else ""
     return layer(layers, width=strip.width, height=84, title=title)
 
 
-def _few(ticks: list[float]) -> list[float]:
+def _thin_ticks(ticks: list[float]) -> list[float]:
     """As many as have room: a line without its number tells nothing."""
     return ticks[:: math.ceil(len(ticks) / TICKS_MOST)]
 
 
-def _ramp_up(context: Context, drawing: Drawing, x: alt.X) -> Spec:
+def _draw_ramp_up(context: Context, drawing: Drawing, x: alt.X) -> Spec:
     until = context.load.ramp_up_s if context.load else 0.0
     ends, look = {"x": x, "x2": alt.X2("until:Q")}, {"color": palette.GRID[0], "opacity": 0.6}
     return drawing.mark("rect", [{"second": 0.0, "until": until}], ends, **look)
 
 
-def _drawn(
+def _draw_lines(
     context: Context, drawing: Drawing, strip: _WindowStrip, x: alt.X, y: alt.Y
 ) -> list[Spec]:
     if not strip.lines:
@@ -414,7 +421,7 @@ def _drawn(
     colour = context.styles[strip.candidate].colour
     detail = [alt.Detail("block:N"), alt.Detail("again:N")]
     layers = []
-    for look, rows in _by_look(strip.lines):
+    for look, rows in _group_lines(strip.lines):
         line = alt.Chart(drawing.add(rows)).transform_flatten(["second", "value"])
         line = line.mark_line(color=colour, clip=True, **look)
         layers.append(unit(line.encode(x=x, y=y, detail=detail, tooltip=tips)))
@@ -425,7 +432,7 @@ _FULL: dict[str, Any] = {"strokeWidth": 1.8}
 _THIN: dict[str, Any] = {"strokeWidth": 0.9, "opacity": 0.6}
 
 
-def _by_look(lines: Rows) -> list[tuple[dict[str, Any], Rows]]:
+def _group_lines(lines: Rows) -> list[tuple[dict[str, Any], Rows]]:
     """Lines by how they are drawn: thin where only a flag brought them, dotted where invalid."""
     found: dict[tuple[bool, bool], Rows] = {}
     for row in lines:

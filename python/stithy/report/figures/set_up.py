@@ -46,17 +46,18 @@ def _plot(context: Context) -> list[Drawn]:
     drawing = Drawing()
     return [
         drawing.figure(
-            context, NAME, _title(whole), _chart(context, drawing, whole), _table(whole),
+            context, NAME, _write_title(whole), _draw_chart(context, drawing, whole),
+            _make_table(whole),
             caption="From left to right: the load driver, the database server of each candidate, "
             "its volumes with the parts of the database on them, and the storage below. Servers "
             "run one at a time, each only during the windows of its candidate. Long names are "
             "shortened here, but not in the data.",
-            description=_in_words(whole),
+            description=_describe_set_up(whole),
         )
     ]  # fmt: skip
 
 
-def _title(whole: SetUp) -> str:
+def _write_title(whole: SetUp) -> str:
     names = [lane.candidate for lane in whole.lanes]
     if len(names) == 1:
         return f"One server on this machine, on the storage of {names[0]}"
@@ -65,7 +66,7 @@ def _title(whole: SetUp) -> str:
     return f"One server at a time on this machine, on the storage of {listing(names)}"
 
 
-def _in_words(whole: SetUp) -> str:
+def _describe_set_up(whole: SetUp) -> str:
     """The drawing for those who cannot see it."""
     hammer = ", ".join(whole.hammer.lines)
     lanes = "; ".join(
@@ -90,10 +91,14 @@ class _Canvas:
         """A box with its texts, as many of them as it holds, each shortened to its width."""
         self.boxes.append({"x": left, "x2": right, "y": top, "y2": top + height})
         room = right - left - 2 * PADDING
-        lines = _fitted(box.lines, _fits(room), round(height / LEADING) - 1)
+        lines = _fit_lines(box.lines, _count_letters(room), round(height / LEADING) - 1)
         first = top + (height - LEADING * len(lines)) / 2
         self.headings.append(
-            {"x": left + PADDING, "y": first, "text": shortened(box.heading, _fits(room, 1.05))}
+            {
+                "x": left + PADDING,
+                "y": first,
+                "text": shortened(box.heading, _count_letters(room, 1.05)),
+            }
         )
         for number, line in enumerate(lines, start=1):
             place = {"x": left + PADDING, "y": first + LEADING * number}
@@ -110,7 +115,7 @@ class _Canvas:
         )
 
 
-def _fitted(lines: Sequence[str], letters: int, most: int) -> list[str]:
+def _fit_lines(lines: Sequence[str], letters: int, most: int) -> list[str]:
     """The lines, a long one in two where there is room, else shortened."""
     fitted: list[str] = []
     for number, line in enumerate(lines, start=1):
@@ -121,47 +126,51 @@ def _fitted(lines: Sequence[str], letters: int, most: int) -> list[str]:
     return fitted
 
 
-def _fits(room: float, factor: float = 1.0) -> int:
+def _count_letters(room: float, factor: float = 1.0) -> int:
     return int(room / (LETTER * factor))
 
 
-def _chart(context: Context, drawing: Drawing, whole: SetUp) -> Spec:
+def _draw_chart(context: Context, drawing: Drawing, whole: SetUp) -> Spec:
     canvas = _Canvas()
     top: float = TOP
     middles = []
     for lane in whole.lanes:
-        middles.append(_lane(canvas, lane, top))
-        top += _height(lane) + LANES
-    _hammer(canvas, whole.hammer, middles)
+        middles.append(_draw_lane(canvas, lane, top))
+        top += _measure_lane(lane) + LANES
+    _draw_hammer(canvas, whole.hammer, middles)
     height = top + 4
     frame = [{"x": 1.0, "x2": END + 12.0, "y": 1.0, "y2": height - 1}]
-    machine = [{"x": HAMMER, "y": TOP / 2, "text": shortened(whole.machine, _fits(END - HAMMER))}]
+    machine = [
+        {"x": HAMMER, "y": TOP / 2, "text": shortened(whole.machine, _count_letters(END - HAMMER))}
+    ]
     return layer(
-        _units(context, drawing, canvas, frame, machine, height),
+        _draw_marks(context, drawing, canvas, frame, machine, height),
         width=END + 14,
         height=round(height),
     )
 
 
-def _height(lane: Lane) -> float:
+def _measure_lane(lane: Lane) -> float:
     return len(lane.parts) * (ROW + BETWEEN) - BETWEEN
 
 
-def _lane(canvas: _Canvas, lane: Lane, top: float) -> float:
+def _draw_lane(canvas: _Canvas, lane: Lane, top: float) -> float:
     """One candidate from its server to its storage; returns the middle of its server."""
-    height = _height(lane)
+    height = _measure_lane(lane)
     at = top + (height - ROW) / 2
     middle = at + ROW / 2
     canvas.box(SERVER, VOLUME - GAP, at, lane.server)
     canvas.mark(SERVER, at, at + ROW, lane.candidate)
     trunk = VOLUME - GAP / 2
     canvas.line(VOLUME - GAP, trunk, middle, middle)
-    centres = [_part(canvas, part, top + i * (ROW + BETWEEN)) for i, part in enumerate(lane.parts)]
+    centres = [
+        _draw_part(canvas, part, top + i * (ROW + BETWEEN)) for i, part in enumerate(lane.parts)
+    ]
     canvas.line(trunk, trunk, centres[0], centres[-1])
     return middle
 
 
-def _part(canvas: _Canvas, part: Part, top: float) -> float:
+def _draw_part(canvas: _Canvas, part: Part, top: float) -> float:
     """A volume and its storage; returns their middle."""
     middle = top + ROW / 2
     canvas.box(VOLUME, STORAGE - GAP, top, part.volume)
@@ -171,7 +180,7 @@ def _part(canvas: _Canvas, part: Part, top: float) -> float:
     return middle
 
 
-def _hammer(canvas: _Canvas, hammer: Box, middles: list[float]) -> None:
+def _draw_hammer(canvas: _Canvas, hammer: Box, middles: list[float]) -> None:
     """The hammer beside the middle of all servers, with a line to each."""
     height = LEADING * len(hammer.lines) + ROW / 2
     centre = (middles[0] + middles[-1]) / 2
@@ -183,11 +192,11 @@ def _hammer(canvas: _Canvas, hammer: Box, middles: list[float]) -> None:
         canvas.line(trunk, SERVER, middle, middle)
 
 
-def _units(
+def _draw_marks(
     context: Context, drawing: Drawing, canvas: _Canvas, frame: Rows, machine: Rows, height: float
 ) -> list[Spec]:
     """All marks, from the ground up."""
-    places = _places(height)
+    places = _make_scales(height)
 
     def texts(rows: Rows, **look: Any) -> Spec:
         at = {"x": places["x"], "y": places["y"], "text": alt.Text("text:N")}
@@ -207,7 +216,7 @@ def _units(
     ]
 
 
-def _places(height: float) -> dict[str, Any]:
+def _make_scales(height: float) -> dict[str, Any]:
     """Pixels as they are: scales that change nothing."""
     across = alt.Scale(domain=[0, END + 14], nice=False, zero=False)
     down = alt.Scale(domain=[height, 0], nice=False, zero=False)
@@ -217,7 +226,7 @@ def _places(height: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _table(whole: SetUp) -> PageTable:
+def _make_table(whole: SetUp) -> PageTable:
     rows = [
         {
             "candidate": lane.candidate, "server": "; ".join(lane.server.lines),

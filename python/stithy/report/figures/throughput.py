@@ -1,14 +1,46 @@
-"""Throughput against users, by the metric of the workload."""
+"""Throughput against users, the ratio of candidates with its interval, and what work costs."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
+import altair as alt
+import polars as pl
+
+from stithy.analysis.comparisons import comparisons
+from stithy.analysis.findings import question
+from stithy.analysis.statistics import BLOCKS_LEAST
+from stithy.analysis.verdict import DIFFERENT
+from stithy.metrics import Quantity
+from stithy.point import Point
 from stithy.report.context import Context
-from stithy.report.drawing.chart import Axis
+from stithy.report.drawing import palette, ratios
+from stithy.report.drawing.chart import (
+    HEIGHT,
+    MIN_EXTENT,
+    NUMBERS,
+    WIDTH,
+    Axis,
+    apart,
+    candidate_channels,
+    domain_of,
+    intervals,
+    level_axis,
+    level_tip,
+    value_axis,
+    x_axis,
+    y_axis,
+)
+from stithy.report.drawing.compose import Drawing, Rows, Spec, bars_told, layer, spans
 from stithy.report.drawing.plots import ByLevel, Series
 from stithy.report.drawing.points import window_rows
-from stithy.report.drawing.titles import compare_title
-from stithy.report.figure import Absent, FigureKind
-from stithy.report.tables import Show
+from stithy.report.drawing.titles import CLOSE_FACTOR, compare_title, named
+from stithy.report.figure import Absent, Drawn, FigureKind
+from stithy.report.tables import PageTable, Show, table_of
+from stithy.report.words.escape import shortened
+from stithy.report.words.wording import CONSERVATIVE, capital, listing, multiple, rate, upper_bound
+from stithy.units import Money
 
 NAME = "throughput-by-users"
 
@@ -31,4 +63,318 @@ def _plot_throughput(context: Context) -> Iterator[ByLevel | Absent]:
     )
 
 
-PLUGINS = (FigureKind(NAME, 10, "throughput", _plot_throughput, ("load",)),)
+COST_ROOM = 1.05
+"""Own: so that no mark stands on the edge."""
+
+
+@dataclass(frozen=True)
+class _CandidateCost:
+    """What a candidate costs, and what it did at the level that is reported."""
+
+    candidate: str
+    cost: Money
+    done: float
+
+    @property
+    def each(self) -> float:
+        """Cost of each transaction per minute."""
+        return self.cost.amount / self.done
+
+
+def _plot_cost(context: Context) -> list[Drawn]:
+    """One figure of candidates whose cost the study gives; nothing where it gives none."""
+    costs = _read_costs(context)
+    if not costs:
+        return []
+    places, point = _list_costs(context, costs), context.answer_level
+    if len(places) < 2 or point is None:
+        because = "fewer than two candidates have both a cost and a valid window"
+        return [Absent("cost", "throughput against cost", because)]
+    metric = context.evidence.throughput
+    points = _list_cost_windows(context, point, places)
+    drawing = Drawing()
+    return [
+        drawing.figure(
+            context, "cost", f"Cost per {metric.label} {context.at(point)}: {_write_costs(places)}",
+            _draw_cost(context, drawing, places, points), _make_cost_table(metric, places, points),
+            caption=f"{metric.title} {context.at(point)} against the cost of each "
+            "candidate as the study gives it. Both axes begin at zero. "
+            f"{_find_best(places).candidate} has the lowest cost per {metric.label}"
+            f"{_name_missing(context, places)}. Points on the "
+            f"broken line have the same cost per {metric.label}; points below it have a higher "
+            f"one.{bars_told(points)} "
+            "Only the author of the study knows what the cost includes.",
+            description="Chart of throughput against cost with a mark for each candidate "
+            "and a line from zero through the one whose throughput costs least.",
+        )
+    ]  # fmt: skip
+
+
+def _read_costs(context: Context) -> dict[str, Money]:
+    known = context.manifest.candidates if context.manifest else ()
+    return {each.name: each.cost for each in known if each.cost is not None}
+
+
+def _list_costs(context: Context, costs: dict[str, Money]) -> list[_CandidateCost]:
+    evidence, point = context.evidence, context.answer_level
+    found = []
+    for name, cost in costs.items():
+        done = evidence.level_of(name, point, evidence.throughput) if point is not None else None
+        if done:
+            found.append(_CandidateCost(name, cost, done))
+    return found
+
+
+def _find_best(places: Sequence[_CandidateCost]) -> _CandidateCost:
+    return min(places, key=lambda place: place.each)
+
+
+def _name_missing(context: Context, places: Sequence[_CandidateCost]) -> str:
+    """Among whom the best was chosen, where not all candidates can be compared."""
+    names = {place.candidate for place in places}
+    missing = [name for name in context.evidence.candidates if name not in names]
+    if not missing:
+        return ""
+    return f" of those with a cost and a valid window (without: {listing(missing)})"
+
+
+def _write_costs(places: Sequence[_CandidateCost]) -> str:
+    """The cost of each transaction per minute, the least first."""
+    return named(
+        sorted(places, key=lambda place: place.each),
+        lambda place: place.each,
+        lambda place: f"{rate(place.each)} {place.cost.currency} on {place.candidate}",
+    )
+
+
+def _list_cost_windows(context: Context, point: Point, places: Sequence[_CandidateCost]) -> Rows:
+    """The windows of the level, at the cost of their candidate."""
+    amounts = {place.candidate: place.cost.amount for place in places}
+    column = context.evidence.throughput.known.column
+    return [
+        {
+            "candidate": window.candidate, **context.place(point), "block": window.block,
+            "cost": amounts[window.candidate], "value": done, "valid": window.valid,
+        }
+        for window in context.drawn
+        if window.point == point and window.candidate in amounts
+        and (done := window.value(column)) is not None
+    ]  # fmt: skip
+
+
+def _draw_cost(
+    context: Context, drawing: Drawing, places: Sequence[_CandidateCost], points: Rows
+) -> Spec:
+    metric = context.evidence.throughput
+    marks = [
+        {"candidate": place.candidate, "cost": place.cost.amount, "value": place.done,
+         "each": place.each}
+        for place in places
+    ]  # fmt: skip
+    bars = [
+        {**span, "cost": place.cost.amount}
+        for span in spans(points, log=False)
+        for place in places
+        if place.candidate == span["candidate"]
+    ]
+    ends = domain_of([{"value": place.cost.amount * COST_ROOM} for place in places], log=False)
+    tops = [
+        *({"value": place.done * COST_ROOM} for place in places),
+        *({"value": bar["high"]} for bar in bars),
+    ]
+    y = value_axis(Axis(metric.title), domain_of(tops, log=False))
+    title = f"Cost ({places[0].cost.currency})"
+    x = x_axis("cost", title, ends, format=NUMBERS, tickCount=6)
+    layers = [_draw_equal_cost(drawing, _find_best(places), ends[1], x, y)]
+    channels = candidate_channels(context)
+    layers += intervals(drawing, bars, {"x": x, "color": channels["color"]}, strokeWidth=2)
+    tips = [
+        alt.Tooltip("candidate:N"), alt.Tooltip("cost:Q", format=",~f"),
+        alt.Tooltip("value:Q", title=metric.label, format=",.0f"),
+        alt.Tooltip("each:Q", title=f"cost per {metric.label}", format=",.4~g"),
+    ]  # fmt: skip
+    at = {"x": x, "y": y, "tooltip": tips, **channels}
+    layers.append(drawing.mark("point", marks, at, filled=True, size=130, opacity=1))
+    return layer(layers, width=WIDTH, height=240)
+
+
+def _draw_equal_cost(
+    drawing: Drawing, best: _CandidateCost, most: float, x: alt.X, y: alt.Y
+) -> Spec:
+    """The line from zero on which work costs as much as with the best."""
+    line: list[dict[str, Any]] = [
+        {"cost": 0.0, "value": 0.0}, {"cost": most, "value": most / best.each}
+    ]  # fmt: skip
+    look = {"color": palette.MARK[0], "strokeDash": [6, 4], "strokeWidth": 1.5, "clip": True}
+    return drawing.mark("line", line, {"x": x, "y": y}, **look)
+
+
+def _make_cost_table(metric: Quantity, places: Sequence[_CandidateCost], points: Rows) -> PageTable:
+    windows = Counter(point["candidate"] for point in points if point["valid"])
+    rows = [
+        {
+            "candidate": place.candidate, "cost": place.cost.amount,
+            "currency": place.cost.currency, "value": place.done, "each": place.each,
+            "windows": windows[place.candidate],
+        }
+        for place in places
+    ]  # fmt: skip
+    shows = (
+        Show("candidate", "candidate"), Show("cost", f"cost, {places[0].cost.currency}", "rate"),
+        Show("value", metric.label, "count"), Show("each", f"cost per {metric.label}", "rate"),
+        Show("windows", "valid windows", "count"),
+    )  # fmt: skip
+    return PageTable("cost", "Throughput against cost", shows, pl.DataFrame(rows))
+
+
+RATIO_ROOM = 1.06
+"""Own: a factor that the axis goes on beyond the last interval."""
+
+NAME_LETTERS = 24
+"""Own: of the first candidate's name, for it stands along the axis."""
+
+
+def _plot_ratio(context: Context) -> Iterator[Drawn]:
+    """Draw what the question asks about where there are two candidates."""
+    metric = context.evidence.primary.metric
+    name = "throughput-ratio" if metric == context.evidence.throughput else "question-ratio"
+    shows = f"ratio of {metric.noun}"
+    if len(context.evidence.candidates) < 2:
+        yield Absent(name, shows, "there is no second candidate")
+        return
+    rows = _list_ratios(context, metric)
+    if not rows:
+        yield Absent(name, shows, "no block has values of two candidates that can be compared")
+        return
+    first = context.evidence.candidates[0]
+    drawing, that = Drawing(), "those" if metric.known.source == "window" else "that"
+    columns = (
+        context.axis_show, Show("candidate", "candidate"),
+        Show("value", "ratio", "ratio"), Show("low", "from", "ratio"),
+        Show("high", upper_bound(row["pairs"] for row in rows), "ratio"),
+        Show("pairs", "blocks", "count"),
+    )  # fmt: skip
+    yield drawing.figure(
+        context, name, _write_ratio_title(context, metric, rows, first),
+        _draw_ratios(context, metric, drawing, rows),
+        table_of(name, f"Ratio of {metric.noun} to {first}", columns, rows),
+        caption=f"{capital(metric.noun)} of a candidate divided by {that} of {first}, "
+        "paired by block, on a logarithmic axis. At the line of 1 both are equal. "
+        f"{_explain_bars(rows)}",
+        description=f"Points of the ratio to {first} against "
+        f"{context.axis.title.lower()}, one mark for each other candidate, with a "
+        "reference line at 1.",
+    )  # fmt: skip
+
+
+def _list_ratios(context: Context, metric: Quantity) -> Rows:
+    evidence = context.evidence
+    first, *others = evidence.candidates
+    return [
+        {
+            **context.place(point), "candidate": name, "value": effect.ratio, "low": effect.low,
+            "high": effect.high, "pairs": effect.pairs,
+        }
+        for point in evidence.levels
+        for name in others
+        if (effect := evidence.effect(first, name, point, metric)).ratio
+    ]  # fmt: skip
+
+
+def _write_ratio_title(context: Context, metric: Quantity, rows: Rows, first: str) -> str:
+    names = {row["candidate"] for row in rows}
+    if len(names) > 1 or len(rows) < 2:
+        return f"{capital(metric.noun)} relative to {first}"
+    of = "" if metric == context.evidence.throughput else f" in {metric.noun}"
+    claimed = _list_claimed(context, metric)
+    told_apart = [row for row in rows if _may_claim(row, claimed)]
+    name = rows[0]["candidate"]
+    if not told_apart:
+        close = any(row["low"] is None for row in rows)
+        how = "close at every level" if close else "not distinguishable at any level"
+        return f"{name} and {first} are {how}{of}"
+    low = min(told_apart, key=lambda row: (row["value"], row["level"]))
+    high = max(told_apart, key=lambda row: (row["value"], -row["level"]))
+    ends = [low] if low is high else [low, high]
+    parts = [
+        f"{multiple(row['value'], 'less')} {context.at(context.level_at(row['level']))}"
+        for row in ends
+    ]
+    return f"{name} against {first}{of}: {', '.join(parts)}"
+
+
+def _list_claimed(context: Context, metric: Quantity) -> set[float]:
+    """The levels at which a verdict claims a difference."""
+    found = comparisons(context.evidence, question(context.evidence))
+    at = context.positions
+    return {
+        at[each.point]
+        for each in found
+        if each.metric == metric and each.verdict.call in DIFFERENT and each.point in at
+    }
+
+
+def _may_claim(row: dict[str, Any], claimed: set[float]) -> bool:
+    """Whether a title may tell of a ratio: by its verdict; if large, of too few blocks for one."""
+    if row["pairs"] >= BLOCKS_LEAST:
+        return row["level"] in claimed
+    holds_one = row["low"] is not None and row["low"] <= 1 <= row["high"]
+    return not holds_one and not 1 / CLOSE_FACTOR < row["value"] < CLOSE_FACTOR
+
+
+HOLLOW = "Hollow marks have one block and no interval."
+
+
+def _explain_bars(rows: Rows) -> str:
+    blocks = [row["pairs"] for row in rows if row["low"] is not None]
+    if not blocks:
+        return HOLLOW
+    hollow = f" {HOLLOW}" if len(blocks) < len(rows) else ""
+    if min(blocks) >= BLOCKS_LEAST:
+        return f"Bars are the {CONSERVATIVE} intervals of the verdicts.{hollow}"
+    if max(blocks) < BLOCKS_LEAST:
+        return f"Bars are plain 95 % t intervals; a verdict needs {BLOCKS_LEAST} blocks.{hollow}"
+    return (
+        f"Bars are the {CONSERVATIVE} intervals of the verdicts. With fewer than {BLOCKS_LEAST} "
+        f"blocks they are plain t intervals.{hollow}"
+    )
+
+
+def _draw_ratios(context: Context, metric: Quantity, drawing: Drawing, rows: Rows) -> Spec:
+    first, *others = context.evidence.candidates
+    channels = candidate_channels(context, others)
+    x = level_axis(context, title=context.axis.title, field="x")
+    # A logarithmic axis that always holds 1.
+    ends = ratios.domain((row[end] for row in rows for end in ("value", "low", "high")), RATIO_ROOM)
+    y = y_axis(
+        "value", f"{metric.label}, ratio to {shortened(first, NAME_LETTERS)}", ends, log=True,
+        values=ratios.ticks(ends), format=NUMBERS, minExtent=MIN_EXTENT,
+    )  # fmt: skip
+    line = {"color": palette.AXIS[0], "strokeWidth": 1.5}
+    tips = [
+        alt.Tooltip("candidate:N"), level_tip(context),
+        *(alt.Tooltip(f"{key}:Q", format=".3f") for key in ("value", "low", "high")),
+        alt.Tooltip("pairs:Q", title="blocks"),
+    ]  # fmt: skip
+    placed = apart(context, rows)
+    known = [row for row in placed if row["low"] is not None]
+    layers = [drawing.mark("rule", [{"value": 1.0}], {"y": y}, **line)]
+    layers += intervals(drawing, known, {"x": x, "color": channels["color"]}, strokeWidth=2)
+    # The legend takes its marks from the filled ones, even where there are none.
+    for some, look in ((known, _FILLED), ([row for row in placed if row not in known], _HOLLOW)):
+        if some or look is _FILLED:
+            at = {"x": x, "y": y, "tooltip": tips, **channels}
+            layers.append(drawing.mark("point", some, at, size=75, opacity=1, **look))
+    return layer(layers, width=WIDTH, height=HEIGHT - 60)
+
+
+_FILLED: dict[str, Any] = {"filled": True}
+_HOLLOW: dict[str, Any] = {"filled": False, "fill": palette.PAPER[0], "strokeWidth": 1.8}
+"""Without an interval a mark is hollow, as in the figure of all comparisons."""
+
+
+PLUGINS = (
+    FigureKind(NAME, 10, "throughput", _plot_throughput, ("load",)),
+    FigureKind("cost", 14, "throughput", _plot_cost, ("load",)),
+    FigureKind("throughput-ratio", 12, "throughput", _plot_ratio, ("load",)),
+)

@@ -11,8 +11,7 @@ from stithy.report.blocks import Section
 from stithy.report.context import Context
 from stithy.report.drawing.chart import Panel, by_users
 from stithy.report.drawing.compose import Drawing, bars_told
-from stithy.report.drawing.points import points_table
-from stithy.report.drawing.quantities import axis_of, quantity_rows, scale_of
+from stithy.report.drawing.points import axis_of, points_table, quantity_rows, scale_of
 from stithy.report.drawing.titles import compare_title
 from stithy.report.figure import Drawn
 from stithy.report.page import Page

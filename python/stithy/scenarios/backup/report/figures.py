@@ -55,18 +55,20 @@ def _plot_frontier(context: Context) -> Iterator[Drawn]:
         known = [each for each in here if each.tail.ratio is not None and each.value("duration_s")]
         stem = f"{KEY}-{load.slug}" if len(loads) > 1 else KEY
         if known:
-            yield _figure(context, stem, load, known, [each for each in here if each not in known])
+            yield _draw_frontier(
+                context, stem, load, known, [each for each in here if each not in known]
+            )
         else:
             yield Absent(stem, "impact against duration of backups", "no block has both windows")
 
 
-def _figure(
+def _draw_frontier(
     context: Context, stem: str, load: Point, settings: list[Setting], unknown: list[Setting]
 ) -> Figure:
     share, tail = limit_share(context), settings[0].tail_of.label
-    rows = [_row(setting) for setting in settings]
+    rows = [_make_row(setting) for setting in settings]
     at = at_load(context, load)
-    title, drawing = _finding(context, settings, share, tail, at), Drawing()
+    title, drawing = _write_title(context, settings, share, tail, at), Drawing()
     shows = (
         Show("candidate", "candidate"), Show("setting", "setting"),
         Show("duration_s", "backup", "duration"),
@@ -74,26 +76,26 @@ def _figure(
         Show("low", "from", "signed share"), Show("high", "to", "signed share"),
     )  # fmt: skip
     return drawing.figure(
-        context, stem, title, _chart(context, drawing, rows, share, tail),
+        context, stem, title, _draw_chart(context, drawing, rows, share, tail),
         table_of(stem, title, shows, rows),
         caption=f"Change of {tail} with backups against the duration of a backup{at}, a mark for "
         "each setting. Bars are the 95 % intervals of the change; a hollow mark has none, as it "
         f"has too few blocks. The broken line is the limit of +{percent(share)}. Marks "
         "further down and to the left are better. Named are settings with at least "
         f"{BLOCKS_LEAST} blocks whose backups ran during {percent(COVERED_LEAST)} of the "
-        f"measurement.{_not_drawn(unknown)}",
+        f"measurement.{_name_undrawn(unknown)}",
         description=f"A chart of the change of {tail} against the duration of a backup, "
         f"with marks for each candidate: {', '.join(context.evidence.candidates)}.",
     )  # fmt: skip
 
 
-def _not_drawn(settings: list[Setting]) -> str:
+def _name_undrawn(settings: list[Setting]) -> str:
     """Which settings have no mark, as the change or the duration is not known."""
     names = [f"{setting.candidate} ({setting.text})" for setting in settings]
     return f" Not drawn, as a value is missing: {listing(names)}." if names else ""
 
 
-def _row(of: Setting) -> dict[str, Any]:
+def _make_row(of: Setting) -> dict[str, Any]:
     tail = of.tail
     low, high = (None if each is None else each - 1 for each in (tail.low, tail.high))
     return {
@@ -102,7 +104,7 @@ def _row(of: Setting) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _finding(
+def _write_title(
     context: Context, settings: Sequence[Setting], share: float, tail: str, at: str
 ) -> str:
     """The fastest backup that is within the limit, of each candidate."""
@@ -116,14 +118,14 @@ def _finding(
     return f"Fastest backup shown to keep {tail} within +{percent(share)}{at}: {', '.join(found)}"
 
 
-def _chart(context: Context, drawing: Drawing, rows: Rows, share: float, tail: str) -> Spec:
+def _draw_chart(context: Context, drawing: Drawing, rows: Rows, share: float, tail: str) -> Spec:
     ends = [row[key] for row in rows for key in ("change", "low", "high") if row[key] is not None]
     span = [*ends, 0.0, share]
     spare = 0.06 * (max(span) - min(span))
     domain = (min(span) - spare, max(span) + spare)
     title = f"Change of {tail} with backups"
     y = y_axis("change", title, domain, **labels(SIGNED_PERCENT), tickCount=6)
-    durations = [{"value": row["duration_s"] / _left_of_name(row["setting"])} for row in rows]
+    durations = [{"value": row["duration_s"] / _leave_room(row["setting"])} for row in rows]
     longest = domain_of(durations, log=False)
     x = x_axis("duration_s", "Duration of a backup (s)", longest, tickCount=6)
     limit = LimitLine(share, f"+{percent(share)}", palette.MARK[0])
@@ -132,7 +134,7 @@ def _chart(context: Context, drawing: Drawing, rows: Rows, share: float, tail: s
     colour = {"color": channels["color"], "opacity": picked()}
     layers = limit_lines(drawing, across, [limit])
     layers += intervals(drawing, rows, {"x": x, **colour}, strokeWidth=1.5)
-    layers += _marks(drawing, rows, {"x": x, "y": y, **channels})
+    layers += _draw_marks(drawing, rows, {"x": x, "y": y, **channels})
     if len(rows) <= NAMED_MOST:
         beside = {"x": x, "y": y, "text": alt.Text("setting:N"), "opacity": picked()}
         look = {"align": "left", "dx": 9, "dy": -7, "color": palette.MUTED[0]}
@@ -140,12 +142,12 @@ def _chart(context: Context, drawing: Drawing, rows: Rows, share: float, tail: s
     return layer(layers, width=WIDTH, height=HEIGHT)
 
 
-def _left_of_name(name: str) -> float:
+def _leave_room(name: str) -> float:
     """Where a mark may stand at most, as a share of the width: its name is to the right of it."""
     return 1 - min(0.5, (GAP + LETTER * len(name)) / WIDTH)
 
 
-def _marks(drawing: Drawing, rows: Rows, channels: dict[str, Any]) -> list[Spec]:
+def _draw_marks(drawing: Drawing, rows: Rows, channels: dict[str, Any]) -> list[Spec]:
     tips = [
         alt.Tooltip("candidate:N"), alt.Tooltip("setting:N"),
         alt.Tooltip("duration_s:Q", title="backup (s)", format=",.4~g"),

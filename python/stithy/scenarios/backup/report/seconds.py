@@ -54,14 +54,14 @@ def _plot(context: Context) -> list[Drawn]:
     point = drawn_point(context)
     if point is None:
         return []
-    windows = _windows(context, point)
-    frame = _seconds(context, windows)
+    windows = _choose_windows(context, point)
+    frame = _read_seconds(context, windows)
     if frame.is_empty():
         return [Absent(KEY, "windows with backups over time", "no window has samples")]
-    return [_figure(context, point, windows, frame)]
+    return [_draw_figure(context, point, windows, frame)]
 
 
-def _windows(context: Context, point: Point) -> dict[str, Window]:
+def _choose_windows(context: Context, point: Point) -> dict[str, Window]:
     """Of each candidate: of the median block, else the first that has numbers."""
     block = median_block(context.evidence, point)
     if block is not None:
@@ -71,15 +71,15 @@ def _windows(context: Context, point: Point) -> dict[str, Window]:
     return {name: window for name, window in first.items() if window is not None}
 
 
-def _figure(
+def _draw_figure(
     context: Context, point: Point, windows: Mapping[str, Window], frame: pl.DataFrame
 ) -> Figure:
-    spans = {name: list(_spans(window)) for name, window in windows.items()}
-    title, drawing = _finding(spans), Drawing()
+    spans = {name: list(_list_spans(window)) for name, window in windows.items()}
+    title, drawing = _write_title(spans), Drawing()
     present = [each for each in STRIPS if frame[each].count()]
     shown = listing([STRIPS[each].name.lower() for each in present])
     return drawing.figure(
-        context, KEY, title, _charts(drawing, context, present, spans, frame),
+        context, KEY, title, _draw_charts(drawing, context, present, spans, frame),
         PageTable(
             KEY, title,
             (Show("candidate", "candidate"), Show("second", "second", "count"),
@@ -96,7 +96,7 @@ def _figure(
     )  # fmt: skip
 
 
-def _spans(window: Window) -> Iterator[dict[str, float | str]]:
+def _list_spans(window: Window) -> Iterator[dict[str, float | str]]:
     """The backups and restores of a window, from its start; also those that failed."""
     begun_s = window.row["started_at_s"]
     for span in window.spans:
@@ -110,7 +110,7 @@ def _spans(window: Window) -> Iterator[dict[str, float | str]]:
             }  # fmt: skip
 
 
-def _finding(spans: Mapping[str, list[dict[str, float | str]]]) -> str:
+def _write_title(spans: Mapping[str, list[dict[str, float | str]]]) -> str:
     said = []
     for name, each in spans.items():
         backups = [span for span in each if span["kind"] == "backup"]
@@ -125,23 +125,23 @@ def _finding(spans: Mapping[str, list[dict[str, float | str]]]) -> str:
     return capital("; ".join(said) or "no backup was made in these windows")
 
 
-def _seconds(context: Context, windows: Mapping[str, Window]) -> pl.DataFrame:
+def _read_seconds(context: Context, windows: Mapping[str, Window]) -> pl.DataFrame:
     """All strips by candidate and second, side by side; null where there is no value."""
-    rows = [row for name, window in windows.items() for row in _of_window(context, name, window)]
+    rows = [row for name, window in windows.items() for row in _read_window(context, name, window)]
     types = {"candidate": pl.String, "second": pl.Int64, **dict.fromkeys(STRIPS, pl.Float64)}
     return pl.DataFrame(rows, schema=types)
 
 
-def _of_window(context: Context, name: str, window: Window) -> Rows:
+def _read_window(context: Context, name: str, window: Window) -> Rows:
     facts = context.facts_of(name)
     devices = devices_by_role(facts) if facts else {}
     keys = {"data", "backup"} & devices.keys()
     of = {role: busiest_device(context, window, (READ_S, WRITE_S), devices[role]) for role in keys}
     found: dict[str, Mapping[int, float]] = {
-        "tpm": _tpm(context, window),
-        "cpu": _cpu(context, window),
-        "log_bytes": _samples(context, window, metrics.DATABASE, metrics.LOG_BYTES),
-        "log_files": _samples(context, window, metrics.DATABASE, metrics.LOG_FILES),
+        "tpm": _read_tpm(context, window),
+        "cpu": _read_cpu(context, window),
+        "log_bytes": _read_samples(context, window, metrics.DATABASE, metrics.LOG_BYTES),
+        "log_files": _read_samples(context, window, metrics.DATABASE, metrics.LOG_FILES),
     }
     if data := of.get("data"):
         found |= {"read_s": data[READ_S], "write_s": data[WRITE_S], "data_bytes": data[MOVED]}
@@ -155,12 +155,14 @@ def _of_window(context: Context, name: str, window: Window) -> Rows:
     ]
 
 
-def _samples(context: Context, window: Window, collector: str, metric: str) -> dict[int, float]:
+def _read_samples(
+    context: Context, window: Window, collector: str, metric: str
+) -> dict[int, float]:
     samples = context.samples_by_second(collector, [metric], {window.id})
     return {row["second"]: row["value"] for row in samples.iter_rows(named=True)}
 
 
-def _cpu(context: Context, window: Window) -> dict[int, float]:
+def _read_cpu(context: Context, window: Window) -> dict[int, float]:
     """The share of all CPUs that were not idle."""
     idle = [each for name in ("idle", "iowait") for each in metrics.CPU_STATES[name]]
     samples = context.samples_by_second(metrics.CPU, idle, {window.id})
@@ -168,7 +170,7 @@ def _cpu(context: Context, window: Window) -> dict[int, float]:
     return {row["second"]: max(0.0, 1 - row["value"]) for row in summed.iter_rows(named=True)}
 
 
-def _tpm(context: Context, window: Window) -> dict[int, float]:
+def _read_tpm(context: Context, window: Window) -> dict[int, float]:
     seconds = context.run.seconds
     mine = seconds.filter((pl.col("window_id") == window.id) & (pl.col("phase") != "drain"))
     return {
@@ -177,7 +179,7 @@ def _tpm(context: Context, window: Window) -> dict[int, float]:
     }
 
 
-def _charts(
+def _draw_charts(
     drawing: Drawing, context: Context, present: list[str],
     spans: Mapping[str, list[dict[str, float | str]]], frame: pl.DataFrame,
 ) -> Spec:  # fmt: skip
@@ -189,7 +191,7 @@ def _charts(
     for index, (name, mine) in enumerate(spans.items()):
         own = frame.filter(pl.col("candidate") == name)
         charts = [
-            _chart(drawing, strip, mine, own, _domain(frame, strip), last, width,
+            _draw_chart(drawing, strip, mine, own, _find_domain(frame, strip), last, width,
                    context.styles[name].colour, title=name if strip == present[0] else "",
                    left=index % columns == 0, bottom=strip == present[-1])
             for strip in present
@@ -198,14 +200,14 @@ def _charts(
     return grid(stacks, columns)
 
 
-def _domain(frame: pl.DataFrame, strip: str) -> tuple[float, float]:
+def _find_domain(frame: pl.DataFrame, strip: str) -> tuple[float, float]:
     scale = STRIPS[strip].scale
     return domain_of(
         [{"value": drop_null * scale} for drop_null in frame[strip].drop_nulls()], log=False
     )
 
 
-def _chart(
+def _draw_chart(
     drawing: Drawing, strip: str, spans: list[dict[str, float | str]], frame: pl.DataFrame,
     domain: tuple[float, float], last: float, width: int, colour: str,
     *, title: str, left: bool, bottom: bool,
@@ -217,13 +219,13 @@ def _chart(
     known = frame.drop_nulls(strip)
     rows = [{"second": second, "value": float(f"{value * shown.scale:.4g}")}
             for second, value in known.select("second", strip).iter_rows()]  # fmt: skip
-    layers = [*_shades(drawing, spans, x)]
+    layers = [*_draw_shades(drawing, spans, x)]
     if rows:
         layers.append(drawing.mark("line", rows, {"x": x, "y": y}, strokeWidth=1.3, color=colour))
     return layer(layers, width=width, height=HEIGHT, title=title)
 
 
-def _shades(drawing: Drawing, spans: Rows, x: alt.X) -> Iterator[Spec]:
+def _draw_shades(drawing: Drawing, spans: Rows, x: alt.X) -> Iterator[Spec]:
     tips = [alt.Tooltip("name:N", title="span"), alt.Tooltip("second:Q", format=".1f"),
             alt.Tooltip("until:Q", format=".1f")]  # fmt: skip
     looks = {"backup": (palette.GRID[0], 0.9), "restore": (palette.AXIS[0], 0.6)}

@@ -99,7 +99,7 @@ def _plot_tenants(context: Context) -> Iterator[_TenantBars | Absent]:
         return
     yield _TenantBars(
         name=name,
-        title=_title_tenants(context, kept),
+        title=_write_tenants_title(context, kept),
         caption="Transactions per minute of each tenant: alone (pale) and with the neighbour, "
         "means over the blocks that have a valid window of both. Tenants and load are the same "
         "in both; only the neighbour is switched.",
@@ -125,7 +125,7 @@ def _list_kept(context: Context, point: Point) -> Iterator[_TenantThroughput]:
                 )
 
 
-def _title_tenants(context: Context, kept: Sequence[_TenantThroughput]) -> str:
+def _write_tenants_title(context: Context, kept: Sequence[_TenantThroughput]) -> str:
     """Name the tenants that keep least and most, by candidate."""
     shares = {
         name: mine
@@ -255,7 +255,7 @@ def _plot_throughput(context: Context) -> Iterator[_Stretches]:
     if stretches:
         yield _Stretches(
             name="neighbour-throughput",
-            title=_title_throughput(context, stretches),
+            title=_write_throughput_title(context, stretches),
             caption="Each part of a cycle has the bytes of its database divided by its time; "
             "cycles that run at once are added. The line is 0 while no cycle runs. The window with "
             "the neighbour is the one drawn above. Only cycles that succeeded are drawn: the bytes "
@@ -282,7 +282,7 @@ def _list_stretches(window: Window) -> Iterator[_Stretch]:
                 )  # fmt: skip
 
 
-def _title_throughput(context: Context, stretches: Sequence[_Stretch]) -> str:
+def _write_throughput_title(context: Context, stretches: Sequence[_Stretch]) -> str:
     """Name the mean of each candidate while any cycle ran, weighted by time."""
     means = {}
     for name in context.evidence.candidates:
