@@ -329,7 +329,7 @@ def test_the_set_up_has_each_server_volume_and_what_is_under_it() -> None:
     lanes = set_up(made.model_copy(update={"candidates": (disk, own)})).lanes
     assert [lane.server.lines[1:] for lane in lanes] == [
         ("1 GiB NOT ENFORCED", "work_mem=server default"),
-        ("memory 2 GiB NOT ENFORCED, any CPU", "work_mem=8MB"),
+        ("2 GiB NOT ENFORCED", "work_mem=8MB"),
     ]
     of_four = memory.model_copy(update={"cpus": (1, 2, 3, 4)})
     lanes = set_up(made.model_copy(update={"candidates": (disk, of_four)})).lanes
