@@ -50,7 +50,7 @@ def every_second(act: Callable[[], bool]) -> Watch:
 
 def killed(instance: Instance) -> bool:
     """Kill it, once."""
-    if instance.ended_by() is None:
+    if instance.ended_by() is None and instance.pid is not None:
         os.kill(instance.pid, signal.SIGKILL)
     return instance.ended_by() is not None
 
@@ -145,7 +145,7 @@ def test_a_server_stays_within_its_memory(loaded: Loaded) -> None:
             instance = loaded.start(place, memory_cgroup=group.path)
             try:
                 loaded.hammer(instance.url).run(loaded.choice, load())
-                assert group.lost(instance.pid) is None
+                assert instance.pid is None or group.lost(instance.pid) is None
                 assert group.killed() in (0, None)
                 assert 16 * MIB < (group.peak_bytes() or 0) <= 256 * MIB
             finally:
@@ -165,18 +165,22 @@ def test_work_moves_what_a_window_reads_of_its_server(loaded: Loaded) -> None:
         later = instance.commits(clock)
         instance.checkpoint()
         after = instance.maintenance()
-        assert commits.settled and later.settled  # noqa: PT018 both of one reading
-        assert later.rollbacks - commits.rollbacks == summary.rollbacks
-        own = declaration(loaded.engine_name).commits
-        runs = after.maintenance_runs - before.maintenance_runs
-        job_s = summary.measure_to_s - summary.started_at_s
-        least, most = commit_bounds(
-            own, summary.commits, job_s, connections=2, maintenance_runs=runs
-        )
-        assert least <= later.commits - commits.commits <= most
-        assert after.log_position_bytes > before.log_position_bytes
-        assert after.checkpoints_requested > before.checkpoints_requested
-        assert after.last_checkpoint_at_s >= before.last_checkpoint_at_s
+        if commits is not None:
+            assert later is not None
+            assert commits.settled and later.settled  # noqa: PT018 both of one reading
+            assert later.rollbacks - commits.rollbacks == summary.rollbacks
+            own = declaration(loaded.engine_name).commits
+            runs = (after.maintenance_runs or 0) - (before.maintenance_runs or 0)
+            job_s = summary.measure_to_s - summary.started_at_s
+            least, most = commit_bounds(
+                own, summary.commits, job_s, connections=2, maintenance_runs=runs
+            )
+            assert least <= later.commits - commits.commits <= most
+        for name in ("log_position_bytes", "checkpoints_requested"):
+            earlier, now = vars(before)[name], vars(after)[name]
+            assert earlier is now is None or now > earlier
+        if before.last_checkpoint_at_s is not None:
+            assert (after.last_checkpoint_at_s or 0.0) >= before.last_checkpoint_at_s
         rule = instance.checkpoint_rule()
         assert rule is None or rule.after_s > 0 < rule.after_bytes
 

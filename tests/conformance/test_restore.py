@@ -76,7 +76,8 @@ def _restored(context: Context, step: Step) -> State:
     do_step(context, step)
     candidate = str(step.candidate)
     parts = parts_of(context.volumes.of(candidate))
-    log_files = len([*(parts.data / context.servers.engine.log_folder).iterdir()])
+    folder = context.servers.engine.log_folder
+    log_files = len([*(parts.data / folder).iterdir()]) if folder else 0
     log = context.session.directory.root / "look.log"
     choice = context.choice_at(step.window.point)  # type: ignore[union-attr]  # it has a window
     with context.servers.running(candidate, log) as instance:

@@ -60,6 +60,12 @@ class Engine(Plugin):
         """What holds for all of its servers."""
         return UNKNOWN
 
+    separate_roles: frozenset[str] = frozenset({"log", "temp"})
+    """Roles of files that may lie on other volumes than its data."""
+
+    is_embedded: bool = False
+    """Whether the database runs in the load driver's process, whose limits are the server's."""
+
     def list_given_up(self, settings: Mapping[str, str]) -> dict[str, str]:
         """List which of the settings give durability up, with what may be lost.
 

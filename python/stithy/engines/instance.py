@@ -32,15 +32,16 @@ class CommitCounters:
 class MaintenanceCounters:
     """What the server did besides the users' work, since its statistics were reset.
 
+    None: the engine does not count it.
     `log_position_bytes` is the insert position of the write-ahead log; `last_checkpoint_at_s` the
     Unix time at which the last complete checkpoint began, in whole seconds.
     """
 
-    checkpoints_timed: int
-    checkpoints_requested: int
-    last_checkpoint_at_s: float
-    maintenance_runs: int
-    log_position_bytes: int
+    checkpoints_timed: int | None = None
+    checkpoints_requested: int | None = None
+    last_checkpoint_at_s: float | None = None
+    maintenance_runs: int | None = None
+    log_position_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,8 @@ class Endpoint(Protocol):
     def place(self) -> str:
         """For messages: where it is, without the password."""
 
-    def commits(self, clock: Clock) -> CommitCounters:
-        """Commits and rollbacks of the database under test, once they stand still."""
+    def commits(self, clock: Clock) -> CommitCounters | None:
+        """Count commits and rollbacks once they stand still; None where the engine counts none."""
 
     def maintenance(self) -> MaintenanceCounters:
         """What the server did besides the users' work."""
@@ -104,8 +105,8 @@ class Instance(Endpoint, Protocol):
     """A seam: one running server that Stithy started, or that stands for it (`database.remote`)."""
 
     @property
-    def pid(self) -> int:
-        """Process id of the server."""
+    def pid(self) -> int | None:
+        """Process id of the server; None where the database runs in the driver's process."""
 
     def shared_memory(self) -> Mapping[str, str]:
         """What stays in the machine's memory if the server is killed, for the engine's `forget`."""
@@ -205,10 +206,11 @@ class ConfiguredEngine(Protocol):
         """File name of the server's program, by which its processes are found."""
 
     @property
-    def log_folder(self) -> str:
+    def log_folder(self) -> str | None:
         """Name of the directory in a data directory that holds the write-ahead log.
 
-        While no server runs it may be moved elsewhere and leave a link.
+        While no server runs it may be moved elsewhere and leave a link. None: its log lies among
+        its data, and cannot be moved.
         """
 
     def check(self) -> Installation:

@@ -23,7 +23,7 @@ from stithy.study.load import StudyFile
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
 from stithy.study.sections import workload_named
-from stithy.wire.hammer import Program
+from stithy.wire.hammer import Hammer, Program
 from stithy.wire.jobs import BackToBack, DataShape, Keyed, Pace, Rate, Think, WorkloadChoice
 from stithy.workloads.workload import Workload
 
@@ -102,7 +102,7 @@ class Context:
     session: Session
     volumes: Volumes
     given_servers: Servers | None
-    hammer: Callable[[Secret], Program]
+    find_hammer: Callable[[Secret], Program]
     scratch: Path
     state: State
 
@@ -110,6 +110,14 @@ class Context:
     def host(self) -> Host:
         """The machine on which the run is."""
         return self.session.host
+
+    def hammer(self, url: Secret) -> Program:
+        """Give the driver of a database, within its limits where it runs in the driver."""
+        program = self.find_hammer(url)
+        start = self.given_servers and self.given_servers.embedded.get(url.reveal())
+        if start and isinstance(program, Hammer):
+            program.confine(start.cpus, start.memory_cgroup)
+        return program
 
     @property
     def servers(self) -> Servers:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stithy.collectors.collector import InstanceScope
-from stithy.engines.engine import find_engine_of
+from stithy.engines.engine import find_engine_of, get_engine
 from stithy.engines.instance import (
     UNSEEN,
     Configuration,
@@ -47,6 +47,7 @@ class Servers:
     the servers that run, by their data directory. `groups`: the memory limits of those that have
     one, `caps`: the groups of those whose CPU time is limited, `throttles`: of those whose reads
     and writes are, and `more`: settings of those that are to be backed up, all by data directory.
+    `embedded`: the starts of those that run in the driver's process, by URL.
     """
 
     study: Study
@@ -63,6 +64,7 @@ class Servers:
     caps: dict[Path, Throttle] = field(default_factory=dict)
     throttles: dict[Path, Throttle] = field(default_factory=dict)
     more: dict[Path, Mapping[str, str]] = field(default_factory=dict)
+    embedded: dict[str, Start] = field(default_factory=dict)
 
     @contextmanager
     def running(
@@ -130,7 +132,7 @@ class Servers:
         )  # fmt: skip
         with self._capped(candidate, start, point), self._started(candidate, start) as instance:
             for held in (self.caps, self.throttles):
-                if beside in held:
+                if beside in held and instance.pid is not None:
                     held[beside].hold(instance.pid)
             yield instance
 
@@ -170,7 +172,9 @@ class Servers:
         facts = self._server_facts(candidate, start)
         with books.resource("server", facts):
             instance = self.engine.start(start)
-            if start.data in self.caps:
+            if get_engine(self.study.database.engine).is_embedded:
+                self.embedded[instance.url.reveal()] = start
+            if start.data in self.caps and instance.pid is not None:
                 self.caps[start.data].hold(instance.pid)
             with books.resource("shared-memory", self._memory_facts(candidate, instance)):
                 failed = True
@@ -178,6 +182,7 @@ class Servers:
                     yield instance
                     failed = False
                 finally:
+                    self.embedded.pop(instance.url.reveal(), None)
                     # A server in trouble may never end the ordinary way (asked while it recovers
                     # from a crash it waits for ever), and every window begins with a fresh copy.
                     instance.stop(at_once=failed or self.session.stop.asked.is_set())
@@ -201,9 +206,11 @@ class Servers:
             memory_cgroup,
             cap.path if cap else None,
         )
-        log = parts.log or parts.data / self.engine.log_folder
+        folder = self.engine.log_folder
+        log = parts.log or (parts.data / folder if folder else None)
         cpus = self.cpus_of(window.candidate, window.point)
-        return Subject((one,), cpus, frozenset({instance.pid}), log)
+        pids = frozenset() if instance.pid is None else frozenset({instance.pid})
+        return Subject((one,), cpus, pids, log)
 
     def cpus_of(self, candidate: str, point: Point | None) -> tuple[int, ...] | None:
         """The CPUs of a server on the candidate at a point, None for any; without one its own."""

@@ -23,6 +23,7 @@ from pydantic import (
     model_validator,
 )
 
+from stithy.engines.engine import get_engine
 from stithy.factor import level_factor
 from stithy.metrics import check
 from stithy.names import make_plain
@@ -403,6 +404,18 @@ class Study(BaseModel):
             each._replace(loc=("candidates", name, "settings", *each.loc))
             for name, candidate in self.candidates.items()
             for each in refused_settings(engine, candidate.settings)
+        )
+        separate = {"data", "backup", *get_engine(engine).separate_roles}
+        refuse(
+            Violation(
+                f"{engine} keeps files of the role {role} beside its data",
+                "leave this role out",
+                role,
+                ("candidates", name, "roles", role),
+            )
+            for name, candidate in self.candidates.items()
+            for role in candidate.sources
+            if role not in separate
         )
         return self
 

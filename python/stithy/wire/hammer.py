@@ -192,6 +192,11 @@ class Hammer:
         self._url = url
         self._program = program or find_program(HAMMER)
         self._cpus = cpus
+        self._memory_cgroup: Path | None = None
+
+    def confine(self, cpus: tuple[int, ...] | None, memory_cgroup: Path | None) -> None:
+        """Give it the limits of the database, which runs in its process."""
+        self._cpus, self._memory_cgroup = cpus, memory_cgroup
 
     def prepare(
         self,
@@ -290,6 +295,7 @@ class Hammer:
             stop=watch.stop,
             silence_s=silence_s,
             cpus=self._cpus if isinstance(job, MEASURED) else None,
+            memory_cgroup=self._memory_cgroup,
         )
         if not isinstance(summary, kind):
             raise TypeError(f"the hammer answered with {summary.message}, not with {kind.__name__}")

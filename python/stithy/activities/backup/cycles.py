@@ -262,7 +262,7 @@ class Backups:
         return BackupJob(programs, self.options, self._folder)
 
     @property
-    def _log_folder(self) -> str:
+    def _log_folder(self) -> str | None:
         return self.context.servers.engine.log_folder
 
     def _run_all(self, commands: Iterable[Command], log: Path) -> str | None:

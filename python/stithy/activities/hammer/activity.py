@@ -72,7 +72,7 @@ class HammerActivity:
     round_trip_s: float | None = None
     asked: Pace | None = None
     driven: Driven | None = None
-    commits: list[CommitCounters] = field(default_factory=list)
+    commits: list[CommitCounters | None] = field(default_factory=list)
     maintenance: list[MaintenanceCounters] = field(default_factory=list)
     checkpoint_rule: CheckpointRule | None = None
     checked: Checked | None = None
@@ -101,7 +101,8 @@ class HammerActivity:
             ) as instance:  # fmt: skip
                 try:
                     yield from self._used(instance, group)
-                    self.limit_lost = group.lost(instance.pid) if group else None
+                    if group and instance.pid is not None:
+                        self.limit_lost = group.lost(instance.pid)
                 finally:
                     self.ended_because = _ended(instance, group)
                     self.peak_bytes = group.peak_bytes() if group else None
@@ -303,7 +304,9 @@ class HammerActivity:
 
     def surroundings(self) -> Row:
         """What its server does by itself."""
-        rule, log = self.checkpoint_rule, [each.log_position_bytes for each in self.maintenance]
+        rule = self.checkpoint_rule
+        positions = [counters.log_position_bytes for counters in self.maintenance]
+        log = [position for position in positions if position is not None]
         return {
             "log_bytes": log[1] - log[0] if len(log) > 1 else None,
             "checkpoint_after_s": rule.after_s if rule else None,

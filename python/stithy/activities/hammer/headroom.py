@@ -67,7 +67,9 @@ def _calibrated(context: Context, step: Step) -> tuple[CalibrateSummary, Activit
     candidate = step.candidate or context.master_candidate
     need_database(context, candidate, step)
     with context.servers.running(candidate, output.with_name("server.log")) as instance:
-        own = {os.getpid()} | (set() if context.file.study.by_url else {instance.pid})
+        own = {os.getpid()} | (
+            set() if context.file.study.by_url or instance.pid is None else {instance.pid}
+        )
         before = context.host.counters(context.session.clock, own)
         # Who keeps up with the users that act most often keeps up with all.
         pauses = map(pause_s, context.file.study.variants)

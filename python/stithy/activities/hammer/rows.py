@@ -142,11 +142,13 @@ def _of_server(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
     row: Row = {"checkpoints_inside": checkpoints_inside(readings, *within)}
     if len(of.commits) > 1:
         before, after = of.commits
-        row["server_commits"] = after.commits - before.commits
-        row["server_rollbacks"] = after.rollbacks - before.rollbacks
+        if before is not None and after is not None:
+            row["server_commits"] = after.commits - before.commits
+            row["server_rollbacks"] = after.rollbacks - before.rollbacks
     if len(of.maintenance) > 1:
-        first, last = of.maintenance
-        row["maintenance_runs"] = last.maintenance_runs - first.maintenance_runs
+        first, last = (counters.maintenance_runs for counters in of.maintenance)
+        if first is not None and last is not None:
+            row["maintenance_runs"] = last - first
     return row
 
 

@@ -171,7 +171,7 @@ def _copy(context: Context, source: Path, parts: Parts) -> None:
     """Copy each part to its place. A full device is an error."""
     name = context.servers.engine.log_folder
     try:
-        if parts.log is None:
+        if parts.log is None or name is None:
             copy_tree(source, parts.data)
         else:
             copy_tree(source, parts.data, without=name)
@@ -187,7 +187,7 @@ def _copy(context: Context, source: Path, parts: Parts) -> None:
 
 def _read_contents(context: Context, parts: Parts) -> Contents:
     """Read what all parts hold, as if they lay in one place."""
-    if parts.log is None:
-        return contents_of(parts.data)
     name = context.servers.engine.log_folder
+    if parts.log is None or name is None:
+        return contents_of(parts.data)
     return joined(contents_of(parts.data, without=name), name, contents_of(parts.log))

@@ -63,7 +63,7 @@ def _initialise(context: Context, parts: Parts) -> None:
     """Make an empty database in empty directories, with its log where that belongs."""
     engine = context.servers.engine
     engine.initialise(parts.data, context.servers.scratch)
-    if parts.log is None:
+    if parts.log is None or engine.log_folder is None:
         return
     own = parts.data / engine.log_folder
     with failures_of_the_machine(str(parts.log)):

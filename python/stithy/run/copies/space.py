@@ -47,8 +47,8 @@ def _row(context: Context, provider: Storage, part: Volume) -> Row:
 
 def _logs(context: Context, part: Volume) -> list[Path]:
     """The folders of the write-ahead log beside data, also of several tenants; links lead away."""
-    if context.given_servers is None:
+    if context.given_servers is None or (name := context.servers.engine.log_folder) is None:
         return []
-    name, data = context.servers.engine.log_folder, part.path / DATA
+    data = part.path / DATA
     found = [data / name, *data.glob(f"tenant-*/{name}")]
     return [each for each in found if each.is_dir() and not each.is_symlink()]

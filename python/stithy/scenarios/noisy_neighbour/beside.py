@@ -189,7 +189,7 @@ class Beside(BasicActivity):
         with ExitStack() as stack:
             self.up = [stack.enter_context(self._server(n)) for n in range(self.servers)]
             self.warm_up()
-            yield Subject(pids=frozenset(each.pid for each in self.up))
+            yield Subject(pids=frozenset(one.pid for one in self.up if one.pid is not None))
 
     @contextmanager
     def _server(self, number: int) -> Iterator[Instance]:
@@ -204,7 +204,7 @@ class Beside(BasicActivity):
                     candidate, data, self.log(number), self.prepared(place), name=f"n{number}",
                     memory_cgroup=group, point=self.window.point,
                 ) as instance:  # fmt: skip
-                    if throttle is not None:
+                    if throttle is not None and instance.pid is not None:
                         throttle.hold(instance.pid)
                     yield instance
 
