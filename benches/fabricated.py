@@ -19,7 +19,7 @@ import polars as pl
 from stithy.metrics import SAMPLER, SAMPLER_METRICS
 from stithy.registry import plugins
 from stithy.results.convert import bucket_rows
-from stithy.results.hlog import Interval
+from stithy.results.hlog import LoggedInterval
 from stithy.results.layout import RunDirectory
 from stithy.results.tables import HISTOGRAMS, SERIES, schema
 from stithy.results.write import write_frame
@@ -160,7 +160,7 @@ def _write_latencies(folder: Path, size: Size, window: Row) -> None:
                 text, made = draw.choice(_seconds(_rate(window), window["users"], name, factor))
                 lines.append(f"Tag={name},{at_s:.3f},1.000,{made.max_s or 0:.3f},{text}\n")
                 if second >= size.ramp_up_s:
-                    measured.append(Interval(name, at_s, 1.0, made))
+                    measured.append(LoggedInterval(name, at_s, 1.0, made))
         (folder / f"hammer.{kind}.hlog").write_text(log(*lines))
         rows += _exact(list(bucket_rows(window["window_id"], kind, measured)), answered)
     frame = pl.DataFrame(rows, schema=schema(HISTOGRAMS))

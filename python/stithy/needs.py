@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from stithy.hosts.activity import Activity
+    from stithy.hosts.activity import MachineActivity
     from stithy.results.manifest import Fact
     from stithy.storage.volume import OpenPlace
 
@@ -73,7 +73,7 @@ class Machine(Protocol):
     def clock_is_synchronised(self) -> bool | None:
         """Whether the kernel takes its clock for synchronised; None where it does not tell."""
 
-    def activity(self, pids: "Collection[int]" = ()) -> "Activity":
+    def activity(self, pids: "Collection[int]" = ()) -> "MachineActivity":
         """What other programs do in the next second; processes with these ids are none of them."""
 
     def places(self) -> "tuple[OpenPlace, ...]":

@@ -190,7 +190,7 @@ def _unloadable(error: Exception, family: str, place: str) -> UserError:
 
 
 @dataclass(frozen=True)
-class Fault:
+class PluginFault:
     """Where a plug-in of one's own failed: its family and name, and its line as `file:line`."""
 
     family: str
@@ -202,7 +202,7 @@ class Fault:
         return f"the {self.family} plug-in {self.name}"
 
 
-def fault_of(error: BaseException) -> Fault | None:
+def fault_of(error: BaseException) -> PluginFault | None:
     """The plug-in of one's own in which an error arose, or which called what raised it.
 
     None if no line of the error's traceback is of one: then the error is Stithy's.
@@ -216,9 +216,11 @@ def fault_of(error: BaseException) -> Fault | None:
             if Path(file).is_relative_to(place.absolute()):
                 family, *rest = Path(file).relative_to(place.absolute()).parts
                 if family in FAMILIES and rest:
-                    return Fault(family, _name(family, Path(rest[0]).stem), f"{file}:{line}")
+                    return PluginFault(family, _name(family, Path(rest[0]).stem), f"{file}:{line}")
                 if rest:  # as in Stithy's own tree: scenarios/append/plan.py
-                    return Fault(family.removesuffix("s"), Path(rest[0]).stem, f"{file}:{line}")
+                    return PluginFault(
+                        family.removesuffix("s"), Path(rest[0]).stem, f"{file}:{line}"
+                    )
     return None
 
 

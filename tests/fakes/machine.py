@@ -8,13 +8,13 @@ from typing import Literal
 
 from stithy.clock import Clock
 from stithy.collectors.collector import Collector
-from stithy.hosts.activity import Activity, ActivityCounters
+from stithy.hosts.activity import ActivityCounters, MachineActivity
 from stithy.hosts.runner import LocalRunner, Runner, ServerUser
 from stithy.registry import plugins
 from stithy.results.manifest import Fact
 from stithy.storage.volume import OpenPlace
 
-QUIET = Activity(1.0, 0.01, 0.0, (), {"vda": 0.0})
+QUIET = MachineActivity(1.0, 0.01, 0.0, (), {"vda": 0.0})
 FACTS: dict[str, str | int | None] = {
     "cpus": 8, "cpu_model": "Some CPU", "cpu_governor": "performance", "clock_source": "tsc",
     "cgroup_version": "2", "kernel": "6.12.1", "distribution": "Some Linux 1",
@@ -98,7 +98,7 @@ class FakeMachine:
     no_io_uring: str | None = None
     no_network: Mapping[str, str] = field(default_factory=dict)
     synchronised: bool | None = True
-    doing: Activity = QUIET
+    doing: MachineActivity = QUIET
     open_places: tuple[OpenPlace, ...] = (
         place("/var/tmp/stithy", 200),
         place("/dev/shm/stithy", 16, memory=True),
@@ -167,7 +167,7 @@ class FakeMachine:
         """As set."""
         return self.synchronised
 
-    def activity(self, pids: Collection[int] = ()) -> Activity:
+    def activity(self, pids: Collection[int] = ()) -> MachineActivity:
         """As set."""
         return self.doing
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from stithy.hosts.processes import Identity
+from stithy.hosts.processes import ProcessIdentity
 from stithy.plan.steps import Cost, Step, WindowPlan
 from stithy.point import Point
 
@@ -11,7 +11,7 @@ WINDOW = WindowPlan(
     "w-disk-u4-b0", "disk", Point.of(users=4), 0, 0, 5.0, 20.0, 1, ("hammer",), checkpoint=True
 )
 STEP = Step(WINDOW.id, "window", "disk", Cost(29.0, 40.0, 0, 0), WINDOW)
-DEAD = Identity("another boot", 1, 1)
+DEAD = ProcessIdentity("another boot", 1, 1)
 
 
 def wire_example(name: str) -> str:

@@ -17,7 +17,7 @@ from stithy.registry import plugins
 from stithy.run.context import Context
 from stithy.run.deciding import Deciders, Invalid, Judge, Scheduler, SoFar
 from stithy.run.events import Event
-from stithy.run.executor import Outcome, execute
+from stithy.run.executor import RunOutcome, execute
 from stithy.run.preparation.equip import Tools
 from stithy.run.resuming.resume import resumed_run
 from stithy.run.session import Stop
@@ -116,11 +116,11 @@ class FakedRun:
             waits=self.waits,
         )
 
-    def run(self) -> Outcome:
+    def run(self) -> RunOutcome:
         """The whole run."""
         return execute(self.start(), self.deciders)
 
-    def resume(self, *, force: bool = False, judge: Judge | None = None) -> Outcome:
+    def resume(self, *, force: bool = False, judge: Judge | None = None) -> RunOutcome:
         """The rest of a run that was cut off."""
         deciders = Deciders(judge or self.judge, self.schedulers, self.invalid)
         resumed = resumed_run(

@@ -4,7 +4,7 @@ import base64
 import struct
 import zlib
 
-from stithy.results.hlog import Histogram
+from stithy.results.hlog import LoggedHistogram
 
 HALF = 10
 """log2 of half the sub-buckets of a histogram with 3 digits."""
@@ -16,12 +16,12 @@ def index_of(value_us: int) -> int:
     return (bucket << HALF) + (value_us >> bucket)
 
 
-def histogram(*values_us: int) -> Histogram:
+def histogram(*values_us: int) -> LoggedHistogram:
     """A histogram of the values."""
     counts: dict[int, int] = {}
     for value in values_us:
         counts[index_of(value)] = counts.get(index_of(value), 0) + 1
-    return Histogram(counts, HALF, 0)
+    return LoggedHistogram(counts, HALF, 0)
 
 
 def zigzag(number: int) -> bytes:
@@ -35,7 +35,7 @@ def zigzag(number: int) -> bytes:
     return bytes(out)
 
 
-def encode(made: Histogram) -> str:
+def encode(made: LoggedHistogram) -> str:
     """The other way round: V2, deflated, base64."""
     payload, at = b"", 0
     for index, count in sorted(made.counts.items()):

@@ -23,7 +23,7 @@ from fakes.clock import FakeClock
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
 from stithy.run.cleanup.handlers import clean
-from stithy.run.deciding import Status
+from stithy.run.deciding import QuestionStatus
 from stithy.run.events import Event, Note, StepStarted
 from stithy.run.journal import Entry, read_journal
 from stithy.run.preparation.equip import leftovers
@@ -103,9 +103,11 @@ def cleaned(directory: Path, step: int) -> Iterator[dict[str, Any]]:
 def faked(root: Path, clock: FakeClock) -> FakedRun:
     """Two candidates at two levels, decided early, and two windows more."""
 
-    def decided_after_a_block(directory: RunDirectory) -> Status:
+    def decided_after_a_block(directory: RunDirectory) -> QuestionStatus:
         blocks = len(list(directory.windows.glob("w-*-u2-b*/window.parquet"))) // 2
-        return Status(decided=blocks > 0, blocks=blocks, text="a judge of tests has decided")
+        return QuestionStatus(
+            decided=blocks > 0, blocks=blocks, text="a judge of tests has decided"
+        )
 
     load = {"calibrate": "true", "ledger": "true", "repeat": ""}
     return FakedRun(root, clock=clock, users=(1, 2), load=load, primary="{blocks: 5}",

@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from stithy.results.hlog import Histogram
+from stithy.results.hlog import LoggedHistogram
 from support.hlog import HALF, encode, index_of, log
 
 Row = Mapping[str, Any]
@@ -65,7 +65,7 @@ def _histogram(count: int, curve: list[tuple[float, float]], draw: random.Random
     for _ in range(count):
         bucket = index_of(max(1, round(_value_us(draw.random(), curve))))
         counts[bucket] = counts.get(bucket, 0) + 1
-    return encode(Histogram(counts, HALF, 0))
+    return encode(LoggedHistogram(counts, HALF, 0))
 
 
 def _value_us(share: float, curve: list[tuple[float, float]]) -> float:

@@ -10,7 +10,7 @@ from stithy.errors import InfrastructureError, InvalidMeasurement
 from stithy.report.context import context_of
 from stithy.report.page import Page
 from stithy.results.read import read_run
-from stithy.run.executor import Outcome
+from stithy.run.executor import RunOutcome
 from stithy.wire.hammer import LedgerVerified
 from stithy.wire.jobs import BackToBack, Pace, Rate, RunRequest, WorkloadChoice
 from support.own_engine import Committing, OwnEngine
@@ -49,7 +49,7 @@ class Unequal(Committing):
         return super().run(*given, **more)
 
 
-def _run(root: Path, keys: str, load: str = USERS, **how: Any) -> tuple[OwnEngine, Outcome]:
+def _run(root: Path, keys: str, load: str = USERS, **how: Any) -> tuple[OwnEngine, RunOutcome]:
     text = STUDY.replace("LOAD", load).replace("KEYS", keys)
     faked = OwnEngine(root, hammer=Unequal(**how), text=text, clock=HurriedClock())
     return faked, faked.run()

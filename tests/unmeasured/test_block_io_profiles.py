@@ -27,7 +27,7 @@ from stithy.hosts.runner import LocalRunner
 from stithy.metrics import ALL, PERCENTILES, values_needed
 from stithy.report.context import context_of
 from stithy.results.read import read_run
-from stithy.scenarios.block_io.outcome import Outcome
+from stithy.scenarios.block_io.outcome import FioOutcome
 from support.running import Stithy, left_by
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio was not found")
@@ -116,7 +116,7 @@ def test_every_pattern_of_every_profile_runs_and_has_all_figures(
         workers = for_workers([target], load, profile.workers)
         scratch = disk_place / f"{profile.label(pattern)}-{duration_s}"
         found = measure(machine, pattern, workers, scratch)
-        outcome = Outcome(found, pattern, len(workers), load.duration_s)
+        outcome = FioOutcome(found, pattern, len(workers), load.duration_s)
         values = {(each.metric, each.of) for each in outcome.values() if each.value is not None}
         return figures_of(pattern) - values
 

@@ -15,7 +15,7 @@ from stithy.errors import Exit, PreconditionError
 from stithy.report.context import context_of
 from stithy.results.read import read_run
 from stithy.run.events import Note
-from stithy.run.executor import Outcome
+from stithy.run.executor import RunOutcome
 from stithy.run.session import Stop
 from support.faked_run import FakedRun
 from support.own_engine import Committing, OwnEngine
@@ -220,7 +220,7 @@ scenario: {backup: {method: METHOD}}
 """
 
 
-def _backed_up(root: Path, method: str) -> Outcome:
+def _backed_up(root: Path, method: str) -> RunOutcome:
     faked = _run(root / method, text=BACKED_UP.replace("METHOD", method))
     return replace(faked, clock=HurriedClock()).run()
 

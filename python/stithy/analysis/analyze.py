@@ -33,7 +33,7 @@ from stithy.engines.engine import declaration
 from stithy.metrics import ALL, Quantity, parse_quantity, weights
 from stithy.point import Point
 from stithy.registry import Family, Plugin, plugins
-from stithy.results.hlog import Histogram
+from stithy.results.hlog import LoggedHistogram
 from stithy.results.manifest import LimitFacts, Manifest, QuestionFacts, SearchFacts
 from stithy.results.read import Run
 from stithy.search import ResponseTarget, Search
@@ -50,9 +50,11 @@ class Analysis:
     run: Run
     evidence: Evidence
     sampled: Sampled
-    _times: dict[str, Histogram | None] = field(default_factory=dict, compare=False, repr=False)
+    _times: dict[str, LoggedHistogram | None] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
-    def times(self, window: Window) -> Histogram | None:
+    def times(self, window: Window) -> LoggedHistogram | None:
         """Read all response times of a window, once; None where its logs are not whole."""
         if window.id not in self._times:
             self._times[window.id] = distribution(self.run.directory, [window])

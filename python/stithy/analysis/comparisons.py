@@ -21,7 +21,7 @@ from stithy.analysis.statistics import holm, repeated_chance
 from stithy.analysis.verdict import DIFFERENT, WRONG_SHARE, Verdict, decide, not_borne, pairs_among
 from stithy.metrics import Quantity, values_needed
 from stithy.point import Point
-from stithy.results.hlog import Histogram
+from stithy.results.hlog import LoggedHistogram
 
 
 @dataclass(frozen=True)
@@ -239,7 +239,7 @@ def _gains(evidence: Evidence, point: Point) -> tuple[str | None, dict[str, floa
     return fast, gains
 
 
-TimesOf = Callable[[Window], Histogram | None]
+TimesOf = Callable[[Window], LoggedHistogram | None]
 """All response times of a window; None where its logs are not whole."""
 
 UNPAIRED = Value(

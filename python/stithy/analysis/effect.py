@@ -18,7 +18,7 @@ from stithy.analysis.statistics import (
     plain_interval,
     t_critical,
 )
-from stithy.results.hlog import Histogram, merge
+from stithy.results.hlog import LoggedHistogram, merge
 
 
 @dataclass(frozen=True)
@@ -299,7 +299,7 @@ def level(values: Sequence[float]) -> Effect:
 
 
 def pooled_ratio(
-    pairs: Sequence[tuple[Histogram, Histogram]],
+    pairs: Sequence[tuple[LoggedHistogram, LoggedHistogram]],
     percent: float,
     needed: int,
     bounds: Sequence[Bound] = (),
@@ -327,7 +327,9 @@ def pooled_ratio(
     return replace(effect, difference=None)
 
 
-def _log_ratio(pairs: Sequence[tuple[Histogram, Histogram]], percent: float) -> float | None:
+def _log_ratio(
+    pairs: Sequence[tuple[LoggedHistogram, LoggedHistogram]], percent: float
+) -> float | None:
     first, second = (merge(side) for side in zip(*pairs, strict=True))
     if first is None or second is None:
         return None

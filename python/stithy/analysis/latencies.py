@@ -18,9 +18,9 @@ from stithy.metrics import ALL, Quantity, values_needed
 from stithy.point import Point
 from stithy.results.convert import read_histograms
 from stithy.results.drives import LOG_SUFFIX, read_log
-from stithy.results.hlog import JOIN_TOLERANCE_S, Histogram, Interval, merge, read_hlog
+from stithy.results.hlog import JOIN_TOLERANCE_S, LoggedHistogram, LoggedInterval, merge, read_hlog
 from stithy.results.layout import RunDirectory
-from stithy.results.pieces import Problem, read_tables
+from stithy.results.pieces import ReadProblem, read_tables
 from stithy.results.tables import HISTOGRAMS
 
 NOT_WHOLE = "missing or incomplete, and so is its table of histograms"
@@ -30,7 +30,7 @@ POOL_WAIT = "pool-wait"
 
 def merged_levels(
     directory: RunDirectory, evidence: Evidence
-) -> tuple[dict[tuple[str, Point], Merged], list[Problem]]:
+) -> tuple[dict[tuple[str, Point], Merged], list[ReadProblem]]:
     """Percentiles over the valid windows of each candidate and level that has two or more.
 
     A level of which any log is missing or damaged has no entry: part of the windows would be a
@@ -50,15 +50,15 @@ def merged_levels(
     return found, problems
 
 
-def _lost(directory: RunDirectory, windows: tuple[Window, ...]) -> list[Problem]:
+def _lost(directory: RunDirectory, windows: tuple[Window, ...]) -> list[ReadProblem]:
     """The logs of those windows whose times are not known."""
     lost = [each for each in windows if distributions(directory, [each], "response") is None]
-    return [Problem(_log(directory, each, "response"), NOT_WHOLE) for each in lost]
+    return [ReadProblem(_log(directory, each, "response"), NOT_WHOLE) for each in lost]
 
 
 def distributions(
     directory: RunDirectory, windows: Sequence[Window], kind: str
-) -> dict[str, Histogram] | None:
+) -> dict[str, LoggedHistogram] | None:
     """The times of a kind in these windows' measurements, merged, by transaction type.
 
     `kind`: `response`, `service` or `pool-wait`. From the windows' tables of histograms, or where
@@ -75,7 +75,7 @@ def distributions(
     return logged if logged is not None and _is_whole(logged, windows, kind) else None
 
 
-def _is_whole(found: dict[str, Histogram], windows: Sequence[Window], kind: str) -> bool:
+def _is_whole(found: dict[str, LoggedHistogram], windows: Sequence[Window], kind: str) -> bool:
     """Whether they hold each transaction that was answered, of those that have such a time.
 
     A log that was cut between two lines has no other mark of it.
@@ -90,13 +90,13 @@ def _is_whole(found: dict[str, Histogram], windows: Sequence[Window], kind: str)
 
 def distribution(
     directory: RunDirectory, windows: Sequence[Window], kind: str = "response"
-) -> Histogram | None:
+) -> LoggedHistogram | None:
     """All times of these windows' measurements, whatever the type; None unless all are known."""
     found = distributions(directory, windows, kind) if windows else None
     return merge(found.values()) if found else None
 
 
-def seconds(directory: RunDirectory, window: Window) -> list[tuple[int, Histogram]]:
+def seconds(directory: RunDirectory, window: Window) -> list[tuple[int, LoggedHistogram]]:
     """Response times of a window by the second since its users began, ramp-up included.
 
     One entry a second and transaction type; the drain after the measurement is left out. Empty
@@ -113,8 +113,8 @@ def seconds(directory: RunDirectory, window: Window) -> list[tuple[int, Histogra
 
 def _from_logs(
     directory: RunDirectory, windows: Sequence[Window], kind: str
-) -> dict[str, Histogram] | None:
-    by_type: dict[str, list[Histogram]] = {}
+) -> dict[str, LoggedHistogram] | None:
+    by_type: dict[str, list[LoggedHistogram]] = {}
     try:
         for window in windows:
             for each in _measured(directory, window, kind):
@@ -125,7 +125,7 @@ def _from_logs(
     return {name: each for name, each in merged.items() if each is not None}
 
 
-def _measured(directory: RunDirectory, window: Window, kind: str) -> list[Interval]:
+def _measured(directory: RunDirectory, window: Window, kind: str) -> list[LoggedInterval]:
     """The lines of a log that began within the measurement; damage anywhere in it is damage."""
     since = window.row["measure_from_s"] - JOIN_TOLERANCE_S
     until = window.row["measure_to_s"] - JOIN_TOLERANCE_S
@@ -149,7 +149,7 @@ def histogram_measures(
     for cell in ((name, point) for name in evidence.candidates for point in evidence.points):
         windows = evidence.valid_at(*cell)
         paths = [directory.window(each.id).table(HISTOGRAMS.name) for each in windows]
-        problems: list[Problem] = []
+        problems: list[ReadProblem] = []
         rows = read_tables(HISTOGRAMS, paths, problems)
         if problems:
             continue
@@ -304,7 +304,7 @@ def _logs(directory: RunDirectory, candidate: str, role: str) -> list[Path]:
 
 def _of_drives(directory: RunDirectory, window: Window, roles: list[str], operation: str) -> Times:
     """The times of an operation in a window's measurement, by role; empty unless all are known."""
-    found: dict[str, Histogram] = {}
+    found: dict[str, LoggedHistogram] = {}
     for role in roles:
         try:
             span = (window.row["measure_from_s"], window.row["measure_to_s"])

@@ -14,7 +14,7 @@ import polars as pl
 from stithy.analysis.series import Sampled
 from stithy.metrics import ALL, Quantity, find, in_columns, role_of, values_needed
 from stithy.point import Point
-from stithy.results.hlog import Histogram, merge
+from stithy.results.hlog import LoggedHistogram, merge
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _one(subjects: Mapping[str, float], quantity: Quantity) -> float | None:
     return sum(asked) if quantity.known.of_several == "sum" else max(asked)
 
 
-Times = Mapping[str, Histogram]
+Times = Mapping[str, LoggedHistogram]
 """The times of a drive's operation in a window, by the drive's name: its role, or `data-2`."""
 
 
@@ -145,7 +145,7 @@ def of_drives(
     )
 
 
-def _slowest(times: Iterable[Histogram], percent: float, quantity: Quantity) -> Value:
+def _slowest(times: Iterable[LoggedHistogram], percent: float, quantity: Quantity) -> Value:
     known = [each for each in times if each.count]
     if not known:
         return Value(None, f"no {quantity.known.column} was answered by an emulated drive")
@@ -191,7 +191,9 @@ class CurvePoint:
         return 1 / (1 - self.share)
 
 
-def percentile_curve(histogram: Histogram, *, beyond: int = BEYOND_DRAWN) -> tuple[CurvePoint, ...]:
+def percentile_curve(
+    histogram: LoggedHistogram, *, beyond: int = BEYOND_DRAWN
+) -> tuple[CurvePoint, ...]:
     """Points from the lowest value to the last one that has `beyond` others beyond it.
 
     Shapes: in ascending order of share; the median and each power of ten of `reach` are among them.
@@ -244,7 +246,7 @@ def log_edges(low_s: float, high_s: float, rows: int) -> tuple[float, ...]:
 
 
 def cells(
-    seconds: Iterable[tuple[int, Histogram]], column_s: int, edges_s: Sequence[float]
+    seconds: Iterable[tuple[int, LoggedHistogram]], column_s: int, edges_s: Sequence[float]
 ) -> Cells:
     """The values of histograms, each of one second, counted by column and row.
 
@@ -267,7 +269,7 @@ Merged = Mapping[str, Mapping[str, float]]
 """By transaction type (`all` included), then by column of `transactions`, seconds."""
 
 
-def merged_percentiles(by_type: Mapping[str, Sequence[Histogram]]) -> Merged:
+def merged_percentiles(by_type: Mapping[str, Sequence[LoggedHistogram]]) -> Merged:
     """Percentiles of each transaction type over all its histograms, and of `all` over all types.
 
     Edge cases: a type without values has no entry; without any value the result is empty.
@@ -279,7 +281,7 @@ def merged_percentiles(by_type: Mapping[str, Sequence[Histogram]]) -> Merged:
     return {kind: _percentiles(each) for kind, each in found.items() if each and each.count}
 
 
-def _percentiles(histogram: Histogram) -> dict[str, float]:
+def _percentiles(histogram: LoggedHistogram) -> dict[str, float]:
     values = {
         each.column: histogram.percentile_s(each.percent)
         for each in in_columns()

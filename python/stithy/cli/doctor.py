@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from stithy.needs import Judgement, Need
-    from stithy.run.preparation.doctor import Examination, Needed, Part
+    from stithy.run.preparation.doctor import Examination, ExaminedPart, Needed
 
 
 def doctor(*, json: bool = False) -> Exit:
@@ -184,7 +184,7 @@ def _wanted(found: "Examination") -> "dict[Judgement, list[str]]":
     return wanted
 
 
-def _wish(part: "Part", needed: "Needed") -> str:
+def _wish(part: "ExaminedPart", needed: "Needed") -> str:
     """`drive (provider)`, or what a part does without: `drives with xfs`."""
     if part.family == "command":
         return f"`stithy {part.name}`"
@@ -228,7 +228,7 @@ def _there(found: "Examination") -> Iterator[str]:
                     )
 
 
-def _part(part: "Part") -> str:
+def _part(part: "ExaminedPart") -> str:
     """An engine with its version; what does not work here is marked so."""
     if not part.works:
         return f"{part.name} (not here)"

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 from stithy.environment import state_home
 from stithy.errors import PreconditionError, UserError, reason_of
 from stithy.hosts.devices import write_private
-from stithy.hosts.processes import Identity, is_alive
+from stithy.hosts.processes import ProcessIdentity, is_alive
 
 ENTRY = "drives.json"
 VERSION = 1
@@ -45,7 +45,7 @@ class Entry:
 
     run_id: str | None
     drives: tuple[str, ...]
-    owner: Identity
+    owner: ProcessIdentity
     devices: tuple[str, ...] = ()
     mounts: tuple[Mounting, ...] = ()
 

@@ -22,7 +22,7 @@ from stithy.drives.places import Entry, Mounting
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
 from stithy.hosts.devices import Mount, mounts
 from stithy.hosts.processes import (
-    Identity,
+    ProcessIdentity,
     end,
     identity_of,
     is_alive,
@@ -57,7 +57,7 @@ class DriveProgram:
     """A program that serves drives; `warnings` are what it told while it started."""
 
     folder: Path
-    identity: Identity
+    identity: ProcessIdentity
     drives: tuple[DriveFacts, ...]
     warnings: tuple[str, ...] = ()
 
@@ -134,7 +134,7 @@ def _close(running: Running) -> None:
                 stream.close()
 
 
-def find(folder: Path) -> Identity | None:
+def find(folder: Path) -> ProcessIdentity | None:
     """The program that works in this folder; None where there is none."""
     found = (identity_of(pid) for pid in pids_inside(folder.resolve(), DRIVE))
     return next((each for each in found if each is not None), None)

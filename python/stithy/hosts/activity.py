@@ -77,7 +77,7 @@ class BusyProgram:
 
 
 @dataclass(frozen=True)
-class Activity:
+class MachineActivity:
     """What others did in `span_s`; `programs` are those that did anything, busiest first.
 
     `cpu_share` of all CPUs was used by others, and `hidden_share` of that by what /proc does not
@@ -103,7 +103,7 @@ class Activity:
         return tuple(dict.fromkeys(program.name for program in busiest))
 
 
-def watch(clock: Clock, pids: Collection[int] = (), proc: Path = PROC) -> Activity:
+def watch(clock: Clock, pids: Collection[int] = (), proc: Path = PROC) -> MachineActivity:
     """What others do in the next second; `pids` as `read` has them, and this process."""
     before = read(clock, {os.getpid(), *pids}, proc)
     clock.sleep_s(WATCHED_S)
@@ -143,7 +143,7 @@ def _cpu_ticks(text: str) -> tuple[int, ...]:
     return tuple(sum(map(int, column)) for column in zip(*counted, strict=True))
 
 
-def between(before: ActivityCounters, after: ActivityCounters) -> Activity:
+def between(before: ActivityCounters, after: ActivityCounters) -> MachineActivity:
     """What others did between two readings."""
     span_s = after.at_s - before.at_s
     elapsed_s = span_s or 1.0  # a clock of tests may stand still
@@ -168,7 +168,7 @@ def between(before: ActivityCounters, after: ActivityCounters) -> Activity:
         for key, process in after.others.items()
         if ticks[key] or moved[key]
     ]
-    return Activity(
+    return MachineActivity(
         span_s=span_s,
         cpu_share=min(1.0, used / capacity),
         steal_share=sum(spent[7:8]) / total if total else 0.0,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from stithy.hosts.activity import NAMED_MAX, Activity, BusyProgram
+from stithy.hosts.activity import NAMED_MAX, BusyProgram, MachineActivity
 from stithy.needs import Device, Judgement, Machine, State, module_is_available
 from stithy.registry import Family, Plugin
 from stithy.units import format_duration, format_size
@@ -225,7 +225,7 @@ def _judge_activity(machine: Machine) -> Iterator[Judgement]:
         yield Judgement("busy devices", "there", "none")
 
 
-def describe_busy_cpus(activity: Activity) -> str | None:
+def describe_busy_cpus(activity: MachineActivity) -> str | None:
     """Say which programs of others use the CPUs; None below the limit."""
     if activity.cpu_share <= QUIET_CPU_SHARE:
         return None
@@ -236,7 +236,7 @@ def describe_busy_cpus(activity: Activity) -> str | None:
     return f"CPUs {activity.cpu_share:.0%} busy: {', '.join(names) or 'many small programs'}"
 
 
-def describe_busy_devices(activity: Activity) -> str | None:
+def describe_busy_devices(activity: MachineActivity) -> str | None:
     """Say which disks are busy and who moves most; None below the limit, and for the run's own."""
     busy = {name: share for name, share in activity.devices.items() if share > QUIET_DEVICE_SHARE}
     if not busy or activity.run_bytes > activity.moved_bytes:

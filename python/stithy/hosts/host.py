@@ -23,7 +23,7 @@ from stithy.collectors.collector import Collector
 from stithy.environment import search_path
 from stithy.errors import StithyError, reason_of
 from stithy.hosts import groups
-from stithy.hosts.activity import Activity, ActivityCounters, read, watch
+from stithy.hosts.activity import ActivityCounters, MachineActivity, read, watch
 from stithy.hosts.resources import parents
 from stithy.hosts.runner import (
     Command,
@@ -233,7 +233,7 @@ class LocalHost:
         status = int.from_bytes(answer.raw[STATUS_AT : STATUS_AT + 4], sys.byteorder)
         return not status & STA_UNSYNC
 
-    def activity(self, pids: Collection[int] = ()) -> Activity:
+    def activity(self, pids: Collection[int] = ()) -> MachineActivity:
         """What others do in the next second."""
         return watch(SystemClock(), pids)
 

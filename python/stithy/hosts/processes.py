@@ -19,7 +19,7 @@ RUN_VARIABLE = "STITHY_RUN"
 
 
 @dataclass(frozen=True)
-class Identity:
+class ProcessIdentity:
     """One process for good; `start_ticks` counts clock ticks since boot."""
 
     boot_id: str
@@ -53,12 +53,12 @@ def stat_of(folder: Path) -> Stat | None:
     return Stat(head.partition("(")[2], fields) if fields else None
 
 
-def identity_of(pid: int) -> Identity | None:
+def identity_of(pid: int) -> ProcessIdentity | None:
     """The identity of the process that has this id now; None where there is none (or a zombie)."""
     stat = _stat(pid)
     if stat is None or stat.fields[0] in ("Z", "X"):
         return None
-    return Identity(boot_id(), pid, int(stat.fields[19]))
+    return ProcessIdentity(boot_id(), pid, int(stat.fields[19]))
 
 
 def is_held(pid: int) -> bool:
@@ -67,19 +67,19 @@ def is_held(pid: int) -> bool:
     return stat is not None and stat.fields[0] in ("T", "t")
 
 
-def own_identity() -> Identity:
+def own_identity() -> ProcessIdentity:
     """The identity of this process."""
     found = identity_of(os.getpid())
     assert found is not None  # this process lives while it asks
     return found
 
 
-def identity_from(facts: Mapping[str, str]) -> Identity:
+def identity_from(facts: Mapping[str, str]) -> ProcessIdentity:
     """The identity that `Identity.facts` wrote; ValueError or KeyError for anything else."""
-    return Identity(facts["boot_id"], int(facts["pid"]), int(facts["start_ticks"]))
+    return ProcessIdentity(facts["boot_id"], int(facts["pid"]), int(facts["start_ticks"]))
 
 
-def is_alive(identity: Identity) -> bool:
+def is_alive(identity: ProcessIdentity) -> bool:
     """Whether this very process still runs."""
     return identity_of(identity.pid) == identity
 
@@ -251,14 +251,14 @@ def end(pids: Iterable[int], first: signal.Signals, patience_s: float = 10.0) ->
         _wait(targets, patience_s)
 
 
-def _signal(targets: list[Identity], number: signal.Signals) -> None:
+def _signal(targets: list[ProcessIdentity], number: signal.Signals) -> None:
     for target in targets:
         if is_alive(target):
             with suppress(ProcessLookupError):
                 os.kill(target.pid, number)
 
 
-def _wait(targets: list[Identity], patience_s: float) -> bool:
+def _wait(targets: list[ProcessIdentity], patience_s: float) -> bool:
     deadline = time.monotonic() + patience_s
     while any(is_alive(target) for target in targets):
         if time.monotonic() > deadline:

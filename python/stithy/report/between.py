@@ -28,7 +28,7 @@ from stithy.report.words.wording import (
 )
 from stithy.report.words.wording import value as with_unit
 from stithy.results.comparability import (
-    Difference,
+    FactDifference,
     NotComparable,
     differences,
     ignored,
@@ -49,8 +49,8 @@ class Pair:
     base: Context
     other: Context
     names: tuple[str, str]
-    ignored: tuple[Difference, ...]
-    reported: tuple[Difference, ...]
+    ignored: tuple[FactDifference, ...]
+    reported: tuple[FactDifference, ...]
     rows: tuple[Row, ...]
 
 

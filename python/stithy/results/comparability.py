@@ -152,7 +152,7 @@ DRIVE_FACTS = (
 
 
 @dataclass(frozen=True)
-class Difference:
+class FactDifference:
     """A fact that is not the same in two runs; `subject` is what it is a fact of, where not all."""
 
     name: str
@@ -174,7 +174,7 @@ class Difference:
 class NotComparable(UserError):
     """Runs that differ in what numbers rest on: carries every such fact."""
 
-    def __init__(self, where: str, against: str, differences: Sequence[Difference]) -> None:
+    def __init__(self, where: str, against: str, differences: Sequence[FactDifference]) -> None:
         """`differences` has at least one entry."""
         names = ", ".join(dict.fromkeys(each.name for each in differences))
         remedy = (
@@ -282,14 +282,14 @@ def meaning(name: str) -> Meaning:
 
 def differences(
     base: Manifest, other: Manifest, candidates: Sequence[str]
-) -> tuple[Difference, ...]:
+) -> tuple[FactDifference, ...]:
     """Every fact that is not the same, in the order of `MEANINGS`; of these candidates only."""
     effective = None not in (_effective(base), _effective(other))
     own = _own(base, effective=effective) | _own(other, effective=effective)
     ours = _facts(base, candidates, own, effective=effective)
     theirs = _facts(other, candidates, own, effective=effective)
     found = [
-        Difference(name, subject, _told(a), _told(b))
+        FactDifference(name, subject, _told(a), _told(b))
         for subject, name in dict.fromkeys([*ours, *theirs])
         if not _same(name, a := ours.get((subject, name)), b := theirs.get((subject, name)))
         and not (name.startswith((PROFILE, SUBMISSION)) and (a is None or b is None))
@@ -298,7 +298,7 @@ def differences(
     return tuple(sorted(found, key=lambda each: order.index(meaning(each.name))))
 
 
-def ignored(difference: Difference, words: Sequence[str]) -> bool:
+def ignored(difference: FactDifference, words: Sequence[str]) -> bool:
     """Whether a person said that this fact may differ: by its name, or by a part at a dot."""
     return any(_matches(difference.name, word) for word in words)
 

@@ -12,7 +12,14 @@ from pathlib import Path
 from stithy.errors import TextError
 from stithy.metrics import ALL
 from stithy.results.files import is_as_written
-from stithy.results.hlog import JOIN_TOLERANCE_S, Histogram, Interval, decode, merge, read_hlog
+from stithy.results.hlog import (
+    JOIN_TOLERANCE_S,
+    LoggedHistogram,
+    LoggedInterval,
+    decode,
+    merge,
+    read_hlog,
+)
 from stithy.results.tables import Row
 from stithy.wire.messages import (
     Condition,
@@ -35,9 +42,9 @@ class Latencies:
     `pool_wait` is there only with a pool or deferred work.
     """
 
-    response: tuple[Interval, ...] = ()
-    service: tuple[Interval, ...] = ()
-    pool_wait: tuple[Interval, ...] = ()
+    response: tuple[LoggedInterval, ...] = ()
+    service: tuple[LoggedInterval, ...] = ()
+    pool_wait: tuple[LoggedInterval, ...] = ()
 
 
 def read_latencies(hlog_stem: Path) -> Latencies:
@@ -74,16 +81,18 @@ def _merged(kind: str, packed: Iterable[PackedHistogram | None]) -> Row:
     return distribution(kind, merge(decode(each) for each in packed if each is not None))
 
 
-def measured_intervals(intervals: Iterable[Interval], summary: RunSummary) -> Iterator[Interval]:
+def measured_intervals(
+    intervals: Iterable[LoggedInterval], summary: RunSummary
+) -> Iterator[LoggedInterval]:
     """Those of the measurement: an interval belongs to the second in which it began."""
     since = summary.measure_from_s - JOIN_TOLERANCE_S
     until = summary.measure_to_s - JOIN_TOLERANCE_S
     return (each for each in intervals if since <= each.started_at_s < until)
 
 
-def distribution(kind: str, histogram: Histogram | None) -> Row:
+def distribution(kind: str, histogram: LoggedHistogram | None) -> Row:
     """The columns `<kind>_mean_s`, `<kind>_p50_s`, … of a histogram; null without values."""
-    found = histogram or Histogram({}, 0, 0)
+    found = histogram or LoggedHistogram({}, 0, 0)
     return {
         f"{kind}_mean_s": found.mean_s,
         f"{kind}_min_s": found.min_s,
@@ -108,7 +117,7 @@ def second_rows(window_id: str, seconds: Iterable[Second], latencies: Latencies)
         for name, own, waiting in [*whole, (ALL, list(second.transactions), second.waiting)]:
             counts = {count: sum(getattr(each, count) for each in own) for count in _COUNTS}
             merged = merge(found[each.name] for each in own if each.name in found)
-            times = merged or Histogram({}, 0, 0)
+            times = merged or LoggedHistogram({}, 0, 0)
             row = {**head, "transaction": name, **counts, "waiting": waiting}
             for p in ("p50", "p95", "p99"):
                 row[f"response_{p}_s"] = times.percentile_s(_PERCENTILES[p])
@@ -143,9 +152,9 @@ def _with(one: Second, others: Sequence[Second]) -> Second:
     return one.model_copy(update={"transactions": tuple(own.values()), "waiting": waiting})
 
 
-def _by_second(intervals: Iterable[Interval]) -> dict[int, dict[str, Histogram]]:
+def _by_second(intervals: Iterable[LoggedInterval]) -> dict[int, dict[str, LoggedHistogram]]:
     """Histograms of each type by the millisecond at which their second began."""
-    groups: dict[int, dict[str, Histogram]] = {}
+    groups: dict[int, dict[str, LoggedHistogram]] = {}
     for each in intervals:
         found = groups.setdefault(_milliseconds(each.started_at_s), {})
         had = found.get(each.tag)
@@ -261,9 +270,9 @@ def histogram_rows(window_id: str, summary: RunSummary, latencies: Latencies) ->
     ]
 
 
-def bucket_rows(window_id: str, kind: str, measured: Iterable[Interval]) -> Iterator[Row]:
+def bucket_rows(window_id: str, kind: str, measured: Iterable[LoggedInterval]) -> Iterator[Row]:
     """Rows of a kind, of the lines of a log that belong to the measurement."""
-    parts: dict[str, list[Histogram]] = {}
+    parts: dict[str, list[LoggedHistogram]] = {}
     for interval in measured:
         parts.setdefault(interval.tag, []).append(interval.histogram)
     for transaction, histograms in parts.items():
@@ -276,7 +285,7 @@ def bucket_rows(window_id: str, kind: str, measured: Iterable[Interval]) -> Iter
             }  # fmt: skip
 
 
-def read_histograms(paths: Sequence[Path], kind: str) -> dict[str, Histogram]:
+def read_histograms(paths: Sequence[Path], kind: str) -> dict[str, LoggedHistogram]:
     """The histograms of a kind by transaction type, those of all these tables added up.
 
     Raises OSError where one is missing, ValueError where one is damaged.
@@ -297,8 +306,8 @@ def read_histograms(paths: Sequence[Path], kind: str) -> dict[str, Histogram]:
         )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise TextError("not a table of histograms") from error
-    found: dict[str, Histogram] = {}
+    found: dict[str, LoggedHistogram] = {}
     for (name,), part in rows.partition_by("transaction", as_dict=True).items():
         counts = dict(zip(part["bucket"].to_list(), part["count"].to_list(), strict=True))
-        found[str(name)] = Histogram(counts, *SHAPE)
+        found[str(name)] = LoggedHistogram(counts, *SHAPE)
     return found

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from stithy.metrics import ALL
 from stithy.results.convert import distribution
-from stithy.results.hlog import Histogram, Interval, merge, read_hlog
+from stithy.results.hlog import LoggedHistogram, LoggedInterval, merge, read_hlog
 from stithy.results.tables import Row
 from stithy.wire.drive.messages import DriveCounters, OperationCounters
 from stithy.wire.messages import Percentiles
@@ -25,7 +25,7 @@ def tolerance_s(asked_s: float) -> float:
     return max(TOLERANCE_SHARE * asked_s, TOLERANCE_S)
 
 
-def read_log(path: Path, from_s: float, until_s: float) -> list[Interval]:
+def read_log(path: Path, from_s: float, until_s: float) -> list[LoggedInterval]:
     """What a drive's log tells of a span of Unix time; empty where there is no log.
 
     Its seconds are not those of the users: one that crosses an end of the span is left out, because
@@ -40,7 +40,7 @@ def drive_rows(
     role: str,
     before: DriveCounters,
     after: DriveCounters,
-    intervals: Iterable[Interval],
+    intervals: Iterable[LoggedInterval],
     device_mean_s: Mapping[str, float | None],
 ) -> list[Row]:
     """Rows of DRIVES: each operation in the drive's order, then `all`.
@@ -81,7 +81,7 @@ _OF_OPERATIONS: Row = dict.fromkeys(("device_mean_s", "added_mean_s"))
 """Told of each operation alone: a mean over all of them would be that of the most frequent."""
 
 
-def _latencies(histograms: Iterable[Histogram]) -> Row:
+def _latencies(histograms: Iterable[LoggedHistogram]) -> Row:
     """Their distribution, and how many values it rests on: fewer than were answered in all."""
     merged = merge(histograms)
     return {"logged": merged.count if merged else 0, **distribution("latency", merged)}

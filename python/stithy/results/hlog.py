@@ -29,7 +29,7 @@ JOIN_TOLERANCE_S = 0.002
 
 
 @dataclass(frozen=True)
-class Histogram:
+class LoggedHistogram:
     """Counts by bucket of equal precision; `counts` maps a bucket's index to its count.
 
     `half_magnitude` (log2 of half the sub-buckets) and `unit_magnitude` fix the buckets' bounds;
@@ -116,20 +116,20 @@ class Bucket:
 
 
 @dataclass(frozen=True)
-class Interval:
+class LoggedInterval:
     """One line of a log: a transaction type in `length_s` from `started_at_s`, Unix time."""
 
     tag: str
     started_at_s: float
     length_s: float
-    histogram: Histogram
+    histogram: LoggedHistogram
 
     def lies_in(self, from_s: float, until_s: float) -> bool:
         """Whether it neither begins nor ends outside a span of Unix time."""
         return from_s <= self.started_at_s and self.started_at_s + self.length_s <= until_s
 
 
-def merge(histograms: Iterable[Histogram]) -> Histogram | None:
+def merge(histograms: Iterable[LoggedHistogram]) -> LoggedHistogram | None:
     """One histogram with the values of all; None where there is none.
 
     Raises ValueError where their buckets differ.
@@ -143,10 +143,12 @@ def merge(histograms: Iterable[Histogram]) -> Histogram | None:
         shape = this
         for index, count in histogram.counts.items():
             counts[index] = counts.get(index, 0) + count
-    return None if shape is None else Histogram(counts, *shape)
+    return None if shape is None else LoggedHistogram(counts, *shape)
 
 
-def read_hlog(path: Path, from_s: float = -math.inf, until_s: float = math.inf) -> list[Interval]:
+def read_hlog(
+    path: Path, from_s: float = -math.inf, until_s: float = math.inf
+) -> list[LoggedInterval]:
     """The lines of a log that begin in a span of Unix time, in its order; all of them by default.
 
     A last line that was cut off by a crash is left out.
@@ -156,7 +158,9 @@ def read_hlog(path: Path, from_s: float = -math.inf, until_s: float = math.inf) 
     return list(_intervals(path, lines, from_s, until_s))
 
 
-def _intervals(path: Path, lines: list[str], from_s: float, until_s: float) -> Iterator[Interval]:
+def _intervals(
+    path: Path, lines: list[str], from_s: float, until_s: float
+) -> Iterator[LoggedInterval]:
     for number, line in enumerate(lines, start=1):
         # A whole file ends with a line feed, so that its last part is empty.
         if number == len(lines) or not line or line[0] in '#"':
@@ -169,7 +173,7 @@ def _intervals(path: Path, lines: list[str], from_s: float, until_s: float) -> I
             # Decoding is what takes time, so the others are left out before it.
             if from_s <= float(start) < until_s:
                 length, _max, encoded = rest.split(",")
-                yield Interval(tag, float(start), float(length), decode(encoded))
+                yield LoggedInterval(tag, float(start), float(length), decode(encoded))
         except (ValueError, struct.error, zlib.error, IndexError) as error:
             raise TextError(f"{path}:{number}: not a line of an interval log") from error
 
@@ -179,16 +183,16 @@ def _started_at_s(line: str) -> float:
     return float(line.split(",", 2)[1 if line.startswith("Tag=") else 0])
 
 
-def _parse_line(line: str) -> Interval:
+def _parse_line(line: str) -> LoggedInterval:
     """`Tag=new-order,1784635212.125,1.000,31.471,HISTFAAAAB...`"""
     tag = ""
     if line.startswith("Tag="):
         tag, line = line[4:].split(",", 1)
     start, length, _max, encoded = line.split(",")
-    return Interval(tag, float(start), float(length), decode(encoded))
+    return LoggedInterval(tag, float(start), float(length), decode(encoded))
 
 
-def decode(encoded: str) -> Histogram:
+def decode(encoded: str) -> LoggedHistogram:
     """The histogram of a base64 text: V2, deflated.
 
     Raises ValueError, struct.error or zlib.error for anything else.
@@ -205,7 +209,7 @@ def decode(encoded: str) -> Histogram:
     payload = plain[_HEAD.size : _HEAD.size + payload_size]
     # log2 of half the sub-buckets that so many significant decimal digits need.
     half_magnitude = (2 * int(10**digits) - 1).bit_length() - 1
-    return Histogram(_counts(payload), half_magnitude, lowest.bit_length() - 1)
+    return LoggedHistogram(_counts(payload), half_magnitude, lowest.bit_length() - 1)
 
 
 def _require_cookie(cookie: int, expected: int) -> None:

@@ -195,7 +195,7 @@ _FILE = "stithy.file"
 
 
 @dataclass(frozen=True)
-class Problem:
+class ReadProblem:
     """A piece of a run directory that could not be read, and why."""
 
     path: Path
@@ -203,7 +203,7 @@ class Problem:
 
 
 def read_tables(
-    table: Table, paths: Sequence[Path], problems: list[Problem], only: "pl.Expr | None" = None
+    table: Table, paths: Sequence[Path], problems: list[ReadProblem], only: "pl.Expr | None" = None
 ) -> "pl.DataFrame":
     """The rows of all these files of a table, in their order; what cannot be read is reported.
 
@@ -212,7 +212,7 @@ def read_tables(
     import polars as pl
 
     there = [path for path in paths if os.path.lexists(path)]
-    problems += [Problem(path, MISSING) for path in paths if not os.path.lexists(path)]
+    problems += [ReadProblem(path, MISSING) for path in paths if not os.path.lexists(path)]
     frames = [empty_frame(table)]
     for at in range(0, len(there), FILES_TOGETHER):
         some = there[at : at + FILES_TOGETHER]
@@ -257,12 +257,12 @@ def _is_misplaced(frame: "pl.DataFrame", table: Table, paths: Sequence[Path]) ->
     return any(owners[file] not in (None, window_id) for window_id, file in pairs)
 
 
-def read_table(table: Table, path: Path, problems: list[Problem]) -> "pl.DataFrame | None":
+def read_table(table: Table, path: Path, problems: list[ReadProblem]) -> "pl.DataFrame | None":
     """One file of a table; None, and the problem told, where it cannot be read."""
     try:
         return table_of(path, table)
     except Damaged as damage:
-        problems.append(Problem(path, str(damage)))
+        problems.append(ReadProblem(path, str(damage)))
         return None
 
 
@@ -276,10 +276,10 @@ class Samples:
     def __init__(self, files: Mapping[str, Path]) -> None:
         """`files`: by the window's id, in the order in which they are read."""
         self._files = files
-        self._problems: tuple[Problem, ...] | None = None
+        self._problems: tuple[ReadProblem, ...] | None = None
 
     @property
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[ReadProblem, ...]:
         """What is wrong with the files; all are read for it where that was not done yet."""
         if self._problems is None:
             for _ in self.parts():
@@ -288,7 +288,7 @@ class Samples:
 
     def parts(self) -> Iterator["pl.DataFrame"]:
         """Some windows at a time, with all columns; together they are all of them."""
-        problems: list[Problem] = []
+        problems: list[ReadProblem] = []
         paths = list(self._files.values())
         for at in range(0, len(paths), WINDOWS_TOGETHER):
             yield read_tables(SERIES, paths[at : at + WINDOWS_TOGETHER], problems)

@@ -18,7 +18,7 @@ from stithy.registry import plugins
 from stithy.results import pieces, tables
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import Manifest, sha256_of
-from stithy.results.pieces import Damaged, Problem, Samples
+from stithy.results.pieces import Damaged, ReadProblem, Samples
 from stithy.results.tables import Table, empty_frame
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Run:
     surroundings: "pl.DataFrame"
     restores: "pl.DataFrame"
     baseline: "pl.DataFrame"
-    other_problems: tuple[Problem, ...]
+    other_problems: tuple[ReadProblem, ...]
 
     @cached_property
     def series(self) -> "pl.DataFrame":
@@ -97,7 +97,7 @@ class Run:
         return {}
 
     @property
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[ReadProblem, ...]:
         """What is missing or damaged, by path."""
         found = (*self.other_problems, *self.samples.problems)
         return tuple(sorted(found, key=lambda each: each.path))
@@ -127,12 +127,12 @@ def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
     """
     directory = RunDirectory(root)
     _require_run(directory)
-    problems: list[Problem] = []
+    problems: list[ReadProblem] = []
     try:
         manifest = pieces.manifest_of(directory.manifest)
     except Damaged as damage:
         manifest = None
-        problems.append(Problem(directory.manifest, str(damage)))
+        problems.append(ReadProblem(directory.manifest, str(damage)))
     study = _study(directory.study, manifest, problems)
     names = _window_names(directory, windows, problems)
     # A study without a database has none to restore or to check.
@@ -198,14 +198,14 @@ def _require_activities(path: Path, found: Sequence[str]) -> None:
             raise pieces.without_plugin(f"activity {each}", path)
 
 
-def _study(path: Path, manifest: Manifest | None, problems: list[Problem]) -> str | None:
+def _study(path: Path, manifest: Manifest | None, problems: list[ReadProblem]) -> str | None:
     """The study file, where it is the one that was run."""
     try:
         text = pieces.text_of(path)
         if manifest is not None and sha256_of(text) != manifest.study_sha256:
             raise Damaged("not the study that was run (SHA-256)")
     except Damaged as damage:
-        problems.append(Problem(path, str(damage)))
+        problems.append(ReadProblem(path, str(damage)))
         return None
     return text
 
@@ -213,7 +213,7 @@ def _study(path: Path, manifest: Manifest | None, problems: list[Problem]) -> st
 def _frames(
     directory: RunDirectory,
     windows: Sequence[str],
-    problems: list[Problem],
+    problems: list[ReadProblem],
     of_run: Sequence[Table],
 ) -> "dict[str, pl.DataFrame]":
     """Every table but the samples; conditions are those of the run, then those of the windows."""
@@ -234,7 +234,7 @@ def _frames(
 
 
 def _window_names(
-    directory: RunDirectory, wanted: Sequence[str] | None, problems: list[Problem]
+    directory: RunDirectory, wanted: Sequence[str] | None, problems: list[ReadProblem]
 ) -> list[str]:
     """The windows that have a directory, by name; a run makes the folder with its first window."""
     try:
@@ -242,6 +242,6 @@ def _window_names(
     except FileNotFoundError:
         return []
     except OSError as error:
-        problems.append(Problem(directory.windows, reason_of(error)))
+        problems.append(ReadProblem(directory.windows, reason_of(error)))
         return []
     return there if wanted is None else [each for each in there if each in wanted]

@@ -18,7 +18,7 @@ from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
 from stithy.run.activity import StepKind
-from stithy.run.deciding import Deciders, Invalid, Judge, SoFar, Status
+from stithy.run.deciding import Deciders, Invalid, Judge, QuestionStatus, SoFar
 from stithy.search import Search
 from stithy.study.model import Study
 from stithy.units import format_list
@@ -37,10 +37,10 @@ def make_deciders(describe: Describe) -> Deciders:
 def judge_by(describe: Describe) -> Judge:
     """Make the judge of the primary question, by the windows so far and as a report judges them."""
 
-    def judge(directory: RunDirectory) -> Status:
+    def judge(directory: RunDirectory) -> QuestionStatus:
         analysis = analyze(read_run(directory.root))
         status = decision_status(analysis.evidence)
-        return Status(
+        return QuestionStatus(
             decided=status.progress.step is Next.DECIDED,
             blocks=status.blocks,
             text=describe(analysis, status),

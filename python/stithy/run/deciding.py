@@ -71,7 +71,7 @@ A window without results is not.
 
 
 @dataclass(frozen=True)
-class Status:
+class QuestionStatus:
     """How the primary question stands: `text` says it in words.
 
     `blocks` are the valid ones so far; `is_interim`: the stopping rule is evaluated after so many.
@@ -85,7 +85,7 @@ class Status:
     blocks_needed: int | None = None
 
 
-Judge = Callable[[RunDirectory], Status]
+Judge = Callable[[RunDirectory], QuestionStatus]
 
 
 @dataclass(frozen=True)
@@ -249,7 +249,7 @@ class _InterimAnalyses:
         self._context = context
         self._judge = judge
         self._judged_before: int | None = None
-        self._status: Status | None = None
+        self._status: QuestionStatus | None = None
 
     @property
     def _decided(self) -> bool:
@@ -296,7 +296,7 @@ class _InterimAnalyses:
         self._context.session.tell(InterimAnalysis(status.text, status.blocks, status.decided))
 
 
-class Rates:
+class TransactionRates:
     """Transactions a second of the windows so far: they tell which questions have an answer."""
 
     def __init__(self, context: Context) -> None:

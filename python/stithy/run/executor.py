@@ -22,7 +22,7 @@ from stithy.run.activity import StepKind
 from stithy.run.cleanup.handlers import Left
 from stithy.run.context import Context
 from stithy.run.copies.drives import paced_for
-from stithy.run.deciding import Deciders, Rates, Schedule
+from stithy.run.deciding import Deciders, Schedule, TransactionRates
 from stithy.run.events import Note, RunStarted, StepFinished
 from stithy.run.manifest import ManifestFile
 from stithy.run.preparation.forecast import Forecast, earlier_factors, keep_learned
@@ -36,7 +36,7 @@ from stithy.workloads.words import EMULATED, NULL
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """How a run ended: `error` is None only when every step was done.
 
     `left` is what could not be removed; `kept` are the URLs of instances that go on, by candidate.
@@ -51,7 +51,9 @@ class Outcome:
     stays: tuple[Path, ...] = ()
 
 
-def execute(context: Context, deciders: Deciders | None = None, *, keep: bool = False) -> Outcome:
+def execute(
+    context: Context, deciders: Deciders | None = None, *, keep: bool = False
+) -> RunOutcome:
     """Do all steps of the plan; errors of the run are in the outcome, bugs are raised.
 
     `deciders` None: every block of the plan is measured, and nothing else.
@@ -85,7 +87,7 @@ def execute(context: Context, deciders: Deciders | None = None, *, keep: bool = 
     error = _write_end(context, manifest, error)
     paths = [context.volumes.place_of(owner) / name for owner, names in stays.trees.items()
              for name in names]  # fmt: skip
-    return Outcome(context.session.directory, _end_of(error), error, left, kept, tuple(paths))
+    return RunOutcome(context.session.directory, _end_of(error), error, left, kept, tuple(paths))
 
 
 def _write_end(
@@ -106,7 +108,7 @@ def _do_steps(
     context: Context, manifest: ManifestFile, schedule: Schedule, forecast: Forecast
 ) -> None:
     """Do each step that is needed; what was learned is kept, however that ends."""
-    rates = Rates(context)
+    rates = TransactionRates(context)
     try:
         schedule.ask()
         while (started := schedule.next()) is not None:

@@ -112,7 +112,7 @@ def interrupted(remedy: str = "start it again") -> Interrupted:
     return Interrupted("stopped by a signal", where="the run", remedy=remedy)
 
 
-class Start:
+class UsersStart:
     """The moment from which all activities of a window count: when its users began.
 
     They begin once all are connected, which only their own activity sees.
@@ -146,7 +146,7 @@ class Session:
     clock: Clock
     stop: Stop
     tell: Observer
-    start: Start = field(default_factory=Start)
+    start: UsersStart = field(default_factory=UsersStart)
 
     @property
     def journal(self) -> Journal:

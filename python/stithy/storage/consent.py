@@ -21,7 +21,7 @@ from pydantic import TypeAdapter
 
 from stithy.errors import PreconditionError, reason_of
 from stithy.hosts.devices import mounts, text_of, whole_disk
-from stithy.hosts.processes import Identity, User, is_alive, named, openers_of, programs_of
+from stithy.hosts.processes import ProcessIdentity, User, is_alive, named, openers_of, programs_of
 from stithy.hosts.runner import Command, Finished, Runner
 from stithy.storage.space import files_bytes
 from stithy.wire.program import DRIVE
@@ -41,7 +41,7 @@ class Mark:
 
     run_id: str
     made_directory: bool
-    owner: Identity | None
+    owner: ProcessIdentity | None
 
     @property
     def in_use(self) -> bool:

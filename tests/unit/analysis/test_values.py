@@ -8,7 +8,7 @@ import pytest
 from stithy.analysis.measures import Value, of_drives, of_series
 from stithy.analysis.series import Sampled, sampled
 from stithy.metrics import parse_quantity, weights
-from stithy.results.hlog import Histogram
+from stithy.results.hlog import LoggedHistogram
 from stithy.results.tables import SERIES, STOPPED, schema
 from support.hlog import histogram
 from support.points import at
@@ -147,7 +147,7 @@ FAST, SLOW = histogram(*[1000] * 10_000), histogram(*[2000] * 10_000)
 def test_a_percentile_of_drives_is_that_of_the_slowest_and_merged_where_all_have_one() -> None:
     """Unless a role is named; part of the windows would be a distribution of something else."""
     asked = parse_quantity("drive.read_p99")
-    windows: dict[str, dict[str, Histogram]] = {
+    windows: dict[str, dict[str, LoggedHistogram]] = {
         "w": {"data": FAST, "log": SLOW}, "few": {"data": histogram(*[1000] * 9999)}, "none": {},
     }  # fmt: skip
     cells = {("a", at(4)): ["w"], ("b", at(4)): ["w", "none"]}

@@ -28,7 +28,7 @@ from stithy.run.cleanup.handlers import clean
 from stithy.run.deciders import find_invalid, judge_by, make_deciders
 from stithy.run.deciding import Deciders
 from stithy.run.events import InterimAnalysis, StepStarted
-from stithy.run.executor import Outcome, execute
+from stithy.run.executor import RunOutcome, execute
 from stithy.units import Money
 from stithy.wire.jobs import RunRequest
 from support.faked_run import FakedRun
@@ -239,7 +239,7 @@ Speeds = Mapping[tuple[str, str], float]
 EQUAL = {(where, name): 0.001 for where in ("main", "a", "b") for name in "ab"}
 
 
-def asked(root: Path, speeds: Speeds) -> tuple[FakedRun, Outcome]:
+def asked(root: Path, speeds: Speeds) -> tuple[FakedRun, RunOutcome]:
     """A run that ended well, of which the sensitivity was asked, as if on emulated drives."""
 
     def response_s(request: RunRequest) -> float:
@@ -262,7 +262,7 @@ def asked(root: Path, speeds: Speeds) -> tuple[FakedRun, Outcome]:
     return faked, outcome
 
 
-def _corners(faked: FakedRun, outcome: Outcome) -> Outcome:
+def _corners(faked: FakedRun, outcome: RunOutcome) -> RunOutcome:
     return with_corners(outcome, faked.stop, faked.events.append, tools=faked.tools)
 
 

@@ -26,7 +26,7 @@ from stithy.report.parts.answer import answer
 from stithy.results.files import write_with_checksum
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
-from stithy.run.executor import Outcome
+from stithy.run.executor import RunOutcome
 from stithy.run.preparation.forecast import earlier_noise
 from support.sample_run import Shape, build_run, window_id
 from support.sample_thresholds import thresholds
@@ -187,7 +187,9 @@ def test_how_much_blocks_varied_is_remembered_and_what_can_be_gone_on_with_is_to
     root = Path(build(tmp_path / "run", users=(4,), repeat=4))
     ended = error("it ended", where="here", remedy="look")
     stays = (root / "tables",)
-    code = conclude(Outcome(RunDirectory(root), "failed", ended, (), {}, stays), None, json=False)
+    code = conclude(
+        RunOutcome(RunDirectory(root), "failed", ended, (), {}, stays), None, json=False
+    )
     assert code == ended.exit
     shown = capsys.readouterr().err
     assert ("stithy resume" in shown) is advised
@@ -203,7 +205,7 @@ def test_the_last_lines_have_the_cautions_of_the_first_screen(
 ) -> None:
     """After the findings, of a run as of its report, and for programs."""
     root = build(tmp_path / "run", repeat=4, memory_limit_enforced=False)
-    outcome = Outcome(RunDirectory(Path(root)), "finished", None, (), {})
+    outcome = RunOutcome(RunDirectory(Path(root)), "finished", None, (), {})
     page = answer(context_of(read_run(Path(root))))
     assert [each for each in page.flaws if "memory limit was not enforced" in each]
     printed = []
@@ -255,7 +257,7 @@ def test_another_run_changes_neither_findings_nor_code(tmp_path: Path, capsys: C
     assert said[0] == said[1]
     assert run(["compare", one, nothing]) == 5
     for root, code in ((one, 0), (nothing, 5)):
-        outcome = Outcome(RunDirectory(Path(root)), "finished", None, (), {})
+        outcome = RunOutcome(RunDirectory(Path(root)), "finished", None, (), {})
         assert conclude(outcome, None, json=True) == code, "no valid window answers anything"
 
 

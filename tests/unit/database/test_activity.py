@@ -3,7 +3,7 @@
 from typing import Any
 
 from fakes.clock import FakeClock
-from stithy.engines.postgresql.activity import Activity
+from stithy.engines.postgresql.activity import ServerActivity
 
 Found = dict[tuple[str, str], float | None]
 
@@ -34,7 +34,7 @@ def _answer(commits: int = 0, **more: Any) -> dict[str, Any]:
 def _database(before: dict[str, Any], after: dict[str, Any]) -> Found:
     """The second sample, 2 s after the first."""
     clock, reader = FakeClock(), _Answers(before, after)
-    activity = Activity(reader, clock)  # type: ignore[arg-type]  # a stand-in
+    activity = ServerActivity(reader, clock)  # type: ignore[arg-type]  # a stand-in
     assert list(activity.sample()) == []
     clock.sleep_s(2)
     return {(each.subject, each.metric): each.value for each in activity.sample()}

@@ -15,7 +15,7 @@ from stithy.report.figure import Figure
 from stithy.report.figures.heat import _find_slowest_s
 from stithy.report.figures.throughput import _CandidateCost, _name_missing
 from stithy.report.sections import sweeps
-from stithy.results.hlog import Histogram
+from stithy.results.hlog import LoggedHistogram
 from stithy.units import Money
 from support.drawn import context_built, draw_all
 from support.sample_run import Shape
@@ -72,7 +72,7 @@ def test_the_slowest_second_knows_of_those_with_few(
 ) -> None:
     """The later second takes twice as long."""
     window: Any = SimpleNamespace(measure_after_s=0.0)
-    found = [(second, Histogram({256_000 * (1 + second) >> 8: count}, 10, 8))
+    found = [(second, LoggedHistogram({256_000 * (1 + second) >> 8: count}, 10, 8))
              for second, count in enumerate(counts)]  # fmt: skip
     slowest_s, has_few = _find_slowest_s(window, found)
     assert (slowest_s and pytest.approx(slowest_s, rel=0.01), has_few) == slowest

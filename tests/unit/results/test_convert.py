@@ -11,7 +11,7 @@ from stithy.activity import expected_errors
 from stithy.results import convert, tables
 from stithy.results.convert import Latencies, read_histograms, transaction_rows, window_numbers
 from stithy.results.drives import drive_rows, read_log
-from stithy.results.hlog import Histogram, Interval, merge, read_hlog
+from stithy.results.hlog import LoggedHistogram, LoggedInterval, merge, read_hlog
 from stithy.results.write import frame_of, write_table
 from stithy.wire.messages import Condition, RunSummary, Second
 from support.captured import DATA
@@ -27,9 +27,11 @@ def _summary(name: str = "run-summary") -> RunSummary:
     return RunSummary.model_validate_json(wire_example(f"message.{name}"))
 
 
-def _interval(started_at_s: float, tag: str, *values_us: int) -> Interval:
+def _interval(started_at_s: float, tag: str, *values_us: int) -> LoggedInterval:
     """A line of a log; values below 2048 µs are their own bucket."""
-    return Interval(tag, started_at_s, 1.0, Histogram(dict.fromkeys(values_us, 1), HALF, 0))
+    return LoggedInterval(
+        tag, started_at_s, 1.0, LoggedHistogram(dict.fromkeys(values_us, 1), HALF, 0)
+    )
 
 
 def test_percentiles_follow_the_counts_within_three_digits() -> None:
@@ -41,7 +43,7 @@ def test_percentiles_follow_the_counts_within_three_digits() -> None:
     for value in (2047, 2048, 99_999, 12_345_678, 100_000_000):
         highest = histogram(1, value).max_s or 0.0
         assert value <= highest * 1e6 + 1e-6 <= value * 1.001 + 1e-5
-    empty = Histogram({}, HALF, 0)
+    empty = LoggedHistogram({}, HALF, 0)
     assert (empty.percentile_s(50), empty.mean_s, empty.min_s, empty.max_s) == (None,) * 4
 
 
@@ -161,7 +163,9 @@ def test_the_logs_of_a_real_run_say_what_its_summary_says(tmp_path: Path) -> Non
         read_histograms(paths, "response")
 
 
-def _drive(*seen: Interval, before: Any = None, after: Any = None) -> dict[str, dict[str, Any]]:
+def _drive(
+    *seen: LoggedInterval, before: Any = None, after: Any = None
+) -> dict[str, dict[str, Any]]:
     means = {"flush": 400e-6, "write": 900e-6}
     shown = drive_rows("w", "data", before or counters(), after or counters(), seen, means)
     frame_of(tables.DRIVES, shown)
@@ -190,7 +194,7 @@ def test_what_a_drive_did_is_what_was_added_between_the_two_readings() -> None:
 def test_latencies_of_a_drive_are_of_the_seconds_that_lie_in_the_span(tmp_path: Path) -> None:
     """By operation and merged; most of the second from 5.1 comes after the measurement."""
     kinds = {"read": histogram(100, 100, 100), "write": histogram(900)}
-    found = _drive(*(Interval(name, 1.0, 1.0, each) for name, each in kinds.items()))
+    found = _drive(*(LoggedInterval(name, 1.0, 1.0, each) for name, each in kinds.items()))
     assert found["read"]["latency_max_s"] == pytest.approx(100e-6, rel=0.01)
     assert found["all"]["latency_max_s"] == pytest.approx(900e-6, rel=0.01)
     assert found["flush"]["latency_p50_s"] is None

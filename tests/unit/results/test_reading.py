@@ -16,7 +16,7 @@ from stithy.results import pieces
 from stithy.results.files import CHECKSUMS, write_with_checksum
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import SCHEMA_VERSION
-from stithy.results.pieces import Damaged, Problem, manifest_of, table_of
+from stithy.results.pieces import Damaged, ReadProblem, manifest_of, table_of
 from stithy.results.read import read_run
 from stithy.results.tables import WINDOW
 from stithy.results.write import write_frame
@@ -194,7 +194,7 @@ def test_what_is_wrong_with_one_of_many_is_found(
         wrong.write_bytes(content.replace(b"hammer", b"hammes", 1))
     elif damage == "a directory":
         wrong.mkdir()
-    problems: list[Problem] = []
+    problems: list[ReadProblem] = []
     found = pieces.read_tables(WINDOW, paths, problems)
     assert found["window_id"].to_list() == [names[0], *names[2:]]
     assert [each.path for each in problems] == [wrong]

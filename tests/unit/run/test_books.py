@@ -14,7 +14,7 @@ from stithy.errors import InfrastructureError, Interrupted
 from stithy.plan.steps import Cost, Step
 from stithy.run.events import Event, InterimAnalysis, Note, Progress, StepSkipped, logging
 from stithy.run.journal import Journal, read_journal
-from stithy.run.session import Start, Stop
+from stithy.run.session import Stop, UsersStart
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -119,13 +119,13 @@ def test_a_part_stops_with_the_whole_or_alone() -> None:
 
 def test_what_begins_beside_users_counts_from_their_first_moment() -> None:
     """Whatever they say later; where they never begin, nobody waits for them for ever."""
-    start, stop = Start(), Stop()
+    start, stop = UsersStart(), Stop()
     start.give(12.5)
     start.give(20.0)
     assert start.wait(stop) == 12.5
     stop.asked.set()
     with pytest.raises(Interrupted):
-        Start().wait(stop)
+        UsersStart().wait(stop)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -11,7 +11,7 @@ from stithy.errors import Exit, NothingValid
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
 from stithy.run.deciders import Repeats
-from stithy.run.deciding import Deciders, Invalid, Judge, SoFar, Status
+from stithy.run.deciding import Deciders, Invalid, Judge, QuestionStatus, SoFar
 from stithy.run.events import InterimAnalysis, StepStarted, WindowsAdded
 from stithy.run.executor import execute
 from support.faked_run import FakedRun, two_more
@@ -25,11 +25,11 @@ SURE = 2
 def judge(enough: int, *, every: int = 1) -> Judge:
     """Decides with so many blocks; the stopping rule is evaluated after each `every` only."""
 
-    def status(directory: RunDirectory) -> Status:
+    def status(directory: RunDirectory) -> QuestionStatus:
         blocks = read_run(directory.root).window["block"].n_unique()
         decided, is_interim = blocks >= enough, blocks % every == 0
         text = "b is better" if decided else "open"
-        return Status(decided and is_interim, blocks, text, is_interim, 4)
+        return QuestionStatus(decided and is_interim, blocks, text, is_interim, 4)
 
     return status
 
@@ -134,9 +134,9 @@ def test_a_block_that_replaces_another_is_not_one_more(tmp_path: Path) -> None:
     """As many blocks as the study has it are looked at; never inside the one that is repeated."""
     seen: list[int] = []
 
-    def look(directory: RunDirectory) -> Status:
+    def look(directory: RunDirectory) -> QuestionStatus:
         seen.append(len(list(directory.windows.iterdir())))
-        return Status(decided=False, blocks=len(seen), text="open")
+        return QuestionStatus(decided=False, blocks=len(seen), text="open")
 
     faked = FakedRun(tmp_path, users=(1,), load={"repeat": ""}, primary="{blocks: 6}")
     execute(faked.start(), Deciders(look, (Repeats(invalid("w-a-u1-b4")),)))

@@ -16,7 +16,7 @@ from stithy.drives.profiles import catalogue
 from stithy.engines.instance import Installation
 from stithy.errors import PreconditionError, Refused, UserError
 from stithy.fio import FIO
-from stithy.hosts.activity import Activity, BusyProgram
+from stithy.hosts.activity import BusyProgram, MachineActivity
 from stithy.hosts.host import LocalHost
 from stithy.hosts.runner import LocalRunner
 from stithy.needs import Judgement
@@ -146,7 +146,7 @@ class Refusing(FakeEngine):
         raise UserError("it refuses shred_buffers", where="database.settings", remedy="correct it")
 
 
-BUSY = Activity(1.0, 0.9, 0.0, (BusyProgram("cargo", 7, 0.9, 3 * 2**20),), {"vda": 0.5})
+BUSY = MachineActivity(1.0, 0.9, 0.0, (BusyProgram("cargo", 7, 0.9, 3 * 2**20),), {"vda": 0.5})
 SMALL = {"/proc/meminfo": "MemTotal: 131072 kB\nMemAvailable: 65536 kB"}
 
 

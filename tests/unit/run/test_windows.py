@@ -16,7 +16,7 @@ from stithy.activities.hammer import headroom
 from stithy.activities.hammer.activity import HammerActivity
 from stithy.engines.instance import CheckpointRule, MaintenanceCounters
 from stithy.errors import InfrastructureError
-from stithy.hosts.activity import Activity, ActivityCounters, BusyProgram, Process
+from stithy.hosts.activity import ActivityCounters, BusyProgram, MachineActivity, Process
 from stithy.hosts.devices import DiskCounters
 from stithy.plan.expand import expand
 from stithy.results.layout import RunDirectory, WindowDirectory
@@ -86,7 +86,7 @@ def test_what_others_used_during_the_calibration_is_kept_and_told(
 ) -> None:
     """A busy host makes the driver look slow; here its users pause, so that they are counted."""
     make = BusyProgram("make", 7, 0.1, 0.0)
-    others = Activity(10.0, 0, 0, (make,), {}, cpu_s=cpu_s * len(os.sched_getaffinity(0)))
+    others = MachineActivity(10.0, 0, 0, (make,), {}, cpu_s=cpu_s * len(os.sched_getaffinity(0)))
     monkeypatch.setattr(headroom, "between", lambda before, after: others)
     load = {**CALIBRATED, "pace": "{think: 2 s}"}
     faked = FakedRun(tmp_path, load=load, users=(1,), hammer=FakeHammer(users_max=500))
@@ -155,14 +155,14 @@ def _around(
 ) -> Row:
     """The row of ten seconds in which devices moved so many bytes, and others did so much."""
 
-    def snapshot(at_s: int) -> surroundings.Snapshot:
+    def snapshot(at_s: int) -> surroundings.MachineSnapshot:
         ended = min(at_s, 1)
         others = {(9, 1): Process("backup", 1, ticks * ended, others_moved * ended)}
         counted = {
             name: DiskCounters({"read": 1, "write": 0}, {"read": n * ended, "write": 0}, {}, 0, 0)
             for name, n in moved.items()
         }
-        return surroundings.Snapshot(
+        return surroundings.MachineSnapshot(
             ActivityCounters(at_s, others, {}, devices=counted), frozenset({(7, at_s)})
         )
 

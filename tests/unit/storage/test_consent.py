@@ -7,12 +7,12 @@ import pytest
 
 from fakes.fio import FioRunner
 from stithy.errors import PreconditionError
-from stithy.hosts.processes import Identity, identity_of
+from stithy.hosts.processes import ProcessIdentity, identity_of
 from stithy.hosts.runner import Command, Finished
 from stithy.storage import consent
 from stithy.storage.consent import MARK, Mark, Use, may_empty, write_mark
 
-DEAD = Mark("r1", made_directory=True, owner=Identity("another boot", 1, 1))
+DEAD = Mark("r1", made_directory=True, owner=ProcessIdentity("another boot", 1, 1))
 LIVE = Mark("r1", made_directory=False, owner=identity_of(1))
 KEPT = Mark("r1", made_directory=False, owner=None)
 

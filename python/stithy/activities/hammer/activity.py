@@ -35,7 +35,7 @@ from stithy.results.convert import (
 )
 from stithy.results.layout import WindowDirectory
 from stithy.results.tables import Row, Table
-from stithy.run.activity import Activity, Measured, Span, StepKind, Subject, Times
+from stithy.run.activity import Activity, MeasuredValue, Span, StepKind, Subject, Times
 from stithy.run.context import Context, pace_of, value_of
 from stithy.run.events import Note, SecondPassed
 from stithy.run.volumes import tenant_name
@@ -290,7 +290,7 @@ class HammerActivity:
         shown = [warning.text for warning in self.driven.warnings]
         return _plain(shown[-1]) if shown else "the hammer ended before its time"
 
-    def values(self) -> Iterator[Measured]:
+    def values(self) -> Iterator[MeasuredValue]:
         """Rates and percentiles, by transaction type."""
         return rows.values(self)
 

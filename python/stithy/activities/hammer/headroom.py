@@ -6,7 +6,7 @@ Each window is compared with it: a driver that is asked for much of what it can 
 import os
 
 from stithy.errors import Interrupted, StithyError
-from stithy.hosts.activity import Activity, between
+from stithy.hosts.activity import MachineActivity, between
 from stithy.plan.steps import Step
 from stithy.results.manifest import CalibrationFacts
 from stithy.results.write import write_json
@@ -61,7 +61,7 @@ def calibrate(context: Context, step: Step) -> str:
     return words.kept_up(summary.connections, summary.rate_per_s_max)
 
 
-def _calibrated(context: Context, step: Step) -> tuple[CalibrateSummary, Activity]:
+def _calibrated(context: Context, step: Step) -> tuple[CalibrateSummary, MachineActivity]:
     """What was found, and what others used meanwhile."""
     output = context.session.directory.calibrate_output
     candidate = step.candidate or context.master_candidate

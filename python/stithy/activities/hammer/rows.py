@@ -24,7 +24,7 @@ from stithy.results.convert import (
 )
 from stithy.results.manifest import CalibrationFacts
 from stithy.results.tables import Row, Table
-from stithy.run.activity import Measured
+from stithy.run.activity import MeasuredValue
 from stithy.run.context import pace_of, pause_s
 from stithy.run.sampler import checkpoints_inside
 from stithy.run.steps import find_shared_device
@@ -56,7 +56,7 @@ def tables_of(
     yield from list_ledger_tables(of)
 
 
-def values(of: "HammerActivity") -> Iterator[Measured]:
+def values(of: "HammerActivity") -> Iterator[MeasuredValue]:
     """Rates of the whole, and the response times of each transaction type."""
     if of.driven is None:
         return
@@ -64,16 +64,16 @@ def values(of: "HammerActivity") -> Iterator[Measured]:
     for quantity in of.context.workload.rates:
         value = row[quantity.known.column]
         missing = "nothing was measured" if value is None else None
-        yield Measured(quantity.metric, value, missing_because=missing)
+        yield MeasuredValue(quantity.metric, value, missing_because=missing)
     for each in of.transactions:
         count = each["committed"] + each["rolled_back"]
         for name in PERCENTILES:
             value = each[f"response_{name.replace('.', '')}_s"]
             missing = "no answer was measured" if value is None else None
-            yield Measured(name, value, each["transaction"], count, missing)
+            yield MeasuredValue(name, value, each["transaction"], count, missing)
         share = error_share(each)
         missing = "no transaction ended" if share is None else None
-        yield Measured(ERROR_SHARE, share, each["transaction"], count, missing)
+        yield MeasuredValue(ERROR_SHARE, share, each["transaction"], count, missing)
 
 
 def in_words(of: "HammerActivity") -> str:

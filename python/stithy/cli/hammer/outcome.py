@@ -38,7 +38,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class HammerOutcome:
     """A run as it is shown: what was asked and given, the numbers made of it, rows by type.
 
     `buffers`: what the engine calls its buffer pool.
@@ -72,7 +72,7 @@ def _done(of: "TransactionSecond") -> int:
     return of.committed + of.rolled_back
 
 
-def outcome(driven: "Driven", request: "RunRequest", asked: Asked, buffers: str) -> Outcome:
+def outcome(driven: "Driven", request: "RunRequest", asked: Asked, buffers: str) -> HammerOutcome:
     """A run with its numbers."""
     from stithy.results.convert import transaction_rows, window_numbers
 
@@ -80,10 +80,10 @@ def outcome(driven: "Driven", request: "RunRequest", asked: Asked, buffers: str)
     rows = [{key: value for key, value in row.items() if key != "window_id"} for row in rows]
     headline = asked.workload.headline
     numbers = window_numbers(driven.summary, headline, rows[-1]["service_p50_s"])
-    return Outcome(driven, request, asked, numbers, rows, buffers)
+    return HammerOutcome(driven, request, asked, numbers, rows, buffers)
 
 
-def outcome_json(outcome: Outcome) -> dict[str, Any]:
+def outcome_json(outcome: HammerOutcome) -> dict[str, Any]:
     """The run for programs; the summary is as on the wire."""
     asked, section = outcome.request, outcome.asked.section
     return {
@@ -98,7 +98,7 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def outcome_text(outcome: Outcome) -> str:
+def outcome_text(outcome: HammerOutcome) -> str:
     """The run for people: a row by transaction type, then what it comes to."""
     head = ["transaction", "committed", "rolled back", "errors", "retries"]
     times = ["p50", "p95", "p99", "max"]
@@ -117,7 +117,7 @@ def outcome_text(outcome: Outcome) -> str:
     return "\n".join([*([f"{label}\n"] if label else []), *tables, "", *_totals(outcome)])
 
 
-def _few(outcome: Outcome) -> Iterable[str]:
+def _few(outcome: HammerOutcome) -> Iterable[str]:
     """What a dash means, where one stands for what too few transactions bear."""
     fewest = min(row["committed"] + row["rolled_back"] for row in outcome.rows)
     if not enough("response_p99_s", fewest):
@@ -130,7 +130,7 @@ def _time(row: dict[str, Any], column: str) -> str:
     return time_text(row[column] if enough(column, there) else None)
 
 
-def _times(outcome: Outcome) -> str:
+def _times(outcome: HammerOutcome) -> str:
     """A row a kind of time, over all transactions; without a pool nobody waits for one."""
     from stithy.results.convert import distribution
     from stithy.results.hlog import decode
@@ -146,7 +146,7 @@ def _times(outcome: Outcome) -> str:
     return table(["all types", *marks[:3], "p99.9", "max"], rows, "<>>>>>")
 
 
-def _totals(outcome: Outcome) -> Iterable[str]:
+def _totals(outcome: HammerOutcome) -> Iterable[str]:
     from stithy.workloads.words import reach
 
     numbers, summary = outcome.numbers, outcome.driven.summary
@@ -214,7 +214,7 @@ def _who(asked: "RunRequest", of: Asked) -> str:
     return f"{who}, {', '.join(parts)}"
 
 
-def _orders_text(outcome: Outcome) -> str:
+def _orders_text(outcome: HammerOutcome) -> str:
     orders = outcome.driven.summary.proof
     if orders.before is None or orders.after is None:
         return "acknowledged work: not verified, as the database could not be read"

@@ -22,7 +22,7 @@ from stithy.report.parts.answer import cautions, lines, main_findings
 from stithy.report.parts.answer import judged as judgements_of
 from stithy.results.files import write_durably
 from stithy.results.read import read_run
-from stithy.run.executor import Outcome
+from stithy.run.executor import RunOutcome
 from stithy.run.preparation.forecast import keep_added_s, keep_noise
 from stithy.storage.space import files_bytes
 from stithy.units import format_size
@@ -33,7 +33,7 @@ UNKNOWN = (
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedRun:
     """The thresholds of a run: as lines for people, as values for programs, as an exit code.
 
     `answered`: whether the measurement supports what it was made for.
@@ -46,7 +46,7 @@ class Judged:
 
 
 def conclude(
-    outcome: Outcome,
+    outcome: RunOutcome,
     junit: Path | None,
     *,
     json: bool,
@@ -139,7 +139,7 @@ def remember_drives(context: Context) -> None:
         keep_added_s({key: median(values) for key, values in found.items()})
 
 
-def _show(outcome: Outcome, page: Path | None, found: tuple[str, ...]) -> None:
+def _show(outcome: RunOutcome, page: Path | None, found: tuple[str, ...]) -> None:
     for sentence in found:
         show(sentence)
     for candidate, url in outcome.kept.items():
@@ -151,7 +151,7 @@ def _show(outcome: Outcome, page: Path | None, found: tuple[str, ...]) -> None:
         show(f"Report: {page}")
 
 
-def judge(context: Context, junit: Path | None) -> Judged:
+def judge(context: Context, junit: Path | None) -> JudgedRun:
     """Judge the thresholds of a run, and write them as JUnit XML where that is wanted.
 
     Raises InvalidMeasurement where JUnit XML is wanted of a run without a readable manifest, which
@@ -166,7 +166,7 @@ def judge(context: Context, junit: Path | None) -> Judged:
             where = str(context.run.directory.root)
             raise InvalidMeasurement(problem, where=where, remedy="run the study again")
         # Nobody may take it for a run whose thresholds were all met.
-        return Judged((UNKNOWN,), [], Exit.INVALID, answered)
+        return JudgedRun((UNKNOWN,), [], Exit.INVALID, answered)
     if junit is not None:
         _write(junit, junit_xml(context, judgements))
     code = exit_of(judgements)
@@ -181,7 +181,7 @@ def judge(context: Context, junit: Path | None) -> Judged:
         }
         for each in judgements
     ]
-    return Judged(lines(judgements), values, code, answered)
+    return JudgedRun(lines(judgements), values, code, answered)
 
 
 def exit_of(judgements: Sequence[Judgement]) -> Exit:

@@ -14,7 +14,7 @@ from stithy.results.manifest import End
 from stithy.results.read import read_run
 from stithy.run.deciders import make_deciders
 from stithy.run.events import Note, Observer
-from stithy.run.executor import Outcome, execute
+from stithy.run.executor import RunOutcome, execute
 from stithy.run.preparation.equip import Tools
 from stithy.run.resuming.history import read_history
 from stithy.run.resuming.resume import held as run_held
@@ -34,13 +34,13 @@ def refuse_kept(*, keep: bool, sensitivity: bool) -> None:
 
 
 def with_corners(
-    outcome: Outcome,
+    outcome: RunOutcome,
     stop: Stop,
     tell: Observer,
     *,
     tools: Tools | None = None,
     force: bool = False,
-) -> Outcome:
+) -> RunOutcome:
     """The outcome of a run after its corners were measured, where they were asked for.
 
     Its error is then that of the first corner that did not come to its end.
@@ -65,7 +65,7 @@ def with_corners(
     return outcome
 
 
-def ended_before_its_corners(directory: Path, held: ExitStack) -> Outcome | None:
+def ended_before_its_corners(directory: Path, held: ExitStack) -> RunOutcome | None:
     """A run that ended well and whose corners did not; locked against other sessions of it."""
     main = RunDirectory(directory)
     if not main.sensitivity.is_dir() or not is_over(main):
@@ -74,7 +74,7 @@ def ended_before_its_corners(directory: Path, held: ExitStack) -> Outcome | None
     if not any(_prepared(main)):
         return None
     held.enter_context(run_held(directory))
-    return Outcome(main, "finished", None, (), {})
+    return RunOutcome(main, "finished", None, (), {})
 
 
 def _prepared(main: RunDirectory) -> Iterator[str]:

@@ -137,7 +137,7 @@ _RATES = {
 _IO_RATES = ("reads", "writes", "extends", "fsyncs")
 
 
-class Activity:
+class ServerActivity:
     """Rates and levels between two answers; a collector."""
 
     def __init__(self, reader: "ActivityReader", clock: Clock) -> None:

@@ -20,8 +20,8 @@ from stithy.engines.instance import (
     ServerFacts,
 )
 from stithy.engines.postgresql.activity import (
-    Activity,
     ActivityReader,
+    ServerActivity,
     checkpoint_columns,
     checkpoint_view,
 )
@@ -178,7 +178,7 @@ class Endpoint:
 
     def activity(self, clock: Clock) -> LiveCollector:
         """Its metrics of the collector `database`; connected at once."""
-        return Activity(ActivityReader(self.url), clock)
+        return ServerActivity(ActivityReader(self.url), clock)
 
     def loaded(self) -> Loaded | None:
         """Workload and size; None where nothing was loaded."""

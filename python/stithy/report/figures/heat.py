@@ -24,7 +24,7 @@ from stithy.report.drawing.titles import named_by
 from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import block_said, capital, listing, plural, took
-from stithy.results.hlog import Histogram, merge
+from stithy.results.hlog import LoggedHistogram, merge
 
 NAME = "heat"
 
@@ -111,13 +111,13 @@ def _fit_width(panels: int) -> int:
 
 
 def _find_slowest_s(
-    window: Window, found: list[tuple[int, Histogram]]
+    window: Window, found: list[tuple[int, LoggedHistogram]]
 ) -> tuple[float | None, bool]:
     """The largest 95th percentile of a second of the measurement, over all types.
 
     None where no second has enough values beyond it; and whether any has too few of them.
     """
-    by_second: dict[int, list[Histogram]] = {}
+    by_second: dict[int, list[LoggedHistogram]] = {}
     for second, histogram in found:
         if second >= round(window.measure_after_s):
             by_second.setdefault(second, []).append(histogram)

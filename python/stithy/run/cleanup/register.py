@@ -15,7 +15,7 @@ from pathlib import Path
 from stithy.clock import Clock
 from stithy.environment import state_home
 from stithy.errors import InfrastructureError, PreconditionError, reason_of
-from stithy.hosts.processes import Identity, identity_from, own_identity
+from stithy.hosts.processes import ProcessIdentity, identity_from, own_identity
 from stithy.hosts.runner import ServerUser
 from stithy.run.journal import Journal, read_journal
 from stithy.secrets import Secret
@@ -41,7 +41,7 @@ class Registered:
     run_id: str
     path: Path
     directory: Path
-    owner: Identity
+    owner: ProcessIdentity
     kept: bool
     resources: tuple[Resource, ...]
     by_hand: bool = False

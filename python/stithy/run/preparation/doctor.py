@@ -64,7 +64,7 @@ class Needed:
 
 
 @dataclass(frozen=True)
-class Part:
+class ExaminedPart:
     """One plug-in or command with its needs."""
 
     family: str
@@ -85,7 +85,7 @@ class Examination:
     """
 
     checks: Mapping[str, tuple[Judgement, ...]]
-    parts: tuple[Part, ...]
+    parts: tuple[ExaminedPart, ...]
     demo_lacks: tuple[Judgement, ...]
     left: tuple[Judgement, ...] = ()
 
@@ -108,17 +108,17 @@ def examine(
     """
     families = [*((family, list_needs(family)) for family in FAMILIES), ("command", commands)]
     parts = [
-        Part(family, name, _judged(needs, host))
+        ExaminedPart(family, name, _judged(needs, host))
         for family, by_name in families
         for name, needs in by_name.items()
     ]
     asked = ask_engine or partial(engine_here, host)
     parts += [
-        Part("engine", name, (Needed("its server programs", False, asked(name)),))
+        ExaminedPart("engine", name, (Needed("its server programs", False, asked(name)),))
         for name in plugins(Engine)
     ]
     parts += [
-        Part("backup method", method.name, _judged(method.needs, host))
+        ExaminedPart("backup method", method.name, _judged(method.needs, host))
         for engine in plugins(Engine).values()
         for method in engine.backups
     ]

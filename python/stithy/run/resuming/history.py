@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from stithy.errors import PreconditionError, UserError, reason_of
-from stithy.hosts.processes import Identity, identity_from
+from stithy.hosts.processes import ProcessIdentity, identity_from
 from stithy.plan.additional import Additional
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import SessionFacts
@@ -27,10 +27,10 @@ BEGINNINGS = ("run-started", "run-resumed")
 
 
 @dataclass(frozen=True)
-class Session:
+class RecordedSession:
     """One session: whose it was, and what the manifest keeps of it once it is over."""
 
-    owner: Identity
+    owner: ProcessIdentity
     facts: SessionFacts
 
 
@@ -60,7 +60,7 @@ class History:
     study_sha256: str
     null: bool
     machine: Fingerprint
-    sessions: tuple[Session, ...]
+    sessions: tuple[RecordedSession, ...]
     finished: frozenset[str]
     skipped: Mapping[str, str]
     additional: tuple[Additional, ...]
@@ -174,13 +174,13 @@ def _masters(entries: Sequence[Entry]) -> dict[str, str]:
     return found
 
 
-def _sessions(entries: Sequence[Entry]) -> Iterator[Session]:
+def _sessions(entries: Sequence[Entry]) -> Iterator[RecordedSession]:
     starts = [number for number, entry in enumerate(entries) if entry.event in BEGINNINGS]
     for start, stop in zip(starts, [*starts[1:], len(entries)], strict=True):
         yield _session(entries[start:stop])
 
 
-def _session(entries: Sequence[Entry]) -> Session:
+def _session(entries: Sequence[Entry]) -> RecordedSession:
     """A session from its entries; what comes after its end (there is nothing) does not count."""
     first = entries[0]
     ended = next((entry for entry in entries if entry.event == "run-ended"), None)
@@ -194,7 +194,7 @@ def _session(entries: Sequence[Entry]) -> Session:
         end=ended.facts["end"] if ended else "killed",
         end_because=ended.facts["because"] if ended else None,
     )
-    return Session(owner, facts)
+    return RecordedSession(owner, facts)
 
 
 def _resources(entries: Sequence[Entry]) -> tuple[Resource, ...]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class MachineSnapshot:
     """The machine at a moment: processes of others and devices, and the log's files.
 
     `log_files` is None where the server has no directory for its log.
@@ -47,10 +47,10 @@ class Snapshot:
     log_files: frozenset[Birth] | None = None
 
 
-def snapshot(context: Context, pids: Iterable[int], log_folder: Path | None) -> Snapshot:
+def snapshot(context: Context, pids: Iterable[int], log_folder: Path | None) -> MachineSnapshot:
     """The machine now, and the log of a server; `pids` are Stithy's, too, and their children."""
     others = context.host.counters(context.session.clock, {*pids, *run_pids(context)})
-    return Snapshot(others, births(log_folder) if log_folder else None)
+    return MachineSnapshot(others, births(log_folder) if log_folder else None)
 
 
 def run_pids(context: Context) -> set[int]:
@@ -104,7 +104,7 @@ def row(context: Context, measured: "MeasuredWindow") -> Row:
     )
 
 
-def _moved(before: Snapshot, after: Snapshot, name: str) -> int:
+def _moved(before: MachineSnapshot, after: MachineSnapshot, name: str) -> int:
     """Bytes that a device read and wrote between both; one made meanwhile did all of them."""
     now, known = after.others.devices[name].bytes, before.others.devices
     then = known[name].bytes if name in known else {}

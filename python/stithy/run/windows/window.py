@@ -27,9 +27,9 @@ from stithy.run.activity import Activity, Subject, Times, WindowActivity
 from stithy.run.context import Context
 from stithy.run.copies.drives import Counters, counters, traced
 from stithy.run.sampler import Sampler, series_rows
-from stithy.run.session import Start, Stop
+from stithy.run.session import Stop, UsersStart
 from stithy.run.windows import surroundings
-from stithy.run.windows.surroundings import Snapshot, snapshot
+from stithy.run.windows.surroundings import MachineSnapshot, snapshot
 
 if TYPE_CHECKING:
     from stithy.run.copies.drives import DriveReading
@@ -46,7 +46,7 @@ class MeasuredWindow:
     readings: tuple[TimedSample, ...] = ()
     drives: tuple[Counters, Counters] | None = None
     missing_because: str | None = None
-    snapshots: tuple[Snapshot, Snapshot] | None = None
+    snapshots: tuple[MachineSnapshot, MachineSnapshot] | None = None
 
     @property
     def times(self) -> Times | None:
@@ -79,7 +79,7 @@ def window_step(context: Context, step: Step) -> str:
 
 def _measured(context: Context, window: WindowPlan, stop: Stop) -> MeasuredWindow:
     """A window, and why it has no numbers where something failed; `stop` is the window's own."""
-    within = replace(context, session=replace(context.session, stop=stop, start=Start()))
+    within = replace(context, session=replace(context.session, stop=stop, start=UsersStart()))
     made = tuple(plugins(Activity)[name].create(within, window) for name in window.activities)
     measured = MeasuredWindow(window, made)
     try:

@@ -30,7 +30,15 @@ from stithy.activities.backup.cycles import (
 from stithy.errors import Interrupted, StithyError, failures_of_the_machine
 from stithy.plan.steps import WindowPlan
 from stithy.results.layout import WindowDirectory
-from stithy.run.activity import Activity, BasicActivity, Measured, Span, StepKind, Subject, Times
+from stithy.run.activity import (
+    Activity,
+    BasicActivity,
+    MeasuredValue,
+    Span,
+    StepKind,
+    Subject,
+    Times,
+)
 from stithy.run.context import Context
 from stithy.run.events import Note
 from stithy.run.volumes import parts_of
@@ -168,7 +176,7 @@ class BackupActivity(BasicActivity):
     def _good(self) -> list[Cycle]:
         return [each for each in self._cycles if each.failed_because is None]
 
-    def values(self) -> Iterator[Measured]:
+    def values(self) -> Iterator[MeasuredValue]:
         """Means of the cycles that succeeded."""
         good = self._good
         rates = [each.source_bytes / each.duration_s for each in good]
@@ -181,13 +189,13 @@ class BackupActivity(BasicActivity):
         for number, each in enumerate(self._cycles, 1):
             if each.failed_because is None and each.size_bytes:
                 of, ratio = f"{NAME} {number}", each.source_bytes / each.size_bytes
-                yield Measured("backup.cycle_bytes", float(each.size_bytes), of)
-                yield Measured("backup.cycle_ratio", ratio, of)
+                yield MeasuredValue("backup.cycle_bytes", float(each.size_bytes), of)
+                yield MeasuredValue("backup.cycle_ratio", ratio, of)
         covered = self._covered()
         missing = "nobody works" if covered is None else None
-        yield Measured("backup.covered_share", covered, missing_because=missing)
+        yield MeasuredValue("backup.covered_share", covered, missing_because=missing)
         # Also of those that failed: they may have come that far.
-        yield Measured("backup.commits", float(self._backups.commits * len(self._cycles)))
+        yield MeasuredValue("backup.commits", float(self._backups.commits * len(self._cycles)))
         restores = [each for each in self._restores if each.failed_because is None]
         yield _mean("backup.restore_s", [each.duration_s for each in restores], NOT_RESTORED)
         rates = [each.source_bytes / each.duration_s for each in restores]
@@ -236,10 +244,10 @@ class BackupActivity(BasicActivity):
         return f"{said}, restore {took}: {self._restored(restore)}"
 
 
-def _mean(name: str, values: list[float], missing: str = NONE) -> Measured:
+def _mean(name: str, values: list[float], missing: str = NONE) -> MeasuredValue:
     if not values:
-        return Measured(name, None, missing_because=missing)
-    return Measured(name, fmean(values), count=len(values))
+        return MeasuredValue(name, None, missing_because=missing)
+    return MeasuredValue(name, fmean(values), count=len(values))
 
 
 CHUNK_BYTES = 2**20

@@ -9,10 +9,10 @@ from stithy.fio.measure import measure, ready
 from stithy.plan.steps import WindowPlan
 from stithy.results.files import emptied
 from stithy.results.tables import HISTOGRAMS, Row, Table
-from stithy.run.activity import Activity, BasicActivity, Measured, StepKind, Subject, Times
+from stithy.run.activity import Activity, BasicActivity, MeasuredValue, StepKind, Subject, Times
 from stithy.run.context import Context
 from stithy.scenarios.block_io.declared import IO_SECONDS, IO_STREAMS, IO_VOLUMES
-from stithy.scenarios.block_io.outcome import Outcome, not_needed, rate_of
+from stithy.scenarios.block_io.outcome import FioOutcome, not_needed, rate_of
 from stithy.scenarios.block_io.plan import PROFILE, spec_of
 from stithy.scenarios.block_io.precondition import precondition
 from stithy.scenarios.block_io.targets import (
@@ -35,7 +35,7 @@ class FioActivity(BasicActivity):
         super().__init__(context, window)
         self._spec = spec_of(context.file.study.at(window.point))
         self._files = context.session.directory.window(window.id).root / FOLDER
-        self._outcome: Outcome | None = None
+        self._outcome: FioOutcome | None = None
 
     @contextmanager
     def ready(self) -> Iterator[Subject]:
@@ -59,7 +59,7 @@ class FioActivity(BasicActivity):
                 self._machine, pattern, workers, self._files / "run",
                 context.session.stop.asked, targets=len(self._targets),
             )  # fmt: skip
-        self._outcome = Outcome(
+        self._outcome = FioOutcome(
             found, pattern, len(workers), window.duration_s, self._rate, names(self._spec.volumes)
         )
         firsts = [rows[0].at_s - rows[0].second for rows in found.seconds.values() if rows]
@@ -84,7 +84,7 @@ class FioActivity(BasicActivity):
         for each in self._files.glob("run/**/*.log"):
             each.unlink(missing_ok=True)
 
-    def values(self) -> Iterator[Measured]:
+    def values(self) -> Iterator[MeasuredValue]:
         """Of each operation, and of reads and writes together."""
         yield from self._outcome.values() if self._outcome else ()
 

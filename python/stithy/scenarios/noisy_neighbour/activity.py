@@ -16,7 +16,15 @@ from stithy.fio.measure import make_file, measure, ready
 from stithy.plan.steps import Step, WindowPlan, derive_seed
 from stithy.registry import plugins
 from stithy.results.files import emptied
-from stithy.run.activity import Activity, BasicActivity, Measured, Span, StepKind, Subject, Times
+from stithy.run.activity import (
+    Activity,
+    BasicActivity,
+    MeasuredValue,
+    Span,
+    StepKind,
+    Subject,
+    Times,
+)
 from stithy.run.context import Context, choice_of
 from stithy.scenarios.noisy_neighbour.aggressors import analytic_scan, backup, block_io, bulk_load
 from stithy.scenarios.noisy_neighbour.beside import (
@@ -227,18 +235,18 @@ class NeighbourBlockIo(BasicActivity):
         for each in self._files.glob("run/**/*.log"):
             each.unlink(missing_ok=True)
 
-    def values(self) -> Iterator[Measured]:
+    def values(self) -> Iterator[MeasuredValue]:
         """What was asked and what came of it."""
         asked, found = float(self._asked_per_s), self._found
-        yield Measured("neighbour.asked_per_s", asked)
-        yield Measured("neighbour.offered_per_s", self._offered_per_s)
+        yield MeasuredValue("neighbour.asked_per_s", asked)
+        yield MeasuredValue("neighbour.offered_per_s", self._offered_per_s)
         because = None if found else self.ended_because or "it never began"
-        yield Measured("neighbour.achieved_per_s", found.iops if found else None,
+        yield MeasuredValue("neighbour.achieved_per_s", found.iops if found else None,
                        missing_because=because)  # fmt: skip
         latency = merged(each.latency for each in found.answers) if found else None
         mean_s = latency.mean_s if latency else None
         missing = because or (None if mean_s is not None else "nothing was answered")
-        yield Measured("neighbour.mean_s", mean_s, missing_because=missing)
+        yield MeasuredValue("neighbour.mean_s", mean_s, missing_because=missing)
 
     def spans(self) -> tuple[Span, ...]:
         """While it worked."""

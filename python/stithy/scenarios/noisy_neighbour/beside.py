@@ -19,7 +19,7 @@ from stithy.errors import (
 )
 from stithy.plan.steps import WindowPlan
 from stithy.results.files import emptied
-from stithy.run.activity import Activity, BasicActivity, Measured, Span, Subject, Times
+from stithy.run.activity import Activity, BasicActivity, MeasuredValue, Span, Subject, Times
 from stithy.run.context import Context
 from stithy.run.volumes import master_name
 from stithy.scenarios.noisy_neighbour.aggressor import OwnDatabase
@@ -278,14 +278,14 @@ class Beside(BasicActivity):
         failed = None if cut else because
         return NeighbourCycle(worker, began_s, clock.now_s(), failed_because=failed, cut=cut)
 
-    def values(self) -> Iterator[Measured]:
+    def values(self) -> Iterator[MeasuredValue]:
         """What was asked and what came of it."""
         workers, every_s, limit = self.workers, self.spec.every_s, self.spec.limit
         asked = asked_per_s(workers, every_s)
         free = AS_FAST_AS_IT_CAN if asked is None else None
-        yield Measured("neighbour.asked_per_s", asked, missing_because=free)
+        yield MeasuredValue("neighbour.asked_per_s", asked, missing_because=free)
         offered, why = (asked, free) if limit is None else (None, BY_BYTES)
-        yield Measured("neighbour.offered_per_s", offered, missing_because=why)
+        yield MeasuredValue("neighbour.offered_per_s", offered, missing_because=why)
         found = {
             "neighbour.achieved_per_s": achieved_per_s(self.cycles, workers, every_s),
             "neighbour.mean_s": mean_s(self.cycles),
@@ -293,13 +293,13 @@ class Beside(BasicActivity):
         }
         for metric, value in found.items():
             missing = None if value is not None else self.ended_because or NO_CYCLE
-            yield Measured(metric, value, missing_because=missing)
+            yield MeasuredValue(metric, value, missing_because=missing)
         if limit is not None:
-            yield Measured("neighbour.limit_bytes_per_s", float(limit))
+            yield MeasuredValue("neighbour.limit_bytes_per_s", float(limit))
         for number, each in enumerate(self._in_order, 1):
             if each.done and each.size_bytes:
                 size = float(each.size_bytes)
-                yield Measured("neighbour.cycle_bytes", size, cycle_name(number))
+                yield MeasuredValue("neighbour.cycle_bytes", size, cycle_name(number))
 
     def spans(self) -> Iterator[Span]:
         """While it worked, and each of its cycles."""

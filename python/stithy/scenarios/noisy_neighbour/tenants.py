@@ -25,9 +25,9 @@ from stithy.results.convert import (
     merged_seconds,
     transaction_rows,
 )
-from stithy.results.hlog import Interval, decode, merge
+from stithy.results.hlog import LoggedInterval, decode, merge
 from stithy.results.tables import Row, Table
-from stithy.run.activity import Measured, Span, Subject, Times
+from stithy.run.activity import MeasuredValue, Span, Subject, Times
 from stithy.run.context import Context
 from stithy.run.volumes import tenant_name, tenants_of
 from stithy.scenarios.noisy_neighbour.declared import TENANT_SECONDS
@@ -145,7 +145,7 @@ def _latencies(kept: Sequence["HammerActivity"]) -> Latencies:
 
 
 def _histograms(window_id: str, kept: Iterable["HammerActivity"]) -> Iterator[Row]:
-    kinds: dict[str, list[Interval]] = {}
+    kinds: dict[str, list[LoggedInterval]] = {}
     for each in kept:
         assert each.driven is not None  # as the caller chose them
         logs = each.latencies
@@ -160,14 +160,14 @@ def _histograms(window_id: str, kept: Iterable["HammerActivity"]) -> Iterator[Ro
 OF_EACH = ("p95", "p99")
 
 
-def measure_tenants(of: "TenantsActivity") -> Iterator[Measured]:
+def measure_tenants(of: "TenantsActivity") -> Iterator[MeasuredValue]:
     """Throughput of all and of each, and response times of each."""
     known = [each.numbers for each in of.kept]
     lost = f"{len(of.lost)} of {len(of.each)} tenants were lost" if of.lost else None
     for quantity in of.context.workload.rates:
         rates = [row[quantity.known.column] for row in known]
         whole = None if lost or None in rates or not rates else sum(rates)
-        yield Measured(
+        yield MeasuredValue(
             quantity.metric,
             whole,
             missing_because=lost or (None if rates else "nothing was measured"),
@@ -176,10 +176,10 @@ def measure_tenants(of: "TenantsActivity") -> Iterator[Measured]:
         name = tenant_name(number + 1)
         if because := of.lost.get(number) or (None if each.driven else "its users never began"):
             for metric in ("tenant.tpm", *(f"tenant.{key}_s" for key in OF_EACH)):
-                yield Measured(metric, None, name, missing_because=because)
+                yield MeasuredValue(metric, None, name, missing_because=because)
         else:
             rate = each.numbers["tpm"]
-            yield Measured(
+            yield MeasuredValue(
                 "tenant.tpm", rate, name, None, None if rate is not None else "nothing was measured"
             )
             whole = next(row for row in each.transactions if row["transaction"] == ALL)
@@ -190,7 +190,7 @@ def measure_tenants(of: "TenantsActivity") -> Iterator[Measured]:
                 missing = None if value is not None else "no answer was measured"
                 if count < needed:
                     value, missing = None, f"it needs {needed:,} answers, and there were {count:,}"
-                yield Measured(f"tenant.{key}_s", value, name, count, missing)
+                yield MeasuredValue(f"tenant.{key}_s", value, name, count, missing)
 
 
 def list_lost(of: "TenantsActivity") -> Iterator[Span]:
@@ -341,7 +341,7 @@ class TenantsActivity:
         """Why none came to its end."""
         return next(iter(self.lost.values()), None) or self.each[0].cut_short()
 
-    def values(self) -> Iterator[Measured]:
+    def values(self) -> Iterator[MeasuredValue]:
         """Of all together, and of each tenant."""
         return measure_tenants(self)
 
