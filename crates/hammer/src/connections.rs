@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use crate::client::{Session, SessionError, SessionSettings, Target};
+use crate::engines::{Session, SessionError, SessionSettings, Target};
 use crate::error::HammerError;
 use crate::pool::Opener;
 use crate::record::OPENING_AT_ONCE;

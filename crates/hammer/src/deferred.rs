@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::client::Session;
+use crate::engines::Session;
 use crate::pool::Pool;
 use crate::queue::Queue;
 use crate::record::Record;

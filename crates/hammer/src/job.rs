@@ -6,11 +6,11 @@ use std::fmt::Display;
 use stithy_measure::{Clock, SystemClock};
 use stithy_wire::{DataShape, Job, Message, Pace, Started, WIRE_VERSION};
 
-use crate::client::Target;
+use crate::engines::Target;
 use crate::error::HammerError;
 use crate::jobs::{self, READ_BYTES};
 pub use crate::plugins::execute;
-use crate::workload::{Context, Workload};
+use crate::workloads::{Context, Workload};
 
 /// Name and version, as the first message tells them.
 pub const PROGRAM: &str = concat!("stithy-hammer ", env!("CARGO_PKG_VERSION"));

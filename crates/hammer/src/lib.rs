@@ -1,10 +1,10 @@
 //! The load driver: workloads, virtual users, clients.
 
 mod alarm;
-pub mod client;
 pub mod condition;
 pub mod connections;
 mod deferred;
+pub mod engines;
 pub mod error;
 pub mod job;
 mod jobs;
@@ -26,4 +26,4 @@ pub mod transaction_script;
 mod virtual_user;
 pub mod virtual_users;
 pub mod window;
-pub mod workload;
+pub mod workloads;

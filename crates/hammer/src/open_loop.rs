@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use stithy_measure::Moment;
 
-use crate::client::Session;
+use crate::engines::Session;
 use crate::pace::Pace;
 use crate::pool::Pool;
 use crate::queue::Queue;

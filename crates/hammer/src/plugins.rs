@@ -3,11 +3,11 @@
 
 use stithy_wire::{Job, WorkloadChoice};
 
-use crate::client::{postgresql, Target};
+use crate::engines::{postgresql, Target};
 use crate::error::HammerError;
 use crate::job::execute_as;
-use crate::workload::order_entry::OrderEntry;
-use crate::workload::{Context, Workload};
+use crate::workloads::order_entry::OrderEntry;
+use crate::workloads::{Context, Workload};
 
 /// A job is compiled once for each engine with each workload, so that choosing costs nothing later.
 macro_rules! plugins {
@@ -47,8 +47,8 @@ plugins! {
 
 /// The rows of some engine, for what holds of all.
 #[cfg(test)]
-pub(crate) const SOME_FORMAT: &dyn crate::client::RowFormat =
-    <postgresql::Control as crate::client::Control>::FORMAT;
+pub(crate) const SOME_FORMAT: &dyn crate::engines::RowFormat =
+    <postgresql::Control as crate::engines::Control>::FORMAT;
 
 fn is_of<T: Target>(url: &str) -> bool {
     T::SCHEMES.iter().any(|scheme| url.starts_with(scheme))

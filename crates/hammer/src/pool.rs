@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use stithy_measure::Moment;
 
-use crate::client::Session;
+use crate::engines::Session;
 use crate::error::HammerError;
 use crate::queue::Queue;
 use crate::record::Record;

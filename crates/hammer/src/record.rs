@@ -9,7 +9,7 @@ use stithy_wire::ErrorCount;
 use tokio::sync::Semaphore;
 
 use crate::alarm::Alarm;
-use crate::client::SessionError;
+use crate::engines::SessionError;
 use crate::losses::Losses;
 use crate::stop::{stop_pair, Stop, Stopper};
 

@@ -7,14 +7,14 @@ use stithy_measure::{
     suppressed_arrivals, Clock, IntervalLogs, Moment, Phases, Recorder, SystemClock,
 };
 
-use crate::client::Session;
+use crate::engines::Session;
 use crate::error::HammerError;
 use crate::record::Record;
 use crate::run_controller::RunController;
 use crate::transaction_script::TransactionScript;
 use crate::virtual_users::{Timing, VirtualUsers};
 use crate::window::{Plan, Window};
-use crate::workload::Context;
+use crate::workloads::Context;
 
 /// Drives virtual users for one window.
 ///

@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use crate::error::HammerError;
 use crate::record::Record;
 use crate::window::{Plan, Window};
-use crate::workload::Context;
+use crate::workloads::Context;
 
 /// After the last moment of measuring, answers are waited for this long; then connections are cut.
 const DRAIN_LIMIT: Duration = Duration::from_secs(60);

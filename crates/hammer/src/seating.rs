@@ -5,13 +5,13 @@ use std::sync::Arc;
 use stithy_measure::{Moment, Rng};
 use stithy_wire::{Arrivals, Pace, RunJob};
 
-use crate::client::{Session, SessionSettings, Target};
 use crate::connections::Opening;
+use crate::engines::{Session, SessionSettings, Target};
 use crate::error::HammerError;
 use crate::pace::{self, BackToBack, Poisson, Steady, Waiting, Waits};
 use crate::pool::{Opener, Pool};
 use crate::virtual_users::{Deferral, Pools, Timing, VirtualUsers};
-use crate::workload::{Deferrable, Run};
+use crate::workloads::{Deferrable, Run};
 
 /// What the random numbers of users' pace are drawn for. A workload's own streams have other numbers.
 pub const PACE_STREAM: u64 = 14;

@@ -7,7 +7,7 @@ use stithy_measure::{Moment, Outcome, Sample, Times};
 
 use stithy_wire::ErrorKind;
 
-use crate::client::Session;
+use crate::engines::Session;
 use crate::pool::{Held, Pool};
 use crate::record::Record;
 use crate::transaction_script::TransactionScript;

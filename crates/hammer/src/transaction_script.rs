@@ -4,7 +4,7 @@ use std::future::Future;
 
 use stithy_measure::Outcome;
 
-use crate::client::{Session, SessionError};
+use crate::engines::{Session, SessionError};
 
 /// The seam between the running of load and what the load is.
 ///

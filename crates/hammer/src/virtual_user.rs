@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use stithy_measure::Moment;
 
-use crate::client::Session;
 use crate::deferred::{Deferred, DeferredWork};
+use crate::engines::Session;
 use crate::pace::{begin, Pace};
 use crate::pool::Pool;
 use crate::record::Record;

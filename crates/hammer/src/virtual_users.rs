@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use crate::client::Session;
 use crate::deferred::{DeferredWork, Worker};
+use crate::engines::Session;
 use crate::open_loop::{arrive, Arrived, Attendant};
 use crate::pace::Pace;
 use crate::pool::Pool;

@@ -9,8 +9,8 @@ use stithy_measure::{percentiles, Moment, Outcome, Rng};
 use stithy_wire::{CalibrateJob, CalibrateSummary, Calibration, Isolation, Message, Progress};
 
 use super::saturation_search::{SaturationSearch, HALVINGS};
-use crate::client::{Control, Session, SessionError, SessionSettings, Statement, Target};
 use crate::connections::{Opening, Statements};
+use crate::engines::{Control, Session, SessionError, SessionSettings, Statement, Target};
 use crate::error::HammerError;
 use crate::pace::{Pace, Steady, Waiting, Waits};
 use crate::pool::Pool;
@@ -18,7 +18,7 @@ use crate::run::drive;
 use crate::transaction_script::TransactionScript;
 use crate::virtual_users::{Pools, Timing, VirtualUsers};
 use crate::window::{Plan, Window};
-use crate::workload::Context;
+use crate::workloads::Context;
 
 /// The same users every time.
 const SEED: u64 = 1;

@@ -5,11 +5,11 @@ use std::time::Instant;
 use stithy_wire::{CheckJob, CheckSummary, Condition, Message};
 
 use super::Found;
-use crate::client::{Control, Target, Value};
 use crate::condition::ConditionQuery;
+use crate::engines::{Control, Target, Value};
 use crate::error::HammerError;
 use crate::stop::Stop;
-use crate::workload::{Context, Workload};
+use crate::workloads::{Context, Workload};
 
 /// Verifies the conditions that the job chooses. All see the same state of the database, and none
 /// changes it.

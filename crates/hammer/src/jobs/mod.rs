@@ -13,9 +13,9 @@ pub(crate) use baseline::READ_BYTES;
 
 use stithy_wire::{Job, Message};
 
-use crate::client::Target;
+use crate::engines::Target;
 use crate::error::HammerError;
-use crate::workload::{Base, Context, Workload};
+use crate::workloads::{Base, Context, Workload};
 
 /// Does a job of a workload on an engine; gives its summary.
 pub(crate) async fn summary<'a, T: Target, W: Workload>(

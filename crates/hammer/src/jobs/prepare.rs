@@ -6,14 +6,14 @@ use std::time::Instant;
 use stithy_wire::{Message, PrepareJob, PrepareSummary};
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver};
 
-use crate::client::{Control, Target};
+use crate::engines::{Control, Target};
 use crate::error::{ErrorClass, HammerError};
 use crate::loading::loader::{create_for_loading, run_loader, Event, Shared};
 use crate::loading::schedule::copied_whole;
 use crate::loading::tally::Tally;
 use crate::loading::{sample, Load, Shape, TableLoad};
 use crate::stop::{stop_pair, Stop};
-use crate::workload::{Context, Workload};
+use crate::workloads::{Context, Workload};
 
 /// Loads an empty database.
 ///

@@ -11,7 +11,7 @@ use stithy_wire::{
 };
 
 use super::Found;
-use crate::client::{Control, Target};
+use crate::engines::{Control, Target};
 use crate::error::HammerError;
 use crate::ledger::write::Ledger;
 use crate::ledger::Head;
@@ -19,7 +19,7 @@ use crate::run::drive;
 use crate::seating::{seat, Places};
 use crate::virtual_users::VirtualUsers;
 use crate::window::{Plan, Window};
-use crate::workload::{Context, Run, Workload};
+use crate::workloads::{Context, Run, Workload};
 
 /// After the run, a server that does not answer within this time is taken for gone.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);

@@ -8,12 +8,12 @@ use std::path::Path;
 use stithy_wire::{LedgerCounts, LedgerSummary, VerifyLedgerJob};
 
 use super::Found;
-use crate::client::{Control, Target, Value};
+use crate::engines::{Control, Target, Value};
 use crate::error::HammerError;
 use crate::ledger::compare::{holds, Comparison};
 use crate::ledger::read::Contents;
 use crate::ledger::{Head, Kept};
-use crate::workload::{Context, Workload};
+use crate::workloads::{Context, Workload};
 
 /// Compares the ledger with the database.
 ///

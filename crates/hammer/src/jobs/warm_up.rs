@@ -10,12 +10,12 @@ use tokio::sync::mpsc::{unbounded_channel, UnboundedSender};
 use tokio::task::JoinSet;
 
 use super::Found;
-use crate::client::{Control, Session, SessionError, SessionSettings, Target};
 use crate::connections;
+use crate::engines::{Control, Session, SessionError, SessionSettings, Target};
 use crate::error::HammerError;
 use crate::stop::Stop;
 use crate::transaction_script::TransactionScript;
-use crate::workload::{Context, Reads, Workload};
+use crate::workloads::{Context, Reads, Workload};
 
 /// Sessions that share the pass; which of them reads a row does not matter.
 const SESSIONS: u32 = 4;

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use stithy_measure::Outcome;
 
-use crate::client::{SessionError, Value};
+use crate::engines::{SessionError, Value};
 
 /// How far an attempt had come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

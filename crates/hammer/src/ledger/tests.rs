@@ -1,7 +1,7 @@
 //! What the tests of a ledger keep in it.
 
 use super::{Entry, Kept, Stage};
-use crate::client::Value;
+use crate::engines::Value;
 
 /// A thing that was done with a number, of two kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::schedule::{Next, Schedule, Work};
 use super::{Load, Rows, Shape, TableLoad};
-use crate::client::{Control, Copying, Target};
+use crate::engines::{Control, Copying, Target};
 use crate::error::HammerError;
 use crate::stop::Stop;
 

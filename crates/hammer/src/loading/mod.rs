@@ -16,7 +16,7 @@ use std::future::Future;
 
 use serde_json::{Map, Value};
 
-use crate::client::Control;
+use crate::engines::Control;
 use crate::error::HammerError;
 
 /// One table that is to be loaded.

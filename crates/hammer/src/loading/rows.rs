@@ -3,7 +3,7 @@
 use stithy_measure::Rng;
 
 use super::text::{self, Lengths, Shape, Tap};
-use crate::client::RowFormat;
+use crate::engines::RowFormat;
 
 /// Rows under way to the server.
 pub struct Rows {

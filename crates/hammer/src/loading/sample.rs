@@ -3,7 +3,7 @@
 use stithy_wire::DataSample;
 
 use super::{Load, Rows, Shape};
-use crate::client::RowFormat;
+use crate::engines::RowFormat;
 use crate::error::HammerError;
 
 /// One in so many of a table's slices for the sample is made.

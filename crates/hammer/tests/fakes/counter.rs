@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use stithy_hammer::client::{self, Control, Params, Session, SessionError, Statement};
 use stithy_hammer::condition::ConditionQuery;
 use stithy_hammer::connections::Statements;
+use stithy_hammer::engines::{self, Control, Params, Session, SessionError, Statement};
 use stithy_hammer::error::HammerError;
 use stithy_hammer::ledger::write::Ledger;
 use stithy_hammer::ledger::{Kept, Stage};
 use stithy_hammer::loading::{Load, Rows, TableLoad};
 use stithy_hammer::pace::Waits;
 use stithy_hammer::transaction_script::TransactionScript;
-use stithy_hammer::workload::{self, Account, Base, Deferrable, Reads, Run, Workload};
+use stithy_hammer::workloads::{self, Account, Base, Deferrable, Reads, Run, Workload};
 use stithy_measure::{Outcome, Rng};
 use stithy_wire::{PrepareJob, RunJob, WarmUpJob, WorkloadChoice};
 
@@ -69,7 +69,7 @@ impl Workload for Counter {
     }
 
     fn options(choice: &WorkloadChoice) -> Result<Options, HammerError> {
-        workload::options(choice)
+        workloads::options(choice)
     }
 
     fn refuse_misfit(options: &Options, _: u32) -> Result<(), HammerError> {
@@ -185,7 +185,7 @@ impl Kept for Increment {
         Some(Increment { number, counter })
     }
 
-    fn of_row(_: usize, number: i64, columns: &[client::Value]) -> Self {
+    fn of_row(_: usize, number: i64, columns: &[engines::Value]) -> Self {
         let counter = columns[0].integer() as u32;
         Increment { number, counter }
     }

@@ -11,11 +11,11 @@ mod memory;
 
 use counter::{Counter, Options};
 use memory::MemoryTarget;
-use stithy_hammer::client::{Control, Target};
+use stithy_hammer::engines::{Control, Target};
 use stithy_hammer::error::HammerError;
 use stithy_hammer::job::execute_as;
 use stithy_hammer::stop::stop_pair;
-use stithy_hammer::workload::{Context, Workload};
+use stithy_hammer::workloads::{Context, Workload};
 use stithy_measure::{Clock, SystemClock};
 use stithy_wire::{
     CheckJob, DataShape, Isolation, Job, LedgerFindingKind, Message, Pace, PrepareJob, RunJob,

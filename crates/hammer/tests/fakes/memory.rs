@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
-use stithy_hammer::client::{
+use stithy_hammer::engines::{
     Answer, Control, Copying, Params, Row, RowFormat, Session, SessionError, SessionSettings,
     Statement, Target, Value,
 };

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::support::{self, jobs};
-use stithy_hammer::client::postgresql;
-use stithy_hammer::client::{Control, Target};
-use stithy_hammer::workload::order_entry::{sql, OrderEntry};
-use stithy_hammer::workload::Workload;
+use stithy_hammer::engines::postgresql;
+use stithy_hammer::engines::{Control, Target};
+use stithy_hammer::workloads::order_entry::{sql, OrderEntry};
+use stithy_hammer::workloads::Workload;
 use stithy_wire::Message;
 
 /// A damage, and exactly those conditions that it breaks.

@@ -1,8 +1,8 @@
 //! Each way in which a connection can fail has a message of its own.
 
 use crate::support;
-use stithy_hammer::client::postgresql;
-use stithy_hammer::client::{Control, Target};
+use stithy_hammer::engines::postgresql;
+use stithy_hammer::engines::{Control, Target};
 use stithy_hammer::error::HammerError;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;

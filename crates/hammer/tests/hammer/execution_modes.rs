@@ -1,16 +1,16 @@
 //! Procedures and plain SQL do the same: the same transactions leave the same rows in every table.
 
 use crate::support::{self, jobs};
-use stithy_hammer::client::postgresql;
-use stithy_hammer::client::{Answer, Row, Session, Target};
-use stithy_hammer::workload::order_entry::execution_mode::ExecutionMode;
-use stithy_hammer::workload::order_entry::input::{Customer, District, Draws, Input, Line};
-use stithy_hammer::workload::order_entry::input::{NewOrder, Payment};
-use stithy_hammer::workload::order_entry::input_profile::{InputProfile, TouchedWarehouses};
-use stithy_hammer::workload::order_entry::options::Profile;
-use stithy_hammer::workload::order_entry::output::Shown;
-use stithy_hammer::workload::order_entry::random::NurandConstants;
-use stithy_hammer::workload::order_entry::sql::{self, Sql};
+use stithy_hammer::engines::postgresql;
+use stithy_hammer::engines::{Answer, Row, Session, Target};
+use stithy_hammer::workloads::order_entry::execution_mode::ExecutionMode;
+use stithy_hammer::workloads::order_entry::input::{Customer, District, Draws, Input, Line};
+use stithy_hammer::workloads::order_entry::input::{NewOrder, Payment};
+use stithy_hammer::workloads::order_entry::input_profile::{InputProfile, TouchedWarehouses};
+use stithy_hammer::workloads::order_entry::options::Profile;
+use stithy_hammer::workloads::order_entry::output::Shown;
+use stithy_hammer::workloads::order_entry::random::NurandConstants;
+use stithy_hammer::workloads::order_entry::sql::{self, Sql};
 use stithy_measure::Outcome;
 
 const WAREHOUSES: u32 = 3;

@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::support::{self, jobs, Instance};
 use stithy_hammer::ledger::read::Contents;
 use stithy_hammer::ledger::Stage;
-use stithy_hammer::workload::order_entry::kept::{Deal, DealKind};
+use stithy_hammer::workloads::order_entry::kept::{Deal, DealKind};
 use stithy_wire::{
     Job, LedgerFinding, LedgerFindingKind, LedgerSummary, Message, RunJob, RunSummary, Second,
 };

@@ -1,8 +1,8 @@
 //! Loading a real PostgreSQL: what it holds afterwards, and what loading refuses.
 
 use crate::support::{self, jobs};
-use stithy_hammer::client::postgresql;
-use stithy_hammer::client::{Control, Target};
+use stithy_hammer::engines::postgresql;
+use stithy_hammer::engines::{Control, Target};
 use stithy_hammer::stop::stop_pair;
 use stithy_wire::{DataShape, Job, Message, PrepareJob, PrepareSummary};
 

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::OnceLock;
 
 use crate::support::{self, jobs, Instance};
-use stithy_hammer::client::postgresql;
-use stithy_hammer::client::{Answer, Control, Row, Session, Target};
+use stithy_hammer::engines::postgresql;
+use stithy_hammer::engines::{Answer, Control, Row, Session, Target};
 use stithy_hammer::error::HammerError;
 use stithy_wire::{Job, Message};
 

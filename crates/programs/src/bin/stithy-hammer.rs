@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use stithy_hammer::error::HammerError;
 use stithy_hammer::job;
 use stithy_hammer::stop::{stop_pair, Stopper};
-use stithy_hammer::workload::Context;
+use stithy_hammer::workloads::Context;
 use stithy_measure::priority;
 use stithy_programs::{print, read_input};
 use stithy_wire::{Job, Message};

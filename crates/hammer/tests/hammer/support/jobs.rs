@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use stithy_hammer::error::HammerError;
 use stithy_hammer::stop::{stop_pair, Stop};
-use stithy_hammer::{job, workload::Context};
+use stithy_hammer::{job, workloads::Context};
 use stithy_wire::{
     CalibrateJob, CheckJob, DataShape, Isolation, Job, Message, Pace, PrepareJob, RunJob,
     RunSummary, Second, VerifyLedgerJob, WarmUpJob, WorkloadChoice, WIRE_VERSION,

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use stithy_hammer::client::SessionSettings;
+use stithy_hammer::engines::SessionSettings;
 use stithy_wire::{Isolation, Message, PrepareSummary};
 
 /// What the sessions of tests are for.

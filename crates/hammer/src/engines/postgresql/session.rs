@@ -1,0 +1,149 @@
+//! A session of a virtual user: prepared statements, sent in batches, answered in one wait.
+//!
+//! Why not tokio-postgres here, which loading and checking use: each of its requests passes a channel
+//! to another task and back. A batch here is one write and, mostly, one read, in the user's own task,
+//! in buffers that are kept. Eight users reading single rows, one thread, side by side: 5.6 µs of CPU a
+//! round trip with tokio-postgres (its connection in a task of its own or in the same one), 4.2 µs so,
+//! 4.6 µs for pgbench.
+
+use bytes::BufMut;
+
+use super::answer::Answer;
+use super::failure::NotOpened;
+use super::open::open_and;
+use super::params::Params;
+use super::startup::{self, Setting};
+use super::stream::Stream;
+use super::Target;
+use crate::engines::{self, SessionError, Statement};
+
+/// Execute the unnamed portal without a limit on rows.
+const EXECUTE: &[u8] = b"E\0\0\0\x09\0\0\0\0\0";
+
+/// One connection with its prepared statements and its buffers.
+pub struct Session {
+    stream: Stream,
+    out: Vec<u8>,
+    answer: Answer,
+    statements: u16,
+    queued: u16,
+}
+
+impl Session {
+    /// Connects, authenticates and applies `settings`.
+    pub(super) async fn open(target: &Target, settings: &[Setting]) -> Result<Self, NotOpened> {
+        open_and(target, |opened| async move {
+            let starting = startup::start(opened, &target.config, settings);
+            let started = tokio::time::timeout(target.patience, starting).await;
+            Ok(Session {
+                stream: started.unwrap_or(Err(NotOpened::Silent(target.patience)))?,
+                out: Vec::with_capacity(2048),
+                answer: Answer::default(),
+                statements: 0,
+                queued: 0,
+            })
+        })
+        .await
+    }
+
+    fn message(&mut self, tag: u8, body: impl FnOnce(&mut Vec<u8>)) {
+        self.out.put_u8(tag);
+        let at = self.out.len();
+        self.out.put_u32(0);
+        body(&mut self.out);
+        let length = (self.out.len() - at) as u32;
+        self.out[at..at + 4].copy_from_slice(&length.to_be_bytes());
+    }
+}
+
+impl engines::Session for Session {
+    type Params<'a> = Params<'a>;
+    type Answer = Answer;
+
+    async fn prepare(&mut self, texts: &[&str]) -> Result<Vec<Statement>, SessionError> {
+        let mut prepared = Vec::with_capacity(texts.len());
+        for sql in texts {
+            let statement = Statement::numbered(self.statements);
+            self.statements += 1;
+            self.message(b'P', |out| {
+                put_name(out, statement);
+                out.put_slice(sql.as_bytes());
+                // The end of the text; types of parameters are left to the server.
+                out.put_slice(&[0, 0, 0]);
+            });
+            prepared.push(statement);
+        }
+        self.exchange().await?;
+        Ok(prepared)
+    }
+
+    async fn roll_back(&mut self) -> Result<(), SessionError> {
+        // Parse, bind and execute of the unnamed statement, as this is rare.
+        self.message(b'P', |out| out.put_slice(b"\0ROLLBACK\0\0\0"));
+        self.message(b'B', |out| out.put_slice(&[0; 8]));
+        self.out.put_slice(EXECUTE);
+        self.exchange().await.map(|_| ())
+    }
+
+    /// Parameters and results are in binary format.
+    fn queue(&mut self, statement: Statement, write: impl FnOnce(&mut Params<'_>)) {
+        self.message(b'B', |out| {
+            out.put_u8(0);
+            put_name(out, statement);
+            put_parameters(out, write);
+            let (formats, binary) = (1, 1);
+            out.put_u16(formats);
+            out.put_u16(binary);
+        });
+        self.out.put_slice(EXECUTE);
+        self.queued += 1;
+    }
+
+    async fn exchange(&mut self) -> Result<&Answer, SessionError> {
+        self.out.put_slice(b"S\0\0\0\x04");
+        let sent = self.stream.send(&self.out).await;
+        self.out.clear();
+        self.answer.begin(std::mem::take(&mut self.queued));
+        sent?;
+        while !self.answer.read_messages()? {
+            self.stream.receive(self.answer.input()).await?;
+        }
+        match self.answer.take_error() {
+            Some(error) => Err(error.into()),
+            None => Ok(&self.answer),
+        }
+    }
+
+    fn answer(&self) -> &Answer {
+        &self.answer
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.answer.in_transaction()
+    }
+
+    async fn close(mut self) {
+        // A connection that is gone needs no goodbye.
+        let _ = self.stream.send(b"X\0\0\0\x04").await;
+        self.stream.close().await;
+    }
+}
+
+/// A statement's name on the server: its number in two letters, and the end of the text.
+fn put_name(out: &mut Vec<u8>, statement: Statement) {
+    let [high, low] = statement.number().to_be_bytes();
+    out.put_slice(&[b'A' + high, b'A' + (low >> 4), b'A' + (low & 15), 0]);
+}
+
+/// Formats (one for all: binary), count and values.
+fn put_parameters(out: &mut Vec<u8>, write: impl FnOnce(&mut Params<'_>)) {
+    let (formats, binary) = (1, 1);
+    out.put_u16(formats);
+    out.put_u16(binary);
+    let at = out.len();
+    out.put_u16(0);
+    let mut params = Params::new(out);
+    write(&mut params);
+    let count = params.count();
+    out[at..at + 2].copy_from_slice(&count.to_be_bytes());
+}

@@ -1,0 +1,166 @@
+//! A run of order entry, with the proof that orders were counted rightly: the growth of the order
+//! numbers against the orders that were acknowledged.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use serde_json::{json, Map};
+use stithy_measure::SystemClock;
+use stithy_wire::RunJob;
+
+use super::execution_mode::ExecutionMode;
+use super::input::{Draws, DELIVERY};
+use super::input_profile::{keyed, Deck, InputProfile, TouchedWarehouses};
+use super::options::{Options, Profile};
+use super::order_book::{OrderBook, OrderKey};
+use super::random::NurandConstants;
+use super::sql::Sql;
+use super::terminal::{Books, Terminal};
+use super::OrderEntry;
+use crate::connections::Statements;
+use crate::engines::{Control, Session, SessionError, Value};
+use crate::error::HammerError;
+use crate::ledger::write::Ledger;
+use crate::pace::Waits;
+use crate::workloads::{Account, Base, Deferrable, Run};
+
+/// Users with connections of their own leave their deliveries to others, who have one for so many
+/// users. A user who keys and thinks leaves a delivery in eight minutes.
+const USERS_PER_DELIVERER: u32 = 100;
+
+/// A run of order entry.
+pub struct OrderEntryRun {
+    sql: &'static Sql,
+    seed: u64,
+    options: Options,
+    profile: InputProfile,
+    /// HammerDB draws each type by itself.
+    deck: Option<Arc<Deck>>,
+    books: Books,
+    clock: SystemClock,
+}
+
+impl OrderEntryRun {
+    /// A run that has not begun. Errors: those of [`TouchedWarehouses::of`].
+    pub fn new(
+        job: &RunJob,
+        base: &Base<OrderEntry>,
+        ledger: Option<Arc<Ledger>>,
+    ) -> Result<Self, HammerError> {
+        let options = &base.options;
+        let dealt = options.profile == Profile::Specification;
+        Ok(OrderEntryRun {
+            sql: base.sql,
+            seed: job.seed,
+            options: options.clone(),
+            profile: InputProfile {
+                constants: NurandConstants::for_run(job.seed, base.facts.c_last_load),
+                kind: options.profile,
+                touched: TouchedWarehouses::of(options, job.users)?,
+            },
+            deck: dealt.then(|| Arc::new(Deck::new(job.seed))),
+            books: Books {
+                orders: Arc::new(OrderBook::new(job.users)),
+                ledger,
+            },
+            clock: SystemClock::start(),
+        })
+    }
+}
+
+impl Run for OrderEntryRun {
+    type Statements = Prepare;
+    type Script = Terminal;
+
+    fn statements(&self) -> Prepare {
+        Prepare {
+            sql: self.sql,
+            procedures: self.options.procedures,
+        }
+    }
+
+    fn script(&self, user: u32, mode: &ExecutionMode) -> Terminal {
+        let draws = Draws::new(self.seed, user, self.profile);
+        let draws = match &self.deck {
+            Some(deck) => draws.dealt_by(deck.clone()),
+            None => draws,
+        };
+        Terminal::new(user, draws, self.books.clone(), self.clock, mode.clone())
+    }
+
+    fn waits(&self) -> Waits {
+        keyed()
+    }
+
+    fn deferrable(&self) -> Option<Deferrable> {
+        self.options.deferred_delivery.then_some(Deferrable {
+            kind: DELIVERY,
+            users_per_worker: USERS_PER_DELIVERER,
+        })
+    }
+
+    /// Sum of D_NEXT_O_ID; nothing else may run on the database.
+    async fn count(&self, control: &impl Control) -> Result<u64, HammerError> {
+        let sql = self.sql.order_numbers;
+        first_integer(control, "reading order numbers", sql, &[]).await
+    }
+
+    fn account(&self) -> Account {
+        Account {
+            acknowledged: self.books.orders.acknowledged(),
+            in_doubt: self.books.orders.in_doubt().len() as u64,
+        }
+    }
+
+    async fn found(&self, control: &impl Control) -> Result<u64, HammerError> {
+        let keys = self.books.orders.in_doubt();
+        let list = |value: fn(&OrderKey) -> i64| Value::Integers(keys.iter().map(value).collect());
+        let lists = [
+            list(|key| key.district.w_id.into()),
+            list(|key| key.district.d_id.into()),
+            list(|key| key.entry_us),
+        ];
+        let sql = self.sql.orders_found;
+        first_integer(control, "looking for orders", sql, &lists).await
+    }
+
+    /// Mix and keys; warehouses in reach and in all; the constants of NURand: C_LAST, C_ID, OL_I_ID.
+    fn told(&self) -> Map<String, serde_json::Value> {
+        let told = json!({
+            "profile": self.profile.kind,
+            "units_touched": self.profile.touched.warehouses,
+            "units_total": self.options.warehouses,
+            "nurand": self.profile.constants.as_array(),
+        });
+        told.as_object().cloned().unwrap_or_default()
+    }
+}
+
+async fn first_integer(
+    control: &impl Control,
+    doing: &str,
+    sql: &str,
+    values: &[Value],
+) -> Result<u64, HammerError> {
+    let rows = control.query(doing, sql, values).await?;
+    let first = rows.first().and_then(|row| row.first());
+    Ok(first.map_or(0, |value| value.integer().unsigned_abs()))
+}
+
+/// Prepares the statements of a user's session.
+#[derive(Clone, Copy)]
+pub struct Prepare {
+    sql: &'static Sql,
+    procedures: bool,
+}
+
+impl Statements for Prepare {
+    type Prepared = ExecutionMode;
+
+    fn prepare<C: Session>(
+        &self,
+        session: &mut C,
+    ) -> impl Future<Output = Result<ExecutionMode, SessionError>> + Send {
+        ExecutionMode::prepare(session, self.sql, self.procedures)
+    }
+}

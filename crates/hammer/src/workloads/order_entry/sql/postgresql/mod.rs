@@ -1,0 +1,172 @@
+//! The SQL of order entry for PostgreSQL. Times are microseconds since the start of 2000, UTC, as the
+//! server's own.
+
+use super::Sql;
+use crate::workloads::order_entry::plain::Step;
+
+/// All of it.
+pub(super) const SQL: Sql = Sql {
+    engine: "postgresql",
+    create_meta: include_str!("tables/stithy_meta.sql"),
+    write_meta: "INSERT INTO stithy_meta (workload, schema_version, units, seed, c_last_load, \
+         data_compressible_percent, data_duplicate_percent) \
+         VALUES ($1, $2, $3, $4::text::numeric, $5, $6, $7)",
+    read_meta: "SELECT schema_version, units, seed::text, c_last_load FROM stithy_meta \
+         WHERE workload = $1",
+    tables: [
+        ("order_line", include_str!("tables/order_line.sql")),
+        ("stock", include_str!("tables/stock.sql")),
+        ("customer", include_str!("tables/customer.sql")),
+        ("orders", include_str!("tables/orders.sql")),
+        ("history", include_str!("tables/history.sql")),
+        ("item", include_str!("tables/item.sql")),
+        ("new_order", include_str!("tables/new_order.sql")),
+        ("district", include_str!("tables/district.sql")),
+        ("warehouse", include_str!("tables/warehouse.sql")),
+    ],
+    procedures: [
+        include_str!("procedures/new_order.sql"),
+        include_str!("procedures/payment.sql"),
+        include_str!("procedures/order_status.sql"),
+        include_str!("procedures/delivery.sql"),
+        include_str!("procedures/stock_level.sql"),
+    ],
+    calls: [
+    "SELECT order_id, total, brand_lines FROM new_order($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+    "SELECT * FROM payment($1, $2, $3, $4, $5, $6, $7, $8)",
+    "SELECT * FROM order_status($1, $2, $3, $4)",
+    "SELECT delivery($1, $2, $3)",
+    "SELECT stock_level($1, $2, $3)",
+    "BEGIN",
+],
+    steps: STEPS,
+    reads: READS,
+    conditions: [
+        include_str!("conditions/01.sql"),
+        include_str!("conditions/02.sql"),
+        include_str!("conditions/03.sql"),
+        include_str!("conditions/04.sql"),
+        include_str!("conditions/05.sql"),
+        include_str!("conditions/06.sql"),
+        include_str!("conditions/07.sql"),
+        include_str!("conditions/08.sql"),
+        include_str!("conditions/09.sql"),
+        include_str!("conditions/10.sql"),
+        include_str!("conditions/11.sql"),
+        include_str!("conditions/12.sql"),
+    ],
+    orders_by_date: include_str!("ledger/orders.sql"),
+    payments_by_date: include_str!("ledger/payments.sql"),
+    order_numbers: "SELECT sum(d_next_o_id)::bigint FROM district",
+    orders_found: "SELECT count(*) FROM orders \
+         JOIN unnest($1::integer[], $2::smallint[], $3::bigint[]) AS sent (w_id, d_id, date_us) \
+           ON o_w_id = w_id AND o_d_id = d_id \
+          AND o_entry_d = timestamptz '2000-01-01 00:00:00+00' + date_us * interval '1 microsecond'",
+};
+
+const READS: [&str; 7] = [
+    "SELECT w_ytd, d_next_o_id FROM warehouse JOIN district ON d_w_id = w_id \
+      WHERE w_id = $1 AND d_id = $2",
+    "SELECT c_balance FROM customer WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3",
+    "SELECT c_balance FROM customer WHERE c_w_id = $1 AND c_d_id = $2 AND c_last = $3",
+    "SELECT i_price, s_quantity FROM unnest($1::integer[], $2::integer[]) AS line (i, w) \
+       JOIN item ON i_id = line.i JOIN stock ON s_w_id = line.w AND s_i_id = line.i",
+    "SELECT ol_amount FROM order_line WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id = \
+      (SELECT o_id FROM orders WHERE o_w_id = $1 AND o_d_id = $2 AND o_c_id = $3 \
+        ORDER BY o_id DESC LIMIT 1)",
+    "SELECT min(no_o_id) FROM new_order WHERE no_w_id = $1 AND no_d_id = $2",
+    "SELECT count(s_quantity) FROM order_line JOIN stock ON s_w_id = $1 AND s_i_id = ol_i_id \
+      WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id >= \
+      (SELECT d_next_o_id - 20 FROM district WHERE d_w_id = $1 AND d_id = $2)",
+];
+
+/// The steps that are statements, in the order in which [`Step`] counts them.
+macro_rules! steps {
+    ($($step:ident: $sql:literal;)*) => {
+        [$((Step::$step, $sql)),*]
+    };
+}
+
+const STEPS: [(Step, &str); 23] = steps! {
+    Begin: "BEGIN";
+    Commit: "COMMIT";
+    TakeNumber:
+        "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = $1 AND d_id = $2 \
+         RETURNING d_next_o_id - 1, d_tax";
+    Rates:
+        "SELECT c_discount, w_tax FROM customer, warehouse \
+         WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3 AND w_id = $1";
+    Price: "SELECT i_price, i_data FROM item WHERE i_id = $1";
+    TakeStock:
+        "UPDATE stock SET s_quantity = CASE WHEN s_quantity >= $3::smallint + 10 \
+         THEN s_quantity - $3::smallint ELSE s_quantity - $3::smallint + 91 END, \
+         s_ytd = s_ytd + $3::smallint, s_order_cnt = s_order_cnt + 1, \
+         s_remote_cnt = s_remote_cnt + $4::integer \
+         WHERE s_w_id = $1 AND s_i_id = $2 \
+         RETURNING CASE $5::smallint \
+         WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 \
+         WHEN 4 THEN s_dist_04 WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06 \
+         WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08 WHEN 9 THEN s_dist_09 \
+         ELSE s_dist_10 END, s_data";
+    WriteOrder:
+        "INSERT INTO orders (o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING o_id";
+    WriteWaiting: "INSERT INTO new_order (no_w_id, no_d_id, no_o_id) VALUES ($1, $2, $3)";
+    WriteLine:
+        "INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, \
+         ol_supply_w_id, ol_quantity, ol_amount, ol_dist_info) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    FindByName:
+        "SELECT c_id FROM customer \
+         WHERE c_w_id = $1 AND c_d_id = $2 AND c_last = $3 ORDER BY c_first";
+    Labels:
+        "SELECT w_name, d_name FROM warehouse, district \
+         WHERE w_id = $1 AND d_w_id = $1 AND d_id = $2";
+    Pay:
+        "UPDATE customer SET c_balance = c_balance - $4::numeric, \
+         c_ytd_payment = c_ytd_payment + $4::numeric, c_payment_cnt = c_payment_cnt + 1, \
+         c_data = CASE c_credit WHEN 'BC' THEN left(concat_ws(' ', c_id, c_d_id, c_w_id, \
+         $6::smallint, $5::integer, $4::numeric) || ' | ' || c_data, 500) \
+         ELSE c_data END \
+         WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3 \
+         RETURNING c_balance, c_street_1, c_street_2, c_city, c_state, c_zip";
+    PayDistrict:
+        "UPDATE district SET d_ytd = d_ytd + $3 WHERE d_w_id = $1 AND d_id = $2 \
+         RETURNING d_street_1, d_street_2, d_city, d_state, d_zip";
+    PayWarehouse:
+        "UPDATE warehouse SET w_ytd = w_ytd + $2 WHERE w_id = $1 \
+         RETURNING w_street_1, w_street_2, w_city, w_state, w_zip";
+    WriteHistory:
+        "INSERT INTO history (h_c_w_id, h_c_d_id, h_c_id, h_w_id, h_d_id, h_date, h_amount, \
+         h_data) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    Balance: "SELECT c_balance FROM customer WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3";
+    LastOrder:
+        "SELECT o_id, o_entry_d, o_carrier_id FROM orders \
+         WHERE o_w_id = $1 AND o_d_id = $2 AND o_c_id = $3 ORDER BY o_id DESC LIMIT 1";
+    Lines:
+        "SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d \
+         FROM order_line WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id = $3";
+    TakeOldest:
+        "DELETE FROM new_order AS waiting USING unnest($2::smallint[]) AS district (id) \
+         WHERE no_w_id = $1 AND no_d_id = district.id AND no_o_id = \
+         (SELECT oldest.no_o_id FROM new_order AS oldest \
+         WHERE oldest.no_w_id = $1 AND oldest.no_d_id = district.id \
+         ORDER BY oldest.no_o_id LIMIT 1) RETURNING no_d_id, no_o_id";
+    Carry:
+        "UPDATE orders SET o_carrier_id = $4 WHERE o_w_id = $1 AND o_d_id = $2 AND o_id = $3 \
+         RETURNING o_c_id";
+    DateLines:
+        "UPDATE order_line SET ol_delivery_d = $4 \
+         WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id = $3";
+    Credit:
+        "UPDATE customer SET c_delivery_cnt = c_delivery_cnt + 1, c_balance = c_balance + \
+         (SELECT sum(ol_amount) FROM order_line \
+         WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id = $4) \
+         WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3";
+    CountLowStock:
+        "SELECT count(DISTINCT s_i_id) FROM district \
+         JOIN order_line ON ol_w_id = d_w_id AND ol_d_id = d_id \
+         AND ol_o_id >= d_next_o_id - 20 AND ol_o_id < d_next_o_id \
+         JOIN stock ON s_w_id = d_w_id AND s_i_id = ol_i_id \
+         WHERE d_w_id = $1 AND d_id = $2 AND s_quantity < $3";
+};
