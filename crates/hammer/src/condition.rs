@@ -23,7 +23,7 @@ impl ConditionQuery {
     /// SQL with one row: how many rows break the condition, and the first of them in words.
     pub fn counting_sql(&self) -> String {
         format!(
-            "SELECT count(*), min(example) FROM ({}) AS broken(example)",
+            "WITH broken (example) AS ({}\n) SELECT count(*), min(example) FROM broken",
             self.sql
         )
     }

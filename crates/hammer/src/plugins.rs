@@ -1,48 +1,45 @@
-//! The list of engines and workloads, of each of which a job names one. Who adds one adds its module beside
-//! the others, and its type here.
+//! The engines, each with the workloads that have statements for it. Who adds one adds its module beside the
+//! others, and its type here.
 
 use stithy_wire::{Job, WorkloadChoice};
 
-use crate::engines::{postgresql, Target};
+use crate::engines::{postgresql, sqlite, Target};
 use crate::error::HammerError;
 use crate::job::execute_as;
-use crate::workloads::order_entry::OrderEntry;
+use crate::workloads::order_entry::{OnPostgresql, OnSqlite, OrderEntry};
 use crate::workloads::{Context, Workload};
 
-/// A job is compiled once for each engine with each workload, so that choosing costs nothing later.
+/// A job is compiled once for each pair of an engine and a workload, so that choosing costs nothing later.
 macro_rules! plugins {
-    (engines: $($target:ty),+; workloads: $($workload:ty),+) => {
+    ($($target:ty: $($workload:ty),+;)+) => {
         const SCHEMES: &[&[&str]] = &[$(<$target>::SCHEMES),+];
-        const WORKLOADS: &[&str] = &[$(<$workload>::NAME),+];
 
         /// Does a job with the engine of its URL and the workload that it names; one without either is the
         /// same with any. The sink gets every message but a failure, which is the error.
         ///
         /// Errors: those of the job, `url-invalid` and `unknown-workload` (usage).
         pub async fn execute(job: &Job, context: Context<'_>) -> Result<(), HammerError> {
+            let (url, choice) = needs(job);
+            let name = choice.map(|choice| choice.name.as_str());
             $(
-                if needs(job).0.is_none_or(|url| is_of::<$target>(url)) {
-                    return with::<$target>(job, context).await;
+                if url.is_none_or(|url| is_of::<$target>(url)) {
+                    $(
+                        if name.is_none_or(|name| name == <$workload>::NAME) {
+                            return execute_as::<$target, $workload>(job, context).await;
+                        }
+                    )+
+                    let names = [$(<$workload>::NAME),+];
+                    return Err(refuse_workload(name.unwrap_or_default(), &names));
                 }
             )+
-            Err(no_engine())
-        }
-
-        async fn with<T: Target>(job: &Job, context: Context<'_>) -> Result<(), HammerError> {
-            let name = needs(job).1.map(|choice| choice.name.as_str());
-            $(
-                if name.is_none_or(|name| name == <$workload>::NAME) {
-                    return execute_as::<T, $workload>(job, context).await;
-                }
-            )+
-            Err(no_workload(name.unwrap_or_default()))
+            Err(refuse_engine())
         }
     };
 }
 
 plugins! {
-    engines: postgresql::Target;
-    workloads: OrderEntry
+    postgresql::Target: OrderEntry<OnPostgresql>;
+    sqlite::Target: OrderEntry<OnSqlite>;
 }
 
 /// The rows of some engine, for what holds of all.
@@ -54,18 +51,18 @@ fn is_of<T: Target>(url: &str) -> bool {
     T::SCHEMES.iter().any(|scheme| url.starts_with(scheme))
 }
 
-fn no_engine() -> HammerError {
+fn refuse_engine() -> HammerError {
     let problem = "the URL is of no engine that this hammer knows";
     let remedy = format!("begin it with one of: {}", SCHEMES.concat().join(", "));
     HammerError::usage("url-invalid", problem, "url", remedy)
 }
 
-fn no_workload(name: &str) -> HammerError {
+fn refuse_workload(name: &str, names: &[&str]) -> HammerError {
     HammerError::usage(
         "unknown-workload",
-        format!("there is no workload {name:?}"),
+        format!("this engine has no workload {name:?}"),
         "workload.name",
-        format!("name one of: {}", WORKLOADS.join(", ")),
+        format!("name one of: {}", names.join(", ")),
     )
 }
 

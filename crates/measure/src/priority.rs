@@ -22,6 +22,13 @@ pub fn raise(nice: i32) {
     raise_session(nice);
 }
 
+/// Gives up for this thread what [`raise`] got: it does somebody else's work, that of an embedded database.
+pub fn take_ordinary() {
+    if nice() == Some(DRIVER_NICE) {
+        let _ = setpriority_process(None, 0);
+    }
+}
+
 /// Where the kernel groups processes by their sessions, it shares CPUs among the groups first, and a
 /// priority counts inside of its group only. A process that leads a session raises that, too; in the
 /// session of a shell it would raise others with it.

@@ -84,7 +84,7 @@ class Choice(WorkloadChoice):
     users_per_warehouse: U32 | None = None
     profile: Profile = "specification"
     deferred_delivery: bool = False
-    procedures: bool = True
+    procedures: bool | None = None
 
 
 class Spec(WorkloadKeys):
@@ -140,11 +140,11 @@ class Spec(WorkloadKeys):
         ),
         examples=["hammerdb"],
     )
-    procedures: bool = Field(
-        default=True,
+    procedures: bool | None = Field(
+        default=None,
         description=(
             "Whether transactions are procedures in the server. `false` sends plain prepared "
-            "SQL instead."
+            "SQL instead. By default procedures where the engine has them."
         ),
         examples=[False],
     )

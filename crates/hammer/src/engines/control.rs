@@ -39,6 +39,25 @@ impl Value {
     }
 }
 
+/// The order in which an engine wants the rows of a table that is loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TableOrder {
+    /// Any: rows are appended, and keys are made of indexes that are built afterwards.
+    Any,
+    /// That of the primary key, in whose tree the rows lie; only further indexes come afterwards.
+    Key,
+}
+
+impl TableOrder {
+    /// How many of the loaders may share a table.
+    pub fn sharing(self, loaders: u32) -> u32 {
+        match self {
+            TableOrder::Any => loaders,
+            TableOrder::Key => 1,
+        }
+    }
+}
+
 /// A connection for what is asked once. `doing` tells in an error's place what it was for.
 ///
 /// Errors of all that asks the server: `connection-lost`, `disk-full`, `server-error` (infrastructure),
@@ -46,6 +65,8 @@ impl Value {
 pub trait Control: Sized + 'static {
     /// How rows are sent.
     const FORMAT: &'static dyn RowFormat;
+    /// In which order.
+    const TABLE_ORDER: TableOrder;
     /// Rows under way to a table.
     type Copying: Copying;
 
@@ -95,9 +116,9 @@ pub trait Control: Sized + 'static {
         names: &[&str],
     ) -> impl Future<Output = Result<Vec<String>, HammerError>>;
 
-    /// Told before anything starts: the server does not allow so many connections.
+    /// Refuses more connections than the engine allows, before anything starts.
     ///
-    /// Errors: `too-many-connections` (precondition), which names the server's limit.
+    /// Errors: `too-many-connections` (precondition), which names the limit.
     fn require_connections(&self, count: u32) -> impl Future<Output = Result<(), HammerError>>;
 
     /// What the server says of its own size.
@@ -105,6 +126,11 @@ pub trait Control: Sized + 'static {
 
     /// From now on this connection loads: what it commits need not be durable before the last commit.
     fn begin_loading(&self) -> impl Future<Output = Result<(), HammerError>>;
+
+    /// What was loaded is committed: from now on it is durable, and the database as its URL wants it.
+    fn finish_loading(&self) -> impl Future<Output = Result<(), HammerError>> {
+        async { Ok(()) }
+    }
 
     /// From now on this connection sees one state of the database, which it does not change, and reads
     /// whole tables in their own order.
@@ -116,9 +142,8 @@ pub trait Control: Sized + 'static {
     /// Commits it.
     fn commit(&self, doing: &str) -> impl Future<Output = Result<(), HammerError>>;
 
-    /// SQL that ends a transaction without effect, where there is one, and drops those of the tables that
-    /// are there.
-    fn drop_all(tables: &[&str]) -> String;
+    /// Ends a transaction without effect, where there is one, and drops those of the tables that are there.
+    fn drop_tables(&self, tables: &[&str]) -> impl Future<Output = Result<(), HammerError>>;
 
     /// SQL that creates a table which the server's own housekeeping leaves alone while it is loaded.
     fn create_for_loading(create: &str, table: &str) -> String;

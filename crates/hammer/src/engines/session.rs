@@ -15,7 +15,7 @@ pub struct Statement(u16);
 
 impl Statement {
     /// The statement of a place, counted from 0.
-    pub fn numbered(number: u16) -> Self {
+    pub const fn numbered(number: u16) -> Self {
         Statement(number)
     }
 
@@ -23,6 +23,28 @@ impl Statement {
     pub fn number(self) -> u16 {
         self.0
     }
+}
+
+/// Whether a transaction writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// It changes nothing.
+    Read,
+    /// It may change rows.
+    Write,
+}
+
+/// What a batch is to its transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Batch {
+    /// One transaction, all of it.
+    Whole(Access),
+    /// The beginning of one, which stays open.
+    First(Access),
+    /// More of the open one.
+    Middle,
+    /// The end of the open one: it is committed.
+    Last,
 }
 
 /// One connection with its prepared statements.
@@ -38,23 +60,26 @@ pub trait Session: Sized + Send + 'static {
         texts: &[&str],
     ) -> impl Future<Output = Result<Vec<Statement>, SessionError>> + Send;
 
+    /// Begins a batch, before its first statement is queued.
+    fn start(&mut self, batch: Batch);
+
     /// Adds a statement to the batch; nothing is sent yet.
     fn queue(&mut self, statement: Statement, write: impl FnOnce(&mut Self::Params<'_>));
 
     /// Sends the batch and waits for all its answers.
     ///
-    /// Without a transaction block the batch is one transaction. Errors: the first error of the
-    /// server, which skipped the rest of the batch, or a lost connection. The answers stay until
-    /// the next batch.
+    /// Errors: the first error of the engine, which skipped the rest of the batch and its commit, or a
+    /// lost connection. A transaction that began with an earlier batch may then still be open
+    /// ([`Session::in_transaction`]); nothing of it stays. The answers stay until the next batch.
     fn exchange(&mut self) -> impl Future<Output = Result<&Self::Answer, SessionError>> + Send;
 
     /// The answers to the last batch.
     fn answer(&self) -> &Self::Answer;
 
-    /// Whether a transaction block is open, failed or not.
+    /// Whether a transaction is open, failed or not.
     fn in_transaction(&self) -> bool;
 
-    /// Leaves an open transaction block, failed or not.
+    /// Undoes an open transaction, failed or not.
     fn roll_back(&mut self) -> impl Future<Output = Result<(), SessionError>> + Send;
 
     /// Tells the server that the session ends, and closes it.
@@ -84,11 +109,11 @@ pub trait Params {
     /// A decimal number with two decimals, from 0.00 to 9999.99, in hundredths.
     fn cents(&mut self, value: u32);
 
-    /// A list of integers of two bytes.
-    fn int2_array(&mut self, values: impl ExactSizeIterator<Item = i16>);
+    /// A list of integers of two bytes, in the engine's own encoding of lists.
+    fn int2_list(&mut self, values: impl ExactSizeIterator<Item = i16>);
 
-    /// A list of integers of four bytes.
-    fn int4_array(&mut self, values: impl ExactSizeIterator<Item = i32>);
+    /// A list of integers of four bytes, in the engine's own encoding of lists.
+    fn int4_list(&mut self, values: impl ExactSizeIterator<Item = i32>);
 }
 
 /// The answers to one batch.

@@ -47,4 +47,9 @@ pub trait Target: Clone + Send + Sync + 'static {
 
     /// Opens a connection for what is asked once. Errors: as [`Target::open`].
     fn connect(&self) -> impl Future<Output = Result<Self::Control, HammerError>>;
+
+    /// The same for loading, where an embedded engine may make the database first.
+    fn connect_to_load(&self) -> impl Future<Output = Result<Self::Control, HammerError>> {
+        self.connect()
+    }
 }

@@ -10,7 +10,9 @@ use stithy_wire::{CalibrateJob, CalibrateSummary, Calibration, Isolation, Messag
 
 use super::saturation_search::{SaturationSearch, HALVINGS};
 use crate::connections::{Opening, Statements};
-use crate::engines::{Control, Session, SessionError, SessionSettings, Statement, Target};
+use crate::engines::{
+    Access, Batch, Control, Session, SessionError, SessionSettings, Statement, Target,
+};
 use crate::error::HammerError;
 use crate::pace::{Pace, Steady, Waiting, Waits};
 use crate::pool::Pool;
@@ -283,6 +285,7 @@ impl TransactionScript for Nothing {
     }
 
     async fn attempt<C: Session>(&mut self, session: &mut C) -> Result<Outcome, SessionError> {
+        session.start(Batch::Whole(Access::Read));
         session.queue(self.0, |_| {});
         session.exchange().await?;
         Ok(Outcome::Committed)

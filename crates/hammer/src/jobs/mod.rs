@@ -47,20 +47,15 @@ pub(crate) struct Found<T: Target, W: Workload> {
 impl<T: Target, W: Workload> Found<T, W> {
     /// Looks at the database of a URL.
     ///
-    /// Errors: those of [`Workload::sql`], of connecting and of [`Workload::facts`].
+    /// Errors: those of connecting and of [`Workload::facts`].
     pub(crate) async fn at(url: &str, options: W::Options) -> Result<Self, HammerError> {
-        let sql = W::sql(T::ENGINE)?;
         let target = T::parse(url)?;
         let control = target.connect().await?;
-        let facts = W::facts(target.place(), &control, sql, &options).await?;
+        let facts = W::facts(target.place(), &control, &options).await?;
         Ok(Found {
             target,
             control,
-            base: Base {
-                options,
-                sql,
-                facts,
-            },
+            base: Base { options, facts },
         })
     }
 }

@@ -25,11 +25,12 @@ pub(super) async fn prepare<T: Target, W: Workload>(
     mut context: Context<'_>,
 ) -> Result<PrepareSummary, HammerError> {
     let options = W::options(&job.workload)?;
-    let load = Arc::new(W::load(job, &options, W::sql(T::ENGINE)?));
+    let load = Arc::new(W::load(job, &options));
     let target = T::parse(&job.url)?;
-    let control = target.connect().await?;
+    let control = target.connect_to_load().await?;
     control.require_connections(job.loaders).await?;
     let filling = Filling {
+        sharing: T::Control::TABLE_ORDER.sharing(job.loaders),
         job,
         target,
         control,
@@ -48,6 +49,8 @@ pub(super) async fn prepare<T: Target, W: Workload>(
 /// A database that is being filled.
 struct Filling<'a, T: Target, L> {
     job: &'a PrepareJob,
+    /// Loaders that may share a table.
+    sharing: u32,
     target: T,
     control: T::Control,
     load: Arc<L>,
@@ -102,7 +105,7 @@ impl<T: Target, L: Load> Filling<'_, T, L> {
     /// Tables that several loaders fill must exist before the first of them begins.
     async fn create_shared_tables(&self) -> Result<(), HammerError> {
         for (number, table) in self.tables.iter().enumerate() {
-            if !copied_whole(&self.tables, number, self.job.loaders) {
+            if !copied_whole(&self.tables, number, self.sharing) {
                 let doing = format!("creating {}", table.name);
                 let create = create_for_loading::<T>(table);
                 self.control.execute(&doing, &create).await?;
@@ -118,7 +121,7 @@ impl<T: Target, L: Load> Filling<'_, T, L> {
             self.load.clone(),
             self.tables.clone(),
             self.shape,
-            self.job.loaders,
+            self.sharing,
         ));
         let (stopper, stop) = stop_pair();
         let (sender, mut events) = unbounded_channel();
@@ -152,18 +155,16 @@ impl<T: Target, L: Load> Filling<'_, T, L> {
             self.control.execute(&doing, &reset).await?;
         }
         self.load.finish(&self.control).await?;
-        self.control.commit("finishing").await
+        self.control.commit("finishing").await?;
+        self.control.finish_loading().await
     }
 
     /// Drops what was made; a server that is gone keeps it, and the next prepare job says so.
     async fn drop_all(&self) {
-        let (doing, sql) = (
-            "dropping what was made",
-            T::Control::drop_all(&self.names()),
-        );
-        if self.control.execute(doing, &sql).await.is_err() {
-            if let Ok(control) = self.target.connect().await {
-                let _ = control.execute(doing, &sql).await;
+        let names = self.names();
+        if self.control.drop_tables(&names).await.is_err() {
+            if let Ok(control) = self.target.connect_to_load().await {
+                let _ = control.drop_tables(&names).await;
             }
         }
     }

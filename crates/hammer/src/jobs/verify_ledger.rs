@@ -77,10 +77,7 @@ async fn compare<T: Target, W: Workload>(
     };
     let bounds = [first, last].map(|entry| Value::Integer(entry.kept.key()));
     let mut kept = outcomes.iter().peekable();
-    let (doing, sql) = (
-        "reading what the ledger knows",
-        W::kept_rows(found.base.sql, kind),
-    );
+    let (doing, sql) = ("reading what the ledger knows", W::kept_rows(kind));
     let reading = found.control.each_row(doing, sql, &bounds, |row| {
         let Some((key, columns)) = row.split_first() else {
             return;

@@ -49,18 +49,19 @@ pub struct Shared<T, L> {
 }
 
 impl<T: Target, L: Load> Shared<T, L> {
-    /// The work of a load that has not begun; text of its rows is to be of a shape.
+    /// The work of a load that has not begun, in which up to `sharing` loaders share a table; text of its
+    /// rows is to be of a shape.
     pub fn new(
         target: T,
         load: Arc<L>,
         tables: Arc<[TableLoad]>,
         shape: Shape,
-        loaders: u32,
+        sharing: u32,
     ) -> Self {
         Shared {
             target,
             load,
-            schedule: Mutex::new(Schedule::new(tables.clone(), loaders)),
+            schedule: Mutex::new(Schedule::new(tables.clone(), sharing)),
             tables,
             shape,
             changed: Condvar::new(),
@@ -125,7 +126,7 @@ async fn work_until_done<T: Target, L: Load>(
     events: &UnboundedSender<Event>,
     stop: Stop,
 ) -> Result<(), HammerError> {
-    let control = shared.target.connect().await?;
+    let control = shared.target.connect_to_load().await?;
     control.begin_loading().await?;
     let mut loader = Loader {
         shared,

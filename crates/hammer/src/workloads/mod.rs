@@ -32,21 +32,18 @@ pub struct Context<'a> {
 pub struct Base<W: Workload> {
     /// What the job says of it.
     pub options: W::Options,
-    /// What the workload says to its engine.
-    pub sql: &'static W::Sql,
     /// What was loaded.
     pub facts: W::Facts,
 }
 
-/// A kind of work that databases are measured with, whatever the engine.
+/// A kind of work that databases are measured with, on one engine: where a workload has statements of its
+/// own for each, its type has the engine's as a parameter.
 pub trait Workload: Sized + 'static {
     /// Its name in jobs.
     const NAME: &'static str;
     /// Its transaction types, in its order.
     const TYPES: &'static [&'static str];
 
-    /// What it says to the server of one engine.
-    type Sql: Sync + 'static;
     /// What is known of a loaded database.
     type Facts;
     /// What a job says to it alone.
@@ -60,18 +57,12 @@ pub trait Workload: Sized + 'static {
     /// What it keeps of a transaction in a ledger.
     type Kept: Kept;
 
-    /// What it says to an engine.
-    ///
-    /// Errors: `engine-unknown` (usage).
-    fn sql(engine: &str) -> Result<&'static Self::Sql, HammerError>;
-
     /// What a database was loaded with.
     ///
     /// Errors (precondition): what is there is not what the job expects.
     fn facts(
         place: &str,
         control: &impl Control,
-        sql: &'static Self::Sql,
         options: &Self::Options,
     ) -> impl Future<Output = Result<Self::Facts, HammerError>>;
 
@@ -79,7 +70,7 @@ pub trait Workload: Sized + 'static {
     fn loaded(facts: &Self::Facts) -> Map<String, Value>;
 
     /// What is loaded into an empty database.
-    fn load(job: &PrepareJob, options: &Self::Options, sql: &'static Self::Sql) -> Self::Load;
+    fn load(job: &PrepareJob, options: &Self::Options) -> Self::Load;
 
     /// Reads what a job says to it, before anything is connected. Errors: usage.
     fn options(choice: &WorkloadChoice) -> Result<Self::Options, HammerError>;
@@ -98,11 +89,11 @@ pub trait Workload: Sized + 'static {
     fn reads(job: &WarmUpJob, base: &Base<Self>) -> Self::Reads;
 
     /// The consistency conditions, in their order.
-    fn conditions(sql: &Self::Sql) -> Vec<ConditionQuery>;
+    fn conditions() -> Vec<ConditionQuery>;
 
     /// SQL for the rows of a kind of kept transactions whose keys lie within two bounds, both included:
     /// the key, then the columns of [`Kept::of_row`], in the order of the keys.
-    fn kept_rows(sql: &Self::Sql, kind: usize) -> &'static str;
+    fn kept_rows(kind: usize) -> &'static str;
 }
 
 /// Reads a job's choice into what a workload knows.

@@ -7,7 +7,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use stithy_hammer::condition::ConditionQuery;
 use stithy_hammer::connections::Statements;
-use stithy_hammer::engines::{self, Control, Params, Session, SessionError, Statement};
+use stithy_hammer::engines::{
+    self, Access, Batch, Control, Params, Session, SessionError, Statement,
+};
 use stithy_hammer::error::HammerError;
 use stithy_hammer::ledger::write::Ledger;
 use stithy_hammer::ledger::{Kept, Stage};
@@ -37,7 +39,6 @@ impl Workload for Counter {
     const NAME: &'static str = "counter";
     const TYPES: &'static [&'static str] = &["increment"];
 
-    type Sql = [&'static str; 3];
     type Facts = u32;
     type Options = Options;
     type Load = CounterLoad;
@@ -45,16 +46,7 @@ impl Workload for Counter {
     type Reads = CounterReads;
     type Kept = Increment;
 
-    fn sql(_: &str) -> Result<&'static Self::Sql, HammerError> {
-        Ok(&["increment", "read", "sum"])
-    }
-
-    async fn facts(
-        _: &str,
-        _: &impl Control,
-        _: &'static Self::Sql,
-        options: &Options,
-    ) -> Result<u32, HammerError> {
+    async fn facts(_: &str, _: &impl Control, options: &Options) -> Result<u32, HammerError> {
         Ok(options.counters)
     }
 
@@ -62,7 +54,7 @@ impl Workload for Counter {
         Map::from_iter([("counters".into(), (*counters).into())])
     }
 
-    fn load(_: &PrepareJob, options: &Options, _: &'static Self::Sql) -> CounterLoad {
+    fn load(_: &PrepareJob, options: &Options) -> CounterLoad {
         CounterLoad {
             counters: options.counters,
         }
@@ -98,7 +90,7 @@ impl Workload for Counter {
         CounterReads(CounterRun::new(job.seed, base, None))
     }
 
-    fn conditions(_: &Self::Sql) -> Vec<ConditionQuery> {
+    fn conditions() -> Vec<ConditionQuery> {
         vec![ConditionQuery {
             number: 1,
             quick: true,
@@ -107,7 +99,7 @@ impl Workload for Counter {
         }]
     }
 
-    fn kept_rows(_: &Self::Sql, _: usize) -> &'static str {
+    fn kept_rows(_: usize) -> &'static str {
         "increments"
     }
 }
@@ -200,7 +192,6 @@ struct Books {
 
 /// A run.
 pub struct CounterRun {
-    sql: &'static [&'static str; 3],
     seed: u64,
     options: Options,
     books: Arc<Books>,
@@ -210,7 +201,6 @@ pub struct CounterRun {
 impl CounterRun {
     fn new(seed: u64, base: &Base<Counter>, ledger: Option<Arc<Ledger>>) -> Self {
         CounterRun {
-            sql: base.sql,
             seed,
             options: base.options,
             books: Arc::default(),
@@ -238,7 +228,7 @@ impl Run for CounterRun {
     type Script = User;
 
     fn statements(&self) -> Text {
-        Text(self.sql[0])
+        Text("increment")
     }
 
     fn script(&self, user: u32, statement: &Statement) -> User {
@@ -258,7 +248,7 @@ impl Run for CounterRun {
     }
 
     async fn count(&self, control: &impl Control) -> Result<u64, HammerError> {
-        let rows = control.query("counting", self.sql[2], &[]).await?;
+        let rows = control.query("counting", "sum", &[]).await?;
         Ok(rows[0][0].integer().unsigned_abs() / u64::from(self.options.step))
     }
 
@@ -326,6 +316,7 @@ impl TransactionScript for User {
         let Increment { number, counter } = self.next;
         let step = self.options.step;
         self.note(Stage::Sent);
+        session.start(Batch::Whole(Access::Write));
         session.queue(self.statement, |params| {
             params.int4(counter as i32);
             params.timestamp(number);
@@ -351,7 +342,7 @@ impl Reads for CounterReads {
     type Script = User;
 
     async fn script<C: Session>(&self, number: u32, session: &mut C) -> Result<User, SessionError> {
-        let statement = session.prepare(&[self.0.sql[1]]).await?[0];
+        let statement = session.prepare(&["read"]).await?[0];
         Ok(self.0.user(number, statement))
     }
 }

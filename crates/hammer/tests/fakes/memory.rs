@@ -8,8 +8,8 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use stithy_hammer::engines::{
-    Answer, Control, Copying, Params, Row, RowFormat, Session, SessionError, SessionSettings,
-    Statement, Target, Value,
+    Answer, Batch, Control, Copying, Params, Row, RowFormat, Session, SessionError,
+    SessionSettings, Statement, TableOrder, Target, Value,
 };
 use stithy_hammer::error::HammerError;
 use stithy_wire::{ErrorKind, Sizes};
@@ -149,6 +149,10 @@ impl Session for MemorySession {
         Ok(numbers.map(|at| Statement::numbered(at as u16)).collect())
     }
 
+    fn start(&mut self, _: Batch) {
+        self.batch.clear();
+    }
+
     fn queue(&mut self, statement: Statement, write: impl FnOnce(&mut Integers)) {
         let mut params = Integers::default();
         write(&mut params);
@@ -213,11 +217,11 @@ impl Params for Integers {
         self.0.push(value.into());
     }
 
-    fn int2_array(&mut self, values: impl ExactSizeIterator<Item = i16>) {
+    fn int2_list(&mut self, values: impl ExactSizeIterator<Item = i16>) {
         self.0.extend(values.map(i64::from));
     }
 
-    fn int4_array(&mut self, values: impl ExactSizeIterator<Item = i32>) {
+    fn int4_list(&mut self, values: impl ExactSizeIterator<Item = i32>) {
         self.0.extend(values.map(i64::from));
     }
 }
@@ -258,12 +262,13 @@ impl<'a> Row<'a> for Number {
     }
 }
 
-/// A connection for what is asked once: `create <table>`, `drop` everything, `forget` the last increment,
+/// A connection for what is asked once: `create <table>`, `forget` the last increment,
 /// `sum`, `increments`; all else gives a row of 0, or is written down as done.
 pub struct MemoryControl(MemoryTarget);
 
 impl Control for MemoryControl {
     const FORMAT: &'static dyn RowFormat = &Words;
+    const TABLE_ORDER: TableOrder = TableOrder::Any;
     type Copying = Counters;
 
     async fn execute(&self, _: &str, sql: &str) -> Result<(), HammerError> {
@@ -272,7 +277,6 @@ impl Control for MemoryControl {
             store.tables.insert(table.into());
         }
         match sql {
-            "drop" => *store = Store::default(),
             "forget" => drop(store.increments.pop_last()),
             _ => store.done.push(sql.into()),
         }
@@ -353,8 +357,9 @@ impl Control for MemoryControl {
         self.execute(doing, "commit").await
     }
 
-    fn drop_all(_: &[&str]) -> String {
-        "drop".into()
+    async fn drop_tables(&self, _: &[&str]) -> Result<(), HammerError> {
+        *self.0.store.lock().unwrap() = Store::default();
+        Ok(())
     }
 
     fn create_for_loading(create: &str, _: &str) -> String {

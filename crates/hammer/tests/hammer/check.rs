@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::support::{self, jobs};
 use stithy_hammer::engines::postgresql;
 use stithy_hammer::engines::{Control, Target};
-use stithy_hammer::workloads::order_entry::{sql, OrderEntry};
+use stithy_hammer::workloads::order_entry::{OnPostgresql, OrderEntry};
 use stithy_hammer::workloads::Workload;
 use stithy_wire::Message;
 
@@ -77,8 +77,7 @@ const DAMAGES: &[(&str, &[u32])] = &[
 
 async fn broken_now(control: &impl Control) -> BTreeSet<u32> {
     let mut broken = BTreeSet::new();
-    let sql = sql::of("postgresql").expect("there is SQL for it");
-    for condition in OrderEntry::conditions(sql) {
+    for condition in OrderEntry::<OnPostgresql>::conditions() {
         let query = condition.counting_sql();
         let rows = control.query("counting", &query, &[]).await;
         let row = &rows.expect("the query is valid")[0];

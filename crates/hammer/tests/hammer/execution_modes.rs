@@ -1,16 +1,16 @@
 //! Procedures and plain SQL do the same: the same transactions leave the same rows in every table.
 
 use crate::support::{self, jobs};
+use serde_json::json;
 use stithy_hammer::engines::postgresql;
 use stithy_hammer::engines::{Answer, Row, Session, Target};
-use stithy_hammer::workloads::order_entry::execution_mode::ExecutionMode;
 use stithy_hammer::workloads::order_entry::input::{Customer, District, Draws, Input, Line};
 use stithy_hammer::workloads::order_entry::input::{NewOrder, Payment};
 use stithy_hammer::workloads::order_entry::input_profile::{InputProfile, TouchedWarehouses};
-use stithy_hammer::workloads::order_entry::options::Profile;
+use stithy_hammer::workloads::order_entry::options::{Options, Profile};
 use stithy_hammer::workloads::order_entry::output::Shown;
 use stithy_hammer::workloads::order_entry::random::NurandConstants;
-use stithy_hammer::workloads::order_entry::sql::{self, Sql};
+use stithy_hammer::workloads::order_entry::statements::{OnPostgresql, Pair, Transactions};
 use stithy_measure::Outcome;
 
 const WAREHOUSES: u32 = 3;
@@ -59,17 +59,18 @@ fn inputs() -> Vec<Input> {
 /// What one user is shown: how it ended and which lines are of a brand, and of a payment the addresses.
 type Screen = (Shown, Vec<Vec<u8>>);
 
-fn sql() -> &'static Sql {
-    sql::of("postgresql").expect("there is SQL for it")
+async fn prepare(session: &mut impl Session, procedures: bool) -> impl Transactions {
+    let workload = jobs::order_entry_with(1, json!({ "procedures": procedures }));
+    let options = Options::read(&workload).unwrap();
+    let prepared = <OnPostgresql as Pair>::Transactions::prepare(session, &options);
+    prepared.await.unwrap()
 }
 
 /// Does all inputs one after the other; gives what is shown of each.
 async fn act(url: &str, procedures: bool) -> Vec<Screen> {
     let target = postgresql::Target::parse(url).unwrap();
     let mut session = target.open(support::LOAD).await.unwrap();
-    let mode = ExecutionMode::prepare(&mut session, sql(), procedures)
-        .await
-        .unwrap();
+    let mode = prepare(&mut session, procedures).await;
     let mut screens = Vec::new();
     for (date_us, input) in (850_000_000_000_000..).zip(inputs()) {
         let shown = mode.act(&mut session, &input, date_us).await.unwrap();
@@ -134,9 +135,7 @@ async fn an_item_ordered_three_times_is_taken_three_times() {
     instance.sql_at(&url, "UPDATE stock SET s_quantity = 15 WHERE s_i_id = 77");
     let target = postgresql::Target::parse(&url).unwrap();
     let mut session = target.open(support::LOAD).await.unwrap();
-    let mode = ExecutionMode::prepare(&mut session, sql(), true)
-        .await
-        .unwrap();
+    let mode = prepare(&mut session, true).await;
     let line = |quantity| Line {
         supply_w_id: 1,
         i_id: 77,
@@ -191,9 +190,7 @@ async fn an_order_says_which_lines_are_of_a_brand() {
     for procedures in [true, false] {
         let target = postgresql::Target::parse(&url).unwrap();
         let mut session = target.open(support::LOAD).await.unwrap();
-        let mode = ExecutionMode::prepare(&mut session, sql(), procedures)
-            .await
-            .unwrap();
+        let mode = prepare(&mut session, procedures).await;
         let shown = mode.act(&mut session, &order, 1).await.unwrap();
         assert_eq!(0b11001, shown.brand_lines, "{procedures}");
         session.close().await;

@@ -14,5 +14,6 @@ mod ledger;
 mod pace;
 mod prepare;
 mod run;
+mod sqlite;
 mod support;
 mod tls;

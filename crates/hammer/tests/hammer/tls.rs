@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use crate::support::{self, jobs, Instance};
 use stithy_hammer::engines::postgresql;
-use stithy_hammer::engines::{Answer, Control, Row, Session, Target};
+use stithy_hammer::engines::{Access, Answer, Batch, Control, Row, Session, Target};
 use stithy_hammer::error::HammerError;
 use stithy_wire::{Job, Message};
 
@@ -140,6 +140,7 @@ async fn encrypted(url: &str) -> [bool; 2] {
     let rows = client.query("asking", SQL, &[]).await;
     let mut session = target.open(support::LOAD).await.expect(url);
     let statement = session.prepare(&[SQL]).await.expect("anyone may ask")[0];
+    session.start(Batch::Whole(Access::Read));
     session.queue(statement, |_| ());
     let answer = session.exchange().await.expect("anyone may ask");
     let of_session = answer.first(0).and_then(|row| row.integer(0));

@@ -15,6 +15,8 @@ pub struct Answer {
     read: usize,
     rows: Vec<RowAt>,
     affected: Vec<u64>,
+    /// Statements of the session's own, before those of the batch.
+    before: u16,
     error: Option<ServerError>,
     status: u8,
 }
@@ -33,7 +35,8 @@ pub struct Row<'a> {
 }
 
 impl Answer {
-    pub(super) fn begin(&mut self, steps: u16) {
+    pub(super) fn begin(&mut self, steps: u16, before: u16) {
+        self.before = before;
         self.input.clear();
         self.read = 0;
         self.rows.clear();
@@ -102,6 +105,7 @@ impl engines::Answer for Answer {
     type Row<'a> = Row<'a>;
 
     fn rows(&self, step: u16) -> impl Iterator<Item = Row<'_>> {
+        let step = step + self.before;
         self.rows
             .iter()
             .filter(move |row| row.step == step)
@@ -109,7 +113,8 @@ impl engines::Answer for Answer {
     }
 
     fn affected(&self, step: u16) -> u64 {
-        self.affected.get(usize::from(step)).copied().unwrap_or(0)
+        let step = usize::from(step + self.before);
+        self.affected.get(step).copied().unwrap_or(0)
     }
 }
 
@@ -179,7 +184,7 @@ mod tests {
 
     fn answer(input: &[u8]) -> Answer {
         let mut answer = Answer::default();
-        answer.begin(2);
+        answer.begin(2, 0);
         answer.input().append(input);
         answer
     }

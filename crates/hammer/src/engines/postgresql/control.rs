@@ -10,7 +10,7 @@ use tokio_postgres::{Client, CopyInSink};
 use super::rows::{BinaryRows, HEADER, TRAILER};
 use super::value::{cells, parameters};
 use super::{open, tokio_stream, Target};
-use crate::engines::{self, RowFormat, Value};
+use crate::engines::{self, RowFormat, TableOrder, Value};
 use crate::error::HammerError;
 
 /// Commits need not wait for the disk: the row that says "loaded to the end" is committed last and waits
@@ -57,6 +57,7 @@ impl Control {
 
 impl engines::Control for Control {
     const FORMAT: &'static dyn RowFormat = &BinaryRows;
+    const TABLE_ORDER: TableOrder = TableOrder::Any;
     type Copying = Copying;
 
     async fn execute(&self, doing: &str, sql: &str) -> Result<(), HammerError> {
@@ -161,8 +162,9 @@ impl engines::Control for Control {
         self.execute(doing, "COMMIT").await
     }
 
-    fn drop_all(tables: &[&str]) -> String {
-        format!("ROLLBACK; DROP TABLE IF EXISTS {}", tables.join(", "))
+    async fn drop_tables(&self, tables: &[&str]) -> Result<(), HammerError> {
+        let sql = format!("ROLLBACK; DROP TABLE IF EXISTS {}", tables.join(", "));
+        self.execute("dropping what was made", &sql).await
     }
 
     /// Autovacuum would only find work that loading is about to do, and hold up the building of indexes.

@@ -96,7 +96,7 @@ impl engines::Params for Params<'_> {
         self.out.put_u16((value % 100) as u16 * 100);
     }
 
-    fn int2_array(&mut self, values: impl ExactSizeIterator<Item = i16>) {
+    fn int2_list(&mut self, values: impl ExactSizeIterator<Item = i16>) {
         let elements = values.map(|value| {
             let [high, low] = value.to_be_bytes();
             [0, 0, 0, 2, high, low]
@@ -104,7 +104,7 @@ impl engines::Params for Params<'_> {
         self.array(INT2_OID, elements);
     }
 
-    fn int4_array(&mut self, values: impl ExactSizeIterator<Item = i32>) {
+    fn int4_list(&mut self, values: impl ExactSizeIterator<Item = i32>) {
         let elements = values.map(|value| {
             let [a, b, c, d] = value.to_be_bytes();
             [0, 0, 0, 4, a, b, c, d]

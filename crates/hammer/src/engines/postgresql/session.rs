@@ -15,7 +15,11 @@ use super::params::Params;
 use super::startup::{self, Setting};
 use super::stream::Stream;
 use super::Target;
-use crate::engines::{self, SessionError, Statement};
+use crate::engines::{self, Batch, SessionError, Statement};
+
+/// What every session prepares before all else.
+const BEGIN: Statement = Statement::numbered(0);
+const COMMIT: Statement = Statement::numbered(1);
 
 /// Execute the unnamed portal without a limit on rows.
 const EXECUTE: &[u8] = b"E\0\0\0\x09\0\0\0\0\0";
@@ -27,6 +31,7 @@ pub struct Session {
     answer: Answer,
     statements: u16,
     queued: u16,
+    batch: Batch,
 }
 
 impl Session {
@@ -41,9 +46,22 @@ impl Session {
                 answer: Answer::default(),
                 statements: 0,
                 queued: 0,
+                batch: Batch::Middle,
             })
         })
         .await
+    }
+
+    fn put_parse(&mut self, sql: &str) -> Statement {
+        let statement = Statement::numbered(self.statements);
+        self.statements += 1;
+        self.message(b'P', |out| {
+            put_name(out, statement);
+            out.put_slice(sql.as_bytes());
+            // The end of the text; types of parameters are left to the server.
+            out.put_slice(&[0, 0, 0]);
+        });
+        statement
     }
 
     fn message(&mut self, tag: u8, body: impl FnOnce(&mut Vec<u8>)) {
@@ -61,28 +79,31 @@ impl engines::Session for Session {
     type Answer = Answer;
 
     async fn prepare(&mut self, texts: &[&str]) -> Result<Vec<Statement>, SessionError> {
-        let mut prepared = Vec::with_capacity(texts.len());
-        for sql in texts {
-            let statement = Statement::numbered(self.statements);
-            self.statements += 1;
-            self.message(b'P', |out| {
-                put_name(out, statement);
-                out.put_slice(sql.as_bytes());
-                // The end of the text; types of parameters are left to the server.
-                out.put_slice(&[0, 0, 0]);
-            });
-            prepared.push(statement);
+        self.start(Batch::Middle);
+        if self.statements == 0 {
+            assert_eq!(BEGIN, self.put_parse("BEGIN"));
+            assert_eq!(COMMIT, self.put_parse("COMMIT"));
         }
+        let prepared = texts.iter().map(|sql| self.put_parse(sql)).collect();
         self.exchange().await?;
         Ok(prepared)
     }
 
     async fn roll_back(&mut self) -> Result<(), SessionError> {
+        self.start(Batch::Middle);
         // Parse, bind and execute of the unnamed statement, as this is rare.
         self.message(b'P', |out| out.put_slice(b"\0ROLLBACK\0\0\0"));
         self.message(b'B', |out| out.put_slice(&[0; 8]));
         self.out.put_slice(EXECUTE);
         self.exchange().await.map(|_| ())
+    }
+
+    /// Without a transaction block, all messages up to the next `Sync` are one transaction.
+    fn start(&mut self, batch: Batch) {
+        self.batch = batch;
+        if let Batch::First(_) = batch {
+            self.queue(BEGIN, |_| {});
+        }
     }
 
     /// Parameters and results are in binary format.
@@ -100,10 +121,14 @@ impl engines::Session for Session {
     }
 
     async fn exchange(&mut self) -> Result<&Answer, SessionError> {
+        if self.batch == Batch::Last {
+            self.queue(COMMIT, |_| {});
+        }
         self.out.put_slice(b"S\0\0\0\x04");
         let sent = self.stream.send(&self.out).await;
         self.out.clear();
-        self.answer.begin(std::mem::take(&mut self.queued));
+        let before = matches!(self.batch, Batch::First(_)).into();
+        self.answer.begin(std::mem::take(&mut self.queued), before);
         sent?;
         while !self.answer.read_messages()? {
             self.stream.receive(self.answer.input()).await?;

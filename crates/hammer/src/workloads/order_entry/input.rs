@@ -11,6 +11,7 @@ use super::input_profile::{Deck, InputProfile, MIX};
 use super::options::Profile;
 use super::random::{last_name, Domain, LastName, Rng};
 use super::tables::{CUSTOMERS, DISTRICTS, ITEMS};
+use crate::engines::Access;
 
 /// The transaction types in the workload's order.
 pub const NAMES: &[&str] = &[
@@ -46,6 +47,14 @@ pub enum Input {
 }
 
 impl Input {
+    /// Whether the transaction writes.
+    pub fn access(&self) -> Access {
+        match self {
+            Input::NewOrder(_) | Input::Payment(_) | Input::Delivery(_) => Access::Write,
+            Input::OrderStatus(_) | Input::StockLevel(_) => Access::Read,
+        }
+    }
+
     /// Index of the transaction type in [`NAMES`].
     pub fn kind(&self) -> usize {
         match self {

@@ -4,17 +4,16 @@ use serde_json::{Map, Value};
 use stithy_wire::{DataShape, PrepareJob};
 
 use super::schema::{self, META_TABLE, SCHEMA_VERSION};
-use super::sql::Sql;
+use super::statements::Statements;
 use super::tables::{Population, TABLES};
-use super::OrderEntry;
+use super::NAME;
 use crate::engines::{self, Control};
 use crate::error::HammerError;
 use crate::loading::{Load, Rows, TableLoad};
-use crate::workloads::Workload;
 
 /// What is loaded.
 pub struct OrderEntryLoad {
-    sql: &'static Sql,
+    statements: &'static Statements,
     population: Population,
     warehouses: u32,
     data: DataShape,
@@ -22,9 +21,9 @@ pub struct OrderEntryLoad {
 
 impl OrderEntryLoad {
     /// A number of warehouses, as a job wants them.
-    pub fn new(job: &PrepareJob, warehouses: u32, sql: &'static Sql) -> Self {
+    pub fn new(job: &PrepareJob, warehouses: u32, statements: &'static Statements) -> Self {
         OrderEntryLoad {
-            sql,
+            statements,
             population: Population::new(job.seed),
             warehouses,
             data: job.data,
@@ -34,11 +33,11 @@ impl OrderEntryLoad {
 
 impl Load for OrderEntryLoad {
     fn mark(&self) -> (&'static str, &'static str) {
-        (META_TABLE, self.sql.create_meta)
+        (META_TABLE, self.statements.create_meta)
     }
 
     fn tables(&self) -> Vec<TableLoad> {
-        let loaded = |table| schema::table_load(self.sql, table, self.warehouses);
+        let loaded = |table| schema::table_load(self.statements, table, self.warehouses);
         TABLES.iter().map(loaded).collect()
     }
 
@@ -47,12 +46,12 @@ impl Load for OrderEntryLoad {
     }
 
     async fn finish(&self, control: &impl Control) -> Result<(), HammerError> {
-        for procedure in self.sql.procedures {
-            control.execute("creating procedures", procedure).await?;
+        for create in self.statements.created_last {
+            control.execute("creating procedures", create).await?;
         }
         let percent = |value: u8| engines::Value::Integer(value.into());
         let values = [
-            engines::Value::Text(OrderEntry::NAME.into()),
+            engines::Value::Text(NAME.into()),
             engines::Value::Integer(SCHEMA_VERSION.into()),
             engines::Value::Integer(self.warehouses.into()),
             engines::Value::Text(self.population.seed.to_string()),
@@ -62,7 +61,7 @@ impl Load for OrderEntryLoad {
                 .map_or(engines::Value::Null, percent),
             percent(self.data.duplicate_percent),
         ];
-        let written = control.query("writing stithy_meta", self.sql.write_meta, &values);
+        let written = control.query("writing stithy_meta", self.statements.write_meta, &values);
         written.await.map(|_| ())
     }
 
@@ -76,7 +75,7 @@ impl Load for OrderEntryLoad {
 mod tests {
     use stithy_wire::DataSample;
 
-    use super::super::sql;
+    use super::super::statements::{OnPostgresql, Pair};
     use super::*;
     use crate::loading::sample::measure;
     use crate::loading::schedule::copied_whole;
@@ -85,7 +84,7 @@ mod tests {
 
     fn load(data: DataShape) -> OrderEntryLoad {
         OrderEntryLoad {
-            sql: sql::any(),
+            statements: OnPostgresql::STATEMENTS,
             population: Population::new(3),
             warehouses: 1,
             data,

@@ -1,11 +1,10 @@
 //! What a database was loaded with, as its `stithy_meta` tells.
 
 use super::schema::{self, SCHEMA_VERSION};
-use super::sql::Sql;
-use super::OrderEntry;
+use super::statements::Statements;
+use super::NAME;
 use crate::engines::{Control, Value};
 use crate::error::HammerError;
-use crate::workloads::Workload;
 
 const LOAD_AGAIN: &str = "load an empty database with `stithy hammer prepare`";
 
@@ -28,12 +27,12 @@ impl Loaded {
     pub async fn read(
         place: &str,
         control: &impl Control,
-        sql: &Sql,
+        statements: &Statements,
         warehouses: u32,
     ) -> Result<Self, HammerError> {
         refuse_missing_tables(place, control).await?;
-        let name = [Value::Text(OrderEntry::NAME.into())];
-        let rows = control.query("reading stithy_meta", sql.read_meta, &name);
+        let name = [Value::Text(NAME.into())];
+        let rows = control.query("reading stithy_meta", statements.read_meta, &name);
         let row = rows.await?.pop().ok_or_else(|| incomplete(place))?;
         let [version, loaded, seed, c_last_load] = &row[..] else {
             return Err(incomplete(place));

@@ -4,7 +4,6 @@
 
 pub mod conditions;
 mod date;
-pub mod execution_mode;
 pub mod input;
 pub mod input_profile;
 pub mod kept;
@@ -19,11 +18,12 @@ pub mod random;
 mod reads;
 mod run;
 pub mod schema;
-pub mod sql;
+pub mod statements;
 pub mod tables;
 mod terminal;
 pub mod text;
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -41,34 +41,31 @@ use loaded::Loaded;
 use options::Options;
 use reads::OrderEntryReads;
 use run::OrderEntryRun;
-use sql::Sql;
+use statements::Pair;
+pub use statements::{OnPostgresql, OnSqlite};
 
-/// The workload.
-pub struct OrderEntry;
+const NAME: &str = "order-entry";
 
-impl Workload for OrderEntry {
-    const NAME: &'static str = "order-entry";
+/// The workload on one engine.
+pub struct OrderEntry<P>(PhantomData<P>);
+
+impl<P: Pair> Workload for OrderEntry<P> {
+    const NAME: &'static str = NAME;
     const TYPES: &'static [&'static str] = input::NAMES;
 
-    type Sql = Sql;
     type Facts = Loaded;
     type Options = Options;
     type Load = OrderEntryLoad;
-    type Run = OrderEntryRun;
+    type Run = OrderEntryRun<P>;
     type Reads = OrderEntryReads;
     type Kept = Deal;
-
-    fn sql(engine: &str) -> Result<&'static Sql, HammerError> {
-        sql::of(engine)
-    }
 
     async fn facts(
         place: &str,
         control: &impl Control,
-        sql: &'static Sql,
         options: &Options,
     ) -> Result<Loaded, HammerError> {
-        Loaded::read(place, control, sql, options.warehouses).await
+        Loaded::read(place, control, P::STATEMENTS, options.warehouses).await
     }
 
     fn loaded(loaded: &Loaded) -> Map<String, Value> {
@@ -78,12 +75,14 @@ impl Workload for OrderEntry {
         ])
     }
 
-    fn load(job: &PrepareJob, options: &Options, sql: &'static Sql) -> OrderEntryLoad {
-        OrderEntryLoad::new(job, options.warehouses, sql)
+    fn load(job: &PrepareJob, options: &Options) -> OrderEntryLoad {
+        OrderEntryLoad::new(job, options.warehouses, P::STATEMENTS)
     }
 
     fn options(choice: &WorkloadChoice) -> Result<Options, HammerError> {
-        Options::read(choice)
+        let options = Options::read(choice)?;
+        P::refuse_misfit(&options)?;
+        Ok(options)
     }
 
     fn refuse_misfit(options: &Options, users: u32) -> Result<(), HammerError> {
@@ -94,7 +93,7 @@ impl Workload for OrderEntry {
         job: &RunJob,
         base: &Base<Self>,
         ledger: Option<Arc<Ledger>>,
-    ) -> Result<OrderEntryRun, HammerError> {
+    ) -> Result<OrderEntryRun<P>, HammerError> {
         OrderEntryRun::new(job, base, ledger)
     }
 
@@ -102,11 +101,12 @@ impl Workload for OrderEntry {
         OrderEntryReads::new(job.seed, base)
     }
 
-    fn conditions(sql: &Sql) -> Vec<ConditionQuery> {
-        conditions::conditions(sql)
+    fn conditions() -> Vec<ConditionQuery> {
+        conditions::conditions(P::STATEMENTS.conditions)
     }
 
-    fn kept_rows(sql: &Sql, kind: usize) -> &'static str {
+    fn kept_rows(kind: usize) -> &'static str {
+        let sql = P::STATEMENTS;
         [sql.orders_by_date, sql.payments_by_date][kind]
     }
 }

@@ -39,13 +39,9 @@ pub struct Options {
     /// Deliveries are queued and done behind the users' backs, who go on at once.
     #[serde(default)]
     pub deferred_delivery: bool,
-    /// Transactions as server-side procedures, or as plain prepared SQL.
-    #[serde(default = "by_procedures")]
-    pub procedures: bool,
-}
-
-fn by_procedures() -> bool {
-    true
+    /// Transactions as procedures in the server, or as plain prepared SQL. None: as the engine does it best.
+    #[serde(default)]
+    pub procedures: Option<bool>,
 }
 
 impl Options {

@@ -5,22 +5,21 @@ use stithy_measure::Outcome;
 use super::input::{Customer, Input, NewOrder};
 use super::output::Shown;
 use super::plain::put_district;
-use super::sql::Sql;
-use crate::engines::{Answer, Params, Row, Session, SessionError, Statement};
+use crate::engines::{Answer, Batch, Params, Row, Session, SessionError, Statement};
 
-/// The prepared calls of one session, as [`Sql::calls`] lists them.
+/// Calls of an engine's procedures, in the order of the transactions.
+pub type Calls = [&'static str; 5];
+
+/// The prepared calls of one session.
 #[derive(Debug, Clone, Copy)]
-pub struct Procedures([Statement; 6]);
-
-/// The place of the one that begins a transaction block.
-const BEGIN: usize = 5;
+pub struct Procedures([Statement; 5]);
 
 impl Procedures {
     /// Prepares the calls.
-    pub async fn prepare(session: &mut impl Session, sql: &Sql) -> Result<Self, SessionError> {
-        let prepared = session.prepare(&sql.calls).await?;
-        let calls = prepared.try_into();
-        Ok(Procedures(calls.expect("each call is prepared once")))
+    pub async fn prepare(session: &mut impl Session, calls: &Calls) -> Result<Self, SessionError> {
+        let prepared = session.prepare(calls).await?;
+        let prepared = prepared.try_into();
+        Ok(Procedures(prepared.expect("each call is prepared once")))
     }
 
     /// Does one transaction; `date_us` is its date, microseconds since the start of 2000.
@@ -33,6 +32,7 @@ impl Procedures {
         if matches!(input, Input::NewOrder(order) if order.unused_item) {
             return self.new_order_to_roll_back(session, input, date_us).await;
         }
+        session.start(Batch::Whole(input.access()));
         self.queue(session, input, date_us);
         let answer = session.exchange().await?;
         let mut shown = Shown::from(Outcome::Committed);
@@ -52,10 +52,10 @@ impl Procedures {
         order: &Input,
         date_us: i64,
     ) -> Result<Shown, SessionError> {
-        session.queue(self.0[BEGIN], |_| {});
+        session.start(Batch::First(order.access()));
         self.queue(session, order, date_us);
         let answer = session.exchange().await?;
-        let order_id = answer.first(1).and_then(|row| row.integer(0));
+        let order_id = answer.first(0).and_then(|row| row.integer(0));
         session.roll_back().await?;
         match order_id {
             None => Ok(Outcome::RolledBack.into()),
@@ -98,10 +98,10 @@ fn put_new_order(params: &mut impl Params, order: &NewOrder, date_us: i64) {
     params.int4(order.c_id);
     params.timestamp(date_us);
     params.int2(order.all_local().into());
-    params.int4_array(order.lines.iter().map(|line| line.i_id));
-    params.int4_array(order.lines.iter().map(|line| line.supply_w_id));
-    params.int2_array(order.lines.iter().map(|line| line.quantity));
-    params.int2_array(passes[..order.lines.len()].iter().copied());
+    params.int4_list(order.lines.iter().map(|line| line.i_id));
+    params.int4_list(order.lines.iter().map(|line| line.supply_w_id));
+    params.int2_list(order.lines.iter().map(|line| line.quantity));
+    params.int2_list(passes[..order.lines.len()].iter().copied());
     params.int2(last_pass);
     params.boolean(order.unused_item);
 }

@@ -7,24 +7,24 @@ use super::input_profile::{InputProfile, TouchedWarehouses};
 use super::options::Profile;
 use super::plain::put_district;
 use super::random::NurandConstants;
-use super::sql::Sql;
+use super::statements::{Pair, Statements};
 use super::OrderEntry;
-use crate::engines::{Params, Session, SessionError, Statement};
+use crate::engines::{Access, Batch, Params, Session, SessionError, Statement};
 use crate::transaction_script::TransactionScript;
 use crate::workloads::{Base, Reads};
 
 /// The pass.
 pub struct OrderEntryReads {
-    sql: &'static Sql,
+    statements: &'static Statements,
     seed: u64,
     profile: InputProfile,
 }
 
 impl OrderEntryReads {
     /// The pass of a seed, over the warehouses that users touch.
-    pub fn new(seed: u64, base: &Base<OrderEntry>) -> Self {
+    pub fn new<P: Pair>(seed: u64, base: &Base<OrderEntry<P>>) -> Self {
         OrderEntryReads {
-            sql: base.sql,
+            statements: P::STATEMENTS,
             seed,
             profile: InputProfile {
                 constants: NurandConstants::for_run(seed, base.facts.c_last_load),
@@ -45,7 +45,7 @@ impl Reads for OrderEntryReads {
     ) -> Result<Reader, SessionError> {
         Ok(Reader {
             draws: Draws::new(self.seed, number, self.profile),
-            prepared: Prepared::prepare(session, self.sql).await?,
+            prepared: Prepared::prepare(session, self.statements).await?,
             input: None,
         })
     }
@@ -68,6 +68,7 @@ impl TransactionScript for Reader {
     }
 
     async fn attempt<C: Session>(&mut self, session: &mut C) -> Result<Outcome, SessionError> {
+        session.start(Batch::Whole(Access::Read));
         if let Some(input) = &self.input {
             self.prepared.queue(session, input);
         }
@@ -76,13 +77,16 @@ impl TransactionScript for Reader {
     }
 }
 
-/// The prepared statements that read, as [`Sql::reads`] lists them.
+/// The prepared statements that read, as [`Statements::reads`] lists them.
 #[derive(Clone, Copy)]
 struct Prepared([Statement; 7]);
 
 impl Prepared {
-    async fn prepare(session: &mut impl Session, sql: &Sql) -> Result<Self, SessionError> {
-        let prepared = session.prepare(&sql.reads).await?;
+    async fn prepare(
+        session: &mut impl Session,
+        statements: &Statements,
+    ) -> Result<Self, SessionError> {
+        let prepared = session.prepare(&statements.reads).await?;
         let reads = prepared.try_into();
         Ok(Prepared(reads.expect("each statement is prepared once")))
     }
@@ -97,8 +101,8 @@ impl Prepared {
                     params.int4(order.c_id);
                 });
                 session.queue(lines, |params| {
-                    params.int4_array(order.lines.iter().map(|line| line.i_id));
-                    params.int4_array(order.lines.iter().map(|line| line.supply_w_id));
+                    params.int4_list(order.lines.iter().map(|line| line.i_id));
+                    params.int4_list(order.lines.iter().map(|line| line.supply_w_id));
                 });
             }
             Input::Payment(payment) => {

@@ -2,19 +2,19 @@
 //! numbers against the orders that were acknowledged.
 
 use std::future::Future;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use serde_json::{json, Map};
 use stithy_measure::SystemClock;
 use stithy_wire::RunJob;
 
-use super::execution_mode::ExecutionMode;
 use super::input::{Draws, DELIVERY};
 use super::input_profile::{keyed, Deck, InputProfile, TouchedWarehouses};
 use super::options::{Options, Profile};
 use super::order_book::{OrderBook, OrderKey};
 use super::random::NurandConstants;
-use super::sql::Sql;
+use super::statements::{Pair, Transactions};
 use super::terminal::{Books, Terminal};
 use super::OrderEntry;
 use crate::connections::Statements;
@@ -29,8 +29,8 @@ use crate::workloads::{Account, Base, Deferrable, Run};
 const USERS_PER_DELIVERER: u32 = 100;
 
 /// A run of order entry.
-pub struct OrderEntryRun {
-    sql: &'static Sql,
+pub struct OrderEntryRun<P> {
+    pair: PhantomData<P>,
     seed: u64,
     options: Options,
     profile: InputProfile,
@@ -40,17 +40,17 @@ pub struct OrderEntryRun {
     clock: SystemClock,
 }
 
-impl OrderEntryRun {
+impl<P: Pair> OrderEntryRun<P> {
     /// A run that has not begun. Errors: those of [`TouchedWarehouses::of`].
     pub fn new(
         job: &RunJob,
-        base: &Base<OrderEntry>,
+        base: &Base<OrderEntry<P>>,
         ledger: Option<Arc<Ledger>>,
     ) -> Result<Self, HammerError> {
         let options = &base.options;
         let dealt = options.profile == Profile::Specification;
         Ok(OrderEntryRun {
-            sql: base.sql,
+            pair: PhantomData,
             seed: job.seed,
             options: options.clone(),
             profile: InputProfile {
@@ -68,24 +68,30 @@ impl OrderEntryRun {
     }
 }
 
-impl Run for OrderEntryRun {
-    type Statements = Prepare;
-    type Script = Terminal;
+impl<P: Pair> Run for OrderEntryRun<P> {
+    type Statements = Prepare<P>;
+    type Script = Terminal<P::Transactions>;
 
-    fn statements(&self) -> Prepare {
+    fn statements(&self) -> Prepare<P> {
         Prepare {
-            sql: self.sql,
-            procedures: self.options.procedures,
+            pair: PhantomData,
+            options: self.options.clone(),
         }
     }
 
-    fn script(&self, user: u32, mode: &ExecutionMode) -> Terminal {
+    fn script(&self, user: u32, transactions: &P::Transactions) -> Terminal<P::Transactions> {
         let draws = Draws::new(self.seed, user, self.profile);
         let draws = match &self.deck {
             Some(deck) => draws.dealt_by(deck.clone()),
             None => draws,
         };
-        Terminal::new(user, draws, self.books.clone(), self.clock, mode.clone())
+        Terminal::new(
+            user,
+            draws,
+            self.books.clone(),
+            self.clock,
+            transactions.clone(),
+        )
     }
 
     fn waits(&self) -> Waits {
@@ -101,7 +107,7 @@ impl Run for OrderEntryRun {
 
     /// Sum of D_NEXT_O_ID; nothing else may run on the database.
     async fn count(&self, control: &impl Control) -> Result<u64, HammerError> {
-        let sql = self.sql.order_numbers;
+        let sql = P::STATEMENTS.order_numbers;
         first_integer(control, "reading order numbers", sql, &[]).await
     }
 
@@ -120,7 +126,7 @@ impl Run for OrderEntryRun {
             list(|key| key.district.d_id.into()),
             list(|key| key.entry_us),
         ];
-        let sql = self.sql.orders_found;
+        let sql = P::STATEMENTS.present_orders;
         first_integer(control, "looking for orders", sql, &lists).await
     }
 
@@ -148,19 +154,27 @@ async fn first_integer(
 }
 
 /// Prepares the statements of a user's session.
-#[derive(Clone, Copy)]
-pub struct Prepare {
-    sql: &'static Sql,
-    procedures: bool,
+pub struct Prepare<P> {
+    pair: PhantomData<P>,
+    options: Options,
 }
 
-impl Statements for Prepare {
-    type Prepared = ExecutionMode;
+impl<P> Clone for Prepare<P> {
+    fn clone(&self) -> Self {
+        Prepare {
+            pair: PhantomData,
+            options: self.options.clone(),
+        }
+    }
+}
+
+impl<P: Pair> Statements for Prepare<P> {
+    type Prepared = P::Transactions;
 
     fn prepare<C: Session>(
         &self,
         session: &mut C,
-    ) -> impl Future<Output = Result<ExecutionMode, SessionError>> + Send {
-        ExecutionMode::prepare(session, self.sql, self.procedures)
+    ) -> impl Future<Output = Result<P::Transactions, SessionError>> + Send {
+        P::Transactions::prepare(session, &self.options)
     }
 }

@@ -5,7 +5,7 @@
 //! the database's triggers instead of its storage. The consistency conditions find what a foreign
 //! key would have refused.
 
-use super::sql::Sql;
+use super::statements::Statements;
 use super::tables::{Table, TABLES};
 use crate::loading::TableLoad;
 
@@ -16,8 +16,11 @@ pub const META_TABLE: &str = "stithy_meta";
 pub const SCHEMA_VERSION: i32 = 4;
 
 /// What loading a table of a number of warehouses takes.
-pub fn table_load(sql: &Sql, table: &Table, warehouses: u32) -> TableLoad {
-    let text = sql.tables.iter().find(|(name, _)| *name == table.name);
+pub fn table_load(statements: &Statements, table: &Table, warehouses: u32) -> TableLoad {
+    let text = statements
+        .tables
+        .iter()
+        .find(|(name, _)| *name == table.name);
     let mut all = split(text.map_or("", |(_, text)| text)).into_iter();
     let create = all.next().unwrap_or_default();
     let (indexes, keys) = all.partition(|statement| !statement.starts_with("ALTER"));
@@ -52,11 +55,27 @@ fn split(sql: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sql;
+    use super::super::statements::{OnPostgresql, OnSqlite, Pair};
     use super::*;
 
     fn statements_of(table: &Table) -> TableLoad {
-        table_load(sql::any(), table, 1)
+        table_load(OnPostgresql::STATEMENTS, table, 1)
+    }
+
+    /// Where rows lie by their key, it is part of the table, and only further indexes come afterwards.
+    #[test]
+    fn a_clustered_key_is_created_with_its_table() {
+        for table in TABLES {
+            let parts = table_load(OnSqlite::STATEMENTS, table, 1);
+            let clustered =
+                parts.create.contains("PRIMARY KEY") && parts.create.contains("WITHOUT ROWID");
+            assert_eq!(table.name != "history", clustered, "{}", parts.create);
+            assert!(
+                parts.keys.is_empty() && parts.indexes.len() <= 1,
+                "{}",
+                table.name
+            );
+        }
     }
 
     /// Every table's file begins with its own CREATE TABLE and goes on with indexes and keys.

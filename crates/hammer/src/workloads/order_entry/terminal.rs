@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use stithy_measure::{Clock, Outcome, SystemClock};
 
-use super::execution_mode::ExecutionMode;
 use super::input::{Draws, Input};
 use super::kept::Deal;
 use super::order_book::{OrderBook, OrderKey};
+use super::statements::Transactions;
 use crate::engines::{Session, SessionError};
 use crate::ledger::write::Ledger;
 use crate::ledger::Stage;
@@ -25,26 +25,20 @@ pub struct Books {
 
 /// One virtual user.
 #[derive(Clone)]
-pub struct Terminal {
+pub struct Terminal<M> {
     user: u32,
     draws: Draws,
     books: Books,
     clock: SystemClock,
-    mode: ExecutionMode,
+    mode: M,
     input: Option<Input>,
     /// When the drawn transaction was tried first; None before that.
     date_us: Option<i64>,
 }
 
-impl Terminal {
+impl<M: Transactions> Terminal<M> {
     /// A user who has not drawn yet. The clock dates orders and payments.
-    pub fn new(
-        user: u32,
-        draws: Draws,
-        books: Books,
-        clock: SystemClock,
-        mode: ExecutionMode,
-    ) -> Self {
+    pub fn new(user: u32, draws: Draws, books: Books, clock: SystemClock, mode: M) -> Self {
         Terminal {
             user,
             draws,
@@ -70,9 +64,7 @@ impl Terminal {
         let now = self.clock.now().0 / 1_000;
         (self.clock.unix_start().as_micros() as u64 + now) as i64
     }
-}
 
-impl Terminal {
     /// Leaves in the ledger what is about to be sent; None where it is not kept.
     ///
     /// Errors: the ledger has failed, so that nothing more may be sent.
@@ -106,7 +98,7 @@ impl Terminal {
     }
 }
 
-impl TransactionScript for Terminal {
+impl<M: Transactions> TransactionScript for Terminal<M> {
     fn draw(&mut self) -> usize {
         let input = self.draws.next_input();
         let kind = input.kind();

@@ -5,7 +5,7 @@ use stithy_measure::Outcome;
 
 use super::super::input::{Delivery, District};
 use super::{put_district, Plain, Step};
-use crate::engines::{Answer, Params, Row, Session, SessionError};
+use crate::engines::{Access, Answer, Batch, Params, Row, Session, SessionError};
 
 /// An order that was taken for delivery.
 #[derive(Clone, Copy)]
@@ -25,6 +25,7 @@ impl Plain {
         let customers = self
             .carry(session, &orders, delivery.carrier_id, date_us)
             .await?;
+        session.start(Batch::Last);
         for (order, c_id) in orders.iter().zip(customers) {
             self.queue(session, Step::Credit, |params| {
                 put_district(params, order.district);
@@ -32,7 +33,6 @@ impl Plain {
                 params.int4(order.o_id);
             });
         }
-        self.queue_bare(session, Step::Commit);
         session.exchange().await?;
         Ok(Outcome::Committed)
     }
@@ -50,20 +50,19 @@ impl Plain {
     ) -> Result<Vec<Order>, SessionError> {
         let mut left: Vec<i16> = (1..=10).collect();
         let mut orders = Vec::with_capacity(left.len());
-        self.queue_bare(session, Step::Begin);
-        let mut at = 1;
+        session.start(Batch::First(Access::Write));
         loop {
             self.queue(session, Step::TakeOldest, |params| {
                 params.int4(w_id);
-                params.int2_array(left.iter().copied());
+                params.int2_list(left.iter().copied());
             });
             let before = orders.len();
-            orders.extend(read_orders(session.exchange().await?, at, w_id)?);
+            orders.extend(read_orders(session.exchange().await?, w_id)?);
             left.retain(|d_id| orders.iter().all(|order| order.district.d_id != *d_id));
             if left.is_empty() || orders.len() == before {
                 return Ok(orders);
             }
-            at = 0;
+            session.start(Batch::Middle);
         }
     }
 
@@ -75,6 +74,7 @@ impl Plain {
         carrier_id: i16,
         date_us: i64,
     ) -> Result<Vec<i32>, SessionError> {
+        session.start(Batch::Middle);
         for order in orders {
             self.queue(session, Step::Carry, |params| {
                 put_district(params, order.district);
@@ -97,8 +97,8 @@ impl Plain {
     }
 }
 
-fn read_orders(answer: &impl Answer, at: u16, w_id: i32) -> Result<Vec<Order>, SessionError> {
-    let orders = answer.rows(at).map(|row| {
+fn read_orders(answer: &impl Answer, w_id: i32) -> Result<Vec<Order>, SessionError> {
+    let orders = answer.rows(0).map(|row| {
         let d_id = i16::try_from(row.integer(0)?).ok()?;
         let o_id = i32::try_from(row.integer(1)?).ok()?;
         let district = District { w_id, d_id };

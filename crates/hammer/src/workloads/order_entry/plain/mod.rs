@@ -2,7 +2,8 @@
 //! own, as an application without procedures would, and what does not wait for a result goes in
 //! one batch.
 //!
-//! They leave the same rows as [`super::procedures`]; a test compares every table.
+//! They leave the same rows as [`super::procedures`]; a test compares every table. An engine whose `UPDATE` gives
+//! no rows needs other steps.
 
 mod delivery;
 mod new_order;
@@ -13,8 +14,7 @@ use stithy_measure::Outcome;
 
 use super::input::{Customer, District, Input, StockLevel};
 use super::output::Shown;
-use super::sql::Sql;
-use crate::engines::{Answer, Params, Row, Session, SessionError, Statement};
+use crate::engines::{Access, Answer, Batch, Params, Row, Session, SessionError, Statement};
 
 /// The prepared statements of one session.
 #[derive(Debug, Clone)]
@@ -24,8 +24,11 @@ pub struct Plain {
 
 impl Plain {
     /// Prepares all statements.
-    pub async fn prepare(session: &mut impl Session, sql: &Sql) -> Result<Self, SessionError> {
-        let texts: Vec<&str> = sql.steps.iter().map(|(_, sql)| *sql).collect();
+    pub(super) async fn prepare(
+        session: &mut impl Session,
+        steps: &Steps,
+    ) -> Result<Self, SessionError> {
+        let texts: Vec<&str> = steps.iter().map(|(_, sql)| *sql).collect();
         let statements = session.prepare(&texts).await?;
         Ok(Plain { statements })
     }
@@ -56,16 +59,13 @@ impl Plain {
         session.queue(self.statements[step as usize], write);
     }
 
-    fn queue_bare(&self, session: &mut impl Session, step: Step) {
-        self.queue(session, step, |_| {});
-    }
-
     /// Clause 2.8: one statement, which is a transaction of its own.
     async fn stock_level(
         &self,
         session: &mut impl Session,
         question: StockLevel,
     ) -> Result<Outcome, SessionError> {
+        session.start(Batch::Whole(Access::Read));
         self.queue(session, Step::CountLowStock, |params| {
             put_district(params, question.district);
             params.int2(question.threshold);
@@ -113,11 +113,27 @@ fn customer_id(
     }
 }
 
-/// A step of a transaction; its number is its place in [`Sql::steps`].
+/// The statements of an engine, each at the place of its step.
+pub(super) type Steps = [(Step, &'static str); 21];
+
+/// The steps that are statements, in the order in which [`Step`] counts them.
+macro_rules! steps {
+    ($($step:ident: $sql:literal;)*) => {{
+        const STEPS: $crate::workloads::order_entry::plain::Steps =
+            [$(($crate::workloads::order_entry::plain::Step::$step, $sql)),*];
+        let mut number = 0;
+        while number < STEPS.len() {
+            assert!(STEPS[number].0 as usize == number, "a step stands at its own number");
+            number += 1;
+        }
+        STEPS
+    }};
+}
+pub(super) use steps;
+
+/// A step of a transaction; its number is its place in [`Steps`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
-    Begin,
-    Commit,
     TakeNumber,
     Rates,
     Price,

@@ -5,7 +5,7 @@ use stithy_measure::Outcome;
 use super::super::input::NewOrder;
 use super::super::output::Shown;
 use super::{put_district, Plain, Step};
-use crate::engines::{Answer, Params, Row, Session, SessionError};
+use crate::engines::{Access, Answer, Batch, Params, Row, Session, SessionError};
 
 /// What the first batch learned.
 struct Taken {
@@ -24,9 +24,9 @@ struct TakenLine {
 
 const ORIGINAL: &[u8] = b"ORIGINAL";
 
-/// Places of the answers in the first batch: begin, number, rates, then price and stock a line.
-const NUMBER_AT: u16 = 1;
-const LINES_AT: u16 = 3;
+/// Places of the answers in the first batch: number, rates, then price and stock a line.
+const NUMBER_AT: u16 = 0;
+const LINES_AT: u16 = 2;
 
 impl Plain {
     pub(super) async fn new_order(
@@ -42,19 +42,19 @@ impl Plain {
             session.roll_back().await?;
             return Ok(Outcome::RolledBack.into());
         };
+        session.start(Batch::Last);
         self.queue_order(session, order, taken.o_id, date_us);
         let mut shown = Shown::from(Outcome::Committed);
         for (number, line) in (0..).zip(&lines) {
             self.queue_line(session, order, taken.o_id, number, line);
             shown.brand_lines |= u16::from(line.brand) << number;
         }
-        self.queue_bare(session, Step::Commit);
         session.exchange().await?;
         Ok(shown)
     }
 
     fn queue_taking(&self, session: &mut impl Session, order: &NewOrder) {
-        self.queue_bare(session, Step::Begin);
+        session.start(Batch::First(Access::Write));
         self.queue(session, Step::TakeNumber, |params| {
             put_district(params, order.district);
         });

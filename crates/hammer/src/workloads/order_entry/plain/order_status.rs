@@ -4,7 +4,7 @@ use stithy_measure::Outcome;
 
 use super::super::input::OrderStatus;
 use super::{customer_id, put_district, Plain, Step};
-use crate::engines::{Answer, Params, Row, Session, SessionError};
+use crate::engines::{Access, Answer, Batch, Params, Row, Session, SessionError};
 
 impl Plain {
     pub(super) async fn order_status(
@@ -12,10 +12,11 @@ impl Plain {
         session: &mut impl Session,
         question: &OrderStatus,
     ) -> Result<Outcome, SessionError> {
-        self.queue_bare(session, Step::Begin);
+        session.start(Batch::First(Access::Read));
         self.queue_find(session, question.district, &question.customer);
         session.exchange().await?;
-        let c_id = customer_id(session, &question.customer, 1)?;
+        let c_id = customer_id(session, &question.customer, 0)?;
+        session.start(Batch::Middle);
         for step in [Step::Balance, Step::LastOrder] {
             self.queue(session, step, |params| {
                 put_district(params, question.district);
@@ -24,13 +25,13 @@ impl Plain {
         }
         let answer = session.exchange().await?;
         let o_id = answer.first(1).and_then(|row| row.integer(0));
+        session.start(Batch::Last);
         if let Some(o_id) = o_id.and_then(|o_id| i32::try_from(o_id).ok()) {
             self.queue(session, Step::Lines, |params| {
                 put_district(params, question.district);
                 params.int4(o_id);
             });
         }
-        self.queue_bare(session, Step::Commit);
         session.exchange().await?;
         Ok(Outcome::Committed)
     }

@@ -5,7 +5,7 @@ use stithy_measure::Outcome;
 
 use super::super::input::Payment;
 use super::{customer_id, put_district, Plain, Step};
-use crate::engines::{Answer, Params, Row, Session, SessionError};
+use crate::engines::{Access, Answer, Batch, Params, Row, Session, SessionError};
 
 /// Between the names of warehouse and district in H_DATA.
 const GAP: &[u8] = b"    ";
@@ -17,14 +17,15 @@ impl Plain {
         payment: &Payment,
         date_us: i64,
     ) -> Result<Outcome, SessionError> {
-        self.queue_bare(session, Step::Begin);
+        session.start(Batch::First(Access::Write));
         self.queue(session, Step::Labels, |params| {
             put_district(params, payment.district);
         });
         self.queue_find(session, payment.customer_district, &payment.customer);
         session.exchange().await?;
-        let c_id = customer_id(session, &payment.customer, 2)?;
+        let c_id = customer_id(session, &payment.customer, 1)?;
         let label = read_label(session)?;
+        session.start(Batch::Last);
         self.queue_paying(session, payment, c_id);
         self.queue(session, Step::WriteHistory, |params| {
             put_district(params, payment.customer_district);
@@ -34,7 +35,6 @@ impl Plain {
             params.cents(payment.amount_cents);
             params.text(&label);
         });
-        self.queue_bare(session, Step::Commit);
         let answer = session.exchange().await?;
         match answer.affected(0) {
             1 => Ok(Outcome::Committed),
@@ -63,7 +63,7 @@ impl Plain {
 
 /// H_DATA: the names of warehouse and district.
 fn read_label(session: &impl Session) -> Result<Vec<u8>, SessionError> {
-    let row = session.answer().first(1);
+    let row = session.answer().first(0);
     let names = row.and_then(|row| Some([row.bytes(0)?, GAP, row.bytes(1)?].concat()));
     names.ok_or_else(|| SessionError::unexpected("a district is missing"))
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::super::random::last_name;
-use super::super::sql;
+use super::super::statements::{OnPostgresql, Pair};
 use super::*;
 use crate::loading::Shape;
 use crate::plugins::SOME_FORMAT;
@@ -113,7 +113,7 @@ fn every_table_has_its_specified_rows() {
         ("stock", 100_000),
         ("item", 100_000),
     ]);
-    let sql = sql::any();
+    let sql = OnPostgresql::STATEMENTS;
     for table in TABLES {
         let all: Vec<u64> = (0..table.slices(1)).collect();
         let rows = encoded(table, SEED, &all);

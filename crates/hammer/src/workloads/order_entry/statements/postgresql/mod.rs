@@ -1,12 +1,29 @@
 //! The SQL of order entry for PostgreSQL. Times are microseconds since the start of 2000, UTC, as the
 //! server's own.
 
-use super::Sql;
-use crate::workloads::order_entry::plain::Step;
+mod execution_mode;
 
-/// All of it.
-pub(super) const SQL: Sql = Sql {
-    engine: "postgresql",
+pub use execution_mode::ExecutionMode;
+
+use super::{Pair, Statements};
+use crate::error::HammerError;
+use crate::workloads::order_entry::options::Options;
+use crate::workloads::order_entry::plain::{steps, Steps};
+use crate::workloads::order_entry::procedures::Calls;
+
+/// Order entry on PostgreSQL.
+pub struct OnPostgresql;
+
+impl Pair for OnPostgresql {
+    const STATEMENTS: &'static Statements = &STATEMENTS;
+    type Transactions = ExecutionMode;
+
+    fn refuse_misfit(_: &Options) -> Result<(), HammerError> {
+        Ok(())
+    }
+}
+
+const STATEMENTS: Statements = Statements {
     create_meta: include_str!("tables/stithy_meta.sql"),
     write_meta: "INSERT INTO stithy_meta (workload, schema_version, units, seed, c_last_load, \
          data_compressible_percent, data_duplicate_percent) \
@@ -24,22 +41,13 @@ pub(super) const SQL: Sql = Sql {
         ("district", include_str!("tables/district.sql")),
         ("warehouse", include_str!("tables/warehouse.sql")),
     ],
-    procedures: [
+    created_last: &[
         include_str!("procedures/new_order.sql"),
         include_str!("procedures/payment.sql"),
         include_str!("procedures/order_status.sql"),
         include_str!("procedures/delivery.sql"),
         include_str!("procedures/stock_level.sql"),
     ],
-    calls: [
-    "SELECT order_id, total, brand_lines FROM new_order($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
-    "SELECT * FROM payment($1, $2, $3, $4, $5, $6, $7, $8)",
-    "SELECT * FROM order_status($1, $2, $3, $4)",
-    "SELECT delivery($1, $2, $3)",
-    "SELECT stock_level($1, $2, $3)",
-    "BEGIN",
-],
-    steps: STEPS,
     reads: READS,
     conditions: [
         include_str!("conditions/01.sql"),
@@ -58,11 +66,21 @@ pub(super) const SQL: Sql = Sql {
     orders_by_date: include_str!("ledger/orders.sql"),
     payments_by_date: include_str!("ledger/payments.sql"),
     order_numbers: "SELECT sum(d_next_o_id)::bigint FROM district",
-    orders_found: "SELECT count(*) FROM orders \
+    present_orders:
+        "SELECT count(*) FROM orders \
          JOIN unnest($1::integer[], $2::smallint[], $3::bigint[]) AS sent (w_id, d_id, date_us) \
            ON o_w_id = w_id AND o_d_id = d_id \
           AND o_entry_d = timestamptz '2000-01-01 00:00:00+00' + date_us * interval '1 microsecond'",
 };
+
+/// Calls of the procedures, in the order of the transactions.
+const CALLS: Calls = [
+    "SELECT order_id, total, brand_lines FROM new_order($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+    "SELECT * FROM payment($1, $2, $3, $4, $5, $6, $7, $8)",
+    "SELECT * FROM order_status($1, $2, $3, $4)",
+    "SELECT delivery($1, $2, $3)",
+    "SELECT stock_level($1, $2, $3)",
+];
 
 const READS: [&str; 7] = [
     "SELECT w_ytd, d_next_o_id FROM warehouse JOIN district ON d_w_id = w_id \
@@ -80,16 +98,7 @@ const READS: [&str; 7] = [
       (SELECT d_next_o_id - 20 FROM district WHERE d_w_id = $1 AND d_id = $2)",
 ];
 
-/// The steps that are statements, in the order in which [`Step`] counts them.
-macro_rules! steps {
-    ($($step:ident: $sql:literal;)*) => {
-        [$((Step::$step, $sql)),*]
-    };
-}
-
-const STEPS: [(Step, &str); 23] = steps! {
-    Begin: "BEGIN";
-    Commit: "COMMIT";
+const STEPS: Steps = steps! {
     TakeNumber:
         "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = $1 AND d_id = $2 \
          RETURNING d_next_o_id - 1, d_tax";

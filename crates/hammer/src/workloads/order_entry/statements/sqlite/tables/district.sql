@@ -1,0 +1,14 @@
+CREATE TABLE district (
+    d_w_id INTEGER NOT NULL,
+    d_next_o_id INTEGER NOT NULL,
+    d_id INTEGER NOT NULL,
+    d_tax INTEGER NOT NULL,
+    d_ytd INTEGER NOT NULL,
+    d_name TEXT NOT NULL,
+    d_street_1 TEXT NOT NULL,
+    d_street_2 TEXT NOT NULL,
+    d_city TEXT NOT NULL,
+    d_state TEXT NOT NULL,
+    d_zip TEXT NOT NULL,
+    PRIMARY KEY (d_w_id, d_id)
+) STRICT, WITHOUT ROWID;

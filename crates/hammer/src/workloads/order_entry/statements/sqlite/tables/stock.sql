@@ -1,0 +1,20 @@
+CREATE TABLE stock (
+    s_w_id INTEGER NOT NULL,
+    s_i_id INTEGER NOT NULL,
+    s_ytd INTEGER NOT NULL,
+    s_order_cnt INTEGER NOT NULL,
+    s_remote_cnt INTEGER NOT NULL,
+    s_quantity INTEGER NOT NULL,
+    s_dist_01 TEXT NOT NULL,
+    s_dist_02 TEXT NOT NULL,
+    s_dist_03 TEXT NOT NULL,
+    s_dist_04 TEXT NOT NULL,
+    s_dist_05 TEXT NOT NULL,
+    s_dist_06 TEXT NOT NULL,
+    s_dist_07 TEXT NOT NULL,
+    s_dist_08 TEXT NOT NULL,
+    s_dist_09 TEXT NOT NULL,
+    s_dist_10 TEXT NOT NULL,
+    s_data TEXT NOT NULL,
+    PRIMARY KEY (s_w_id, s_i_id)
+) STRICT, WITHOUT ROWID;
