@@ -84,7 +84,7 @@ class Choice(WorkloadChoice):
     users_per_warehouse: U32 | None = None
     profile: Profile = "specification"
     deferred_delivery: bool = False
-    procedures: bool | None = None
+    procedures: bool | None = Field(default=None, exclude_if=lambda value: value is None)
 
 
 class Spec(WorkloadKeys):
