@@ -23,7 +23,7 @@ from stithy.cli.talk.render import UNKNOWN, table
 from stithy.metrics import Quantity, find
 from stithy.point import Point
 from stithy.report.context import Context, context_of
-from stithy.report.sections.space import held_bytes
+from stithy.report.sections.storage import held_bytes
 from stithy.results.read import read_run
 
 STUDIES = Path(__file__).parent.parent / "studies/papers"

@@ -1,9 +1,8 @@
 """Plug-ins found by walking their package: a new X is one new file, and nothing else changes.
 
-A plug-in is a module or package that is a direct child of its family's package and defines
-`NAME` (a string) and what the family's interface asks for. Plug-ins of one's own lie in a directory
-that `STITHY_PLUGINS` names, in a folder with the family's name: `section/greeting.py`. They become
-modules of the family's package, so that nothing else can tell them apart.
+A plug-in is an instance of its family's class, which its module lists in `PLUGINS`. Plug-ins of
+one's own lie in a directory that `STITHY_PLUGINS` names, where they would in Stithy's own tree:
+`report/sections/greeting.py`. Nothing else can tell them apart.
 
 An import error, a name given twice or a folder that belongs to no family ends the program at once:
 a plug-in that silently is not there would be a wrong result later. If one of one's own is at fault,
@@ -13,7 +12,6 @@ then or later, the error says which, so that nobody looks for the mistake in Sti
 import importlib
 import importlib.util
 import pkgutil
-import sys
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, ClassVar, TypeVar, overload
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from stithy.environment import plugin_folders
 from stithy.errors import StithyError, UserError
@@ -30,11 +28,6 @@ from stithy.names import instead
 if TYPE_CHECKING:
     from stithy.needs import Need
 
-FAMILIES = {
-    "section": "stithy.report.sections",
-    "format": "stithy.report.formats",
-    "export": "stithy.report.exports",
-}
 SLICES = ("scenarios", "activities")
 """Packages with a folder for each scenario and activity, whose stages are modules of one name."""
 
@@ -65,21 +58,21 @@ class Family:
 P = TypeVar("P", bound=Plugin)
 
 
-@overload
-def plugins(family: str) -> Mapping[str, ModuleType]: ...
-@overload
-def plugins(family: type[P]) -> Mapping[str, P]: ...
-def plugins(family: str | type[P]) -> Mapping[str, ModuleType] | Mapping[str, P]:
+def plugins(family: type[P]) -> Mapping[str, P]:
     """Return all plug-ins of a family by name, Stithy's own first, in the order of their files.
 
-    Families that are a word still are modules with `NAME`. Raises UserError for a directory of
-    STITHY_PLUGINS that is not there or has another folder, and for a plug-in in it that cannot be
-    loaded; ImportError for a name given twice or a module without `PLUGINS`.
+    Raises UserError for a directory of STITHY_PLUGINS that is not there or has another folder, and
+    for a plug-in in it that cannot be loaded; ImportError for a name given twice or a module
+    without `PLUGINS`.
     """
-    if isinstance(family, str):
-        return _plugins(family, plugin_folders())
     known = _instances(family.family, plugin_folders()).values()
     return {plugin.name: plugin for plugin in known if isinstance(plugin, family)}
+
+
+def own_plugins(family: type[P]) -> Mapping[str, P]:
+    """Return those of Stithy alone, for what must not depend on any other: `stithy --help`."""
+    every = _instances(family.family, ()).values()
+    return {plugin.name: plugin for plugin in every if isinstance(plugin, family)}
 
 
 @cache
@@ -143,41 +136,10 @@ def _load(name: str, folder: str) -> ModuleType:
     return module
 
 
-def own_plugins(family: type[P]) -> Mapping[str, P]:
-    """Return those of Stithy alone, for what must not depend on any other: `stithy --help`."""
-    every = _instances(family.family, ()).values()
-    return {plugin.name: plugin for plugin in every if isinstance(plugin, family)}
-
-
-@cache
-def _plugins(family: str, places: tuple[Path, ...]) -> dict[str, ModuleType]:
-    package = importlib.import_module(FAMILIES[family])
-    found: dict[str, ModuleType] = {}
-    for name in _names(own := package.__path__[0]):
-        _take(package, own, name, found)
-    for place in places:
-        _require_families(place)
-        folder = str(place.absolute() / family)
-        if folder not in package.__path__:
-            package.__path__.append(folder)
-        for name in _names(folder):
-            with _naming(family, f"{folder}/{name}", is_own=True):
-                _take(package, folder, name, found)
-    return found
-
-
 def _names(folder: str) -> list[str]:
     """Name the modules and the folders of a folder, which need no `__init__.py`."""
     folders = {path.parent.name for path in Path(folder).glob("[a-z]*/*.py")}
     return sorted({info.name for info in pkgutil.iter_modules([folder])} | folders)
-
-
-def _take(package: ModuleType, folder: str, name: str, found: dict[str, ModuleType]) -> None:
-    """Load a plug-in. Raises whatever its module raises, and ImportError for a name there is."""
-    module = _load(f"{package.__name__}.{name}", folder)
-    if module.NAME in found:
-        raise ImportError(f"two plug-ins of {package.__name__} are called {module.NAME!r}")
-    found[module.NAME] = module
 
 
 def _unloadable(error: Exception, family: str, place: str) -> UserError:
@@ -215,18 +177,12 @@ def fault_of(error: BaseException) -> PluginFault | None:
         for place in plugin_folders():
             if Path(file).is_relative_to(place.absolute()):
                 family, *rest = Path(file).relative_to(place.absolute()).parts
-                if family in FAMILIES and rest:
-                    return PluginFault(family, _name(family, Path(rest[0]).stem), f"{file}:{line}")
                 if rest:  # as in Stithy's own tree: scenarios/append/plan.py
-                    return PluginFault(
-                        family.removesuffix("s"), Path(rest[0]).stem, f"{file}:{line}"
-                    )
+                    if family not in SLICES and (Path(__file__).parent / family / rest[0]).is_dir():
+                        family, *rest = rest  # report/sections/turns.py
+                    kind, name = family.removesuffix("s"), Path(rest[0]).stem
+                    return PluginFault(kind, name, f"{file}:{line}")
     return None
-
-
-def _name(family: str, stem: str) -> str:
-    """A plug-in's name, or that of its file if it never came to say it."""
-    return str(getattr(sys.modules.get(f"{FAMILIES[family]}.{stem}"), "NAME", stem))
 
 
 def _require_families(place: Path) -> None:
@@ -236,7 +192,7 @@ def _require_families(place: Path) -> None:
         raise UserError("is not a directory", where=where, remedy="correct or unset the variable")
     names = (each.name for each in sorted(place.iterdir()) if each.is_dir())
     for name in names:
-        is_known = name in FAMILIES or importlib.util.find_spec(f"stithy.{name}") is not None
-        if not is_known and not name.startswith(("_", ".")):
-            remedy = f"folders are named after families: {instead(name, [*FAMILIES])}"
+        folders = [path.name for path in Path(__file__).parent.glob("[a-z]*/")]
+        if name not in folders and not name.startswith(("_", ".")):
+            remedy = f"folders are named as those of Stithy: {instead(name, folders)}"
             raise UserError(f"{name} is no family of plug-ins", where=where, remedy=remedy)

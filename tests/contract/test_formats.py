@@ -4,19 +4,20 @@ That formats are the same in every process is for `test_same_report`.
 """
 
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from conftest import ROOT
 from stithy.cli.report import report
 from stithy.registry import plugins
+from stithy.report.export import ExportFormat
+from stithy.report.formats import ReportFormat
 from stithy.report.page import Page
 from support.drawn import context_built
 from support.sample_run import Shape, build_run, window_id
 
-FORMATS = plugins("format")
-EXPORTS = plugins("export")
+FORMATS = plugins(ReportFormat)
+EXPORTS = plugins(ExportFormat)
 SHAPE = Shape(users=(1, 4), duration_s=3, drives={"disk": 0.0})
 
 
@@ -31,9 +32,9 @@ def test_a_format_is_named_by_the_help_and_tells_of_a_run_without_anything(
     assert len(FORMATS[name].make(Page(context_built(tmp_path)), {})) > 100
 
 
-def text_of(module: ModuleType, root: Path, shape: Shape | None = None) -> str:
+def text_of(export: ExportFormat, root: Path, shape: Shape | None = None) -> str:
     """The whole document."""
-    return "".join(module.export(context_built(root, shape)).pieces)
+    return "".join(export.export(context_built(root, shape)).pieces)
 
 
 @pytest.mark.parametrize("name", EXPORTS)
@@ -47,9 +48,9 @@ def test_an_export_is_in_the_guide_names_emulated_drives_and_is_always_the_same(
     assert "EMULATED drive" in first
 
 
-@pytest.mark.parametrize("module", EXPORTS.values(), ids=EXPORTS)
+@pytest.mark.parametrize("export", EXPORTS.values(), ids=EXPORTS)
 def test_a_run_that_is_damaged_is_exported_as_far_as_it_is_there(
-    module: ModuleType, tmp_path: Path
+    export: ExportFormat, tmp_path: Path
 ) -> None:
     """Without a manifest, with a table cut short and a window without numbers."""
     nothing = {"missing_because": "the server was ended", "complete": False}
@@ -61,4 +62,4 @@ def test_a_run_that_is_damaged_is_exported_as_far_as_it_is_there(
     run.manifest.unlink()
     series = run.window("w-memory-u4-b0").table("series")
     series.write_bytes(series.read_bytes()[:100])
-    assert "memory" in text_of(module, tmp_path)
+    assert "memory" in text_of(export, tmp_path)

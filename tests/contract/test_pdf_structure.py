@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from stithy.registry import plugins
 from stithy.report.drawing import draw
+from stithy.report.formats.pdf import PdfFormat
 from stithy.report.page import Page
 from support.drawn import context_built
 from support.fixed_run import FIXED
@@ -30,7 +30,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
 def pdf(page: Page) -> bytes:
     """Its PDF."""
     drawings = {figure.name: draw.svg(figure.spec, figure.name) for figure in page.figures}
-    made: bytes = plugins("format")["pdf"].make(page, drawings)
+    made = PdfFormat().make(page, drawings)
     return made
 
 

@@ -23,7 +23,7 @@ def test_a_section_of_a_directory_of_ones_own_is_in_every_format(
     fakes: Path, tmp_path: Path
 ) -> None:
     """Its heading, words, table and figure, its place in the contents, and its files."""
-    assert (fakes / "section/turns.py").is_file()
+    assert (fakes / "report/sections/turns.py").is_file()
     build_run(tmp_path, SHAPE)
     html, pdf, md, document = write_report(tmp_path, ("html", "pdf", "md", "json"))
     page = read_page(html.read_text("utf-8"))
@@ -67,6 +67,18 @@ def test_a_run_without_its_tables_has_no_losses(
     assert context_of(run).evidence.windows
 
 
+LOST = """from stithy.report.section import SectionKind
+
+
+class Own(SectionKind):
+    name, needs_tables = "own", ("io_seconds",)
+
+    def find_lost(self, context):
+        raise AssertionError
+
+
+PLUGINS = (Own(),)
+"""
 OWN_FIGURE = """from stithy.report.figure import Absent, FigureKind
 
 
@@ -81,7 +93,7 @@ PLUGINS = (FigureKind(name="again", section="levels", order=1, plot=plot),)
 @pytest.mark.parametrize(
     ("what", "refused"),
     [
-        ("section", "two tables of the report are called 'windows'"),
+        ("report/sections", "two tables of the report are called 'windows'"),
         ("figure", "two figures of the report have one name"),
     ],
 )
@@ -91,8 +103,12 @@ def test_two_tables_or_figures_of_one_name_are_refused(
     """One of the two would silently be the other."""
     folder = tmp_path / "own" / ("report/figures" if what == "figure" else what)
     folder.mkdir(parents=True)
-    text = (fakes / "section/turns.py").read_text().replace('NAME = "turns"', 'NAME = "windows"')
-    (folder / "again.py").write_text(text if what == "section" else OWN_FIGURE)
+    text = (
+        (fakes / "report/sections/turns.py")
+        .read_text()
+        .replace('NAME = "turns"', 'NAME = "windows"')
+    )
+    (folder / "again.py").write_text(text if "sections" in what else OWN_FIGURE)
     monkeypatch.setenv("STITHY_PLUGINS", str(tmp_path / "own"))
     with pytest.raises(ValueError, match=refused):
         write_report(build_run(tmp_path / "run", SHAPE).root)

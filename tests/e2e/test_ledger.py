@@ -12,7 +12,7 @@ from stithy.analysis.evidence import Window
 from stithy.engines.postgresql.connection import connect
 from stithy.engines.postgresql.url import parse_url
 from stithy.report.context import Context
-from stithy.report.parts.answer import answer
+from stithy.report.sections.answer import answer
 from stithy.secrets import Secret
 from stithy.validity import Flag
 from support import flags

@@ -14,10 +14,11 @@ from stithy.point import Point
 from stithy.registry import plugins
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, FigureKind
+from stithy.report.formats.md import MarkdownFormat
 from stithy.report.page import Page
-from stithy.report.parts.answer import answer
-from stithy.report.parts.certainty import question_sentence
-from stithy.report.parts.validity import lost_pattern
+from stithy.report.sections.answer import answer
+from stithy.report.sections.certainty import question_sentence
+from stithy.report.validity import lost_pattern
 from stithy.results.manifest import LimitFacts, QuestionFacts
 from stithy.units import Money
 from support import golden
@@ -33,7 +34,7 @@ def test_the_summary_in_markdown_is_accepted(tmp_path: Path, accept_golden: bool
     shape = Shape(users=(1, 4), planned=(1, 4), duration_s=3, series=False, changes=BROKEN)
     page = Page(context_built(tmp_path, shape))
     # What stands in a pull request or a ticket.
-    text = plugins("format")["md"].make(page, {}).decode()
+    text = MarkdownFormat().make(page, {}).decode()
     golden.same(HERE / "reports/disk-and-memory.md", text, accept_golden)
 
 

@@ -15,8 +15,11 @@ from stithy.errors import InvalidMeasurement
 from stithy.point import Point
 from stithy.registry import plugins
 from stithy.report.context import Context
-from stithy.report.page import Page, render
-from stithy.report.parts.answer import answer
+from stithy.report.export import ExportFormat
+from stithy.report.formats import ReportFormat
+from stithy.report.formats.html import render
+from stithy.report.page import Page
+from stithy.report.sections.answer import answer
 from stithy.results.files import CHECKSUMS
 from stithy.results.layout import RunDirectory
 from support.damage import DAMAGES, damaged
@@ -159,7 +162,7 @@ def test_a_run_that_answers_nothing_is_reported_all_the_same(tmp_path: Path, wha
     assert answer(context).headline
     render(page, dict.fromkeys((figure.name for figure in page.figures), "<svg></svg>"))
     for name in ("md", "json"):
-        plugins("format")[name].make(page, {})
-    for export in plugins("export").values():
+        plugins(ReportFormat)[name].make(page, {})
+    for export in plugins(ExportFormat).values():
         with suppress(InvalidMeasurement):
             assert "".join(export.export(context).pieces)

@@ -19,7 +19,8 @@ from stithy.analysis.verdict import DIFFERENT
 from stithy.metrics import ALL
 from stithy.report.context import Context
 from stithy.report.findings.finding import say_all
-from stithy.report.parts import answer, machine
+from stithy.report.sections import answer
+from stithy.report.sections.validity import machine
 from stithy.results.manifest import CalibrationFacts
 from support.points import at
 from support.sample_observation import disk, observed, sessions

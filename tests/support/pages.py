@@ -4,7 +4,8 @@ from pathlib import Path
 
 from stithy.report.context import context_of
 from stithy.report.drawing import draw
-from stithy.report.page import Page, render
+from stithy.report.formats.html import render
+from stithy.report.page import Page
 from stithy.results.manifest import LimitFacts
 from stithy.results.read import read_run
 from stithy.units import Money

@@ -15,10 +15,10 @@ from stithy.clock import SystemClock
 from stithy.errors import InfrastructureError, InvalidMeasurement
 from stithy.metrics import Quantity
 from stithy.report.context import Context, context_of
-from stithy.report.sections.consistency import io_seconds
 from stithy.results.read import read_run
 from stithy.run.events import StepStarted
 from stithy.run.session import Stop
+from stithy.scenarios.block_io.report.seconds import io_seconds
 from support.faked_run import FakedRun
 from support.places import DISK, a_place
 from support.reported import write_report

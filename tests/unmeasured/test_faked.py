@@ -19,7 +19,7 @@ from stithy.errors import InfrastructureError
 from stithy.report.context import context_of
 from stithy.report.drawing import draw
 from stithy.report.page import Page
-from stithy.report.parts.answer import answer
+from stithy.report.sections.answer import answer
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_rows, read_run
 from stithy.results.tables import VALUES

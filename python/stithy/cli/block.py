@@ -168,7 +168,7 @@ def _measure(
     from stithy.cli.running.conclude import conclude
     from stithy.cli.running.display import display
     from stithy.cli.running.shortcut import side_by_side
-    from stithy.report.parts.certainty import describe_status
+    from stithy.report.sections.certainty import describe_status
     from stithy.run.deciders import make_deciders
     from stithy.run.executor import execute
     from stithy.run.preparation.equip import Tools

@@ -2,16 +2,13 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from stithy.cli.talk.options import require_plugin, require_writable
 from stithy.cli.talk.render import say, show_pieces
 from stithy.errors import Exit
-
-if TYPE_CHECKING:
-    from stithy.report.export import Export
 
 STANDARD_OUTPUT = "-"
 
@@ -49,15 +46,16 @@ def export(
     out
         The file to write; `-` is standard output.
     """
-    require_plugin("export", to, f"there is no format {to!r}", "--to")
     target = None if out == STANDARD_OUTPUT else Path(out)
     require_writable(target, "--out")
     from stithy.registry import plugins
     from stithy.report.context import context_of
+    from stithy.report.export import ExportFormat
     from stithy.results.read import read_run
 
+    require_plugin(ExportFormat, to, f"there is no format {to!r}", "--to")
     run = read_run(directory)
-    made: Export = plugins("export")[to].export(context_of(run))
+    made = plugins(ExportFormat)[to].export(context_of(run))
     _write(target, made.pieces)
     for count, what in ((made.left_out, "left out"), (made.marked, "marked")):
         if count:

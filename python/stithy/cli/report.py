@@ -70,7 +70,7 @@ def report(
     """
     from stithy.cli.running.conclude import judge
     from stithy.report.context import context_of
-    from stithy.report.parts.answer import cautions, main_findings
+    from stithy.report.sections.answer import cautions, main_findings
     from stithy.report.write import formats_named, write_report_of
     from stithy.results.read import read_run
 

@@ -69,7 +69,7 @@ def resume(
         refuse_kept,
         with_corners,
     )
-    from stithy.report.parts.certainty import describe_status
+    from stithy.report.sections.certainty import describe_status
     from stithy.results.layout import RunDirectory
     from stithy.run.deciders import make_deciders
     from stithy.run.executor import execute

@@ -75,7 +75,7 @@ def run(
     from stithy.cli.running.conclude import conclude
     from stithy.cli.running.display import display, with_live_numbers
     from stithy.cli.running.sensitivity import refuse_kept, with_corners
-    from stithy.report.parts.certainty import describe_status
+    from stithy.report.sections.certainty import describe_status
     from stithy.run.deciders import make_deciders
     from stithy.run.executor import execute
     from stithy.run.preparation.equip import Tools

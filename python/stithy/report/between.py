@@ -15,9 +15,9 @@ from stithy.errors import UserError
 from stithy.metrics import P99, Quantity, check
 from stithy.point import Point
 from stithy.report.context import Context
-from stithy.report.parts.validity import left_out, lost_files
+from stithy.report.validity import left_out, lost_files
 from stithy.report.words.escape import seen, shortened
-from stithy.report.words.servers import are_there
+from stithy.report.words.loads import are_by_url
 from stithy.report.words.wording import (
     DASH,
     listing,
@@ -70,10 +70,10 @@ def pairs(
     """
     manifests = [_manifest(each) for each in (run, *others)]
     require_known(ignore, manifests)
-    quantities = quantities or _usual(run)
+    quantities = quantities or _list_usual(run)
     _require_told(run, quantities)
     _require_others(run, others)
-    own, *names = _names((run, *others))
+    own, *names = _name_runs((run, *others))
     return tuple(
         _pair(each, run, (name, own), ignore, quantities)
         if earlier
@@ -90,7 +90,7 @@ def _require_others(run: Context, others: Sequence[Context]) -> None:
             raise UserError("this is the run itself", where=where, remedy="name another run")
 
 
-def _usual(run: Context) -> tuple[Quantity, ...]:
+def _list_usual(run: Context) -> tuple[Quantity, ...]:
     """What is compared where nothing is asked for.
 
     Of users throughput and two percentiles; of other activities what they measured of everything.
@@ -164,7 +164,7 @@ NAME_MOST = 60
 """Own: letters of a name, so that a table's heading leaves room for the others."""
 
 
-def _names(contexts: Sequence[Context]) -> list[str]:
+def _name_runs(contexts: Sequence[Context]) -> list[str]:
     """Each directory's name; its path where another of them has the same name."""
     roots = [each.run.directory.root for each in contexts]
     names = [shortened(root.resolve().name, NAME_MOST) for root in roots]
@@ -183,7 +183,7 @@ def flaws(context: Context, who: str = "") -> list[str]:
         *([f"{damaged}; its report says which"] if damaged else []),
         *([f"{reported}; left out"] if reported else []),
         *([f"the run was not finished ({manifest.end})"] if manifest.end != "finished" else []),
-        *(["changes of the servers behind its URLs are not known"] if are_there(manifest) else []),
+        *(["changes of the servers behind its URLs are not known"] if are_by_url(manifest) else []),
         *(
             f"resumed although something had changed: {text}"
             for session in manifest.sessions
@@ -204,9 +204,9 @@ def machine(pair: Pair) -> list[str]:
         who = listing([name for name, run in zip(pair.names, (pair.base, pair.other), strict=True)
                        if not any(each.shares for each in run.evidence.baselines)])  # fmt: skip
         return [f"it is not known whether the machine was the same: {who} has no baseline check"]
-    parts = [_moved(each) for each in found if each.counts and abs(each.ratio - 1) > TOLD_SHARE]
+    parts = [_describe(each) for each in found if each.counts and abs(each.ratio - 1) > TOLD_SHARE]
     reported = [f"by their baseline checks, in {other} {listing(parts)}"] if parts else []
-    others = _most_taken(pair)
+    others = _find_most_taken(pair)
     if others is not None and others.differs:
         shares = f"{percent(others.base)} of the machine in {base} and {percent(others.other)}"
         reported.append(f"other programs took up to {shares} in {other}")
@@ -221,8 +221,7 @@ TOLD_SHARE = 0.01
 """Own: baseline checks of CPUs scatter by less; it widens intervals all the same."""
 
 
-def _moved(each: Moved) -> str:
-    """`one CPU did 23 % less`, `reads took 40 % longer`."""
+def _describe(each: Moved) -> str:
     share = percent(abs(each.ratio - 1))
     if each.gauge.is_rate:
         return f"{each.gauge.what} did {share} {'less' if each.ratio < 1 else 'more'}"
@@ -255,8 +254,7 @@ def _rate(run: Context, candidate: str, point: Point) -> float | None:
     return every.pop() if len(every) == 1 else None
 
 
-def _most_taken(pair: Pair) -> Taken | None:
-    """What others took in the candidate and level in which that differs most."""
+def _find_most_taken(pair: Pair) -> Taken | None:
     base, other = pair.base.evidence, pair.other.evidence
     cells = dict.fromkeys((row.candidate, row.point) for row in pair.rows)
     found = [taken(base.valid_at(*of), other.valid_at(*of)) for of in cells]

@@ -1,15 +1,13 @@
 """What every figure may know: the evidence, the series, the styles and the footer's words."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import polars as pl
 
 from stithy.analysis.analyze import Analysis, analyze
-from stithy.analysis.bottlenecks.observe import users_of_pools
-from stithy.analysis.bottlenecks.stalls import SIGNS, Stall, stalled_windows, stalls
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.findings import answer_level, findings
 from stithy.factor import Factor, factor_named, level_factor
@@ -17,6 +15,7 @@ from stithy.point import Point, magnitude, said, telling
 from stithy.registry import plugins
 from stithy.report.drawing.palette import Style, styles
 from stithy.report.findings.finding import find_others
+from stithy.report.section import SectionKind
 from stithy.report.tables import Show
 from stithy.report.words import loads
 from stithy.report.words.wording import duration, listing, plural
@@ -173,10 +172,6 @@ class Context(Analysis):
         """A factor as it is called in this run."""
         return factor_named(name).driven(is_open=self.is_open)
 
-    def along(self, factor: str) -> "Context":
-        """The same run, of which figures show the values of this factor."""
-        return replace(self, evidence=replace(self.evidence, factor=factor))
-
     @property
     def factors(self) -> tuple[str, ...]:
         """What tells points apart: each factor of which there are several values, or the first."""
@@ -280,29 +275,6 @@ class Context(Analysis):
         return answer_level(self.evidence)
 
     @cached_property
-    def stalls(self) -> tuple[Stall, ...]:
-        """The seconds in which users stood still, of windows whose samples are read for it."""
-        run, stalled = self.run, stalled_windows(self.run.seconds)
-        names = {name for name, lost in stalled.items() if lost}
-        samples = [run.samples.of(each, signs, names) for each, signs in SIGNS.items()]
-        pooled = users_of_pools(self.evidence) if "load" in self.tables else {}
-        checkpoints = self.sampled.checkpoints
-        return stalls(run.seconds, checkpoints, pl.concat(samples), pooled, self.engine)
-
-    @cached_property
-    def reach(self) -> str | None:
-        """What users reached of the data, and what could keep it in memory."""
-        if "load" not in self.tables:
-            return None
-        rows = [each.row for each in self.evidence.windows if each.measured]
-        return loads.reached(rows, self.workload, self.engine.buffers)
-
-    @property
-    def repeated(self) -> bool:
-        """Whether any level has more than one block."""
-        return any(window.block > 0 for window in self.evidence.windows)
-
-    @cached_property
     def memory_note(self) -> str:
         """The memory limit in words, with the note where it was widened or not enforced.
 
@@ -371,9 +343,9 @@ def add_words(analysis: Analysis) -> Context:
     return Context(analysis.run, analysis.evidence, analysis.sampled, analysis._times)
 
 
-def asked_of(family: str, there: frozenset[str]) -> list[Any]:
-    """The modules of a family all of whose tables there are: they may name them in `NEEDS`."""
-    return [each for each in plugins(family).values() if there >= {*getattr(each, "NEEDS", ())}]
+def list_sections(tables: frozenset[str]) -> list[SectionKind]:
+    """List the sections of a run with these tables."""
+    return [kind for kind in plugins(SectionKind).values() if tables.issuperset(kind.needs_tables)]
 
 
 def _window(load: LoadFacts | None) -> str:

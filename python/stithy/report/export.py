@@ -1,7 +1,6 @@
 """The interface of an export: the results of a run in a format that other programs read.
 
-An export is one module in `exports/` with `NAME`, as `stithy export --to` has it, and
-`export(context)`. What supports no claim is left out of formats that cannot say so, and marked in
+What supports no claim is left out of formats that cannot say so, and marked in
 those that can. What must stand beside every number of a run stands beside it there, too.
 """
 
@@ -12,6 +11,7 @@ import polars as pl
 
 from stithy.errors import InvalidMeasurement
 from stithy.metrics import ERROR_SHARE, P95, P99, TPM, Metric, Quantity, needed_by
+from stithy.registry import Family, Plugin
 from stithy.report.context import Context
 from stithy.workloads.words import EMULATED
 
@@ -23,6 +23,16 @@ class Export:
     pieces: Iterable[str]
     left_out: int = 0
     marked: int = 0
+
+
+class ExportFormat(Plugin):
+    """A format; `name` as `stithy export --to` has it."""
+
+    family = Family(package="report.exports")
+
+    def export(self, context: Context) -> Export:
+        """Write a run. Raises InvalidMeasurement where the format cannot mark invalid windows."""
+        raise NotImplementedError
 
 
 def invalid_windows(context: Context) -> int:

@@ -52,7 +52,7 @@ class Figure:
     def with_names(self, names: Mapping[str, str]) -> "Figure":
         """The same with candidates called by other names where it draws them; not in its data."""
         new = {name: other for name, other in names.items() if name != other}
-        return replace(self, spec=_named(self.spec, new)) if new else self
+        return replace(self, spec=_rename_candidates(self.spec, new)) if new else self
 
 
 _NAMED_WHOLLY = ("candidate", "domain", "values", "sort", "title", "text")
@@ -61,12 +61,11 @@ _NAMED_FIRST = "place"
 """One below which a text begins with such a name."""
 
 
-def _named(part: Any, names: Mapping[str, str], key: str = "") -> Any:
-    """A part of a drawing, found below `key`, with its candidates called by other names."""
+def _rename_candidates(part: Any, names: Mapping[str, str], key: str = "") -> Any:
     if isinstance(part, dict):
-        return {below: _named(value, names, below) for below, value in part.items()}
+        return {below: _rename_candidates(value, names, below) for below, value in part.items()}
     if isinstance(part, list):
-        return [_named(value, names, key) for value in part]
+        return [_rename_candidates(value, names, key) for value in part]
     if not isinstance(part, str):
         return part
     if key == _NAMED_FIRST:

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 from stithy.analysis.evidence import Window
 from stithy.analysis.thresholds import Judgement, Outcome
 from stithy.report.context import Context
-from stithy.report.parts.answer import said
+from stithy.report.sections.answer import said
 from stithy.report.words import loads
 from stithy.report.words.escape import numbered
 
@@ -30,10 +30,10 @@ def junit_xml(context: Context, judgements: Sequence[Judgement]) -> bytes:
         "failures": str(_count(judgements, Outcome.NOT_MET)),
         "errors": str(_count(judgements, Outcome.NOT_JUDGED)),
         "skipped": "0",
-        "time": _duration(context),
+        "time": _measure_duration(context),
     }
-    suite = _below(root, "testsuite", name=SUITE, **counts, **_timestamp(context))
-    _properties(suite, context)
+    suite = _add(root, "testsuite", name=SUITE, **counts, **_timestamp(context))
+    _add_properties(suite, context)
     for judgement in judgements:
         _case(suite, judgement)
     ElementTree.indent(root)
@@ -45,7 +45,7 @@ def _count(judgements: Sequence[Judgement], outcome: Outcome) -> int:
     return sum(each.outcome is outcome for each in judgements)
 
 
-def _duration(context: Context) -> str:
+def _measure_duration(context: Context) -> str:
     """The run's seconds; 0 where it has not ended, for the attribute must be a number."""
     manifest = context.manifest
     if manifest is None or manifest.ended_at_s is None:
@@ -60,18 +60,17 @@ def _timestamp(context: Context) -> dict[str, str]:
     return {"timestamp": began.strftime("%Y-%m-%dT%H:%M:%S")}
 
 
-def _properties(suite: ElementTree.Element, context: Context) -> None:
-    """The run, and each window with what makes it invalid."""
-    properties = _below(suite, "properties")
+def _add_properties(suite: ElementTree.Element, context: Context) -> None:
+    properties = _add(suite, "properties")
     if (manifest := context.manifest) is not None:
-        _below(properties, "property", name="question", value=manifest.question)
-        _below(properties, "property", name="end", value=manifest.end)
-        _below(properties, "property", name="seed", value=str(manifest.seed))
+        _add(properties, "property", name="question", value=manifest.question)
+        _add(properties, "property", name="end", value=manifest.end)
+        _add(properties, "property", name="seed", value=str(manifest.seed))
     if notes := [each for each in (context.label, loads.footer(context.manifest)) if each]:
-        _below(properties, "property", name="note", value="; ".join(notes))
+        _add(properties, "property", name="note", value="; ".join(notes))
     for window in context.evidence.windows:
         name = f"window.{window.id}"
-        _below(properties, "property", name=name, value=_validity(window))
+        _add(properties, "property", name=name, value=_validity(window))
 
 
 def _validity(window: Window) -> str:
@@ -82,20 +81,19 @@ def _validity(window: Window) -> str:
 
 
 def _case(suite: ElementTree.Element, judgement: Judgement) -> None:
-    case = _below(
+    case = _add(
         suite, "testcase", classname=SUITE, name=str(judgement.threshold), time="0"
     )  # what takes the time is the run
     shown = f"{judgement.outcome.value}: {said(judgement)}"
     if judgement.outcome is Outcome.NOT_MET:
-        _below(case, "failure", message=shown, type="threshold").text = _values(judgement)
+        _add(case, "failure", message=shown, type="threshold").text = _list_values(judgement)
     elif judgement.outcome is Outcome.NOT_JUDGED:
-        _below(case, "error", message=shown, type="no-evidence").text = _values(judgement)
+        _add(case, "error", message=shown, type="no-evidence").text = _list_values(judgement)
     else:
-        _below(case, "system-out").text = _values(judgement)
+        _add(case, "system-out").text = _list_values(judgement)
 
 
-def _values(judgement: Judgement) -> str:
-    """Both sides with all digits, shares as parts of 1."""
+def _list_values(judgement: Judgement) -> str:
     threshold, unit = judgement.threshold, judgement.threshold.unit
     sides = ((threshold.left, judgement.left), (threshold.right, judgement.right))
     shown = "" if unit in ("", "share") else f" {unit}"
@@ -104,7 +102,7 @@ def _values(judgement: Judgement) -> str:
     return _legal("\n".join(known))
 
 
-def _below(parent: ElementTree.Element, tag: str, **attributes: str) -> ElementTree.Element:
+def _add(parent: ElementTree.Element, tag: str, **attributes: str) -> ElementTree.Element:
     """A new element; what no XML may hold is replaced, the rest is escaped when it is written."""
     return ElementTree.SubElement(parent, tag, {k: _legal(v) for k, v in attributes.items()})
 

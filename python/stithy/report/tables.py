@@ -5,14 +5,15 @@ CSV, so that each printed number can be found with full precision.
 """
 
 import io
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from stithy.metrics import Unit
+from stithy.analysis.effect import Effect, Position
+from stithy.metrics import Quantity, Unit
 from stithy.report.words.wording import (
     DASH,
     chance,
@@ -22,6 +23,7 @@ from stithy.report.words.wording import (
     in_table,
     percent,
     rate,
+    signed,
     signed_percent,
     took,
 )
@@ -142,3 +144,67 @@ def _cell(value: Any, show: Show) -> Cell:
     if value is None:
         return Cell(DASH, None, kind)
     return Cell(SHOW[show.kind](value), value if show.is_number else None, kind)
+
+
+DIFFERENCE_TYPES: dict[str, Any] = {
+    **dict.fromkeys(("difference", "difference_low", "difference_high"), pl.Float64),
+    "difference_told": pl.String,
+}
+"""The columns of a difference beside those of a ratio, of which a row has one or the other."""
+
+NO_DIFFERENCE: dict[str, Any] = dict.fromkeys(DIFFERENCE_TYPES)
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """A value with the ends of its interval, a ratio or a difference."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    is_difference: bool
+
+
+Known = Bounded | Effect | Position
+
+
+def make_effect_cells(metric: Quantity, of: Known, name: str = "value") -> dict[str, Any]:
+    """The effect and its bounds: `name`, `low` and `high` of a ratio, or those of a difference."""
+    names, numbers = (name, "low", "high"), (of.value, of.low, of.high)
+    if not of.is_difference:
+        return dict(zip(names, numbers, strict=True)) | NO_DIFFERENCE
+    told = format_difference(metric, *numbers)
+    return dict.fromkeys(names) | dict(zip(DIFFERENCE_TYPES, (*numbers, told), strict=True))
+
+
+def table_with(
+    name: str, caption: str, shows: Iterable[Show], rows: Iterable[dict[str, Any]], /, **types: Any
+) -> PageTable:
+    """A table of rows that have these cells; the columns of differences are its last."""
+    last = (
+        {
+            key: row[key]
+            for key in (*(each for each in row if each not in DIFFERENCE_TYPES), *DIFFERENCE_TYPES)
+        }
+        for row in rows
+    )
+    return table_of(name, caption, shows, last, **types, **DIFFERENCE_TYPES)
+
+
+def format_difference(
+    metric: Quantity, mean: float | None, low: float | None, high: float | None
+) -> str | None:
+    """`−1.2 s (−2 s to −0.4 s)`; None where there is none."""
+    if mean is None:
+        return None
+    if low is None or high is None:
+        return signed(metric, mean)
+    return f"{signed(metric, mean)} ({signed(metric, low)} to {signed(metric, high)})"
+
+
+def list_difference_columns(
+    rows: Sequence[dict[str, Any]], heading: str = "Difference"
+) -> tuple[Show, ...]:
+    """Its column, where a row has one."""
+    told = any(row["difference_told"] is not None for row in rows)
+    return (Show("difference_told", heading),) if told else ()

@@ -39,27 +39,28 @@ def pdf(blocks: Blocks, drawings: Mapping[str, str], made_at_s: float | None) ->
     document = {
         "title": next(each["text"] for each in headings if each["level"] == 0),
         "blocks": blocks,
-        "drawings": {name: {"svg": drawings[name], **_size(drawings[name])} for name in pictured},
+        "drawings": {
+            name: {"svg": drawings[name], **_measure(drawings[name])} for name in pictured
+        },
     }
     return _compile((ASSETS / "report.typ").read_bytes(), _json(document), made_at_s)
 
 
 def png(title: str, drawing: str, footer: str) -> bytes:
     """A figure as an image of twice the size of its drawing, with what must be read beside it."""
-    figure = {"title": title, "svg": drawing, "footer": footer, **_size(drawing)}
-    image = _compiler().compile(
+    figure = {"title": title, "svg": drawing, "footer": footer, **_measure(drawing)}
+    image = _make_compiler().compile(
         (ASSETS / "figure.typ").read_bytes(),
         format="png",
         ppi=PIXELS_PER_INCH,
         sys_inputs={"report": _json(figure)},
     )
     assert isinstance(image, bytes)  # its page is as high as the figure
-    _forget()
+    _forget_figure()
     return image
 
 
-def _size(drawing: str) -> dict[str, float]:
-    """Width of a drawing and its height as a multiple of it."""
+def _measure(drawing: str) -> dict[str, float]:
     width, height = size(drawing)
     return {"width": width, "height_to_width": height / width}
 
@@ -87,24 +88,24 @@ def _is_in_a_font(letter: str) -> bool:
     return True
 
 
-def _forget() -> None:
+def _forget_figure() -> None:
     """Let go what Typst remembers of a figure: of dozens it would be hundreds of megabytes.
 
     It keeps what the last ten documents needed; these take a millisecond each.
     """
     for _ in range(REMEMBERED + 1):
-        _compiler().compile(_NOTHING, format="png")
+        _make_compiler().compile(_NOTHING, format="png")
 
 
 @cache
-def _compiler() -> typst.Compiler:
+def _make_compiler() -> typst.Compiler:
     """With the shipped font and those within Typst; none of the system's, so pages are the same."""
     fonts = typst.Fonts(include_system_fonts=False, font_paths=[str(FONTS)])
     return typst.Compiler(root=ASSETS, font_paths=fonts, ignore_system_fonts=True)
 
 
 def _compile(source: bytes, report: str, made_at_s: float | None) -> bytes:
-    made = _compiler().compile(
+    made = _make_compiler().compile(
         source,
         format="pdf",
         sys_inputs={"report": report},

@@ -16,6 +16,7 @@ from stithy.report.context import Context
 from stithy.report.drawing import draw
 from stithy.report.drawing.draw import Words
 from stithy.report.figure import Figure
+from stithy.report.formats import ReportFormat
 from stithy.report.page import Page
 from stithy.report.typeset import png
 from stithy.report.words.escape import bound
@@ -30,13 +31,13 @@ def formats_named(text: str) -> tuple[str, ...]:
     """The formats of a list such as `html,pdf`, each once. Raises UserError for unknown ones."""
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
     for name in names:
-        if name not in plugins("format"):
-            meant = closest(name, plugins("format"))
+        if name not in plugins(ReportFormat):
+            meant = closest(name, plugins(ReportFormat))
             hint = f"did you mean {meant}? " if meant else ""
             raise UserError(
                 f"no format is called {name!r}",
                 where=f"--format {text}",
-                remedy=f"{hint}There are {', '.join(plugins('format'))}",
+                remedy=f"{hint}There are {', '.join(plugins(ReportFormat))}",
             )
     return names
 
@@ -46,7 +47,7 @@ def formats_there(directory: RunDirectory) -> tuple[str, ...]:
 
     A run that went on has other results: what is there of before would contradict the new page.
     """
-    found = (name for name in plugins("format") if directory.report_as(name).exists())
+    found = (name for name in plugins(ReportFormat) if directory.report_as(name).exists())
     return tuple(dict.fromkeys((*USUAL, *found)))
 
 
@@ -61,8 +62,8 @@ def write_report_of(
     """
     page, where = Page(context, tuple(pairs)), context.run.directory
     drawings = {figure.name: draw.svg(figure.spec, figure.name) for figure in page.figures}
-    made = {name: plugins("format")[name].make(page, drawings) for name in formats}
-    with _told(where.report), alone(where.report):
+    made = {name: plugins(ReportFormat)[name].make(page, drawings) for name in formats}
+    with _raise_output_errors(where.report), alone(where.report):
         with replaced(where.report, FOLDERS) as folder:
             _write_files(folder, page, drawings)
         for name, content in made.items():
@@ -71,8 +72,7 @@ def write_report_of(
 
 
 @contextmanager
-def _told(folder: Path) -> Iterator[None]:
-    """What the file system refuses, reported with what would fix it."""
+def _raise_output_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, InfrastructureError) as error:
@@ -88,7 +88,6 @@ def _told(folder: Path) -> Iterator[None]:
 
 
 def _write_files(folder: Path, page: Page, drawings: dict[str, str]) -> None:
-    """All figures and tables as files, in the folders of `FOLDERS` below `folder`."""
     figures, tables = (folder / name for name in FOLDERS)
     for figure in page.figures:
         figure.table.write(figures)
@@ -98,7 +97,6 @@ def _write_files(folder: Path, page: Page, drawings: dict[str, str]) -> None:
 
 
 def _write_figure(folder: Path, page: Page, figure: Figure, drawing: str) -> None:
-    """The figure as SVG, PNG and Vega-Lite, each with all that must be read with it."""
     footer = bound(page.footer(figure))
     words = Words(figure.title, f"{figure.description} {figure.caption}", footer)
     (folder / f"{figure.name}.svg").write_text(draw.standalone_svg(figure.name, drawing, words))

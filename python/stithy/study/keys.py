@@ -55,7 +55,7 @@ def all_keys() -> Iterator[Key]:
         name = info.alias or field
         yield Key((name,), info)
         if name == "candidates":
-            yield from _plugin_keys("provider", (name, ANY))
+            yield from _provider_keys((name, ANY))
             yield from _keys(CandidateKeys, (name, ANY), None)
         elif name == "workload":
             for plugin, workload in plugins(Workload).items():
@@ -117,14 +117,9 @@ def scenarios() -> list[tuple[str, str, type[BaseModel]]]:
     return [(name, kind, keys) for name, of in every for kind, keys in of.list_keys().items()]
 
 
-def _plugin_keys(family: str, above: tuple[str, ...]) -> Iterator[Key]:
-    specs = (
-        {name: provider.spec for name, provider in plugins(Provider).items()}
-        if family == "provider"
-        else {name: module.Spec for name, module in plugins(family).items()}
-    )
-    for plugin, spec in specs.items():
-        yield from _keys(spec, above, plugin)
+def _provider_keys(above: tuple[str, ...]) -> Iterator[Key]:
+    for name, provider in plugins(Provider).items():
+        yield from _keys(provider.spec, above, name)
 
 
 def _keys(model: type[BaseModel], above: tuple[str, ...], plugin: str | None) -> Iterator[Key]:

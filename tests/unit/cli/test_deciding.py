@@ -16,11 +16,10 @@ from stithy.cli.app import run
 from stithy.cli.running.sensitivity import ended_before_its_corners, with_corners
 from stithy.errors import InfrastructureError
 from stithy.report.context import Context, context_of
-from stithy.report.formats import json as json_format
+from stithy.report.formats.json import JsonFormat
 from stithy.report.page import Page
-from stithy.report.parts import sensitivity
-from stithy.report.parts.answer import answer
-from stithy.report.parts.certainty import describe_status
+from stithy.report.sections.answer import answer, sensitivity
+from stithy.report.sections.certainty import describe_status
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_manifest, read_run
 from stithy.results.write import write_json
@@ -315,7 +314,7 @@ def test_without_a_better_candidate_both_corners_are_measured(tmp_path: Path) ->
     assert "against b, a would be better" in overturned
     page = Page(_context(faked))
     assert overturned in answer(page.context).flaws
-    facts = json.loads(json_format.make(page, {}))["sections"]["answer"]["facts"]
+    facts = json.loads(JsonFormat().make(page, {}))["sections"]["answer"]["facts"]
     shown = {each["against"]: each for each in facts["sensitivity"]}
     assert {name: each["holds"] for name, each in shown.items()} == {"a": True, "b": False}
     assert (shown["b"]["call"], shown["b"]["missing_because"]) == ("worse", None)

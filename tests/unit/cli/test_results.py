@@ -22,7 +22,8 @@ from stithy.errors import (
 )
 from stithy.registry import plugins
 from stithy.report.context import context_of
-from stithy.report.parts.answer import answer
+from stithy.report.export import ExportFormat
+from stithy.report.sections.answer import answer
 from stithy.results.files import write_with_checksum
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
@@ -302,7 +303,7 @@ def test_an_export_goes_to_a_file_as_to_standard_output(tmp_path: Path, capsys: 
     """Byte for byte the same; that windows are not valid is said beside it, nothing is changed."""
     root = build(tmp_path / "run", **ONE, changes=invalid("w-disk-u1-b0"))
     before, out = files_of(tmp_path / "run"), tmp_path / "out"
-    for name in plugins("export"):
+    for name in plugins(ExportFormat):
         assert run(["export", root, "--to", name]) == 0
         shown, talk = capsys.readouterr()
         assert talk.startswith("1 window is invalid: ")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fakes.clock import FakeClock
-from stithy.report.exports.openmetrics import export
+from stithy.report.exports.openmetrics import OpenMetricsExport
 from stithy.run.events import (
     Event,
     InterimAnalysis,
@@ -74,7 +74,7 @@ def test_every_query_asks_for_what_is_told_or_exported(
 ) -> None:
     """Some sample has the values that it fixes, legends name labels that it keeps; all is drawn."""
     context = context_built(tmp_path, Shape(users=(13,), drives={"disk": 0.0, "memory": 0.0}))
-    live, exported = _live(), _served("".join(export(context).pieces))
+    live, exported = _live(), _served("".join(OpenMetricsExport().export(context).pieces))
     served, drawn = {**live, **exported}, set()
     panels = [each for each in dashboard["panels"] if each["type"] != "row"]
     tables = [each for each in panels if each["type"] == "table"]

@@ -10,8 +10,8 @@ from stithy.point import ON, Point
 from stithy.report.context import Context
 from stithy.report.figure import Absent
 from stithy.report.page import Page
-from stithy.report.parts.compared import compared_table
-from stithy.report.sections import method
+from stithy.report.sections.compared import compared_table
+from stithy.report.sections.method import MethodSection
 from support.drawn import context_built, draw_all, draw_one, rows_in
 from support.sample_run import Shape
 
@@ -125,5 +125,5 @@ def test_an_idle_database_has_no_ramp_no_checkpoint_and_no_word_on_a_limit_that_
     assert facts["windows"].endswith("each lasts as long as its work")
     assert "recorded only while users work" in facts["database memory"]
     assert "not enforced" not in facts["database memory"]
-    said = [str([*method.sections(Page(each))]) for each in (context, idle)]
+    said = [str([*MethodSection().make_sections(Page(each))]) for each in (context, idle)]
     assert ["checkpoint was forced" in each for each in said] == [True, False]

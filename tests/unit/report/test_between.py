@@ -12,7 +12,7 @@ from stithy.point import Point
 from stithy.report.between import NAME_MOST, Pair, cells, machine, pairs, rates
 from stithy.report.context import Context
 from stithy.report.drawing import draw
-from stithy.report.sections.runs import changes as told
+from stithy.report.sections import comparisons as told
 from stithy.results.comparability import NotComparable
 from support.drawn import at_points, context_built, rows_in
 from support.points import at

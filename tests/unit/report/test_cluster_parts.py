@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from stithy.report.page import Page
-from stithy.report.sections import cluster_parts, storage_cpu
+from stithy.report.sections.storage import ClusterPartsSection, StorageCpuSection
 from support.drawn import context_built
 from support.sample_run import Shape
 
@@ -15,7 +15,7 @@ def test_each_part_has_its_means_and_the_whole_is_all_osds(tmp_path: Path) -> No
     """Latencies as weighted by requests; a run without a cluster has no such section."""
     shape = Shape(users=(1, 4), repeat=2, duration_s=2, series=False)
     context = context_built(tmp_path, shape)
-    assert list(cluster_parts.sections(Page(context))) == []
+    assert list(ClusterPartsSection().make_sections(Page(context))) == []
     point = context.answer_level
     assert point is not None
     windows = context.evidence.valid_at("disk", point)
@@ -35,7 +35,7 @@ def test_each_part_has_its_means_and_the_whole_is_all_osds(tmp_path: Path) -> No
     samples = replace(context.sampled, every_mean=means, every_weighted=weighted)
     with_it = replace(context, sampled=samples)
     page = Page(with_it)
-    frame = page.tables[cluster_parts.NAME].frame
+    frame = page.tables["cluster-parts"].frame
     found = {row["part"]: row for row in frame.to_dicts()}
     assert list(found) == ["all OSDs", "host1", "osd.0", "volumes"]
     assert found["osd.0"]["writes_per_s"] == 21
@@ -43,9 +43,9 @@ def test_each_part_has_its_means_and_the_whole_is_all_osds(tmp_path: Path) -> No
     assert found["all OSDs"]["writes_per_s"] == 41
     assert found["host1"]["cpu_share"] == 1.5
     assert found["volumes"]["reads_per_s"] is None
-    [section] = cluster_parts.sections(page)
-    assert section.key == cluster_parts.NAME
-    [beside] = page.tables[storage_cpu.NAME].frame.to_dicts()
+    [section] = ClusterPartsSection().make_sections(page)
+    assert section.key == "cluster-parts"
+    [beside] = page.tables["storage-cpu"].frame.to_dicts()
     assert beside["storage"] == 1.5
 
 
@@ -72,11 +72,11 @@ def test_the_most_cpu_time_of_storage_is_said_of_its_point_and_of_all_that_it_is
         of_them = replace(
             context.sampled, every_mean=means.filter(pl.col("candidate").is_in(names))
         )
-        [section] = storage_cpu.sections(Page(replace(context, sampled=of_them)))
+        [section] = StorageCpuSection().make_sections(Page(replace(context, sampled=of_them)))
         assert f"The storage of disk took 3.0 times the CPU time of its database {end}" in str(
             section
         )
     one = means.filter(candidate="disk", point=str(context.evidence.points[0]))
     alone = replace(context, sampled=replace(context.sampled, every_mean=one))
-    [section] = storage_cpu.sections(Page(alone))
+    [section] = StorageCpuSection().make_sections(Page(alone))
     assert "1.3 times the CPU time of its database server." in str(section)

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from stithy.report.sections.consistency import io_seconds, worst
+from stithy.scenarios.block_io.report.seconds import io_seconds, worst
 
 
 def _row(second: int, direction: str, requests: int, mean_s: float | None) -> dict[str, object]:

@@ -14,8 +14,8 @@ from stithy.report.drawing.titles import named_by, without_value
 from stithy.report.figure import Figure
 from stithy.report.figures.heat import _find_slowest_s
 from stithy.report.figures.throughput import _CandidateCost, _name_missing
-from stithy.report.sections import sweeps
 from stithy.results.hlog import LoggedHistogram
+from stithy.scenarios.block_io.report import sweeps
 from stithy.units import Money
 from support.drawn import context_built, draw_all
 from support.sample_run import Shape
@@ -81,6 +81,6 @@ def test_the_slowest_second_knows_of_those_with_few(
 def test_points_without_a_value_are_counted_beside_the_most() -> None:
     """The one that is missing may have had more."""
     place = sweeps._Place("a", Point(()), "4 KiB", {"iops": 900.0})
-    title = sweeps._finding(sweeps._Sweep(next(iter(sweeps.KEYS)), Point(()), (place,), 2))
+    title = sweeps._describe_finding(sweeps._Sweep(next(iter(sweeps.KEYS)), Point(()), (place,), 2))
     assert title.endswith("900/s on a (at 4 KiB); 2 points have no valid value")
     assert (without_value(1), without_value(0)) == ("; 1 point has no valid value", "")

@@ -25,10 +25,13 @@ from stithy.registry import plugins
 from stithy.report.between import pairs
 from stithy.report.context import Context
 from stithy.report.drawing import draw
+from stithy.report.export import ExportFormat
 from stithy.report.exports.openmetrics import family_of
+from stithy.report.formats import ReportFormat
+from stithy.report.formats.html import render
 from stithy.report.junit import SUITE, junit_xml
-from stithy.report.page import Page, render
-from stithy.report.parts.answer import answer, judged, main_findings
+from stithy.report.page import Page
+from stithy.report.sections.answer import answer, judged, main_findings
 from stithy.report.typeset import pdf
 from stithy.report.words.escape import seen
 from stithy.report.write import formats_named
@@ -60,7 +63,7 @@ def files(root: Path) -> dict[Path, bytes]:
 
 def exported(context: Context, name: str) -> str:
     """The whole document of an export."""
-    return "".join(plugins("export")[name].export(context).pieces)
+    return "".join(plugins(ExportFormat)[name].export(context).pieces)
 
 
 @pytest.fixture(scope="module")
@@ -208,7 +211,7 @@ def test_a_run_with_damaged_pieces_gives_a_page_of_the_rest(tmp_path: Path) -> N
     named = " ".join(row[0][0] for row in missing.rows)
     assert all(each in named for each in ("manifest.json", "study.yaml", "seconds.parquet"))
     assert str(tmp_path) not in named
-    md = plugins("format")["md"].make(Page(context), {}).decode()
+    md = plugins(ReportFormat)["md"].make(Page(context), {}).decode()
     assert "# Report of a run whose question is not known\n" in md
     assert "stithy run" not in md
 
@@ -233,7 +236,7 @@ def test_the_pdf_says_what_the_page_says_tagged_and_dated_by_the_run(written: Pa
     assert fonts
     assert not [each for each in fonts if not re.search("Inter|DejaVuSansMono|Libertinus", each)]
     empty = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"></svg>'
-    make = plugins("format")["pdf"].make
+    make = plugins(ReportFormat)["pdf"].make
     assert make(page, dict.fromkeys((each.name for each in page.figures), empty))[:5] == b"%PDF-"
 
 
@@ -273,7 +276,7 @@ def test_exports_have_the_numbers_of_valid_windows(tmp_path: Path) -> None:
     grammar = (r"[a-z][^\sA-Z:]*: \S.*|Unit \S+ better=(higher|lower)|"
                r"Benchmark[A-Z]\S* \d+( \d+(\.\d+)?(e-?\d+)? \S+)+|")  # fmt: skip
     assert not [line for line in lines if not re.fullmatch(grammar, line)]
-    assert plugins("export")["go-bench"].export(context).left_out == 1
+    assert plugins(ExportFormat)["go-bench"].export(context).left_out == 1
     [row] = run.window.filter(window_id="w-memory-u4-b1").to_dicts()
     [whole] = run.transactions.filter(window_id=row["window_id"], transaction="all").to_dicts()
     assert (
@@ -373,7 +376,7 @@ def _is_harmless(page: Page) -> None:
     assert not {tag for tag, _ in found.elements} & {"img", "label", "iframe", "object", "b"}
     assert not [a for _, a in found.elements for key in a if key.startswith("on")]
     assert not re.search("javascript:", str(found.elements))
-    md = plugins("format")["md"].make(page, {}).decode()
+    md = plugins(ReportFormat)["md"].make(page, {}).decode()
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\x9b\u202e]", md)
     outside = re.sub(r"(?ms)^(`{3,})\n.*?\n\1$|\]\(report/figures/", "", md)
     assert not re.search(r"(?<!\\)<script|(?<!\\)\]\(|@ref", outside)
@@ -383,14 +386,14 @@ def test_names_and_messages_of_any_kind_stay_texts_in_page_and_drawings(hostile:
     """Nothing of them runs or ends a document; whoever looks closely sees each letter."""
     page = Page(hostile)
     _is_harmless(page)
-    assert json.loads(plugins("format")["json"].make(page, {}))["candidates"] == [*NAMES]
+    assert json.loads(plugins(ReportFormat)["json"].make(page, {}))["candidates"] == [*NAMES]
     for each in page.figures:
         tree = ElementTree.fromstring(draw.svg(each.spec, each.name))
         assert not [one.tag for one in tree.iter() if one.tag.endswith(("script", "img", "}b"))]
     ElementTree.fromstring(junit_xml(hostile, judged(hostile)))
     drawing = draw.svg(page.figures[0].spec, "x")
     drawings = dict.fromkeys((each.name for each in page.figures), drawing)
-    letters = "".join(text_of(plugins("format")["pdf"].make(page, drawings)).split())
+    letters = "".join(text_of(plugins(ReportFormat)["pdf"].make(page, drawings)).split())
     for name in (NAMES[4], seen(NAMES[13]), seen("\x00\x7f\ufffe")):
         assert "".join(name.split())[:20] in letters
 
@@ -429,5 +432,5 @@ def test_nothing_of_a_name_steers_a_terminal_or_a_report_beside_another(
     _is_harmless(page)
     [listed] = [figure for figure in page.figures if figure.name == "runs-1"]
     ElementTree.fromstring(draw.svg(listed.spec, "runs-1"))
-    runs = json.loads(plugins("format")["json"].make(page, {}))["sections"]["runs"]
+    runs = json.loads(plugins(ReportFormat)["json"].make(page, {}))["sections"]["runs"]
     assert runs["facts"]["pairs"][0]["other"] == NAMES[0]

@@ -14,6 +14,7 @@ from stithy.metrics import Quantity
 from stithy.point import OFF, ON, Point
 from stithy.registry import plugins
 from stithy.report.context import Context
+from stithy.report.export import ExportFormat
 from stithy.report.findings.finding import FindingKind
 from stithy.report.page import Page
 from stithy.scenarios.backup.judge import P99, settings_of
@@ -61,7 +62,7 @@ def test_every_export_has_it(built: Context) -> None:
     """As a column, as a value with its interval, as one of a line, and as a family."""
     paired = built.evidence.paired_of("memory", WITH, RATIO)
     assert paired is not None
-    said = {name: "".join(plugins("export")[name].export(built).pieces)
+    said = {name: "".join(plugins(ExportFormat)[name].export(built).pieces)
             for name in ("csv", "bencher", "go-bench", "openmetrics")}  # fmt: skip
     rows = pl.read_csv(said["csv"].encode(), infer_schema_length=None)
     assert rows[RATIO.metric].drop_nulls().len() == 8

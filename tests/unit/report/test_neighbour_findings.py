@@ -7,9 +7,9 @@ import pytest
 
 from stithy.analysis.effect import Effect, Paired, no_effect, paired_difference, paired_ratio
 from stithy.point import Point
-from stithy.report.parts.neighbour_findings import P95, P99, TPM, findings, state
 from stithy.scenarios.noisy_neighbour.disturbance import Disturbance
 from stithy.scenarios.noisy_neighbour.plan import LIMIT, NEIGHBOUR, VOLUME
+from stithy.scenarios.noisy_neighbour.report.findings import P95, P99, TPM, findings, state
 
 FEW = no_effect("it needs 10,000 answers")
 SMALL, LARGE = (paired_ratio([1.0] * 4, [by, by * 1.01, by, by * 1.02]) for by in (1.2, 3.0))

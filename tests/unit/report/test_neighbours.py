@@ -14,10 +14,10 @@ from stithy.metrics import Quantity
 from stithy.point import Point
 from stithy.report.context import context_of
 from stithy.report.page import Page
-from stithy.report.parts.neighbour import durations
 from stithy.results.read import read_run
 from stithy.results.tables import SERIES
 from stithy.results.write import write_table
+from stithy.scenarios.noisy_neighbour.report.neighbours import durations
 from stithy.thresholds import Constant, MeasuredValue, Threshold
 from support.faked_run import FakedRun
 from support.lost_runs import beside_nobody

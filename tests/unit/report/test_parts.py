@@ -14,13 +14,15 @@ from stithy.analysis.decision import decision_status
 from stithy.analysis.verdict import PrimaryComparison
 from stithy.metrics import P95
 from stithy.point import Point, Value
+from stithy.report import validity
 from stithy.report.context import Context
 from stithy.report.page import Page
-from stithy.report.parts import answer, certainty, factors, machine, reasons, searches, validity
-from stithy.report.parts.proof import specified_sentences
-from stithy.report.parts.set_up import set_up
-from stithy.report.sections import method
-from stithy.report.sections.environment import unequal_settings
+from stithy.report.sections import answer, certainty, factors
+from stithy.report.sections import levels as searches
+from stithy.report.sections.method import MethodSection, unequal_settings
+from stithy.report.sections.validity import machine
+from stithy.report.sections.validity.proof import specified_sentences
+from stithy.report.words.set_up import set_up
 from stithy.results.manifest import (
     CalibrationFacts,
     CandidateFacts,
@@ -216,7 +218,7 @@ def test_windows_without_a_database_start_from_what_the_one_before_left(tmp_path
     said = str(validity.resumed_sentence(other))
     assert said.endswith("the same, and what the windows use was prepared again."), said
     for of, state in ((built, "state after loading."), (other, "state after the window before it")):
-        assert state in str([*method.sections(Page(of))])
+        assert state in str([*MethodSection().make_sections(Page(of))])
 
 
 CAPPED = judge(observed(places=100, paced=True, under_way=3.0, server=Cpus(2, 0.1)))
@@ -262,30 +264,30 @@ def test_reasons_of_one_kind_and_candidate_are_one_row_with_their_range(tmp_path
         text = f"lock of page {block} s lost" if block else "another one"
         changes[window_id("disk", 4, block)].update(errors=1, error_text=text)
     context = run(tmp_path, repeat=5, changes=changes)
-    rows = reasons.gathered_table(context).frame.to_dicts()
+    rows = validity.gathered_table(context).frame.to_dicts()
     late = {row["windows"]: row for row in rows if row["sentence"].startswith("The driver was")}
     assert "late by 20 to 24 ms in the mean" in late["all 5 of disk"]["sentence"]
     assert "late by 996 ms to 1 s in the mean" in late["all 5 of memory"]["sentence"]
     assert late["all 5 of disk"]["weight"] == "invalid"
     assert late["all 5 of disk"]["window_ids"] == ", ".join(f"w-disk-u4-b{n}" for n in range(5))
     assert sum("errors" in row["sentence"] for row in rows) == 2
-    assert reasons.reasons_table(context).frame["sentence"].str.contains("was late").sum() == 10
+    assert validity.reasons_table(context).frame["sentence"].str.contains("was late").sum() == 10
 
 
 def test_notes_that_most_candidates_have_are_one_row_with_their_drives(tmp_path: Path) -> None:
     """Of four candidates the drives by their first and last, the windows by candidate."""
     names = ("a", "b", "c", "d")
     seen = [
-        reasons._Seen(True, f"Drive of data-host{at + 1} was late with 1.{at} %, {9 + at} µs.", "",
+        validity._Seen(True, f"Drive of data-host{at + 1} was late with 1.{at} %, {9 + at} µs.", "",
                       (window_id(name, 4, 0), window_id(name, 4, 1))[: 1 + at])
         for at, name in enumerate(names)
     ]  # fmt: skip
     owner = {window_id(name, 4, block): name for name in names for block in (0, 1)}
-    [row] = reasons._gathered(seen, owner)
+    [row] = validity._gather_group(seen, owner)
     assert (
         row.sentence == "Drive of data-host1 to data-host4 was late with 1.0 to 1.3 %, 9 to 12 µs."
     )
-    said = reasons._named(row.ids, owner)
+    said = validity._name_windows(row.ids, owner)
     assert said == "1 of 2 of a\nall 2 of b\nall 2 of c\nall 2 of d"
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from stithy.point import Point
-from stithy.report.sections.rates import _finding, _Place
+from stithy.scenarios.block_io.report.rates import _describe_finding, _Place
 
 CLOSED = "closed loop"
 
@@ -35,4 +35,4 @@ def test_a_rate_that_was_not_kept_is_never_the_highest_without_saturation(
     places: list[_Place], said: str
 ) -> None:
     """Nor is the closed loop, which had no rate."""
-    assert _finding(places) == said
+    assert _describe_finding(places) == said

@@ -13,7 +13,8 @@ from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.figure import Figure
 from stithy.report.page import Page
-from stithy.report.sections import reads_writes
+from stithy.scenarios.block_io.report import reads_writes
+from stithy.scenarios.block_io.report.reads_writes import ReadsBesideWritesSection
 from support.drawn import context_built, rows_in
 from support.sample_run import Shape
 
@@ -54,7 +55,7 @@ def test_rates_and_bandwidths_rise_whatever_the_order_of_the_study(some: Context
     """The title tells from the fewest to the most writes."""
     [figure] = [
         each
-        for each in reads_writes.draw(page(some, p99_everywhere=True))
+        for each in ReadsBesideWritesSection().draw_figures(page(some, p99_everywhere=True))
         if isinstance(each, Figure)
     ]
     assert figure.title == (
@@ -71,7 +72,7 @@ def test_the_percentile_is_one_that_all_cells_have_enough_reads_for(some: Contex
     """Else colours of cells would not be of the same thing."""
     [figure] = [
         each
-        for each in reads_writes.draw(page(some, p99_everywhere=False))
+        for each in ReadsBesideWritesSection().draw_figures(page(some, p99_everywhere=False))
         if isinstance(each, Figure)
     ]
     assert "p95" in figure.title
@@ -81,10 +82,12 @@ def test_the_percentile_is_one_that_all_cells_have_enough_reads_for(some: Contex
 def test_each_setting_of_what_else_varies_is_a_figure_of_its_own(some: Context) -> None:
     """Else cells of two would lie on each other; one table has all, and says which is which."""
     of_two = page(some, p99_everywhere=True, profiles=("first", "second"))
-    drawn = [each for each in reads_writes.draw(of_two) if isinstance(each, Figure)]
+    drawn = [
+        each for each in ReadsBesideWritesSection().draw_figures(of_two) if isinstance(each, Figure)
+    ]
     assert [each.title.partition(":")[0] for each in drawn] == ["first", "second"]
     assert len({each.name for each in drawn}) == 2
     assert {each.table.frame.height for each in drawn} == {len(NAMES) * 6}
-    [table] = reads_writes.tables(of_two)
+    [table] = ReadsBesideWritesSection().make_tables(of_two)
     places = table.frame.select("profile", "candidate", "reads", "writes")
     assert (places.height, places.unique().height) == (2 * len(NAMES) * 6,) * 2

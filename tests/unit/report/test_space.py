@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from stithy.report.sections.space import held_bytes
+from stithy.report.sections.storage import held_bytes
 from stithy.results.tables import SPACE, schema
 
 UNKNOWN = dict.fromkeys(column.name for column in SPACE.columns)

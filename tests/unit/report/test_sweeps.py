@@ -12,7 +12,7 @@ from stithy.point import Point, Value
 from stithy.report.context import Context
 from stithy.report.figure import Figure
 from stithy.report.page import Page
-from stithy.report.sections import sweeps
+from stithy.scenarios.block_io.report.sweeps import SweepsSection
 from support.drawn import context_built, rows_in
 from support.sample_run import Shape
 
@@ -52,7 +52,7 @@ def page(some: Context, key: str, values: Sequence[Value], profiles: Sequence[st
 
 def drawn(page: Page) -> list[Figure]:
     """Its sweeps."""
-    return [each for each in sweeps.draw(page) if isinstance(each, Figure)]
+    return [each for each in SweepsSection().draw_figures(page) if isinstance(each, Figure)]
 
 
 def test_a_sweep_of_block_sizes_has_requests_bandwidth_and_latency(some: Context) -> None:
@@ -76,7 +76,7 @@ def test_each_pattern_is_a_sweep_of_its_own(some: Context) -> None:
     found = page(some, DEPTH, [1, 8], ["sql", "oltp-8k"])
     assert [each.title.split(":")[0] for each in drawn(found)] == ["sql", "oltp-8k"]
     assert len({each.name for each in drawn(found)}) == 2
-    [table] = sweeps.tables(found)
+    [table] = SweepsSection().make_tables(found)
     assert set(table.frame["sweep"]) == {"queue depth"}
     assert table.frame.height == 2 * 2 * len(NAMES)
 

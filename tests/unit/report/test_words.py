@@ -19,7 +19,7 @@ from stithy.report.findings.finding import say_all
 from stithy.report.tables import SHOW
 from stithy.report.typeset import printable
 from stithy.report.words import escape, loads, wording
-from stithy.report.words.missing import missing_for
+from stithy.report.words.wording import missing_for
 from stithy.workloads.order_entry import HAMMERDB
 from support.points import at
 from support.sample_drives import drive_rows

@@ -19,7 +19,7 @@ from stithy.plan.steps import Plan
 from stithy.registry import plugins
 from stithy.report.context import context_of
 from stithy.report.page import Page
-from stithy.report.parts.answer import answer
+from stithy.report.sections.answer import answer
 from stithy.restores.method import RestoreMethod
 from stithy.results.read import read_run
 from stithy.run.copies.restore import restore

@@ -18,8 +18,8 @@ from stithy.cli.talk.render import left_text, say, show, show_json
 from stithy.errors import Exit, InfrastructureError, InvalidMeasurement
 from stithy.report.context import Context, context_of
 from stithy.report.junit import junit_xml
-from stithy.report.parts.answer import cautions, lines, main_findings
-from stithy.report.parts.answer import judged as judgements_of
+from stithy.report.sections.answer import cautions, lines, main_findings
+from stithy.report.sections.answer import judged as judgements_of
 from stithy.results.files import write_durably
 from stithy.results.read import read_run
 from stithy.run.executor import RunOutcome

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from stithy.errors import Interrupted, StithyError, UserError
 from stithy.report.context import context_of
-from stithy.report.parts.certainty import describe_status
-from stithy.report.parts.sensitivity import wanted
+from stithy.report.sections.answer.sensitivity import wanted
+from stithy.report.sections.certainty import describe_status
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import End
 from stithy.results.read import read_run

@@ -99,9 +99,7 @@ def require_new(path: Path) -> None:
         )
 
 
-def require_plugin(
-    family: "str | type[Plugin]", name: str | None, problem: str, option: str
-) -> None:
+def require_plugin(family: "type[Plugin]", name: str | None, problem: str, option: str) -> None:
     """Raise UserError with this problem where no plug-in has the name; None: not given."""
     from stithy.names import instead
     from stithy.registry import plugins

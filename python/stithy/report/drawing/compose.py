@@ -161,7 +161,7 @@ SPAN_BLOCKS_LEAST = 3
 """Own: the interval of two windows is nine times their deviation wide, and tells nothing."""
 
 BARS = " Bars are plain 95 % t intervals."
-"""Of what, and what they are not, is said once on the page (`parts/guide.py`)."""
+"""Of what, and what they are not, is said once on the page."""
 
 
 def bars_told(points: Rows) -> str:

@@ -13,38 +13,47 @@ from stithy.metrics import Quantity
 from stithy.names import tell_apart
 from stithy.point import Point, written
 from stithy.report.context import Context
-from stithy.report.export import Export, note_of, reported, require_valid, workload_name
-
-NAME = "bencher"
-
-
-def export(context: Context) -> Export:
-    """One benchmark a candidate and level that has a valid window."""
-    left_out = require_valid(context)
-    evidence = context.evidence
-    document = {
-        _name(context, candidate, point): measures
-        for candidate in evidence.candidates
-        for point in evidence.points
-        if (measures := _measures(context, candidate, point))
-    }
-    return Export((json.dumps(document, indent=2, ensure_ascii=False), "\n"), left_out)
+from stithy.report.export import (
+    Export,
+    ExportFormat,
+    note_of,
+    reported,
+    require_valid,
+    workload_name,
+)
 
 
-def _name(context: Context, candidate: str, point: Point) -> str:
-    name = f"{workload_name(context)}/candidate={candidate}/{_named(point)}"
+class BencherExport(ExportFormat):
+    """JSON for Bencher."""
+
+    name = "bencher"
+
+    def export(self, context: Context) -> Export:
+        """One benchmark a candidate and level that has a valid window."""
+        left_out = require_valid(context)
+        evidence = context.evidence
+        document = {
+            _name_row(context, candidate, point): measures
+            for candidate in evidence.candidates
+            for point in evidence.points
+            if (measures := _list_measures(context, candidate, point))
+        }
+        return Export((json.dumps(document, indent=2, ensure_ascii=False), "\n"), left_out)
+
+
+def _name_row(context: Context, candidate: str, point: Point) -> str:
+    name = f"{workload_name(context)}/candidate={candidate}/{_join_factors(point)}"
     return f"{name} ({note})" if (note := note_of(context, candidate)) else name
 
 
-def _named(point: Point) -> str:
-    """The factors as parts of a path."""
+def _join_factors(point: Point) -> str:
     return "/".join(f"{name}={written(value)}" for name, value in point.factors)
 
 
-def _measures(context: Context, candidate: str, point: Point) -> dict[str, dict[str, float]]:
+def _list_measures(context: Context, candidate: str, point: Point) -> dict[str, dict[str, float]]:
     valid, level = context.evidence.valid_at(candidate, point), context.evidence.printable_level
     found = {
-        f"{each.name}-seconds" if each.unit == "s" else each.name: _bounded(
+        f"{each.name}-seconds" if each.unit == "s" else each.name: _find_bounds(
             level(candidate, point, each.column),
             (window.printable(each.column) for window in valid),
             is_rate=each.percent is None,
@@ -53,14 +62,16 @@ def _measures(context: Context, candidate: str, point: Point) -> dict[str, dict[
     }
     slugs = tell_apart((*found, *map(str, context.declared)), "metric")[len(found) :]
     found |= {
-        slug: _value(context, candidate, point, each)
+        slug: _find_own_bounds(context, candidate, point, each)
         for slug, each in zip(slugs, context.declared, strict=True)
         if each.known.compared
     }
     return {slug: values for slug, values in found.items() if values}
 
 
-def _value(context: Context, candidate: str, point: Point, quantity: Quantity) -> dict[str, float]:
+def _find_own_bounds(
+    context: Context, candidate: str, point: Point, quantity: Quantity
+) -> dict[str, float]:
     """The same of a metric that an activity declares; of what is paired with its own interval."""
     value = context.evidence.level_of(candidate, point, quantity)
     paired = context.evidence.paired_of(candidate, point, quantity)
@@ -69,10 +80,10 @@ def _value(context: Context, candidate: str, point: Point, quantity: Quantity) -
         return {"value": value, **{name: end for name, end in ends.items() if end is not None}}
     found = (context.evidence.value_of(window, quantity).number
              for window in context.evidence.valid_at(candidate, point))  # fmt: skip
-    return _bounded(value, found, is_rate=quantity.known.percent is None)
+    return _find_bounds(value, found, is_rate=quantity.known.percent is None)
 
 
-def _bounded(
+def _find_bounds(
     value: float | None, found: Iterable[float | None], *, is_rate: bool
 ) -> dict[str, float]:
     """The value and its bounds; empty where nothing was measured, or of too few values."""
@@ -84,3 +95,6 @@ def _bounded(
     low, high = mean_interval(known) if is_rate else (min(known), max(known))
     # A merged percentile is rounded as histograms are, which may put it just beside its windows.
     return {"value": value, "lower_value": min(low, value), "upper_value": max(high, value)}
+
+
+PLUGINS = (BencherExport(),)

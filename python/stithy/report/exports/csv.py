@@ -11,9 +11,15 @@ import polars as pl
 from stithy.analysis.measures import declared
 from stithy.factor import level_factor
 from stithy.report.context import Context
-from stithy.report.export import Export, borne, invalid_windows, lost_spans, note_of, rates
-
-NAME = "csv"
+from stithy.report.export import (
+    Export,
+    ExportFormat,
+    borne,
+    invalid_windows,
+    lost_spans,
+    note_of,
+    rates,
+)
 
 FIRST = (
     "candidate", "point", level_factor().name, "block", "attempt", "window_id", "transaction",
@@ -22,23 +28,33 @@ FIRST = (
 """What a person looks for, with what was done a minute before all other columns."""
 
 
-def export(context: Context) -> Export:
-    """Windows in the order of levels and blocks; one without any transaction has one row."""
-    frame = _joined(context)
-    first = [*FIRST, *(each.known.column for each in rates(context))]
-    rest = [name for name in frame.columns if name not in first]
-    return Export(
-        (_plain(frame.select(*first, *rest)).write_csv(),), marked=invalid_windows(context)
-    )
+class CsvExport(ExportFormat):
+    """A row for each window and transaction type."""
+
+    name = "csv"
+
+    def export(self, context: Context) -> Export:
+        """Windows in the order of levels and blocks; one without any transaction has one row."""
+        frame = _join_types(context)
+        first = [*FIRST, *(each.known.column for each in rates(context))]
+        rest = [name for name in frame.columns if name not in first]
+        return Export(
+            (
+                frame.select(*first, *rest)
+                .with_columns(pl.col(pl.String).str.replace(r"^(['=+\-@\t\r])", "'$1"))
+                .write_csv(),
+            ),
+            marked=invalid_windows(context),
+        )
 
 
-def _joined(context: Context) -> pl.DataFrame:
+def _join_types(context: Context) -> pl.DataFrame:
     run = context.run
     both = set(run.window.columns) & set(run.transactions.columns) - {"window_id"}
     types = borne(run.transactions).rename({name: f"type_{name}" for name in both})
-    if (values := _values(run.values)) is not None:
+    if (values := _join_values(run.values)) is not None:
         types = types.join(values, on=("window_id", "transaction"), how="full", coalesce=True)
-    windows = run.window.join(_validity(context), on="window_id", how="left")
+    windows = run.window.join(_list_validity(context), on="window_id", how="left")
     places = {str(point): place for place, point in enumerate(context.evidence.points)}
     order = [pl.col("point").replace_strict(places), "block", "attempt", "position", "window_id"]
     rows = windows.join(types, on="window_id", how="left", maintain_order="left_right").sort(
@@ -54,7 +70,7 @@ def _joined(context: Context) -> pl.DataFrame:
     )
 
 
-def _values(values: pl.DataFrame) -> pl.DataFrame | None:
+def _join_values(values: pl.DataFrame) -> pl.DataFrame | None:
     """A column for each metric that has no column yet; None where there is none."""
     own = sorted({each.metric for each in declared(values)})
     if not own:
@@ -63,7 +79,7 @@ def _values(values: pl.DataFrame) -> pl.DataFrame | None:
     return rows.pivot("metric", index=("window_id", "transaction"), values="value")
 
 
-def _validity(context: Context) -> pl.DataFrame:
+def _list_validity(context: Context) -> pl.DataFrame:
     rows = [
         (
             window.id,
@@ -78,9 +94,4 @@ def _validity(context: Context) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _plain(frame: pl.DataFrame) -> pl.DataFrame:
-    """A text that a spreadsheet would take for a formula, or for one so marked, gets an apostrophe.
-
-    Messages of servers and names of users reach this table, and must not compute anything there.
-    """
-    return frame.with_columns(pl.col(pl.String).str.replace(r"^(['=+\-@\t\r])", "'$1"))
+PLUGINS = (CsvExport(),)

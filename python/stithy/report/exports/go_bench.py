@@ -14,20 +14,23 @@ from stithy.analysis.evidence import Window
 from stithy.metrics import Metric
 from stithy.point import written
 from stithy.report.context import Context
-from stithy.report.export import Export, reported, require_valid, workload_name
-from stithy.report.words import loads, servers
-
-NAME = "go-bench"
+from stithy.report.export import Export, ExportFormat, reported, require_valid, workload_name
+from stithy.report.words import loads
 
 
-def export(context: Context) -> Export:
-    """Facts, units, and a line for each valid window in the order of levels and blocks."""
-    left_out = require_valid(context)
-    lines = [*_facts(context), *_units(context), "", *_windows(context)]
-    return Export([f"{line}\n" for line in lines], left_out)
+class GoBenchExport(ExportFormat):
+    """Lines for Go's benchstat."""
+
+    name = "go-bench"
+
+    def export(self, context: Context) -> Export:
+        """Facts, units, and a line for each valid window in the order of levels and blocks."""
+        left_out = require_valid(context)
+        lines = [*_write_facts(context), *_write_units(context), "", *_write_windows(context)]
+        return Export([f"{line}\n" for line in lines], left_out)
 
 
-def _facts(context: Context) -> Iterator[str]:
+def _write_facts(context: Context) -> Iterator[str]:
     manifest = context.manifest
     if manifest is None:
         return
@@ -39,43 +42,41 @@ def _facts(context: Context) -> Iterator[str]:
         yield f"scenario: {_one_line(manifest.scenario)}"
     if database := manifest.given_database:
         yield f"engine: {_one_line(database.engine)}"
-        if known := servers.versions(manifest):
+        if known := loads.list_versions(manifest):
             yield f"server-version: {_one_line(known)}"
     if notes := [each for each in (context.label, loads.footer(manifest)) if each]:
         yield f"note: {_one_line('; '.join(notes))}"
 
 
-def _units(context: Context) -> Iterator[str]:
+def _write_units(context: Context) -> Iterator[str]:
     for metric in reported(context):
-        yield f"Unit {_unit(metric)} better={metric.better}"
+        yield f"Unit {_name_unit(metric)} better={metric.better}"
     for each in context.declared:
         if each.known.better is not None:
             yield f"Unit {escape_word(str(each))} better={each.known.better}"
 
 
-def _unit(metric: Metric) -> str:
-    """What stands beside its values: its name, and how a time is written there."""
+def _name_unit(metric: Metric) -> str:
     return f"{metric.name}-sec/op" if metric.unit == "s" else metric.name
 
 
-def _windows(context: Context) -> Iterator[str]:
+def _write_windows(context: Context) -> Iterator[str]:
     name = "".join(part.capitalize() for part in workload_name(context).split("-"))
     for window in context.evidence.windows:
         if window.valid:
-            head = f"Benchmark{escape_word(name)}{_keys(window)}"
+            head = f"Benchmark{escape_word(name)}{_write_keys(window)}"
             iterations = max(1, int(window.value("transactions") or 0))
             yield f"{head} {iterations} {_values(context, window)}"
 
 
-def _keys(window: Window) -> str:
-    """Candidate and factors. What ends in a hyphen and a number would be a count of CPUs."""
+def _write_keys(window: Window) -> str:
     keys = {"candidate": window.candidate, **{n: written(v) for n, v in window.point.factors}}
     parts = (f"/{name}={escape_word(text)}" for name, text in keys.items())
     return re.sub(r"-(?=\d+$)", "%2D", "".join(parts))
 
 
 def _values(context: Context, window: Window) -> str:
-    known = [(window.printable(each.column), _unit(each)) for each in reported(context)]
+    known = [(window.printable(each.column), _name_unit(each)) for each in reported(context)]
     known += [
         (context.evidence.value_of(window, each).number, escape_word(str(each)))
         for each in context.declared
@@ -91,3 +92,6 @@ def escape_word(text: str) -> str:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+PLUGINS = (GoBenchExport(),)

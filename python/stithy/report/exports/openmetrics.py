@@ -16,11 +16,17 @@ from stithy.factor import level_factor
 from stithy.metrics import Quantity, find
 from stithy.openmetrics import END, Family, family
 from stithy.report.context import Context
-from stithy.report.export import Export, borne, invalid_windows, lost_spans, note_of, rates
+from stithy.report.export import (
+    Export,
+    ExportFormat,
+    borne,
+    invalid_windows,
+    lost_spans,
+    note_of,
+    rates,
+)
 from stithy.report.words.escape import numbered
 from stithy.results.tables import SECONDS, TRANSACTIONS, WINDOW, Column, Table
-
-NAME = "openmetrics"
 
 LABELS = ("run", "candidate", "point", "block", "attempt", "window", "valid", "note")
 """Labels of every line, as far as any of a family has them."""
@@ -37,27 +43,31 @@ ENDINGS = {
 """By units of metrics, how names end that say them."""
 
 
-def export(context: Context) -> Export:
-    """Everything that is a number: windows, transaction types, seconds, samples."""
-    return Export(_pieces(context), marked=invalid_windows(context))
+class OpenMetricsExport(ExportFormat):
+    """Every window, second and sample, for Prometheus."""
+
+    name = "openmetrics"
+
+    def export(self, context: Context) -> Export:
+        """Everything that is a number: windows, transaction types, seconds, samples."""
+        return Export(_pieces(context), marked=invalid_windows(context))
 
 
 def _pieces(context: Context) -> Iterator[str]:
-    labels, run, names = _labels(context), context.run, _names(context)
+    labels, run, names = _label_windows(context), context.run, _rename_columns(context)
     ends = labels.filter(pl.col("measure_to_s").is_not_null()).rename({"measure_to_s": "at_s"})
     for table in (WINDOW, LOAD):
-        yield from _columns("window", table, ends.join(run.window, on="window_id"), (), names)
-    yield from _values(ends.join(run.values, on="window_id"), lost_spans(context))
+        yield from _read_columns("window", table, ends.join(run.window, on="window_id"), (), names)
+    yield from _read_values(ends.join(run.values, on="window_id"), lost_spans(context))
     types = ends.join(borne(run.transactions), on="window_id")
-    yield from _columns("transactions", TRANSACTIONS, types, ("transaction",), names)
+    yield from _read_columns("transactions", TRANSACTIONS, types, ("transaction",), names)
     seconds = labels.join(borne(run.seconds_by_type), on="window_id")
-    yield from _columns("second", SECONDS, seconds, ("transaction", "phase"), names)
-    yield from _samples(labels.join(run.series, on="window_id"))
+    yield from _read_columns("second", SECONDS, seconds, ("transaction", "phase"), names)
+    yield from _read_samples(labels.join(run.series, on="window_id"))
     yield END
 
 
-def _labels(context: Context) -> pl.DataFrame:
-    """The labels of each window by its id, and when it was measured."""
+def _label_windows(context: Context) -> pl.DataFrame:
     name = context.run.directory.name
     schema = dict.fromkeys(("window_id", *LABELS), pl.String)
     rows = [
@@ -72,7 +82,7 @@ def _labels(context: Context) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row").join(times, on="window_id")
 
 
-def _names(context: Context) -> Mapping[str, str]:
+def _rename_columns(context: Context) -> Mapping[str, str]:
     """By columns whose names do not end in their unit as OpenMetrics wants it, names that do."""
     nouns = {each.known.column: each.noun for each in rates(context)}
     return NAMES | {
@@ -80,15 +90,14 @@ def _names(context: Context) -> Mapping[str, str]:
     }
 
 
-def _columns(
+def _read_columns(
     head: str, table: Table, frame: pl.DataFrame, own: tuple[str, ...], names: Mapping[str, str]
 ) -> Iterator[str]:
-    """A family for each column of a table that is a measured number."""
     for column in table.columns:
         if not _is_value(column):
             continue
         each = family((head, names.get(column.name, column.name)), column.meaning)
-        yield _written(each, frame.with_columns(pl.col(column.name).alias("value")), own)
+        yield _write_family(each, frame.with_columns(pl.col(column.name).alias("value")), own)
 
 
 def _is_value(column: Column) -> bool:
@@ -97,7 +106,7 @@ def _is_value(column: Column) -> bool:
     )
 
 
-def _values(every: pl.DataFrame, lost: pl.DataFrame) -> Iterator[str]:
+def _read_values(every: pl.DataFrame, lost: pl.DataFrame) -> Iterator[str]:
     """A family for each metric of an activity that has no table of its own here."""
     frame = every.join(
         lost, on=("window_id", "of"), how="left", maintain_order="left"
@@ -106,7 +115,7 @@ def _values(every: pl.DataFrame, lost: pl.DataFrame) -> Iterator[str]:
     )
     for metric in sorted({each.metric for each in declared(frame)}):
         each = family_of(Quantity(metric))
-        yield _written(each, frame.filter(metric=metric), ("of",))
+        yield _write_family(each, frame.filter(metric=metric), ("of",))
 
 
 def family_of(quantity: Quantity) -> Family:
@@ -121,18 +130,17 @@ def family_of(quantity: Quantity) -> Family:
     return family((name,), quantity.noun)
 
 
-def _samples(frame: pl.DataFrame) -> Iterator[str]:
-    """A family for each metric of each collector."""
-    known = frame.filter(pl.col("value").is_finite()).with_columns(_phase().alias("phase"))
+def _read_samples(frame: pl.DataFrame) -> Iterator[str]:
+    known = frame.filter(pl.col("value").is_finite()).with_columns(_name_phase().alias("phase"))
     for (collector, metric), part in sorted(
         known.partition_by("collector", "metric", as_dict=True).items()
     ):
         shown = find(f"{collector}.{metric}")
         each = family((str(collector), str(metric)), shown.noun if shown else str(metric))
-        yield _written(each, part, ("instance", "subject", "phase"))
+        yield _write_family(each, part, ("instance", "subject", "phase"))
 
 
-def _phase() -> pl.Expr:
+def _name_phase() -> pl.Expr:
     """As the hammer tells it of its seconds; empty where nothing was measured."""
     return (
         pl.when(pl.col("at_s") < pl.col("measure_from_s")).then(pl.lit("ramp-up"))
@@ -142,8 +150,7 @@ def _phase() -> pl.Expr:
     )  # fmt: skip
 
 
-def _written(each: Family, frame: pl.DataFrame, own: tuple[str, ...]) -> str:
-    """A family with its samples, those of one set of labels together and in order of time."""
+def _write_family(each: Family, frame: pl.DataFrame, own: tuple[str, ...]) -> str:
     known = frame.filter(pl.col("value").cast(pl.Float64).is_finite())
     if known.is_empty():
         return ""
@@ -164,3 +171,6 @@ def _escaped(name: str) -> pl.Expr:
     letters = {letter: numbered(letter, letter) for letter in _OTHER_LINE_ENDS}
     text = pl.col(name).fill_null("").str.replace_many(letters)
     return text.str.replace_many({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
+
+
+PLUGINS = (OpenMetricsExport(),)

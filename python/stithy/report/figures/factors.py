@@ -1,6 +1,7 @@
 """What is asked about, hits and reads of the device against each factor of `vary`."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import polars as pl
 
@@ -11,7 +12,7 @@ from stithy.report.drawing.chart import PERCENT, WIDTH, Axis, Panel, by_users
 from stithy.report.drawing.compose import Drawing, Rows, Spec, bars_told, beside
 from stithy.report.drawing.points import axis_of, quantity_rows, window_rows, without
 from stithy.report.figure import Absent, Drawn, FigureKind
-from stithy.report.parts import factors
+from stithy.report.sections import factors
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import capital, listing
 
@@ -27,7 +28,9 @@ BESIDE = {
 def _plot(context: Context) -> list[Drawn]:
     """One figure for each factor; nothing where only what the scenario lists varies."""
     draw_one = _draw_factor if "load" in context.tables else _draw_question
-    return [draw_one(context.along(name), name) for name in factors.factors(context)]
+    evidence, names = context.evidence, factors.factors(context)
+    return [draw_one(replace(context, evidence=replace(evidence, factor=name)), name)
+            for name in names]  # fmt: skip
 
 
 def _draw_question(context: Context, name: str) -> Drawn:

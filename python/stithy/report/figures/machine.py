@@ -16,7 +16,7 @@ from stithy.report.drawing.points import level_means, mean_points
 from stithy.report.drawing.titles import compare_title
 from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.tables import PageTable, Show
-from stithy.report.words import servers
+from stithy.report.words import loads
 from stithy.report.words.wording import capital, listing, percent, plural
 from stithy.units import format_size
 
@@ -56,7 +56,7 @@ def _name_programs(context: Context) -> str:
     """Name what ran on the host: a server by URL may be elsewhere."""
     if "load" not in context.tables:
         return "all programs"
-    server = "" if servers.are_there(context.manifest) else ", the server"
+    server = "" if loads.are_by_url(context.manifest) else ", the server"
     return f"the driver{server} and all other programs"
 
 

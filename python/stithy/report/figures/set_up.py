@@ -12,10 +12,10 @@ from stithy.report.drawing import palette
 from stithy.report.drawing.chart import own_channels
 from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
 from stithy.report.figure import Absent, Drawn, FigureKind
-from stithy.report.parts.set_up import Box, Lane, Part, SetUp, set_up
 from stithy.report.tables import PageTable, Show
-from stithy.report.words import servers
+from stithy.report.words import loads
 from stithy.report.words.escape import seen, shortened
+from stithy.report.words.set_up import Box, Lane, Part, SetUp, set_up
 from stithy.report.words.wording import listing, plural
 
 NAME = "set-up"
@@ -40,7 +40,7 @@ def _plot(context: Context) -> list[Drawn]:
         return [Absent(NAME, SHOWS, "the manifest could not be read")]
     if not context.evidence.windows:
         return [Absent(NAME, SHOWS, "the run has no window yet")]
-    if servers.are_there(context.manifest):
+    if loads.are_by_url(context.manifest):
         return [Absent(NAME, SHOWS, "the servers were there, and what is under them was not seen")]
     whole = set_up(context.manifest)
     drawing = Drawing()

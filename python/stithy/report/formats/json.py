@@ -4,26 +4,31 @@ import json
 from typing import Any
 
 from stithy.report.blocks import Grid, Picture, Section
+from stithy.report.formats import ReportFormat
 from stithy.report.page import Page
 from stithy.report.words.loads import provenance
-
-NAME = "json"
 
 VERSION = 2
 """Of this file. 2: by sections."""
 
 
-def make(page: Page, drawings: dict[str, str]) -> bytes:
-    """The run, and its sections by their keys; what is missing is null."""
-    document = {
-        "version": VERSION,
-        **_run(page),
-        "sections": {section.key: _section(section) for section in page.sections},
-    }
-    return (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+class JsonFormat(ReportFormat):
+    """The report for programs."""
+
+    name = "json"
+
+    def make(self, page: Page, drawings: dict[str, str]) -> bytes:
+        """The run, and its sections by their keys; what is missing is null."""
+        del drawings  # figures are files of their own
+        document = {
+            "version": VERSION,
+            **_describe_run(page),
+            "sections": {section.key: _describe_section(section) for section in page.sections},
+        }
+        return (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def _section(section: Section) -> dict[str, Any]:
+def _describe_section(section: Section) -> dict[str, Any]:
     grids = [each.table for each in section.blocks if isinstance(each, Grid) and not each.screen]
     figures = [each.figure for each in section.blocks if isinstance(each, Picture)]
     return {
@@ -34,7 +39,7 @@ def _section(section: Section) -> dict[str, Any]:
     }
 
 
-def _run(page: Page) -> dict[str, Any]:
+def _describe_run(page: Page) -> dict[str, Any]:
     manifest = page.context.manifest
     return {
         "question": manifest.question if manifest else None,
@@ -47,3 +52,6 @@ def _run(page: Page) -> dict[str, Any]:
         "comparability_key": manifest.comparability_key if manifest else None,
         "candidates": list(page.context.evidence.candidates),
     }
+
+
+PLUGINS = (JsonFormat(),)

@@ -19,10 +19,9 @@ from stithy.report.blocks import (
     in_files,
     paragraph,
 )
+from stithy.report.formats import ReportFormat
 from stithy.report.page import Page
 from stithy.report.words.escape import bullets, code, escaped, quoted, seen, table
-
-NAME = "md"
 
 Lines = Iterator[str]
 """Pieces of the document, with an empty line between them."""
@@ -34,48 +33,54 @@ STRONG = {"label", "answer"}
 """Styles of paragraphs that must not be missed."""
 
 
-def make(page: Page, drawings: dict[str, str]) -> bytes:
-    """All that print has, too."""
-    parts = [part for section in page.sections for part in _section(section, page)]
-    return ("\n\n".join([*parts, escaped(page.closing)]) + "\n").encode()
+class MarkdownFormat(ReportFormat):
+    """The report in Markdown."""
+
+    name = "md"
+
+    def make(self, page: Page, drawings: dict[str, str]) -> bytes:
+        """All that print has, too."""
+        del drawings  # they are files of their own
+        parts = [part for section in page.sections for part in _set_section(section, page)]
+        return ("\n\n".join([*parts, escaped(page.closing)]) + "\n").encode()
 
 
-def _section(section: Section, page: Page) -> Lines:
-    blocks = (part for block in section.blocks for part in _block(block, page))
+def _set_section(section: Section, page: Page) -> Lines:
+    blocks = (part for block in section.blocks for part in _set_block(block, page))
     if section.order > APPENDIX:
-        yield from _folded(section.heading, blocks)
+        yield from _fold(section.heading, blocks)
         return
     if section.heading:
         yield f"## {escaped(section.heading)}"
     yield from blocks
 
 
-def _folded(summary: str, parts: Iterable[str]) -> Lines:
+def _fold(summary: str, parts: Iterable[str]) -> Lines:
     yield f"<details><summary>{quoted(summary)}</summary>"
     yield from parts
     yield "</details>"
 
 
-def _block(block: Block, page: Page) -> Lines:
+def _set_block(block: Block, page: Page) -> Lines:
     match block:
         case Heading():
             yield from () if block.screen else [f"{'#' * (block.level + 1)} {escaped(block.text)}"]
         case Paragraph():
-            yield _paragraph(block)
+            yield _set_paragraph(block)
         case Bullets():
             if block.label:
                 yield f"{escaped(block.label)}:"
             yield bullets(block.items)
         case Grid():
-            yield from () if block.screen else _grid(block, page.caption(block.table))
+            yield from () if block.screen else _set_grid(block, page.caption(block.table))
         case Picture():
-            yield from _picture(block, page)
+            yield from _set_picture(block, page)
         case Verbatim():
             lines = [code(block.text)]
-            yield from _folded(block.summary, lines) if block.summary else lines
+            yield from _fold(block.summary, lines) if block.summary else lines
 
 
-def _paragraph(block: Paragraph) -> str:
+def _set_paragraph(block: Paragraph) -> str:
     text = "".join(map(_run, block.runs))
     return f"**{text}**" if block.style in STRONG else text
 
@@ -88,23 +93,26 @@ def _run(run: Run) -> str:
     return f"{before}{around}{escaped(run.text)}{around}{after}"
 
 
-def _grid(block: Grid, caption: str) -> Lines:
+def _set_grid(block: Grid, caption: str) -> Lines:
     rows = block.table.frame.height
     if block.fold and rows > ROWS_MAX:
         yield f"{escaped(caption)}:"
-        yield _paragraph(in_files(block.table))
+        yield _set_paragraph(in_files(block.table))
     elif block.fold:
-        yield from _folded(block.fold, [table(block.table)])
+        yield from _fold(block.fold, [table(block.table)])
     else:
         yield f"{escaped(caption)}:"
         yield table(block.table)
 
 
-def _picture(block: Picture, page: Page) -> Lines:
+def _set_picture(block: Picture, page: Page) -> Lines:
     figure = block.figure
     number = page.figures.index(figure) + 1
     yield f"**Figure {number}: {escaped(figure.title)}**"
     yield f"![{escaped(figure.description)}](report/figures/{figure.name}.svg)"
     yield escaped(figure.caption)
     if block.alone:
-        yield from map(_paragraph, paragraph(figure.footer))
+        yield from map(_set_paragraph, paragraph(figure.footer))
+
+
+PLUGINS = (MarkdownFormat(),)

@@ -17,11 +17,10 @@ from stithy.report.blocks import (
     in_files,
     paragraph,
 )
+from stithy.report.formats import ReportFormat
 from stithy.report.page import Page
 from stithy.report.typeset import pdf
 from stithy.report.words.escape import bound, seen
-
-NAME = "pdf"
 
 Printed = dict[str, Any]
 """One block as `assets/report.typ` reads it."""
@@ -29,10 +28,15 @@ Printed = dict[str, Any]
 _SPACE = re.compile(r"[ \t\r\n]+")
 
 
-def make(page: Page, drawings: dict[str, str]) -> bytes:
-    """The PDF, dated by the start of the run."""
-    manifest = page.context.manifest
-    return pdf(printed(page), drawings, manifest.started_at_s if manifest else None)
+class PdfFormat(ReportFormat):
+    """The report as tagged PDF."""
+
+    name = "pdf"
+
+    def make(self, page: Page, drawings: dict[str, str]) -> bytes:
+        """The PDF, dated by the start of the run."""
+        manifest = page.context.manifest
+        return pdf(printed(page), drawings, manifest.started_at_s if manifest else None)
 
 
 def printed(page: Page) -> list[Printed]:
@@ -40,46 +44,46 @@ def printed(page: Page) -> list[Printed]:
     found: list[Printed] = []
     for section in page.sections:
         if section.heading:
-            found += _heading(Heading(section.heading, 1))
+            found += _set_heading(Heading(section.heading, 1))
         for block in section.blocks:
-            found += _block(block, page)
-    return [*found, *(_paragraph(each) for each in paragraph(page.closing))]
+            found += _set_block(block, page)
+    return [*found, *(_set_paragraph(each) for each in paragraph(page.closing))]
 
 
-def _block(block: Block, page: Page) -> Iterator[Printed]:
+def _set_block(block: Block, page: Page) -> Iterator[Printed]:
     match block:
         case Heading():
-            yield from _heading(block)
+            yield from _set_heading(block)
         case Paragraph():
-            yield _paragraph(block)
+            yield _set_paragraph(block)
         case Bullets():
-            items = [_runs([Run(each)]) for each in block.items]
+            items = [_join_runs([Run(each)]) for each in block.items]
             yield {"kind": "bullets", "items": items, "style": block.style}
         case Grid():
-            yield from () if block.screen else _grid(block, page.caption(block.table))
+            yield from () if block.screen else _set_grid(block, page.caption(block.table))
         case Picture():
-            yield _picture(block)
+            yield _set_picture(block)
         case Verbatim():
             if block.summary:
-                yield from map(_paragraph, paragraph(block.summary, style="folded"))
+                yield from map(_set_paragraph, paragraph(block.summary, style="folded"))
             yield {"kind": "verbatim", "text": block.text.rstrip()}
 
 
-def _heading(block: Heading) -> Iterator[Printed]:
+def _set_heading(block: Heading) -> Iterator[Printed]:
     if not block.screen:
         yield {"kind": "heading", "level": block.level, "text": _text(block.text)}
 
 
-def _paragraph(block: Paragraph) -> Printed:
-    return {"kind": "paragraph", "runs": _runs(block.runs), "style": block.style}
+def _set_paragraph(block: Paragraph) -> Printed:
+    return {"kind": "paragraph", "runs": _join_runs(block.runs), "style": block.style}
 
 
-def _grid(block: Grid, caption: str) -> Iterator[Printed]:
+def _set_grid(block: Grid, caption: str) -> Iterator[Printed]:
     table = block.table
     if block.fold and table.frame.height > ROWS_MAX:
         rows = f"{table.frame.height} rows"
-        yield from map(_paragraph, paragraph(block.fold, rows, style="folded"))
-        yield _paragraph(in_files(table))
+        yield from map(_set_paragraph, paragraph(block.fold, rows, style="folded"))
+        yield _set_paragraph(in_files(table))
         return
     yield {
         "kind": "grid",
@@ -92,8 +96,7 @@ def _grid(block: Grid, caption: str) -> Iterator[Printed]:
     }
 
 
-def _picture(block: Picture) -> Printed:
-    """The table of its data stays where it is: beside the report, as files."""
+def _set_picture(block: Picture) -> Printed:
     figure = block.figure
     captions = [*paragraph(figure.caption)]
     if block.alone:
@@ -103,7 +106,7 @@ def _picture(block: Picture) -> Printed:
         "name": figure.name,
         "title": _text(figure.title),
         "alternative": _shown(figure.description),
-        "captions": [_paragraph(each) for each in captions],
+        "captions": [_set_paragraph(each) for each in captions],
     }
 
 
@@ -115,7 +118,7 @@ def _text(text: str) -> str:
     return _SPACE.sub(" ", _shown(text)).strip(" ")
 
 
-def _runs(runs: Iterable[Run]) -> list[dict[str, str]]:
+def _join_runs(runs: Iterable[Run]) -> list[dict[str, str]]:
     """The pieces of a text, with single spaces between the words and none at the ends."""
     joined: list[dict[str, str]] = []
     for run in runs:
@@ -127,3 +130,6 @@ def _runs(runs: Iterable[Run]) -> list[dict[str, str]]:
     if joined:
         joined[-1]["text"] = joined[-1]["text"].rstrip(" ")
     return joined
+
+
+PLUGINS = (PdfFormat(),)

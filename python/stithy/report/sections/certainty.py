@@ -1,41 +1,72 @@
 """How sure the answer is: the verdicts, the order of the candidates, reasons against windows."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
 
-from stithy.report.blocks import Block, Grid, Section, figures, grid, paragraph
+import polars as pl
+
+from stithy.analysis.analyze import Analysis
+from stithy.analysis.comparisons import Compared, comparisons, count_pairs
+from stithy.analysis.decision import DecisionStatus
+from stithy.analysis.effect import EACH_ORDER_LEAST, Position, position_effect
+from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.findings import question
+from stithy.analysis.statistics import CAUTION, INTERIM_BLOCKS
+from stithy.analysis.verdict import Call, Certainty, Next, certainty
+from stithy.metrics import parse_quantity
+from stithy.report import tables, validity
+from stithy.report.blocks import APPENDIX, Block, Grid, Section, figures, grid, paragraph
+from stithy.report.context import Context, add_words
+from stithy.report.findings.finding import say_all
 from stithy.report.page import Page
-from stithy.report.parts import certainty, reasons, validity
-from stithy.report.tables import PageTable
+from stithy.report.section import SectionKind
+from stithy.report.tables import Bounded, PageTable, Show, table_with
 from stithy.report.words import loads
-
-NAME = "certainty"
+from stithy.report.words.wording import (
+    CONSERVATIVE,
+    T_INTERVAL,
+    exactly,
+    finely,
+    listing,
+    plural,
+    signed,
+    value,
+)
+from stithy.results.manifest import QuestionFacts
+from stithy.units import MINUS
 
 VERDICTS_OPEN_MAX = 12
 """More verdicts are folded on the page."""
 
 
-def tables(page: Page) -> Iterator[PageTable]:
-    """Verdicts with their statistics, the order of the candidates, reasons against windows."""
-    yield from certainty.verdict_tables(page.context)
-    yield certainty.order_table(page.context)
-    yield reasons.reasons_table(page.context)
-    yield reasons.gathered_table(page.context)
+class CertaintySection(SectionKind):
+    """How sure the answer is."""
+
+    name = "certainty"
+
+    def make_tables(self, page: Page) -> Iterator[PageTable]:
+        """Verdicts with their statistics, the order of the candidates, reasons against windows."""
+        yield from verdict_tables(page.context)
+        yield order_table(page.context)
+        yield validity.reasons_table(page.context)
+        yield validity.gathered_table(page.context)
+
+    def make_sections(self, page: Page) -> Iterator[Section]:
+        """Always there."""
+        data = page.tables["verdicts"], page.tables["reasons"]
+        blocks = tuple(_set_certainty(page))
+        yield Section("certainty", 40, "How sure this is", blocks, data=data)
 
 
-def sections(page: Page) -> Iterator[Section]:
-    """Always there."""
-    data = page.tables["verdicts"], page.tables["reasons"]
-    blocks = tuple(_blocks(page))
-    yield Section("certainty", 40, "How sure this is", blocks, data=data)
-
-
-def _blocks(page: Page) -> Iterator[Block]:
+def _set_certainty(page: Page) -> Iterator[Block]:
     context = page.context
     if not page.tables["verdicts"].frame.is_empty():
-        yield from _verdicts(page)
+        yield from _set_verdicts(page)
     yield from figures(page.drawn_in("certainty"))
     yield from paragraph(validity.lost_pattern(context))
-    yield from paragraph(certainty.order_sentence(context))
+    yield from paragraph(order_sentence(context))
     yield from paragraph(*loads.short_windows(context.load))
     if page.tables["reasons"].frame.is_empty():
         yield from paragraph("All windows are valid, and none has a note.")
@@ -43,13 +74,363 @@ def _blocks(page: Page) -> Iterator[Block]:
         yield Grid(page.tables["reasons-gathered"], "reasons")
 
 
-def _verdicts(page: Page) -> Iterator[Block]:
-    rule = certainty.verdict_rule(page.context)
+def _set_verdicts(page: Page) -> Iterator[Block]:
+    rule = verdict_rule(page.context)
     yield from paragraph(
-        certainty.question_sentence(page.context),
+        question_sentence(page.context),
         f"The verdict follows from the conservative 95 % interval of the {rule['effect']}. It is "
         f"better or worse if the interval excludes {rule['none']}, and equivalent if the interval "
         f"lies within {rule['margin']} of {rule['none']}. Otherwise it is undecided. The appendix "
         "describes the method and its cross-checks.",
     )
     yield from grid(page.tables["verdicts"], rows_open=VERDICTS_OPEN_MAX)
+
+
+class StatisticsSection(SectionKind):
+    """How verdicts are made: the statistics, and what cross-checks them."""
+
+    name = "statistics"
+
+    def make_sections(self, page: Page) -> Iterator[Section]:
+        """Where candidates were compared."""
+        if not page.tables["verdicts"].frame.is_empty():
+            blocks = tuple(_set_statistics(page))
+            yield Section("statistics", APPENDIX + 120, "How verdicts are made", blocks)
+
+
+def _set_statistics(page: Page) -> Iterator[Block]:
+    rule = verdict_rule(page.context)
+    yield from paragraph(
+        f"The verdict follows from the interval of the mean {rule['of']} over the blocks. It is "
+        f"better or worse if the interval excludes {rule['none']}, and equivalent if the interval "
+        f"lies within a margin of {rule['margin']} around {rule['none']}. If both hold, the "
+        "difference is negligible. If neither holds, the verdict is undecided.",
+        f"Interim analyses take place at {rule['interim_blocks']} blocks. Their conservative 95 % "
+        "intervals are wide enough for all analyses together. In simulations of equal candidates, "
+        "at most 5 of 100 studies claim a difference, and 7 if neighbouring blocks are slightly "
+        "correlated. With a candidate that has rare long stalls, wrong claims are more frequent.",
+        f"A single interval contains the true {rule['effect']} in 99.4 of 100 studies with normal "
+        "noise, and in more from six blocks on. The narrower plain interval is in the data. Before "
+        "the first interim analysis there is no verdict, only a plain t interval, which is valid "
+        "for a single analysis.",
+    )
+    yield from paragraph(
+        f"One comparison answers the question{_explain_choice(page.context.evidence)}.",
+        "All other comparisons are exploratory. They are adjusted for the number of levels of a "
+        "pair and metric (Holm), but not for the number of pairs and metrics. A difference that "
+        "the adjusted test does not support is not claimed: the verdict is undecided, or "
+        "equivalent if the interval lies within the margin.",
+    )
+    yield from grid(page.tables["orders"])
+    if not page.tables["certainty"].frame.is_empty():
+        yield from _set_cross_checks(page, rule["caution"])
+
+
+def _explain_choice(evidence: Evidence) -> str:
+    pairs = count_pairs(evidence)
+    if pairs < 2:
+        return ""
+    return (
+        f": that of the two candidates farthest apart. They were chosen from {pairs} pairs after "
+        "the measurement, so the test is adjusted for the number of pairs (Bonferroni)"
+    )
+
+
+def _set_cross_checks(page: Page, caution: str) -> Iterator[Block]:
+    yield from paragraph(
+        "The lag-1 correlation is that of neighbouring blocks. Every interval is widened by a "
+        f"factor of {caution}, and by more if this correlation is large.",
+        '"p-value, at most" is an upper bound: how often the same analyses show at least this '
+        "difference if the candidates are equal, adjusted as above. Above 5 %, no difference is "
+        "claimed.",
+        "The other columns decide nothing. The random-sign test assumes noise that is equally "
+        "likely with either sign. Its p-value is at least 2/2ⁿ with n blocks. The bootstrap "
+        "resamples the blocks; with few blocks it is too narrow. The last column assumes that mean "
+        "and spread stay as they are.",
+    )
+    yield from grid(page.tables["certainty"])
+
+
+ONE_SIDED = {Call.BETTER, Call.WORSE, Call.HIGHER, Call.LOWER}
+"""The calls that are said of one candidate."""
+
+
+PLAIN = ("plain_low", "plain_high")
+"""The ends of the plain interval, for who wants it; the one that decides is wider."""
+
+
+def verdict_tables(context: Context) -> tuple[PageTable, PageTable]:
+    """The verdicts, and what else their blocks tell.
+
+    Both are empty with a single candidate, and where a search alone chose the levels.
+    """
+    found = _compared(context)
+    return _verdicts(context, found), _list_checks(context, found)
+
+
+def _compared(context: Context) -> tuple[Compared, ...]:
+    by_search, evidence = context.evidence.primary.by_search, context.evidence
+    return () if by_search else comparisons(evidence, question(evidence))
+
+
+def verdict_rule(context: Context) -> dict[str, str]:
+    """The numbers of the rule as the page says them."""
+    asked = context.evidence.primary
+    least = asked.metric.known.negligible
+    return {
+        "effect": "ratio" if least is None else "difference",
+        "of": "log ratio" if least is None else "difference",
+        "none": "1" if least is None else "0",
+        "margin": exactly(asked.margin_share) if least is None else value(asked.metric, least),
+        "interim_blocks": listing([str(blocks) for blocks in _list_interim_blocks(context)]),
+        "caution": f"{CAUTION:g}",
+    }
+
+
+def _list_interim_blocks(context: Context) -> tuple[int, ...]:
+    """Those that the study may come to, and its limit; of a study without a question all."""
+    most = context.evidence.primary.blocks_most
+    return (*(blocks for blocks in INTERIM_BLOCKS if blocks < most), max(most, INTERIM_BLOCKS[0]))
+
+
+def _verdicts(context: Context, found: tuple[Compared, ...]) -> PageTable:
+    rows = [
+        {
+            **_named(context, each), **tables.make_effect_cells(each.metric, each.effect),
+            **dict(zip(PLAIN, each.effect.plain_bounds or (None, None), strict=True)),
+            "blocks": each.effect.pairs,
+            "interval": "none" if each.effect.low is None
+            else f"plain {T_INTERVAL}" if each.effect.plain else CONSERVATIVE,
+            "verdict": _describe_verdict(each),
+            "because": each.effect.missing_because or each.verdict.because,
+        }
+        for each in found
+    ]  # fmt: skip
+    shows = (
+        *_shows(context), Show("value", "Ratio", "fine ratio"), Show("low", "from", "fine ratio"),
+        Show("high", "to", "fine ratio"), *tables.list_difference_columns(rows),
+        Show("blocks", "Blocks", "count"), Show("interval", "Interval"), Show("verdict", "Verdict"),
+        Show("because", "Why open"),
+    )  # fmt: skip
+    types = {**_NAMED, **dict.fromkeys(PLAIN, pl.Float64)}
+    return table_with("verdicts", "Verdicts", shows, rows, **types)
+
+
+def _list_checks(context: Context, found: tuple[Compared, ...]) -> PageTable:
+    seed = context.manifest.seed if context.manifest else 0
+    rows = []
+    for each in found:
+        if each.effect.pairs > 1:
+            checks = certainty(
+                each.effect.apart, seed, each.verdict.margin_share, decided=each.verdict.decided,
+                negligible=each.verdict.negligible,
+            )  # fmt: skip
+            rows.append({
+                **_named(context, each), "lag_1": checks.lag_1, "widened": checks.widened,
+                "sign_flip_share": checks.sign_flip_share, "chance_share": each.chance_share,
+                **_bootstrap(each, checks), "blocks_needed": checks.blocks_needed,
+            })  # fmt: skip
+    shows = (
+        *_shows(context), Show("lag_1", "Lag-1 correlation", "correlation"),
+        Show("widened", "Interval widened by", "ratio"),
+        Show("chance_share", "p-value, at most", "chance"),
+        Show("sign_flip_share", "p-value, random signs", "chance"),
+        Show("bootstrap_low", "Bootstrap from", "fine ratio"),
+        Show("bootstrap_high", "to", "fine ratio"),
+        *tables.list_difference_columns(rows, "Difference, bootstrap"),
+        Show("blocks_needed", "Blocks to decide", "count"),
+    )  # fmt: skip
+    return table_with("certainty", "Cross-checks of the verdicts", shows, rows, **_NAMED)
+
+
+def _bootstrap(each: Compared, checks: Certainty) -> dict[str, Any]:
+    of = Bounded(each.effect.value, checks.low, checks.high, each.effect.is_difference)
+    names = {"low": "bootstrap_low", "high": "bootstrap_high", "value": None}
+    found = tables.make_effect_cells(each.metric, of)
+    return {known: found[name] for name in found if (known := names.get(name, name))}
+
+
+_NAMED: dict[str, Any] = dict.fromkeys(("a", "b"), pl.String)
+
+
+def _named(context: Context, each: Compared) -> dict[str, Any]:
+    return {
+        **context.factor_values(each.point), "a": each.a, "b": each.b,
+        "pair": f"{each.b} {MINUS if each.effect.is_difference else '÷'} {each.a}",
+        "metric": each.metric.label,
+    }  # fmt: skip
+
+
+def _shows(context: Context) -> tuple[Show, ...]:
+    return Show("pair", "Compared"), Show("metric", "By"), *context.factor_shows
+
+
+def _describe_verdict(each: Compared) -> str:
+    call = each.verdict.call.value if each.effect.low is not None else "not tested"
+    text = f"{each.b} {call}" if each.verdict.call in ONE_SIDED else call
+    return f"{text} (the question)" if each.primary else text
+
+
+NAMED_MOST = 8
+"""Own: so many blocks are listed in the sentence; of more the table has the orders."""
+
+
+def order_table(context: Context) -> PageTable:
+    """A row for each comparison that has more than one block; empty where nothing is compared."""
+    rows = [_row(context, each) for each in _compared(context) if each.effect.pairs > 1]
+    shows = (
+        Show("pair", "Compared"), Show("metric", "By"),
+        *context.factor_shows,
+        Show("first", "Blocks in which each came first"),
+        Show("value", "Later ÷ earlier window", "fine ratio"),
+        Show("low", "from", "fine ratio"), Show("high", "to (95 %)", "fine ratio"),
+        *tables.list_difference_columns(rows, f"Later {MINUS} earlier window"),
+        Show("visible", "Effect visible", "truth"),
+    )  # fmt: skip
+    caption = "Order of the candidates, and effect of position within blocks"
+    return table_with("orders", caption, shows, rows, **_NAMED, order=pl.String)
+
+
+def _row(context: Context, each: Compared) -> dict[str, Any]:
+    known = _position(each)
+    first = f"{each.a} {known.a_first}, {each.b} {len(known.b_later) - known.a_first}"
+    return {
+        **_named(context, each), "first": first, "order": _list_orders(each),
+        **tables.make_effect_cells(each.metric, known), "visible": known.visible,
+    }  # fmt: skip
+
+
+def _position(each: Compared) -> Position:
+    effect = each.effect
+    return position_effect(effect.apart, effect.b_later, is_difference=effect.is_difference)
+
+
+def _list_orders(each: Compared) -> str:
+    return ", ".join(each.a if later else each.b for later in each.effect.b_later)
+
+
+def order_sentence(context: Context) -> str | None:
+    """The order of the comparison that answers the question, and whether the position mattered."""
+    answer = None if context.evidence.primary.by_search else question(context.evidence)
+    if answer is None or answer.effect.pairs < 2:
+        return None
+    known = _position(answer)
+    return f"{_came_first(answer, known)} {_told(answer, known)}"
+
+
+def _came_first(answer: Compared, known: Position) -> str:
+    blocks = len(known.b_later)
+    text = f"{answer.a} came first in {known.a_first} of {blocks} valid blocks"
+    return f"{text} ({_list_orders(answer)})." if blocks <= NAMED_MOST else f"{text}."
+
+
+def _told(answer: Compared, known: Position) -> str:
+    if known.value is None or known.low is None or known.high is None:
+        return (
+            "The effect of position in a block is not tested: the test needs "
+            f"{EACH_ORDER_LEAST} blocks of each order."
+        )
+    shown = partial(signed, answer.metric) if known.is_difference else finely
+    how = "different from" if known.is_difference else "times"
+    measured = (
+        f"In {answer.metric.noun} the later window of a block was {shown(known.value)} {how} the "
+        f"earlier one (95 % interval {shown(known.low)} to {shown(known.high)})"
+    )
+    if not known.visible:
+        return f"{measured}. No effect of position was found."
+    if known.balanced:
+        return (
+            f"{measured}. The position in a block matters. It favours neither candidate, because "
+            "each came first equally often. But it widens the interval of the verdict."
+        )
+    return (
+        f"{measured}. The position in a block matters. The candidates did not come first equally "
+        "often, so a part of their difference comes from the position."
+    )
+
+
+def describe_status(analysis: Analysis, status: DecisionStatus) -> str:
+    """Say where the question of a run that was analyzed stands."""
+    return state_sentence(add_words(analysis), status)
+
+
+def state_sentence(context: Context, stands: DecisionStatus) -> str:
+    """Where the question stands, in a sentence or two; with a forecast while it is undecided."""
+    if stands.compared is None:
+        return f"No block answers the question yet{_explain_undecided(context)}."
+    said = say_all(context.findings[:1], context.level_unit)[0]
+    return f"{said} {ahead}" if (ahead := _ahead(context, stands)) else said
+
+
+def _explain_undecided(context: Context) -> str:
+    """What is most often wrong at the level of the question: with its windows, else its values."""
+    asked = context.evidence.primary.point
+    there = [window for window in context.evidence.windows if window.point == asked]
+    invalid = [window for window in there if window.failures]
+    flags = Counter(flag.value for each in invalid for flag in {*each.failures})
+    if not flags:
+        return _explain_missing(context, there)
+    flag, count = flags.most_common(1)[0]
+    windows = plural(len(there), "window")
+    verb = "is" if len(invalid) == 1 else "are"
+    return f': {len(invalid)} of {windows} there {verb} invalid, {count} of them with "{flag}"'
+
+
+def _explain_missing(context: Context, windows: Sequence[Window]) -> str:
+    """Why valid windows have no value of what is asked; nothing where they have."""
+    evidence = context.evidence
+    values = [evidence.value_of(each, evidence.primary.metric) for each in windows if each.valid]
+    missing = (each.missing_because for each in values if each.missing_because is not None)
+    return f": {because}" if (because := next(missing, None)) else ""
+
+
+def _ahead(context: Context, stands: DecisionStatus) -> str:
+    if stands.progress.step is not Next.ANOTHER_BLOCK or stands.blocks < 2:
+        return ""
+    if stands.blocks_needed is None:
+        most = plural(context.evidence.primary.blocks_most, "block")
+        return f"If blocks continue to vary like this, {most} will not decide it."
+    return f"If blocks continue to vary like this, {stands.blocks_needed} may decide it."
+
+
+def question_sentence(context: Context) -> str | None:
+    """The primary question, and how many blocks it took; None where nothing was compared."""
+    facts = context.manifest.plan.question if context.manifest else None
+    if facts is None:
+        return None
+    derived = " (derived: the study names no metric)" if "metric" in facts.derived else ""
+    return (
+        f"The primary question{derived} compares {_pair(facts)} by "
+        f"{parse_quantity(facts.metric).noun} {context.at(facts.point)}, with a margin of "
+        f"{_format_margin(facts)}. {_count_blocks(context, facts)}"
+    )
+
+
+def _format_margin(facts: QuestionFacts) -> str:
+    asked = parse_quantity(facts.metric)
+    least = asked.known.negligible
+    return exactly(facts.margin_share) if least is None else value(asked, least)
+
+
+def _pair(facts: QuestionFacts) -> str:
+    if facts.candidates is None:
+        return "the two candidates farthest apart"
+    return f"{facts.candidates[1]} with {facts.candidates[0]}"
+
+
+def _count_blocks(context: Context, facts: QuestionFacts) -> str:
+    at_level = [window for window in context.evidence.windows if window.point == facts.point]
+    blocks = len({window.block for window in at_level})
+    measured = f"{plural(blocks, 'block')} {'was' if blocks == 1 else 'were'} measured"
+    again = len({window.block for window in at_level if window.attempt})
+    if again:
+        measured += f", {again} of them twice"
+    if facts.blocks_least == facts.blocks_most:
+        return f"The study fixes the number of blocks at this level; {measured}."
+    return (
+        f"At least {facts.blocks_least} and at most {facts.blocks_most} blocks are measured at "
+        f"this level, until the question is decided; {measured}."
+    )
+
+
+PLUGINS = (CertaintySection(), StatisticsSection())

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 from stithy.report.blocks import APPENDIX, Block, Section, figures, grid, paragraph
 from stithy.report.page import Page
-from stithy.report.parts import compared, page_tables, transactions
+from stithy.report.section import SectionKind
+from stithy.report.sections import compared
+from stithy.report.sections.validity import windows
+from stithy.report.sections.validity.work import TYPES_NOTE, types_table
 from stithy.report.tables import PageTable
-
-NAME = "figures"
 
 SUBJECTS = {
     "set-up": "How it was set up",
@@ -22,17 +23,21 @@ SUBJECTS = {
 """A section each, in this order."""
 
 
-def tables(page: Page) -> Iterator[PageTable]:
-    """Response times by transaction type, and what the figures say."""
-    yield transactions.types_table(page.context)
-    yield page_tables.titles(each for _, each in page.drawn)
+class FiguresSection(SectionKind):
+    """The figures of the appendix, by their subjects."""
 
+    name = "figures"
 
-def sections(page: Page) -> Iterator[Section]:
-    """One for each subject that has figures."""
-    for number, (key, heading) in enumerate(SUBJECTS.items(), start=20):
-        if page.drawn_in(key):
-            yield Section(key, APPENDIX + number, heading, tuple(_blocks(page, key)))
+    def make_tables(self, page: Page) -> Iterator[PageTable]:
+        """Response times by transaction type, and what the figures say."""
+        yield types_table(page.context)
+        yield windows.titles(each for _, each in page.drawn)
+
+    def make_sections(self, page: Page) -> Iterator[Section]:
+        """One for each subject that has figures."""
+        for number, (key, heading) in enumerate(SUBJECTS.items(), start=20):
+            if page.drawn_in(key):
+                yield Section(key, APPENDIX + number, heading, tuple(_blocks(page, key)))
 
 
 def _blocks(page: Page, key: str) -> Iterator[Block]:
@@ -41,4 +46,7 @@ def _blocks(page: Page, key: str) -> Iterator[Block]:
     yield from figures(page.drawn_in(key))
     if key == "response" and not page.tables["types"].frame.is_empty():
         yield from grid(page.tables["types"])
-        yield from paragraph(transactions.TYPES_NOTE, style="note")
+        yield from paragraph(TYPES_NOTE, style="note")
+
+
+PLUGINS = (FiguresSection(),)

@@ -15,6 +15,7 @@ from stithy.report.drawing.points import axis_of, points_table, quantity_rows, s
 from stithy.report.drawing.titles import compare_title
 from stithy.report.figure import Drawn
 from stithy.report.page import Page
+from stithy.report.section import SectionKind
 from stithy.report.tables import KINDS, PageTable, Show, table_of
 from stithy.report.words.wording import value as in_words
 
@@ -31,29 +32,45 @@ DRAWN_PERCENT = 99.0
 """Of percentiles this one is drawn; the table has all."""
 
 
-def tables(page: Page) -> Iterator[PageTable]:
-    """A row for each point, candidate and what the values are of."""
-    yield _table(page.context)
+class MeasuredSection(SectionKind):
+    """What activities measured by metrics of their own: every value, and each metric drawn."""
+
+    name = NAME
+
+    def make_tables(self, page: Page) -> Iterator[PageTable]:
+        """A row for each point, candidate and what the values are of."""
+        yield _list_values(page.context)
+
+    def draw_figures(self, page: Page) -> Iterator[Drawn]:
+        """One figure for each metric that is compared, along the axis."""
+        for metric in _list_metrics(page.context):
+            drawn = metric.percent in (None, DRAWN_PERCENT)
+            if metric.better is not None and metric.compared and drawn:
+                yield from _draw_metric(page.context, metric)
+
+    def make_sections(self, page: Page) -> Iterator[Section]:
+        """Show metrics of activities, but what another section shows of a single point."""
+        if not _is_repeated(page, page.tables[self.name].frame):
+            yield from page.section(self.name, 25, "What was measured", NOTE)
 
 
-def _metrics(context: Context) -> list[Metric]:
-    """The metrics of all windows that an activity declares, in the order in which it has them."""
+def _list_metrics(context: Context) -> list[Metric]:
     return [
         Quantity(name).known for name in dict.fromkeys(each.metric for each in context.declared)
     ]
 
 
-def _kinds(context: Context) -> list[str | None]:
+def _list_kinds(context: Context) -> list[str | None]:
     """What the values are of: all first, then as the metrics list their subjects."""
     there = {each.of for each in context.declared if each.known.compared}
-    order = [None, *(of for metric in _metrics(context) for of in metric.subjects)]
+    order = [None, *(of for metric in _list_metrics(context) for of in metric.subjects)]
     return [of for of in dict.fromkeys([*order, *sorted(there - {None}, key=str)]) if of in there]
 
 
-def _table(context: Context) -> PageTable:
-    metrics = [each for each in _metrics(context) if each.compared]
+def _list_values(context: Context) -> PageTable:
+    metrics = [each for each in _list_metrics(context) if each.compared]
     evidence = context.evidence
-    kinds = _kinds(context)
+    kinds = _list_kinds(context)
     rows = [
         {**context.factor_values(point), "candidate": name, "of": of or ALL, **cells}
         for point in evidence.points
@@ -74,15 +91,7 @@ def _table(context: Context) -> PageTable:
     return table.told("candidate")
 
 
-def draw(page: Page) -> Iterator[Drawn]:
-    """One figure for each metric that is compared, along the axis."""
-    for metric in _metrics(page.context):
-        drawn = metric.percent in (None, DRAWN_PERCENT)
-        if metric.better is not None and metric.compared and drawn:
-            yield from _figure(page.context, metric)
-
-
-def _figure(context: Context, metric: Metric) -> Iterator[Drawn]:
+def _draw_metric(context: Context, metric: Metric) -> Iterator[Drawn]:
     quantity = Quantity(metric.name)
     lines, points = quantity_rows(context, quantity)
     if not points:
@@ -107,15 +116,52 @@ def _figure(context: Context, metric: Metric) -> Iterator[Drawn]:
     )  # fmt: skip
 
 
-def sections(page: Page) -> Iterator[Section]:
-    """Where an activity has metrics of its own; not again what another section has of one point."""
-    if not _is_repeated(page, page.tables[NAME].frame):
-        yield from page.section(NAME, 25, "What was measured", NOTE)
-
-
 def _is_repeated(page: Page, frame: pl.DataFrame) -> bool:
     factors = list(page.context.factors)
     points = frame.select(factors).unique().height if factors else 1
     return points == 1 and page.covered.issuperset(
-        each.name for each in _metrics(page.context) if each.compared
+        each.name for each in _list_metrics(page.context) if each.compared
     )
+
+
+SPANS_NOTE = (
+    "A span that does not count leaves the rest of its window as it is: only values of that span "
+    "are missing."
+)
+
+
+class SpansSection(SectionKind):
+    """The named times within windows: when they began, how long they took, whether they count."""
+
+    name = "spans"
+
+    def make_tables(self, page: Page) -> Iterator[PageTable]:
+        """A row for each span, in the order of the windows."""
+        windows = page.context.evidence.windows
+        rows = [
+            {
+                "window_id": window.id, "name": span["name"],
+                "begin_s": span["from_s"] - (window.row["started_at_s"] or span["from_s"]),
+                "duration_s": None if span["to_s"] is None else span["to_s"] - span["from_s"],
+                "outcome": span["outcome"],
+                "valid": window.valid and span["invalid_because"] is None,
+                "because": span["invalid_because"] if window.valid else "the window is invalid",
+            }
+            for window in windows
+            for span in window.spans
+        ]  # fmt: skip
+        shows = (
+            Show("window_id", "Window", "id"), Show("name", "Span"),
+            Show("begin_s", "Began after", "duration"), Show("duration_s", "Duration", "duration"),
+            Show("outcome", "Outcome"), Show("valid", "Valid", "truth"),
+            Show("because", "Why it does not count"),
+        )  # fmt: skip
+        always = (each.column for each in shows if each.column != "because")
+        yield table_of(self.name, "Spans within windows", shows, rows).told(*always)
+
+    def make_sections(self, page: Page) -> Iterator[Section]:
+        """Where an activity names any."""
+        return page.section(self.name, 27, "Spans within windows", SPANS_NOTE)
+
+
+PLUGINS = (MeasuredSection(), SpansSection())

@@ -1,16 +1,30 @@
 """Method and limits: how it was measured, and what the numbers do not say."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from stithy.plan.order import williams
-from stithy.report.blocks import APPENDIX, Block, Section, paragraph
+from stithy.report.blocks import (
+    APPENDIX,
+    ROWS_OPEN_MAX,
+    Block,
+    Grid,
+    Heading,
+    Section,
+    Verbatim,
+    paragraph,
+    with_code,
+)
 from stithy.report.context import Context
 from stithy.report.page import Page
-from stithy.report.parts import proof
-from stithy.report.words import loads, servers
-from stithy.report.words.restores import restore_method
-
-NAME = "method"
+from stithy.report.section import SectionKind
+from stithy.report.sections import compared
+from stithy.report.sections.validity import proof
+from stithy.report.tables import PageTable
+from stithy.report.words import loads
+from stithy.report.words.loads import restore_method
+from stithy.report.words.wording import listing
+from stithy.results.manifest import CandidateFacts
+from stithy.units import format_size
 
 LOADED = (
     "The drives were unpaced while data were loaded and restored. Each window began with the "
@@ -22,13 +36,18 @@ LAID_OUT = (
 )
 
 
-def sections(page: Page) -> Iterator[Section]:
-    """Always there."""
-    blocks = tuple(_blocks(page.context))
-    yield Section("method", APPENDIX + 300, "Method and limits", blocks)
+class MethodSection(SectionKind):
+    """Method and limits: how it was measured, and what the numbers do not say."""
+
+    name = "method"
+
+    def make_sections(self, page: Page) -> Iterator[Section]:
+        """Always there."""
+        blocks = tuple(_set_method(page.context))
+        yield Section("method", APPENDIX + 300, "Method and limits", blocks)
 
 
-def _blocks(context: Context) -> Iterator[Block]:
+def _set_method(context: Context) -> Iterator[Block]:
     emulated = loads.profiles(context.manifest)
     served = "load" in context.tables
     if served:
@@ -81,13 +100,13 @@ def _order(context: Context) -> Iterator[str]:
     )
     if context.manifest is not None and context.manifest.servers_differ:
         yield (
-            "Candidates differ in the memory or settings of their servers, and not in the storage "
+            "Candidates differ in the memory or settings of their loads, and not in the storage "
             "alone: What was compared lists both."
         )
 
 
 def _limits(context: Context, *, is_emulated: bool) -> Iterator[str]:
-    by_url = servers.are_there(context.manifest)
+    by_url = loads.are_by_url(context.manifest)
     if not by_url:
         yield "Device latencies come from the kernel's counters and include its queue."
     if is_emulated:
@@ -101,6 +120,136 @@ def _limits(context: Context, *, is_emulated: bool) -> Iterator[str]:
         )
     of = "database" if "load" in context.tables else "data"
     if by_url:
-        yield f"The numbers hold only for these servers, the way to them, and this size of {of}."
+        yield f"The numbers hold only for these loads, the way to them, and this size of {of}."
         return
     yield f"The numbers hold only for this machine, this configuration and this size of {of}."
+
+
+SETTINGS = {
+    "read_ahead_bytes": "read-ahead",
+    "scheduler": "I/O scheduler",
+    "queue_requests": "requests in the queue",
+}
+"""What the kernel may be told about a block device, whatever hardware it is."""
+
+
+class EnvironmentSection(SectionKind):
+    """Environment and identity: every fact of the machine, the database and the run."""
+
+    name = "environment"
+
+    def make_tables(self, page: Page) -> Iterator[PageTable]:
+        """One row a fact; none without a manifest."""
+        if page.context.manifest is not None:
+            yield from compared.facts_tables(page.context.manifest)
+
+    def make_sections(self, page: Page) -> Iterator[Section]:
+        """Always there."""
+        blocks = tuple(_set_environment(page))
+        yield Section(
+            "environment", APPENDIX + 320, "Environment and identity", blocks, "Environment"
+        )
+
+
+def unequal_settings(candidates: Sequence[CandidateFacts]) -> str | None:
+    """Settings of the kernel by which candidates differ, beside their hardware; None if by none.
+
+    The uppermost device of each counts: there the kernel reads ahead for the file system.
+    """
+    clauses = []
+    for key, noun in SETTINGS.items():
+        found = {each.name: _setting(each, key) for each in candidates}
+        known = {name: value for name, value in found.items() if value is not None}
+        if len(set(known.values())) > 1:
+            clauses.append(f"{noun} {listing([f'{v} on {name}' for name, v in known.items()])}")
+    if not clauses:
+        return None
+    return f"The kernel treats the candidates' block devices differently: {'; '.join(clauses)}."
+
+
+def _setting(candidate: CandidateFacts, key: str) -> str | None:
+    if not candidate.devices:
+        return None
+    fact = candidate.environment.get(f"device.{candidate.devices[0]}.{key}")
+    if fact is None or fact.value is None:
+        return None
+    return (
+        format_size(fact.value)
+        if isinstance(fact.value, int) and "bytes" in key
+        else str(fact.value)
+    )
+
+
+def _set_environment(page: Page) -> Iterator[Block]:
+    manifest = page.context.manifest
+    if manifest is not None and (said := unequal_settings(manifest.candidates)):
+        yield from paragraph(said)
+    found = [each for name, each in page.tables.items() if name.startswith("facts-")]
+    for table in found:
+        yield Heading(table.caption)
+        rows = table.frame.height
+        if rows > ROWS_OPEN_MAX:
+            yield Grid(table, fold=f"All {rows} facts")
+        else:
+            yield Grid(table, "" if table.name == "facts-drives" else "facts")
+    if not found:
+        yield from paragraph("The manifest could not be read, so the environment is not known.")
+
+
+class RepeatSection(SectionKind):
+    """How to repeat the study: the commands, the study file, the drive profiles."""
+
+    name = "repeat"
+
+    def make_sections(self, page: Page) -> Iterator[Section]:
+        """Always there."""
+        blocks = tuple(_set_commands(page.context))
+        yield Section("repeat", APPENDIX + 310, "How to repeat the run", blocks)
+
+
+def _set_commands(context: Context) -> Iterator[Block]:
+    emulated = loads.profiles(context.manifest)
+    if context.manifest is not None:
+        yield from _commands(context, is_emulated=bool(emulated))
+    for each in emulated:
+        yield Verbatim(each.text, f"The drive profile {each.name}")
+    if context.run.study:
+        yield Heading("The study file")
+        yield Verbatim(context.run.study)
+    else:
+        yield from paragraph("The study file could not be read.")
+
+
+def _commands(context: Context, *, is_emulated: bool) -> Iterator[Block]:
+    manifest = context.manifest
+    assert manifest is not None  # asked by the caller
+    yield from paragraph(
+        f"Save the study below as a file, install Stithy {manifest.stithy_version}, and run:"
+    )
+    yield Verbatim(
+        f"stithy plan study.yaml{context.options}\nstithy run study.yaml{context.options}"
+    )
+    if is_emulated:
+        yield from paragraph(
+            "If the study names drive profiles as files, save them in the same directory. They "
+            "follow below."
+        )
+    yield with_code(
+        f"The seed {manifest.seed} determines {_seeded(context)}. Results are comparable only if "
+        f"their comparability key is {manifest.comparability_key}, too. Beside this report, ",
+        "report/",
+        " holds each figure as SVG, PNG and Vega-Lite, and each table as Parquet and CSV. ",
+        "windows/",
+        " holds the raw results. ",
+        "stithy report",
+        " writes this report again from them.",
+    )
+
+
+def _seeded(context: Context) -> str:
+    if "load" in context.tables:
+        return "the data, the order of the windows and all random choices of the virtual users"
+    return "the order of the windows and all random choices in them"
+
+
+PLUGINS = (MethodSection(), EnvironmentSection(), RepeatSection())

@@ -13,10 +13,11 @@ from stithy.plan.cost import costs_of_short_windows
 from stithy.registry import plugins
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import duration, listing
+from stithy.restores.method import RestoreMethod
 from stithy.results.comparability import SUBMISSION
 from stithy.results.drives import PLURALS
 from stithy.results.manifest import CandidateFacts, DriveFacts, LoadFacts, Manifest, WorkloadFacts
-from stithy.units import format_scale
+from stithy.units import format_scale, format_size
 from stithy.workloads import words
 from stithy.workloads.workload import Workload
 
@@ -64,7 +65,7 @@ def said(load: LoadFacts | None, workload: WorkloadFacts | None) -> str:
     parts = [
         loop[0].upper() + loop[1:],
         words.SEVERAL_POOLS if "connections" in load.varied else pool,
-        *_own_words(workload),
+        *_describe_keys(workload),
         "several isolation levels" if "isolation" in load.varied else isolation,
     ]
     if "touch_percent" in load.varied:
@@ -74,8 +75,7 @@ def said(load: LoadFacts | None, workload: WorkloadFacts | None) -> str:
     return ", ".join(parts)
 
 
-def _own_words(workload: WorkloadFacts | None) -> Iterator[str]:
-    """What the workload's own keys say, and which of them say several things."""
+def _describe_keys(workload: WorkloadFacts | None) -> Iterator[str]:
     known = known_workload(workload)
     if workload is None or known is None:
         return
@@ -135,7 +135,7 @@ class Profile:
 
 def footer(manifest: Manifest | None) -> str:
     """Emulated candidates and how I/O was submitted, for the last line of every figure."""
-    drives = ", ".join(f"{each.name} = {_named(each)}" for each in emulated(manifest))
+    drives = ", ".join(f"{each.name} = {_name_profiles(each)}" for each in emulated(manifest))
     found = submissions(manifest)
     alike = len(set(found.values())) == 1
     io = next(iter(found.values())) if alike else ", ".join(map(" ".join, found.items()))
@@ -161,7 +161,7 @@ def sentence(
     `off`: there are windows in which a drive was not as described. `floors`: the times that the
     machine delivered instead of shorter ones, by operation.
     """
-    shown = [f"{each.name} ({_named(each)})" for each in emulated(manifest)]
+    shown = [f"{each.name} ({_name_profiles(each)})" for each in emulated(manifest)]
     if not shown:
         return None
     text = "are emulated drives: they take the times that their profiles describe."
@@ -178,7 +178,7 @@ def assumptions(manifest: Manifest | None) -> str | None:
     """How many of the numbers that decide are assumed, by profile; None where none is."""
     shown = []
     for name, drive in {each.profile_name: each for each in _drives(manifest)}.items():
-        numbers = _deciding(drive.profile)
+        numbers = _list_deciding(drive.profile)
         # A whole group of numbers may be assumed, by its name.
         assumed = sum(not {*drive.assumed}.isdisjoint((n, n.partition(".")[0])) for n in numbers)
         if assumed:
@@ -206,8 +206,7 @@ def numbers_of(profile: str) -> dict[str, Any]:
     }
 
 
-def _deciding(profile: str) -> list[str]:
-    """The numbers that decide: neither its capacity nor its version, nor what is on or off."""
+def _list_deciding(profile: str) -> list[str]:
     try:
         facts = numbers_of(profile)
     except tomllib.TOMLDecodeError:
@@ -220,7 +219,7 @@ def profiles(manifest: Manifest | None) -> tuple[Profile, ...]:
     """Each profile once, in the order of the candidates."""
     found: dict[str, Profile] = {}
     for each in _drives(manifest):
-        found.setdefault(each.profile, Profile(each.profile_name, each.profile, _said(each)))
+        found.setdefault(each.profile, Profile(each.profile_name, each.profile, _describe(each)))
     return tuple(found.values())
 
 
@@ -266,8 +265,7 @@ def emulated(manifest: Manifest | None) -> Iterator[CandidateFacts]:
     return (each for each in (manifest.candidates if manifest else ()) if each.drives)
 
 
-def _named(candidate: CandidateFacts) -> str:
-    """`generic-nvme`, `4 × generic-sata as btrfs raid10`, `data generic-sata, log generic-nvme`."""
+def _name_profiles(candidate: CandidateFacts) -> str:
     by_role: dict[str, str] = {}
     for drive in candidate.drives:  # of a role the first: what follows lies beside it
         by_role.setdefault(drive.role, named(drive))
@@ -284,8 +282,7 @@ def named(drive: DriveFacts) -> str:
     return f"{drive.profile_name}{scale}"
 
 
-def _said(drive: DriveFacts) -> str:
-    """What a profile is, and which of its numbers nobody has measured or published."""
+def _describe(drive: DriveFacts) -> str:
     model = ""
     if drive.scale != 1:
         model = (
@@ -313,3 +310,58 @@ def provenance(manifest: Manifest | None) -> str:
     if manifest and manifest.given_workload and manifest.workload.name in known:
         return known[manifest.workload.name].provenance
     return " ".join(workload.provenance for workload in known.values())
+
+
+def are_by_url(manifest: Manifest | None) -> bool:
+    """Whether Stithy started none of the servers, but was given URLs."""
+    database = manifest.given_database if manifest else None
+    return database is not None and database.by_url
+
+
+def find_version(manifest: Manifest, candidate: CandidateFacts) -> str | None:
+    """The version of a candidate's server; None if no candidate has a version of its own."""
+    if all(each.server_version is None for each in manifest.candidates):
+        return None
+    return manifest.server_version_of(candidate)
+
+
+def list_versions(manifest: Manifest) -> str | None:
+    """`15.18`, or `15.18 on gp3, 16.2 on io2`; None where none is known."""
+    own = [(each.name, find_version(manifest, each)) for each in manifest.candidates]
+    found = ", ".join(f"{text} on {name}" for name, text in own if text)
+    return found or manifest.database.server_version
+
+
+def format_memory(manifest: Manifest, candidate: CandidateFacts) -> str | None:
+    """The memory limit of a candidate; None if no candidate has a limit of its own."""
+    limit_bytes = manifest.memory_limit_of(candidate)
+    if limit_bytes is None or all(each.memory_limit_bytes is None for each in manifest.candidates):
+        return None
+    return format_size(limit_bytes)
+
+
+def count_cpus(manifest: Manifest, candidate: CandidateFacts) -> int | None:
+    """How many CPUs the server of a candidate has; None if no candidate has its own number."""
+    if all(each.cpus is None for each in manifest.candidates):
+        return None
+    bound = manifest.cpus_of(candidate)
+    return None if bound is None else len(bound)
+
+
+def settings(manifest: Manifest, candidate: CandidateFacts) -> str | None:
+    """`work_mem = 8MB`: the settings that any candidate has of its own, as this one has
+    them; None if no candidate has any.
+    """
+    names = dict.fromkeys(name.lower() for each in manifest.candidates for name in each.settings)
+    effective = manifest.effective_settings_of(candidate) or {}
+    known = {name.lower(): value for name, value in effective.items()}
+    values = {**known, **manifest.settings_of(candidate)}
+    given = [f"{name} = {values.get(name, 'server default')}" for name in names]
+    return ", ".join(given) or None
+
+
+def restore_method(manifest: Manifest | None) -> RestoreMethod | None:
+    """That of the run's database; None without one, and where nothing is known of it."""
+    if manifest is None or manifest.given_database is None:
+        return None
+    return plugins(RestoreMethod).get(manifest.given_database.restore or "")

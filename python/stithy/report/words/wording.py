@@ -5,10 +5,12 @@ How a quantity of two candidates is said: work is counted, times are long, all e
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from stithy.analysis.effect import Paired
 from stithy.analysis.statistics import BLOCKS_LEAST
 from stithy.analysis.verdict import Verdict
 from stithy.analysis.windows import Block
@@ -59,7 +61,7 @@ def upper_bound(blocks: Iterable[int]) -> str:
 def times(ratio: float) -> str:
     """A factor with the digits that one window supports: `1.08`, `3.1`, `12`, `0.042`."""
     if not RATIO_LEAST <= ratio <= RATIO_MOST:
-        return _beyond(ratio)
+        return _format_beyond(ratio)
     if ratio >= 10:
         return f"{ratio:,.0f}"
     if ratio < NEAR_SHARE:
@@ -75,7 +77,7 @@ def in_table(ratio: float) -> str:
 def finely(ratio: float) -> str:
     """A factor with a digit more than `times` has; one beside 1 never reads as 1: `1.0004`."""
     if not RATIO_LEAST <= ratio <= RATIO_MOST:
-        return _beyond(ratio)
+        return _format_beyond(ratio)
     if ratio >= 100:
         return f"{ratio:,.0f}"
     if ratio < NEAR_SHARE:
@@ -104,7 +106,7 @@ def decimals_beside_one(ratio: float) -> int:
     return next((each for each in wanted if ratio == 1 or round(ratio, each) != 1), DECIMALS_MOST)
 
 
-def _beyond(ratio: float) -> str:
+def _format_beyond(ratio: float) -> str:
     """`under 0.001`, `over 1,000,000`; 0 as it is."""
     if ratio > RATIO_MOST:
         return f"over {RATIO_MOST:,.0f}"
@@ -271,7 +273,7 @@ def against(quantity: Quantity, who: str, ratio: float, of: str = "", *, bound: 
         work = quantity.noun.removesuffix(" per minute")
         much = f"{'' if is_turned else ' as many'} {work}"
         return f"{who} completed {bound}{times}{much}{f' {than} {of}' if of else ''}"
-    whose, verb = "its" if who == "it" else "the", _verb(quantity.known)
+    whose, verb = "its" if who == "it" else "the", _choose_verb(quantity.known)
     on = "" if who == "it" else f" on {who}"
     much = "" if is_turned else " as long" if is_time else " as much"
     of = f" {than} on {of}" if of else ""
@@ -300,7 +302,7 @@ def margin(quantity: Quantity, verdict: Verdict) -> str:
 def values(quantity: Quantity, of: tuple[str, str], numbers: tuple[float, float]) -> str:
     """What each of two candidates has."""
     first, second = both(quantity, numbers)
-    verb = "were" if _is_counted(quantity.known) else _verb(quantity.known)
+    verb = "were" if _is_counted(quantity.known) else _choose_verb(quantity.known)
     return f"the {quantity.noun} {verb} {first} on {of[0]} and {second} on {of[1]}"
 
 
@@ -308,7 +310,7 @@ def _is_counted(metric: Metric) -> bool:
     return metric.source == "window"
 
 
-def _verb(metric: Metric) -> str:
+def _choose_verb(metric: Metric) -> str:
     """Times and shares are one thing; reads per second are many."""
     return "was" if metric.unit in ("s", "share") else "came to"
 
@@ -320,3 +322,44 @@ def block_said(block: Block) -> str:
         return f"block {block.number}{again}"
     among = plural(block.among, "block").removesuffix(" blocks")
     return f"block {block.number}{again}, the median of {among} in {block.metric.noun}"
+
+
+_NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?!\w)")
+
+
+def missing_for(known: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """A sentence for each reason, of names and reasons: `Missing for a and b: p95 (…).`
+
+    Reasons that differ in their numbers alone are one, from the least to the greatest.
+    """
+    alike: dict[str, list[tuple[str, str]]] = {}
+    for name, because in known:
+        alike.setdefault(_NUMBER.sub("", because), []).append((name, because))
+    for pairs in alike.values():
+        names = list(dict.fromkeys(name for name, _ in pairs))
+        because = in_one([each for _, each in pairs], _NUMBER, _span)
+        yield f"Missing for {listing(names)}: {because}"
+
+
+def _span(numbers: Sequence[str]) -> str:
+    least, most = (
+        which(numbers, key=lambda each: float(each.replace(",", ""))) for which in (min, max)
+    )
+    return least if least == most else f"{least} to {most}"
+
+
+def pooled_said(every: Iterable[Mapping[Quantity, Paired]]) -> str | None:
+    """Of which percentiles that is so, and where their intervals come from; None of none."""
+    pooled = [quantity.label for each in every for quantity, of in each.items() if of.pooled]
+    if not pooled:
+        return None
+    return (
+        f"Windows have too few values for {listing(list(dict.fromkeys(pooled)))}, so it is that of "
+        "all blocks together. Its interval rests on what changes if each block is left out "
+        "(jackknife)."
+    )
+
+
+def format_moment(unix_s: float) -> str:
+    """A Unix time for people, in UTC: `2026-11-21 00:16:27 UTC`."""
+    return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -171,9 +171,7 @@ def engine_here(host: Host, name: str) -> Judgement:
 
 def list_needs(family: str) -> dict[str, Sequence[Need]]:
     """List what each plug-in of one of `FAMILIES` needs of the machine."""
-    if kind := _KINDS.get(family):
-        return {name: plugin.needs for name, plugin in plugins(kind).items()}
-    return {name: module.NEEDS for name, module in plugins(family).items()}
+    return {name: plugin.needs for name, plugin in plugins(_KINDS[family]).items()}
 
 
 def _judged(needs: Iterable[Need], machine: Machine) -> tuple[Needed, ...]:

@@ -14,9 +14,8 @@ from stithy.metrics import ALL, P99, PERCENTILES, Quantity, enough, values_neede
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.tables import KINDS, PageTable, Show, table_of
-from stithy.report.words import servers
-from stithy.report.words.missing import missing_for
-from stithy.report.words.wording import count, duration, listing
+from stithy.report.words import loads
+from stithy.report.words.wording import count, duration, listing, missing_for
 
 Row = dict[str, Any]
 
@@ -64,7 +63,7 @@ def table(context: Context) -> PageTable:
     if (point := context.answer_level) is not None:
         caption += f" {context.at(point)}"
     frame = pl.DataFrame(rows, schema={**context.factor_types, **_SCHEMA})
-    return PageTable("candidates", caption, _shows(context, frame), frame)
+    return PageTable("candidates", caption, _list_columns(context, frame), frame)
 
 
 def devices(context: Context, reported: PageTable) -> PageTable:
@@ -115,11 +114,10 @@ def note(context: Context, reported: PageTable) -> str | None:
         parts.append(
             f"Cost per {label} is the cost that the study gives divided by the {label} beside it."
         )
-    return " ".join([*parts, *_missing(frame)])
+    return " ".join([*parts, *_explain_missing(frame)])
 
 
-def _missing(frame: pl.DataFrame) -> Iterator[str]:
-    """Why there are dashes."""
+def _explain_missing(frame: pl.DataFrame) -> Iterator[str]:
     known = frame.filter(pl.col("missing_because").is_not_null())
     yield from missing_for(known.select("candidate", "missing_because").iter_rows())
 
@@ -133,9 +131,9 @@ def _limit_note(context: Context) -> str:
     )
 
 
-def _shows(context: Context, frame: pl.DataFrame) -> tuple[Show, ...]:
+def _list_columns(context: Context, frame: pl.DataFrame) -> tuple[Show, ...]:
     """The columns, without those that the study gives no ground for."""
-    asked, manifest = _asked(context), context.manifest
+    asked, manifest = _list_asked(context), context.manifest
     label = context.evidence.throughput.label
     own = manifest.candidates if manifest else ()
     shows = [
@@ -165,7 +163,7 @@ def _rows(context: Context) -> Iterator[Row]:
     # The evidence of one level alone: nothing of the others is read for it.
     windows = tuple(window for window in context.evidence.windows if window.point == point)
     here = replace(context.evidence, windows=windows)
-    kernel = _kernel_means(context, here)
+    kernel = _find_kernel_means(context, here)
     for name in context.evidence.candidates:
         yield _row(context, here, name, point, kernel)
 
@@ -179,8 +177,8 @@ def _row(
     device = _device(context, here, name, point, kernel)
     facts = context.facts_of(name)
     cost = facts.cost if facts else None
-    rate, asked = values["throughput"], _asked(context)
-    missing = [*_gaps(here, name, point, values), *device.missing]
+    rate, asked = values["throughput"], _list_asked(context)
+    missing = [*_find_gaps(here, name, point, values), *device.missing]
     if served and served.missing_because and served.not_at is None:
         missing.append(f"users within target ({served.missing_because})")
     others = map(context.facts_of, context.evidence.candidates)
@@ -194,10 +192,10 @@ def _row(
         "within_users": served.level if served else None,
         "within_at_least": served.at_least if served and served.level is not None else None,
         "within_not_at": served.not_at if served else None,
-        "within_shown": _within(served) if served else None,
+        "within_shown": _format_bracket(served) if served else None,
         **NO_DEVICE, **device.cells,
         "device_source": device.source,
-        **_server(context, name),
+        **_describe_server(context, name),
         "cost_amount": cost.amount if cost else None,
         "cost_currency": cost.currency if cost else None,
         "cost_shown": cost.shown if cost else None,
@@ -206,19 +204,19 @@ def _row(
     }  # fmt: skip
 
 
-def _server(context: Context, name: str) -> Row:
+def _describe_server(context: Context, name: str) -> Row:
     """What the study gives its server; settings only where candidates have their own."""
     manifest, facts = context.manifest, context.facts_of(name)
     if manifest is None or facts is None or manifest.given_database is None:
         return dict.fromkeys(("memory_limit_bytes", "server_cpus", "settings"))
     return {
         "memory_limit_bytes": manifest.memory_limit_of(facts),
-        "server_cpus": servers.cpus(manifest, facts),
-        "settings": servers.settings(manifest, facts),
+        "server_cpus": loads.count_cpus(manifest, facts),
+        "settings": loads.settings(manifest, facts),
     }
 
 
-def _asked(context: Context) -> Quantity | None:
+def _list_asked(context: Context) -> Quantity | None:
     """What the primary question compares; None where it has a column of its own anyway."""
     evidence, reported = context.evidence, {*context.evidence.described, P99}
     if (
@@ -230,18 +228,19 @@ def _asked(context: Context) -> Quantity | None:
     return evidence.primary.metric
 
 
-def _gaps(here: Evidence, name: str, point: Point, values: Mapping[str, float | None]) -> list[str]:
-    """Why there is no number of the windows."""
+def _find_gaps(
+    here: Evidence, name: str, point: Point, values: Mapping[str, float | None]
+) -> list[str]:
     if all(value is not None for value in values.values()):
         return []
     if not here.at(name, point):
         return [f"all measured values (it has no window {point.at()})"]
     if not here.valid_at(name, point):
         return [f"all measured values (no window {point.at()} is valid)"]
-    return [*_lacking(here, name, point, values)]
+    return [*_list_lacking(here, name, point, values)]
 
 
-def _lacking(
+def _list_lacking(
     here: Evidence, name: str, point: Point, values: Mapping[str, float | None]
 ) -> Iterator[str]:
     """Each number that is not there with its reason: a percentile may have too few values."""
@@ -258,7 +257,7 @@ def _lacking(
         yield f"{listing(unknown)} (no valid window has them)"
 
 
-def _within(served: UsersWithinTarget) -> str | None:
+def _format_bracket(served: UsersWithinTarget) -> str | None:
     """`at least 13`, `4, not 13`, `not 4`; None where nothing is known."""
     if served.level is None:
         return None if served.not_at is None else f"not {count(served.not_at)}"
@@ -268,7 +267,7 @@ def _within(served: UsersWithinTarget) -> str | None:
     return f"at least {count(served.level)}{because}"
 
 
-def _kernel_means(context: Context, here: Evidence) -> dict[str, Evidence]:
+def _find_kernel_means(context: Context, here: Evidence) -> dict[str, Evidence]:
     """By operation the evidence that knows the mean latency of the kernel's devices."""
     quantities = {
         each: (Quantity(f"block.{each}_latency_s"), Quantity(f"block.{RATES[each]}_per_s"))
@@ -288,7 +287,7 @@ def _device(
     facts, run = context.facts_of(name), context.run
     if facts and facts.drives:
         times = drive_times(run.directory, here, run.drives, (name, point))
-        return _emulated(times, _answered_per_s(context, here.valid_at(name, point)))
+        return _emulated(times, _sum_rates(context, here.valid_at(name, point)))
     means_s = {
         f"{each}_mean_s": evidence.level_of(name, point, Quantity(f"block.{each}_latency_s"))
         for each, evidence in kernel.items()
@@ -304,7 +303,7 @@ def _device(
     return _Device(means_s | per_s, "kernel", ("device p99 (the kernel counts no percentiles)",))
 
 
-def _answered_per_s(context: Context, windows: Sequence[Window]) -> dict[str, float | None]:
+def _sum_rates(context: Context, windows: Sequence[Window]) -> dict[str, float | None]:
     """Requests a second that all drives of a candidate answered while users worked."""
     spans = {each.id: each.row["measure_to_s"] - each.row["started_at_s"] for each in windows}
     rows = context.run.drives.filter(pl.col("window_id").is_in(list(spans)))

@@ -1,5 +1,5 @@
 """What a report says of backups beside users."""
 
-from stithy.scenarios.backup.report import figures, seconds
+from stithy.scenarios.backup.report import figures, seconds, section
 
-PLUGINS = (*figures.PLUGINS, *seconds.PLUGINS)
+PLUGINS = (*section.PLUGINS, *figures.PLUGINS, *seconds.PLUGINS)

@@ -25,7 +25,6 @@ from stithy.report.drawing.chart import (
 from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
 from stithy.report.drawing.plots import Bars, Duration, read_durations, title_durations
 from stithy.report.figure import Absent, Drawn, Figure, FigureKind
-from stithy.report.parts.backups import at_load, drawn_point
 from stithy.report.tables import Show, table_of
 from stithy.report.words.wording import listing, percent, took
 from stithy.scenarios.backup.judge import (
@@ -35,6 +34,7 @@ from stithy.scenarios.backup.judge import (
     limit_share,
     settings_of,
 )
+from stithy.scenarios.backup.report.backups import at_load, drawn_point
 
 KEY = "backup-frontier"
 WIDTH, HEIGHT = 560, 320

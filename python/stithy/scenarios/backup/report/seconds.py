@@ -15,8 +15,7 @@ from stithy.report.drawing.annotations import BYTES_PER_MB, MS_PER_S
 from stithy.report.drawing.chart import NUMBERS, WIDTH, domain_of, strip_axis, y_axis
 from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer, stacked
 from stithy.report.figure import Absent, Drawn, Figure, FigureKind
-from stithy.report.parts.backups import drawn_point
-from stithy.report.parts.devices import (
+from stithy.report.metrics import (
     MOVED,
     Strip,
     busiest_device,
@@ -25,6 +24,7 @@ from stithy.report.parts.devices import (
 )
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import capital, listing, plural, took
+from stithy.scenarios.backup.report.backups import drawn_point
 
 KEY = "backup-seconds"
 COLUMNS_MOST, HEIGHT = 3, 70

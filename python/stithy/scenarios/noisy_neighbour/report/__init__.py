@@ -1,5 +1,5 @@
 """What a report says of tenants beside a neighbour."""
 
-from stithy.scenarios.noisy_neighbour.report import figures, seconds
+from stithy.scenarios.noisy_neighbour.report import figures, seconds, section
 
-PLUGINS = (*figures.PLUGINS, *seconds.PLUGINS)
+PLUGINS = (*section.PLUGINS, *figures.PLUGINS, *seconds.PLUGINS)

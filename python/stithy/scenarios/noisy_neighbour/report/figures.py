@@ -26,9 +26,9 @@ from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer, unit
 from stithy.report.drawing.plots import Bars, DataPlot, Duration, read_durations, title_durations
 from stithy.report.drawing.titles import named, named_by
 from stithy.report.figure import Absent, FigureKind
-from stithy.report.parts.neighbour import drawn_point, first_pair, paired
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import percent, value
+from stithy.scenarios.noisy_neighbour.report.neighbours import drawn_point, first_pair, paired
 from stithy.scenarios.noisy_neighbour.spans import cycles, part_of, parts
 
 WORDS = ("alone", "with")

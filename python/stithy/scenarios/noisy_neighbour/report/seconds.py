@@ -19,10 +19,15 @@ from stithy.report.drawing.chart import Axis, domain_of, line_channels, picked, 
 from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer
 from stithy.report.drawing.plots import DataPlot
 from stithy.report.figure import Absent, FigureKind
-from stithy.report.parts.devices import MOVED, Strip, busiest_device, strip_shows
-from stithy.report.parts.neighbour import drawn_point, first_pair, medians_said, neighbour_said
+from stithy.report.metrics import MOVED, Strip, busiest_device, strip_shows
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import count, took
+from stithy.scenarios.noisy_neighbour.report.neighbours import (
+    drawn_point,
+    first_pair,
+    medians_said,
+    neighbour_said,
+)
 from stithy.scenarios.noisy_neighbour.spans import at_work, cycles
 
 WORDS = {"alone": "alone", "with": "with the neighbour"}

@@ -1,0 +1,172 @@
+"""What becomes of the verdict when every assumed number of the drives is off, corner by corner."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from stithy.analysis.comparisons import Compared
+from stithy.analysis.findings import question
+from stithy.analysis.verdict import Call
+from stithy.plan.sensitivity import SHARE
+from stithy.report.context import Context
+from stithy.report.words.loads import numbers_of
+from stithy.report.words.wording import (
+    CONSERVATIVE,
+    T_INTERVAL,
+    brief,
+    exactly,
+    factor,
+    percent,
+    plural,
+)
+
+UNKNOWN = "this measurement was not completed"
+
+
+@dataclass(frozen=True)
+class Corner:
+    """The question with every assumed number against a candidate; `compared` None: not measured."""
+
+    against: str
+    compared: Compared | None
+    context: Context | None
+
+    @property
+    def winner(self) -> str | None:
+        """Which candidate would be better; None where neither is."""
+        return _winner(self.compared)
+
+
+def wanted(context: Context) -> tuple[tuple[str, str], ...]:
+    """The corners that could overturn the answer: each a candidate, and the other of the pair.
+
+    None where there is no answer. Without a better candidate that is both of them.
+    """
+    answered = question(context.evidence)
+    if answered is None or answered.effect.ratio is None:
+        return ()
+    pair = ((answered.a, answered.b), (answered.b, answered.a))
+    better = _winner(answered)
+    return tuple(each for each in pair if better in (None, each[0]))
+
+
+def support(context: Context) -> Iterator[str]:
+    """The corners in which the verdict is the same."""
+    answered = question(context.evidence)
+    yield from (_say(each, answered) for each in _list_runs(context) if _holds(each, answered))
+
+
+def flaws(context: Context) -> Iterator[str]:
+    """Those in which it is another, or not known."""
+    answered = question(context.evidence)
+    yield from (_say(each, answered) for each in _list_runs(context) if not _holds(each, answered))
+
+
+def as_values(context: Context) -> list[dict[str, Any]]:
+    """The corners for programs, with the numbers that were varied."""
+    answered = question(context.evidence)
+    return [
+        {
+            "against": each.against,
+            "share": SHARE,
+            "holds": _holds(each, answered) if each.compared else None,
+            "call": each.compared.verdict.call.value if each.compared else None,
+            "better": each.winner,
+            **_effect(each.compared),
+            "numbers": list(_list_changes(context, each.context)),
+        }
+        for each in _list_runs(context)
+    ]
+
+
+def _list_runs(context: Context) -> Iterator[Corner]:
+    if not context.run.directory.sensitivity.is_dir():
+        return
+    names = dict.fromkeys([*context.corners, *(name for name, _ in wanted(context))])
+    for against in names:
+        run = context.corners.get(against)
+        compared = question(run.evidence) if run else None
+        has_ratio = compared is not None and compared.effect.ratio is not None
+        yield Corner(against, compared if has_ratio else None, run)
+
+
+def _winner(compared: Compared | None) -> str | None:
+    if compared is None or compared.verdict.call not in (Call.BETTER, Call.WORSE):
+        return None
+    return compared.b if compared.verdict.call is Call.BETTER else compared.a
+
+
+def _holds(corner: Corner, answered: Compared | None) -> bool:
+    known = corner.compared
+    return (
+        known is not None and answered is not None and known.verdict.call is answered.verdict.call
+    )
+
+
+def _say(corner: Corner, answered: Compared | None) -> str:
+    off = f"every assumed number of the drives {percent(SHARE)} against {corner.against}"
+    if corner.compared is None:
+        return f"Whether the verdict holds with {off} is not known: {UNKNOWN}."
+    found = _found(corner, corner.compared, holds=_holds(corner, answered))
+    return f"With {off}, {found}: {_write_values(corner.compared)}."
+
+
+def _found(corner: Corner, compared: Compared, *, holds: bool) -> str:
+    still, margin = " still" if holds else "", exactly(compared.verdict.margin_share)
+    be, would = ("are", "") if holds else ("be", "would ")
+    match compared.verdict.call:
+        case Call.BETTER | Call.WORSE:
+            return f"{corner.winner} {'is still' if holds else 'would be'} better"
+        case Call.EQUIVALENT:
+            return f"the two {would}{be}{still} equivalent within {margin}"
+        case Call.NEGLIGIBLE:
+            return f"the two{still} {would}differ by less than {margin}"
+        case Call.UNDECIDED:
+            return f"the verdict {'is still' if holds else 'would be'} undecided"
+        case Call.HIGHER | Call.LOWER as call:
+            more = "more" if call is Call.HIGHER else "less"
+            return f"{compared.b} {'still has' if holds else 'would have'} {more} than {compared.a}"
+
+
+def _write_values(compared: Compared) -> str:
+    """The ratio with its interval, as it stands in the answer."""
+    effect = compared.effect
+    assert effect.ratio is not None  # else there is no corner to tell of
+    whose = f"{brief(compared.metric)}, {compared.b} to {compared.a}"
+    if effect.low is None or effect.high is None:
+        return f"{whose}, ratio {factor(effect.ratio)} ({plural(effect.pairs, 'block')})"
+    kind = f"plain {T_INTERVAL}" if effect.plain else CONSERVATIVE
+    return (
+        f"{whose}, ratio {factor(effect.ratio)} ({factor(effect.low)} to {factor(effect.high)}; "
+        f"{kind} interval, {plural(effect.pairs, 'block')})"
+    )
+
+
+def _effect(compared: Compared | None) -> dict[str, Any]:
+    if compared is None:
+        names = ("a", "b", "metric", "point", "ratio", "low", "high", "blocks")
+        return dict.fromkeys(names) | {"missing_because": UNKNOWN}
+    effect = compared.effect
+    return {
+        "a": compared.a, "b": compared.b, "metric": str(compared.metric),
+        "point": str(compared.point), "ratio": effect.ratio, "low": effect.low,
+        "high": effect.high, "blocks": effect.pairs, "missing_because": None,
+    }  # fmt: skip
+
+
+def _list_changes(main: Context, corner: Context | None) -> Iterator[dict[str, Any]]:
+    varied = {
+        (candidate.name, drive.role): drive.profile
+        for candidate in (corner.manifest.candidates if corner and corner.manifest else ())
+        for drive in candidate.drives
+    }
+    for candidate in main.manifest.candidates if main.manifest else ():
+        for drive in candidate.drives:
+            if (text := varied.get((candidate.name, drive.role))) is None:
+                continue
+            was, now = numbers_of(drive.profile), numbers_of(text)
+            for key in (key for key in was if was[key] != now.get(key)):
+                yield {
+                    "candidate": candidate.name, "role": drive.role, "number": key,
+                    "was": was[key], "now": now.get(key),
+                }  # fmt: skip

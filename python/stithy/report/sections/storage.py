@@ -1,0 +1,323 @@
+"""Space: what the same files take on each candidate, before and after compression and copies."""
+
+from collections.abc import Iterator, Mapping
+from statistics import median
+from typing import Any
+
+import polars as pl
+
+from stithy.point import Point
+from stithy.report.blocks import APPENDIX, Block, Section, grid, paragraph
+from stithy.report.context import Context
+from stithy.report.page import Page
+from stithy.report.section import SectionKind
+from stithy.report.tables import PageTable, Show, table_of
+from stithy.report.words.loads import are_by_url
+from stithy.report.words.wording import listing, took
+from stithy.units import format_size
+
+SPACE_TITLE = "Space"
+LOADED, END = "loaded", "end"
+SPACE_NOTE = (
+    "Files: lengths of all files of the volume. Stored: one copy of what is written in them, after "
+    "compression. Log: what of that is the write-ahead log, whose files are used again and partly "
+    "zeroed. On drives: with all copies, parity and the file system's own data. Reduction: written "
+    "by stored, without the log. Redundancy: bytes on drives for a byte stored. Set aside: what "
+    "the storage keeps for the volume; taken now: the same unless the storage is thin. Copies that "
+    "hardware below this machine keeps are not seen."
+)
+
+
+class SpaceSection(SectionKind):
+    """What the same files take on each candidate."""
+
+    name = "space"
+
+    def make_tables(self, page: Page) -> Iterator[PageTable]:
+        """A row for each candidate, role and moment."""
+        shows = (
+            Show("candidate", "Candidate"), Show("role", "Volume"), Show("moment", "When"),
+            Show("logical_bytes", "Files", "size"), Show("stored_bytes", "Stored", "size"),
+            Show("log_stored_bytes", "Log", "size"),
+            Show("reduction", "Reduction", "ratio"), Show("redundancy", "Redundancy", "ratio"),
+            Show("physical_bytes", "On drives", "size"),
+            Show("provisioned_bytes", "Set aside", "size"),
+            Show("allocated_bytes", "Taken now", "size"),
+        )  # fmt: skip
+        yield PageTable(self.name, SPACE_TITLE, shows, page.context.run.space)
+
+    def make_sections(self, page: Page) -> Iterator[Section]:
+        """Where volumes were asked."""
+        frame = page.tables[self.name].frame
+        missing = frame["missing_because"].drop_nulls().unique(maintain_order=True).to_list()
+        notes = (*(f"Not known: {each}." for each in missing), SPACE_NOTE)
+        above = paragraph(_compare_sizes(page.context, frame))
+        return page.section(self.name, 28, SPACE_TITLE, *notes, above=above)
+
+
+def _compare_sizes(context: Context, frame: pl.DataFrame) -> str | None:
+    held = {} if frame.is_empty() else held_bytes(frame)
+    ordered = [name for name in context.evidence.candidates if name in held]
+    if len(ordered) < 2:
+        return None
+    most = max(ordered, key=lambda name: held[name])
+    said = [_beside(name, held[name], held[most]) for name in ordered if name != most]
+    return (
+        f"Without the write-ahead log {most} holds these files in {format_size(held[most])} of its "
+        f"drives; {listing(said)}."
+    )
+
+
+def _beside(name: str, held: int, most: int) -> str:
+    ratio = f"{most / held:.2f}"
+    less = "as much" if ratio == "1.00" else f"{ratio} times less"
+    return f"{name} in {format_size(held)}, {less}"
+
+
+def held_bytes(frame: pl.DataFrame) -> dict[str, int]:
+    """Bytes on the drives of each candidate, all volumes, where all are known; without the log.
+
+    Once loaded where that was asked, when all hold the same files; else at the end.
+    """
+    moment = LOADED if LOADED in frame["moment"].to_list() else END
+    own = frame.filter((pl.col("moment") == moment) & (pl.col("role") != "log"))
+    first = own["dataset"].drop_nulls().unique(maintain_order=True).to_list()[:1]
+    own = own.filter(pl.col("dataset").is_in(first)) if first else own
+    log = pl.col("log_stored_bytes") * pl.col("redundancy")
+    own = own.with_columns(physical_bytes=(pl.col("physical_bytes") - log).round().cast(pl.Int64))
+    sums = own.group_by("candidate", maintain_order=True).agg(
+        pl.col("physical_bytes").sum(), pl.col("physical_bytes").null_count().alias("missing")
+    )
+    known = sums.filter((pl.col("missing") == 0) & (pl.col("physical_bytes") > 0))
+    return dict(zip(known["candidate"], known["physical_bytes"], strict=True))
+
+
+CPU_TITLE = "CPU time of storage and database"
+PARTS = {
+    "storage": ("cluster", "cpu_share"),
+    "drives": ("drive", "cpu_share"),
+    "server": ("server", "cpu_share"),
+}
+"""The collector and metric of each column; all subjects of one are summed up."""
+
+CPU_NOTE = (
+    "Mean share of one CPU during the measurements of valid windows. Storage: the daemons of the "
+    "cluster, and the way from its image to the block device; of a cluster that was there before, "
+    "that way alone. Threads of the kernel, such as those of loop devices and of its own clients, "
+    "are not counted. Drives: the threads that stand in for them. Server: all processes of the "
+    "database. All of them share the CPUs of this machine; in a cluster of several machines they "
+    "do not."
+)
+
+
+class StorageCpuSection(SectionKind):
+    """What CPU time the storage itself takes, beside that of the database server."""
+
+    name = "storage-cpu"
+
+    def make_tables(self, page: Page) -> Iterator[PageTable]:
+        """A row for each candidate and point at which a cluster was sampled."""
+        context = page.context
+        shares = {part: _average_shares(context, *of) for part, of in PARTS.items()}
+        rows = [
+            {"candidate": name, **context.factor_values(point), **_row(shares, name, point)}
+            for name in context.evidence.candidates
+            for point in context.evidence.points
+            if (name, str(point)) in shares["storage"]
+        ]
+        shows = (
+            Show("candidate", "Candidate"), *context.factor_shows,
+            Show("storage", "Storage", "ratio"), Show("drives", "Drives", "ratio"),
+            Show("server", "Server", "ratio"), Show("by_server", "Storage by server", "ratio"),
+        )  # fmt: skip
+        yield table_of(self.name, CPU_TITLE, shows, rows)
+
+    def make_sections(self, page: Page) -> Iterator[Section]:
+        """Where a cluster was sampled."""
+        above = paragraph(_describe_most(page.context, page.tables[self.name].frame))
+        return page.section(self.name, 29, CPU_TITLE, CPU_NOTE, above=above)
+
+
+Shares = Mapping[tuple[str, str], float]
+
+
+def _average_shares(context: Context, collector: str, metric: str) -> Shares:
+    """By candidate and point the mean over valid windows of the sum of all subjects.
+
+    Servers of tenants are added up: they all work on the storage whose CPU time it is.
+    """
+    of_it = {"collector": collector, "metric": metric}
+    means = context.of_valid(context.sampled.every_mean).filter(**of_it)
+    keys = ("candidate", "point", "window_id")
+    windows = means.group_by(*keys, maintain_order=True).agg(pl.col("mean").sum())
+    found = windows.group_by("candidate", "point").agg(pl.col("mean").mean())
+    return {(row["candidate"], row["point"]): row["mean"] for row in found.to_dicts()}
+
+
+def _row(shares: Mapping[str, Shares], name: str, point: Point) -> dict[str, float | None]:
+    found = {part: of.get((name, str(point))) for part, of in shares.items()}
+    storage, server = found["storage"], found["server"]
+    by_server = storage / server if storage is not None and server else None
+    return {**found, "by_server": by_server}
+
+
+def _describe_most(context: Context, frame: pl.DataFrame) -> str | None:
+    """Where the storage took the most beside its database; of several, which of them it is."""
+    known = frame.drop_nulls("by_server")
+    known = known.sort("by_server", descending=True, maintain_order=True)
+    if known.is_empty():
+        return None
+    row, points = known.row(0, named=True), known.select(context.factors).unique().height
+    several = [
+        word
+        for word, count in (("candidates", known["candidate"].n_unique()), ("points", points))
+        if count > 1
+    ]
+    most = f", the most of all {' and '.join(several)}" if several else ""
+    return (
+        f"The storage of {row['candidate']} took {row['by_server']:.1f} times the CPU time of its "
+        f"database server{_where(context, row) if points > 1 else ''}{most}."
+    )
+
+
+def _where(context: Context, row: Mapping[str, Any]) -> str:
+    at = (
+        each
+        for each in context.evidence.points
+        if all(row[name] == shown for name, shown in context.factor_values(each).items())
+    )
+    return f" {context.at(next(at))}"
+
+
+CLUSTER_TITLE = "OSDs, hosts and pools of the clusters"
+COLLECTOR = "cluster"
+LATENCIES = ("read_latency_s", "write_latency_s")
+SHOWS = (
+    Show("reads_per_s", "Reads/s", "rate"), Show("writes_per_s", "Writes/s", "rate"),
+    Show("read_latency_s", "Read", "duration"), Show("write_latency_s", "Write", "duration"),
+    Show("commit_latency_s", "Commit", "duration"), Show("queue_length", "In progress", "rate"),
+    Show("recovery_per_s", "Recovered/s", "rate"), Show("allocated_bytes", "On drives", "size"),
+    Show("cpu_share", "CPU", "ratio"),
+)  # fmt: skip
+CLUSTER_NOTE = (
+    "Means over the measurements of valid windows; each second of a latency counts by its "
+    "requests. Latencies of OSDs and hosts are the daemons' own. Those of a pool are of the image, "
+    "as the way to its block device sees them. Write: until all copies or shards are safe. Commit: "
+    "until the OSD's own copy is safe. On drives: with all copies. CPU: share of one CPU; clients "
+    "are the monitor and the way from the image to the block device. A dash: it is not counted for "
+    "this part, or no such request ended."
+)
+
+
+class ClusterPartsSection(SectionKind):
+    """What each OSD, host and pool of a cluster did."""
+
+    name = "cluster-parts"
+
+    def make_tables(self, page: Page) -> Iterator[PageTable]:
+        """A row for each part of a candidate's cluster, at the point of the answer."""
+        shows = (Show("candidate", "Candidate"), *page.context.factor_shows, Show("part", "Part"),
+                 *SHOWS)  # fmt: skip
+        yield table_of(self.name, CLUSTER_TITLE, shows, _cluster_rows(page.context))
+
+    def make_sections(self, page: Page) -> Iterator[Section]:
+        """Where a cluster was sampled."""
+        return page.section(self.name, APPENDIX + 105, CLUSTER_TITLE, CLUSTER_NOTE)
+
+
+def _cluster_rows(context: Context) -> Iterator[dict[str, Any]]:
+    point = context.answer_level
+    if point is None:
+        return
+    for candidate in context.evidence.candidates:
+        for part, values in sorted(_read_parts(context, candidate, point).items()):
+            if (taken := values.get("allocated_bytes")) is not None:
+                values["allocated_bytes"] = float(round(taken))
+            found = {show.column: values.get(show.column) for show in SHOWS}
+            yield {"candidate": candidate, **context.factor_values(point), "part": part, **found}
+
+
+def _read_parts(context: Context, candidate: str, point: Point) -> Mapping[str, dict[str, float]]:
+    """By part the mean over valid windows of each metric; the whole is `all OSDs`."""
+    valid = [window.id for window in context.evidence.valid_at(candidate, point)]
+    plain = context.means.filter(collector=COLLECTOR)
+    plain = plain.filter(~pl.col("metric").is_in(LATENCIES)).select(COLUMNS)
+    weighted = [context.latencies(COLLECTOR, each).select(COLUMNS) for each in LATENCIES]
+    own = pl.concat([plain, *weighted]).filter(pl.col("window_id").is_in(valid))
+    found: dict[str, dict[str, float]] = {}
+    for row in own.group_by("subject", "metric").agg(pl.col("mean").mean()).to_dicts():
+        found.setdefault(row["subject"] or "all OSDs", {})[row["metric"]] = row["mean"]
+    return found
+
+
+COLUMNS = ("window_id", "subject", "metric", "mean")
+
+
+NAME = "by-url"
+URL_TITLE = "Databases by URL"
+NOT_SEEN = (
+    "Stithy did not start these servers. What their CPUs, memory, devices and logs did, who else "
+    "used them, and whether their hosts are alike, was not seen: a difference is one of the whole "
+    "offers and of the ways to them, and not of the storage alone. CPU, memory and network in the "
+    "figures are those of this machine, where the users ran."
+)
+URL_NOTE = (
+    "Just before the users of each window began, a connection asked 101 times for nothing; their "
+    "median is the window's round trip, the time of Stithy's own client included."
+)
+
+
+class ByUrlSection(SectionKind):
+    """Databases by URL: how far away they were, and what of their servers was not seen."""
+
+    name = NAME
+    needs_tables = ("load",)
+
+    def make_tables(self, page: Page) -> Iterator[PageTable]:
+        """How far each candidate was away; nothing where Stithy started the servers."""
+        rows = [
+            {"candidate": name,
+             "url": facts.path if (facts := page.context.facts_of(name)) else None,
+             "round_trip_s": median(known), "least_s": min(known), "most_s": max(known),
+             "windows": len(known)}
+            for name, known in _read_round_trips(page.context).items()
+        ]  # fmt: skip
+        shows = (
+            Show("candidate", "Candidate"), Show("url", "URL"),
+            Show("round_trip_s", "Round trip, median", "duration"),
+            Show("least_s", "Least", "duration"), Show("most_s", "Most", "duration"),
+            Show("windows", "Windows", "count"),
+        )  # fmt: skip
+        yield table_of(self.name, URL_TITLE, shows, rows)
+
+    def make_sections(self, page: Page) -> Iterator[Section]:
+        """Where Stithy started no server."""
+        if are_by_url(page.context.manifest):
+            yield Section(self.name, 12, URL_TITLE, tuple(_set_distance(page)))
+
+
+def _set_distance(page: Page) -> Iterator[Block]:
+    table = page.tables[NAME]
+    yield from paragraph(_sentence(table), NOT_SEEN)
+    yield from grid(table)
+    yield from paragraph(URL_NOTE, style="note")
+
+
+def _read_round_trips(context: Context) -> dict[str, list[float]]:
+    """By candidate the round trips before its windows, as far as they are known, seconds."""
+    windows = [each for each in context.evidence.windows if each.measured]
+    known = [(each.candidate, s) for each in windows if (s := each.row.get("round_trip_s"))]
+    found = {name: [s for of, s in known if of == name] for name in context.evidence.candidates}
+    return {name: each for name, each in found.items() if each}
+
+
+def _sentence(table: PageTable) -> str:
+    known = table.frame.select("round_trip_s", "candidate").iter_rows()
+    said = listing([f"{took(each_s)} on {name}" for each_s, name in known])
+    return (
+        "The network to the servers is a part of what was measured: the median round trip of a "
+        f"question without work took {said or 'a time that is not known'}."
+    )
+
+
+PLUGINS = (SpaceSection(), StorageCpuSection(), ClusterPartsSection(), ByUrlSection())

@@ -1,0 +1,239 @@
+"""What the machine and the load driver were able to do beside the windows."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from stithy.analysis.instruments import Headroom, headroom
+from stithy.analysis.surroundings import GAUGES, LEAST, Baseline, trends
+from stithy.point import Point
+from stithy.report.context import Context
+from stithy.report.tables import PageTable, Show, table_of
+from stithy.report.words.loads import known_workload
+from stithy.report.words.wording import at_most, count, listing, percent, plural
+from stithy.results.manifest import CalibrationFacts
+
+
+def baseline_table(context: Context) -> PageTable:
+    """One row a baseline check; figures that are off are marked in words."""
+    rows = [_make_row(context, baseline) for baseline in context.evidence.baselines]
+    shows = (
+        *context.factor_shows, Show("block", "Block", "count"),
+        Show("one_rounds_per_s", "One CPU, rounds per second", "count"),
+        Show("one_share", "from the median", "signed share"),
+        Show("all_rounds_per_s", "All CPUs", "count"),
+        Show("all_share", "from the median", "signed share"),
+        Show("read_p50_s", "Read, median", "duration"),
+        Show("read_share", "from the median", "signed share"),
+        Show("changed", "Result"),
+    )  # fmt: skip
+    real = ("at_s", "one_rounds_per_s", "all_rounds_per_s", "read_p99_s")
+    types = dict.fromkeys(("window_id", "missing_because"), pl.String)
+    return table_of(
+        "baseline", "Baseline checks of the machine before each block", shows, rows,
+        **types, **dict.fromkeys(real, pl.Float64),
+    )  # fmt: skip
+
+
+def _make_row(context: Context, baseline: Baseline) -> dict[str, Any]:
+    row, shares = baseline.row, baseline.shares
+    return {
+        **context.factor_values(Point.parse(row["point"])), "window_id": row["window_id"],
+        "block": row["block"], "at_s": row["at_s"],
+        "one_rounds_per_s": row["one_rounds_per_s"], "one_share": shares.get("one_rounds_per_s"),
+        "all_rounds_per_s": row["all_rounds_per_s"], "all_share": shares.get("all_rounds_per_s"),
+        "read_p50_s": row["read_p50_s"], "read_share": shares.get("read_p50_s"),
+        "read_p99_s": row["read_p99_s"], "changed": _describe_change(baseline),
+        "missing_because": row["missing_because"],
+    }  # fmt: skip
+
+
+def _describe_change(baseline: Baseline) -> str:
+    if baseline.off:
+        return f"changed: {listing([off.gauge.what for off in baseline.off])}"
+    return "as usual" if baseline.shares else "not known"
+
+
+def machine_sentence(context: Context) -> str | None:
+    """Whether the machine stayed what it was; None where there were no baseline checks."""
+    baselines = context.evidence.baselines
+    if not baselines:
+        return None
+    known = [baseline for baseline in baselines if baseline.shares]
+    if len(known) < LEAST and not any(baseline.off for baseline in known):
+        return (
+            f"{plural(len(known), 'baseline check')} cannot show whether the machine stayed the "
+            "same."
+        )
+    return " ".join([_list_odd(baselines), _describe_trend(baselines), *_list_unread(baselines)])
+
+
+def floors() -> str:
+    """By how much a figure must be off at least, in words."""
+    return listing([f"{percent(gauge.floor_share)} for {gauge.what}" for gauge in GAUGES])
+
+
+def machine_flaw(context: Context) -> str | None:
+    """What of it weakens the answer, for the top of the page."""
+    odd = [baseline for baseline in context.evidence.baselines if baseline.off]
+    if not odd:
+        return None
+    verb = "was" if len(odd) == 1 else "were"
+    return (
+        f"{len(odd)} of {plural(len(context.evidence.baselines), 'block')} {verb} measured on a "
+        "machine that had changed (details: Whether the machine stayed the same)."
+    )
+
+
+def _list_odd(baselines: Sequence[Baseline]) -> str:
+    odd = [baseline for baseline in baselines if baseline.off]
+    if not odd:
+        return (
+            f"The baseline check was as usual before each of {plural(len(baselines), 'block')}: "
+            f"{_describe_spread(baselines)}."
+        )
+    return (
+        f"The baseline check deviated before {len(odd)} of {plural(len(baselines), 'block')}, "
+        f"{'which is' if len(odd) == 1 else 'which are'} marked."
+    )
+
+
+def _describe_spread(baselines: Sequence[Baseline]) -> str:
+    """`one CPU within 1.2 % of its median, all CPUs within 0.9 %, reads within 4 %`."""
+    parts: list[str] = []
+    for gauge in GAUGES:
+        known = [each.shares[gauge.column] for each in baselines if gauge.column in each.shares]
+        if known:
+            of = " of the median" if not parts else ""
+            parts.append(f"{gauge.what} within {at_most(max(map(abs, known)))}{of}")
+    return ", ".join(parts)
+
+
+def _describe_trend(baselines: Sequence[Baseline]) -> str:
+    clear = [trend for trend in trends([baseline.row for baseline in baselines]) if trend.clear]
+    if not clear:
+        return "There was no clear trend over the run."
+    reported = listing([
+        f"{each.gauge.what} became {percent(abs(each.share))} "
+        f"{'slower' if (each.share < 0) == each.gauge.is_rate else 'faster'}"
+        for each in clear
+    ])  # fmt: skip
+    return f"Over the run {reported}. The balanced order within blocks cancels such a drift."
+
+
+def _list_unread(baselines: Sequence[Baseline]) -> list[str]:
+    why = dict.fromkeys(each.row["missing_because"] for each in baselines)
+    reported = [str(each) for each in why if each]
+    return [f"A part of the checks failed: {'; '.join(reported)}."] if reported else []
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """The driver headroom of a run in one sentence; `weakens`: it is little, or unknown."""
+
+    text: str
+    weakens: bool
+
+
+def headroom_frame(context: Context) -> pl.DataFrame:
+    """For each window what it asked, as shares of 1 of what the driver can do."""
+    rows = [{"window_id": name, **vars(found)} for name, found in _list_headrooms(context)]
+    schema = {
+        "window_id": pl.String, "rate_per_s": pl.Float64, "rate_share": pl.Float64,
+        "users_share": pl.Float64,
+    }  # fmt: skip
+    return pl.DataFrame(rows, schema=schema)
+
+
+def headroom_shows(context: Context) -> tuple[Show, ...]:
+    """The columns of `frame` that have anything to show."""
+    found = [each for _, each in _list_headrooms(context)]
+    known = [Show("rate_per_s", "Transactions per second", "rate")]
+    if any(each.rate_share is not None for each in found):
+        known.append(Show("rate_share", "Share of the calibrated rate", "share"))
+    if any(each.users_share is not None for each in found):
+        known.append(Show("users_share", "Share of the calibrated users", "share"))
+    return tuple(known)
+
+
+def headroom_sentence(context: Context) -> Sentence | None:
+    """How much of the driver the windows used; None where nothing was measured."""
+    if context.manifest is None or not any(each.rate_per_s for _, each in _list_headrooms(context)):
+        return None
+    facts = context.manifest.calibration
+    if (because := _describe_contradiction(context)) is not None:
+        return Sentence(f"The driver headroom is not proven: {because}.", True)
+    if facts is None or facts.rate_per_s_max is None:
+        because = (facts.missing_because if facts else None) or "the reason is not known"
+        return Sentence(f"The driver headroom is not proven: {because}.", True)
+    little = [(name, each) for name, each in _list_headrooms(context) if each.is_little]
+    return _explain_little(context, little, facts) if little else _explain_enough(context, facts)
+
+
+def _describe_contradiction(context: Context) -> str | None:
+    """What a window showed of the driver that its calibration did not foretell."""
+    windows = context.evidence.windows
+    refuted = (each.row.get("driver_refuted") for each in windows)
+    if (reported := next(filter(None, refuted), None)) is not None:
+        return str(reported)
+    for window in (each for each in windows if each.valid):
+        limited = context.limited.get(window.id)
+        by = limited.by if limited is not None else None
+        if by is not None and by.rule == "driver" and not headroom(window.row).is_little:
+            return f"{by.says} in {window.id}"
+    return None
+
+
+def _explain_little(
+    context: Context, little: list[tuple[str, Headroom]], facts: CalibrationFacts
+) -> Sentence:
+    name, worst = max(little, key=lambda each: each[1].share or 0.0)
+    asked = (
+        f"Window {name} needed {_format(worst)} that the driver sustained in its calibration on "
+        f"this host ({_format_limits(facts)})"
+    )
+    if len(little) == 1:
+        return Sentence(f"{asked}. The driver may limit this window.", True)
+    windows = f"{len(little)} of {len(context.evidence.windows)} windows"
+    text = f"{asked}. The driver needed more than half of it in {windows}, and may limit them."
+    return Sentence(text, True)
+
+
+def _explain_enough(context: Context, facts: CalibrationFacts) -> Sentence:
+    found = [each for _, each in _list_headrooms(context)]
+    rates = [each.rate_share for each in found if each.rate_share is not None]
+    users = [each.users_share for each in found if each.users_share is not None]
+    most = Headroom(None, max(rates, default=None), max(users, default=None))
+    asked = context.workload
+    known = known_workload(asked)
+    plain = asked is not None and known is not None and known.answers_several(asked.options)
+    more = " A transaction waits for several answers, so the true share is larger."
+    text = (
+        f"The driver used at most {_format(most, at_most)} that it sustained in its calibration on "
+        f"this host ({_format_limits(facts)}).{more if plain else ''}"
+    )
+    return Sentence(text, plain)
+
+
+def _format(found: Headroom, shown: Callable[[float], str] = percent) -> str:
+    parts = []
+    if found.rate_share is not None:
+        parts.append(f"{shown(found.rate_share)} of the rate")
+    if found.users_share is not None:
+        parts.append(f"{shown(found.users_share)} of the users")
+    return " and ".join(parts)
+
+
+def _format_limits(facts: CalibrationFacts) -> str:
+    rate = f"{count(facts.rate_per_s_max or 0)} transactions per second"
+    over = f"over {plural(facts.connections or 0, 'connection')}"
+    if facts.users_max is None:
+        return f"{rate} {over}"
+    at_least = "at least " if facts.users_limit_reached else ""
+    return f"{rate} {over}, {at_least}{count(facts.users_max)} users who pause"
+
+
+def _list_headrooms(context: Context) -> list[tuple[str, Headroom]]:
+    return [(window.id, headroom(window.row)) for window in context.evidence.windows]

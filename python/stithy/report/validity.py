@@ -1,0 +1,351 @@
+"""Which windows support no claim and why, what was lost, and how often the run was resumed."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from stithy.analysis.evidence import Window
+from stithy.analysis.windows import Lost, lost, measured_again
+from stithy.point import Point
+from stithy.registry import plugins
+from stithy.report.context import Context
+from stithy.report.tables import PageTable, Show, table_of
+from stithy.report.words.loads import restore_method
+from stithy.report.words.wording import format_moment, in_one, listing, plural
+from stithy.results.manifest import SessionFacts
+from stithy.study.scenario import Scenario
+
+NAMED = 4
+"""So many blocks are named; more are counted."""
+
+UNEVEN_COUNT = 2
+"""Own: a single window may be lost by chance."""
+UNEVEN = (
+    "If one candidate loses more windows than another, its remaining windows may not be typical."
+)
+
+
+def lost_pattern(context: Context) -> str | None:
+    """How many windows of each candidate were invalid and why; None where all are valid."""
+    found = lost(context.evidence)
+    if not any(each.invalid for each in found):
+        return None
+    first, *others = found
+    of = "window" if first.windows == 1 else "windows"
+    verb = "was" if first.windows == 1 else "were"
+    windows = f"{first.invalid} of {first.windows} {of} of {first.candidate}"
+    head = f"{windows} {verb} invalid{_name_cause(first)}"
+    rest = [
+        f"{each.invalid} of {each.windows} of {each.candidate}{_name_cause(each)}"
+        for each in others
+    ]
+    parts = [f"{', '.join([head, *rest])}.", again(context)]
+    counts = [each.invalid for each in found]
+    if max(counts) - min(counts) >= UNEVEN_COUNT:
+        parts.append(UNEVEN)
+    return " ".join(part for part in parts if part)
+
+
+def _name_cause(each: Lost) -> str:
+    reported = ", ".join(f"{count} with “{flag.value}”" for flag, count in each.flags)
+    return f" ({reported})" if reported else ""
+
+
+def again(context: Context) -> str:
+    """Which blocks were measured once more, and whether that helped; empty where none was."""
+    found = measured_again(context.evidence)
+    if not found:
+        return ""
+    names = [f"block {each.block} {context.at(each.point)}" for each in found]
+    which = listing(names) if len(names) <= NAMED else plural(len(names), "block")
+    verb = "was" if len(found) == 1 else "were"
+    failed = sum(not each.valid for each in found)
+    who = "It" if len(found) == 1 else f"{failed} of them"
+    ended = f" {who} had an invalid window again." if failed else ""
+    reported = (
+        f"{which} {verb} therefore measured a second time, and only the second attempt counts."
+    )
+    return f"{reported[0].upper()}{reported[1:]}{ended}"
+
+
+def lost_files(context: Context) -> str | None:
+    """How many files of the results cannot be used, and windows with them; None where all can.
+
+    Latency logs are counted with the rest of what is missing: without one of them the median window
+    answers, as the method says.
+    """
+    damaged = sum(problem.path.suffix != ".hlog" for problem in context.run.problems)
+    if not damaged:
+        return None
+    verb = "is" if damaged == 1 else "are"
+    reported = f"{plural(damaged, 'file')} of the results {verb} missing or damaged"
+    unread = len(context.run.unread)
+    it = "it" if damaged == 1 else "them"
+    return f"{reported}, and {plural(unread, 'window')} with {it}" if unread else reported
+
+
+def left_out(windows: Sequence[Window]) -> str | None:
+    """`3 of 8 windows are invalid`, and what was dropped with them; None where all are valid."""
+    invalid = sum(bool(window.failures) for window in windows)
+    dropped = sum(not window.valid for window in windows) - invalid
+    if not invalid:
+        return None
+    reported = (
+        f"{invalid} of {plural(len(windows), 'window')} {'is' if invalid == 1 else 'are'} invalid"
+    )
+    if not dropped:
+        return reported
+    verb = "belongs" if dropped == 1 else "belong"
+    whose = "its block, which was" if invalid == 1 else "their blocks, which were"
+    return f"{reported}, and {dropped} more {verb} to {whose} measured a second time"
+
+
+ENDS = {
+    "killed": "it had been killed",
+    "interrupted": "it had been interrupted",
+    "failed": "it had failed",
+    "finished": "it had finished without recording it",
+    "running": "it had ended without a record",
+}
+COMPARABLE = "The windows are comparable: plan and seed are the same"
+RESTORED = "the database was {database}, and each window starts from a fresh restore"
+PREPARED_AGAIN = "and what the windows use was prepared again"
+LOADED_AGAIN = "loaded again from the same seed"
+
+
+def resumed_sentence(context: Context) -> str | None:
+    """When the run was resumed and why its windows are comparable; None where it was not."""
+    sessions = _list_sessions(context)
+    if len(sessions) < 2:
+        return None
+    pairs = zip(sessions, sessions[1:], strict=False)
+    reported = (
+        f"The run was resumed {listing([_describe(before, after) for before, after in pairs])}"
+    )
+    counts = [0] * len(sessions)
+    for window in context.evidence.windows:
+        counts[_find_session(window.row["started_at_s"], sessions)] += 1
+    shares = [f"{count} in session {number}" for number, count in enumerate(counts, start=1)]
+    text = f"{reported}; windows measured: {listing(shares)}."
+    if _describe_changes(context):
+        return text
+    later = [each for each, count in zip(sessions[1:], counts[1:], strict=True) if count]
+    kept = bool(later) and all(session.master_kept for session in later)
+    if not context.restored:
+        return f"{text} {COMPARABLE}, {PREPARED_AGAIN}."
+    method = restore_method(context.manifest)
+    database = method.resumed_state if kept and method else LOADED_AGAIN
+    return f"{text} {COMPARABLE}, {RESTORED.format(database=database)}."
+
+
+def resumed_flaws(context: Context) -> Iterator[str]:
+    """What the break weakens: a machine that changed, blocks in two parts, checks left out."""
+    sessions = _list_sessions(context)
+    if len(sessions) < 2:
+        return
+    if changed := _describe_changes(context):
+        yield (
+            f"The run was resumed although this had changed: {'; '.join(changed)}. Windows from "
+            "before and after may not be comparable."
+        )
+    if parted := _describe_parted(context, sessions):
+        verb, blocks = "was" if len(parted) == 1 else "were", listing(parted)
+        yield (
+            f"{blocks[0].upper()}{blocks[1:]} {verb} measured partly before the run was resumed, "
+            "and partly after. A machine that changed meanwhile would look like a difference."
+        )
+    if unchecked := _list_unchecked(context):
+        yield (
+            f"The final check of all consistency conditions is missing for {listing(unchecked)}: "
+            "the interrupted session left no database."
+        )
+
+
+def _list_sessions(context: Context) -> tuple[SessionFacts, ...]:
+    return context.manifest.sessions if context.manifest else ()
+
+
+def _describe(before: SessionFacts, after: SessionFacts) -> str:
+    again = " and the machine started again" if before.boot_id != after.boot_id else ""
+    return f"at {format_moment(after.started_at_s)}, after {ENDS[before.end]}{again}"
+
+
+def _find_session(started_at_s: float | None, sessions: tuple[SessionFacts, ...]) -> int:
+    """The session in which a window was measured; the last where its start is not known."""
+    if started_at_s is None:
+        return len(sessions) - 1
+    return max(sum(each.started_at_s <= started_at_s for each in sessions) - 1, 0)
+
+
+def _describe_changes(context: Context) -> list[str]:
+    return list(dict.fromkeys(text for each in _list_sessions(context) for text in each.changed))
+
+
+def _describe_parted(context: Context, sessions: tuple[SessionFacts, ...]) -> list[str]:
+    found: dict[tuple[Point, int, int], set[int]] = {}
+    for window in context.evidence.windows:
+        block = found.setdefault((window.point, window.block, window.attempt), set())
+        block.add(_find_session(window.row["started_at_s"], sessions))
+    return [
+        f"block {block} {context.at(point)}"
+        for (point, block, _), within in sorted(found.items())
+        if len(within) > 1
+    ]
+
+
+def _list_unchecked(context: Context) -> list[str]:
+    """Candidates without a final check, where the scenario has them and the run came to its end."""
+    manifest = context.manifest
+    if manifest is None or manifest.end != "finished":
+        return []
+    scenario = plugins(Scenario).get(manifest.scenario.partition(" ")[0])
+    if scenario is None or not scenario.checks_at_end:
+        return []
+    ends = context.run.conditions.filter(pl.col("moment") == "end")
+    checked = ends["candidate"].to_list()
+    return [name for name in context.evidence.candidates if name not in checked]
+
+
+GATHERED = "Why windows are invalid, and notes on windows"
+
+ONE_BY_ONE, CANDIDATES = 2, 3
+"""Own: rows of one kind, and candidates with such rows, that are read as they are; more are one."""
+
+REASONS_NAMED = 4
+"""So many windows are named; more are counted."""
+
+_SHOWS = (
+    Show("weight", "Effect"), Show("sentence", "Observation"), Show("advice", "Advice"),
+    Show("windows", "Windows"),
+)  # fmt: skip
+
+_QUANTITY = re.compile(
+    r"(?<![\w.,])(?<!\d min )(?<!\d h )(\d[\d,]*(?:\.\d+)?) (µs|ms|s|%|B|KiB|MiB|GiB|TiB)(?!\w)"
+)
+_DRIVE = re.compile(r"(?<=of )([a-z]+-[a-z]*)(\d+)(?!\w)")
+"""A drive of several in a role: `data-2`, `data-host2`."""
+
+_SIZES = {
+    "µs": 1e-6, "ms": 1e-3, "s": 1.0, "%": 0.01,
+    "B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """One sentence, and the windows of which it was said."""
+
+    is_note: bool
+    sentence: str
+    advice: str
+    ids: tuple[str, ...]
+
+
+def reasons_table(context: Context) -> PageTable:
+    """Each as it was seen; equal sentences share a row."""
+    owner = {window.id: window.candidate for window in context.evidence.windows}
+    rows = [_make_row(each, _name_windows(each.ids, owner)) for each in _list_sentences(context)]
+    return _make_table("reasons", "All reasons and notes, one by one", rows)
+
+
+def gathered_table(context: Context) -> PageTable:
+    """The same, with many of one kind in one row; the invalid first."""
+    owner = {window.id: window.candidate for window in context.evidence.windows}
+    alike: dict[object, list[_Seen]] = {}
+    for each in _list_sentences(context):
+        alike.setdefault(_drop_numbers(each), []).append(each)
+    rows = [
+        _make_row(each, _name_windows(each.ids, owner))
+        for group in alike.values()
+        for each in _gather_group(group, owner)
+    ]
+    rows.sort(key=lambda row: row["weight"] == "note")
+    return _make_table("reasons-gathered", GATHERED, rows)
+
+
+def _gather_group(group: Sequence[_Seen], owner: Mapping[str, str]) -> Iterator[_Seen]:
+    """Those of one candidate in one row; those of several, where that still leaves many."""
+    parts: dict[frozenset[str], list[_Seen]] = {}
+    for each in group:
+        parts.setdefault(frozenset(owner[window] for window in each.ids), []).append(each)
+    if len(parts) > CANDIDATES:
+        yield _join_group(group)
+        return
+    for candidates, part in parts.items():
+        if len(part) > ONE_BY_ONE and len(candidates) == 1:
+            yield _join_group(part)
+        else:
+            yield from part
+
+
+def _list_sentences(context: Context) -> list[_Seen]:
+    """Every sentence once, those that invalidate first."""
+    found: dict[tuple[bool, str, str], list[str]] = {}
+    for window in context.evidence.windows:
+        for reason in window.reasons:
+            key = (not reason.invalidates, reason.sentence, reason.advice)
+            found.setdefault(key, []).append(window.id)
+    ordered = sorted(found.items(), key=lambda item: item[0][0])
+    return [_Seen(*key, tuple(ids)) for key, ids in ordered]
+
+
+def _drop_numbers(each: _Seen) -> object:
+    """What sentences have in common that may be one row: all but numbers."""
+    shape = _DRIVE.sub(r"\1…", _QUANTITY.sub("…", each.sentence))
+    return each.is_note, each.advice, shape
+
+
+def _join_group(group: Sequence[_Seen]) -> _Seen:
+    first, sentences = group[0], [each.sentence for each in group]
+    text = in_one(sentences, _QUANTITY, _format_range)
+    drives = {int(number): role for each in sentences for role, number in _DRIVE.findall(each)}
+    if len(drives) > 1:
+        low, high = min(drives), max(drives)
+        text = _DRIVE.sub(f"{drives[low]}{low} to {drives[high]}{high}", text)
+    ids = tuple(dict.fromkeys(window for each in group for window in each.ids))
+    return _Seen(first.is_note, text, first.advice, ids)
+
+
+def _format_range(quantities: Sequence[tuple[str, str]]) -> str:
+    """`310 to 389 µs`, `950 µs to 1.2 ms`; `20 %` where all are that."""
+    ordered = sorted(set(quantities), key=_order_sizes)
+    (low, low_unit), (high, high_unit) = ordered[0], ordered[-1]
+    if len(ordered) == 1:
+        return f"{low} {low_unit}"
+    return f"{low}{'' if low_unit == high_unit else f' {low_unit}'} to {high} {high_unit}"
+
+
+def _order_sizes(quantity: tuple[str, str]) -> tuple[float, float]:
+    """Their order; of equal ones, as 1000 ms and 1 s, that of the larger unit comes last."""
+    number, unit = quantity
+    return float(number.replace(",", "")) * _SIZES[unit], _SIZES[unit]
+
+
+def _make_row(each: _Seen, windows: str) -> dict[str, object]:
+    return {
+        "weight": "note" if each.is_note else "invalid", "sentence": each.sentence,
+        "advice": each.advice, "windows": windows, "count": len(each.ids),
+        "window_ids": ", ".join(each.ids),
+    }  # fmt: skip
+
+
+def _name_windows(ids: Sequence[str], owner: Mapping[str, str]) -> str:
+    of_all, of = Counter(owner.values()), Counter(owner[window] for window in ids)
+    whole = all(number == of_all[name] for name, number in of.items())
+    if len(ids) == len(owner) > 1:
+        return f"all {len(ids)}"
+    if len(ids) <= REASONS_NAMED and not (whole and len(of) < len(ids)):
+        return "\n".join(ids)
+    return "\n".join(
+        f"all {number} of {name}"
+        if number == of_all[name]
+        else f"{number} of {of_all[name]} of {name}"
+        for name, number in of.items()
+    )
+
+
+def _make_table(name: str, caption: str, rows: Sequence[dict[str, object]]) -> PageTable:
+    return table_of(name, caption, _SHOWS, rows, count=pl.Int64, window_ids=pl.String)

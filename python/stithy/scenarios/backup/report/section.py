@@ -1,0 +1,243 @@
+"""Backup: what users lost while it ran, by candidate, and how long backup and restore took."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from stithy.analysis.effect import Effect
+from stithy.analysis.statistics import BLOCKS_LEAST
+from stithy.report.blocks import Block, Section, bullets, figures, grid, paragraph
+from stithy.report.context import Context
+from stithy.report.drawing.points import without
+from stithy.report.page import Page
+from stithy.report.section import SectionKind
+from stithy.report.tables import PageTable, Show, table_of
+from stithy.report.words.wording import (
+    count,
+    listing,
+    percent,
+    plural,
+    pooled_said,
+    signed_percent,
+    took,
+)
+from stithy.scenarios.backup.judge import (
+    COVERED_LEAST,
+    Setting,
+    fastest,
+    is_own,
+    limit_share,
+    maxima,
+    settings_of,
+)
+from stithy.scenarios.backup.plan import BACKUP, RATE, SETTINGS, load_of
+from stithy.scenarios.backup.report.backups import at_load, where
+
+NAME = "backup"
+TITLE = "Backup and restore"
+
+OF_BACKUPS = ("covered_share", "duration_s", "bytes_per_s", "size_bytes", "compression",
+              "restore_s", "restore_bytes_per_s")  # fmt: skip
+SHARED = (
+    "Backup and restore are those that succeeded, as means of the windows' means. A restore ends "
+    "when a second server answers. Rates and the ratio count the database without its log, and all "
+    "of it also where a backup holds only what changed. A backup that holds more, such as a log, "
+    "has a ratio below 1."
+)
+NOTE = (
+    "Impact: the window with backups against that without, of the same block, users, rate and "
+    "data; the interval holds 95 % and is conservative from four blocks on. Throughput and "
+    "percentiles are of the whole measurement. Under backup: the share of it during which a backup "
+    "ran; with a small share a percentile hardly shows backups. In the rest of it users may still "
+    "feel what a backup leaves, such as a cold cache. Windows in which no backup succeeded do not "
+    f"count. {SHARED} Users have ended when a restore begins."
+)
+IDLE = f"Nobody worked on the database. Each backup was restored before the next. {SHARED}"
+
+
+class BackupSection(SectionKind):
+    """Backup: what users lost while it ran, by candidate, and how long backup and restore took."""
+
+    name = NAME
+
+    def make_tables(self, page: Page) -> Iterator[PageTable]:
+        """A row for each candidate at each point with backups."""
+        context = page.context
+        settings = settings_of(context)
+        rows = [_make_row(context, each) for each in settings]
+        tails = list(dict.fromkeys(each.tail_of.label for each in settings))
+        which = (Show("percentile", "Percentile"),) if len(tails) > 1 else ()
+        shows = (
+            *(each for each in context.factor_shows if each.column != BACKUP),
+            Show("candidate", "Candidate"), Show("blocks", "Blocks", "count"),
+            Show("asked_per_s", "Asked (1/s)", "rate"),
+            *_show_impact("throughput", "Throughput"), *which,
+            *_show_impact("tail", " or ".join(tails)),
+            Show("covered_share", "Under backup", "share"),
+            Show("duration_s", "Backup", "duration"),
+            Show("bytes_per_s", "Backup rate", "bandwidth"),
+            Show("size_bytes", "Backup size", "size"), Show("compression", "Ratio", "ratio"),
+            Show("restore_s", "Restore", "duration"),
+            Show("restore_bytes_per_s", "Restore rate", "bandwidth"),
+        )  # fmt: skip
+        table = table_of(self.name, TITLE, shows, rows)
+        yield table.told() if _is_idle(context) else table
+
+    def list_covered(self, page: Page) -> Iterator[str]:
+        """The metrics of backups, each in a column."""
+        del page
+        yield from (f"{self.name}.{each}" for each in OF_BACKUPS)
+
+    def make_sections(self, page: Page) -> Iterator[Section]:
+        """Where a study has backups."""
+        if not page.tables[self.name].frame.is_empty():
+            yield Section(self.name, 23, TITLE, tuple(_set_backups(page)))
+
+
+def _is_idle(context: Context) -> bool:
+    return context.load is not None and context.load.is_idle
+
+
+def _show_impact(name: str, label: str) -> tuple[Show, ...]:
+    return (
+        Show(f"{name}_change", f"{label} with backups", "signed share"),
+        Show(f"{name}_low", "from", "signed share"), Show(f"{name}_high", "to", "signed share"),
+    )  # fmt: skip
+
+
+def _make_row(context: Context, of: Setting) -> dict[str, Any]:
+    factors = {name: value for name, value in context.factor_values(of.point).items()
+               if name != BACKUP}  # fmt: skip
+    blocks = len({window.block for window in of.counted})
+    own = {"candidate": of.candidate, "blocks": of.throughput.pairs or blocks,
+           "percentile": of.tail_of.label, "asked_per_s": of.asked_per_s}  # fmt: skip
+    changes = _list_changes("throughput", of.throughput) | _list_changes("tail", of.tail)
+    return {**factors, **own, **changes, **{each: of.value(each) for each in OF_BACKUPS}}
+
+
+def _list_changes(name: str, effect: Effect) -> dict[str, float | None]:
+    """As shares of what there is without backups."""
+    numbers = {"change": effect.ratio, "low": effect.low, "high": effect.high}
+    return {f"{name}_{key}": None if each is None else each - 1 for key, each in numbers.items()}
+
+
+def _set_backups(page: Page) -> Iterator[Block]:
+    context = page.context
+    settings = settings_of(context)
+    said = (f"{where(context, each)}: {'; '.join(_describe(context, each))}." for each in settings)
+    yield from bullets(said, "")
+    if not _is_idle(context):
+        yield from paragraph(*_list_within(context, settings))
+        yield from paragraph(*_describe_maxima(context))
+    yield from figures(page.drawn_in(NAME))
+    yield from grid(page.tables[NAME])
+    yield from paragraph(*_failures(context), style="warning")
+    note = IDLE if _is_idle(context) else NOTE
+    pooled = pooled_said(each.changes for each in settings)
+    yield from paragraph(note, pooled, *_list_settings(context), context.footer + ".", style="note")
+
+
+def _list_settings(context: Context) -> Iterator[str]:
+    if context.manifest is not None:
+        varied = [name.removeprefix(SETTINGS) for name in context.factors if SETTINGS in name]
+        but = f", with several values of {listing(varied)}" if varied else ""
+        yield f"Settings: {context.manifest.scenario}{but}."
+
+
+def _describe(context: Context, of: Setting) -> Iterator[str]:
+    if not of.counted:
+        yield "no backup succeeded" if of.without_backup else "no window is valid"
+        return
+    if not _is_idle(context):
+        yield _impact_said(of)
+    yield f"a backup took {took(of.value('duration_s') or 0.0)}"
+    if (restore_s := of.value("restore_s")) is not None:
+        yield f"a restore {took(restore_s)}"
+    if of.without_backup:
+        windows = plural(of.without_backup, "window")
+        yield f"no backup succeeded in {windows} more"
+
+
+def _impact_said(of: Setting) -> str:
+    both = ((of.throughput, "throughput"), (of.tail, of.tail_of.label))
+    return f"with backups {' and '.join(_one(effect, label) for effect, label in both)}"
+
+
+def _one(effect: Effect, label: str) -> str:
+    if effect.ratio is None:
+        return f"the change of {label} is not known"
+    low, high = effect.low, effect.high
+    within = (
+        ""
+        if low is None or high is None
+        else f" (95 % interval {signed_percent(low - 1)} to {signed_percent(high - 1)})"
+    )
+    return f"{label} changed by {signed_percent(effect.ratio - 1)}{within}"
+
+
+def _list_within(context: Context, settings: tuple[Setting, ...]) -> Iterator[str]:
+    share = limit_share(context)
+    for load in dict.fromkeys(each.load for each in settings):
+        here = [each for each in settings if each.load == load]
+        names = dict.fromkeys(each.candidate for each in here)
+        best = [fastest([each for each in here if each.candidate == name], share) for name in names]
+        found = [f"{where(context, each)} in {took(each.value('duration_s') or 0.0)}"
+                 for each in best if each is not None]  # fmt: skip
+        label, at = here[0].tail_of.label, at_load(context, load)
+        if found:
+            yield f"Fastest backups shown to keep {label} within +{percent(share)}{at}, by the " \
+                  f"upper end of the interval: {listing(found)}. A backup ran during " \
+                  f"{_format_covered(best)} of the measurement."  # fmt: skip
+        lacking = [name for name, each in zip(names, best, strict=True) if each is None]
+        if lacking:
+            yield f"No setting was shown to keep {label} within +{percent(share)} on " \
+                  f"{listing(lacking)}{at}."  # fmt: skip
+            yield from _explain_needed([each for each in here if each.candidate in lacking])
+
+
+def _format_covered(settings: Iterable[Setting | None]) -> str:
+    shares = [each.value("covered_share") or 0.0 for each in settings if each is not None]
+    least, most = percent(min(shares)), percent(max(shares))
+    return least if least == most else f"at least {least}"
+
+
+def _explain_needed(settings: Sequence[Setting]) -> Iterator[str]:
+    """What the settings lack that show nothing, whatever they cost."""
+    known = [each for each in settings if each.tail.ratio is not None]
+    if any(each.tail.plain for each in known):
+        yield f"That needs at least {BLOCKS_LEAST} blocks."
+    if any(not each.is_covered for each in known):
+        yield f"That needs backups during {percent(COVERED_LEAST)} of the measurement: leave out " \
+              "`cycles`, or raise it."  # fmt: skip
+
+
+def _describe_maxima(context: Context) -> Iterator[str]:
+    every = maxima(context)
+    for of in every:
+        each = listing([f"{name} {count(rate)}" for name, rate in of.rates.items()])
+        load = without(load_of(of.point), RATE)
+        at = at_load(context, load) if len(every) > 1 else ""
+        yield f"Measured maximum{at}, without backups, in transactions per second: {each}."
+        if of.doubted:
+            yield f"The window of the maximum of {listing(of.doubted)} is not valid; the rates " \
+                  "are shares of it all the same."  # fmt: skip
+        if is_own(context):
+            yield (
+                "Rates are shares of each candidate's own maximum, so all are equally busy and do "
+                "different work: compare what backups change, not response times."
+            )
+        elif len(of.rates) > 1:
+            yield "Rates are shares of the lowest, so all candidates are asked for the same work."
+
+
+def _failures(context: Context) -> Iterator[str]:
+    bad = [
+        f"{span['name']} of window {window.id}: {span['invalid_because']}"
+        for window in context.evidence.windows
+        for span in window.spans
+        if span["name"].startswith(("backup ", "restore")) and span["invalid_because"]
+    ]
+    if bad:
+        yield f"{plural(len(bad), 'backup or restore', 'backups or restores')} failed: {bad[0]}."
+
+
+PLUGINS = (BackupSection(),)

@@ -1,0 +1,11 @@
+"""What block I/O shows in the report: rates, sweeps, reads beside writes, volumes, seconds."""
+
+from stithy.scenarios.block_io.report import rates, reads_writes, seconds, sweeps, volumes
+
+PLUGINS = (
+    *seconds.PLUGINS,
+    *rates.PLUGINS,
+    *reads_writes.PLUGINS,
+    *sweeps.PLUGINS,
+    *volumes.PLUGINS,
+)

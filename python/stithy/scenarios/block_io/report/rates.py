@@ -1,0 +1,247 @@
+"""What a rate costs: latency of block I/O against the rate that was achieved, of all candidates."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from stithy.metrics import Quantity
+from stithy.point import Point
+from stithy.report.blocks import Section
+from stithy.report.context import Context
+from stithy.report.drawing import palette
+from stithy.report.drawing.annotations import MS_PER_S
+from stithy.report.drawing.chart import (
+    NUMBERS,
+    Axis,
+    candidate_channels,
+    domain_of,
+    joined,
+    picked,
+    value_axis,
+    x_axis,
+)
+from stithy.report.drawing.compose import Drawing, Rows, Spec, beside, layer
+from stithy.report.drawing.points import groups_but
+from stithy.report.drawing.titles import named, without_value
+from stithy.report.figure import Drawn, Figure
+from stithy.report.page import Page
+from stithy.report.section import SectionKind
+from stithy.report.tables import PageTable, Show, table_of
+from stithy.report.words.wording import count, listing, took
+from stithy.scenarios.block_io.judge import LATE, SATURATED
+from stithy.scenarios.block_io.rates import MAXIMUM, RATE, amount
+
+NAME = "rates"
+TITLE = "Latency against rate"
+NOTE = (
+    "Requests arrive at random moments, whether or not earlier ones were answered. Rates in "
+    "percent are shares of what the same candidate did as fast as it goes (`max`), so the same "
+    "share is another rate on each candidate. A saturated rate was not achieved: its latencies "
+    "grow with the length of the measurement."
+)
+PERCENTILES = ("p50", "p99")
+PANEL_WIDTH, PANEL_HEIGHT = 300, 260
+FIGURES_MOST = 12
+"""Own: more are in the table only."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A candidate at a rate: what was asked and achieved, and latencies, in seconds.
+
+    A percentile of too few values is None.
+    """
+
+    candidate: str
+    point: Point
+    asked: float | None
+    achieved: float
+    latency_s: dict[str, float | None]
+    state: str
+
+    @property
+    def rate(self) -> str:
+        """As the study has it."""
+        return str(self.point.values[RATE])
+
+    def row(self) -> dict[str, Any]:
+        """As data of a figure."""
+        return {
+            "candidate": self.candidate, "rate": self.rate, "asked": self.asked,
+            "achieved": self.achieved, **self.latency_s, "state": self.state,
+        }  # fmt: skip
+
+
+class RatesSection(SectionKind):
+    """What a rate of block I/O costs in latency."""
+
+    name = NAME
+    needs_tables = ("io_seconds",)
+
+    def make_tables(self, page: Page) -> Iterator[PageTable]:
+        """A row for each rate of each candidate."""
+        context = page.context
+        shows = (
+            *(each for each in context.factor_shows if each.column != RATE),
+            Show("candidate", "Candidate"), Show("rate", "Rate"), *_numbers(),
+        )  # fmt: skip
+        rows = [
+            {key: value for key, value in context.factor_values(place.point).items() if key != RATE}
+            | place.row()
+            for _, places, _ in _group_points(context)
+            for place in places
+        ]
+        yield table_of(self.name, TITLE, shows, rows, **REAL)
+
+    def draw_figures(self, page: Page) -> Iterator[Drawn]:
+        """A figure for each pattern and setting of what else varies."""
+        for rest, places, missing in islice(_group_points(page.context), FIGURES_MOST):
+            yield _figure(page.context, rest, places, missing)
+
+    def make_sections(self, page: Page) -> Iterator[Section]:
+        """Where a study has rates."""
+        return page.section(self.name, 24, TITLE, NOTE, page.context.footer + ".")
+
+
+REAL = dict.fromkeys(("asked", "achieved"), pl.Float64)
+
+
+def _numbers() -> tuple[Show, ...]:
+    return (
+        Show("asked", "Asked (1/s)", "count"), Show("achieved", "Achieved (1/s)", "count"),
+        *(Show(name, name, "duration") for name in PERCENTILES), Show("state", "State"),
+    )  # fmt: skip
+
+
+def _group_points(context: Context) -> Iterator[tuple[Point, list[_Place], int]]:
+    """By all factors but the rate, those that have several rates, and how many have no value."""
+    evidence = context.evidence
+    for rest, points in groups_but(RATE, evidence.points).items():
+        rising = sorted(points, key=lambda each: amount(each.values[RATE]))
+        places = [
+            place
+            for name in evidence.candidates
+            for point in rising
+            if (place := _place(context, name, point)) is not None
+        ]
+        if len({place.point for place in places}) > 1:
+            yield rest, places, len(rising) * len(evidence.candidates) - len(places)
+
+
+def _place(context: Context, candidate: str, point: Point) -> _Place | None:
+    evidence = context.evidence
+    found = {name: evidence.level_of(candidate, point, Quantity(f"fio.{name}"))
+             for name in ("iops", *PERCENTILES)}  # fmt: skip
+    achieved = found.pop("iops")
+    if not achieved or found["p50"] is None:
+        return None
+    flags = {each.flag for window in evidence.valid_at(candidate, point) for each in window.reasons}
+    state = "saturated" if SATURATED in flags else "requests late" if LATE in flags else ""
+    if point.values[RATE] == MAXIMUM:
+        state = "closed loop"
+    asked = evidence.level_of(candidate, point, Quantity("fio.asked_iops"))
+    return _Place(candidate, point, asked, achieved, found, state)
+
+
+def _figure(context: Context, rest: Point, places: list[_Place], missing: int) -> Figure:
+    name = f"{NAME}-{rest.slug}"
+    title = f"{rest.brief}: {_describe_finding(places)}{without_value(missing)}"
+    drawing = Drawing()
+    shows = (Show("candidate", "candidate"), Show("rate", "rate"), *_numbers())
+    return drawing.figure(
+        context, name, title, _chart(context, drawing, places),
+        table_of(name, title, shows, (each.row() for each in places), **REAL),
+        caption="Median (left) and 99th percentile (right) of latency against the achieved rate; "
+        "both vertical axes are logarithmic. A line joins the rates of a candidate in ascending "
+        "order of what was asked. Hollow marks are saturated rates; diamonds are the "
+        "closed loop as fast as it goes. Marks further down and to the right are better.",
+        description="Two charts of latency against achieved requests per second, a line "
+        f"for each candidate: {', '.join(context.evidence.candidates)}.",
+    )  # fmt: skip
+
+
+def _describe_finding(places: list[_Place]) -> str:
+    """The highest rate of each candidate that was kept, and what it costs; else what `max` did."""
+    kept = _find_best([each for each in places if each.state not in ("saturated", "closed loop")])
+    lacking = [each.candidate for each in places if each.state == "saturated"]
+    lacking = [name for name in dict.fromkeys(lacking) if name not in kept]
+    if kept:
+        none = f", none on {listing(lacking)}" if lacking else ""
+        return f"highest rate without saturation {named([*kept.values()], _achieved, _said)}{none}"
+    closed = _find_best([each for each in places if each.state == "closed loop"])
+    most = f"; as fast as it goes {named([*closed.values()], _achieved, _said)}" if closed else ""
+    return f"every rate was saturated{most}"
+
+
+def _find_best(places: list[_Place]) -> dict[str, _Place]:
+    """Of each candidate the place with the most requests per second."""
+    names = dict.fromkeys(each.candidate for each in places)
+    return {
+        name: max((each for each in places if each.candidate == name), key=_achieved)
+        for name in names
+    }
+
+
+def _said(place: _Place) -> str:
+    name, latency_s = next((n, s) for n, s in reversed(place.latency_s.items()) if s is not None)
+    return f"{count(place.achieved)}/s on {place.candidate} ({name} {took(latency_s)})"
+
+
+def _achieved(place: _Place) -> float:
+    return place.achieved
+
+
+def _chart(context: Context, drawing: Drawing, places: list[_Place]) -> Spec:
+    rows = [
+        {**each.row(), **{name: s and s * MS_PER_S for name, s in each.latency_s.items()},
+         "order": amount(each.point.values[RATE])}
+        for each in places
+    ]  # fmt: skip
+    values = [{"value": row[name]} for row in rows for name in PERCENTILES]
+    domain = domain_of(values, log=True)
+    return beside([_panel(context, drawing, rows, name, domain) for name in PERCENTILES])
+
+
+def _panel(
+    context: Context, drawing: Drawing, rows: Rows, name: str, domain: tuple[float, float]
+) -> Spec:
+    own = [
+        {**{key: row[key] for key in ("candidate", "rate", "achieved", "state", "order")},
+         "value": row[name]}
+        for row in rows
+        if row[name] is not None
+    ]  # fmt: skip
+    y = value_axis(Axis(f"{name} of latency (ms)", log=True), domain)
+    most = domain_of([{"value": row["achieved"]} for row in own], log=False)
+    x = x_axis("achieved", "Achieved requests per second", most, format=NUMBERS, tickCount=5)
+    paced = [row for row in own if row["rate"] != MAXIMUM]
+    line = joined(context, drawing, paced, {"x": x, "y": y, "order": alt.Order("order:Q")})
+    channels = {"x": x, "y": y, **candidate_channels(context), "opacity": picked()}
+    layers = [line, *_marks(drawing, own, channels)]
+    return layer(layers, width=PANEL_WIDTH, height=PANEL_HEIGHT)
+
+
+def _marks(drawing: Drawing, rows: Rows, channels: dict[str, Any]) -> Iterator[Spec]:
+    tips = [
+        alt.Tooltip("candidate:N"), alt.Tooltip("rate:N"), alt.Tooltip("state:N"),
+        alt.Tooltip("achieved:Q", title="achieved (1/s)", format=",.0f"),
+        alt.Tooltip("value:Q", title="latency (ms)", format=",.4~g"),
+    ]  # fmt: skip
+    hollow = {"filled": False, "fill": palette.PAPER[0], "size": 70, "strokeWidth": 1.5}
+    for is_saturated, look in ((False, {"filled": True, "size": 60}), (True, hollow)):
+        mine = [row for row in rows if row["rate"] != MAXIMUM
+                and (row["state"] == "saturated") is is_saturated]  # fmt: skip
+        if mine:
+            marks = drawing.mark("point", mine, {**channels, "tooltip": tips}, **look)
+            yield marks if is_saturated else drawing.followed(marks)
+    if closed := [row for row in rows if row["rate"] == MAXIMUM]:
+        own = {name: channels[name] for name in ("x", "y", "color", "opacity")}
+        look = {"shape": "diamond", "size": 110, "filled": True}
+        yield drawing.mark("point", closed, {**own, "tooltip": tips}, **look)
+
+
+PLUGINS = (RatesSection(),)
