@@ -121,5 +121,5 @@ def _default_shown(value: object) -> str | None:
 def _take_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
     """The arguments without `--debug`, which any command takes, and whether it was there."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
-    options = [each for each in arguments[:end] if each != "--debug"]
+    options = [argument for argument in arguments[:end] if argument != "--debug"]
     return options + list(arguments[end:]), len(options) < end

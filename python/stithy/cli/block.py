@@ -154,7 +154,11 @@ def block(
     if print_study:
         from stithy.run.preparation.io import profile_tables
 
-        comments = (f"# {line}" for each in profile_tables(file.study) for line in each.split("\n"))
+        comments = (
+            f"# {line}"
+            for profile_table in profile_tables(file.study)
+            for line in profile_table.split("\n")
+        )
         show("\n".join([*comments, made.text.rstrip()]))
         return Exit.OK
 

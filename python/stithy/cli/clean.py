@@ -59,7 +59,7 @@ def clean(
     else:
         _show(cleaned)
         _show_orphans(orphans)
-    left = [*(each.left for each in cleaned), *(each.left for each in orphans)]
+    left = [*(each.left for each in cleaned), *(orphan.left for orphan in orphans)]
     return Exit.INFRASTRUCTURE if any(left) else Exit.OK
 
 
@@ -85,12 +85,12 @@ def _removed(cleaned: "Cleaned") -> str:
 
 
 def _show_orphans(orphans: Sequence["OrphanCleaned"]) -> None:
-    for each in orphans:
-        what = f"{each.orphan.kind} {each.orphan.name}"
-        if each.left is None:
+    for orphan in orphans:
+        what = f"{orphan.orphan.kind} {orphan.orphan.name}"
+        if orphan.left is None:
             show(f"{what}: removed everything that it left")
         else:
-            say(f"not removed: {what}: {each.left}")
+            say(f"not removed: {what}: {orphan.left}")
 
 
 def _orphan_as_json(cleaned: "OrphanCleaned") -> dict[str, object]:

@@ -72,7 +72,7 @@ def compare(
     from stithy.results.read import read_run
 
     asked = tuple(quantity_asked(each) for each in metric)
-    first, *rest = (context_of(read_run(each)) for each in (base, *others))
+    first, *rest = (context_of(read_run(other)) for other in (base, *others))
     found = pairs(first, rest, ignore, asked)
     if json:
         shown = [_as_json(each) for each in found]
@@ -128,7 +128,7 @@ def _as_json(pair: "Pair") -> dict[str, object]:
         "durability_given_up": {
             name: [asdict(each) for each in run.given_up] for name, run in runs
         },
-        "rows": [_row(each) for each in pair.rows],
+        "rows": [_row(row) for row in pair.rows],
     }
 
 

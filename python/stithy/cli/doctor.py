@@ -79,7 +79,7 @@ def as_json(found: "Examination") -> dict[str, object]:
         "schema_version": 1,
         "demo": {
             "can_run": not found.demo_lacks,
-            "lacks": [asdict(each) for each in found.demo_lacks],
+            "lacks": [asdict(demo_lack) for demo_lack in found.demo_lacks],
         },
         "checks": {
             name: [asdict(each) for each in judged] for name, judged in found.checks.items()
@@ -90,8 +90,8 @@ def as_json(found: "Examination") -> dict[str, object]:
                 "name": part.name,
                 "works": part.works,
                 "needs": [
-                    {"why": each.why, "optional": each.optional, **asdict(each.judgement)}
-                    for each in part.needs
+                    {"why": need.why, "optional": need.optional, **asdict(need.judgement)}
+                    for need in part.needs
                 ],
             }
             for part in found.parts
@@ -111,13 +111,13 @@ def as_text(found: "Examination") -> str:
         _section("Left behind", map(_describe, found.left)),
         _section("There is", _there(found)),
     ]
-    return "\n\n".join(each for each in sections if each)
+    return "\n\n".join(section for section in sections if section)
 
 
 def _answer(found: "Examination") -> str:
     if not found.demo_lacks:
         return "The demo can run here: stithy run studies/demo.yaml"
-    names = ", ".join(dict.fromkeys(each.what for each in found.demo_lacks))
+    names = ", ".join(dict.fromkeys(demo_lack.what for demo_lack in found.demo_lacks))
     answer = textwrap.fill(
         f"The demo cannot run here yet. It lacks: {names}.", WIDTH, break_on_hyphens=False
     )
@@ -173,10 +173,10 @@ def _wanted(found: "Examination") -> "dict[Judgement, list[str]]":
     """What is missing, with who wants it and why; what a part cannot do without comes first."""
     by_family = sorted(found.parts, key=lambda each: FAMILIES.index(each.family))
     missing = [
-        (part, each)
+        (part, need)
         for part in by_family
-        for each in part.needs
-        if each.judgement.state == "missing"
+        for need in part.needs
+        if need.judgement.state == "missing"
     ]
     wanted: dict[Judgement, list[str]] = {}
     for part, each in sorted(missing, key=lambda pair: pair[1].optional):
@@ -205,13 +205,13 @@ def _there(found: "Examination") -> Iterator[str]:
         parts = [each for each in found.parts if each.family == family]
         yield _entry(f"{family}s", ", ".join(_part(each) for each in parts))
     seen = dict.fromkeys(
-        f"{each.judgement.what} {each.judgement.found}"
+        f"{need.judgement.what} {need.judgement.found}"
         for part in found.parts
         if part.family != "engine"
-        for each in part.needs
-        if each.judgement.state == "there"
-        and each.judgement.found[:1].isdigit()
-        and " " not in each.judgement.what
+        for need in part.needs
+        if need.judgement.state == "there"
+        and need.judgement.found[:1].isdigit()
+        and " " not in need.judgement.what
     )
     programs = sorted(seen, key=lambda each: not each.startswith(OWN_PREFIX))
     yield _entry("programs", ", ".join(programs))

@@ -111,7 +111,7 @@ def _pairs(
             raise UserError("this option needs --compare", where=where, remedy=remedy)
         return ()
     asked = tuple(quantity_asked(each) for each in metric)
-    befores = [context_of(read_run(each)) for each in others]
+    befores = [context_of(read_run(other)) for other in others]
     return pairs(context, befores, ignore, asked, earlier=True)
 
 
@@ -140,7 +140,7 @@ def opened(page: Path, patience_s: float = PATIENCE_S) -> bool:
 
             # Python takes such a program for failed once it has ended, as xdg-open does as soon
             # as it has handed the address over; and it lets the program write into our output.
-            words = [browser.name, *(each.replace("%s", address) for each in browser.args)]
+            words = [browser.name, *(arg.replace("%s", address) for arg in browser.args)]
             started = LocalRunner().start(Command(words, detached=True))
             return ended_within(started, patience_s) in {0, None}
         return browser.open(address)

@@ -97,7 +97,7 @@ def _print(
     sides = "".join("<" if key in WORDS else ">" for key in columns)
     header = [headings.get(key, key.removesuffix("_bytes").replace("_", " ")) for key in columns]
     cells = [tuple(_cell(key, row[key]) for key in columns) for row in rows]
-    said = [f"not known: {each}" for each in notes]
+    said = [f"not known: {note}" for note in notes]
     show("\n".join([table(header, cells, sides), *([""] if said else []), *said]))
 
 

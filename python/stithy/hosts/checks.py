@@ -79,7 +79,7 @@ def _judge_governor(machine: Machine) -> Judgement:
 
 def _judge_idle(machine: Machine) -> Judgement:
     """The deepest state that is not disabled, by how long a CPU takes to leave it."""
-    states = [each for each in machine.names(f"{CPU0}/cpuidle") if each.startswith("state")]
+    states = [name for name in machine.names(f"{CPU0}/cpuidle") if name.startswith("state")]
     if not states:
         return Judgement("deep idle", "unknown", "the kernel shows no idle states")
     enabled = [each for each in states if _of(machine, each, "disable") != "1"]
@@ -268,7 +268,7 @@ def _judge_room(machine: Machine) -> Iterator[Judgement]:
         remedy = "free memory: otherwise swapped pages are read back during a window"
         yield Judgement("swap", "disturbing", f"{format_size(used)} in use", remedy)
     places = machine.places()
-    yield from (_judge_place(each) for each in places)
+    yield from (_judge_place(place) for place in places)
     if not places:
         problem = "no file system here has a directory that this user may use"
         yield Judgement("space", "unknown", problem, "create a directory that this user may use")

@@ -51,7 +51,7 @@ def _plain(text: str) -> str:
 def mount_of(path: Path, proc: Path = Path("/proc")) -> Mount:
     """The mount that holds `path`, which must exist; of several at one point, the last one made."""
     real = path.resolve()
-    holding = [each for each in mounts(proc) if real.is_relative_to(each.point)]
+    holding = [mount for mount in mounts(proc) if real.is_relative_to(mount.point)]
     return max(reversed(holding), key=lambda each: len(each.point.parts))
 
 
@@ -104,8 +104,8 @@ def _upper_layers(mount: Mount, proc: Path) -> list[Path]:
 
     There the name is of nothing, or leads back into the overlay.
     """
-    layers = [Path(each) for each in re.findall(r"upperdir=([^,]*)", mount.options)]
-    return [each for each in layers if os.path.exists(each) and mount_of(each, proc) != mount]
+    layers = [Path(part) for part in re.findall(r"upperdir=([^,]*)", mount.options)]
+    return [layer for layer in layers if os.path.exists(layer) and mount_of(layer, proc) != mount]
 
 
 def of_mount(mount: Mount, sys: Path) -> list[str]:
@@ -121,7 +121,7 @@ def _of_btrfs(mount: Mount, sys: Path) -> list[str]:
     """All devices of the btrfs that has the mount's source among them."""
     source = os.path.basename(os.path.realpath(mount.source))
     for members in sorted((sys / "fs" / "btrfs").glob("*/devices")):
-        names = sorted(each.name for each in members.iterdir())
+        names = sorted(path.name for path in members.iterdir())
         if source in names:
             return names
     return [source] if (sys / "class" / "block" / source).exists() else []
@@ -157,7 +157,7 @@ def _backing(where: Path) -> Path | None:
 
 
 def _children(directory: Path) -> list[str]:
-    return sorted(each.name for each in directory.iterdir()) if directory.is_dir() else []
+    return sorted(path.name for path in directory.iterdir()) if directory.is_dir() else []
 
 
 SECTOR_BYTES = 512
@@ -189,7 +189,7 @@ def parse_diskstats(text: bytes, names: Sequence[bytes] | None = None) -> dict[s
     for line in text.splitlines():
         fields = line.split()
         if len(fields) >= 14 and (names is None or fields[2] in names):
-            found[fields[2].decode()] = _counters([int(each) for each in fields[3:]])
+            found[fields[2].decode()] = _counters([int(field) for field in fields[3:]])
     return found
 
 

@@ -197,7 +197,7 @@ _TELLING_ARGUMENTS = re.compile(
 
 def _arguments(line: str) -> str:
     """Arguments of the kernel that bear on speed; others could hold what is nobody's business."""
-    return " ".join(each for each in line.split() if _TELLING_ARGUMENTS.fullmatch(each))
+    return " ".join(part for part in line.split() if _TELLING_ARGUMENTS.fullmatch(part))
 
 
 def _distribution() -> str:

@@ -52,7 +52,7 @@ class Controller:
         if not folders:
             names = " or ".join(f"`{each}`" for each in dict.fromkeys((self.new, self.old)))
             return f"no control group here delegates the controller {names}"
-        if any(os.access(each, os.W_OK | os.X_OK) for each in folders):
+        if any(os.access(folder, os.W_OK | os.X_OK) for folder in folders):
             return None
         return f"no control group can be created in {folders[0]}"
 
@@ -107,9 +107,9 @@ class Throttle:
 
         Raises PreconditionError where the kernel refuses.
         """
-        for each in (pid, *descendants(pid)):
+        for descendant in (pid, *descendants(pid)):
             with suppress(ProcessLookupError):  # it has ended meanwhile
-                self.controller.write(self.path / "cgroup.procs", str(each))
+                self.controller.write(self.path / "cgroup.procs", str(descendant))
 
 
 QUOTA, PERIOD = "cpu.cfs_quota_us", "cpu.cfs_period_us"
@@ -186,5 +186,5 @@ def make_throttle(
 def _disks(place: Path, proc: Path, sys: Path) -> list[str]:
     """`major:minor` of the disks on which the file system of a place directly is."""
     names = of_mount(mount_of(place, proc), sys)
-    numbers = (text_of(whole_disk(sys / "class/block" / each) / "dev") for each in names)
+    numbers = (text_of(whole_disk(sys / "class/block" / name) / "dev") for name in names)
     return [*dict.fromkeys(filter(None, numbers))]

@@ -109,7 +109,7 @@ def pids_inside(directory: Path, program: str) -> list[int]:
 
 def descendants(pid: int) -> list[int]:
     """The children of a process, and theirs, as they are now."""
-    parents = {each: int(stat.fields[1]) for each in _all_pids() if (stat := _stat(each))}
+    parents = {all_pid: int(stat.fields[1]) for all_pid in _all_pids() if (stat := _stat(all_pid))}
     found = [pid]
     for one in found:  # it grows while it is read
         found += [child for child, parent in parents.items() if parent == one]
@@ -147,7 +147,7 @@ class User:
 
 def named(users: Sequence[User]) -> str:
     """The first few of them, as messages name them."""
-    return ", ".join(f"{each.name} ({each.pid})" for each in users[:5])
+    return ", ".join(f"{user.name} ({user.pid})" for user in users[:5])
 
 
 def users_of(point: Path) -> list[User]:
@@ -269,9 +269,9 @@ def _wait(targets: list[ProcessIdentity], patience_s: float) -> bool:
 
 def _all_pids(proc: Path = PROC) -> list[int]:
     return [
-        int(each.name)
-        for each in proc.iterdir()
-        if each.name.isdigit() and each.name != str(os.getpid())
+        int(path.name)
+        for path in proc.iterdir()
+        if path.name.isdigit() and path.name != str(os.getpid())
     ]
 
 

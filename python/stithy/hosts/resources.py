@@ -76,7 +76,7 @@ class MemoryGroup:
         """Processes that were killed for want of memory; None where the kernel does not tell."""
         name = "memory.oom_control" if self.files.version == 1 else "memory.events"
         lines = text_of(self.path / name).splitlines()
-        return next((int(each.split()[1]) for each in lines if each.startswith("oom_kill ")), None)
+        return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), None)
 
 
 @dataclass(frozen=True)

@@ -184,9 +184,11 @@ class NotComparable(UserError):
         self._differences = tuple(differences)
         self.facts = tuple(
             UserError(
-                f"differs from {against}: {each}", where=where, remedy=f"--ignore {each.name}"
+                f"differs from {against}: {difference}",
+                where=where,
+                remedy=f"--ignore {difference.name}",
             )
-            for each in differences
+            for difference in differences
         )
 
     def parts(self) -> tuple[StithyError, ...]:
@@ -195,7 +197,7 @@ class NotComparable(UserError):
 
     def details(self) -> Mapping[str, Any]:
         """Every fact with its values in both runs."""
-        return {"facts": [asdict(each) for each in self._differences]}
+        return {"facts": [asdict(difference) for difference in self._differences]}
 
 
 def comparability(
@@ -244,15 +246,15 @@ def comparability(
 
 
 def _own_of(candidates: Iterable[CandidateFacts]) -> Iterator[tuple[str, Scalar]]:
-    for each in candidates:
-        if each.memory_limit_bytes is not None:
-            yield f"{each.name}.memory_limit_bytes", each.memory_limit_bytes
-        if each.cpus is not None:
-            yield f"{each.name}.cpus", len(each.cpus)
-        if each.server_version is not None:
-            yield f"{each.name}.server_version", each.server_version
-        for name, value in each.settings.items():
-            yield f"{each.name}.settings.{name.lower()}", value
+    for candidate in candidates:
+        if candidate.memory_limit_bytes is not None:
+            yield f"{candidate.name}.memory_limit_bytes", candidate.memory_limit_bytes
+        if candidate.cpus is not None:
+            yield f"{candidate.name}.cpus", len(candidate.cpus)
+        if candidate.server_version is not None:
+            yield f"{candidate.name}.server_version", candidate.server_version
+        for name, value in candidate.settings.items():
+            yield f"{candidate.name}.settings.{name.lower()}", value
 
 
 def _needed(facts: WorkloadFacts | LoadFacts) -> dict[str, Any]:
@@ -307,7 +309,7 @@ def require_known(words: Sequence[str], manifests: Sequence[Manifest]) -> None:
     """Refuse to ignore what is no fact. Raises UserError."""
     names = {name for name in MEANINGS if "*" not in name}
     for manifest in manifests:
-        candidates = [each.name for each in manifest.candidates]
+        candidates = [candidate.name for candidate in manifest.candidates]
         effective = _effective(manifest) is not None
         own = _own(manifest, effective=effective)
         names |= {name for _, name in _facts(manifest, candidates, own, effective=effective)}
@@ -334,8 +336,12 @@ def _own(manifest: Manifest, *, effective: bool) -> frozenset[str]:
     found = {"memory_limit_bytes" for each in manifest.candidates if each.memory_limit_bytes}
     found |= {"server_cpus" for each in manifest.candidates if each.cpus}
     found |= {"server_version" for each in manifest.candidates if each.server_version}
-    for each in manifest.candidates:
-        known = (each.effective_settings or {}) if effective else map(str.lower, each.settings)
+    for candidate in manifest.candidates:
+        known = (
+            (candidate.effective_settings or {})
+            if effective
+            else map(str.lower, candidate.settings)
+        )
         found |= {f"settings.{name}" for name in known}
     return frozenset(found)
 

@@ -87,7 +87,7 @@ def measured_intervals(
     """Those of the measurement: an interval belongs to the second in which it began."""
     since = summary.measure_from_s - JOIN_TOLERANCE_S
     until = summary.measure_to_s - JOIN_TOLERANCE_S
-    return (each for each in intervals if since <= each.started_at_s < until)
+    return (interval for interval in intervals if since <= interval.started_at_s < until)
 
 
 def distribution(kind: str, histogram: LoggedHistogram | None) -> Row:
@@ -113,7 +113,7 @@ def second_rows(window_id: str, seconds: Iterable[Second], latencies: Latencies)
         at_ms = _milliseconds(second.at_s)
         # The time stamp in the log is rounded.
         found = next((logged[at] for at in (at_ms, at_ms - 1, at_ms + 1) if at in logged), {})
-        whole = [(each.name, [each], None) for each in second.transactions]
+        whole = [(transaction.name, [transaction], None) for transaction in second.transactions]
         for name, own, waiting in [*whole, (ALL, list(second.transactions), second.waiting)]:
             counts = {count: sum(getattr(each, count) for each in own) for count in _COUNTS}
             merged = merge(found[each.name] for each in own if each.name in found)
@@ -143,7 +143,7 @@ def merged_seconds(
 
 def _with(one: Second, others: Sequence[Second]) -> Second:
     """A second of several hammers: counts are added."""
-    own = {each.name: each for each in one.transactions}
+    own = {transaction.name: transaction for transaction in one.transactions}
     for each in (each for other in others for each in other.transactions):
         had = own.get(each.name)
         counts = {name: getattr(each, name) + getattr(had, name, 0) for name in _COUNTS}
@@ -155,11 +155,11 @@ def _with(one: Second, others: Sequence[Second]) -> Second:
 def _by_second(intervals: Iterable[LoggedInterval]) -> dict[int, dict[str, LoggedHistogram]]:
     """Histograms of each type by the millisecond at which their second began."""
     groups: dict[int, dict[str, LoggedHistogram]] = {}
-    for each in intervals:
-        found = groups.setdefault(_milliseconds(each.started_at_s), {})
-        had = found.get(each.tag)
-        both = each.histogram if had is None else merge((had, each.histogram))
-        found[each.tag] = both or each.histogram
+    for interval in intervals:
+        found = groups.setdefault(_milliseconds(interval.started_at_s), {})
+        had = found.get(interval.tag)
+        both = interval.histogram if had is None else merge((had, interval.histogram))
+        found[interval.tag] = both or interval.histogram
     return groups
 
 
@@ -181,7 +181,11 @@ def window_numbers(
     """
     unexpected = [each for each in summary.errors if each.kind not in expected]
     minutes = (summary.measure_to_s - summary.measure_from_s) / 60
-    committed = sum(each.committed for each in summary.transactions if each.name == headline)
+    committed = sum(
+        transaction.committed
+        for transaction in summary.transactions
+        if transaction.name == headline
+    )
     completed = sum(each.committed + each.rolled_back for each in summary.transactions)
     worst = max(unexpected, key=lambda error: error.count, default=None)
     numbers, lateness = summary.proof, decode(summary.lateness)
@@ -241,8 +245,8 @@ def ledger_rows(window_id: str, summary: LedgerSummary) -> list[Row]:
 def ledger_finding_rows(window_id: str, findings: Iterable[LedgerFinding]) -> list[Row]:
     """Rows of LEDGER_FINDINGS, in the order of the findings."""
     return [
-        {"window_id": window_id, "deal": each.entry, "kind": each.kind, "text": each.text}
-        for each in findings
+        {"window_id": window_id, "deal": finding.entry, "kind": finding.kind, "text": finding.text}
+        for finding in findings
     ]
 
 
@@ -251,7 +255,7 @@ def condition_rows(
 ) -> list[Row]:
     """Rows of CONDITIONS; `moment` is `load`, `window` or `end`."""
     place = {"candidate": candidate, "window_id": window_id, "moment": moment}
-    return [{**place, **each.model_dump(exclude={"message"})} for each in conditions]
+    return [{**place, **condition.model_dump(exclude={"message"})} for condition in conditions]
 
 
 SHAPE = (10, 0)
@@ -277,11 +281,11 @@ def bucket_rows(window_id: str, kind: str, measured: Iterable[LoggedInterval]) -
         parts.setdefault(interval.tag, []).append(interval.histogram)
     for transaction, histograms in parts.items():
         whole = merge(histograms)
-        for each in whole.buckets() if whole else ():
+        for bucket in whole.buckets() if whole else ():
             yield {
                 "window_id": window_id, "kind": kind, "transaction": transaction,
-                "bucket": each.index, "lowest_s": each.lowest_s, "highest_s": each.highest_s,
-                "count": each.count,
+                "bucket": bucket.index, "lowest_s": bucket.lowest_s, "highest_s": bucket.highest_s,
+                "count": bucket.count,
             }  # fmt: skip
 
 

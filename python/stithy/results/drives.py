@@ -32,7 +32,7 @@ def read_log(path: Path, from_s: float, until_s: float) -> list[LoggedInterval]:
     nobody knows which of its values lie inside. Raises ValueError for a damaged log.
     """
     lines = read_hlog(path, from_s, until_s) if path.exists() else []
-    return [each for each in lines if each.lies_in(from_s, until_s)]
+    return [line for line in lines if line.lies_in(from_s, until_s)]
 
 
 def drive_rows(

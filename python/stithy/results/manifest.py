@@ -334,8 +334,8 @@ class PlanFacts(_Facts):
 
 
 def _judgeable(thresholds: tuple[Threshold, ...]) -> tuple[Threshold, ...]:
-    for each in thresholds:
-        for side in (each.left, each.right):
+    for threshold in thresholds:
+        for side in (threshold.left, threshold.right):
             if isinstance(side, MeasuredValue):
                 _known(side.metric)
     return thresholds
@@ -424,8 +424,8 @@ class Manifest(_Facts):
         if self.given_database is None:
             return False
         every = [
-            (self.memory_limit_of(each), self.cpus_of(each), self.settings_of(each))
-            for each in self.candidates
+            (self.memory_limit_of(candidate), self.cpus_of(candidate), self.settings_of(candidate))
+            for candidate in self.candidates
         ]
         return any(each != every[0] for each in every)
 

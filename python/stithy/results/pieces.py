@@ -313,5 +313,5 @@ class Samples:
         chosen = wanted & (pl.col("collector") == collector) & (pl.col("instance") == "")
         files = self._files.items()
         known = {name: file for name, file in files if windows is None or name in windows}
-        parts = (each.filter(chosen) for each in Samples(known).parts())
+        parts = (part.filter(chosen) for part in Samples(known).parts())
         return pl.concat([empty_frame(SERIES), *parts])

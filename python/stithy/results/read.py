@@ -76,7 +76,7 @@ class Run:
         """All of the table `seconds`, read anew: most of its rows are of single types."""
         windows = map(self.directory.window, self.window["window_id"])
         return pieces.read_tables(
-            tables.SECONDS, [each.table(tables.SECONDS.name) for each in windows], []
+            tables.SECONDS, [window.table(tables.SECONDS.name) for window in windows], []
         )
 
     @property
@@ -105,7 +105,7 @@ class Run:
     @property
     def unread(self) -> list[str]:
         """The ids of windows that are there, but whose own row cannot be read."""
-        own = (each.path for each in self.problems if each.path.stem == tables.WINDOW.name)
+        own = (problem.path for problem in self.problems if problem.path.stem == tables.WINDOW.name)
         return [name for path in own if (name := pieces.window_of(path)) is not None]
 
     @property
@@ -113,7 +113,7 @@ class Run:
         """By the id of a window: the files without which nobody knows whether it is valid."""
         judging = {each.name for each in JUDGING}
         found: dict[str, list[str]] = {}
-        for path in (each.path for each in self.problems if each.path.stem in judging):
+        for path in (problem.path for problem in self.problems if problem.path.stem in judging):
             if (name := pieces.window_of(path)) is not None:
                 found.setdefault(name, []).append(path.name)
         return found
@@ -146,7 +146,7 @@ def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
         directory=directory,
         manifest=manifest,
         study=study,
-        samples=Samples({each: directory.window(each).table(tables.SERIES.name) for each in names}),
+        samples=Samples({name: directory.window(name).table(tables.SERIES.name) for name in names}),
         other_problems=tuple(problems),
         **frames,
     )
@@ -177,7 +177,7 @@ def _one(table: Table, path: Path) -> "pl.DataFrame":
 
 def _require_run(directory: RunDirectory) -> None:
     try:
-        names = {each.name for each in directory.root.iterdir()}
+        names = {path.name for path in directory.root.iterdir()}
     except FileNotFoundError:
         problem = "no such directory"
     except OSError as error:
@@ -238,7 +238,7 @@ def _window_names(
 ) -> list[str]:
     """The windows that have a directory, by name; a run makes the folder with its first window."""
     try:
-        there = sorted(each.name for each in directory.windows.iterdir() if each.is_dir())
+        there = sorted(path.name for path in directory.windows.iterdir() if path.is_dir())
     except FileNotFoundError:
         return []
     except OSError as error:

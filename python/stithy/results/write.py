@@ -40,7 +40,7 @@ def frame_of(table: Table, rows: Iterable[Mapping[str, Any]]) -> "pl.DataFrame":
     import polars as pl
 
     plain = [_checked(table, number, row) for number, row in enumerate(rows)]
-    data = {each.name: [row[each.name] for row in plain] for each in table.columns}
+    data = {column.name: [row[column.name] for row in plain] for column in table.columns}
     return pl.DataFrame(data, schema=schema(table))
 
 

@@ -82,7 +82,7 @@ def raise_by_hand(name: str, keys: CephKeys, needed_bytes: Mapping[Role, int]) -
             f"{name!r} cannot be the name of a cluster", where="--name",
             remedy="use at most 32 lower-case letters, digits and hyphens",
         )  # fmt: skip
-    if any(each.name == name for each in clusters()):
+    if any(cluster.name == name for cluster in clusters()):
         raise UserError(
             "a cluster of this name is already up, or was killed",
             where=name,
@@ -117,7 +117,7 @@ def clusters() -> Sequence[Cluster]:
 
 
 def _cluster(registered: Registered) -> Cluster:
-    facts = {each.kind: each.facts for each in registered.resources}
+    facts = {resource.kind: resource.facts for resource in registered.resources}
     folder = Path(facts["cluster"]["folder"]) if "cluster" in facts else None
     point = Path(facts["mount"]["path"]) if "mount" in facts else _device(folder)
     drives = Path(facts["drive"]["folder"]) if "drive" in facts else None

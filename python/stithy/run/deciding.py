@@ -110,7 +110,7 @@ def ask(so_far: SoFar, schedulers: Sequence[Scheduler], journal: Journal) -> tup
     """
     for scheduler in schedulers:
         while (wanted := scheduler(so_far)) is not None:
-            windows = [{**vars(each), "point": str(each.point)} for each in wanted.windows]
+            windows = [{**vars(window), "point": str(window.point)} for window in wanted.windows]
             journal.write(ADDED, **{**vars(wanted), "windows": windows})
             so_far = replace(so_far, additional=(*so_far.additional, wanted))
     return so_far.additional
@@ -121,7 +121,7 @@ def additional_from(facts: Mapping[str, Any]) -> Additional:
     lacks.
     """
     windows = tuple(
-        WindowPlan(**{**each, "point": Point.parse(each["point"])}) for each in facts["windows"]
+        WindowPlan(**{**fact, "point": Point.parse(fact["point"])}) for fact in facts["windows"]
     )
     return Additional(facts["after"], windows, facts["because"])
 

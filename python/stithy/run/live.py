@@ -116,7 +116,7 @@ class LiveNumbers:
         if isinstance(event, RunStarted):
             directory = RunDirectory(Path(event.directory))
             windows = sorted(
-                each.parent.name for each in directory.windows.glob("*/window.parquet")
+                path.parent.name for path in directory.windows.glob("*/window.parquet")
             )
         elif isinstance(event, StepFinished) and event.step.kind == "window":
             if self._state.directory is None:

@@ -152,7 +152,7 @@ class ManifestFile:
         study = self._context.file.study
         if study.given_workload is None:
             return None
-        every = [_workload(each.workload, each.driving) for each in study.variants]
+        every = [_workload(variant.workload, variant.driving) for variant in study.variants]
         varied = _differing([each.model_dump() | each.options for each in every])
         own = tuple(name for name in varied if name != "options")
         facts = _workload(study.workload, study.driving)
@@ -162,7 +162,7 @@ class ManifestFile:
         study = self._context.file.study
         if study.given_load is None:
             return None
-        every = [_load(each) for each in study.variants]
+        every = [_load(variant) for variant in study.variants]
         varied = _differing([each.model_dump() for each in every])
         return _load(study).model_copy(update={"varied": varied})
 
@@ -173,7 +173,7 @@ class ManifestFile:
         database = study.database
         facts = self._context.state.known.server_facts
         version = self._shared_version() if facts else self._context.servers.installation.version
-        variants = [each.database.settings for each in study.variants]
+        variants = [variant.database.settings for variant in study.variants]
         settings = [{name.lower(): value for name, value in each.items()} for each in variants]
         return DatabaseFacts(
             engine=database.engine,
@@ -193,7 +193,9 @@ class ManifestFile:
         """The version of the servers of all candidates that have had a window; None if it is not
         the same, or before the first one.
         """
-        known = {each.version for each in self._context.state.known.server_facts.values()}
+        known = {
+            server_fact.version for server_fact in self._context.state.known.server_facts.values()
+        }
         return known.pop() if len(known) == 1 else None
 
     def _shared_settings(self) -> dict[str, str] | None:
@@ -207,7 +209,7 @@ class ManifestFile:
         return {
             name: value
             for name, value in first.settings.items()
-            if all(each.settings.get(name) == value for each in others)
+            if all(other.settings.get(name) == value for other in others)
         }
 
     def _own_settings(self, candidate: str, shared: dict[str, str] | None) -> dict[str, str] | None:
@@ -222,7 +224,7 @@ class ManifestFile:
         study = self._context.file.study
         if study.given_database is None or study.by_url:
             return None
-        every = [{"limit_bytes": each.database.memory_bytes} for each in study.variants]
+        every = [{"limit_bytes": variant.database.memory_bytes} for variant in study.variants]
         limits = self._context.state.known.limits
         notes = [f"{name}: {note}" for name, (_, note) in limits.items() if note]
         return MemoryFacts(

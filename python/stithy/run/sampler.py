@@ -42,7 +42,7 @@ class Sampler:
 
     def __init__(self, scope: Scope, collectors: Mapping[str, Collector]) -> None:
         """`collectors`: by name, those of a host."""
-        names = [each.name for each in scope.instances]
+        names = [instance.name for instance in scope.instances]
         assert len(names) == len(set(names)), "samples of servers could not be told apart"
         every = [each for kind in collectors.values() for each in _watched(kind, scope)]
         self._stop = threading.Event()
@@ -215,17 +215,17 @@ def series_rows(
     return [
         {
             "window_id": window_id,
-            "at_s": each.at_s,
-            "second": None if started_at_s is None else each.at_s - started_at_s,
-            "collector": each.collector,
-            "instance": each.instance,
-            "subject": each.sample.subject,
-            "metric": each.sample.metric,
-            "unit": each.unit,
-            "value": each.sample.value,
-            "missing_because": each.sample.missing_because,
+            "at_s": reading.at_s,
+            "second": None if started_at_s is None else reading.at_s - started_at_s,
+            "collector": reading.collector,
+            "instance": reading.instance,
+            "subject": reading.sample.subject,
+            "metric": reading.sample.metric,
+            "unit": reading.unit,
+            "value": reading.sample.value,
+            "missing_because": reading.sample.missing_because,
         }
-        for each in readings
+        for reading in readings
     ]
 
 
@@ -237,12 +237,12 @@ def checkpoints_inside(readings: Iterable[TimedSample], from_s: float, to_s: flo
     collector of the database gave no reading in the span, or where there are several servers.
     """
     seen = [
-        each.sample.value
-        for each in readings
-        if each.collector == "database"
-        and not each.instance
-        and each.sample.metric == "last_checkpoint_at_s"
-        and each.sample.value is not None
-        and from_s <= each.at_s <= to_s
+        reading.sample.value
+        for reading in readings
+        if reading.collector == "database"
+        and not reading.instance
+        and reading.sample.metric == "last_checkpoint_at_s"
+        and reading.sample.value is not None
+        and from_s <= reading.at_s <= to_s
     ]
     return len({began_s for began_s in seen if began_s >= from_s}) if seen else None

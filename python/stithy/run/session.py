@@ -32,8 +32,8 @@ class Asked(threading.Event):
     def set(self) -> None:
         """Set it, and all that follow it."""
         super().set()
-        for each in self.followers:
-            each.set()
+        for follower in self.followers:
+            follower.set()
 
 
 class Stop:

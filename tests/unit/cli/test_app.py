@@ -225,7 +225,7 @@ def test_the_prospects_of_a_question_follow_from_noise_and_blocks() -> None:
     assert "block noise 2%\n(assumed" in reported
     assert "a margin of " in reported
     assert (quiet.noise_share, quiet.margin_needed) == (0.005, None)
-    equal, _, better = (each.shares for each in quiet.prospects)
+    equal, _, better = (prospect.shares for prospect in quiet.prospects)
     assert equal[Call.EQUIVALENT] > 0.95 < better[Call.BETTER]
     assert prospects.as_values(quiet)["noise_runs"] == 3
     assert "(the median of 3 earlier runs" in prospects.as_text(quiet)
@@ -235,5 +235,5 @@ def test_the_prospects_of_a_question_follow_from_noise_and_blocks() -> None:
     pairs = [
         prospects.outlook(replace(wide, candidates=each), 3, (), 1) for each in (("a", "b"), None)
     ]
-    named, later = [each.prospects[2].shares[Call.BETTER] for each in pairs if each]
+    named, later = [pair.prospects[2].shares[Call.BETTER] for pair in pairs if pair]
     assert later < named, "a pair that is chosen later is harder to tell"

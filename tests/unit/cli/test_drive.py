@@ -150,7 +150,7 @@ def test_a_drive_goes_down_by_its_name_only(heard: list[AnyCommand], capsys: Cap
     ):  # fmt: skip
         ended, reported = _told(capsys, f"down {words}")
         assert (ended, part in reported) == (code, True), words
-    assert [each.name for each in places.all_folders()] == ["r1.nvme"]
+    assert [all_folder.name for all_folder in places.all_folders()] == ["r1.nvme"]
 
 
 def test_what_cannot_come_up_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
@@ -193,7 +193,7 @@ def test_a_trace_begins_in_a_new_file(
         ended, reported = _told(capsys, words)
         assert (ended, part in reported) == (code, True), words
     traces = [each for each in heard if isinstance(each, control.Trace)]
-    assert [each.path for each in traces] == [file, None]
+    assert [trace.path for trace in traces] == [file, None]
 
 
 DEVICE = Target(Path("/dev/nosuchdisk"), "device", 2**30, "nosuchdisk", None, None)

@@ -40,7 +40,9 @@ def hammer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
     """Runs a command whose hammer answers with these messages, by name or as they are."""
 
     def run(words: str, *messages: str | AnyMessage) -> Ended:
-        answers = [example(each) if isinstance(each, str) else each for each in messages]
+        answers = [
+            example(message) if isinstance(message, str) else message for message in messages
+        ]
         runner = AnsweringRunner(answers)
 
         def made(database: Endpoint) -> Hammer:

@@ -86,7 +86,7 @@ def test_a_new_study_can_be_planned_at_once(tmp_path: Path, capsys: Captured) ->
     assert list(read_study(Path("a.yaml")).study.candidates) == ["gp3"]
     assert app.run(["new", "b.yaml", "--scenario", "block-io", "--json"]) == 0
     reported = json.loads(capsys.readouterr().out)
-    assert [reported[each] for each in ("engine", "workload", "size")] == [None] * 3
+    assert [reported[name] for name in ("engine", "workload", "size")] == [None] * 3
     assert app.run(["new", "c.yaml", "--scenario", "block-io"]) == 0
     assert "c.yaml: compares var-tmp, generic-nvme; takes about " in capsys.readouterr().err
 

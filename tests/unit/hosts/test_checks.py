@@ -102,7 +102,10 @@ def test_a_missing_need_has_its_remedy() -> None:
 def test_the_ways_to_a_drive_are_those_that_its_program_tells() -> None:
     """One is used, others are not."""
     text = "fuse        used      FUSE is there\nublk        not used  no /dev/ublk-control\n"
-    found = [(each.what, each.state, each.found) for each in parse_transports(text)]
+    found = [
+        (parse_transport.what, parse_transport.state, parse_transport.found)
+        for parse_transport in parse_transports(text)
+    ]
     assert found[0] == ("drives by fuse", "there", "FUSE is there")
     assert found[1] == ("drives by ublk", "absent", "no /dev/ublk-control")
 

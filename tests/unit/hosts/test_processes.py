@@ -56,7 +56,7 @@ def test_a_process_is_recognised_for_good_whatever_its_name_is(tmp_path: Path) -
     own = processes.own_identity()
     assert processes.identity_from(own.facts()) == own
     others = (own, replace(own, start_ticks=1), replace(own, boot_id="another"))
-    assert [processes.is_alive(each) for each in others] == [True, False, False]
+    assert [processes.is_alive(other) for other in others] == [True, False, False]
     assert processes.identity_of(2**22 + 1) is None
     program = tmp_path / os.fsdecode(b"a) (\xff")
     shutil.copy(shutil.which("sleep") or "/bin/sleep", program)
@@ -70,7 +70,7 @@ def test_a_process_is_recognised_for_good_whatever_its_name_is(tmp_path: Path) -
             program.unlink()
             assert processes.pids_inside(tmp_path, program.name) == [odd.pid]
             assert processes.pids_inside(tmp_path, "postgres") == []
-            users = {each.pid for each in processes.users_of(tmp_path)}
+            users = {user.pid for user in processes.users_of(tmp_path)}
         finally:
             for each in (odd, holding):
                 each.kill()

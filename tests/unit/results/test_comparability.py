@@ -36,7 +36,10 @@ def _device(device: str, firmware: str) -> Manifest:
 
 
 def _versions(**known: str) -> Manifest:
-    own = [each.model_copy(update={"server_version": known[each.name]}) for each in BASE.candidates]
+    own = [
+        candidate.model_copy(update={"server_version": known[candidate.name]})
+        for candidate in BASE.candidates
+    ]
     database = BASE.database.model_copy(update={"server_version": None})
     return BASE.model_copy(update={"given_database": database, "candidates": tuple(own)})
 
@@ -73,7 +76,9 @@ def test_what_numbers_rest_on_is_needed_and_a_seed_is_not(
     other: Manifest, shown: list[str], needed: bool
 ) -> None:
     """Each by its name and with both values; what the kernel keeps of the memory is no change."""
-    found = [each for each in differences(BASE, other, NAMES) if each.needed is needed]
+    found = [
+        difference for difference in differences(BASE, other, NAMES) if difference.needed is needed
+    ]
     assert len(found) == len(shown)
     assert all(str(each).startswith(start) for each, start in zip(found, shown, strict=True))
 
@@ -148,7 +153,7 @@ def test_the_key_changes_with_what_changes_numbers() -> None:
         (made.model_copy(update={"given_workload": DATA}), False),
     ):
         assert (facts.comparability_key(_parts(other)) == key) == same
-    assert [_parts(made, each)["driver"] for each in ("0.4.1", "2.3.1")] == ["0.4", "2"]
+    assert [_parts(made, name)["driver"] for name in ("0.4.1", "2.3.1")] == ["0.4", "2"]
 
 
 def test_of_what_varies_the_points_say_how_much_it_was() -> None:
@@ -167,7 +172,7 @@ def test_of_what_varies_the_points_say_how_much_it_was() -> None:
         BASE.model_copy(update={"comparability": parts(2, None, varied=varied)})
         for varied in (False, True)
     )
-    shown = [str(each) for each in differences(one, several, NAMES)]
+    shown = [str(difference) for difference in differences(one, several, NAMES)]
     assert "units: 2 and not known" in shown
 
 
@@ -194,7 +199,10 @@ def test_what_the_base_gives_a_server_is_no_difference_where_it_varies(
     varied, other = made(2**28, "4MB", varied=True), made(2**30, "8MB", varied=True)
     assert differences(varied, other, NAMES) == ()
     assert varied.comparability == other.comparability
-    shown = [str(each) for each in differences(varied, made(2**28, "4MB", varied=False), NAMES)]
+    shown = [
+        str(difference)
+        for difference in differences(varied, made(2**28, "4MB", varied=False), NAMES)
+    ]
     assert sorted(shown) == [
         "memory_limit_bytes: not known and 268435456", "settings.work_mem: not known and 4MB",
     ]  # fmt: skip

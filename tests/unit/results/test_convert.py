@@ -87,7 +87,7 @@ def test_errors_that_another_activity_causes_on_purpose_are_counted_by_themselve
     fakes: Path,
 ) -> None:
     """By their classes, which the activity declares; the text is that of the others."""
-    kinds = {str(each.kind): each.count for each in _summary().errors}
+    kinds = {str(error.kind): error.count for error in _summary().errors}
     assert len(kinds) > 1
     expected = expected_errors(("hammer", "note"))
     assert expected == {"lost"}

@@ -57,7 +57,9 @@ def test_missing_and_damaged_pieces_are_listed_and_the_rest_is_read(run: RunDire
     run.table("baseline").unlink()
     run.study.write_text(run.study.read_text().replace("seed: 1", "seed: 2"))
     found = read_run(run.root)
-    assert [(str(each.path.relative_to(run.root)), each.text) for each in found.problems] == [
+    assert [
+        (str(problem.path.relative_to(run.root)), problem.text) for problem in found.problems
+    ] == [
         ("study.yaml", "not the study that was run (SHA-256)"),
         ("tables/baseline.parquet", "missing"),
         (f"windows/{NAME}/conditions.parquet", pieces.CHANGED),
@@ -130,7 +132,7 @@ def test_a_manifest_that_is_not_as_declared_names_its_key(run: RunDirectory) -> 
     document = json.loads(run.manifest.read_text())
     limit = {"percentile": "nopn", "transaction": "all", "limit_s": 1.0}
     versions: tuple[object, ...] = (None, True, 1.5, "x", "²", -1, [], {})
-    wrong = (json.dumps(document | {"schema_version": each}) for each in versions)
+    wrong = (json.dumps(document | {"schema_version": version}) for version in versions)
     texts = {
         **dict.fromkeys(("", "{", "[]", "null", "3", '"x"', "[" * 100_000, "\\", "{}"), ""),
         **dict.fromkeys(wrong, "no schema version"),
@@ -197,7 +199,7 @@ def test_what_is_wrong_with_one_of_many_is_found(
     problems: list[ReadProblem] = []
     found = pieces.read_tables(WINDOW, paths, problems)
     assert found["window_id"].to_list() == [names[0], *names[2:]]
-    assert [each.path for each in problems] == [wrong]
+    assert [problem.path for problem in problems] == [wrong]
 
 
 def test_samples_are_read_some_windows_at_a_time(
@@ -205,7 +207,7 @@ def test_samples_are_read_some_windows_at_a_time(
 ) -> None:
     """The parts are the whole; missing values are left out, and windows that are not asked for."""
     monkeypatch.setattr(pieces, "WINDOWS_TOGETHER", 3)
-    names = sorted(each.name for each in run.windows.iterdir())
+    names = sorted(path.name for path in run.windows.iterdir())
     read = pieces.Samples({name: run.window(name).table("series") for name in names})
     parts = list(read.parts())
     assert [part["window_id"].n_unique() for part in parts] == [3, 1]

@@ -151,7 +151,7 @@ def test_folders_are_replaced_whole_or_the_old_ones_stay(tmp_path: Path) -> None
     for failure in (OSError(28, "no space left on device"), KeyboardInterrupt()):
         with pytest.raises(type(failure)):
             _fill(parent, "three", failure)
-    found = sorted(str(each.relative_to(parent)) for each in parent.rglob("*") if each.is_file())
+    found = sorted(str(path.relative_to(parent)) for path in parent.rglob("*") if path.is_file())
     assert found == ["a/two.csv", "b/two.csv", "notes.txt"]
     assert {each.name for each in parent.iterdir()} == {"a", "b", "notes.txt"}
     assert (own / "half.csv").read_text() == "mine"

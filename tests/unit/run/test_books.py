@@ -57,7 +57,7 @@ def test_a_journal_comes_back_with_its_facts_and_without_a_line_that_was_not_wri
     journal.close()
     assert Journal(path, FakeClock()).write("later") == 2
     entries = read_journal(path)
-    assert [each.event for each in entries] == ["creating", "second", "later"]
+    assert [entry.event for entry in entries] == ["creating", "second", "later"]
     assert entries[0].facts == {"kind": "tree", "facts": {"path": "/ä b"}}
     assert entries[0].at_s - entries[0].monotonic_s == 500_000.0
 
@@ -74,7 +74,7 @@ def test_events_are_logged_with_their_keys_and_handed_on(tmp_path: Path) -> None
     assert seen == events
     note, *others = map(json.loads, (tmp_path / "run.log").read_text().splitlines())
     assert note == {"at_s": 1_000_000.0, "event": "noted", "text": "mind the gap"}
-    assert [(each["event"], each.get("step_id")) for each in others] == [
+    assert [(other["event"], other.get("step_id")) for other in others] == [
         ("interim_analysis", None), ("step_skipped", "w-a-u1-b4"),
     ]  # fmt: skip
 

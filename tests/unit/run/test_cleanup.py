@@ -48,7 +48,7 @@ def test_what_was_created_is_known_and_a_running_run_is_not_cleaned(own_state: P
     book.removed(first)
     [found] = register.all_registered()
     assert (found.run_id, found.directory, found.kept) == ("r1", Path("/results"), False)
-    assert [each.kind for each in found.resources] == ["mark", "tree"]
+    assert [resource.kind for resource in found.resources] == ["mark", "tree"]
     [cleaned] = handlers.clean()
     assert (cleaned.running, cleaned.removed, handlers.find_run("r1")) == (True, 0, None)
     assert len(register.all_registered()) == 1
@@ -126,7 +126,7 @@ def test_a_resumed_run_is_that_of_its_new_process_and_finds_its_password() -> No
     assert register.kept_password("r1") is None
     [found] = register.all_registered()
     assert (handlers.goes_on(found), found.kept) == (True, False)
-    assert [each.kind for each in found.resources] == ["mark"]
+    assert [resource.kind for resource in found.resources] == ["mark"]
     handlers.clean_run(before)
     assert [run.run_id for run in register.all_registered()] == ["r1"]
     again.keep()
@@ -288,7 +288,7 @@ def test_another_users_cluster_in_a_closed_folder_is_no_orphan(
         return found(path)
 
     monkeypatch.setattr(Path, "lstat", lstat)
-    assert [each.folder for each in orphans.orphans() if each.kind == "cluster"] == [gone]
+    assert [orphan.folder for orphan in orphans.orphans() if orphan.kind == "cluster"] == [gone]
 
 
 def test_what_killed_drives_left_is_removed_and_what_lives_is_left_alone(
@@ -307,15 +307,17 @@ def test_what_killed_drives_left_is_removed_and_what_lives_is_left_alone(
         places.make(places.folder_of(name, run_id), Entry(run_id, (name,), owner))
     with monkeypatch.context() as patch:
         patch.setattr(orphans, "find", lambda folder: own_identity())
-        assert [each.orphan.folder.name for each in orphans.clean_orphans()] == ["r2.nvme"]
+        assert [clean_orphan.orphan.folder.name for clean_orphan in orphans.clean_orphans()] == [
+            "r2.nvme"
+        ]
     assert app.run(["clean", str(tmp_path)]) == 0
-    left = [each.name for each in places.all_folders()]
+    left = [all_folder.name for all_folder in places.all_folders()]
     assert left == ["fast", "new", "r1.nvme"], "another run was named"
     capsys.readouterr()
     assert app.run(["clean", "--json"]) == 0
     run, *drives = json.loads(capsys.readouterr().out)
     assert (run["run_id"], run["left"]) == ("r1", [])
-    assert [each["name"] for each in drives] == ["fast", "nvme"]
+    assert [drive["name"] for drive in drives] == ["fast", "nvme"]
     assert [each.name for each in places.all_folders()] == ["new"]
     assert app.run(["clean"]) == 0
     assert capsys.readouterr().out == "Nothing to clean.\n"

@@ -32,7 +32,7 @@ FakedRun(Path(sys.argv[1]), users=(2,), vary=sys.argv[2], on_event=die).run()
 
 
 def _loaded(out: Path) -> list[str]:
-    return [each.facts["dataset"] for each in entries(out, "step-started", kind="prepare")]
+    return [entry.facts["dataset"] for entry in entries(out, "step-started", kind="prepare")]
 
 
 def _killed(root: Path, step_id: str) -> FakedRun:
@@ -54,8 +54,8 @@ def test_each_dataset_is_loaded_once_and_each_window_has_that_of_its_point(tmp_p
     assert {*rows} == {(0.01, 9), (2.0, None)}, "users were tried with the shortest pause alone"
     assert _loaded(faked.out) == ["warehouses1", "warehouses3"]
     windows = [step for step in faked.events if isinstance(step, StepStarted)]
-    points = [each.step.window.point.values for each in windows
-              if each.step.kind == "window" and each.step.window]  # fmt: skip
+    points = [window.step.window.point.values for window in windows
+              if window.step.kind == "window" and window.step.window]  # fmt: skip
     asked = [dict(choice)["warehouses"] for job, choice in faked.hammer.choices if job == "run"]
     assert asked == [point["workload.warehouses"] for point in points]
     think_s = {"10 ms": 0.01, "2 s": 2.0}
@@ -88,7 +88,7 @@ def test_a_damaged_master_copy_is_loaded_again_and_the_other_is_used(tmp_path: P
     """Each is proven by itself."""
     faked = _killed(tmp_path, "w-b-u2-warehouses1-think2s-b0")
     [copy] = faked.out.rglob("master-warehouses3")
-    next(each for each in copy.rglob("*") if each.is_file()).write_text("other")
+    next(path for path in copy.rglob("*") if path.is_file()).write_text("other")
     first = _loaded(faked.out)
     assert faked.resume().end == "finished"
     assert _loaded(faked.out)[len(first) :] == ["warehouses3"]

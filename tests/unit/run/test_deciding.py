@@ -246,7 +246,7 @@ def test_additional_windows_are_written_down_first_and_measured_next(tmp_path: P
     assert (plan["further"], set(plan["windows"])) == (MORE, set(BLOCK))
     starts = [event for event in faked.events if isinstance(event, StepStarted)]
     assert [each.number for each in starts] == list(range(1, len(starts) + 1))
-    counts = {each.step.id: each.steps for each in starts}
+    counts = {start.step.id: start.steps for start in starts}
     assert counts["tear-down-b"] == len(starts) == counts[BLOCK[0]] + 6
     first, _ = [event for event in faked.events if isinstance(event, WindowsAdded)]
     left = {each.step.id: each.left_s for each in starts}

@@ -66,12 +66,12 @@ def test_every_step_of_the_plan_is_done_and_written_down_and_nothing_is_left(who
     for event, kind in (
         ("step-started", events.StepStarted), ("step-finished", events.StepFinished),
     ):  # fmt: skip
-        assert [each.facts["id"] for each in entries(faked.out, event)] == whole.planned
+        assert [entry.facts["id"] for entry in entries(faked.out, event)] == whole.planned
         assert [e.step.id for e in faked.events if isinstance(e, kind)] == whole.planned
     first = next(each for each in faked.events if not isinstance(each, events.Note))
     assert isinstance(first, events.RunStarted)
     seconds = [each for each in faked.events if isinstance(each, events.SecondPassed)]
-    assert [each.p95_s for each in seconds] == [None] * 4, "ten orders bear no percentile"
+    assert [second.p95_s for second in seconds] == [None] * 4, "ten orders bear no percentile"
     assert (run.problems, sorted(run.window["window_id"])) == ((), WINDOWS)
     assert run.window["complete"].all()
     # Loading, the check after it, the calibration, and the window's own start.
@@ -102,7 +102,7 @@ def test_what_a_run_found_out_beside_its_windows_is_kept(whole: Whole) -> None:
     assert set(run.window["driver_rate_per_s_max"]) == {1000.0}
     assert shown is not None
     assert shown.plan.limit == LimitFacts(percentile="p99", transaction="payment", limit_s=0.072)
-    costs = [each.cost for each in shown.candidates]
+    costs = [candidate.cost for candidate in shown.candidates]
     assert costs == [None, Money(amount=1200.5, currency="EUR")]
     assert sorted(run.ledger["deal"]) == ["order"] * 4 + ["payment"] * 4
     assert set(run.window["ledger_acknowledged"]) == {20}

@@ -150,7 +150,7 @@ def test_profiles_of_one_run_alone_are_points_that_the_other_does_not_have() -> 
 
     def found(other: dict[str, str]) -> list[str]:
         one = run({"fio": "3.36", "profile.a.toml": "12"})
-        return [str(each) for each in differences(one, run(other), ())]
+        return [str(difference) for difference in differences(one, run(other), ())]
 
     assert found({"fio": "3.36", "profile.b.toml": "34", "submission.sql": "x"}) == []
     assert found({"fio": "3.37", "profile.a.toml": "34"}) == [

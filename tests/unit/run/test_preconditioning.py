@@ -45,7 +45,7 @@ def test_rounds_go_on_until_the_last_five_of_each_test_are_steady(faked: FakedRu
     context.session.directory.windows.mkdir()
     assert read_run(faked.out).detail("preconditioning").height == len(rows)
     assert [each.done for each in faked.events if isinstance(each, Progress)] == list(range(10))
-    notes = [each.text for each in faked.events if isinstance(each, Note)]
+    notes = [event.text for event in faked.events if isinstance(event, Note)]
     assert "a: round 4 of at most 25, at most 1 h 24 min left" in notes
 
 
@@ -63,8 +63,8 @@ def test_rounds_write_checksums_where_all_is_read_back_at_the_end(*, is_checked:
     """Blocks without one were taken for damaged, on storage that was sound."""
     spec = Spec(profiles=("sql",), precondition="snia", verify=is_checked)
     assert load_of(spec, 7, "libaio").verify is is_checked
-    for each in PLAN.patterns:
-        sizes = {size for stream in each.streams for size in stream.write_sizes}
+    for pattern in PLAN.patterns:
+        sizes = {size for stream in pattern.streams for size in stream.write_sizes}
         assert all(size % CHECK_BYTES == 0 for size in sizes)
 
 

@@ -120,7 +120,7 @@ def test_the_two_drives_of_a_null_study_are_alike(tmp_path: Path) -> None:
     made = plugins(Provider)["drive"].create
     of = {name: made(each.spec, name, site) for name, each in study.candidates.items()}
     _checked(study, of, tmp_path)
-    assert set(draft.DRIVES) <= {each.facts.name for each in catalogue().profiles}
+    assert set(draft.DRIVES) <= {profile.facts.name for profile in catalogue().profiles}
 
 
 def test_results_go_to_a_new_or_empty_directory_outside_of_the_candidates(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_a_busy_machine_is_told_before(tmp_path: Path, monkeypatch: pytest.Monke
     context = run.start()
     context.session.books.register.close(remove=True)
     context.servers.scratch.rmdir()
-    assert [each for each in run.events if isinstance(each, Note) and "cargo (7)" in each.text]
+    assert [event for event in run.events if isinstance(event, Note) and "cargo (7)" in event.text]
     asked = {("nvme", "read"): 92e-6, ("nvme", "write"): 21e-6, ("nvme", "flush"): 15e-6}
     [reported] = preflight.not_delivered(asked)
     assert (
@@ -220,7 +220,9 @@ def test_what_the_demo_lacks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "file").touch()
     bare = FakeMachine(is_root=False, texts=TEXTS | SMALL, programs={})
     of = doctor.examine(bare, {"x": (FIO,)}, ask_engine=lambda _: LACKS, here=tmp_path / "file")
-    assert {"root", "postgresql", "memory", "results"} <= {each.what for each in of.demo_lacks}
+    assert {"root", "postgresql", "memory", "results"} <= {
+        demo_lack.what for demo_lack in of.demo_lacks
+    }
     demo = expand(read_study(ROOT / "studies/demo.yaml").study)
     assert memory_bytes(demo) <= doctor.DEMO_MEMORY_BYTES
 

@@ -36,7 +36,7 @@ def test_what_was_written_when_the_backup_began_is_promised_and_nothing_later(
     hammer = Reading()
     assert missing(hammer, CHOICE, directory, promised) is None
     assert hammer.read == b"head, first" + bytes(ROOM_BYTES)
-    assert [each.name for each in directory.root.iterdir()] == ["hammer.ledger"]
+    assert [path.name for path in directory.root.iterdir()] == ["hammer.ledger"]
 
 
 def test_a_lost_commit_is_the_fault_of_the_backup(tmp_path: Path) -> None:

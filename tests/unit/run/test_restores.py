@@ -182,8 +182,8 @@ def test_a_run_that_was_killed_in_the_middle_of_a_restore_goes_on(
     assert len(hammer.seen) == 8 - measured
     assert not [each for each in faked.events
                 if isinstance(each, StepStarted) and each.step.kind == "prepare"]  # fmt: skip
-    notes = [each.text for each in faked.events if isinstance(each, Note)]
-    assert any("checksums of the rows of warehouses1 and warehouses3 are" in each for each in notes)
+    notes = [event.text for event in faked.events if isinstance(event, Note)]
+    assert any("checksums of the rows of warehouses1 and warehouses3 are" in note for note in notes)
     assert left_by(faked.out) == []
 
 
@@ -240,7 +240,7 @@ def test_an_engine_without_a_restore_of_its_own_has_the_other_methods(
 def test_a_plan_counts_what_each_method_takes() -> None:
     """Native has room for the kept database, and its first window on a candidate loads it."""
     files, reload, native = (_plan(SMALL, each) for each in ("files", "reload", "native"))
-    [size] = {each.database_bytes for each in native.datasets}
+    [size] = {dataset.database_bytes for dataset in native.datasets}
     assert (files.masters_bytes, reload.masters_bytes, native.masters_bytes) == (size, 0, 0)
     rooms = [space_by_candidate(each)["b"] for each in (files, reload, native)]
     assert rooms[0] == rooms[1] < rooms[2] <= rooms[0] + size

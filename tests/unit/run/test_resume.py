@@ -223,7 +223,7 @@ def test_storage_that_does_not_answer_is_not_called_changed(
         patched.setattr(DirectoryStorage, "check", down)
         with pytest.raises(Refused) as refused:
             faked.resume()
-    assert {each.remedy for each in refused.value.parts()} == {"start it"}
+    assert {part.remedy for part in refused.value.parts()} == {"start it"}
     assert faked.resume().end == "finished"
 
 

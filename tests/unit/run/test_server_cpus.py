@@ -53,7 +53,7 @@ class EightCpus(FakedRun):
     def given(self, candidate: str) -> Collection[Cpus]:
         """The CPUs of the servers on a candidate's volume that worked for users."""
         place = str(self.root / candidate)
-        starts = [each for each in self.engine.starts if str(each.data).startswith(place)]
+        starts = [start for start in self.engine.starts if str(start.data).startswith(place)]
         assert all(each.cpus is None for each in starts if each.loading)
         return {each.cpus for each in starts if not each.loading}
 
@@ -82,7 +82,7 @@ def test_a_candidate_may_have_cpus_of_its_own(tmp_path: Path) -> None:
     assert faked.driver == [None]
     manifest = read_manifest(faked.out / "manifest.json")
     assert manifest is not None
-    assert [manifest.cpus_of(each) for each in manifest.candidates] == [None, (6, 7)]
+    assert [manifest.cpus_of(candidate) for candidate in manifest.candidates] == [None, (6, 7)]
     assert manifest.servers_differ
 
 
@@ -99,7 +99,7 @@ def test_a_plan_warns_where_servers_differ_and_the_largest_leaves_no_cpu(
     study = read_study(write_study(tmp_path / "s.yaml", places, users=(2,), vary=vary))
     tools = EightCpus(tmp_path).tools
     found = preflight(study, RunDirectory(tmp_path / "out"), "1", tools, clean=False)
-    said = [each for each in found.warnings if "leaves no CPU to the load driver:" in each]
+    said = [warning for warning in found.warnings if "leaves no CPU to the load driver:" in warning]
     assert len(said) == warned
     assert all("fewer than the 8" in each for each in said)
 

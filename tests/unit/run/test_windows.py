@@ -94,7 +94,7 @@ def test_what_others_used_during_the_calibration_is_kept_and_told(
     shown, row = manifest(faked.out)["calibration"], window_row(faked.out, FIRST)
     assert (shown["users_max"], row["driver_users_max"]) == (500, 500)
     assert shown["others_share"] == row["driver_others_share"] == pytest.approx(cpu_s / 10)
-    notes = [each.text for each in faked.events if isinstance(each, Note)]
+    notes = [event.text for event in faked.events if isinstance(event, Note)]
     assert any("during the calibration of the driver (make)" in text for text in notes) is is_busy
 
 

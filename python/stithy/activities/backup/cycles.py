@@ -267,7 +267,7 @@ class Backups:
 
     def _run_all(self, commands: Iterable[Command], log: Path) -> str | None:
         """Run them one after the other, up to the first that fails; why it did."""
-        return next(filter(None, (self._run(each, log) for each in commands)), None)
+        return next(filter(None, (self._run(command, log) for command in commands)), None)
 
     def _run(self, command: Command, log: Path) -> str | None:
         """Run it to its end; why it failed, None where it did not. Raises Interrupted."""
@@ -278,7 +278,7 @@ class Backups:
         if self.whose is not None:
             cap = context.servers.caps.get(self._data)
             others = (self.whose.io_cgroup, cap.path if cap else None)
-            groups = tuple(each for each in others if each is not None)
+            groups = tuple(other for other in others if other is not None)
             asked = replace(asked, memory_cgroup=self.whose.memory_cgroup, cgroups=groups)
             stop = self.whose.ended
         since = log.stat().st_size if log.exists() else 0

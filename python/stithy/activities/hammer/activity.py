@@ -225,7 +225,9 @@ class HammerActivity:
         self.warm_up_s = summary.duration_s
 
     def _second(self, message: Second) -> SecondPassed:
-        done = sum(each.committed + each.rolled_back for each in message.transactions)
+        done = sum(
+            transaction.committed + transaction.rolled_back for transaction in message.transactions
+        )
         headline = [t for t in message.transactions if t.name == self.context.workload.headline]
         few = sum(each.committed + each.rolled_back for each in headline) < values_needed(95)
         p95_s = None if few else headline[0].live_p95_s
@@ -269,7 +271,7 @@ class HammerActivity:
         """By the server's log, or by the hammer's errors."""
         errors = self.driven.summary.errors if self.driven else ()
         error_class = declaration(self.context.file.study.database.engine).error_class
-        classes = [error_class(each.code, each.text) for each in errors if each.code]
+        classes = [error_class(error.code, error.text) for error in errors if error.code]
         classes += [error_class(None, line) for line in self._log_lines()]
         return "full" in classes
 

@@ -76,7 +76,7 @@ def _calibrated(context: Context, step: Step) -> tuple[CalibrateSummary, Machine
         summary = context.hammer(instance.url).calibrate(
             connections=context.file.study.connections_max,
             trial_s=TRIAL_S,
-            think_s=min((each for each in pauses if each is not None), default=None),
+            think_s=min((pause for pause in pauses if pause is not None), default=None),
             watch=_watch(context),
         )
         return summary, between(before, context.host.counters(context.session.clock, own))

@@ -65,24 +65,26 @@ def values(of: "HammerActivity") -> Iterator[MeasuredValue]:
         value = row[quantity.known.column]
         missing = "nothing was measured" if value is None else None
         yield MeasuredValue(quantity.metric, value, missing_because=missing)
-    for each in of.transactions:
-        count = each["committed"] + each["rolled_back"]
+    for transaction in of.transactions:
+        count = transaction["committed"] + transaction["rolled_back"]
         for name in PERCENTILES:
-            value = each[f"response_{name.replace('.', '')}_s"]
+            value = transaction[f"response_{name.replace('.', '')}_s"]
             missing = "no answer was measured" if value is None else None
-            yield MeasuredValue(name, value, each["transaction"], count, missing)
-        share = error_share(each)
+            yield MeasuredValue(name, value, transaction["transaction"], count, missing)
+        share = error_share(transaction)
         missing = "no transaction ended" if share is None else None
-        yield MeasuredValue(ERROR_SHARE, share, each["transaction"], count, missing)
+        yield MeasuredValue(ERROR_SHARE, share, transaction["transaction"], count, missing)
 
 
 def in_words(of: "HammerActivity") -> str:
     """Throughput and response time."""
     row = of.numbers
-    merged = next((each for each in of.transactions if each["transaction"] == ALL), {})
+    merged = next(
+        (transaction for transaction in of.transactions if transaction["transaction"] == ALL), {}
+    )
     p95_s = merged.get("response_p95_s")
     rates = of.context.workload.rates
-    shown = ", ".join(f"{row[each.known.column]:,.0f} {each.label}" for each in rates)
+    shown = ", ".join(f"{row[rate.known.column]:,.0f} {rate.label}" for rate in rates)
     if label := of.context.workload.label(of.context.file.study.options):
         shown += f" ({label.partition(':')[0].lower()})"
     return shown if p95_s is None else f"{shown}, p95 {format_duration(p95_s)}"

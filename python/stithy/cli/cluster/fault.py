@@ -58,8 +58,8 @@ def fault(
         from stithy.wire.drive.jobs import NoFault
 
         control, drives = cluster.drive_control
-        for each in drives:
-            control.fault(each.drive, NoFault())
+        for drive in drives:
+            control.fault(drive.drive, NoFault())
         faults.heal(*cluster.alive)
         what = "everything is fixed"
     else:

@@ -51,7 +51,7 @@ def _status(cluster: "Cluster") -> "Status | None":
 
 
 def _as_json(cluster: "Cluster", status: "Status | None") -> dict[str, object]:
-    osds = [asdict(each) for each in status.osds] if status else None
+    osds = [asdict(osd) for osd in status.osds] if status else None
     return cluster_json(cluster) | {"health": status.health if status else None, "osd": osds}
 
 
@@ -62,11 +62,11 @@ def _as_text(cluster: "Cluster", status: "Status | None") -> str:
               "recovered"]  # fmt: skip
     rows = [
         [
-            f"osd.{each.osd}", f"host{each.host}", each.state, size_text(each.stored_bytes),
-            size_text(each.allocated_bytes), size_text(each.size_bytes), _count(each.pgs),
-            _count(each.unclean), _count(each.recovered),
+            f"osd.{osd.osd}", f"host{osd.host}", osd.state, size_text(osd.stored_bytes),
+            size_text(osd.allocated_bytes), size_text(osd.size_bytes), _count(osd.pgs),
+            _count(osd.unclean), _count(osd.recovered),
         ]
-        for each in status.osds
+        for osd in status.osds
     ]  # fmt: skip
     lines = [cluster_text(cluster), f"volume: {cluster.path}", f"health: {status.health}"]
     return "\n".join([*lines, table(header, rows, "<<<>>>>>>")])

@@ -47,8 +47,8 @@ def catalogue(name: str | None = None, /, *, json: bool = False) -> None:
         )
         return
     header = ["profile", "what it is", "capacity", "IOPS r/w/both", "MB/s r/w/both", "assumed"]
-    rows = [_row(each.facts) for each in found.profiles]
-    schedules = [_schedule_row(each) for each in found.schedules]
+    rows = [_row(profile.facts) for profile in found.profiles]
+    schedules = [_schedule_row(schedule) for schedule in found.schedules]
     show(table(header, rows, "<<>>><"))
     show("")
     show(table(["schedule", "what is slow", "lasts"], schedules))
@@ -90,5 +90,5 @@ def _caps(values: Iterable[float | None]) -> str:
 
 
 def _schedule_row(schedule: "ShippedSchedule") -> list[str]:
-    lasts_s = sum(each.duration_s for each in schedule.phases)
+    lasts_s = sum(phase.duration_s for phase in schedule.phases)
     return [schedule.name, schedule.title, time_text(lasts_s)]

@@ -77,7 +77,7 @@ def compare(
     else:
         words = [f"against {against.what}", engines, beside, verdict(rows)]
         show(f"{comparison(rows)}\n\n" + "\n".join(filter(None, words)))
-    return Exit.THRESHOLD if any(each.missed() for each in rows) else Exit.OK
+    return Exit.THRESHOLD if any(row.missed() for row in rows) else Exit.OK
 
 
 @dataclass(frozen=True)
@@ -121,16 +121,16 @@ def as_json(rows: tuple["Compared", ...]) -> dict[str, object]:
     from stithy.drives.measure.compare import TOLERANCES
 
     points = [
-        asdict(each)
-        | {"ratios": {name: each.ratio(name) for name in TOLERANCES}, "missed": each.missed()}
-        for each in rows
+        asdict(row)
+        | {"ratios": {name: row.ratio(name) for name in TOLERANCES}, "missed": row.missed()}
+        for row in rows
     ]
     return {"tolerances": TOLERANCES, "points": points}
 
 
 def verdict(rows: tuple["Compared", ...]) -> str:
     """How many are within their tolerances."""
-    within = sum(not each.missed() for each in rows)
+    within = sum(not row.missed() for row in rows)
     mark = "✓" if within == len(rows) else "✗"
     return f"{mark} {within} of {len(rows)} within 10% of IOPS and median and 20% of the p99"
 

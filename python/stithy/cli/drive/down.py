@@ -48,7 +48,11 @@ def down(
             where="stithy drive down",
             remedy="give the name of a drive, or --all",
         )
-    chosen = [drive_named(name)] if name else [each for each in all_drives() if not each.run_id]
+    chosen = (
+        [drive_named(name)]
+        if name
+        else [all_drive for all_drive in all_drives() if not all_drive.run_id]
+    )
     failures = [failure for each in chosen if (failure := _taken_down(each)) is not None]
     if json:
         gone = [each.name for each in chosen if each.name not in {name for name, _ in failures}]
@@ -87,7 +91,7 @@ def _refuse_mounted(found: "FoundDrive") -> None:
     from stithy.drives.places import read_entry
 
     entry = read_entry(found.folder)
-    own = {each.point for each in entry.mounts} if entry else set()
+    own = {mount.point for mount in entry.mounts} if entry else set()
     if foreign := [str(each) for each in found.mounted if each not in own]:
         raise PreconditionError(
             f"it is mounted at {', '.join(foreign)}",

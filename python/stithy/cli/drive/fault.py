@@ -132,7 +132,7 @@ def _schedule(how: FaultOptions) -> Keys:
         raise UserError(
             "no schedule is named",
             where="--schedule",
-            remedy=f"give one of {', '.join(each.name for each in shipped.schedules)}",
+            remedy=f"give one of {', '.join(schedule.name for schedule in shipped.schedules)}",
         )
     return {"schedule": {"kind": "shipped", "name": shipped.schedule(how.schedule).name}}
 

@@ -20,7 +20,7 @@ def list_drives(*, json: Json = False) -> None:
 
     drives = all_drives()
     if json:
-        show_json([found_json(each) for each in drives])
+        show_json([found_json(drive) for drive in drives])
     elif not drives:
         show("No emulated drive is up.")
     else:

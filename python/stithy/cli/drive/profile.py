@@ -219,14 +219,14 @@ def comparison(rows: tuple["Compared", ...]) -> str:
     head = ["point", "of", "IOPS", "emulated", "ratio", "p50", "emulated", "ratio", "p99"]
     shown = [
         [
-            each.point,
-            each.kind,
-            *_pair(each, "iops"),
-            *_pair(each, "p50_s"),
-            *_pair(each, "p99_s"),
-            "yes" if not each.missed() else f"NO: {', '.join(map(_word, each.missed()))}",
+            row.point,
+            row.kind,
+            *_pair(row, "iops"),
+            *_pair(row, "p50_s"),
+            *_pair(row, "p99_s"),
+            "yes" if not row.missed() else f"NO: {', '.join(map(_word, row.missed()))}",
         ]
-        for each in rows
+        for row in rows
     ]
     return table([*head, "emulated", "ratio", "within"], shown, "<<>>>>>>>>><")
 

@@ -71,20 +71,20 @@ def _counted(drives: Iterable["FoundDrive"], *, must: bool) -> list["DriveCounte
     from stithy.errors import StithyError
 
     counted = []
-    for each in drives:
+    for drive in drives:
         try:
-            counted.append(each.control.stats(each.name))
+            counted.append(drive.control.stats(drive.name))
         except StithyError as error:
             if must:
                 raise
-            say(f"{each.full_name}: {error}")
+            say(f"{drive.full_name}: {error}")
     return counted
 
 
 def _text(counters: "DriveCounters") -> str:
     """A table of the operations and what concerns all of them."""
     header = ["operation", "answered", "moved", "errors", "mean", "p50", "p99", "p99.9", "max"]
-    rows = [_row(each) for each in counters.operations]
+    rows = [_row(operation) for operation in counters.operations]
     head = f"{counters.drive}, up for {time_text(counters.duration_s)}"
     return "\n".join([head, table(header, rows, "<>>>>>>>>"), *_totals(counters)])
 

@@ -49,7 +49,7 @@ def check(
             choice, quick=quick, after_load=after_load, watch=watch
         )
     if json:
-        conditions = [each.model_dump(mode="json") for each in checked.conditions]
+        conditions = [condition.model_dump(mode="json") for condition in checked.conditions]
         show_json({"conditions": conditions, "broken": list(checked.broken)})
     else:
         show(conditions_text(checked.conditions))
@@ -65,12 +65,12 @@ def conditions_text(conditions: Iterable["Condition"]) -> str:
     """A row a condition, with a mark and the word."""
     rows = [
         [
-            f"{each.number}",
-            "✓ holds" if each.holds else "✗ BROKEN",
-            time_text(each.duration_s),
-            each.text if each.holds else f"{each.text} — {_damage(each)}",
+            f"{condition.number}",
+            "✓ holds" if condition.holds else "✗ BROKEN",
+            time_text(condition.duration_s),
+            condition.text if condition.holds else f"{condition.text} — {_damage(condition)}",
         ]
-        for each in conditions
+        for condition in conditions
     ]
     return table(["condition", "result", "time", "what must hold"], rows, "><<<")
 

@@ -88,8 +88,8 @@ def section(workload: str | None, units: int, keys: Sequence[str] = ()) -> "Work
     name = workload or next(iter(known))
     plugin = known[name]
     given = {"name": name, plugin.units: units}
-    for each in keys:
-        given |= _key(each)
+    for key in keys:
+        given |= _key(key)
     try:
         return plugin.keys.model_validate(given)
     except ValidationError as error:

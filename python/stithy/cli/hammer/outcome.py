@@ -58,7 +58,7 @@ def second_line(headline: str, second: "Second") -> str:
     `headline`: the type that stands for all.
     """
     done = sum(map(_done, second.transactions))
-    errors = sum(each.errors for each in second.transactions)
+    errors = sum(transaction.errors for transaction in second.transactions)
     of = next((each for each in second.transactions if each.name == headline), None)
     p95 = time_text(of.live_p95_s if of and enough("response_p95_s", _done(of)) else None)
     return (
@@ -93,7 +93,7 @@ def outcome_json(outcome: HammerOutcome) -> dict[str, Any]:
         "workload": {"name": section.name, "size": section.units, **outcome.asked.options},
         **outcome.numbers,
         "transactions_by_type": outcome.rows,
-        "warnings": [each.text for each in outcome.driven.warnings],
+        "warnings": [warning.text for warning in outcome.driven.warnings],
         "summary": outcome.driven.summary.model_dump(mode="json"),
     }
 
@@ -154,7 +154,7 @@ def _totals(outcome: HammerOutcome) -> Iterable[str]:
     state = "complete" if summary.complete else "CUT SHORT"
     yield f"{_who(outcome.request, outcome.asked)}, measured for {measured}, {state}"
     rates = outcome.asked.workload.rates
-    yield "   ".join(f"{each.label} {rate_text(numbers[each.known.column])}" for each in rates)
+    yield "   ".join(f"{rate.label} {rate_text(numbers[rate.known.column])}" for rate in rates)
     section, driving = outcome.asked.section, outcome.asked.driving
     total, sizes = section.units, summary.sizes
     units = outcome.asked.workload.units

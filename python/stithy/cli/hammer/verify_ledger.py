@@ -44,7 +44,7 @@ def verify_ledger(
     with options.watching({"ledger-finding": finding_line}) as watch:
         verified = options.hammer(database).verify_ledger(choice, ledger, watch=watch)
     if json:
-        findings = [each.model_dump(mode="json") for each in verified.findings]
+        findings = [finding.model_dump(mode="json") for finding in verified.findings]
         show_json({**verified.summary.model_dump(mode="json"), "findings": findings})
     else:
         show(ledger_text(verified))

@@ -122,9 +122,9 @@ def remember_drives(context: Context) -> None:
     """Remember by how much emulated drives missed their profiles, for later plans."""
 
     profiles = {
-        (each.name, drive.known_as): drive.profile_name
-        for each in (context.manifest.candidates if context.manifest else ())
-        for drive in each.drives
+        (candidate.name, drive.known_as): drive.profile_name
+        for candidate in (context.manifest.candidates if context.manifest else ())
+        for drive in candidate.drives
     }
     candidates = {window.id: window.candidate for window in context.evidence.windows}
     rows = context.run.drives.filter(
@@ -172,14 +172,14 @@ def judge(context: Context, junit: Path | None) -> JudgedRun:
     code = exit_of(judgements)
     values: list[dict[str, object]] = [
         {
-            "threshold": str(each.threshold),
-            "outcome": each.outcome.value,
-            "left": each.left,
-            "right": each.right,
-            "unit": each.threshold.unit,
-            "because": each.because,
+            "threshold": str(judgement.threshold),
+            "outcome": judgement.outcome.value,
+            "left": judgement.left,
+            "right": judgement.right,
+            "unit": judgement.threshold.unit,
+            "because": judgement.because,
         }
-        for each in judgements
+        for judgement in judgements
     ]
     return JudgedRun(lines(judgements), values, code, answered)
 
@@ -190,7 +190,7 @@ def exit_of(judgements: Sequence[Judgement]) -> Exit:
     99 then means that everything was measured as it should be, and something was too slow.
     """
 
-    outcomes = {each.outcome for each in judgements}
+    outcomes = {judgement.outcome for judgement in judgements}
     if Met.NOT_JUDGED in outcomes:
         return Exit.INVALID
     return Exit.THRESHOLD if Met.NOT_MET in outcomes else Exit.OK

@@ -51,7 +51,7 @@ class Shortcut:
         try:
             return StudyFile(path, content, parse_study(path.name, content))
         except StudyError as error:
-            found = tuple(self._of_option(each) for each in error.problems)
+            found = tuple(self._of_option(problem) for problem in error.problems)
             if len(found) == 1:
                 raise found[0] from error
             raise Refused(found, where=f"stithy {self.name}") from error
@@ -170,7 +170,11 @@ def _learned_from_run(run: Path) -> Learned:
     [(path, row)] = found.values()
     from_s, to_s = row["measure_from_s"], row["measure_to_s"]
     zero_s = read_trace(path).started_at_s
-    within = (each for each in read_requests(path) if from_s <= zero_s + each.arrived_s <= to_s)
+    within = (
+        read_request
+        for read_request in read_requests(path)
+        if from_s <= zero_s + read_request.arrived_s <= to_s
+    )
     return learn(within, str(run))
 
 

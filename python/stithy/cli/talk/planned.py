@@ -177,7 +177,7 @@ def checks(checked: Preflight) -> str:
     else:
         head = "This machine was checked: a run can start."
     server = _show_server(checked)
-    return "\n".join([head, *server, *(f"warning: {each}" for each in checked.warnings)])
+    return "\n".join([head, *server, *(f"warning: {warning}" for warning in checked.warnings)])
 
 
 def _show_server(checked: Preflight) -> list[str]:
@@ -198,7 +198,7 @@ def _users(study: Study) -> str:
     if load.is_idle:
         return words.IDLE
     is_open = load.is_open
-    loads = [each.load for each in study.variants]
+    loads = [variant.load for variant in study.variants]
     paces = {(each.pace, each.rate_per_s, each.arrivals) for each in loads}
     loop = words.loop(
         "rate" if is_open else load.pace.kind, load.pace.think_s, load.rate_per_s, load.arrivals,

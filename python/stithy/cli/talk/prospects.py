@@ -71,11 +71,11 @@ def as_text(known: Outlook) -> str:
     """A table of the answers, where the noise comes from, and what would mend a poor outlook."""
     rows = [
         [
-            "equal" if each.ratio == 1 else f"better by {_percent(each.ratio - 1)}",
-            *(_percent(each.shares[call]) for call in SHOWN.values()),
-            f"{each.blocks_mean:.1f}",
+            "equal" if prospect.ratio == 1 else f"better by {_percent(prospect.ratio - 1)}",
+            *(_percent(prospect.shares[call]) for call in SHOWN.values()),
+            f"{prospect.blocks_mean:.1f}",
         ]
-        for each in known.prospects
+        for prospect in known.prospects
     ]
     lines = [
         f"How likely each answer is: {STUDIES} simulated studies a line, {_noise(known)}.",
@@ -112,10 +112,10 @@ def as_values(known: Outlook) -> dict[str, object]:
         "studies": STUDIES,
         "answers": [
             {
-                "ratio": each.ratio,
-                "blocks_mean": each.blocks_mean,
-                **{name: each.shares[call] for name, call in SHOWN.items()},
+                "ratio": prospect.ratio,
+                "blocks_mean": prospect.blocks_mean,
+                **{name: prospect.shares[call] for name, call in SHOWN.items()},
             }
-            for each in known.prospects
+            for prospect in known.prospects
         ],
     }

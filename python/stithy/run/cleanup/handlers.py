@@ -95,7 +95,7 @@ def _held(resource: Resource, left: Iterable[Left]) -> str | None:
     place = resource.facts.get("path")
     trees = [each.resource.facts for each in left if each.resource.kind == "tree"]
     return next(
-        (f"{each['name']} in it is left" for each in trees if each["volume"] == place), None
+        (f"{tree['name']} in it is left" for tree in trees if tree["volume"] == place), None
     )
 
 
@@ -215,16 +215,18 @@ def clean(directory: Path | None = None) -> Sequence[Cleaned]:
 
 def _run_ids(own: RunDirectory) -> Iterator[str]:
     """The runs that the journals of a run directory name."""
-    for each in (own, *own.corners().values()):
+    for corner in (own, *own.corners().values()):
         with suppress(OSError):
-            for entry in read_journal(each.journal):
+            for entry in read_journal(corner.journal):
                 if entry.event == "run-started":
                     yield entry.facts["run_id"]
 
 
 def serves(run: Registered) -> bool:
     """Whether it is a cluster that a person started, is whole, and has not died since."""
-    folders = [Path(each.facts["folder"]) for each in run.resources if each.kind == "cluster"]
+    folders = [
+        Path(resource.facts["folder"]) for resource in run.resources if resource.kind == "cluster"
+    ]
     return run.by_hand and run.kept and any(map(removal.is_alive, folders))
 
 

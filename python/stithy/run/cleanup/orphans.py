@@ -87,7 +87,7 @@ REMOVE: dict[str, Callable[[Path], None]] = {"drive": _remove_drive, "cluster": 
 
 def clean_orphans() -> Sequence[OrphanCleaned]:
     """Remove them all; to be called after the runs, whose own drives are gone by then."""
-    return [OrphanCleaned(each, _removal_failed(each)) for each in orphans()]
+    return [OrphanCleaned(orphan, _removal_failed(orphan)) for orphan in orphans()]
 
 
 def _removal_failed(orphan: Orphan) -> str | None:

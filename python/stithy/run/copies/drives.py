@@ -82,7 +82,7 @@ def counters(volumes: Volumes, candidate: str) -> Counters:
     drives = volumes.of(candidate).drives
     names = {drive.name: Path(drive.device).name for drive in drives}
     devices = parse_diskstats(
-        DISKSTATS.read_bytes() if drives else b"", [each.encode() for each in names.values()]
+        DISKSTATS.read_bytes() if drives else b"", [name.encode() for name in names.values()]
     )
     for drive in drives:
         counted = Control(drive.control).stats(drive.name)

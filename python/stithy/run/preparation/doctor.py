@@ -74,7 +74,7 @@ class ExaminedPart:
     @property
     def works(self) -> bool:
         """Whether it works here; without what is optional it does."""
-        return not any(each.prevents for each in self.needs)
+        return not any(need.prevents for need in self.needs)
 
 
 @dataclass(frozen=True)
@@ -125,11 +125,11 @@ def examine(
     checks = {name: tuple(check.judge(host)) for name, check in plugins(MachineCheck).items()}
     # The demo cannot run without its parts, memory, and a place for its results.
     lacks = [
-        each.judgement
+        need.judgement
         for part in parts
         if (part.family, part.name) in DEMO_PARTS
-        for each in part.needs
-        if each.prevents
+        for need in part.needs
+        if need.prevents
     ]
     lacks += [*_too_little_memory(host), *_no_results(here or Path.cwd())]
     return Examination(checks, tuple(parts), tuple(dict.fromkeys(lacks)), tuple(left))
@@ -146,8 +146,10 @@ def left_behind() -> Iterable[Judgement]:
         goes_on = not run.by_hand and RunDirectory(run.directory).journal.exists()
         resume = f"to continue it: stithy resume {run.directory}; to remove them: "
         yield Judgement(run.what, "disturbing", found, f"{resume if goes_on else ''}{CLEANED}")
-    for each in orphans():
-        yield Judgement(f"{each.kind} {each.name}", "disturbing", f"left in {each.folder}", CLEANED)
+    for orphan in orphans():
+        yield Judgement(
+            f"{orphan.kind} {orphan.name}", "disturbing", f"left in {orphan.folder}", CLEANED
+        )
 
 
 def engine_here(host: Host, name: str) -> Judgement:
@@ -175,7 +177,7 @@ def list_needs(family: str) -> dict[str, Sequence[Need]]:
 
 
 def _judged(needs: Iterable[Need], machine: Machine) -> tuple[Needed, ...]:
-    return tuple(Needed(each.why, each.optional, each.judge(machine)) for each in needs)
+    return tuple(Needed(need.why, need.optional, need.judge(machine)) for need in needs)
 
 
 def _too_little_memory(machine: Machine) -> Iterable[Judgement]:

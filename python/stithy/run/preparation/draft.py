@@ -232,7 +232,7 @@ def _drafts(machine: Machine, wishes: Wishes, engine: str | None) -> Iterator[Dr
     for chosen in _choices(wishes, places, memory, drives):
         if chosen:
             lines = [each.lines for each in chosen]
-            others = tuple(each for each in offers if each.lines not in lines)
+            others = tuple(offer for offer in offers if offer.lines not in lines)
             yield _begun(machine, wishes, engine, tuple(chosen), others)
 
 
@@ -270,7 +270,7 @@ def _begun(
     workload = wishes.workload or next(iter(plugins(Workload)))
     several, alone = (QUESTION, ALONE) if engine else (WITHOUT_USERS, ALONE_WITHOUT_USERS)
     # Levels by the number of CPUs; fewer users where drives take their share of those.
-    emulated = any("drive" in each.lines for each in candidates)
+    emulated = any("drive" in candidate.lines for candidate in candidates)
     cpus = machine.facts["cpus"].value
     most = (cpus if isinstance(cpus, int) else 1) * (2 if emulated else 4)
     ladder = (1, most // 2) if wishes.short else (1, most // 2, most)
@@ -346,12 +346,14 @@ DRIVES = {
 
 def offered_places(machine: Machine) -> list[Option]:
     """Directories on which a candidate could stand, most room first, none of them memory."""
-    return _named((each, _place_note(each)) for each in machine.places() if not each.memory_backed)
+    return _named(
+        (place, _place_note(place)) for place in machine.places() if not place.memory_backed
+    )
 
 
 def offered_memory(machine: Machine) -> list[Option]:
     """The same of file systems in memory."""
-    return _named((each, _place_note(each)) for each in machine.places() if each.memory_backed)
+    return _named((place, _place_note(place)) for place in machine.places() if place.memory_backed)
 
 
 def offered_drives(machine: Machine) -> list[Option]:

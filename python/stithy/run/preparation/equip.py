@@ -229,7 +229,9 @@ def _asked_cpus(study: Study) -> dict[int | None, str]:
     """Each number that is asked, None for the default, and which key asks it."""
     if study.given_database is None:
         return {None: "database.cpus"}
-    found: dict[int | None, str] = {each.cpus: "vary.database.cpus" for each in study.databases}
+    found: dict[int | None, str] = {
+        database.cpus: "vary.database.cpus" for database in study.databases
+    }
     for name, candidate in study.candidates.items():
         if candidate.cpus is not None:
             found[candidate.cpus] = f"candidates.{name}.cpus"
@@ -241,8 +243,8 @@ def cpus_in_windows(study: Study, cpus: ServerCpus) -> set[tuple[int, ...] | Non
     if study.given_database is None:
         return {cpus.get(None)}
     return {
-        cpus.get(each.database_of(name).cpus)
-        for each in study.variants
+        cpus.get(variant.database_of(name).cpus)
+        for variant in study.variants
         for name in study.candidates
     }
 
@@ -252,7 +254,7 @@ def never_of_servers(study: Study, cpus: ServerCpus, host: Host) -> tuple[int, .
 
     None where there is no such CPU: they may use any.
     """
-    found = [each or () for each in cpus_in_windows(study, cpus)]
+    found = [cpus_in_window or () for cpus_in_window in cpus_in_windows(study, cpus)]
     return other_cpus(max(found, key=len), host.cpus) if all(found) else None
 
 

@@ -82,8 +82,8 @@ def _patterns(study: Study) -> Iterator[tuple[str, Pattern]]:
     """Each with the name that its point has."""
     for run in _profiles(study):
         for name, profile in run.items():
-            for each in profile.patterns:
-                yield name if len(profile.patterns) == 1 else f"{name}/{each.name}", each
+            for pattern in profile.patterns:
+                yield name if len(profile.patterns) == 1 else f"{name}/{pattern.name}", pattern
 
 
 def _hash(files: Iterable[Path], profile: Profile) -> str:

@@ -99,7 +99,7 @@ def preflight(
     asked = (file.study, plan.question, earlier_rates())
     problems.found += unanswerable(*asked)
     warnings += doubtful(*asked)
-    warnings += [each for provider in usable.values() for each in provider.cautions()]
+    warnings += [caution for provider in usable.values() for caution in provider.cautions()]
     warnings += () if plan.null else describe_shared_devices(usable)
     warnings += not_delivered(
         {key: s for each in usable.values() for key, s in each.asked_times_s().items()}
@@ -211,10 +211,10 @@ def _check_together(
 def _refuse_unlike(providers: Mapping[str, Storage]) -> None:
     """Directories of a null study must lie on one file system; images of drives are made alike."""
     places = [
-        [room.filesystem_id for room in each.rooms() if room.takes_bytes is None]
-        for each in providers.values()
+        [room.filesystem_id for room in provider.rooms() if room.takes_bytes is None]
+        for provider in providers.values()
     ]
-    if any(each != places[0] for each in places):
+    if any(place != places[0] for place in places):
         first, second = (str(each.place()) for each in providers.values())
         raise PreconditionError(
             f"{second} is not on the file system of {first}",
@@ -244,7 +244,7 @@ def check_memory(study: Study, machine: Machine) -> None:
     total, problems = read_memory(machine, "MemTotal"), Problems()
     servers, several = study.servers, f"{study.servers} servers" if study.servers > 1 else ""
     own = {f"candidates.{name}": each.memory_bytes for name, each in study.candidates.items()}
-    varied = max(each.memory_bytes for each in study.databases) if study.vary else None
+    varied = max(database.memory_bytes for database in study.databases) if study.vary else None
     for section, asked in {
         "database": study.database.memory_bytes,
         **own,
@@ -281,7 +281,7 @@ def check_needs(study: Study, machine: Machine) -> None:
 def _cpu_cautions(equipped: Equipped) -> Iterator[str]:
     """Where servers differ in their CPUs, and what works beside them has not the same in turn."""
     study, cpus, host = equipped.file.study, equipped.server_cpus, equipped.host
-    counts = {len(each or host.cpus) for each in cpus_in_windows(study, cpus)}
+    counts = {len(cpus_in_window or host.cpus) for cpus_in_window in cpus_in_windows(study, cpus)}
     if len(counts) == 1 or never_of_servers(study, cpus, host):
         return
     drives = any(map(is_emulated, study.candidates.values()))
@@ -434,7 +434,7 @@ def _check_way(name: str, place: Path, host: Host, user: str) -> None:
     """The server's user must be able to enter every directory on the way."""
     there = existing_part(place)
     there = there if there.is_dir() else there.parent
-    way = [str(each) for each in reversed([there, *there.parents])]
+    way = [str(parent) for parent in reversed([there, *there.parents])]
     script = 'for each; do test -x "$each" || { echo "$each"; exit 1; }; done'
     finished = host.runner.run(Command(["/bin/sh", "-c", script, "sh", *way], user=user))
     if finished.code != 0:
@@ -457,8 +457,10 @@ def check_room(
         if free is not None and needed > free:
             what = f"on {here[0].room.mount_point}"
             raise _too_small(study, plan, here, needed, free, what)
-    in_memory = [each for each in shares if each.room.memory_backed]
-    needed = _sum(in_memory) + max((each.memory_bytes for each in study.databases), default=0)
+    in_memory = [share for share in shares if share.room.memory_backed]
+    needed = _sum(in_memory) + max(
+        (database.memory_bytes for database in study.databases), default=0
+    )
     if in_memory and needed > available:
         what = "of memory, the server's included" if study.databases else "of memory"
         raise _too_small(study, plan, in_memory, needed, available, what)
@@ -481,14 +483,14 @@ def _shares(plan: Plan, rooms: Mapping[str, Sequence[Room]]) -> Iterator[_Share]
 
 
 def _sum(shares: Iterable[_Share]) -> int:
-    return sum(each.size_bytes for each in shares)
+    return sum(share.size_bytes for share in shares)
 
 
 def _too_small(
     study: Study, plan: Plan, shares: list[_Share], needed: int, free: int, what: str
 ) -> PreconditionError:
     names = list(dict.fromkeys(each.candidate for each in shares if each.candidate != KEEPER))
-    kept = any(each.candidate == KEEPER for each in shares)
+    kept = any(share.candidate == KEEPER for share in shares)
     results = f"--out, for the {'master copy' if plan.masters_bytes else 'results'}" if kept else ""
     images = any(each.room.takes_bytes is not None for each in shares)
     less = less_room(study)

@@ -176,8 +176,11 @@ def _state(
     if manifest is not None:
         state.known.hammer_version = manifest.hammer_version
         known = {
-            each.name: (manifest.server_version_of(each), manifest.effective_settings_of(each))
-            for each in manifest.candidates
+            candidate.name: (
+                manifest.server_version_of(candidate),
+                manifest.effective_settings_of(candidate),
+            )
+            for candidate in manifest.candidates
         }
         state.known.server_facts = {
             name: ServerFacts(version, settings)
@@ -243,7 +246,7 @@ def reusable_of(
         return Reusable(lost={each.name: unusable for each in plan.datasets})
     places = {name: each.survives(history.run_id) for name, each in providers.items()}
     kept = keeper.survives(history.run_id)
-    found = {each.name: _master(each, history, kept) for each in plan.datasets}
+    found = {dataset.name: _master(dataset, history, kept) for dataset in plan.datasets}
     masters = {name: each for name, each in found.items() if isinstance(each, Path)}
     lost = {name: each for name, each in found.items() if isinstance(each, str)}
     trees = {
@@ -252,7 +255,7 @@ def reusable_of(
         if place is not None and _has_database(name, place, history, plan)
     }
     if masters:
-        trees[KEEPER] = frozenset(each.name for each in masters.values())
+        trees[KEEPER] = frozenset(master.name for master in masters.values())
     return Reusable(trees, masters, lost)
 
 

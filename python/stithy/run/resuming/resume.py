@@ -243,7 +243,7 @@ def _clean(found: ResumableRun, register: Register, reusable: Reusable) -> None:
             for each in history.resources
             if _is_own(each, history.run_id)
         )
-    going = [each for each in resources if not reusable.keeps(each)]
+    going = [resource for resource in resources if not reusable.keeps(resource)]
     left = clean_up(history.run_id, going, register.removed)
     if left:
         raise InfrastructureError(

@@ -81,7 +81,9 @@ def row(context: Context, measured: "MeasuredWindow") -> Row:
     elsewhere = sum(moved[name] for name in moved if name not in here and not is_partition(name))
     on_disks = sum(moved.get(name, 0) for name in disks)
     server = {
-        name: value for each in measured.activities for name, value in each.surroundings().items()
+        name: value
+        for activity in measured.activities
+        for name, value in activity.surroundings().items()
     }
     return (
         dict.fromkeys(column.name for column in SURROUNDINGS.columns)

@@ -56,7 +56,9 @@ class MeasuredWindow:
     @property
     def complete(self) -> bool:
         """Whether all that was to be done was done, and nothing failed around it."""
-        done = all(each.times is not None and each.times.complete for each in self.activities)
+        done = all(
+            activity.times is not None and activity.times.complete for activity in self.activities
+        )
         return done and self.missing_because is None
 
 
@@ -87,7 +89,7 @@ def _measured(context: Context, window: WindowPlan, stop: Stop) -> MeasuredWindo
             _measure(context, measured, stop)
     except StithyError as error:
         # What ended by itself comes first: it explains the rest.
-        own = (each.ended_because for each in measured.activities)
+        own = (activity.ended_because for activity in measured.activities)
         measured.missing_because = next(filter(None, own), None) or str(error)
     for each in made:
         each.aftermath()
@@ -99,7 +101,7 @@ def _measure(context: Context, measured: MeasuredWindow, stop: Stop) -> None:
     candidate = measured.window.candidate
     directory = context.session.directory.window(measured.window.id)
     with ExitStack() as stack:
-        subjects = [stack.enter_context(each.ready()) for each in measured.activities]
+        subjects = [stack.enter_context(activity.ready()) for activity in measured.activities]
         # What is watched of all activities: every server, under one sampler.
         served = next((each for each in subjects if each.instances), subjects[0])
         subject = replace(
@@ -139,8 +141,8 @@ def _together(works: Sequence[Callable[[], None]], stop: threading.Event) -> Non
             stop.set()
 
     threads = [threading.Thread(target=work, args=(each,)) for each in works]
-    for each in threads:
-        each.start()
+    for thread in threads:
+        thread.start()
     for each in threads:
         each.join()
     if errors:
@@ -172,7 +174,7 @@ def _sampled(context: Context, measured: MeasuredWindow, subject: Subject) -> It
 def _stop_when_full(context: Context, measured: MeasuredWindow) -> None:
     """Raise if the volume is full, and no activity fills it on purpose."""
     expected = "full" in expected_errors(measured.window.activities)
-    if expected or not any(each.is_full for each in measured.activities):
+    if expected or not any(activity.is_full for activity in measured.activities):
         return
     volume = context.volumes.of(measured.window.candidate)
     raise InfrastructureError(
@@ -194,9 +196,9 @@ def write_window(context: Context, directory: WindowDirectory, measured: "Measur
             for each in activity.values()
         ],
         "spans": [
-            {"window_id": measured.window.id, "activity": name, **vars(each)}
+            {"window_id": measured.window.id, "activity": name, **vars(span)}
             for name, activity in pairs
-            for each in activity.spans()
+            for span in activity.spans()
         ],
         "series": series_rows(row["window_id"], measured.readings, row["started_at_s"]),
         "drives": _drive_rows(context, measured),
@@ -246,7 +248,11 @@ def _cut_short(context: Context, measured: "MeasuredWindow") -> str:
     """Why the work did not come to its planned end."""
     if context.session.stop.asked.is_set():
         return "stopped by a person"
-    short = (each for each in measured.activities if not (each.times and each.times.complete))
+    short = (
+        activity
+        for activity in measured.activities
+        if not (activity.times and activity.times.complete)
+    )
     return next(each.ended_because or each.cut_short() for each in short)
 
 
