@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from stithy.point import Point
-from stithy.report.drawing.annotations import device_limits_said, device_lines
+from stithy.report.drawing.annotations import explain_caps, make_cap_lines
 from stithy.report.drawing.compose import bars_told, spans, with_spans
 from stithy.report.drawing.ratios import Scale, domain, ticks
 from stithy.report.drawing.titles import compare_title
@@ -236,11 +236,11 @@ def test_a_limit_of_a_drive_near_to_what_was_reached_is_drawn(
     facts |= {"profile": f"{facts['profile']}[cap]\n{caps}\n", "scale": scale}
     write_with_checksum(path, json.dumps(manifest).encode())
     context = context_built(tmp_path)
-    lines = device_lines(context, "read_iops", reached)
+    lines = make_cap_lines(context, "read_iops", reached)
     assert [each.value for each in lines] == ([value] if value else [])
     rate = draw_one("device-rate", context)
     assert said in rate.caption
-    assert bool(device_limits_said(context, ["read_iops"])) is bool(caps)
+    assert bool(explain_caps(context, ["read_iops"])) is bool(caps)
     assert [row["value"] for row in rows_in(rate) if "limit" in row] == ([value] if value else [])
 
 

@@ -77,27 +77,27 @@ KINDS: Mapping[str, MarkKind] = {
 }  # fmt: skip
 
 
-def marks(context: Context, windows: Collection[str]) -> pl.DataFrame:
+def find_marks(context: Context, windows: Collection[str]) -> pl.DataFrame:
     """All marks of windows by their ids, in the order of windows and seconds."""
     found = [kind.find(context, windows) for kind in KINDS.values()]
     return pl.concat(found).sort("window_id", "second", "what")
 
 
-def of_windows(frame: pl.DataFrame, windows: Iterable[str], quantity: str | None = None) -> Rows:
+def select_marks(frame: pl.DataFrame, windows: Iterable[str], quantity: str | None = None) -> Rows:
     """The marks of these windows that stand in the strip of a quantity; None: those of all."""
     names = [name for name, kind in KINDS.items() if kind.of in (None, quantity)]
     mine = frame.filter(pl.col("window_id").is_in(list(windows)) & pl.col("what").is_in(names))
     return mine.select("second", "what").unique(maintain_order=True).to_dicts()
 
 
-def explained(rows: Rows) -> str:
+def explain_marks(rows: Rows) -> str:
     """What the lines of these marks mean, a sentence a kind; empty where there are none."""
     there = {row["what"] for row in rows}
     shown = (f"{each.line} mark {each.shown}." for name, each in KINDS.items() if name in there)
     return " ".join(shown)
 
 
-def mark_lines(drawing: Drawing, rows: Rows, x: alt.X) -> list[Spec]:
+def draw_marks(drawing: Drawing, rows: Rows, x: alt.X) -> list[Spec]:
     """The vertical lines as a layer; none where there is nothing to mark."""
     tips = [alt.Tooltip("what:N", title="what"), alt.Tooltip("second:Q", title="at second")]
     layers = []
@@ -123,7 +123,7 @@ WORDS = {
 """What so many of are allowed in a second, by the profile's key."""
 
 
-def device_lines(context: Context, key: str | None, reached: float) -> tuple[LimitLine, ...]:
+def make_cap_lines(context: Context, key: str | None, reached: float) -> tuple[LimitLine, ...]:
     """The limits by `key` that are near to the largest value drawn, of each candidate with one."""
     return tuple(
         LimitLine(value, f"cap of {name}", context.styles[name].colour)
@@ -132,7 +132,7 @@ def device_lines(context: Context, key: str | None, reached: float) -> tuple[Lim
     )
 
 
-def device_limits_said(context: Context, keys: Sequence[str]) -> str:
+def explain_caps(context: Context, keys: Sequence[str]) -> str:
     """What the profiles allow, each profile once; empty where none says anything."""
     each = list(dict.fromkeys(_list_profiles(context, keys)))
     if not each:
@@ -172,7 +172,9 @@ def _list_profiles(context: Context, keys: Sequence[str]) -> Iterator[str]:
 MS_PER_S = 1000.0
 
 
-def limit_ms(context: Context, kind: str, percentile: str | None = None) -> tuple[LimitLine, ...]:
+def make_target_line(
+    context: Context, kind: str, percentile: str | None = None
+) -> tuple[LimitLine, ...]:
     """The line, milliseconds, where the limit is of this transaction type and percentile.
 
     `percentile` None: the chart shows all of them, and the line says of which it is.
@@ -184,9 +186,7 @@ def limit_ms(context: Context, kind: str, percentile: str | None = None) -> tupl
     return (LimitLine(limit.limit_s * MS_PER_S, f"target{of} {duration(limit.limit_s)}"),)
 
 
-def response_limit_said(
-    context: Context, kinds: tuple[str, ...], percentiles: tuple[str, ...]
-) -> str:
+def explain_target(context: Context, kinds: tuple[str, ...], percentiles: tuple[str, ...]) -> str:
     """A sentence on the line, where one of these types and percentiles has it; else empty."""
     limit = context.limit
     if limit is None or limit.transaction not in kinds or limit.percentile not in percentiles:

@@ -313,7 +313,7 @@ class Bars(DataPlot):
              "value": of.duration_s}
             for of in self.durations if of.operation == operation
         ]  # fmt: skip
-        means = block_means(self.durations, operation, context.evidence.candidates)
+        means = average_blocks(self.durations, operation, context.evidence.candidates)
         x = alt.X(
             "candidate:N", title=None, scale=alt.Scale(domain=list(means)),
             axis=alt.Axis(labelAngle=0, grid=False),
@@ -354,7 +354,7 @@ PALE, BAR = 0.45, 56
 """Opacity of the bars, so that marks stand out; their width, pixels."""
 
 
-def block_means(
+def average_blocks(
     durations: Iterable[Duration], operation: str, candidates: Iterable[str]
 ) -> dict[str, float]:
     """Average the blocks' means by candidate, seconds, as tables, verdicts and thresholds do."""
@@ -377,10 +377,10 @@ def read_durations(
     ]
 
 
-def title_durations(context: Context, durations: Sequence[Duration]) -> str:
+def write_durations_title(context: Context, durations: Sequence[Duration]) -> str:
     """Name the mean of each operation and candidate."""
     parts = []
     for operation in dict.fromkeys(of.operation for of in durations):
-        means = block_means(durations, operation, context.evidence.candidates)
+        means = average_blocks(durations, operation, context.evidence.candidates)
         parts.append(f"a {operation} takes {named_by(means, took)}")
     return capital("; ".join(parts))

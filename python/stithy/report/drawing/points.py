@@ -69,7 +69,7 @@ def window_rows(context: Context, column: str, transaction: str = ALL) -> tuple[
     )
 
 
-def mean_points(
+def read_means(
     context: Context, collector: str, metric: str, *, of: str | None = None, divisor: float = 1.0
 ) -> Rows:
     """The points of a metric by its mean in each window, as a `Panel` wants them.
@@ -96,7 +96,7 @@ def scaled(points: Rows, scale: float) -> Rows:
     return [{**point, "value": point["value"] * scale} for point in points]
 
 
-def level_means(context: Context, points: Rows) -> Rows:
+def average_levels(context: Context, points: Rows) -> Rows:
     """The lines of such points: means over the valid windows of each level."""
     valid = [point for point in points if point["valid"]]
     if not valid:

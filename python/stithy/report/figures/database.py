@@ -12,7 +12,7 @@ from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.chart import Axis
 from stithy.report.drawing.plots import ByLevel, Series, Stacks
-from stithy.report.drawing.points import level_means, mean_points, scaled
+from stithy.report.drawing.points import average_levels, read_means, scaled
 from stithy.report.drawing.titles import compare_title
 from stithy.report.figure import Absent, FigureKind
 from stithy.report.tables import Show
@@ -52,12 +52,12 @@ RATES = {
 
 def _plot_rate(name: str, context: Context) -> Iterator[ByLevel | Absent]:
     shown = RATES[name]
-    points = scaled(mean_points(context, metrics.DATABASE, shown.metric), shown.scale)
+    points = scaled(read_means(context, metrics.DATABASE, shown.metric), shown.scale)
     if not points:
         because = f"the collector `database` has no samples of `{shown.metric}`"
         yield Absent(name, shown.noun, context.sampled.why_none(metrics.DATABASE, because))
         return
-    lines = level_means(context, points)
+    lines = average_levels(context, points)
     yield ByLevel(
         name=name,
         title=compare_title(

@@ -151,7 +151,7 @@ def _write_caption(
         f"{plural(column_s, 'second')}, and a row is a range of response times on a logarithmic "
         f"axis. The figure shows {block_said(block)}. The ramp-up is left of the full vertical "
         "line. A cell without colour has no transactions.",
-        annotations.explained([row for each in marked.values() for row in each]),
+        annotations.explain_marks([row for each in marked.values() for row in each]),
         f"The latency log of {listing(missing)} is missing." if missing else "",
     ]
     return " ".join(part for part in parts if part)
@@ -159,11 +159,11 @@ def _write_caption(
 
 def _list_marks(context: Context, panels: Mapping[str, _HeatPanel]) -> dict[str, Rows]:
     """The marks of each panel within its time."""
-    found = annotations.marks(context, [panel.window.id for panel in panels.values()])
+    found = annotations.find_marks(context, [panel.window.id for panel in panels.values()])
     return {
         name: [
             row
-            for row in annotations.of_windows(found, [panel.window.id])
+            for row in annotations.select_marks(found, [panel.window.id])
             if row["second"] <= panel.seconds
         ]
         for name, panel in panels.items()
@@ -201,7 +201,7 @@ def _draw_layers(
     return [
         _draw_cells(drawing, panel, classes, x, y),
         begun,
-        *annotations.mark_lines(drawing, marked, x),
+        *annotations.draw_marks(drawing, marked, x),
     ]
 
 

@@ -12,7 +12,7 @@ from stithy.report.drawing import palette
 from stithy.report.drawing.chart import PERCENT, SIGNED_PERCENT, WIDTH, Axis, labels, y_axis
 from stithy.report.drawing.compose import Drawing, Rows, Spec, beside, layer
 from stithy.report.drawing.plots import ByLevel, Series, Stacks
-from stithy.report.drawing.points import level_means, mean_points
+from stithy.report.drawing.points import average_levels, read_means
 from stithy.report.drawing.titles import compare_title
 from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.tables import PageTable, Show
@@ -94,9 +94,9 @@ def _write_cpu_title(context: Context, rows: Rows) -> str:
 
 def _plot_pressure(context: Context) -> Iterator[ByLevel | Absent]:
     series = [
-        Series(level_means(context, points), points, words, (words,))
+        Series(average_levels(context, points), points, words, (words,))
         for resource, words in metrics.RESOURCES.items()
-        if (points := mean_points(context, metrics.PRESSURE, metrics.PRESSURE_SOME, of=resource))
+        if (points := read_means(context, metrics.PRESSURE, metrics.PRESSURE_SOME, of=resource))
     ]
     if not series:
         because = "the collector `pressure` has no samples (the kernel may lack it)"
@@ -130,9 +130,9 @@ def _write_pressure_title(context: Context, series: Sequence[Series]) -> str:
 
 def _plot_memory(context: Context) -> Iterator[ByLevel | Absent]:
     series = [
-        Series(level_means(context, points), points, words, (words,))
+        Series(average_levels(context, points), points, words, (words,))
         for metric, words in MEMORY.items()
-        if (points := mean_points(context, metrics.CGROUP, metric))
+        if (points := read_means(context, metrics.CGROUP, metric))
     ]
     if not series:
         because = "the collector `cgroup` has no samples (no memory limit was enforced)"

@@ -17,7 +17,7 @@ from stithy.analysis.measures import BEYOND_DRAWN, CurvePoint, percentile_curve
 from stithy.metrics import ALL, Quantity
 from stithy.point import Point
 from stithy.report.context import Context
-from stithy.report.drawing.annotations import MS_PER_S, limit_ms
+from stithy.report.drawing.annotations import MS_PER_S, make_target_line
 from stithy.report.drawing.chart import (
     WIDTH,
     Axis,
@@ -199,7 +199,7 @@ def _draw_charts(
     context: Context, drawing: Drawing, levels: list[Point], lines: list[_PercentileCurve]
 ) -> Spec:
     values = [{"value": p.value_s * MS_PER_S} for line in lines for p in line.points]
-    limits = limit_ms(context, ALL)
+    limits = make_target_line(context, ALL)
     domain = domain_of([*values, *({"value": limit.value} for limit in limits)], log=True)
     reach = max(line.points[-1].reach for line in lines)
     # So many that no place stays empty, if all ticks have room for their labels.

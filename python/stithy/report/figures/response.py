@@ -14,7 +14,7 @@ from stithy.point import Point
 from stithy.registry import plugins
 from stithy.report.context import Context
 from stithy.report.drawing import palette
-from stithy.report.drawing.annotations import MS_PER_S, limit_ms, response_limit_said
+from stithy.report.drawing.annotations import MS_PER_S, explain_target, make_target_line
 from stithy.report.drawing.chart import (
     HEIGHT,
     NUMBERS,
@@ -59,7 +59,7 @@ def _read_series(context: Context, kind: str = "") -> list[Series]:
         Series(
             *window_rows(context, f"response_{key}_s", kind or ALL),
             f"{kind}, {words}" if kind else words, (kind, key) if kind else (key,),
-            limit_ms(context, kind or ALL, key),
+            make_target_line(context, kind or ALL, key),
         )
         for key, words in PERCENTILES.items()
     ]  # fmt: skip
@@ -80,7 +80,7 @@ def _plot_together(context: Context) -> Iterator[ByLevel | Absent]:
         caption="Response time of all transactions, from the intended start to the answer, with "
         "retries and waits, on a logarithmic axis. A percentile is drawn only if enough values lie "
         f"beyond it.{alone if pooled else ''}"
-        f"{response_limit_said(context, (ALL,), tuple(PERCENTILES))}",
+        f"{explain_target(context, (ALL,), tuple(PERCENTILES))}",
         noun="response time",
         data="Response time by percentile",
         axis=AXIS,
@@ -108,7 +108,7 @@ def _plot_by_transaction(context: Context) -> Iterator[ByLevel | Absent]:
         caption="Median, 95th and 99th percentile of the response time of each transaction type. "
         "A percentile is drawn only if enough values lie beyond it. The charts of a row share a "
         "logarithmic axis."
-        f"{response_limit_said(context, tuple(kinds), tuple(PERCENTILES))}",
+        f"{explain_target(context, tuple(kinds), tuple(PERCENTILES))}",
         noun="response time",
         data="Response time by transaction type",
         axis=AXIS,
@@ -193,7 +193,7 @@ def _plot_curve(context: Context) -> list[Drawn]:
         return [Absent(CURVE, shows, because)]
     points = list(_list_curve_windows(context, quantity))
     noun, drawing = context.evidence.throughput.noun, Drawing()
-    limit = response_limit_said(context, (quantity.of or ALL,), (quantity.metric,))
+    limit = explain_target(context, (quantity.of or ALL,), (quantity.metric,))
     return [
         drawing.figure(
             context, CURVE, _write_curve_title(context, quantity, levels),
@@ -328,7 +328,7 @@ def _draw_curve(
         }
         for place in places
     ]  # fmt: skip
-    limits = limit_ms(context, kind, quantity.metric)
+    limits = make_target_line(context, kind, quantity.metric)
     ends = [{"value": span[end]} for span in _list_spans(shown, "value") for end in ("low", "high")]
     drawn = [*shown, *levels, *ends, *({"value": limit.value} for limit in limits)]
     y = value_axis(Axis(f"{quantity.label} (ms)", log=True), domain_of(drawn, log=True))

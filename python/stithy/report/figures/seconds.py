@@ -20,7 +20,7 @@ from stithy.point import Point
 from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.drawing import annotations, palette
-from stithy.report.drawing.annotations import MS_PER_S, limit_ms
+from stithy.report.drawing.annotations import MS_PER_S, make_target_line
 from stithy.report.drawing.chart import (
     NUMBERS,
     WIDTH,
@@ -65,7 +65,9 @@ def _plot(context: Context) -> list[Drawn]:
     """One figure a level, or why there is none."""
     levels = [_choose_windows(context, point) for point in context.evidence.levels]
     shown = [level for level in levels if level is not None]
-    marked = annotations.marks(context, {window.id for each in shown for window in each.windows})
+    marked = annotations.find_marks(
+        context, {window.id for each in shown for window in each.windows}
+    )
     figures: list[Drawn] = []
     # One level after the other: those of a large study are too many to be kept at once.
     for each in shown:
@@ -250,7 +252,7 @@ def _write_caption(
         _explain_no_p95(here),
         _explain_waiting(here),
         _count_checkpoints(shown.block),
-        annotations.explained(annotations.of_windows(marked, windows, "tpm")),
+        annotations.explain_marks(annotations.select_marks(marked, windows, "tpm")),
     ]
     if here["window_id"].n_unique() > len(windows):
         parts.append("All other windows are in the data only.")
@@ -327,7 +329,9 @@ def _draw_strips(
     columns = min(len(names), 3)
     last_second = int(max(drawn["second"].to_list(), default=0))
     # The study's limit stands in the strip of response times, where it is of what that shows.
-    limits = {each: limit_ms(context, ALL, "p95") if each == "p95" else () for each in present}
+    limits = {
+        each: make_target_line(context, ALL, "p95") if each == "p95" else () for each in present
+    }
     domains = {quantity: _find_domain(drawn, quantity, limits[quantity]) for quantity in present}
     widest = max(len(f"{high:,.0f}") for _, high in domains.values())
     extent = round(widest * LETTER)
@@ -339,7 +343,7 @@ def _draw_strips(
                 context, drawing,
                 _WindowStrip(
                     name, quantity, _list_lines(drawn, quantity, mine, shown),
-                    annotations.of_windows(marked, [window.id for window in mine], quantity),
+                    annotations.select_marks(marked, [window.id for window in mine], quantity),
                     limits[quantity], domains[quantity], last_second, extent,
                     (WIDTH + 20) // columns - 45,
                     index % columns == 0, quantity == present[0], quantity == present[-1],
@@ -390,7 +394,7 @@ def _draw_strip(context: Context, drawing: Drawing, strip: _WindowStrip) -> Spec
     ramp_up = _draw_ramp_up(context, drawing, x)
     lines = _draw_lines(context, drawing, strip, x, y)
     limits = limit_lines(drawing, y, strip.limits)
-    layers = [ramp_up, *annotations.mark_lines(drawing, strip.marks, x), *limits, *lines]
+    layers = [ramp_up, *annotations.draw_marks(drawing, strip.marks, x), *limits, *lines]
     title = strip.candidate if strip.top else ""
     return layer(layers, width=strip.width, height=84, title=title)
 

@@ -9,7 +9,7 @@ import polars as pl
 from stithy.metrics import values_needed
 from stithy.report import metrics
 from stithy.report.context import Context
-from stithy.report.drawing.annotations import device_limits_said, device_lines
+from stithy.report.drawing.annotations import explain_caps, make_cap_lines
 from stithy.report.drawing.chart import Axis
 from stithy.report.drawing.compose import Rows, with_spans
 from stithy.report.drawing.plots import ByLevel, Series
@@ -96,14 +96,14 @@ def _plot(name: str, context: Context) -> Iterator[ByLevel | Absent]:
             shown=SHOW[shown.kind],
         ),
         caption=shown.caption
-        + device_limits_said(context, [*shown.limits.values(), *shown.also])
+        + explain_caps(context, [*shown.limits.values(), *shown.also])
         + _name_missing(context, name, every),
         noun=shown.noun,
         data=capital(shown.noun),
         axis=shown.axis,
         rows=[[
             Series(lines[title], rows, title if len(panels) > 1 else "", (title,),
-                   device_lines(context, shown.limits.get(title), reached))
+                   make_cap_lines(context, shown.limits.get(title), reached))
             for title, rows in panels.items()
         ]],
         value=Show("value", shown.noun, shown.kind),

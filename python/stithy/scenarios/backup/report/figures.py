@@ -23,7 +23,7 @@ from stithy.report.drawing.chart import (
     y_axis,
 )
 from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
-from stithy.report.drawing.plots import Bars, Duration, read_durations, title_durations
+from stithy.report.drawing.plots import Bars, Duration, read_durations, write_durations_title
 from stithy.report.figure import Absent, Drawn, Figure, FigureKind
 from stithy.report.tables import Show, table_of
 from stithy.report.words.wording import listing, percent, took
@@ -181,7 +181,7 @@ def _plot_durations(context: Context) -> Iterator[Bars | Absent]:
         return
     yield Bars(
         name=DURATIONS,
-        title=title_durations(context, durations),
+        title=write_durations_title(context, durations),
         caption="Duration of each backup and of each restore that succeeded (marks), and the "
         f"mean of the windows' means (bars), of all valid windows {point.at(context.level_unit)}. "
         "A restore ends when a second server answers.",

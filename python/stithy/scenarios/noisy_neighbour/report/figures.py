@@ -23,7 +23,13 @@ from stithy.report.drawing.chart import (
     value_axis,
 )
 from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer, unit
-from stithy.report.drawing.plots import Bars, DataPlot, Duration, read_durations, title_durations
+from stithy.report.drawing.plots import (
+    Bars,
+    DataPlot,
+    Duration,
+    read_durations,
+    write_durations_title,
+)
 from stithy.report.drawing.titles import named, named_by
 from stithy.report.figure import Absent, FigureKind
 from stithy.report.tables import PageTable, Show, table_of
@@ -179,7 +185,7 @@ def _plot_durations(context: Context) -> Iterator[Bars | Absent]:
     if durations:
         yield Bars(
             name=name,
-            title=title_durations(context, durations),
+            title=write_durations_title(context, durations),
             caption="Duration of each cycle of the neighbour that succeeded, and of its parts "
             "(marks), and the mean of the windows' means (bars), of all valid windows "
             f"{point.at(context.level_unit)}.",
