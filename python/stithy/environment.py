@@ -39,15 +39,15 @@ def cache_home() -> Path:
 
 def search_path() -> list[Path]:
     """Directories of PATH, in order, empty entries left out."""
-    return _paths("PATH")
+    return _list_paths("PATH")
 
 
 def plugin_folders() -> tuple[Path, ...]:
     """Directories with plug-ins of one's own (STITHY_PLUGINS), separated as in PATH."""
-    return tuple(_paths("STITHY_PLUGINS"))
+    return tuple(_list_paths("STITHY_PLUGINS"))
 
 
-def _paths(name: str) -> list[Path]:
+def _list_paths(name: str) -> list[Path]:
     return [Path(entry) for entry in os.environ.get(name, "").split(os.pathsep) if entry]
 
 

@@ -229,7 +229,7 @@ P99 = Quantity("p99")
 
 def find(name: str) -> Metric | None:
     """The metric of this name; None where there is none."""
-    return find_uncollected(name) or (_collected().get(name) if "." in name else None)
+    return find_uncollected(name) or (_list_collected().get(name) if "." in name else None)
 
 
 def find_uncollected(name: str) -> Metric | None:
@@ -239,7 +239,7 @@ def find_uncollected(name: str) -> Metric | None:
 
 def names() -> tuple[str, ...]:
     """The names of all metrics."""
-    return (*_declared(), *OWN, *_collected())
+    return (*_declared(), *OWN, *_list_collected())
 
 
 def in_columns() -> tuple[Metric, ...]:
@@ -304,7 +304,7 @@ def _map_names(declared: Iterable[tuple[str, Metric]]) -> Mapping[str, Metric]:
 
 
 @cache
-def _collected() -> Mapping[str, Metric]:
+def _list_collected() -> Mapping[str, Metric]:
     """Every metric of every collector, and of what samples them."""
     found = [
         (name, _of_collector(name, of.subject, metric, of.create_for is not None))
@@ -317,7 +317,7 @@ def _collected() -> Mapping[str, Metric]:
 
 def weights() -> Mapping[tuple[str, str], str]:
     """By a collector and its metric that has one, the metric by which its seconds are weighted."""
-    known = _collected().values()
+    known = _list_collected().values()
     return {(each.collector, each.column): each.weight for each in known if each.weight}
 
 

@@ -57,8 +57,8 @@ def tell_apart(texts: Iterable[str], nameless: str = "job") -> list[str]:
 
 def closest(word: str, known: Iterable[str]) -> str | None:
     """The known word nearest to `word`, None where none is near; case, `-` and `_` are one."""
-    plain = {_plain(each): each for each in known}
-    found = get_close_matches(_plain(word), plain, n=1, cutoff=0.6)
+    plain = {_make_plain(each): each for each in known}
+    found = get_close_matches(_make_plain(word), plain, n=1, cutoff=0.6)
     return plain[found[0]] if found else None
 
 
@@ -100,5 +100,5 @@ def printable(text: str) -> str:
     return "".join(each if each.isprintable() else "·" for each in text)
 
 
-def _plain(word: str) -> str:
+def _make_plain(word: str) -> str:
     return word.lower().replace("-", "_")

@@ -65,25 +65,25 @@ def plugins(family: type[P]) -> Mapping[str, P]:
     for a plug-in in it that cannot be loaded; ImportError for a name given twice or a module
     without `PLUGINS`.
     """
-    known = _instances(family.family, plugin_folders()).values()
+    known = _load_instances(family.family, plugin_folders()).values()
     return {plugin.name: plugin for plugin in known if isinstance(plugin, family)}
 
 
 def own_plugins(family: type[P]) -> Mapping[str, P]:
     """Return those of Stithy alone, for what must not depend on any other: `stithy --help`."""
-    every = _instances(family.family, ()).values()
+    every = _load_instances(family.family, ()).values()
     return {plugin.name: plugin for plugin in every if isinstance(plugin, family)}
 
 
 @cache
-def _instances(family: Family, places: tuple[Path, ...]) -> Mapping[str, Plugin]:
+def _load_instances(family: Family, places: tuple[Path, ...]) -> Mapping[str, Plugin]:
     """Load all plug-ins of a family, by name."""
     for place in places:
         _require_families(place)
     instances: dict[str, Plugin] = {}
-    for name, folder, is_own in _modules(family, places):
+    for name, folder, is_own in _list_modules(family, places):
         file = f"{folder}/{name.rpartition('.')[2]}"
-        with _naming(Path(folder).name.removesuffix("s"), file, is_own):
+        with _name_fault(Path(folder).name.removesuffix("s"), file, is_own):
             for plugin in _load(name, folder).PLUGINS:
                 is_of = plugin.family == family
                 if is_of and instances.setdefault(plugin.name, plugin) is not plugin:
@@ -91,24 +91,24 @@ def _instances(family: Family, places: tuple[Path, ...]) -> Mapping[str, Plugin]
     return instances
 
 
-def _modules(family: Family, places: tuple[Path, ...]) -> Iterator[tuple[str, str, bool]]:
+def _list_modules(family: Family, places: tuple[Path, ...]) -> Iterator[tuple[str, str, bool]]:
     """Name each module that plug-ins may lie in, its folder, and whether that is one's own."""
     if family.module:
         root = Path(__file__).parent
         yield f"stithy.{family.module}", str(root / family.module.rpartition(".")[0]), False
-    for folder, is_own in _folders(family.package, places) if family.package else ():
-        for name in _names(folder):
+    for folder, is_own in _list_folders(family.package, places) if family.package else ():
+        for name in _list_names(folder):
             if is_own or name not in family.interface:
                 yield f"stithy.{family.package}.{name}", folder, is_own
     for package in SLICES if family.stage else ():
-        for folder, is_own in _folders(package, places):
+        for folder, is_own in _list_folders(package, places):
             stages = (f"[a-z]*/{family.stage}.py", f"[a-z]*/{family.stage}/__init__.py")
             for file in sorted(file for stage in stages for file in Path(folder).glob(stage)):
                 owner = file.relative_to(folder).parts[0]
                 yield f"stithy.{package}.{owner}.{family.stage}", folder, is_own
 
 
-def _folders(package: str, places: tuple[Path, ...]) -> list[tuple[str, bool]]:
+def _list_folders(package: str, places: tuple[Path, ...]) -> list[tuple[str, bool]]:
     """List the folders in which a package lies: Stithy's, then those of one's own."""
     module = importlib.import_module(f"stithy.{package}")
     paths = [place.absolute() / package.replace(".", "/") for place in places]
@@ -118,14 +118,14 @@ def _folders(package: str, places: tuple[Path, ...]) -> list[tuple[str, bool]]:
 
 
 @contextmanager
-def _naming(family: str, place: str, is_own: bool) -> Iterator[None]:
+def _name_fault(family: str, place: str, is_own: bool) -> Iterator[None]:
     """Say of an error that this plug-in of one's own cannot be loaded; leave Stithy's as it is."""
     try:
         yield
     except Exception as error:
         if isinstance(error, StithyError) or not is_own:
             raise
-        raise _unloadable(error, family, place) from error
+        raise _make_unloadable_error(error, family, place) from error
 
 
 def _load(name: str, folder: str) -> ModuleType:
@@ -136,13 +136,13 @@ def _load(name: str, folder: str) -> ModuleType:
     return module
 
 
-def _names(folder: str) -> list[str]:
+def _list_names(folder: str) -> list[str]:
     """Name the modules and the folders of a folder, which need no `__init__.py`."""
     folders = {path.parent.name for path in Path(folder).glob("[a-z]*/*.py")}
     return sorted({info.name for info in pkgutil.iter_modules([folder])} | folders)
 
 
-def _unloadable(error: Exception, family: str, place: str) -> UserError:
+def _make_unloadable_error(error: Exception, family: str, place: str) -> UserError:
     fault = fault_of(error)
     return UserError(
         f"this plug-in of family {family} cannot be loaded: {type(error).__name__}: {error}",

@@ -146,7 +146,7 @@ class Constant:
     def __str__(self) -> str:
         """As it is written in a study."""
         if self.unit == "s":
-            return _duration(self.value)
+            return _read_duration(self.value)
         if self.unit in ("B", "B/s"):
             return f"{_size(self.value)}{self.unit.removeprefix('B')}"
         return _percent(self.value) if self.unit == "share" else decimal(self.value)
@@ -182,7 +182,7 @@ def decimal(value: float) -> str:
     return _trimmed(format(Decimal(repr(value)), "f"))
 
 
-def _duration(value_s: float) -> str:
+def _read_duration(value_s: float) -> str:
     """A duration in the unit that fits its size, with all its digits."""
     unit = "us" if 0 < value_s < 1e-3 else "ms" if 0 < value_s < 1 else "s"
     number = Decimal(repr(value_s)) / Decimal(repr(SECONDS_BY_UNIT[unit]))

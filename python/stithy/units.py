@@ -127,7 +127,7 @@ def _finite(value: float, example: str) -> float:
     return value
 
 
-def _telling(parse: Callable[[object], Any], what: str) -> Callable[[Any], Any]:
+def _tell_unit(parse: Callable[[object], Any], what: str) -> Callable[[Any], Any]:
     """`parse` for a study file: a TextError becomes an error that says what the value is not."""
 
     def checked(text: Any) -> Any:
@@ -149,7 +149,7 @@ def _as_text(units: Iterable[str], example: str, again: str = "") -> WithJsonSch
 
 Seconds = Annotated[
     float,
-    BeforeValidator(_telling(parse_duration, "not a duration")),
+    BeforeValidator(_tell_unit(parse_duration, "not a duration")),
     _as_text(SECONDS_BY_UNIT, "20 s", "+"),
 ]
 """A duration in a study file; seconds once read."""
@@ -160,7 +160,7 @@ ShownSeconds = Annotated[
 """The same, with its unit where a run says what it was asked."""
 
 _PERCENT_PARTS = (
-    BeforeValidator(_telling(parse_percent, "not a percentage")),
+    BeforeValidator(_tell_unit(parse_percent, "not a percentage")),
     WithJsonSchema({"type": "string", "pattern": r"^\s*\d{1,3}\s*%\s*$", "examples": ["50%"]}),
 )
 Percent = Annotated[int, *_PERCENT_PARTS]
@@ -168,7 +168,7 @@ Percent = Annotated[int, *_PERCENT_PARTS]
 
 FinePercent = Annotated[
     float,
-    BeforeValidator(_telling(parse_fine_percent, "not a percentage")),
+    BeforeValidator(_tell_unit(parse_fine_percent, "not a percentage")),
     WithJsonSchema(
         {"type": "string", "pattern": r"^\s*\d{1,3}(\.\d{1,3})?\s*%\s*$", "examples": ["1.5%"]}
     ),
@@ -189,7 +189,7 @@ PER_SECOND_MOST = 10_000_000
 WholePerSecond = Annotated[
     int,
     Field(ge=1, le=PER_SECOND_MOST),
-    BeforeValidator(_telling(number_or_rate, "not a rate")),
+    BeforeValidator(_tell_unit(number_or_rate, "not a rate")),
     WithJsonSchema(
         {
             "anyOf": [
@@ -203,7 +203,7 @@ WholePerSecond = Annotated[
 
 PerSecondOrNone = Annotated[
     float | None,
-    BeforeValidator(_telling(parse_rate, "not a rate")),
+    BeforeValidator(_tell_unit(parse_rate, "not a rate")),
     WithJsonSchema(
         {"type": "string", "pattern": r"^\s*\d+(\.\d+)?\s*/\s*(s|min|h)\s*$", "examples": ["500/s"]}
     ),
@@ -211,7 +211,7 @@ PerSecondOrNone = Annotated[
 """A rate in a study file that may be left out; times a second once read."""
 
 _BYTES_PARTS = (
-    BeforeValidator(_telling(parse_size, "not a size")),
+    BeforeValidator(_tell_unit(parse_size, "not a size")),
     _as_text(["B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", *"KMGTkmgt"], "1 GiB"),
 )
 Bytes = Annotated[int, *_BYTES_PARTS]
@@ -228,7 +228,7 @@ ShownBytesOrNone = Annotated[
 
 Scale = Annotated[
     float,
-    BeforeValidator(_telling(parse_scale, "not a scale")),
+    BeforeValidator(_tell_unit(parse_scale, "not a scale")),
     PlainSerializer(lambda divisor: format_scale(divisor)),
     WithJsonSchema({"type": "string", "pattern": r"^\s*1(\s*/\s*\d+(\.\d+)?)?\s*$"}),
 ]
@@ -237,18 +237,18 @@ Scale = Annotated[
 
 def format_duration(seconds: float) -> str:
     """A duration for people: `850 µs`, `12 ms`, `3.4 s`, `2 min 5 s`, `1 h 10 min`, `-12 µs`."""
-    return _duration(seconds, _three_digits)
+    return _read_duration(seconds, _round_three_digits)
 
 
 def format_measured_duration(seconds: float) -> str:
     """One that was measured, with all three digits that it is known to: `12.0 ms`, `3.40 s`."""
-    return _duration(seconds, _all_three_digits)
+    return _read_duration(seconds, _all_three_digits)
 
 
-def _duration(seconds: float, digits: Callable[[float], str]) -> str:
+def _read_duration(seconds: float, digits: Callable[[float], str]) -> str:
     # The next unit begins where rounding would reach it: 999.7 ms are 1 s.
     if seconds < 0:
-        text = _duration(-seconds, digits)
+        text = _read_duration(-seconds, digits)
         return text if text.startswith("0 ") else f"-{text}"
     if 0 < seconds < 0.9995e-3:
         return f"{seconds * 1e6:.0f} µs"
@@ -258,11 +258,11 @@ def _duration(seconds: float, digits: Callable[[float], str]) -> str:
         return f"{digits(seconds)} s"
     whole = round(seconds)
     if whole < 3600:
-        return _pair(whole // 60, "min", whole % 60, "s")
-    return _pair(whole // 3600, "h", whole % 3600 // 60, "min")
+        return _read_pair(whole // 60, "min", whole % 60, "s")
+    return _read_pair(whole // 3600, "h", whole % 3600 // 60, "min")
 
 
-def _pair(big: int, big_unit: str, small: int, small_unit: str) -> str:
+def _read_pair(big: int, big_unit: str, small: int, small_unit: str) -> str:
     return f"{big} {big_unit} {small} {small_unit}" if small else f"{big} {big_unit}"
 
 
@@ -270,9 +270,9 @@ def format_size(size_bytes: float) -> str:
     """A size for people, in binary units: `384 MiB`, `1.5 GiB`."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if size_bytes < 1024:
-            return f"{_three_digits(size_bytes)} {unit}"
+            return f"{_round_three_digits(size_bytes)} {unit}"
         size_bytes /= 1024
-    return f"{_three_digits(size_bytes)} TiB"
+    return f"{_round_three_digits(size_bytes)} TiB"
 
 
 def format_rate(per_s: float) -> str:
@@ -310,7 +310,7 @@ def format_scale(divisor: float) -> str:
     return "1" if divisor == 1 else f"1/{divisor:g}"
 
 
-def _three_digits(value: float) -> str:
+def _round_three_digits(value: float) -> str:
     """Three digits at least, and never an exponent."""
     return f"{value:.3g}" if value < 99.95 else f"{value:.0f}"
 

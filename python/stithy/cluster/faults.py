@@ -118,10 +118,10 @@ class Status:
 def status_of(folder: Path, entry: Entry) -> Status:
     """Ask every OSD; one that is held or cut off is not asked."""
     pids = osd_pids(folder)
-    return Status(tuple(_osd(folder, entry, osd, host, pids) for osd, host in entry.osds))
+    return Status(tuple(_read_osd(folder, entry, osd, host, pids) for osd, host in entry.osds))
 
 
-def _osd(folder: Path, entry: Entry, osd: int, host: int, pids: Any) -> OsdStatus:
+def _read_osd(folder: Path, entry: Entry, osd: int, host: int, pids: Any) -> OsdStatus:
     if osd not in pids:
         return OsdStatus(osd, host, "stopped")
     if is_held(pids[osd]):
@@ -133,22 +133,22 @@ def _osd(folder: Path, entry: Entry, osd: int, host: int, pids: Any) -> OsdStatu
     if not daemons.is_plugged(entry, host):
         state = "cut off"
     store = (books or {}).get("bluestore", {})
-    leads, unclean = _groups(groups)
+    leads, unclean = _read_groups(groups)
     return OsdStatus(
         osd, host, state, store.get("bluestore_stored"), store.get("bluestore_allocated"),
-        _size(books), leads, unclean, (books or {}).get("osd", {}).get("recovery_ops"),
+        _read_size(books), leads, unclean, (books or {}).get("osd", {}).get("recovery_ops"),
     )  # fmt: skip
 
 
 PG_HISTORY = "dump_pgstate_history"
 
 
-def _size(books: Any) -> int | None:
+def _read_size(books: Any) -> int | None:
     size = (books or {}).get("osd", {}).get("stat_bytes")
     return int(size) if size else None
 
 
-def _groups(history: Any) -> tuple[int | None, int | None]:
+def _read_groups(history: Any) -> tuple[int | None, int | None]:
     """How many placement groups this OSD leads, and how many of them are not clean."""
     if not isinstance(history, dict):
         return None, None

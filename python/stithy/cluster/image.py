@@ -55,7 +55,7 @@ def make(folder: Path, entry: Entry, policy: Policy, size_bytes: int) -> None:
     """Make the pool or pools of the policy, and the image."""
     pgs = str(PGS)
     if policy.coded:
-        _coded_pool(folder, policy, pgs)
+        _create_coded_pool(folder, policy, pgs)
         _copies(folder, METADATA_POOL, "8", policy.failures + 1)
     else:
         _copies(folder, POOL, pgs, policy.hosts)
@@ -74,7 +74,7 @@ def limit(folder: Path, entry: Entry, iops: int) -> None:
     rbd(folder, "config", "image", "set", image, "rbd_qos_iops_limit", str(iops))
 
 
-def _coded_pool(folder: Path, policy: Policy, pgs: str) -> None:
+def _create_coded_pool(folder: Path, policy: Policy, pgs: str) -> None:
     shards = [f"k={policy.data_shards}", f"m={policy.failures}", "crush-failure-domain=host"]
     ceph(folder, "osd", "erasure-code-profile", "set", "policy", *shards)
     ceph(folder, "osd", "pool", "create", POOL, pgs, pgs, "erasure", "policy")
@@ -205,13 +205,13 @@ def devices(image: str) -> Iterator[tuple[str, str]]:
         if each.why_not() is not None:
             continue
         words = [tool("rbd"), "device", "list", "--device-type", each.kind, "--format", "json"]
-        for row in _rows(_said(words, None)):
+        for row in _list_rows(_said(words, None)):
             # The two clients call it otherwise.
             if image in (row.get("name"), row.get("image")):
                 yield each.kind, str(row["device"])
 
 
-def _rows(text: str | None) -> list[dict[str, Any]]:
+def _list_rows(text: str | None) -> list[dict[str, Any]]:
     with suppress(ValueError):
         found = json.loads(text or "[]")
         return list(found.values()) if isinstance(found, dict) else list(found)

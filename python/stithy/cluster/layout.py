@@ -203,7 +203,7 @@ def free_subnet(routes: Path = ROUTES) -> str:
 
     Raises PreconditionError where there is none.
     """
-    taken = [each for each in _routes(routes) if each.prefixlen > 0]
+    taken = [each for each in _list_routes(routes) if each.prefixlen > 0]
     free = [each for each in TESTS.subnets(new_prefix=24) if not any(map(each.overlaps, taken))]
     if not free:
         raise PreconditionError(
@@ -214,7 +214,7 @@ def free_subnet(routes: Path = ROUTES) -> str:
     return str(secrets.choice(free).network_address).rpartition(".")[0]
 
 
-def _routes(routes: Path) -> Iterator[IPv4Network]:
+def _list_routes(routes: Path) -> Iterator[IPv4Network]:
     """Their destinations. The file has addresses as the machine's own words. Source: proc(5)."""
     for line in text_of(routes).splitlines()[1:]:
         words = line.split()

@@ -98,15 +98,15 @@ def write(folder: Path, entry: Entry, fsid: str, *, cached: bool = False) -> Non
     `cached`: each OSD has a faster device beside its own.
     """
     keys = {f"osd.{osd}": fresh_key() for osd, _ in entry.osds}
-    admin = _section("client.admin", fresh_key(), ALL)
+    admin = _write_section("client.admin", fresh_key(), ALL)
     osds = ('caps mon = "allow profile osd"', 'caps osd = "allow *"')
-    every = [_section("mon.", fresh_key(), ('caps mon = "allow *"',)), admin]
-    every += [_section(name, key, osds) for name, key in keys.items()]
+    every = [_write_section("mon.", fresh_key(), ('caps mon = "allow *"',)), admin]
+    every += [_write_section(name, key, osds) for name, key in keys.items()]
     write_private(folder / "mon.keyring", "".join(every))
     write_private(folder / KEYRING, admin)
     for name, key in keys.items():
         (folder / name).mkdir(mode=0o700)
-        write_private(folder / name / "keyring", _section(name, key, osds))
+        write_private(folder / name / "keyring", _write_section(name, key, osds))
     mon = entry.address(0)
     text = GLOBAL.format(folder=folder, fsid=fsid, mon=mon, subnet=entry.subnet, cache=CACHE_BYTES)
     places = [
@@ -129,7 +129,7 @@ def write_told(folder: Path, conf: Path, user: str) -> Path:
     return copy
 
 
-def _section(name: str, key: str, caps: tuple[str, ...]) -> str:
+def _write_section(name: str, key: str, caps: tuple[str, ...]) -> str:
     return "\n".join([f"[{name}]", f"key = {key}", *caps, ""])
 
 

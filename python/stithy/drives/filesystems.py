@@ -71,21 +71,21 @@ def needs(usual: str) -> tuple[Need, ...]:
     found: list[Need] = []
     for name, kind in KINDS.items():
         why, waits = f"drives with {name}", name != usual
-        found.append(_program(kind.make[0], kind.package, why=why, optional=waits))
+        found.append(_require_program(kind.make[0], kind.package, why=why, optional=waits))
         found.append(KernelFileSystem(name=name, why=why, optional=waits))
         why = f"checking {name} after a power cut"
-        found.append(_program(kind.check[0], kind.package, why=why, optional=True))
-    return (*found, _program("mount", MOUNTING, why="mounting drives"))
+        found.append(_require_program(kind.check[0], kind.package, why=why, optional=True))
+    return (*found, _require_program("mount", MOUNTING, why="mounting drives"))
 
 
-def _program(name: str, package: Package, *, why: str, optional: bool = False) -> Program:
+def _require_program(name: str, package: Package, *, why: str, optional: bool = False) -> Program:
     version = "--version" if name in ("btrfs", "mount") else "-V"
     return Program(name=name, package=package, asked=(version,), why=why, optional=optional)
 
 
 def need_tools(kind: str) -> None:
     """Raise where file systems of this kind cannot be made here; changes nothing."""
-    program_path(_kind(kind).make[0], _kind(kind).package)
+    program_path(_find_kind(kind).make[0], _find_kind(kind).package)
 
 
 def make(
@@ -104,15 +104,15 @@ def make(
     Raises UserError for an unknown kind, PreconditionError where its programs are not there,
     InfrastructureError where making fails, such as on a device that is too small.
     """
-    tool, *words = _kind(kind).make
+    tool, *words = _find_kind(kind).make
     if uuid is not None:
-        words += [each.format(uuid) for each in _kind(kind).uuid]
+        words += [each.format(uuid) for each in _find_kind(kind).uuid]
     finished = _run(
-        [program_path(tool, _kind(kind).package), *words, *options, device, *others], runner
+        [program_path(tool, _find_kind(kind).package), *words, *options, device, *others], runner
     )
     if finished.code != 0:
         raise InfrastructureError(
-            f"{kind} could not be created: {_last_words(finished)}",
+            f"{kind} could not be created: {_take_last_words(finished)}",
             where=device,
             remedy="give the drive a larger size, or another file system",
         )
@@ -132,7 +132,7 @@ def tag_on(
     if finished.code == NOTHING_FOUND:
         return None
     raise InfrastructureError(
-        f"its content cannot be identified: {_last_words(finished)}",
+        f"its content cannot be identified: {_take_last_words(finished)}",
         where=device,
         remedy="check the kernel log (dmesg)",
     )
@@ -156,7 +156,7 @@ def mount(
     finished = _run([*argv, "--", device, str(folder)], runner)
     if finished.code != 0:
         raise InfrastructureError(
-            f"{kind} on {device} could not be mounted: {_last_words(finished)}",
+            f"{kind} on {device} could not be mounted: {_take_last_words(finished)}",
             where=str(folder),
             remedy=f"check the kernel log (dmesg); the kernel must support {kind}",
         )
@@ -179,7 +179,7 @@ def unmount(
         finished = _run([program_path("umount", MOUNTING), "--", str(folder)], runner)
         if finished.code != 0 and is_mounted(folder, *devices):
             if time.monotonic_s() >= until_s:
-                raise _busy(folder, finished)
+                raise _find_busy(folder, finished)
             time.sleep_s(0.2)
 
 
@@ -195,7 +195,7 @@ def is_mounted(folder: Path, *devices: str) -> bool:
     return bool(there) and (not devices or there[-1].source in devices)
 
 
-def _kind(kind: str) -> Kind:
+def _find_kind(kind: str) -> Kind:
     if (found := KINDS.get(kind)) is None:
         raise UserError(
             f"{kind!r} is not a file system that Stithy makes",
@@ -220,17 +220,17 @@ def _run(argv: Sequence[str], runner: Runner | None) -> Finished:
     return (runner or LocalRunner()).run(Command(argv=argv, environment=plain), timeout_s=TIMEOUT_S)
 
 
-def _last_words(finished: Finished) -> str:
+def _take_last_words(finished: Finished) -> str:
     """The last line that says something."""
     lines = [line.strip() for line in (finished.stdout + finished.stderr).splitlines()]
     said = [line for line in lines if line]
     return said[-1].rstrip(".") if said else f"it ended with code {finished.code}"
 
 
-def _busy(folder: Path, finished: Finished) -> PreconditionError:
+def _find_busy(folder: Path, finished: Finished) -> PreconditionError:
     users = named(users_of(folder))
     return PreconditionError(
-        f"it could not be unmounted: {_last_words(finished)}",
+        f"it could not be unmounted: {_take_last_words(finished)}",
         where=str(folder),
         remedy=f"end what uses it: {users}" if users else "end what uses it, and try again",
     )

@@ -52,11 +52,13 @@ class Catalogue:
     def profile(self, name: str) -> ShippedProfile:
         """The shipped profile of this name. Raises UserError with the nearest one."""
         known = {each.facts.name: each for each in self.profiles}
-        return _named("drive profile", name, known, "; a file is named with its folder: ./my.toml")
+        return _find_named(
+            "drive profile", name, known, "; a file is named with its folder: ./my.toml"
+        )
 
     def schedule(self, name: str) -> ShippedSchedule:
         """The shipped schedule of this name. Raises UserError with the nearest one."""
-        return _named("schedule", name, {each.name: each for each in self.schedules})
+        return _find_named("schedule", name, {each.name: each for each in self.schedules})
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,7 @@ def check_profile(
     summary = _asked_one(job, CheckProfileSummary, runner)
     if summary.facts is None:
         lines = text.splitlines()
-        raise ProfileError(file, [_problem(file, lines, each) for each in summary.problems])
+        raise ProfileError(file, [_make_problem(file, lines, each) for each in summary.problems])
     return summary.facts
 
 
@@ -193,7 +195,7 @@ def _silent(words: str = "") -> InfrastructureError:
     )
 
 
-def _problem(file: str, lines: Sequence[str], found: ProfileProblem) -> WrongKey:
+def _make_problem(file: str, lines: Sequence[str], found: ProfileProblem) -> WrongKey:
     seen = "" if found.value is None else f": {found.value}"
     problem, place, excerpt = f"{found.key}: {found.problem}{seen}", file, ""
     # What is missing is reported at a line on which nothing is wrong.
@@ -204,7 +206,7 @@ def _problem(file: str, lines: Sequence[str], found: ProfileProblem) -> WrongKey
     return WrongKey(problem, where=place, remedy=found.remedy, excerpt=excerpt)
 
 
-def _named(what: str, name: str, known: Mapping[str, T], more: str = "") -> T:
+def _find_named(what: str, name: str, known: Mapping[str, T], more: str = "") -> T:
     if name in known:
         return known[name]
     near = closest(name, known)

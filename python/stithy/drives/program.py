@@ -336,13 +336,13 @@ def _of_folder(folder: Path, there: Sequence[Mount]) -> list[FoundDrive]:
             device=devices.get(name),
             facts=facts.get(name),
             problem=problem,
-            mounted=_mounted(devices.get(name), there, None if facts else entry.mounts),
+            mounted=_list_mounted(devices.get(name), there, None if facts else entry.mounts),
         )
         for name in facts or entry.drives
     ]
 
 
-def _mounted(
+def _list_mounted(
     device: str | None, there: Iterable[Mount], known: Sequence[Mounting] | None
 ) -> tuple[Path, ...]:
     """Where a device is mounted; `known`: only there, for it may be another's by now."""

@@ -63,7 +63,9 @@ def assumed_numbers(text: str) -> tuple[str, ...]:
 
     Raises TOMLDecodeError for what is no TOML.
     """
-    return tuple(_varied(_numbers(tomllib.loads(text)), _assumed(text), 0.0, worse=True))
+    return tuple(
+        _vary_number(_list_numbers(tomllib.loads(text)), _list_assumed(text), 0.0, worse=True)
+    )
 
 
 def vary(text: str, share: float, *, worse: bool) -> Varied:
@@ -71,9 +73,9 @@ def vary(text: str, share: float, *, worse: bool) -> Varied:
 
     `text` must be a profile.
     """
-    profile, assumed = tomllib.loads(text), _assumed(text)
-    before = _numbers(profile)
-    after = _in_order({**before, **_varied(before, assumed, share, worse=worse)}, before, assumed)
+    profile, assumed = tomllib.loads(text), _list_assumed(text)
+    before = _list_numbers(profile)
+    after = _sort({**before, **_vary_number(before, assumed, share, worse=worse)}, before, assumed)
     changes = tuple(
         Change(key, was, after[key]) for key, was in before.items() if after[key] != was
     )
@@ -81,14 +83,14 @@ def vary(text: str, share: float, *, worse: bool) -> Varied:
         table, _, name = change.key.rpartition(".")
         (profile[table] if table else profile)[name] = change.now
     _name(profile, changes, share, worse=worse)
-    return Varied(_toml(profile), changes)
+    return Varied(_write_toml(profile), changes)
 
 
-def _assumed(text: str) -> tuple[str, ...]:
+def _list_assumed(text: str) -> tuple[str, ...]:
     return tuple(tomllib.loads(text).get("provenance", {}).get("assumed", ()))
 
 
-def _numbers(profile: Mapping[str, Any]) -> dict[str, Number]:
+def _list_numbers(profile: Mapping[str, Any]) -> dict[str, Number]:
     """All numbers by their paths."""
     found = {}
     for name, value in profile.items():
@@ -99,12 +101,12 @@ def _numbers(profile: Mapping[str, Any]) -> dict[str, Number]:
     return found
 
 
-def _varied(
+def _vary_number(
     numbers: Mapping[str, Number], assumed: Sequence[str], share: float, *, worse: bool
 ) -> dict[str, Number]:
     """The assumed ones, varied; 0 has no share."""
     return {
-        key: _scaled(key, number, 1 + share if _is_time(key) == worse else 1 - share)
+        key: _scale(key, number, 1 + share if _is_time(key) == worse else 1 - share)
         for key, number in numbers.items()
         if _is_among(key, assumed) and key not in FIXED and number
     }
@@ -119,7 +121,7 @@ def _is_time(key: str) -> bool:
     return key.endswith(("_us", "_ms"))
 
 
-def _scaled(key: str, number: Number, by: float) -> Number:
+def _scale(key: str, number: Number, by: float) -> Number:
     if key.endswith(".load_us"):  # size, depth, then a time for each share
         return [[*row[:2], *(_times(each, by) for each in row[2:])] for row in number]
     if isinstance(number, list):  # pairs of a share and a time or rate
@@ -133,7 +135,7 @@ def _times(number: float, by: float) -> float:
     return int(product) if product.is_integer() else product
 
 
-def _in_order(
+def _sort(
     after: dict[str, Number], before: Mapping[str, Number], assumed: Sequence[str]
 ) -> dict[str, Number]:
     """The numbers where each is on its side of the other; the assumed one gives way."""
@@ -163,18 +165,20 @@ def _name(profile: dict[str, Any], changes: Sequence[Change], share: float, *, w
     provenance["note"] = f"{known} Varied from {original}, {how}: {shown or 'nothing'}.".strip()
 
 
-def _toml(profile: Mapping[str, Any]) -> str:
+def _write_toml(profile: Mapping[str, Any]) -> str:
     """The profile as TOML; its strings, numbers and lists are written as in JSON."""
     tables = {name: value for name, value in profile.items() if isinstance(value, dict)}
-    lines = [f"{key} = {_value(value)}" for key, value in profile.items() if key not in tables]
+    lines = [
+        f"{key} = {_write_value(value)}" for key, value in profile.items() if key not in tables
+    ]
     for name, table in tables.items():
         lines += ["", f"[{name}]"]
         sources = [(key, value) for key, value in table.items() if _is_tables(value)]
-        lines += [f"{key} = {_value(v)}" for key, v in table.items() if not _is_tables(v)]
+        lines += [f"{key} = {_write_value(v)}" for key, v in table.items() if not _is_tables(v)]
         for key, entries in sources:
             for entry in entries:
                 lines += ["", f"[[{name}.{key}]]"]
-                lines += [f"{each} = {_value(value)}" for each, value in entry.items()]
+                lines += [f"{each} = {_write_value(value)}" for each, value in entry.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -182,5 +186,5 @@ def _is_tables(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
 
-def _value(value: Any) -> str:
+def _write_value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)

@@ -49,10 +49,10 @@ class _Counted:
 
 def requests(stream: str, folders: Iterable[Path]) -> Iterator[Request]:
     """All requests of a stream, in no order; `folders` hold the logs of one worker each."""
-    return chain.from_iterable(map(_in_log, _logs(stream, folders)))
+    return chain.from_iterable(map(_in_log, _list_logs(stream, folders)))
 
 
-def _logs(stream: str, folders: Iterable[Path]) -> list[Path]:
+def _list_logs(stream: str, folders: Iterable[Path]) -> list[Path]:
     """One for each submitter."""
     return [path for folder in folders for path in sorted(folder.glob(f"{stream}_lat.*.log"))]
 
@@ -78,7 +78,7 @@ def _request(line: str, where: str) -> Request:
 def seconds(stream: str, folders: Iterable[Path], duration_s: float) -> tuple[Second, ...]:
     """The whole seconds of a closed loop, from its first request; the last has what came late."""
     found: dict[tuple[int, Direction], _Counted] = {}
-    paths = _logs(stream, folders)
+    paths = _list_logs(stream, folders)
     begin_s = first_s(chain.from_iterable(islice(_in_log(path), 1) for path in paths))
     last = max(0, int(duration_s) - 1)
     for each in chain.from_iterable(map(_in_log, paths)):
@@ -86,7 +86,7 @@ def seconds(stream: str, folders: Iterable[Path], duration_s: float) -> tuple[Se
         found.setdefault((second, each.direction), _Counted()).add(each)
     ways = {way for _, way in found}
     return tuple(
-        _row(second, way, found.get((second, way)), begin_s)
+        _make_row(second, way, found.get((second, way)), begin_s)
         for second in range(last + 1)
         for way in DIRECTIONS
         if way in ways
@@ -133,11 +133,11 @@ def counted(
         second = int(each.end_s - begin_s)
         total.setdefault(each.direction, _Counted()).add(each)
         by_second.setdefault((second, each.direction), _Counted()).add(each)
-    sides = {way: _served(total.get(way), by_second, way, duration_s) for way in DIRECTIONS}
+    sides = {way: _sum_served(total.get(way), by_second, way, duration_s) for way in DIRECTIONS}
     cpu_s *= len(inside) / max(1, len(known))
     answer = Answer(stream, sides["read"], sides["write"], None, cpu_s, duration_s)
     rows = (
-        _row(second, way, by_second.get((second, way)), begin_s)
+        _make_row(second, way, by_second.get((second, way)), begin_s)
         for second in range(int(duration_s))
         for way in DIRECTIONS
         if way in total
@@ -145,7 +145,7 @@ def counted(
     return answer, tuple(rows)
 
 
-def _served(
+def _sum_served(
     counted: _Counted | None,
     by_second: dict[tuple[int, Direction], _Counted],
     direction: Direction,
@@ -163,7 +163,9 @@ def _served(
     )
 
 
-def _row(second: int, direction: Direction, counted: _Counted | None, begin_s: float) -> Second:
+def _make_row(
+    second: int, direction: Direction, counted: _Counted | None, begin_s: float
+) -> Second:
     histogram = counted.histogram() if counted else None
     return Second(
         second=second,

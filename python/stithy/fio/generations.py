@@ -51,15 +51,15 @@ def written(path: str, folder: Path, unix_less_monotonic_s: float) -> pl.DataFra
     The difference of the clocks is the largest that was seen. Raises InfrastructureError.
     """
     logs = [each for each in sorted(folder.glob("*_lat.*.log")) if each.stat().st_size]
-    frames = [_writes(each, unix_less_monotonic_s) for each in logs]
+    frames = [_list_writes(each, unix_less_monotonic_s) for each in logs]
     every = pl.concat([pl.DataFrame(schema=SCHEMA).drop("path"), *frames])
     last = every.group_by("offset_bytes").agg(pl.col("from_s").max())
     return last.with_columns(path=pl.lit(path)).select(*SCHEMA)
 
 
-def _writes(log: Path, unix_less_monotonic_s: float) -> pl.DataFrame:
+def _list_writes(log: Path, unix_less_monotonic_s: float) -> pl.DataFrame:
     """The blocks of one submitter. Of two writes under way at once either may be the last."""
-    rows = _rows(log).filter(pl.col("direction") == WRITE)
+    rows = _read_rows(log).filter(pl.col("direction") == WRITE)
     latency_s = pl.col("latency_ns") / NS_PER_S
     begin_s = pl.col("end_ms") / MS_PER_S - unix_less_monotonic_s - latency_s
     first, end = (pl.col("offset_bytes") // CHECK_BYTES,
@@ -72,7 +72,7 @@ def _writes(log: Path, unix_less_monotonic_s: float) -> pl.DataFrame:
     return found.with_columns(pl.col("offset_bytes") * CHECK_BYTES)
 
 
-def _rows(log: Path) -> pl.DataFrame:
+def _read_rows(log: Path) -> pl.DataFrame:
     """`1763926000123, 98343, 1, 8192, 4096, 0`: end in ms, latency in ns, and so on."""
     try:
         frame = pl.read_csv(log, has_header=False, infer_schema=False, truncate_ragged_lines=True)
@@ -81,13 +81,13 @@ def _rows(log: Path) -> pl.DataFrame:
             **{name: pl.col(at).str.strip_chars().cast(pl.Int64) for name, at in names.items()}
         ).select(COLUMNS)
     except pl.exceptions.PolarsError as error:
-        raise _no_log(log, "its lines are not numbers") from error
+        raise _refuse_no_log(log, "its lines are not numbers") from error
     if rows.null_count().sum_horizontal().item():
-        raise _no_log(log, "a line is cut off")
+        raise _refuse_no_log(log, "a line is cut off")
     return rows
 
 
-def _no_log(log: Path, why: str) -> InfrastructureError:
+def _refuse_no_log(log: Path, why: str) -> InfrastructureError:
     problem = f"this is no log of fio with offsets: {why}"
     remedy = "see whether the disk of the results is full, then measure again"
     return InfrastructureError(problem, where=str(log), remedy=remedy)
@@ -117,10 +117,10 @@ def compare(
         if written_s is None or written_s < least_s:
             old.append((at, least_s - (written_s or 0.0)))
     if old:
-        raise _older(target, old)
+        raise _find_older(target, old)
 
 
-def _older(target: Target, old: Sequence[tuple[int, float]]) -> InvalidMeasurement:
+def _find_older(target: Target, old: Sequence[tuple[int, float]]) -> InvalidMeasurement:
     at, by_s = old[0]
     count = f"{len(old):,} blocks are" if old[1:] else "a block is"
     return InvalidMeasurement(

@@ -36,7 +36,7 @@ def job_file(pattern: Pattern, target: Target, load: Load) -> JobFile:
         from stithy.fio.replay import replayed
 
         found = replayed(pattern, target, load)
-        common = _common(pattern, target, load)
+        common = _write_common(pattern, target, load)
         # What is replayed ends with its log, or its time.
         del common["time_based"]
         common["replay_redirect"] = target.link or target.path
@@ -49,7 +49,7 @@ def job_file(pattern: Pattern, target: Target, load: Load) -> JobFile:
             raise UserError(problem, where=f"pattern {pattern.name}", remedy=remedy)
     rendered = [sections(pattern, each, target, load) for each in pattern.streams]
     made = {name: words for _, each in rendered for name, words in each.items()}
-    text = job_text(_common(pattern, target, load), made)
+    text = job_text(_write_common(pattern, target, load), made)
     return JobFile(text, tuple(stream for stream, _ in rendered))
 
 
@@ -73,7 +73,7 @@ def fill_file(
         words |= {"dedupe_mode": "working_set", "dedupe_working_set_percentage": from_percent}
         block_bytes = min(block_bytes, DUPLICATES_BYTES)
     words |= check_words() if verify else {}
-    return job_text(words, _all_of(target, "fill", block_bytes))
+    return job_text(words, _write_all(target, "fill", block_bytes))
 
 
 def read_back_file(target: Target, *, engine: str) -> str:
@@ -84,7 +84,7 @@ def read_back_file(target: Target, *, engine: str) -> str:
     """
     words = base_words(target, 1) | {"ioengine": engine, "rw": "read", "iodepth": FILL_DEPTH}
     words |= check_words() | {"do_verify": 1, "verify_fatal": 1}
-    return job_text(words, _all_of(target, "read-back", FILL_BYTES))
+    return job_text(words, _write_all(target, "read-back", FILL_BYTES))
 
 
 def trial_file(targets: Sequence[Target], *, engine: str) -> str:
@@ -92,7 +92,7 @@ def trial_file(targets: Sequence[Target], *, engine: str) -> str:
     words = base_words(targets[0], 1) | {"ioengine": engine, "rw": "read", "iodepth": 1, "bs": 4096}
     places: dict[str, Words] = {
         f"trial-{number}": {
-            "filename": _file_name(each),
+            "filename": _make_file_name(each),
             "offset": each.begin_bytes,
             "size": min(TRIAL_BYTES, each.size_bytes),
         }
@@ -104,10 +104,10 @@ def trial_file(targets: Sequence[Target], *, engine: str) -> str:
 def purge_file(target: Target) -> str:
     """Discards all of a device, so that it takes no block for written."""
     words = base_words(target, 1) | {"ioengine": "psync", "rw": "trim", "iodepth": 1}
-    return job_text(words, _all_of(target, "purge", PURGE_BYTES))
+    return job_text(words, _write_all(target, "purge", PURGE_BYTES))
 
 
-def _all_of(target: Target, name: str, block_bytes: int) -> dict[str, Words]:
+def _write_all(target: Target, name: str, block_bytes: int) -> dict[str, Words]:
     """Sections that cover all of a target in sequence: fio leaves out a block that is not whole."""
     rest = target.size_bytes % block_bytes
     whole: Words = {"offset": target.begin_bytes, "size": target.size_bytes - rest}
@@ -120,7 +120,7 @@ def _all_of(target: Target, name: str, block_bytes: int) -> dict[str, Words]:
     return sections
 
 
-def _common(pattern: Pattern, target: Target, load: Load) -> Words:
+def _write_common(pattern: Pattern, target: Target, load: Load) -> Words:
     """What holds for all streams."""
     words = base_words(target, load.seed) | {"time_based": 1, "norandommap": 1}
     if pattern.writes:
@@ -132,7 +132,7 @@ def _common(pattern: Pattern, target: Target, load: Load) -> Words:
 def base_words(target: Target, seed: int) -> Words:
     """What every job file has; a file that vanished is not made again."""
     return {
-        "filename": _file_name(target),
+        "filename": _make_file_name(target),
         "direct": 1,
         # One process, so that ending it ends all.
         "thread": 1,
@@ -174,7 +174,7 @@ def job_text(common: Mapping[str, object], sections: Mapping[str, Mapping[str, o
     )
 
 
-def _file_name(target: Target) -> str:
+def _make_file_name(target: Target) -> str:
     """As a job file has it: a colon would separate two files."""
     return target.link or target.path.replace(":", r"\:")
 

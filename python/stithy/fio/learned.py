@@ -111,25 +111,27 @@ def learn(requests: Iterable[Request], source: str) -> Learned:
         mean_s = sum(known) / len(known) if known else None
         served[operation] = Served(len(mine), len(mine) / duration_s, mean_s)
     commits = streams.get("commits", [])
-    writers = _writers(commits, served["flush"], duration_s) if commits else 1
+    writers = _count_writers(commits, served["flush"], duration_s) if commits else 1
     caution = None if has_latencies(moved) else UNTIMED
-    parts = [_head(source, seen, len(moved) / duration_s, span, caution)]
+    parts = [_write_head(source, seen, len(moved) / duration_s, span, caution)]
     parts += [
-        _stream(name, found, first, span, len(found) / len(moved), writers)
+        _learn_stream(name, found, first, span, len(found) / len(moved), writers)
         for name, found in streams.items()
     ]
-    parts += [f'[[source]]\nkeys = ["*"]\ntext = "{_quoted(source)}: {seen}."\n']
+    parts += [f'[[source]]\nkeys = ["*"]\ntext = "{_quote(source)}: {seen}."\n']
     return Learned("\n".join(parts), len(moved) / duration_s, span, served, caution)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _head(source: str, seen: str, rate_per_s: float, span_bytes: int, caution: str | None) -> str:
+def _write_head(
+    source: str, seen: str, rate_per_s: float, span_bytes: int, caution: str | None
+) -> str:
     more = "".join(f"{each}\n" for each in (SUBMITTED, caution) if each)
     return (
-        f'title = "Learned from {_quoted(source)}"\n'
+        f'title = "Learned from {_quote(source)}"\n'
         f'note = """\n{seen.capitalize()}: {rate_per_s:.0f} reads and writes a second, over '
         f'{span_bytes:,} bytes of the drive.\n{more}"""\n\n[[pattern]]\nname = "learned"\n'
     )
@@ -154,7 +156,7 @@ def _divided(ordered: Sequence[Request]) -> dict[str, list[Request]]:
     return found
 
 
-def _stream(
+def _learn_stream(
     name: str,
     found: Sequence[Request],
     first_bytes: int,
@@ -164,17 +166,17 @@ def _stream(
 ) -> str:
     """A stream as the lines of a profile; so many `writers` wait for flushes (see `SUBMITTED`)."""
     way = "read" if name == "reads" else "write"
-    at_random = _random_share(found)
+    at_random = _learn_random_share(found)
     begin, share = _region(found, first_bytes, span_bytes)
     depth = outstanding(found)
     synced = name == "commits"
-    batch = 1 if synced else _batch(found)
+    batch = 1 if synced else _learn_batch(found)
     is_sync = synced or (batch == 1 and (at_random > 0 or depth == 1))
     lines = [
         "[[pattern.stream]]",
         f'name = "{name}"',
         f"read_share = {1.0 if way == 'read' else 0.0}",
-        f"{way}_sizes = {{ {_sizes(found)} }}",
+        f"{way}_sizes = {{ {_learn_sizes(found)} }}",
         f"random_share = {at_random}",
         f"jobs = {writers if synced else depth if is_sync else 1}",
         f"iodepth = {1 if is_sync else max(depth, batch)}",
@@ -184,12 +186,12 @@ def _stream(
         f"weight = {weight:.6f}",
         f"region = {{ offset_share = {begin}, size_share = {share} }}",
     ]
-    if zones := _hot_spots(found) if at_random else []:
+    if zones := _find_hot_spots(found) if at_random else []:
         lines += ["hot_spots = [", *(f"  {each}," for each in zones), "]"]
     return "\n".join(lines) + "\n"
 
 
-def _sizes(found: Sequence[Request]) -> str:
+def _learn_sizes(found: Sequence[Request]) -> str:
     """Sizes with whole percents, rare ones as their nearest."""
     counts = Counter(each.length_bytes for each in found)
     common = sorted(size for size, count in counts.items() if count / len(found) >= RARE_SHARE)
@@ -205,7 +207,7 @@ def _sizes(found: Sequence[Request]) -> str:
     )
 
 
-def _random_share(found: Sequence[Request]) -> float:
+def _learn_random_share(found: Sequence[Request]) -> float:
     """Of those that begin nowhere where a recent one ended."""
     ends: deque[int] = deque(maxlen=RECENT)
     at_random = 0
@@ -229,14 +231,14 @@ def outstanding(found: Sequence[Request]) -> int:
     return max(1, round(total_s / busy_s)) if busy_s > 0 else 1
 
 
-def _writers(commits: Sequence[Request], flush: Served, duration_s: float) -> int:
+def _count_writers(commits: Sequence[Request], flush: Served, duration_s: float) -> int:
     """As many as were at once in a write or its flush, and are idle most of the time."""
     writes_s = sum(each.latency_s or 0.0 for each in commits)
     busy_s = writes_s + len(commits) * (flush.mean_s or 0.0)
     return max(outstanding(commits), math.ceil(busy_s / duration_s / WRITER_BUSY_MOST))
 
 
-def _batch(found: Sequence[Request]) -> int:
+def _learn_batch(found: Sequence[Request]) -> int:
     """How many arrive at once, by how many of their kind they meet under way; 1 by themselves."""
     ends: list[float] = []
     met, whole_s = 0, 0.0
@@ -263,7 +265,7 @@ def _region(found: Sequence[Request], first_bytes: int, span_bytes: int) -> tupl
     return round(offset, 6), min(round(share, 6), round(1 - round(offset, 6), 6))
 
 
-def _hot_spots(found: Sequence[Request]) -> list[str]:
+def _find_hot_spots(found: Sequence[Request]) -> list[str]:
     """Zones of the stream's region; none where its accesses are even."""
     begin = min(each.offset_bytes for each in found)
     size = max(each.offset_bytes + each.length_bytes for each in found) - begin
@@ -271,7 +273,7 @@ def _hot_spots(found: Sequence[Request]) -> list[str]:
     percents = whole_percents([counts[zone] / len(found) for zone in range(ZONES)])
     if all(abs(each - 100 / ZONES) <= EVEN_POINTS for each in percents):
         return []
-    joined = list(_joined(percents))
+    joined = list(_join(percents))
     if len(joined) == 1:
         return []
     return [
@@ -280,7 +282,7 @@ def _hot_spots(found: Sequence[Request]) -> list[str]:
     ]
 
 
-def _joined(percents: Sequence[int]) -> Iterator[tuple[int, int]]:
+def _join(percents: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Zones with one percent at least: an empty one belongs to the next that is not."""
     zones = 0
     left = sum(each > 0 for each in percents)

@@ -56,7 +56,7 @@ def find(asked: str) -> Profile:
         return only(read(file), part) if part else read(file)
     name, _, pattern = asked.partition("/")
     if name not in names():
-        raise _unknown("I/O profile", name, names())
+        raise _refuse_unknown("I/O profile", name, names())
     chosen = shipped(name)
     return only(chosen, pattern) if pattern else chosen
 
@@ -113,7 +113,7 @@ def only(profile: Profile, name: str) -> Profile:
     chosen = tuple(each for each in profile.patterns if each.name == name)
     if not chosen:
         known = tuple(each.name for each in profile.patterns)
-        raise _unknown(f"pattern of {profile.name}", name, known)
+        raise _refuse_unknown(f"pattern of {profile.name}", name, known)
     return profile.model_copy(update={"patterns": chosen})
 
 
@@ -126,10 +126,10 @@ def shipped(name: str) -> Profile:
 def read(path: Path) -> Profile:
     """A profile in a file, whose name is the file's. Raises UserError."""
     if not isfile(path) and exists(path) and not path.is_dir():
-        raise _wrong("it is no file", str(path), "name a file: a pipe can be read only once")
+        raise _refuse("it is no file", str(path), "name a file: a pipe can be read only once")
     content = read_named(path, PROFILE_BYTES_MAX, "profile")
     if b"\0" in content:
-        raise _wrong("it is not text", str(path), f"save it as UTF-8, or {KINDS}")
+        raise _refuse("it is not text", str(path), f"save it as UTF-8, or {KINDS}")
     try:
         text, odd = content.decode("utf-8-sig"), None
     except UnicodeDecodeError as error:
@@ -139,9 +139,9 @@ def read(path: Path) -> Profile:
     if (translate := foreign.translator_of(text, ending)) is not None:
         return foreign.parse(translate, text, path.stem, str(path))
     if ending != SUFFIX and not foreign.is_toml(text):
-        raise _wrong("it is no I/O profile", str(path), KINDS)
+        raise _refuse("it is no I/O profile", str(path), KINDS)
     if odd is not None:
-        raise _wrong("it is not UTF-8, as TOML must be", f"{path}:{odd}", "save it as UTF-8")
+        raise _refuse("it is not UTF-8, as TOML must be", f"{path}:{odd}", "save it as UTF-8")
     return parse(text, plain_name(path.name.removesuffix(SUFFIX)), str(path))
 
 
@@ -150,14 +150,14 @@ def parse(text: str, name: str, where: str) -> Profile:
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise _wrong(f"it is not TOML: {error}", where, "correct it there") from error
+        raise _refuse(f"it is not TOML: {error}", where, "correct it there") from error
     try:
-        profile = Profile.model_validate(_renamed(table) | {"name": name})
+        profile = Profile.model_validate(_rename(table) | {"name": name})
     except ValidationError as error:
-        raise _all(list(_of_model(error, table, where)), where) from error
-    found = [_at(where, place, *said.split(": ", 1)) for place, said in problems(table)]
+        raise _read_all(list(_of_model(error, table, where)), where) from error
+    found = [_find_at(where, place, *said.split(": ", 1)) for place, said in problems(table)]
     if found := [*_check_names(profile, text, where), *found]:
-        raise _all(found, where)
+        raise _read_all(found, where)
     return profile
 
 
@@ -167,10 +167,12 @@ def _check_names(profile: Profile, text: str, where: str) -> Iterator[UserError]
     heads = (n for n, line in enumerate(lines, 1) if re.match(r"\s*\[\[\s*pattern\s*]]", line))
     for name, line in zip(names, chain(heads, repeat(1)), strict=False):
         if names.count(name) > 1:
-            yield _wrong(f"two patterns are called {name}", f"{where}:{line}", "rename one of them")
+            yield _refuse(
+                f"two patterns are called {name}", f"{where}:{line}", "rename one of them"
+            )
 
 
-def _renamed(table: Mapping[str, Any]) -> dict[str, Any]:
+def _rename(table: Mapping[str, Any]) -> dict[str, Any]:
     """The table with the lists named as in the model: one `[[pattern]]` is many `patterns`."""
     plural = {"pattern": "patterns", "stream": "streams", "source": "sources"}
 
@@ -193,13 +195,13 @@ def _of_model(error: ValidationError, table: Mapping[str, Any], where: str) -> I
         if each["type"] == "extra_forbidden":
             problem, remedy = "there is no such key", "correct its name, or leave it out"
         value = "" if isinstance(each["input"], dict | list) else f" (it is {each['input']!r})"
-        place = ".".join(_named(each["loc"], table)) or "profile"
-        yield _at(where, place, f"{problem}{value}", remedy or "correct it")
+        place = ".".join(_find_named(each["loc"], table)) or "profile"
+        yield _find_at(where, place, f"{problem}{value}", remedy or "correct it")
 
 
-def _named(loc: tuple[int | str, ...], table: Mapping[str, Any]) -> Iterator[str]:
+def _find_named(loc: tuple[int | str, ...], table: Mapping[str, Any]) -> Iterator[str]:
     """A place in the file as a person calls it: patterns and streams by their names."""
-    here: Any = _renamed(table)
+    here: Any = _rename(table)
     for each in loc:
         try:
             here = here[each]
@@ -213,20 +215,20 @@ def _named(loc: tuple[int | str, ...], table: Mapping[str, Any]) -> Iterator[str
             yield str(each + 1)
 
 
-def _at(where: str, place: str, problem: str, remedy: str = "correct it") -> UserError:
-    return _wrong(problem, f"{where}: {place}", remedy)
+def _find_at(where: str, place: str, problem: str, remedy: str = "correct it") -> UserError:
+    return _refuse(problem, f"{where}: {place}", remedy)
 
 
-def _wrong(problem: str, where: str, remedy: str) -> UserError:
+def _refuse(problem: str, where: str, remedy: str) -> UserError:
     return UserError(problem, where=where, remedy=remedy)
 
 
-def _all(found: list[UserError], where: str) -> UserError | Refused:
+def _read_all(found: list[UserError], where: str) -> UserError | Refused:
     return found[0] if len(found) == 1 else Refused(tuple(found), where=where)
 
 
-def _unknown(what: str, name: str, known: tuple[str, ...]) -> UserError:
-    return _wrong(f"there is no {what} {name!r}", "--profile", instead(name, known))
+def _refuse_unknown(what: str, name: str, known: tuple[str, ...]) -> UserError:
+    return _refuse(f"there is no {what} {name!r}", "--profile", instead(name, known))
 
 
 def problems(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -254,12 +256,14 @@ def numbers(table: Mapping[str, Any]) -> Iterator[str]:
     """The places of all numbers in a profile's table, and of its submissions."""
     for pattern in table.get("pattern", ()):
         for stream in pattern.get("stream", ()):
-            yield from _places(stream, f"{pattern.get('name')}.{stream.get('name')}.")
-        yield from _places(pattern, f"{pattern.get('name')}.", without=("stream",))
-    yield from _places(table, "", without=("pattern", "source", "assumed"))
+            yield from _list_places(stream, f"{pattern.get('name')}.{stream.get('name')}.")
+        yield from _list_places(pattern, f"{pattern.get('name')}.", without=("stream",))
+    yield from _list_places(table, "", without=("pattern", "source", "assumed"))
 
 
-def _places(table: Mapping[str, Any], before: str, without: tuple[str, ...] = ()) -> Iterator[str]:
+def _list_places(
+    table: Mapping[str, Any], before: str, without: tuple[str, ...] = ()
+) -> Iterator[str]:
     for key, value in table.items():
         if key not in without and (key == "submission" or _has_number(value)):
             yield f"{before}{key}"

@@ -86,7 +86,7 @@ def submitters(
 
     Raises InfrastructureError for a log that is none, or is missing.
     """
-    latencies, histograms = (_logs(folder, f"{stream}_{end}.") for end in ("lat", "clat_hist"))
+    latencies, histograms = (_list_logs(folder, f"{stream}_{end}.") for end in ("lat", "clat_hist"))
     if not len(latencies) == len(histograms) == len(submitted):
         raise failed(
             f"fio wrote {len(latencies)} and {len(histograms)} logs of {len(submitted)} submitters",
@@ -95,7 +95,7 @@ def submitters(
     return tuple(map(Submitter, latencies, histograms, submitted))
 
 
-def _logs(folder: Path, begin: str) -> list[list[Line]]:
+def _list_logs(folder: Path, begin: str) -> list[list[Line]]:
     """By the number of their submitter: the document has the same order."""
     found = {int(each.name.split(".")[-2]): each for each in folder.glob(f"{begin}*.log")}
     return [
@@ -137,16 +137,16 @@ def seconds(found: Sequence[Submitter], duration_s: float) -> tuple[Second, ...]
             own.count += count
             own.latency_s += count * mean_s
             own.moved_bytes += count * submitted.moved_bytes / submitted.completion.count
-        for second, histogram in _completions(submitter, way, begin_ms):
+        for second, histogram in _count_completions(submitter, way, begin_ms):
             sums.setdefault((min(second, last), way), _Sum()).histograms.append(histogram)
     return tuple(
-        _second(second, direction, begin_ms, each)
+        _make_second(second, direction, begin_ms, each)
         for (second, direction), each in sorted(sums.items())
         if second < whole and each.count
     )
 
 
-def _second(second: int, direction: Direction, begin_ms: int, found: _Sum) -> Second:
+def _make_second(second: int, direction: Direction, begin_ms: int, found: _Sum) -> Second:
     return Second(
         second=second,
         at_s=begin_ms / MS_PER_S + second,
@@ -177,18 +177,18 @@ def _answered(
     """Seconds with the number of requests that ended in them, and their mean latency in seconds."""
     own = [each for each in submitter.latencies if each.direction == way]
     second, known = 0, 0
-    for line, count in zip(own, _counts(submitter, way, begin_ms, own), strict=True):
+    for line, count in zip(own, _read_counts(submitter, way, begin_ms, own), strict=True):
         if others := count - known - 1:
-            yield second, others, _mean_s(line)
+            yield second, others, _compute_mean_s(line)
         second, known = max(second, (line.at_ms - begin_ms) // MS_PER_S), count
-        yield second, 1, _mean_s(line)
+        yield second, 1, _compute_mean_s(line)
 
 
-def _mean_s(line: Line) -> float:
+def _compute_mean_s(line: Line) -> float:
     return int(line.values[0]) / NS_PER_S
 
 
-def _counts(
+def _read_counts(
     submitter: Submitter, way: Direction, begin_ms: int, means: Sequence[Line]
 ) -> Iterator[int]:
     """How many requests of a submitter had ended with each line of a mean, that one included."""
@@ -202,7 +202,7 @@ def _counts(
     known.append((max(known[-1][0], means[-1].at_ms), total))
     guesses = [_between(known, each.at_ms) for each in means[:-1]]
     count = 0
-    for number, better in enumerate(_corrected(guesses, means, submitted)):
+    for number, better in enumerate(_correct(guesses, means, submitted)):
         # Each line has a request at least, those that follow too.
         count = min(max(count + 1, better), total - len(guesses) + number)
         yield count
@@ -233,7 +233,7 @@ def _between(known: Sequence[tuple[int, int]], at_ms: int) -> _Guess:
     return _Guess(least, count, most - 1, most - count)
 
 
-def _corrected(
+def _correct(
     guesses: Sequence[_Guess], means: Sequence[Line], submitted: Submitted
 ) -> Iterator[int]:
     """Guesses with which the means add up to the sum of all latencies that the document has.
@@ -242,7 +242,7 @@ def _corrected(
     missing is made up by the smallest changes, in parts of each one's doubt; means are cut to ns.
     Source: least squares with one condition, of known errors.
     """
-    times_s = [_mean_s(each) for each in means]
+    times_s = [_compute_mean_s(each) for each in means]
     gains = [own - following for own, following in pairwise(times_s)]
     total = submitted.completion.count
     guessed_s = total * times_s[-1] + sum(g.count * s for g, s in zip(guesses, gains, strict=True))
@@ -253,12 +253,12 @@ def _corrected(
         yield max(guess.least, min(guess.most, round(guess.count + change)))
 
 
-def _completions(
+def _count_completions(
     submitter: Submitter, way: Direction, begin_ms: int
 ) -> Iterator[tuple[int, Histogram]]:
     """Histograms with the second that each begins in; the last is the rest of the document's."""
     own = [each for each in submitter.histograms if each.direction == way]
-    known = [_histogram(each.values) for each in own]
+    known = [_read_histogram(each.values) for each in own]
     rest = rest_of(submitter.submitted[way].completion, merged(known))
     if rest is None:
         raise failed(f"fio logged more {way}s than its result has", "its logs")
@@ -270,7 +270,7 @@ def _completions(
         yield second, rest
 
 
-def _histogram(values: Sequence[str]) -> Histogram:
+def _read_histogram(values: Sequence[str]) -> Histogram:
     """The sum is that of the middles of the bins: this log has no exact one."""
     counts = {middle_ns(at): int(each) for at, each in enumerate(values) if each != "0"}
     sum_s = sum(time_ns * count for time_ns, count in counts.items()) / NS_PER_S

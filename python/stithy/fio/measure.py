@@ -52,7 +52,7 @@ def ready(
         try:
             text = jobfile.trial_file(targets, engine=engine)
             _make_folder(folder / engine, targets)
-            _once(machine, text, targets[0], folder / engine, None, 1, may_write=False)
+            _run_once(machine, text, targets[0], folder / engine, None, 1, may_write=False)
         except InfrastructureError as error:
             problems.append(f"{engine}: {error.text}")
     if problems:
@@ -124,7 +124,7 @@ def measure(
         patience_s,
     )
     said = _Said(tuple(zip(texts, places, strict=True)), tuple(folders), targets)
-    return _gathered(pattern, files[0], said, load)
+    return _gather(pattern, files[0], said, load)
 
 
 def worker_folder(folder: Path, number: int) -> Path:
@@ -154,8 +154,8 @@ class _Said:
         return _all_shown([place for _, place in self.texts])
 
 
-def _gathered(pattern: Pattern, file: JobFile, said: _Said, load: Load) -> Measured:
-    expected = [_expected(pattern, each, load) for each in file.streams if not each.is_open]
+def _gather(pattern: Pattern, file: JobFile, said: _Said, load: Load) -> Measured:
+    expected = [_expect(pattern, each, load) for each in file.streams if not each.is_open]
     parsed = [output.parse(text, expected, place) for text, place in said.texts]
     closed = {each.stream: each for each in output.side_by_side(parsed)}
     parts = [{each.stream: each for each in output.side_by_side(parsed[at])} for at in said.groups]
@@ -171,7 +171,7 @@ def _gathered(pattern: Pattern, file: JobFile, said: _Said, load: Load) -> Measu
             late[each.name] = late_share(answer.iops, answer.latency.mean_s or 0.0, outstanding)
         else:
             answer = closed[each.name]
-            rows = _seconds(each, said.texts, said.folders, load)
+            rows = _list_seconds(each, said.texts, said.folders, load)
             _need_whole_replay(pattern, answer, load, said.where)
         answers.append(answer)
         seconds[each.name] = rows
@@ -214,7 +214,7 @@ def _all_shown(places: Sequence[str]) -> str:
     return f"{first} and {len(others)} more" if others else first
 
 
-def _seconds(
+def _list_seconds(
     stream: RenderedStream, said: Sequence[tuple[str, str]], folders: Sequence[Path], load: Load
 ) -> tuple[Second, ...]:
     """Those of a closed loop, where logs are kept; `said`: by each fio, and of what place."""
@@ -231,7 +231,7 @@ def _seconds(
     return logs.seconds(found, load.duration_s)
 
 
-def _expected(pattern: Pattern, rendered: RenderedStream, load: Load) -> Expected:
+def _expect(pattern: Pattern, rendered: RenderedStream, load: Load) -> Expected:
     stream = next(each for each in pattern.streams if each.name == rendered.name)
     shares = {each: stream.share_of(each) for each in stream.directions}
     # A stream that pauses ends with its pause, or within it; a trace with its last request.
@@ -270,7 +270,7 @@ def lay_out(
         verify=verify,
         block_bytes=block_bytes or jobfile.FILL_BYTES,
     )
-    _once(machine, text, target, folder, stop)
+    _run_once(machine, text, target, folder, stop)
 
 
 def read_back(
@@ -278,17 +278,17 @@ def read_back(
 ) -> None:
     """Compare all blocks with their checksums; InvalidMeasurement for one that is damaged."""
     text = jobfile.read_back_file(target, engine=machine.engine)
-    _once(machine, text, target, folder, stop, may_write=False)
+    _run_once(machine, text, target, folder, stop, may_write=False)
 
 
 def discard(
     machine: Machine, target: Target, folder: Path, stop: threading.Event | None = None
 ) -> None:
     """Discard all of a device. Raises InfrastructureError where it does not know how."""
-    _once(machine, jobfile.purge_file(target), target, folder, stop)
+    _run_once(machine, jobfile.purge_file(target), target, folder, stop)
 
 
-def _once(
+def _run_once(
     machine: Machine,
     text: str,
     target: Target,

@@ -162,7 +162,7 @@ def document_in(text: str, where: str) -> tuple[Mapping[str, Any], str]:
     begin = 0 if written.startswith("{\n") else written.find("\n{\n") + 1
     try:
         document, end = json.JSONDecoder().raw_decode(written, begin)
-        around = _lines(f"{within}\n{written[:begin]}\n{written[end:]}")
+        around = _list_lines(f"{within}\n{written[:begin]}\n{written[end:]}")
         if document["jobs"]:
             return document, around
     except (ValueError, KeyError, TypeError) as error:
@@ -176,7 +176,7 @@ def messages_in(text: str, where: str) -> tuple[str, ...]:
     return tuple(around.split(APART)) if around else ()
 
 
-def _lines(text: str) -> str:
+def _list_lines(text: str) -> str:
     """On one line, what fio may have said of many requests: the first of each kind, and how many.
 
     Those that differ in numbers alone, such as offsets and processes, are of one kind.
@@ -265,7 +265,7 @@ def _answer(
             where,
         )
     sides = {
-        each: _added((served(job[each], job[each]["lat_ns"], runtime_s) for job in jobs), runtime_s)
+        each: _add((served(job[each], job[each]["lat_ns"], runtime_s) for job in jobs), runtime_s)
         for each in DIRECTIONS
     }
     flushes = [found for job in jobs if (found := histogram_of(job["sync"]["lat_ns"]))]
@@ -274,7 +274,7 @@ def _answer(
         read=sides["read"],
         write=sides["write"],
         flush=merged(flushes) if flushes and expected.flushes else None,
-        cpu_s=sum(_cpu_s(job) for job in jobs),
+        cpu_s=sum(_read_cpu_s(job) for job in jobs),
         duration_s=runtime_s,
     )
     _need_all(answer, expected, where)
@@ -284,10 +284,10 @@ def _answer(
 def cpu_s_in(text: str, stream: str, where: str) -> float:
     """Processor time of a stream from the begin to the end of its fio; the text was parsed."""
     jobs = document_in(text, where)[0]["jobs"]
-    return sum(_cpu_s(job) for job in jobs if _is_of(job, stream))
+    return sum(_read_cpu_s(job) for job in jobs if _is_of(job, stream))
 
 
-def _cpu_s(job: Mapping[str, Any]) -> float:
+def _read_cpu_s(job: Mapping[str, Any]) -> float:
     """fio divides by the run times of all submitters, and gives their sum beside it."""
     share = (job.get("usr_cpu", 0.0) + job.get("sys_cpu", 0.0)) / 100
     return float(share * job.get("job_runtime", 0) / MS_PER_S)
@@ -315,23 +315,23 @@ def side_by_side(workers: Sequence[Sequence[Answer]]) -> tuple[Answer, ...]:
 
     Shapes: each worker has the same streams in the same order.
     """
-    return tuple(_together(each) for each in zip(*workers, strict=True))
+    return tuple(_join(each) for each in zip(*workers, strict=True))
 
 
-def _together(parts: Sequence[Answer]) -> Answer:
+def _join(parts: Sequence[Answer]) -> Answer:
     duration_s = max(each.duration_s for each in parts)
     flushes = [each.flush for each in parts if each.flush]
     return Answer(
         stream=parts[0].stream,
-        read=_added((each.read for each in parts), duration_s),
-        write=_added((each.write for each in parts), duration_s),
+        read=_add((each.read for each in parts), duration_s),
+        write=_add((each.write for each in parts), duration_s),
         flush=merged(flushes) if flushes else None,
         cpu_s=sum(each.cpu_s for each in parts),
         duration_s=duration_s,
     )
 
 
-def _added(parts: Iterable[Served | None], duration_s: float) -> Served | None:
+def _add(parts: Iterable[Served | None], duration_s: float) -> Served | None:
     """At the same time; the best half seconds need not have been the same, so those are bounds."""
     found = [each for each in parts if each is not None]
     if not found:

@@ -69,7 +69,7 @@ def plan(how: How, matrix: Matrix = "database", *, is_device: bool) -> Plan:
     return Plan(
         purge="discard" if is_device else "recreate",
         passes=FILL_PASSES,
-        patterns=tuple(_pattern(mix, size) for mix, size in cells),
+        patterns=tuple(_make_pattern(mix, size) for mix, size in cells),
         tracked=tuple(_name(mix, size) for mix, size in tracked),
     )
 
@@ -90,7 +90,7 @@ def decide(tracked: Mapping[str, Sequence[float]]) -> Decision:
     return Decision(found is None and rounds < ROUNDS_MOST, rounds, found)
 
 
-def _pattern(read_share: float, size_bytes: int) -> Pattern:
+def _make_pattern(read_share: float, size_bytes: int) -> Pattern:
     name = _name(read_share, size_bytes)
     sizes = {size_bytes: 1.0}
     stream = Stream(

@@ -40,7 +40,7 @@ def size_text(size_bytes: int) -> str:
     return str(size_bytes)
 
 
-def _sizes(table: Any) -> Any:
+def _read_sizes(table: Any) -> Any:
     if not isinstance(table, dict):
         return table
     return {size_of(key) if isinstance(key, str) else key: each for key, each in table.items()}
@@ -53,7 +53,7 @@ def _name(text: Any) -> Any:
 
 
 Share = Annotated[float, Field(ge=0, le=1)]
-Sizes = Annotated[dict[int, Share], BeforeValidator(_sizes)]
+Sizes = Annotated[dict[int, Share], BeforeValidator(_read_sizes)]
 """Block sizes in bytes, each with its share of the requests of one direction."""
 
 Name = Annotated[str, BeforeValidator(_name)]

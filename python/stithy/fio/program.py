@@ -76,19 +76,19 @@ def async_engine(runner: Runner, found: Found) -> str:
     The synchronous one where this fio has none, or the kernel allows none.
     """
     built = runner.run(Command([found.program, "--enghelp"]), timeout_s=60.0).stdout.split()
-    working = (each for each in USUAL_ASYNC if each in built and _works(runner, found, each))
+    working = (each for each in USUAL_ASYNC if each in built and _is_working(runner, found, each))
     return next(working, SYNC_ENGINE)
 
 
 def need_engine(runner: Runner, found: Found, engine: str) -> None:
     """Raise PreconditionError where an engine does not work: another would be another load."""
-    if engine != SYNC_ENGINE and not _works(runner, found, engine):
+    if engine != SYNC_ENGINE and not _is_working(runner, found, engine):
         problem = f"its engine {engine} does not work on this machine"
         remedy = "see what fio says of it (`fio --enghelp`), or name another `engine`"
         raise PreconditionError(problem, where=found.program, remedy=remedy)
 
 
-def _works(runner: Runner, found: Found, engine: str) -> bool:
+def _is_working(runner: Runner, found: Found, engine: str) -> bool:
     """Whether it reads a block of fio's own program."""
     words = ["--readonly", "--name=trial", "--rw=read", "--bs=4k", "--size=4k"]
     words += [f"--ioengine={engine}", f"--filename={found.program}"]
@@ -109,7 +109,7 @@ def run(
     `duration_s` is that of the longest job, its ramp included; `where` names the target. Raises
     Interrupted where `stop` was set, InfrastructureError where a fio hangs.
     """
-    with _started(runner, found, workers) as processes:
+    with _start(runner, found, workers) as processes:
         for process in processes:  # lift the barrier
             assert process.stdin is not None  # the runner gives pipes to what is not detached
             with suppress(BrokenPipeError):
@@ -133,7 +133,7 @@ def run(
 
 
 @contextmanager
-def _started(
+def _start(
     runner: Runner, found: Found, workers: Sequence[Worker]
 ) -> Iterator[tuple[Running, ...]]:
     """All processes at the barrier; afterwards all of them have ended."""

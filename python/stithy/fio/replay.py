@@ -132,7 +132,7 @@ def profile(path: Path, device: str = "") -> Profile:
     stream = Stream(
         name=STREAM, read_share=share, random_share=1.0, jobs=trace.outstanding or 1, iodepth=1,
         submission="sync",
-        read_sizes=_shares(sizes["read"]), write_sizes=_shares(sizes["write"]),
+        read_sizes=_compute_shares(sizes["read"]), write_sizes=_compute_shares(sizes["write"]),
     )  # fmt: skip
     title = f"Trace {path.name}{device and f' of {device}'}, replayed"
     made = pattern.model_copy(update={"streams": (stream,)})
@@ -144,7 +144,7 @@ _ANY = Stream(name=STREAM, read_share=1.0, random_share=1.0, read_sizes={4096: 1
               iodepth=1, submission="sync")  # fmt: skip
 
 
-def _shares(counts: Mapping[int, int]) -> dict[int, float]:
+def _compute_shares(counts: Mapping[int, int]) -> dict[int, float]:
     total = sum(counts.values())
     return {size: each / total for size, each in counts.items()}
 
@@ -169,11 +169,11 @@ def replayed(pattern: Pattern, target: Target, load: Load) -> Replayed:
             remedy="give a larger `size`, or fewer `workers`",
         )
     if load.replay == "times":
-        return _timed(trace, target, load)
-    return _fast(trace, hastened(pattern).streams[0], target, load)
+        return _replay_timed(trace, target, load)
+    return _replay_fast(trace, hastened(pattern).streams[0], target, load)
 
 
-def _timed(trace: Trace, target: Target, load: Load) -> Replayed:
+def _replay_timed(trace: Trace, target: Target, load: Load) -> Replayed:
     ramp_s = max(load.ramp_s, OPEN_RAMP_S)
     requests = list(trace.during(ramp_s + load.duration_s + OPEN_RAMP_S))
     many = min(load.submitters, len(requests))
@@ -189,7 +189,7 @@ def _timed(trace: Trace, target: Target, load: Load) -> Replayed:
     return Replayed(stream, sections, logs)
 
 
-def _fast(trace: Trace, asked: Stream, target: Target, load: Load) -> Replayed:
+def _replay_fast(trace: Trace, asked: Stream, target: Target, load: Load) -> Replayed:
     turns = max(1, REQUESTS_MOST // 3 // len(trace.requests))
     requests = trace.requests * turns
     engine, depth = engine_for(asked, load.engine), asked.iodepth

@@ -104,16 +104,18 @@ def sections(
     """
     rate = None if load.rate_per_s is None else load.rate_per_s * pattern.weight_share(stream)
     if rate is None:
-        words = _shared(stream, target, load, stream.jobs, stream.iodepth) | _timed(stream, load)
-        words |= {"ioengine": engine_for(stream, load.engine)} | _pace(pattern, stream)
-        return _closed(stream, load), {stream.name: words}
-    if (because := _why_in_line(stream, load, rate)) is not None:
+        words = _share(stream, target, load, stream.jobs, stream.iodepth) | _write_timed(
+            stream, load
+        )
+        words |= {"ioengine": engine_for(stream, load.engine)} | _write_pace(pattern, stream)
+        return _write_closed(stream, load), {stream.name: words}
+    if (because := _explain_in_line(stream, load, rate)) is not None:
         rendered, made = _in_line(stream, target, load, rate)
         return replace(rendered, in_line_because=because), made
     return _open(stream, target, load, rate)
 
 
-def _closed(stream: Stream, load: Load) -> RenderedStream:
+def _write_closed(stream: Stream, load: Load) -> RenderedStream:
     engine = engine_for(stream, load.engine)
     return RenderedStream(stream.name, engine, stream.jobs, stream.outstanding, is_open=False,
                           mean_bytes=_mean_bytes(stream),
@@ -125,7 +127,7 @@ def _mean_bytes(stream: Stream) -> dict[Direction, float]:
     is_split = max(len(stream.sizes_of(each)) for each in stream.directions) > 1
     if "bsrange" in stream.options or is_split and stream.options.get("norandommap") == "0":
         return {}
-    return {each: mean_bytes(_percents(stream, each)) for each in stream.directions}
+    return {each: mean_bytes(_write_percents(stream, each)) for each in stream.directions}
 
 
 def _is_checked(stream: Stream, load: Load) -> bool:
@@ -133,7 +135,7 @@ def _is_checked(stream: Stream, load: Load) -> bool:
     return load.verify and stream.read_share < 1
 
 
-def _why_in_line(stream: Stream, load: Load, rate_per_s: float) -> str | None:
+def _explain_in_line(stream: Stream, load: Load, rate_per_s: float) -> str | None:
     """Why a stream at a rate is no open loop; None where it is one."""
     if stream.batch > 1:
         return f"its requests arrive {stream.batch} at a time"
@@ -152,18 +154,18 @@ def _in_line(
 ) -> tuple[RenderedStream, dict[str, Words]]:
     """At a rate, with the submitters of the closed loop."""
     arrivals = {
-        each: even(rate_per_s * stream.share_of(each), _percents(stream, each), stream.jobs)
+        each: even(rate_per_s * stream.share_of(each), _write_percents(stream, each), stream.jobs)
         for each in stream.directions
     }
     if len(arrivals) == 1 and stream.jobs > 1:
         # Evenly spaced submitters would all begin at the same moments.
         way = stream.directions[0]
-        drawn = poisson(rate_per_s, _percents(stream, way), stream.jobs, stream.jobs)
+        drawn = poisson(rate_per_s, _write_percents(stream, way), stream.jobs, stream.jobs)
         arrivals = {way: drawn or arrivals[way]}
-    words = _shared(stream, target, load, stream.jobs, stream.iodepth) | _timed(stream, load)
-    words |= {"ioengine": engine_for(stream, load.engine)} | _rate(arrivals)
-    words |= _batches(stream, rate_per_s)
-    return _closed(stream, load), {stream.name: words}
+    words = _share(stream, target, load, stream.jobs, stream.iodepth) | _write_timed(stream, load)
+    words |= {"ioengine": engine_for(stream, load.engine)} | _write_rate(arrivals)
+    words |= _write_batches(stream, rate_per_s)
+    return _write_closed(stream, load), {stream.name: words}
 
 
 def _open(
@@ -174,11 +176,11 @@ def _open(
     for way in stream.directions:
         share = stream.share_of(way)
         most = max(1, round((stream.outstanding if load.bounded else load.submitters) * share))
-        rate, sizes = rate_per_s * share, _percents(stream, way)
+        rate, sizes = rate_per_s * share, _write_percents(stream, way)
         arrivals = poisson(rate, sizes, most) or even(rate, sizes, 1)
         alone = stream.model_copy(update={"read_share": 1.0 if way == "read" else 0.0})
-        words = _shared(alone, target, load, arrivals.jobs, 1) | {"norandommap": 1}
-        words |= {"ioengine": engine} | _rate({way: arrivals}) | _each_logged(stream, load)
+        words = _share(alone, target, load, arrivals.jobs, 1) | {"norandommap": 1}
+        words |= {"ioengine": engine} | _write_rate({way: arrivals}) | _log_each(stream, load)
         made[f"{stream.name}.{way}"] = words
         outstanding += arrivals.jobs
     rendered = RenderedStream(stream.name, engine, outstanding, outstanding, is_open=True,
@@ -186,7 +188,7 @@ def _open(
     return rendered, made
 
 
-def _shared(stream: Stream, target: Target, load: Load, jobs: int, iodepth: int) -> Words:
+def _share(stream: Stream, target: Target, load: Load, jobs: int, iodepth: int) -> Words:
     """What depends neither on the loop nor on its times."""
     flush: Words = {}
     if stream.read_share < 1 and stream.sync != "none":
@@ -196,8 +198,8 @@ def _shared(stream: Stream, target: Target, load: Load, jobs: int, iodepth: int)
         "numjobs": jobs,
         "iodepth": iodepth,
         **_place(stream, target, jobs),
-        **_access(stream),
-        **_sizes(stream),
+        **_write_access(stream),
+        **_write_sizes(stream),
         **flush,
         **stream.options,
     }
@@ -206,7 +208,7 @@ def _shared(stream: Stream, target: Target, load: Load, jobs: int, iodepth: int)
     return words | (check_words() if _is_checked(stream, load) else {})
 
 
-def _timed(stream: Stream, load: Load) -> Words:
+def _write_timed(stream: Stream, load: Load) -> Words:
     """fio leaves out the ramp; of each submitter it keeps a row a second, and its own result.
 
     Where what is written is read back, it keeps each request instead.
@@ -220,7 +222,7 @@ def _timed(stream: Stream, load: Load) -> Words:
     return words | {f"write_{kind}_log": stream.name for kind in ("lat", "hist")}
 
 
-def _each_logged(stream: Stream, load: Load) -> Words:
+def _log_each(stream: Stream, load: Load) -> Words:
     """fio keeps a line of each request, and the ramp is cut off by them.
 
     Each submitter would end fio's own ramp with its next request only, and begin again with one at
@@ -283,7 +285,7 @@ def _place(stream: Stream, target: Target, jobs: int) -> Words:
     return words | ({"offset_increment": part} if parts > 1 else {})
 
 
-def _access(stream: Stream) -> Words:
+def _write_access(stream: Stream) -> Words:
     kind = {0.0: "write", 1.0: "read"}.get(stream.read_share, "rw")
     words: Words = {"rw": kind if stream.is_sequential else f"rand{kind}"}
     if kind == "rw":
@@ -298,7 +300,7 @@ def _access(stream: Stream) -> Words:
     return words
 
 
-def _sizes(stream: Stream) -> Words:
+def _write_sizes(stream: Stream) -> Words:
     """Reads, writes; the direction that a stream has not gets the sizes of the other."""
     known = stream.sizes_of(stream.directions[0])
     sizes = [stream.sizes_of(each) if each in stream.directions else known for each in DIRECTIONS]
@@ -308,7 +310,7 @@ def _sizes(stream: Stream) -> Words:
     return {"bssplit": ",".join(split)}
 
 
-def _batches(stream: Stream, rate_per_s: float) -> Words:
+def _write_batches(stream: Stream, rate_per_s: float) -> Words:
     """A pause after each batch, in microseconds, so that the next one is due at once."""
     if stream.batch == 1:
         return {}
@@ -321,7 +323,7 @@ def _batches(stream: Stream, rate_per_s: float) -> Words:
     }
 
 
-def _pace(pattern: Pattern, stream: Stream) -> Words:
+def _write_pace(pattern: Pattern, stream: Stream) -> Words:
     """A closed loop's pauses, or its part of the requests beside the other streams."""
     if stream.burst:
         return {"thinktime": ms(stream.burst.pause_s), "thinktime_iotime": ms(stream.burst.busy_s)}
@@ -332,12 +334,12 @@ def _pace(pattern: Pattern, stream: Stream) -> Words:
     return {"flow": max(1, flow), "flow_sleep": FLOW_SLEEP_US}
 
 
-def _percents(stream: Stream, direction: Direction) -> dict[int, float]:
+def _write_percents(stream: Stream, direction: Direction) -> dict[int, float]:
     """The shares of sizes that fio will really have."""
     return {size: each / 100 for size, each in whole_sizes(stream.sizes_of(direction)).items()}
 
 
-def _rate(arrivals: Mapping[Direction, Arrivals]) -> Words:
+def _write_rate(arrivals: Mapping[Direction, Arrivals]) -> Words:
     rates = (arrivals[each].fio_bytes_per_s if each in arrivals else "" for each in DIRECTIONS)
     words: Words = {"rate": ",".join(map(str, rates)).rstrip(",")}
     random = all(each.is_random for each in arrivals.values())

@@ -58,7 +58,7 @@ def is_blktrace(head: bytes) -> bool:
 
 def read_blktrace(path: Path) -> Iterator[Request]:
     """All requests, in the order of their completions."""
-    return pair_events(merge(*map(_events, beside(path))))
+    return pair_events(merge(*map(_read_events, beside(path))))
 
 
 def pair_events(events: Iterable[Event]) -> Iterator[Request]:
@@ -86,7 +86,7 @@ def beside(path: Path) -> list[Path]:
     return sorted(path.parent.glob(f"{path.name.rpartition('.')[0]}.*"))
 
 
-def _events(path: Path) -> Iterator[Event]:
+def _read_events(path: Path) -> Iterator[Event]:
     with path.open("rb") as file:
         while len(head := file.read(EVENT.size)) == EVENT.size:
             magic, _, time_ns, sector, length, action, _, device, _, _, more = EVENT.unpack(head)
@@ -153,12 +153,12 @@ def read_trace(path: Path) -> DriveTrace:
     """
     try:
         with path.open("rb") as file:
-            head = _head(path, file.read(_HEAD.size))
+            head = _read_head(path, file.read(_HEAD.size))
             file.seek(head.head_bytes)
-            frames = [_frame(b"")]
+            frames = [_make_frame(b"")]
             while chunk := file.read(_CHUNK_BYTES):
                 # A file that was cut short may end within a record.
-                frames.append(_frame(chunk[: len(chunk) // _RECORD_BYTES * _RECORD_BYTES]))
+                frames.append(_make_frame(chunk[: len(chunk) // _RECORD_BYTES * _RECORD_BYTES]))
     except OSError as error:
         problem = f"the trace cannot be read: {reason_of(error)}"
         remedy = "give a file that exists and may be read"
@@ -172,7 +172,7 @@ def read_trace(path: Path) -> DriveTrace:
         sector_bytes=head.sector_bytes,
         size_bytes=head.size_bytes,
         started_at_s=head.started_at_s,
-        requests=_requests(records),
+        requests=_read_requests(records),
         lost=int(lost),
         is_complete=len(ends) == 1,
     )
@@ -193,7 +193,7 @@ def to_parquet(path: Path, target: Path) -> DriveTrace:
     return trace
 
 
-def _head(path: Path, data: bytes) -> _Head:
+def _read_head(path: Path, data: bytes) -> _Head:
     if len(data) < _HEAD.size or not data.startswith(MAGIC):
         remedy = "give a file that `stithy drive trace` has written"
         raise UserError("this is not the trace of a drive", where=str(path), remedy=remedy)
@@ -208,7 +208,7 @@ def _head(path: Path, data: bytes) -> _Head:
     return _Head(sector_bytes, size_bytes, start_ns / _NS_PER_S, drive, head_bytes)
 
 
-def _frame(chunk: bytes) -> pl.DataFrame:
+def _make_frame(chunk: bytes) -> pl.DataFrame:
     """Records as they stand: three numbers, and the fourth taken apart by its bits."""
     shape = pl.Array(pl.UInt64, len(chunk) // 8)
     words = pl.Series([chunk]).bin.reinterpret(dtype=shape, endianness="little").explode()
@@ -228,7 +228,7 @@ def _frame(chunk: bytes) -> pl.DataFrame:
     )
 
 
-def _requests(records: pl.DataFrame) -> pl.DataFrame:
+def _read_requests(records: pl.DataFrame) -> pl.DataFrame:
     names = dict(enumerate(DRIVE_OPERATIONS))
     kind = pl.col("kind")
     return records.filter(kind < len(DRIVE_OPERATIONS)).select(
@@ -283,11 +283,11 @@ def read_requests(path: Path, device: str = "") -> list[Request]:
     """
     with path.open("rb") as file:
         head = file.read(len(MAGIC))
-    read = _of_drive if head == MAGIC else read_blktrace if is_blktrace(head) else read_text
-    return _of_device(list(read(path)), device, str(path))
+    read = _read_drive if head == MAGIC else read_blktrace if is_blktrace(head) else read_text
+    return _select_device(list(read(path)), device, str(path))
 
 
-def _of_device(requests: list[Request], device: str, where: str) -> list[Request]:
+def _select_device(requests: list[Request], device: str, where: str) -> list[Request]:
     """Those to one device, by its name or the last part of it."""
     known = sorted({each.device for each in requests})
     chosen = [name for name in known if device in ("", name, name.rpartition("/")[2])]
@@ -301,7 +301,7 @@ def _of_device(requests: list[Request], device: str, where: str) -> list[Request
     return requests if chosen == known else [each for each in requests if each.device in chosen]
 
 
-def _of_drive(path: Path) -> Iterator[Request]:
+def _read_drive(path: Path) -> Iterator[Request]:
     found = read_trace(path)
     if found.lost:
         problem = f"{found.lost:,} requests are missing in it"
@@ -322,9 +322,9 @@ def read_text(path: Path) -> list[Request]:
             problem = f"it is a log of fio's version {match[1]}, and only version 3 has times"
             remedy = "write it with fio 3.31 or newer, which writes version 3"
             raise UserError(problem, where=str(path), remedy=remedy)
-        return list(_of_fio(lines, path))
+        return list(_read_fio(lines, path))
     if any(_BLKPARSE.match(each) for each in lines[:HEAD_LINES]):
-        return list(pair_events(_of_blkparse(lines)))
+        return list(pair_events(_read_blkparse(lines)))
     raise UserError(
         "it is no trace that is known",
         where=str(path),
@@ -333,7 +333,7 @@ def read_text(path: Path) -> list[Request]:
     )
 
 
-def _of_fio(lines: list[str], path: Path) -> Iterator[Request]:
+def _read_fio(lines: list[str], path: Path) -> Iterator[Request]:
     """`<time in µs> <file> <action> [<offset> <length>]`; no latencies."""
     for number, line in enumerate(lines[1:], 2):
         if not line.strip():
@@ -352,7 +352,7 @@ def _of_fio(lines: list[str], path: Path) -> Iterator[Request]:
             yield Request(int(at) / US_PER_S, operation, offset, length, None, device)
 
 
-def _of_blkparse(lines: list[str]) -> Iterator[Event]:
+def _read_blkparse(lines: list[str]) -> Iterator[Event]:
     """Dispatches (D) and completions (C). An F before the operation is a flush."""
     for match in filter(None, map(_BLKPARSE.match, lines)):
         device, at, action, flags, sector, sectors = match.groups()

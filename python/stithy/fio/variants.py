@@ -40,7 +40,9 @@ def shaped(pattern: Pattern, shape: Shape) -> Pattern:
         raise _cannot(pattern, f"{shape.block_bytes} bytes are not whole sectors")
     try:
         made = tuple(
-            Stream.model_validate(dict(each) | _accesses(each, shape) | _submitters(each, shape))
+            Stream.model_validate(
+                dict(each) | _shape_accesses(each, shape) | _shape_submitters(each, shape)
+            )
             for each in pattern.streams
         )
     except ValidationError as error:
@@ -48,7 +50,7 @@ def shaped(pattern: Pattern, shape: Shape) -> Pattern:
     return pattern.model_copy(update={"streams": made})
 
 
-def _accesses(stream: Stream, shape: Shape) -> dict[str, Any]:
+def _shape_accesses(stream: Stream, shape: Shape) -> dict[str, Any]:
     """The share of reads, and sizes of the directions that it then has."""
     share = stream.read_share if shape.read_share is None else shape.read_share
     asked = {shape.block_bytes: 1.0} if shape.block_bytes else {}
@@ -60,7 +62,7 @@ def _accesses(stream: Stream, shape: Shape) -> dict[str, Any]:
     }
 
 
-def _submitters(stream: Stream, shape: Shape) -> dict[str, Any]:
+def _shape_submitters(stream: Stream, shape: Shape) -> dict[str, Any]:
     """Another submission has as many outstanding: of jobs that wait, or of one that does not.
 
     A stream with flushes keeps its jobs, since none of them may have a second request.

@@ -32,7 +32,7 @@ def expand(study: Study, *, null: bool = False) -> Plan:
     `null`: its first candidate against itself.
     """
     study = nulled(study) if null else study
-    scene, images = _scene(study)
+    scene, images = _make_scene(study)
     steps = tuple(scenario_of(study).plan_steps(study, scene))
     windows = {(step.window.candidate, step.window.point) for step in steps if step.window}
     lost = [pair for pair in product(study.candidates, study.points) if pair not in windows]
@@ -66,7 +66,7 @@ def around(study: Study, windows: Iterable[WindowPlan], *, null: bool = False) -
     They cost what those of planned windows cost.
     """
     study = nulled(study) if null else study
-    scene, _ = _scene(study)
+    scene, _ = _make_scene(study)
     plan_around = scenario_of(study).plan_around
     return tuple(step for window in windows for step in plan_around(study, scene, window))
 
@@ -78,7 +78,7 @@ def needed_bytes(study: Study) -> dict[Role, int]:
     roles.
     """
     if study.given_database is not None:
-        sizes = [size for _, size in _datasets(study)]
+        sizes = [size for _, size in _list_datasets(study)]
         inside = inside_bytes(get_restore(study.database.restore), sizes)
         roles = cost.role_bytes(study, sizes, inside)
         more = scenario_of(study).count_added_bytes(study, roles["data"])
@@ -91,7 +91,7 @@ def less_room(study: Study) -> str:
     """With what the study would need less room, as a remedy names it; empty if nothing is known."""
     if study.given_database is not None:
         tenants = "fewer tenants, " if study.tenants > 1 else ""
-        return f"{tenants}fewer {_workload(study).units} or shorter windows"
+        return f"{tenants}fewer {_find_workload(study).units} or shorter windows"
     return scenario_of(study).less_room
 
 
@@ -104,7 +104,7 @@ def data_bytes(study: Study) -> int | None:
     """The size of the smallest loaded database without its write-ahead log; None without one."""
     if study.given_database is None:
         return None
-    return min(size.data_bytes for _, size in _datasets(study))
+    return min(size.data_bytes for _, size in _list_datasets(study))
 
 
 def master_candidate(study: Study) -> str:
@@ -127,7 +127,7 @@ def likely_memory_backed(study: Study) -> frozenset[str]:
     return frozenset(name for name, of in every if of.kind.is_likely_memory(of.spec))
 
 
-def _scene(study: Study) -> tuple[Scene, dict[str, int]]:
+def _make_scene(study: Study) -> tuple[Scene, dict[str, int]]:
     """The scene, and the memory that each candidate's emulated drives and daemons take."""
     needed = needed_bytes(study)
     every = {
@@ -148,8 +148,8 @@ def _scene(study: Study) -> tuple[Scene, dict[str, int]]:
     scene = DatabaseScene(
         **common,
         master_candidate=master_candidate(study),
-        workload=_workload(study),
-        datasets=_datasets(study),
+        workload=_find_workload(study),
+        datasets=_list_datasets(study),
         memory_bytes={
             name: study.servers * max(each.database_of(name).memory_bytes for each in variants)
             for name in study.candidates
@@ -170,29 +170,31 @@ def _of_database(study: Study, scene: Scene) -> dict[str, Any]:
     }
 
 
-def _datasets(study: Study) -> list[tuple[Dataset, cost.Sizes]]:
+def _list_datasets(study: Study) -> list[tuple[Dataset, cost.Sizes]]:
     """Each dataset of the study with its sizes, in the order in which they are loaded."""
     keys = [key for key in study.vary if _makes_data(study, key)]
     found: dict[Point, list[Study]] = {}
     for point, variant in study.settings:
         factors = Point(tuple(each for each in point.factors if each[0] in keys))
         found.setdefault(factors, []).append(variant)
-    return [_dataset(study, factors, variants) for factors, variants in found.items()]
+    return [_make_dataset(study, factors, variants) for factors, variants in found.items()]
 
 
 def _makes_data(study: Study, key: str) -> bool:
     """Whether a value of this key makes another database, and not only other users of it."""
     section, _, name = key.partition(".")
-    return section == "workload" and name.partition(".")[0] not in _workload(study).run_keys
+    return section == "workload" and name.partition(".")[0] not in _find_workload(study).run_keys
 
 
-def _dataset(study: Study, factors: Point, variants: list[Study]) -> tuple[Dataset, cost.Sizes]:
-    size = cost.sizes(study, _workload(study), variants)
+def _make_dataset(
+    study: Study, factors: Point, variants: list[Study]
+) -> tuple[Dataset, cost.Sizes]:
+    size = cost.sizes(study, _find_workload(study), variants)
     name = factors.slug or study.workload.name
     return Dataset(name, factors, size.database_bytes, size.growth_bytes, size.log_bytes), size
 
 
-def _workload(study: Study) -> Workload:
+def _find_workload(study: Study) -> Workload:
     return workload_named(study.workload.name)
 
 
@@ -220,7 +222,7 @@ def nulled(study: Study) -> Study:
     primary = study.primary.model_copy(update={"candidates": None})
     return study.model_copy(
         update={
-            "candidates": {name: candidate, f"{name}{AGAIN}": _like(candidate)},
+            "candidates": {name: candidate, f"{name}{AGAIN}": _make_like(candidate)},
             "primary": primary,
             "thresholds": (),
             "given_load": load,
@@ -233,10 +235,10 @@ def as_null(file: StudyFile) -> StudyFile:
     return replace(file, study=nulled(file.study), null=True)
 
 
-def _like(candidate: Candidate) -> Candidate:
+def _make_like(candidate: Candidate) -> Candidate:
     """Another candidate that differs in nothing but its place."""
     found = replace(candidate, spec=candidate.kind.make_like(candidate.spec, AGAIN))
-    others = {role: _like(each) for role, each in found.sources.items() if each is not found}
+    others = {role: _make_like(each) for role, each in found.sources.items() if each is not found}
     if not others:
         return found
     roles = {"roles": RoleSources.model_validate(others)}

@@ -55,7 +55,7 @@ def rounds(
     return tuple(
         block(candidates, point, index, seed)
         for index in range(most)
-        for point, count in map(known.__getitem__, _drawn(known, seed, "points", index))
+        for point, count in map(known.__getitem__, _draw(known, seed, "points", index))
         if index < count
     )
 
@@ -78,12 +78,12 @@ def ordered(candidates: Sequence[str], seed: int, point: Point, index: int) -> t
     square, place = divmod(index, 2 * len(pairs))
     level = (point.level,) if point.counted else ()
     at: tuple[str | int, ...] = (*level, *(str(Point((each,))) for each in point.others))
-    named = _drawn(candidates, seed, "order", *at, square * 2 * len(pairs))
-    row = pairs[_drawn(range(len(pairs)), seed, "rows", *at, square)[place // 2]]
+    named = _draw(candidates, seed, "order", *at, square * 2 * len(pairs))
+    row = pairs[_draw(range(len(pairs)), seed, "rows", *at, square)[place // 2]]
     return tuple(named[each] for each in (row[::-1] if place % 2 else row))
 
 
-def _drawn(items: Iterable[Item], seed: int, *purpose: str | int) -> tuple[Item, ...]:
+def _draw(items: Iterable[Item], seed: int, *purpose: str | int) -> tuple[Item, ...]:
     """The items in a random order, the same for ever and however they are listed.
 
     Own: sorted by a hash of purpose and item, which gives every order the same chance.

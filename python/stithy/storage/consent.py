@@ -120,13 +120,15 @@ def may_use(path: Path, where: str) -> Use:
     try:
         found = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
-        return _missing(path, where)
+        return _judge_missing(path, where)
     except OSError as error:
-        raise _refuse(f"{path} cannot be read: {reason_of(error)}", where, _another()) from error
+        raise _refuse(
+            f"{path} cannot be read: {reason_of(error)}", where, _refuse_another()
+        ) from error
     if not stat.S_ISDIR(found.st_mode):
         raise _refuse(f"{path} is not a directory", where, "name a directory that is empty or new")
     _refuse_shared(path, found, where)
-    return _existing(path, where)
+    return _judge_existing(path, where)
 
 
 def may_empty(directory: Path, run_id: str) -> bool:
@@ -152,22 +154,24 @@ def foreign_entries(directory: Path) -> list[str]:
     return sorted(name for name in there if not is_own(name))
 
 
-def _missing(path: Path, where: str) -> Use:
+def _judge_missing(path: Path, where: str) -> Use:
     parent = path.parent
     if not parent.is_dir():
         if parent.exists():
-            raise _refuse(f"{parent} is not a directory", where, _another())
+            raise _refuse(f"{parent} is not a directory", where, _refuse_another())
         raise _refuse(f"{parent} does not exist", where, f"make it: mkdir -p {quote(str(parent))}")
     _need_writable(parent, where)
     return Use.MISSING
 
 
-def _existing(path: Path, where: str) -> Use:
+def _judge_existing(path: Path, where: str) -> Use:
     _need_writable(path, where)
     try:
         foreign = foreign_entries(path)
     except OSError as error:
-        raise _refuse(f"{path} cannot be read: {reason_of(error)}", where, _another()) from error
+        raise _refuse(
+            f"{path} cannot be read: {reason_of(error)}", where, _refuse_another()
+        ) from error
     mark = read_mark(path)
     if foreign or (mark is None and own_entries(path)):
         first = (foreign or own_entries(path))[0]
@@ -175,7 +179,7 @@ def _existing(path: Path, where: str) -> Use:
         raise _refuse(
             f"{path} is not empty: it holds {first!r}, {what}",
             where,
-            f"empty it yourself, or {_another()}, such as {path / 'stithy'}",
+            f"empty it yourself, or {_refuse_another()}, such as {path / 'stithy'}",
         )
     if mark is None:
         return Use.EMPTY
@@ -190,7 +194,7 @@ def _existing(path: Path, where: str) -> Use:
 
 def _refuse_shared(path: Path, found: os.stat_result, where: str) -> None:
     if path.resolve().parent == path.resolve():
-        raise _refuse(f"{path} is the root of the machine", where, _another())
+        raise _refuse(f"{path} is the root of the machine", where, _refuse_another())
     if found.st_mode & stat.S_ISVTX and found.st_mode & stat.S_IWOTH:
         raise _refuse(
             f"{path} is shared by all users", where, f"use a directory in it: {path / 'stithy'}"
@@ -199,12 +203,14 @@ def _refuse_shared(path: Path, found: os.stat_result, where: str) -> None:
 
 def _need_writable(path: Path, where: str) -> None:
     if os.statvfs(path).f_flag & os.ST_RDONLY:
-        raise _refuse(f"{path} is on a read-only file system", where, _another())
+        raise _refuse(f"{path} is on a read-only file system", where, _refuse_another())
     if not os.access(path, os.W_OK | os.X_OK):
-        raise _refuse(f"{path} is not writable for this user", where, f"{_another()}, or use sudo")
+        raise _refuse(
+            f"{path} is not writable for this user", where, f"{_refuse_another()}, or use sudo"
+        )
 
 
-def _another() -> str:
+def _refuse_another() -> str:
     return "name another directory"
 
 
@@ -235,7 +241,11 @@ def may_erase(
             f"its ids are {', '.join(known)}" if known else "it has none that would stay with it"
         )
         raise _refuse_device(f"{named!r} does not name this device", device, shown)
-    for problem, remedy in (*_uses(real, proc, sys), *_signatures(real, runner), *_claims(real)):
+    for problem, remedy in (
+        *_find_uses(real, proc, sys),
+        *_list_signatures(real, runner),
+        *_claims_device(real),
+    ):
         raise _refuse_device(problem, device, remedy)
 
 
@@ -295,12 +305,12 @@ def may_format(
     is in use, and for what is not empty without `wipe` and a name that stays with the device.
     """
     device = _block_device(given, where)
-    for problem, remedy in (*_uses(device, proc, sys), *_claims(device)):
+    for problem, remedy in (*_find_uses(device, proc, sys), *_claims_device(device)):
         raise _refuse(f"{given} is not overwritten: {problem}", where, remedy)
     content = content_of(device, given, where, runner)
     if content.is_empty:
         return content
-    stays, names = _names_that_stay(given, device, dev, sys)
+    stays, names = _list_stable_names(given, device, dev, sys)
     if not wipe:
         raise _refuse(
             f"{given} is not empty: it holds {content}",
@@ -320,7 +330,7 @@ def may_format(
 
 def content_of(device: Path, given: Path, where: str, runner: Runner) -> Content:
     """What is seen of a device's content without knowing who wrote it."""
-    looked = _examined(device, runner)
+    looked = _examine(device, runner)
     if looked.code != 0:
         problem = f"{given} cannot be examined: {looked.stderr.strip()}"
         raise _refuse(problem, where, "run as root, with sudo")
@@ -349,7 +359,7 @@ def _block_device(given: Path, where: str) -> Path:
     return given.resolve()
 
 
-def _names_that_stay(
+def _list_stable_names(
     given: Path, device: Path, dev: Path, sys: Path
 ) -> tuple[bool, tuple[str, ...]]:
     """Whether `given` stays with the device, and all names that do."""
@@ -373,7 +383,7 @@ def _as(names: Iterable[str], stays: bool) -> str:
     return f" and its name {first}" if first and not stays else ""
 
 
-def _uses(device: Path, proc: Path, sys: Path) -> Iterator[tuple[str, str]]:
+def _find_uses(device: Path, proc: Path, sys: Path) -> Iterator[tuple[str, str]]:
     """What uses it, each with its remedy; the first is enough."""
     place = (sys / "class" / "block" / device.name).resolve()
     parts = sorted(each.parent.name for each in place.glob("*/partition"))
@@ -389,11 +399,11 @@ def _uses(device: Path, proc: Path, sys: Path) -> Iterator[tuple[str, str]]:
     holders = sorted(each.name for each in (place / "holders").glob("*"))
     if holders:
         yield f"it is used by {', '.join(holders)}", "take that apart first"
-    if openers := _openers(place, proc):
+    if openers := _find_openers(place, proc):
         yield f"it is open in {named(openers)}", "end what has it open first"
 
 
-def _openers(place: Path, proc: Path) -> list[User]:
+def _find_openers(place: Path, proc: Path) -> list[User]:
     """Who has it open, or the disk that it is a part of, but for the program that makes it.
 
     `pid` is of the kernel's nbd: the thread that speaks with the server. Source:
@@ -417,8 +427,8 @@ def _end_of_mount(point: Path) -> str:
     return "unmount it, if nothing on it is needed"
 
 
-def _signatures(device: Path, runner: Runner) -> Iterator[tuple[str, str]]:
-    looked = _examined(device, runner)
+def _list_signatures(device: Path, runner: Runner) -> Iterator[tuple[str, str]]:
+    looked = _examine(device, runner)
     if looked.code != 0:
         yield f"it cannot be examined: {looked.stderr.strip()}", "run as root, with sudo"
     if kinds := looked.stdout.split():
@@ -426,13 +436,13 @@ def _signatures(device: Path, runner: Runner) -> Iterator[tuple[str, str]]:
         yield f"there is something on it: {', '.join(kinds)}", remedy
 
 
-def _examined(device: Path, runner: Runner) -> Finished:
+def _examine(device: Path, runner: Runner) -> Finished:
     """The kinds of all signatures on a device, a line each."""
     words = ["wipefs", "--no-act", "--noheadings", "--output", "TYPE", "--", str(device)]
     return runner.run(Command(words), timeout_s=60.0)
 
 
-def _claims(device: Path) -> Iterator[tuple[str, str]]:
+def _claims_device(device: Path) -> Iterator[tuple[str, str]]:
     """The kernel refuses an exclusive opening while anything in it uses the device."""
     try:
         os.close(os.open(device, os.O_RDWR | os.O_EXCL))

@@ -99,32 +99,32 @@ def evict_tree(root: Path, without: str | None = None) -> int:
 
     Only clean pages are dropped: sync first. On tmpfs nothing can be dropped. `without` as above.
     """
-    return sum(map(_evict, _files(root, without)))
+    return sum(map(_evict, _list_files(root, without)))
 
 
 def size_of_tree(root: Path, without: str | None = None) -> tuple[int, int]:
     """Number and bytes of a tree's files; `without` as above."""
-    sizes = [path.stat().st_size for path in _files(root, without)]
+    sizes = [path.stat().st_size for path in _list_files(root, without)]
     return len(sizes), sum(sizes)
 
 
-def _files(root: Path, without: str | None) -> Iterator[Path]:
+def _list_files(root: Path, without: str | None) -> Iterator[Path]:
     """The files of a tree; where its links lead is not its own."""
-    return (path for path, kind in _entries(root, without) if stat.S_ISREG(kind))
+    return (path for path, kind in _list_entries(root, without) if stat.S_ISREG(kind))
 
 
 def _walk(root: Path, without: str | None = None) -> tuple[list[str], list[str]]:
     """Relative paths of all files and of all directories, parents first, both sorted."""
     files: list[str] = []
     directories: list[str] = []
-    for path, kind in _entries(root, without):
+    for path, kind in _list_entries(root, without):
         if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
-            raise _not_a_file(path)
+            raise _refuse_not_a_file(path)
         (directories if stat.S_ISDIR(kind) else files).append(str(path.relative_to(root)))
     return sorted(files), sorted(directories)
 
 
-def _entries(root: Path, without: str | None) -> Iterator[tuple[Path, int]]:
+def _list_entries(root: Path, without: str | None) -> Iterator[tuple[Path, int]]:
     """All that lies in a tree, each with its mode."""
     for folder, folders, names in os.walk(root, onerror=_raise):
         if without in folders and folder == str(root):
@@ -138,7 +138,7 @@ def _raise(error: OSError) -> None:
     raise error
 
 
-def _not_a_file(path: Path) -> InfrastructureError:
+def _refuse_not_a_file(path: Path) -> InfrastructureError:
     return InfrastructureError(
         "neither a file nor a directory, so a copy would not be independent of it",
         where=str(path),
@@ -178,7 +178,7 @@ def _evict(path: Path) -> int:
     fd = os.open(path, os.O_RDONLY)
     try:
         os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-        return _resident_bytes(fd)
+        return _count_resident_bytes(fd)
     finally:
         os.close(fd)
 
@@ -192,7 +192,7 @@ _LIBC.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
 _LIBC.mincore.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p)
 
 
-def _resident_bytes(fd: int) -> int:
+def _count_resident_bytes(fd: int) -> int:
     """Bytes of a file that are in the page cache, whole pages; 0 for an empty file.
 
     Python's own mmap does not tell its address for a read-only map, hence libc. Source: mincore(2).

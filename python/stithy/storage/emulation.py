@@ -77,11 +77,11 @@ def bring_up(
     up = start(specs, folder, run_id=run_id, cpus=site.cpus)
     ready = {each.drive: each for each in up.drives}
     return tuple(
-        _described(each, ready[each.name], up.control.path, logs[each.name]) for each in asked
+        _describe(each, ready[each.name], up.control.path, logs[each.name]) for each in asked
     )
 
 
-def _described(
+def _describe(
     asked: AskedDrive, ready: "DriveFacts", control: Path, log_stem: Path
 ) -> EmulatedDrive:
     facts = asked.profile.facts

@@ -174,13 +174,13 @@ def claim(device: Path, uuid: str) -> None:
     erase_ends(device)
     descriptor = held_alone(device)
     try:
-        os.pwrite(descriptor, _claim_of(uuid), CLAIM_AT_BYTES)
+        os.pwrite(descriptor, _read_claim(uuid), CLAIM_AT_BYTES)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
 
-def _claim_of(uuid: str) -> bytes:
+def _read_claim(uuid: str) -> bytes:
     """A whole sector of any device."""
     return f"Stithy makes a file system here: {uuid}".encode().ljust(4096, b"\0")
 
@@ -202,7 +202,7 @@ def _is_own(device: Path, uuid: str) -> bool:
         return True
     with device.open("rb", buffering=0) as file:
         file.seek(CLAIM_AT_BYTES)
-        claimed = file.read(4096) == _claim_of(uuid)
+        claimed = file.read(4096) == _read_claim(uuid)
     return claimed and not content_of(real, device, str(device), LocalRunner()).known
 
 

@@ -200,7 +200,7 @@ class OneLayer:
 
     def __get_pydantic_core_schema__(self, _source: Any, _handler: Any) -> core_schema.CoreSchema:
         """Read by `read`, written as in a study file."""
-        written = core_schema.plain_serializer_function_ser_schema(_written)
+        written = core_schema.plain_serializer_function_ser_schema(_write)
         return core_schema.no_info_plain_validator_function(self.read, serialization=written)
 
     def __get_pydantic_json_schema__(self, _schema: Any, _handler: Any) -> dict[str, Any]:
@@ -224,7 +224,7 @@ class OneLayer:
         return Layer(name, getattr(known, name))
 
 
-def _written(value: Layer | None) -> dict[str, Any] | None:
+def _write(value: Layer | None) -> dict[str, Any] | None:
     if value is None:
         return None
     return {value.name: value.spec.model_dump(mode="json", by_alias=True)}
@@ -251,7 +251,7 @@ def check_members(
     the key that says how many members there are, `named_by` the one that says which layer. `equal`:
     they are all of one kind.
     """
-    found = _misfit(layer, count, filesystem, equal)
+    found = _find_misfit(layer, count, filesystem, equal)
     if found is not None:
         key, value, error = found
         raise at({"count": counted_by, "layer": named_by}.get(key, key), value, error)
@@ -263,7 +263,7 @@ def at(key: str, value: object, error: PydanticCustomError) -> ValidationError:
     return ValidationError.from_exception_data("keys", details)
 
 
-def _misfit(
+def _find_misfit(
     layer: Layer | None, count: int, filesystem: str | None, equal: bool
 ) -> tuple[str, object, PydanticCustomError] | None:
     if layer is None:

@@ -201,7 +201,7 @@ def capacity_bytes(level: Level, sizes_bytes: Sequence[int], *, checksum: bool =
     extents = [_extents(level, each, checksum) for each in sizes_bytes]
     if level == "single":
         return sum(extents) * EXTENT_BYTES
-    return min(extents) * _stripes(level, len(extents)) * EXTENT_BYTES
+    return min(extents) * _count_stripes(level, len(extents)) * EXTENT_BYTES
 
 
 def _extents(level: Level, size_bytes: int, checksum: bool) -> int:
@@ -216,7 +216,7 @@ def _extents(level: Level, size_bytes: int, checksum: bool) -> int:
     return max(0, there)
 
 
-def _stripes(level: Level, count: int) -> int:
+def _count_stripes(level: Level, count: int) -> int:
     """On how many devices different data lie."""
     return count - PARITY[level] if level in PARITY else count // COPIES.get(level, 1)
 
@@ -243,7 +243,7 @@ def create_words(
     if spec.level in COPIES:
         words += ["--mirrors", str(COPIES[spec.level] - 1)]
     if spec.level in STRIPED:
-        words += ["--stripes", str(_stripes(spec.level, count))]
+        words += ["--stripes", str(_count_stripes(spec.level, count))]
         words += ["--stripesize", f"{parse_size(spec.chunk or CHUNK_USUAL) // 1024}k"]
     if checksum:
         words += ["--raidintegrity", "y"]

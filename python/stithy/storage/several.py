@@ -31,7 +31,7 @@ def site_of(role: Role, site: Site) -> Site:
 
 def provider_of(sources: Sources, candidate: str, site: Site) -> Storage:
     """What provides all volumes of a candidate."""
-    groups = list(_groups(sources, candidate, site))
+    groups = list(_make_groups(sources, candidate, site))
     return groups[0].provider if len(groups) == 1 else SeveralSources(groups, site.needed_bytes)
 
 
@@ -43,7 +43,7 @@ class Group:
     provider: Storage
 
 
-def _groups(sources: Sources, candidate: str, site: Site) -> Sequence[Group]:
+def _make_groups(sources: Sources, candidate: str, site: Site) -> Sequence[Group]:
     by_name: dict[str, dict[Role, BaseModel]] = {}
     for role in (each for each in ROLES if each in sources):
         name, spec = sources[role]

@@ -96,7 +96,7 @@ def files_bytes(folder: Path) -> tuple[int, int]:
     device = folder.lstat().st_dev
     todo = [folder]
     while todo:
-        for entry in _entries(todo.pop()):
+        for entry in _list_entries(todo.pop()):
             try:
                 status = entry.stat(follow_symlinks=False)
             except OSError:
@@ -111,7 +111,7 @@ def files_bytes(folder: Path) -> tuple[int, int]:
     return logical, written
 
 
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
+def _list_entries(folder: Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             return list(entries)
@@ -130,11 +130,11 @@ def space_of(
     sync_filesystem(volume.path)
     logical, written = files_bytes(volume.path)
     if devices_bytes is None:
-        return _of_directory(logical, written, _with_books(volume.filesystem), volume)
-    below = _below(volume)
+        return _measure_directory(logical, written, _with_books(volume.filesystem), volume)
+    below = _count_below(volume)
     if below is not None:
         give_back(volume.mount_point, runner)
-    used = _usage(volume, written, below, runner)
+    used = _read_usage(volume, written, below, runner)
     provisioned = sum(devices_bytes)
     return Space(
         logical, written if used.written_bytes is None else used.written_bytes, used.stored_bytes,
@@ -143,7 +143,7 @@ def space_of(
     )  # fmt: skip
 
 
-def _usage(volume: Volume, written: int, below: LayerKind | None, runner: Runner) -> Usage:
+def _read_usage(volume: Volume, written: int, below: LayerKind | None, runner: Runner) -> Usage:
     """By the books of the file system or of the layer below it; else by what its files have."""
     redundancy = volume.array.redundancy if volume.array else 1.0
     told: Usage
@@ -152,7 +152,9 @@ def _usage(volume: Volume, written: int, below: LayerKind | None, runner: Runner
     elif below is not None and below.usage_below is not None:
         told = below.usage_below(mount_of(volume.mount_point).source, redundancy, runner)
     else:
-        told = Usage(written, round(_taken_bytes(volume.mount_point) * redundancy), redundancy)
+        told = Usage(
+            written, round(_count_taken_bytes(volume.mount_point) * redundancy), redundancy
+        )
     return told
 
 
@@ -171,7 +173,9 @@ def give_back(mount_point: Path, runner: Runner) -> None:
         )
 
 
-def _of_directory(logical: int, written: int, module: LayerKind | None, volume: Volume) -> Space:
+def _measure_directory(
+    logical: int, written: int, module: LayerKind | None, volume: Volume
+) -> Space:
     """A directory on a file system that others use as well."""
     missing = {"provisioned_bytes": SHARED, "allocated_bytes": SHARED}
     if module is not None or volume.memory_backed:
@@ -218,13 +222,13 @@ def _with_books(filesystem: str) -> LayerKind | None:
     return next((kind for kind in layers if kind.usage and kind.filesystem == filesystem), None)
 
 
-def _below(volume: Volume) -> LayerKind | None:
+def _count_below(volume: Volume) -> LayerKind | None:
     """Find the layer below the file system, if it compresses and reads its own books."""
     kind = plugins(LayerKind).get(volume.array.layer) if volume.array else None
     return kind if kind and kind.usage_below else None
 
 
-def _taken_bytes(mount_point: Path) -> int:
+def _count_taken_bytes(mount_point: Path) -> int:
     """What files and the file system's own data take of a device."""
     found = os.statvfs(mount_point)
     return (found.f_blocks - found.f_bfree) * found.f_frsize

@@ -83,12 +83,12 @@ def storage_in_words(path: Path, proc: Path = Path("/proc"), sys: Path = Path("/
     """
     facts = {name: fact.value for name, fact in storage_facts(path, proc, sys).items()}
     names = facts["devices"]
-    devices = [_device(facts, name) for name in (names if isinstance(names, tuple) else ())]
+    devices = [_find_device(facts, name) for name in (names if isinstance(names, tuple) else ())]
     under = f" on {', '.join(devices)}" if devices else ""
     return f"{facts['filesystem']} at {facts['mount_point']}{under}"
 
 
-def _device(facts: Mapping[str, object], name: object) -> str:
+def _find_device(facts: Mapping[str, object], name: object) -> str:
     size = facts[f"device.{name}.size_bytes"]
     text = str(facts[f"device.{name}.model"] or "a device")
     return f"{text} of {format_size(size)}" if isinstance(size, int) else text
@@ -158,13 +158,13 @@ def open_places(proc: Path = Path("/proc"), home: Path | None = None) -> tuple[O
     """One place a file system, most room first, memory last; `home` is tried for it as well."""
     found: dict[object, OpenPlace] = {}
     for mount in mounts(proc):
-        if _holds_files(mount) and (place := _place_on(mount, proc, home)):
+        if _has_files(mount) and (place := _place_on(mount, proc, home)):
             # Two mounts of one file system are one place, and so are two subvolumes of a btrfs.
             found.setdefault(place.devices or place.filesystem_id, place)
     return tuple(sorted(found.values(), key=lambda each: (each.memory_backed, -each.free_bytes)))
 
 
-def _holds_files(mount: Mount) -> bool:
+def _has_files(mount: Mount) -> bool:
     if any(str(mount.point).startswith(str(each)) for each in SYSTEM):
         return False
     if mount.kind in MEMORY_BACKED:
@@ -177,7 +177,7 @@ def _holds_files(mount: Mount) -> bool:
 
 def _place_on(mount: Mount, proc: Path, home: Path | None) -> OpenPlace | None:
     """The first directory on a mount that may be used; None where none may."""
-    for folder in _folders(mount, proc, home):
+    for folder in _list_folders(mount, proc, home):
         path = folder / OPEN_NAME
         if _is_open(path):
             room = room_of(path, proc)
@@ -193,7 +193,7 @@ def _place_on(mount: Mount, proc: Path, home: Path | None) -> OpenPlace | None:
     return None
 
 
-def _folders(mount: Mount, proc: Path, home: Path | None) -> Iterator[Path]:
+def _list_folders(mount: Mount, proc: Path, home: Path | None) -> Iterator[Path]:
     """Directories on the mount, best first: of the root's file system not the root itself."""
     usual = [Path("/var/tmp"), Path("/tmp"), *([home] if home else [])]
     own = [] if mount.point == Path("/") else [mount.point]

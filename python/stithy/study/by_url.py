@@ -32,15 +32,15 @@ def misfits(study: "Study", data: Mapping[str, Any]) -> Iterator[Violation]:
             right = "compare them in two studies: their servers and networks are not the same"
             yield Violation(what, right, name, ("candidates", name))
         else:
-            yield from _of_candidate(study, name, urls[name])
+            yield from _check_candidate(study, name, urls[name])
     if not study.scenario.plugin.is_by_url:
         able = [name for name, scenario in plugins(Scenario).items() if scenario.is_by_url]
         what = f"the scenario {study.scenario.name} needs storage that Stithy can see"
         yield Violation(what, f"use {' or '.join(able)}", study.scenario.name, ("scenario",))
-    yield from _of_database(study, data)
+    yield from _check_database(study, data)
 
 
-def _of_candidate(study: "Study", name: str, url: str) -> Iterator[Violation]:
+def _check_candidate(study: "Study", name: str, url: str) -> Iterator[Violation]:
     given = study.candidates[name].spec.model_fields_set & set(CandidateKeys.model_fields)
     for field in sorted(given - {"cost"}):
         key = CandidateKeys.model_fields[field].alias or field
@@ -51,7 +51,7 @@ def _of_candidate(study: "Study", name: str, url: str) -> Iterator[Violation]:
         yield Violation(what, "correct `database.engine`", url, ("candidates", name, "url"))
 
 
-def _of_database(study: "Study", data: Mapping[str, Any]) -> Iterator[Violation]:
+def _check_database(study: "Study", data: Mapping[str, Any]) -> Iterator[Violation]:
     database, given = study.given_database, data.get("database")
     if database is None or not isinstance(given, Mapping):
         return

@@ -30,7 +30,7 @@ from stithy.units import Bytes, format_size
 MIB = 2**20
 
 
-def _setting(value: Any) -> str:
+def _read_setting(value: Any) -> str:
     """A setting's value as the server reads it: `on` and `off` for booleans, numbers as text."""
     if isinstance(value, bool):
         return "on" if value else "off"
@@ -59,7 +59,7 @@ def _read_version(value: Any) -> Any:
     return str(value) if type(value) is int else value
 
 
-def _each_once(settings: Mapping[str, str]) -> Mapping[str, str]:
+def _require_each_once(settings: Mapping[str, str]) -> Mapping[str, str]:
     refuse(
         Violation("a setting given twice", "keep one; case makes no difference", name, (name,))
         for i, name in enumerate(settings)
@@ -69,7 +69,8 @@ def _each_once(settings: Mapping[str, str]) -> Mapping[str, str]:
 
 
 Settings = Annotated[
-    Mapping[SettingName, Annotated[str, BeforeValidator(_setting)]], AfterValidator(_each_once)
+    Mapping[SettingName, Annotated[str, BeforeValidator(_read_setting)]],
+    AfterValidator(_require_each_once),
 ]
 """Settings of a server by name."""
 
@@ -250,7 +251,7 @@ def of_candidate(found: Sequence[GivenUp], candidate: str) -> tuple[GivenUp, ...
 
 def label(found: Sequence[GivenUp]) -> str | None:
     """What must stand beside every number; None where nothing is given up."""
-    return f"NOT DURABLE: {_listed(found)}" if found else None
+    return f"NOT DURABLE: {_join_settings(found)}" if found else None
 
 
 def suffix(found: Sequence[GivenUp]) -> str:
@@ -258,7 +259,7 @@ def suffix(found: Sequence[GivenUp]) -> str:
 
     `found` is of this candidate.
     """
-    return f" ({_listed(found)})" if found else ""
+    return f" ({_join_settings(found)})" if found else ""
 
 
 def sentences(found: Sequence[GivenUp]) -> tuple[str, ...]:
@@ -266,5 +267,5 @@ def sentences(found: Sequence[GivenUp]) -> tuple[str, ...]:
     return tuple(f"Durability is given up with {each}: {each.because}." for each in found)
 
 
-def _listed(found: Sequence[GivenUp]) -> str:
+def _join_settings(found: Sequence[GivenUp]) -> str:
     return ", ".join(map(str, found))

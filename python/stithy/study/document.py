@@ -108,7 +108,7 @@ def read_document(name: str, text: str) -> Document:
         if node is not None:
             document.data = _Builder(document).build(node, (), ())
     except (YAMLError, YAMLStreamError) as error:
-        raise StudyError(name, [_syntax_problem(document, error)]) from error
+        raise StudyError(name, [_describe_syntax_error(document, error)]) from error
     except RecursionError as error:
         start = Place(1, 1, 2)
         deep = document.problem(start, "nested too deeply to be read", "a study needs four levels")
@@ -123,7 +123,7 @@ def position(text: str, index: int) -> Place:
     return Place(line, column, column + 1)
 
 
-def _syntax_problem(document: Document, error: Exception) -> StudyProblem:
+def _describe_syntax_error(document: Document, error: Exception) -> StudyProblem:
     if isinstance(error, MarkedYAMLError):
         ended = "end of stream" in (error.problem or "")
         mark = (error.context_mark if ended else None) or error.problem_mark or error.context_mark

@@ -56,15 +56,15 @@ def all_keys() -> Iterator[Key]:
         yield Key((name,), info)
         if name == "candidates":
             yield from _provider_keys((name, ANY))
-            yield from _keys(CandidateKeys, (name, ANY), None)
+            yield from _list_keys(CandidateKeys, (name, ANY), None)
         elif name == "workload":
             for plugin, workload in plugins(Workload).items():
-                yield from _keys(workload.keys, (name,), plugin)
+                yield from _list_keys(workload.keys, (name,), plugin)
         elif name == "scenario":
             for scenario, kind, spec in scenarios():
-                yield from _keys(spec, (name, scenario), kind)
+                yield from _list_keys(spec, (name, scenario), kind)
         elif below := model_of(info):
-            yield from _keys(below, (name,), None)
+            yield from _list_keys(below, (name,), None)
 
 
 def known_at(loc: Loc, plugin: str | None = None) -> list[str]:
@@ -72,13 +72,13 @@ def known_at(loc: Loc, plugin: str | None = None) -> list[str]:
 
     With `plugin` without those of other plug-ins.
     """
-    return list(dict.fromkeys(key.path[-1] for key in _below(loc, plugin)))
+    return list(dict.fromkeys(key.path[-1] for key in _list_below(loc, plugin)))
 
 
 def needed_at(loc: Loc, plugin: str | None = None) -> list[str]:
     """Those of `known_at` that have no default."""
     needed: dict[str, None] = {}
-    for key in _below(loc, plugin):
+    for key in _list_below(loc, plugin):
         extra = key.info.json_schema_extra
         default = str(extra.get("default")) if isinstance(extra, dict) else ""
         # Only some studies can leave out what is required unless something else holds.
@@ -92,20 +92,22 @@ def key_at(loc: Loc, plugin: str | None = None) -> Key | None:
 
     Of several plug-ins that have it `plugin` names one; else it is that of the first.
     """
-    return next((key for key in _at(loc) if plugin is None or key.plugin in (None, plugin)), None)
+    return next(
+        (key for key in _find_at(loc) if plugin is None or key.plugin in (None, plugin)), None
+    )
 
 
 def plugins_at(loc: Loc) -> list[str]:
     """The plug-ins that have a key at `loc`."""
-    return [key.plugin for key in _at(loc) if key.plugin is not None]
+    return [key.plugin for key in _find_at(loc) if key.plugin is not None]
 
 
-def _at(loc: Loc) -> Iterator[Key]:
+def _find_at(loc: Loc) -> Iterator[Key]:
     names = tuple(each for each in loc if isinstance(each, str))
     return (key for key in all_keys() if key.matches(names))
 
 
-def _below(loc: Loc, plugin: str | None = None) -> list[Key]:
+def _list_below(loc: Loc, plugin: str | None = None) -> list[Key]:
     keys = (key for key in all_keys() if key.path[-1] != ANY)
     found = (key for key in keys if Key(key.path[:-1], key.info).matches(loc))
     return [key for key in found if plugin is None or key.plugin in (None, plugin)]
@@ -119,15 +121,15 @@ def scenarios() -> list[tuple[str, str, type[BaseModel]]]:
 
 def _provider_keys(above: tuple[str, ...]) -> Iterator[Key]:
     for name, provider in plugins(Provider).items():
-        yield from _keys(provider.spec, above, name)
+        yield from _list_keys(provider.spec, above, name)
 
 
-def _keys(model: type[BaseModel], above: tuple[str, ...], plugin: str | None) -> Iterator[Key]:
+def _list_keys(model: type[BaseModel], above: tuple[str, ...], plugin: str | None) -> Iterator[Key]:
     for name, info in model.model_fields.items():
         path = (*above, info.alias or name)
         yield Key(path, info, plugin)
         if below := model_of(info):
-            yield from _keys(below, path, plugin)
+            yield from _list_keys(below, path, plugin)
 
 
 def model_of(info: FieldInfo) -> type[BaseModel] | None:
@@ -192,31 +194,31 @@ def study_text(draft: Draft) -> str:
     lines = [
         *(f"# {line}".rstrip() for line in draft.head),
         "",
-        *_values((), {"study": quoted(draft.question)}, only=("study",)),
+        *_write_values((), {"study": quoted(draft.question)}, only=("study",)),
         "",
-        *_candidates(draft),
+        *_write_candidates(draft),
         "",
-        *_scenario(draft.scenario),
+        *_write_scenario(draft.scenario),
         *(line for name in sections_of(draft.scenario) for line in (*_SECTIONS[name](draft), "")),
-        *_primary(draft),
-        *_others((), [each for each in known_at(()) if each not in shown]),
+        *_write_primary(draft),
+        *_write_others((), [each for each in known_at(()) if each not in shown]),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _scenario(name: str) -> Iterator[str]:
+def _write_scenario(name: str) -> Iterator[str]:
     """What is not usual, with an example of each key that it needs."""
     if name == USUAL:
         return
     above = ("scenario", name)
-    yield from _comment(_meaning(above[:1]), "")
+    yield from _write_comment(_write_meaning(above[:1]), "")
     if not (known := known_at(above)):
         yield from (f"scenario: {name}", "")
         return
     yield from ("scenario:", f"  {name}:")
     needed = _examples(above, needed_at(above))
-    yield from _values(above, needed, only=tuple(needed))
-    yield from (*_others(above, [each for each in known if each not in needed]), "")
+    yield from _write_values(above, needed, only=tuple(needed))
+    yield from (*_write_others(above, [each for each in known if each not in needed]), "")
 
 
 def _examples(above: Loc, names: Iterable[str], plugin: str | None = None) -> dict[str, str]:
@@ -225,21 +227,21 @@ def _examples(above: Loc, names: Iterable[str], plugin: str | None = None) -> di
     return {name: as_yaml(key.example) for name, key in keys if key is not None}
 
 
-def _primary(draft: Draft) -> Iterator[str]:
+def _write_primary(draft: Draft) -> Iterator[str]:
     level = {level_factor().name: str(max(draft.levels))} if draft.has_users else {}
     answer = {"margin": f"{draft.margin_percent:g}%", "blocks": str(draft.blocks)}
-    yield from (*_section("primary", level | answer), "")
+    yield from (*_write_section("primary", level | answer), "")
 
 
-def _database(draft: Draft) -> Iterator[str]:
+def _write_database(draft: Draft) -> Iterator[str]:
     values = {"engine": draft.engine or "", "memory": format_size(draft.memory_bytes)}
-    return _section("database", values)
+    return _write_section("database", values)
 
 
-def _workload(draft: Draft) -> Iterator[str]:
+def _write_workload(draft: Draft) -> Iterator[str]:
     values, name = {"name": draft.workload, draft.units_key: str(draft.units)}, draft.workload
     needed = [each for each in needed_at(("workload",), name) if each not in values]
-    return _section("workload", values | _examples(("workload",), needed, name), name)
+    return _write_section("workload", values | _examples(("workload",), needed, name), name)
 
 
 def _load(draft: Draft) -> Iterator[str]:
@@ -248,46 +250,48 @@ def _load(draft: Draft) -> Iterator[str]:
         "ramp_up": format_duration(draft.ramp_up_s),
         "duration": format_duration(draft.duration_s),
     }
-    return _section("load", values)
+    return _write_section("load", values)
 
 
-_SECTIONS = {"database": _database, "workload": _workload, "load": _load}
+_SECTIONS = {"database": _write_database, "workload": _write_workload, "load": _load}
 
 
-def _candidates(draft: Draft) -> Iterator[str]:
-    yield from _comment(_meaning(("candidates",)), "")
+def _write_candidates(draft: Draft) -> Iterator[str]:
+    yield from _write_comment(_write_meaning(("candidates",)), "")
     yield "candidates:"
-    yield from (_option(each, "  ") for each in draft.candidates)
+    yield from (_write_option(each, "  ") for each in draft.candidates)
     if draft.others:
         yield "  # Other candidates that this machine can have:"
-        yield from (_option(each, "  # ") for each in draft.others)
+        yield from (_write_option(each, "  # ") for each in draft.others)
 
 
-def _option(option: Option, margin: str) -> str:
+def _write_option(option: Option, margin: str) -> str:
     lines = ", ".join(f"{key}: {quoted(value)}" for key, value in option.lines.items())
     return f"{margin}{option.name}: {{{lines}}}  # {option.note}"
 
 
-def _section(name: str, values: Mapping[str, str], plugin: str | None = None) -> Iterator[str]:
+def _write_section(
+    name: str, values: Mapping[str, str], plugin: str | None = None
+) -> Iterator[str]:
     """A section with its keys; of those of plug-ins only what `plugin` has."""
-    yield from _comment(_meaning((name,)), "")
+    yield from _write_comment(_write_meaning((name,)), "")
     yield f"{name}:"
-    yield from _values((name,), values, only=tuple(values), plugin=plugin)
+    yield from _write_values((name,), values, only=tuple(values), plugin=plugin)
     rest = [each for each in known_at((name,), plugin) if each not in values]
-    yield from _others((name,), rest, plugin)
+    yield from _write_others((name,), rest, plugin)
 
 
-def _values(
+def _write_values(
     above: Loc, values: Mapping[str, str], *, only: tuple[str, ...], plugin: str | None = None
 ) -> Iterator[str]:
     """Keys with their meaning above them."""
     margin = "  " * len(above)
     for name in only:
-        yield from _comment(_meaning((*above, name), plugin), margin)
+        yield from _write_comment(_write_meaning((*above, name), plugin), margin)
         yield f"{margin}{name}: {values[name]}"
 
 
-def _others(above: Loc, names: list[str], plugin: str | None = None) -> Iterator[str]:
+def _write_others(above: Loc, names: list[str], plugin: str | None = None) -> Iterator[str]:
     """Keys that may be left out, each as a comment that shows it with its example."""
     margin = "  " * len(above)
     keys = [(name, key) for name in names if (key := key_at((*above, name), plugin))]
@@ -300,14 +304,14 @@ def _others(above: Loc, names: list[str], plugin: str | None = None) -> Iterator
         default = extra.get("default") if isinstance(extra, dict) else key.info.default
         if default or default is False:
             text += f" Default: {as_yaml(default)}."
-        yield from _comment(text, margin, hanging="    ")
+        yield from _write_comment(text, margin, hanging="    ")
 
 
-def _meaning(loc: Loc, plugin: str | None = None) -> str:
+def _write_meaning(loc: Loc, plugin: str | None = None) -> str:
     key = key_at(loc, plugin)
     return (key.info.description or "") if key else ""
 
 
-def _comment(text: str, margin: str, hanging: str = "") -> Iterator[str]:
+def _write_comment(text: str, margin: str, hanging: str = "") -> Iterator[str]:
     head = f"{margin}# {hanging}"
     yield from (f"{head}{line}" for line in textwrap.wrap(text, WIDTH - len(head)))

@@ -80,13 +80,13 @@ def _decode(name: str, content: bytes) -> str:
     except UnicodeDecodeError as error:
         before = content[: error.start].decode("utf-8", errors="replace")
         place = position(before, len(before))
-        raise StudyError(name, [_not_text(name, place)]) from error
+        raise StudyError(name, [_find_not_text(name, place)]) from error
     if "\0" in text:
-        raise StudyError(name, [_not_text(name, position(text, text.index("\0")))])
+        raise StudyError(name, [_find_not_text(name, position(text, text.index("\0")))])
     return text
 
 
-def _not_text(name: str, place: Place) -> StudyProblem:
+def _find_not_text(name: str, place: Place) -> StudyProblem:
     where = f"{name}:{place.line}:{place.column}"
     return StudyProblem("not a text in UTF-8", where=where, remedy="save the study file as UTF-8")
 
@@ -115,37 +115,39 @@ _KINDS = {
 def locate(document: Document, error: ValidationError) -> list[StudyProblem]:
     """All problems of a study file, those found while reading it first, each place once."""
     errors = error.errors(include_url=False)
-    mistyped = set(filter(None, map(_meant, errors)))
+    mistyped = set(filter(None, map(_guess_meant, errors)))
     found = [
-        _problem(document, each)
+        _make_problem(document, each)
         for each in errors
-        if not (each["type"] == "missing" and each["loc"] in mistyped or _follows(each, errors))
+        if not (
+            each["type"] == "missing" and each["loc"] in mistyped or _is_consequence(each, errors)
+        )
     ]
     taken = {each.where for each in document.problems}
     return [each for each in found if each.where not in taken]
 
 
-def _problem(document: Document, error: ErrorDetails) -> StudyProblem:
+def _make_problem(document: Document, error: ErrorDetails) -> StudyProblem:
     loc, context = known_loc(document, error["loc"]), error.get("ctx") or {}
     if error["type"] == "missing":
-        return _missing(document, error["loc"])
+        return _describe_missing(document, error["loc"])
     if error["type"] == "extra_forbidden" or context.get("what") == "unknown key":
-        return _unknown(document, loc, error)
+        return _describe_unknown(document, loc, error)
     if "[key]" in error["loc"]:
-        return _wrong_name(document, loc, error)
+        return _describe_wrong_name(document, loc, error)
     what, right = said(error, loc)
     if loc in document.texts:  # the value as it is written in the file
         value = shortened(masked(document.texts[loc])) or "nothing"
     else:
         value = shortened(masked(as_yaml(error["input"])))
-    place = _value_place(document, loc)
+    place = _find_value_place(document, loc)
     if (part := context.get("part")) and loc in document.values:
         place = document.part(loc, *part)
-    at = f"`{_dotted(loc)}`: " if loc else ""
+    at = f"`{_join_dotted(loc)}`: " if loc else ""
     return document.problem(place, f"{at}{what}: {value}", right)
 
 
-def _meant(error: ErrorDetails) -> Loc | None:
+def _guess_meant(error: ErrorDetails) -> Loc | None:
     """The key that a mistyped one stands for: then that one is not missing as well."""
     if error["type"] != "extra_forbidden":
         return None
@@ -154,7 +156,7 @@ def _meant(error: ErrorDetails) -> Loc | None:
     return (*parent, guess) if guess else None
 
 
-def _follows(error: ErrorDetails, errors: list[ErrorDetails]) -> bool:
+def _is_consequence(error: ErrorDetails, errors: list[ErrorDetails]) -> bool:
     """Whether a list is too short only because its entries are wrong, which is reported already."""
     loc = error["loc"]
     below = (each["loc"] for each in errors if len(each["loc"]) > len(loc))
@@ -169,11 +171,11 @@ def known_loc(document: Document, loc: Loc) -> Loc:
     return plain
 
 
-def _missing(document: Document, loc: Loc) -> StudyProblem:
+def _describe_missing(document: Document, loc: Loc) -> StudyProblem:
     parent, name = known_loc(document, loc[:-1]), str(loc[-1])
-    place = document.keys.get(parent) or _value_place(document, parent)
+    place = document.keys.get(parent) or _find_value_place(document, parent)
     key = key_at((*parent, name))
-    below = f"`{_dotted(parent)}`" if parent else "the study"
+    below = f"`{_join_dotted(parent)}`" if parent else "the study"
     remedy = f"add `{name}`"
     if key is not None:
         meaning = first_sentence(key.info.description or "")
@@ -183,10 +185,10 @@ def _missing(document: Document, loc: Loc) -> StudyProblem:
     return document.problem(place, f"a key is missing in {below}: {name}", remedy)
 
 
-def _unknown(document: Document, loc: Loc, error: ErrorDetails) -> StudyProblem:
+def _describe_unknown(document: Document, loc: Loc, error: ErrorDetails) -> StudyProblem:
     parent, name = loc[:-1], str(loc[-1])
-    place = document.keys.get(loc) or _value_place(document, loc)
-    inside = f" in `{_dotted(parent)}`" if parent else ""
+    place = document.keys.get(loc) or _find_value_place(document, loc)
+    inside = f" in `{_join_dotted(parent)}`" if parent else ""
     right = str((error.get("ctx") or {}).get("right", "")) or _instead(parent, name)
     return document.problem(place, f"unknown key{inside}: {shortened(name)}", right)
 
@@ -208,21 +210,23 @@ def _find_home(parent: Loc, name: str) -> str | None:
     below = ((*parent, each) for each in known_at(parent))
     for section in (*around, *below):
         if name in known_at(section):
-            return f"`{_dotted(section)}`"
+            return f"`{_join_dotted(section)}`"
     for key in all_keys():
         if key.path[-1] == name and len(key.path) <= HOME_DEPTH:
             return f"`{'.'.join(key.path[:-1])}`" if len(key.path) > 1 else "the top of the file"
     return None
 
 
-def _wrong_name(document: Document, loc: Loc, error: ErrorDetails) -> StudyProblem:
-    place = document.keys.get(loc) or _value_place(document, loc)
+def _describe_wrong_name(document: Document, loc: Loc, error: ErrorDetails) -> StudyProblem:
+    place = document.keys.get(loc) or _find_value_place(document, loc)
     name = str(error["input"])
     if loc[:1] == ("candidates",):
         right = "lower-case letters, digits and hyphens, at most 40, such as `disk-2`"
         return document.problem(place, f"not a candidate's name: {shortened(name)}", right)
     right = "letters, digits, `_` and `.`, at most 63"
-    return document.problem(place, f"not a name in `{_dotted(loc[:-1])}`: {shortened(name)}", right)
+    return document.problem(
+        place, f"not a name in `{_join_dotted(loc[:-1])}`: {shortened(name)}", right
+    )
 
 
 def said(error: ErrorDetails, loc: Loc) -> tuple[str, str]:
@@ -233,7 +237,7 @@ def said(error: ErrorDetails, loc: Loc) -> tuple[str, str]:
     kind = error["type"]
     key = key_at(loc)
     if kind == "too_short" and key is not None:
-        return "empty", f"at least {context['min_length']} is needed, {_such_as(key, loc)}"
+        return "empty", f"at least {context['min_length']} is needed, {_give_examples(key, loc)}"
     if kind in _BOUNDS:
         wrong, right = _BOUNDS[kind]
         return wrong, right.format(**context)
@@ -241,13 +245,13 @@ def said(error: ErrorDetails, loc: Loc) -> tuple[str, str]:
     if what and kind == "literal_error":
         return what, f"one of {str(context['expected']).replace(chr(39), '')}".replace(" or ", ", ")
     if what and key is not None:
-        return what, _such_as(key, loc)
+        return what, _give_examples(key, loc)
     if kind == "value_error":
         return "not possible", str(context.get("error", error["msg"]))
     return "not possible", error["msg"]
 
 
-def _such_as(key: Key, loc: Loc) -> str:
+def _give_examples(key: Key, loc: Loc) -> str:
     """An example of what belongs at `loc`; for an entry of a list an entry of the example."""
     example = key.example
     if loc and isinstance(loc[-1], int) and isinstance(example, list):
@@ -269,7 +273,7 @@ _BOUNDS = {
 """What is wrong, and what would be right, by pydantic's type of an error with a bound."""
 
 
-def _dotted(loc: Loc) -> str:
+def _join_dotted(loc: Loc) -> str:
     """The way to a value as people write it: `load.users[2]`."""
     text = ""
     for each in loc:
@@ -277,7 +281,7 @@ def _dotted(loc: Loc) -> str:
     return text.removeprefix(".")
 
 
-def _value_place(document: Document, loc: Loc) -> Place:
+def _find_value_place(document: Document, loc: Loc) -> Place:
     return document.values.get(loc) or Place(1, 1, 2)
 
 

@@ -66,7 +66,7 @@ def integer(high: int) -> WithJsonSchema:
     return WithJsonSchema({"type": "integer", "minimum": 1, "maximum": high})
 
 
-def _ladder(users: tuple[int, ...]) -> tuple[int, ...]:
+def _read_ladder(users: tuple[int, ...]) -> tuple[int, ...]:
     refuse(
         Violation("a level given twice", "use `repeat` to measure a level more often", level, (i,))
         for i, level in enumerate(users)
@@ -96,13 +96,13 @@ def without_users(section: Any) -> Any:
     return {"users": NOBODY, "calibrate": False, **(section or {})}
 
 
-def _or_searched(users: Any, check: ValidatorFunctionWrapHandler) -> Any:
+def _read_or_search(users: Any, check: ValidatorFunctionWrapHandler) -> Any:
     if users is NOBODY:
         return (0,)
     return () if users is _SEARCHED else check(users)
 
 
-def _levels_or_search(schema: dict[str, Any]) -> None:
+def _read_levels_or_search(schema: dict[str, Any]) -> None:
     """What an editor knows of it: one of the two is needed."""
     schema["required"] = [name for name in schema["required"] if name != "users"]
     schema["anyOf"] = [{"required": ["users"]}, {"required": ["find"]}]
@@ -111,13 +111,13 @@ def _levels_or_search(schema: dict[str, Any]) -> None:
 class Load(Levels, BaseModel):
     """The virtual users: how many, how busy, and for how long."""
 
-    model_config = ConfigDict(**_STRICT, json_schema_extra=_levels_or_search)
+    model_config = ConfigDict(**_STRICT, json_schema_extra=_read_levels_or_search)
 
     users: Annotated[
         tuple[Users, ...],
         Field(strict=False, min_length=1, max_length=100),
-        AfterValidator(_ladder),
-        WrapValidator(_or_searched),
+        AfterValidator(_read_ladder),
+        WrapValidator(_read_or_search),
     ] = Field(
         json_schema_extra={"default": "required without a search"},
         description=(

@@ -167,7 +167,7 @@ def _fail(what: str, right: str, part: tuple[int, int]) -> NoReturn:
     raise rule_error(what, right, part)
 
 
-def _bounds(within: tuple[int, ...] | None) -> tuple[int, int] | None:
+def _check_bounds(within: tuple[int, ...] | None) -> tuple[int, int] | None:
     if within is None:
         return None
     if len(within) != 2 or within[0] >= within[1]:
@@ -191,7 +191,7 @@ Users = Annotated[int, Field(ge=1, le=USERS_MAX)]
 Within = Annotated[
     tuple[Users, ...] | None,
     Field(strict=False),
-    AfterValidator(_bounds),
+    AfterValidator(_check_bounds),
     WithJsonSchema({
         "type": "array", "minItems": 2, "maxItems": 2,
         "items": {"type": "integer", "minimum": 1, "maximum": USERS_MAX},

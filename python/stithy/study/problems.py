@@ -80,20 +80,20 @@ def refuse(found: Iterable[Violation]) -> None:
 
 def below(name: str, error: ValidationError) -> ValidationError:
     """The same problems, of values that stand below a name."""
-    return ValidationError.from_exception_data("study", _details(error, name))
+    return ValidationError.from_exception_data("study", _list_details(error, name))
 
 
-def _details(error: ValidationError, *above: str) -> list[InitErrorDetails]:
+def _list_details(error: ValidationError, *above: str) -> list[InitErrorDetails]:
     return [
         InitErrorDetails(
-            type=_type(each),
+            type=_read_type(each),
             loc=(*above, *each["loc"]), input=each["input"], ctx=each.get("ctx", {}),
         )
         for each in error.errors(include_url=False)
     ]  # fmt: skip
 
 
-def _type(error: ErrorDetails) -> str | PydanticCustomError:
+def _read_type(error: ErrorDetails) -> str | PydanticCustomError:
     """Pydantic's core knows its own types by name; ours say what is wrong and would be right."""
     context, kind = error.get("ctx", {}), error["type"]
     if "what" in context:
@@ -109,7 +109,7 @@ def together(errors: Iterable[ValidationError | InitErrorDetails]) -> Validation
     """All these problems as one error."""
     details: list[InitErrorDetails] = []
     for error in errors:
-        details += _details(error) if isinstance(error, ValidationError) else [error]
+        details += _list_details(error) if isinstance(error, ValidationError) else [error]
     return ValidationError.from_exception_data("study", details)
 
 

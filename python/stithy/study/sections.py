@@ -30,7 +30,7 @@ from stithy.units import MONEY_EXAMPLE, Money, parse_money
 from stithy.workloads.workload import Workload, WorkloadKeys
 
 
-def _cost(value: Any) -> Money | None:
+def _read_cost(value: Any) -> Money | None:
     if value is None or isinstance(value, Money):
         return value
     try:
@@ -41,24 +41,24 @@ def _cost(value: Any) -> Money | None:
 
 CostValue = Annotated[
     Money | None,
-    PlainValidator(_cost),
+    PlainValidator(_read_cost),
     PlainSerializer(lambda cost: None if cost is None else str(cost)),
     WithJsonSchema({"type": "string"}),
 ]
 """A cost in a study file."""
 
 
-def _source(value: Any) -> "Candidate | None":
+def _read_source(value: Any) -> "Candidate | None":
     """The source that a mapping describes, as that of a candidate, without a candidate's keys."""
     if value is None or isinstance(value, Candidate):
         return value
-    name = _provider_named(value, "source")
+    name = _find_provider(value, "source")
     return Candidate(name, plugins(Provider)[name].spec.model_validate(value))
 
 
 SourceValue = Annotated[
     Any,
-    PlainValidator(_source),
+    PlainValidator(_read_source),
     PlainSerializer(
         lambda source: (
             source and source.spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
@@ -209,11 +209,11 @@ def read_candidate(value: Any) -> Candidate:
     """The candidate that a mapping describes; the one key that names a provider says whose."""
     if isinstance(value, Candidate):
         return value
-    name = _provider_named(value, "candidate")
+    name = _find_provider(value, "candidate")
     return Candidate(name, candidate_model(name).model_validate(value))
 
 
-def _provider_named(value: Any, what: str) -> str:
+def _find_provider(value: Any, what: str) -> str:
     """The provider whose name is a key. Raises what pydantic makes a problem of."""
     known = plugins(Provider)
     listed = " or ".join(f"`{name}: …`" for name in known)
@@ -234,11 +234,11 @@ def _provider_named(value: Any, what: str) -> str:
 
 def read_candidates(candidates: dict[str, Candidate]) -> dict[str, Candidate]:
     """Refuses candidates that would stand on the same storage, and costs in several currencies."""
-    refuse([*_shared(list(candidates.items())), *_other_currency(candidates)])
+    refuse([*_find_shared(list(candidates.items())), *_find_other_currency(candidates)])
     return candidates
 
 
-def _other_currency(candidates: dict[str, Candidate]) -> Iterator[Violation]:
+def _find_other_currency(candidates: dict[str, Candidate]) -> Iterator[Violation]:
     """Costs that cannot be held against the first one that is given."""
     costs = [(name, each.cost) for name, each in candidates.items() if each.cost is not None]
     for name, cost in costs:
@@ -252,13 +252,13 @@ def _other_currency(candidates: dict[str, Candidate]) -> Iterator[Violation]:
             )
 
 
-def _shared(candidates: list[tuple[str, Candidate]]) -> Iterator[Violation]:
+def _find_shared(candidates: list[tuple[str, Candidate]]) -> Iterator[Violation]:
     for i, (name, candidate) in enumerate(candidates):
-        same = [each for each, earlier in candidates[:i] if _any_overlap(candidate, earlier)]
+        same = [each for each, earlier in candidates[:i] if _overlap_anywhere(candidate, earlier)]
         own = list(candidate.sources.items())
         for role, source in own[1:]:
             before = own[: own.index((role, source))]
-            if any(_overlap(source, earlier) for _, earlier in before):
+            if any(_has_overlap(source, earlier) for _, earlier in before):
                 right = "leave it out: a role without a source lies with the data"
                 yield Violation("two roles on the same storage", right, None, (name, "roles", role))
         if same:
@@ -267,12 +267,12 @@ def _shared(candidates: list[tuple[str, Candidate]]) -> Iterator[Violation]:
             yield Violation(what, "give each candidate a place of its own", place, (name, key))
 
 
-def _any_overlap(one: Candidate, other: Candidate) -> bool:
+def _overlap_anywhere(one: Candidate, other: Candidate) -> bool:
     """Whether any sources of both do."""
-    return any(_overlap(a, b) for a in one.sources.values() for b in other.sources.values())
+    return any(_has_overlap(a, b) for a in one.sources.values() for b in other.sources.values())
 
 
-def _overlap(one: Candidate, other: Candidate) -> bool:
+def _has_overlap(one: Candidate, other: Candidate) -> bool:
     return one.provider == other.provider and one.kind.overlaps(one.spec, other.spec)
 
 

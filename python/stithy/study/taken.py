@@ -13,7 +13,7 @@ def image_bytes(candidate: Candidate, needed_bytes: Mapping[Any, int]) -> int:
     `needed_bytes`: what each role may come to hold.
     """
     return sum(
-        source.kind.count_image_bytes(source.spec, _needed(needed_bytes, role))
+        source.kind.count_image_bytes(source.spec, _shift_needed(needed_bytes, role))
         for role, source in candidate.sources.items()
     )
 
@@ -23,7 +23,7 @@ def daemons_bytes(candidate: Candidate) -> int:
     return sum(each.kind.count_daemons_bytes(each.spec) for each in candidate.sources.values())
 
 
-def _needed(needed_bytes: Mapping[Any, int], role: Role) -> dict[Any, int]:
+def _shift_needed(needed_bytes: Mapping[Any, int], role: Role) -> dict[Any, int]:
     """What roles come to hold for a source that holds one of them as if it were the data."""
     return {**needed_bytes, "data": needed_bytes[role]}
 
@@ -31,6 +31,6 @@ def _needed(needed_bytes: Mapping[Any, int], role: Role) -> dict[Any, int]:
 def set_aside(candidate: Candidate, needed_bytes: Mapping[Any, int]) -> Mapping[str, SetAside]:
     """Give what a candidate sets aside, by the role of each volume, by its lines alone."""
     return {
-        role: source.kind.set_aside(source.spec, _needed(needed_bytes, role))
+        role: source.kind.set_aside(source.spec, _shift_needed(needed_bytes, role))
         for role, source in candidate.sources.items()
     }

@@ -101,7 +101,7 @@ def read_thresholds(value: Any, info: ValidationInfo) -> tuple[Threshold, ...]:
     names = Names(list(data["candidates"]), every, transactions_of(data["given_workload"]))
     found = [_read(text, names) for text in value]
     known = [each for each in found if isinstance(each, Threshold)]
-    refuse(_wrong(value, found))
+    refuse(_find_wrong(value, found))
     return tuple(known)
 
 
@@ -114,7 +114,7 @@ def _read(text: object, names: Names) -> Threshold | tuple[Mistake, ...]:
         return error.mistakes
 
 
-def _wrong(
+def _find_wrong(
     texts: Sequence[object], found: Sequence[Threshold | tuple[Mistake, ...]]
 ) -> Iterator[Violation]:
     """Every mistake at its place, and every threshold that was there before."""
@@ -132,8 +132,8 @@ def parse_threshold(text: str, names: Names) -> Threshold:
     if len(text) > TEXT_LONGEST:
         _fail("too long", f"at most {TEXT_LONGEST} characters", 0, len(text))
     tokens = [_Token(match[0], *match.span()) for match in _TOKEN.finditer(text)]
-    at = _relation(tokens, text)
-    left, right = _both(text, tokens[:at], tokens[at], tokens[at + 1 :], names)
+    at = _read_relation(tokens, text)
+    left, right = _read_both(text, tokens[:at], tokens[at], tokens[at + 1 :], names)
     first, last = (tokens[0].start, tokens[at - 1].end), (tokens[at + 1].start, tokens[-1].end)
     if isinstance(left, Number) and isinstance(right, Number):
         _fail("a threshold without a measured value", f"such as {EXAMPLE}", first[0], last[1])
@@ -144,11 +144,11 @@ def parse_threshold(text: str, names: Names) -> Threshold:
     ):
         right_is = "name two candidates, levels or metrics"
         _fail("a value compared with itself", right_is, first[0], last[1])
-    relation: Relation = tokens[at].text  # type: ignore[assignment]  # `_relation` checks that it is one
-    return Threshold(_fitted(left, right, first), relation, _fitted(right, left, last))
+    relation: Relation = tokens[at].text  # type: ignore[assignment]  # `_read_relation` checks that it is one
+    return Threshold(_fit(left, right, first), relation, _fit(right, left, last))
 
 
-def _fitted(
+def _fit(
     side: MeasuredValue | Number, other: MeasuredValue | Number, where: tuple[int, int]
 ) -> Side:
     """A side in the unit of the other, with which it must be comparable."""
@@ -167,7 +167,7 @@ def _fitted(
     return Constant(value, other.unit)
 
 
-def _relation(tokens: Sequence[_Token], text: str) -> int:
+def _read_relation(tokens: Sequence[_Token], text: str) -> int:
     """The index of the one relation."""
     found = [i for i, token in enumerate(tokens) if token.text[0] in "<>=!≤≥"]
     known = ", ".join(RELATIONS)
@@ -181,7 +181,7 @@ def _relation(tokens: Sequence[_Token], text: str) -> int:
     return found[0]
 
 
-def _both(
+def _read_both(
     text: str, left: Sequence[_Token], relation: _Token, right: Sequence[_Token], names: Names
 ) -> tuple[MeasuredValue | Number, MeasuredValue | Number]:
     """Both sides, or the mistakes of both."""
@@ -192,7 +192,7 @@ def _both(
             if not tokens:
                 what = f"nothing {where} `{relation.text}`"
                 _fail(what, f"a threshold is {EXAMPLE}", relation.start, relation.end)
-            sides.append(_side(text, tokens, names))
+            sides.append(_read_side(text, tokens, names))
         except NotAThreshold as error:
             mistakes += error.mistakes
     if mistakes:
@@ -200,13 +200,13 @@ def _both(
     return sides[0], sides[1]
 
 
-def _side(text: str, tokens: Sequence[_Token], names: Names) -> MeasuredValue | Number:
+def _read_side(text: str, tokens: Sequence[_Token], names: Names) -> MeasuredValue | Number:
     stars = [i for i, token in enumerate(tokens) if token.text == "*"]
     start, end = tokens[0].start, tokens[-1].end
     if not stars:
         whole = text[start:end]
         if len(tokens) == 1 and not _CONSTANT.fullmatch(whole):
-            return _value(tokens[0], names)
+            return _read_value(tokens[0], names)
         if any("_at_" in token.text for token in tokens):
             _fail("more than one value", f"leave out a part of `{whole}`", start, end)
         try:
@@ -220,27 +220,27 @@ def _side(text: str, tokens: Sequence[_Token], names: Names) -> MeasuredValue | 
     factor, value = (tokens[0], tokens[2])
     if not _NUMBER.fullmatch(factor.text):
         factor, value = value, factor
-    known = _value(value, names)
+    known = _read_value(value, names)
     number = float(factor.text) if _NUMBER.fullmatch(factor.text) else math.nan
     if not 0 < number < math.inf:
         _fail(f"not a factor, `{factor.text}`", "a number above 0, such as 1.2", *factor[1:])
     return replace(known, factor=number)
 
 
-def _value(token: _Token, names: Names) -> MeasuredValue:
+def _read_value(token: _Token, names: Names) -> MeasuredValue:
     """A measured value, read from its end: level, metric, whose it is, candidate."""
     left, at, level = token.text.rpartition("_at_")
     if not at:
         last = token.text.rpartition(".")[2]
         metric = last if find_uncollected(last) else TPM
-        word = _word(names.points[0], names) if names.points else "1"
+        word = _read_word(names.points[0], names) if names.points else "1"
         example = f"{names.candidates[0]}.{metric}_at_{word}"
         right = f"a candidate, a metric and a level, such as {example}"
         _fail(f"not a value, `{token.text}`", right, *token[1:])
-    owner, metric = _metric(left, names)
-    mistakes = [*_metric_mistakes(metric, token, len(left) - len(metric))]
-    mistakes += _level_mistakes(level, token, names)
-    found = _owner(owner, token, names)
+    owner, metric = _read_metric(left, names)
+    mistakes = [*_find_metric_mistakes(metric, token, len(left) - len(metric))]
+    mistakes += _find_level_mistakes(level, token, names)
+    found = _find_owner(owner, token, names)
     if isinstance(found, Mistake):
         raise NotAThreshold(found, *mistakes)
     if mistakes:
@@ -252,7 +252,7 @@ def _value(token: _Token, names: Names) -> MeasuredValue:
     return MeasuredValue(candidate, metric, point, of)
 
 
-def _metric(text: str, names: Names) -> tuple[str, str]:
+def _read_metric(text: str, names: Names) -> tuple[str, str]:
     """What stands before a metric, and the metric: the longest known end of the text.
 
     Of an unknown one all that follows its candidate, or else what follows the last dot.
@@ -271,7 +271,7 @@ def _metric(text: str, names: Names) -> tuple[str, str]:
     return owner, text[len(owner) + 1 :]
 
 
-def _metric_mistakes(metric: str, token: _Token, at: int) -> Iterator[Mistake]:
+def _find_metric_mistakes(metric: str, token: _Token, at: int) -> Iterator[Mistake]:
     if find(metric) is None:
         problem = check(Quantity(metric))
         assert problem is not None  # an unknown metric is one
@@ -279,23 +279,23 @@ def _metric_mistakes(metric: str, token: _Token, at: int) -> Iterator[Mistake]:
         yield Mistake(problem.what, problem.right, start, start + max(1, len(metric)))
 
 
-def _level_mistakes(level: str, token: _Token, names: Names) -> Iterator[Mistake]:
+def _find_level_mistakes(level: str, token: _Token, names: Names) -> Iterator[Mistake]:
     if named(names.points, level) is None:
-        known = ", ".join(_word(point, names) for point in names.points)
+        known = ", ".join(_read_word(point, names) for point in names.points)
         right = f"its levels are {known}" if known else f"add it to `{LEVELS_KEY}`"
         start = token.end - max(1, len(level))
         what = f"a level that the study does not have, `{level}`"
         yield Mistake(what, right, start, token.end)
 
 
-def _word(point: Point, names: Names) -> str:
+def _read_word(point: Point, names: Names) -> str:
     """The shortest word for a point: the value of the only factor with several, as written."""
     values = [join_words(point.values[name]) for name in telling(names.points)]
     is_short = len(values) == 1 and re.fullmatch(_WORD, values[0]) and "_at_" not in values[0]
     return values[0] if is_short and named(names.points, values[0]) == point else point.slug
 
 
-def _owner(head: str, token: _Token, names: Names) -> tuple[str, str | None] | Mistake:
+def _find_owner(head: str, token: _Token, names: Names) -> tuple[str, str | None] | Mistake:
     """The candidate, and whose value of it where that is named."""
     if head in names.candidates:
         return head, None

@@ -35,7 +35,7 @@ EXAMPLE: dict[str, list[str]] = {"database.memory": ["256 MiB", "512 MiB", "1 Gi
 MEMORY, CPUS = "database.memory", "database.cpus"
 
 
-def _value(value: Any) -> Value:
+def _read_value(value: Any) -> Value:
     if not isinstance(value, bool | int | float | str):
         raise rule_error("not a single value", "a text, a number, true or false")
     text = " ".join(value.split()) if isinstance(value, str) else value
@@ -44,7 +44,7 @@ def _value(value: Any) -> Value:
     return text
 
 
-def _distinct(values: tuple[Value, ...]) -> tuple[Value, ...]:
+def _require_distinct(values: tuple[Value, ...]) -> tuple[Value, ...]:
     slugs = [Point.of(x=value).slug for value in values]
     refuse(
         Violation("a value given twice", "keep one of them", value, (i,))
@@ -55,12 +55,12 @@ def _distinct(values: tuple[Value, ...]) -> tuple[Value, ...]:
 
 
 OneValue = Annotated[
-    Value, PlainValidator(_value), WithJsonSchema({"type": ["string", "number", "boolean"]})
+    Value, PlainValidator(_read_value), WithJsonSchema({"type": ["string", "number", "boolean"]})
 ]
 Values = Annotated[
     tuple[OneValue, ...],
     Field(strict=False, min_length=2, max_length=VALUES_MOST),
-    AfterValidator(_distinct),
+    AfterValidator(_require_distinct),
     WithJsonSchema({
         "type": "array", "minItems": 2, "maxItems": VALUES_MOST,
         "items": {"type": ["string", "number", "boolean"]},
@@ -158,7 +158,7 @@ def _with(data: Any, path: tuple[str, ...], value: Value) -> dict[str, Any]:
 
 def problems(study: "Study", data: Mapping[str, Any]) -> Iterator[Violation]:
     """What is wrong with what varies, each at its key or value."""
-    wrong = [*_unknown(study), *_without_effect(study)]
+    wrong = [*_find_unknown(study), *_find_without_effect(study)]
     if wrong:
         yield from wrong
         return
@@ -170,12 +170,12 @@ def problems(study: "Study", data: Mapping[str, Any]) -> Iterator[Violation]:
         each
         for key, values in study.vary.items()
         for i, value in enumerate(values)
-        for each in _of_value(study, data, (key, i), value)
+        for each in _check_value(study, data, (key, i), value)
     ]
-    yield from found or _together(study, data)
+    yield from found or _check_together(study, data)
 
 
-def _of_value(
+def _check_value(
     study: "Study", data: Mapping[str, Any], loc: tuple[str, int], value: Value
 ) -> Iterator[Violation]:
     """What is wrong with a value at its key; else what it gives up, or would make of the load."""
@@ -205,7 +205,7 @@ def _is_open(load: Load | None) -> bool:
     return load is not None and load.is_open
 
 
-def _together(study: "Study", data: Mapping[str, Any]) -> Iterator[Violation]:
+def _check_together(study: "Study", data: Mapping[str, Any]) -> Iterator[Violation]:
     """What is wrong with the first combination of several values, each of which is right alone."""
     if len(study.vary) < 2:
         return
@@ -226,7 +226,7 @@ def _said(error: ValidationError) -> Iterator[Violation]:
         yield Violation(said.get("what", "not possible"), said.get("right", each["msg"]), None, ())
 
 
-def _unknown(study: "Study") -> Iterator[Violation]:
+def _find_unknown(study: "Study") -> Iterator[Violation]:
     keys = [key.lower() for key in study.vary]
     for number, key in enumerate(study.vary):
         is_setting = key.startswith(SETTINGS) and key != SETTINGS
@@ -236,15 +236,15 @@ def _unknown(study: "Study") -> Iterator[Violation]:
             yield Violation(
                 "levels have a list of their own", f"list them in `{LEVELS_KEY}`", None, (key,)
             )
-        elif (because := _refused(study, key)) is not None:
+        elif (because := _find_refused(study, key)) is not None:
             yield Violation("a key whose value may not vary", because, key, (key,))
-        elif not (is_setting and study.given_database) and key not in (known := _known(study)):
+        elif not (is_setting and study.given_database) and key not in (known := _list_known(study)):
             guess = closest(key, known)
             right = f"did you mean `{guess}`?" if guess else ", or ".join(known) or "leave it out"
             yield Violation("not a key whose value may vary", right, key, (key,))
 
 
-def _refused(study: "Study", key: str) -> str | None:
+def _find_refused(study: "Study", key: str) -> str | None:
     """Why a key of the load or the workload is the same at all points."""
     section, _, name = key.partition(".")
     if section == "workload" and study.given_workload:
@@ -252,16 +252,19 @@ def _refused(study: "Study", key: str) -> str | None:
     return NOT_VARIED.get(name) if section == "load" and study.given_load else None
 
 
-def _known(study: "Study") -> list[str]:
+def _list_known(study: "Study") -> list[str]:
     """The keys of this study that may vary; those of settings are any."""
     keys = [MEMORY, CPUS, f"{SETTINGS}<name>"] if study.given_database else []
     if study.given_workload:
         spec = type(study.given_workload)
         fixed = {"name", *workload_named(study.workload.name).not_varied}
-        keys += [f"workload.{key}" for key in _keys(spec) if key not in fixed]
+        keys += [f"workload.{key}" for key in _list_keys(spec) if key not in fixed]
     if study.given_load:
         fixed = {level_factor().name, *NOT_VARIED}
-        keys += [*(f"load.{key}" for key in _keys(Load) if key not in fixed), "load.pace.think"]
+        keys += [
+            *(f"load.{key}" for key in _list_keys(Load) if key not in fixed),
+            "load.pace.think",
+        ]
     scenario = study.scenario
     for field, info in type(scenario.spec).model_fields.items() if scenario.spec else ():
         if (key := info.alias or field) not in scenario.keys.FIXED:
@@ -269,15 +272,15 @@ def _known(study: "Study") -> list[str]:
     return keys
 
 
-def _keys(spec: Any) -> Iterator[str]:
+def _list_keys(spec: Any) -> Iterator[str]:
     """The keys of a section, those of sections within it by their way."""
     for field, info in spec.model_fields.items():
         name, inner = info.alias or field, info.annotation
         is_section = isinstance(inner, type) and issubclass(inner, BaseModel)
-        yield from (f"{name}.{each}" for each in _keys(inner)) if is_section else (name,)
+        yield from (f"{name}.{each}" for each in _list_keys(inner)) if is_section else (name,)
 
 
-def _without_effect(study: "Study") -> Iterator[Violation]:
+def _find_without_effect(study: "Study") -> Iterator[Violation]:
     """A candidate's own value takes the place of the varied one."""
     for key in study.vary:
         name = key.removeprefix(SETTINGS).lower() if key.startswith(SETTINGS) else None

@@ -66,15 +66,15 @@ def default_places() -> list[Path]:
     The installation that runs now wins over a checkout, so that an installed Stithy never picks up
     a half-built program; a checkout wins over the PATH, so that one's own build is what is tested.
     """
-    return list(dict.fromkeys([*_installed(), *_built(Path(__file__)), *search_path()]))
+    return list(dict.fromkeys([*_find_installed(), *_find_built(Path(__file__)), *search_path()]))
 
 
-def _installed() -> Iterable[Path]:
+def _find_installed() -> Iterable[Path]:
     yield Path(sys.executable).parent
     yield Path(sysconfig.get_path("scripts"))
 
 
-def _built(module: Path) -> Iterable[Path]:
+def _find_built(module: Path) -> Iterable[Path]:
     """`target/` of the checkout that holds `module`, if it is in one."""
     for parent in module.resolve().parents:
         if (parent / "Cargo.toml").is_file() and (parent / "crates").is_dir():
@@ -240,7 +240,7 @@ def _parse(line: str, errors: IO[bytes]) -> AnyMessage:
     except ValidationError as error:
         first = error.errors()[0]
         raise InfrastructureError(
-            f"a line is not a message ({first['msg']}): {line.strip()[:200]!r}{_tail(errors)}",
+            f"a line is not a message ({first['msg']}): {line.strip()[:200]!r}{_read_tail(errors)}",
             where="output of the native program",
             remedy="make sure that Stithy and its native programs are of the same version",
         ) from error
@@ -259,7 +259,7 @@ def failure_error(failure: Refusal) -> StithyError:
 
 def _died(argv: Sequence[str], end: str, errors: IO[bytes]) -> InfrastructureError:
     return InfrastructureError(
-        f"the program {end} without a summary{_tail(errors)}",
+        f"the program {end} without a summary{_read_tail(errors)}",
         where=Path(argv[0]).name,
         remedy="read its last lines; free memory if it was killed; repeat the step",
     )
@@ -271,7 +271,7 @@ def _end_of(code: int | None) -> str:
     return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
 
 
-def _tail(errors: IO[bytes]) -> str:
+def _read_tail(errors: IO[bytes]) -> str:
     """The last lines of standard error, as the end of a sentence; `` where there are none."""
     errors.seek(0)
     lines = errors.read().decode(errors="replace").strip().splitlines()

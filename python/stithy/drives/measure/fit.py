@@ -103,14 +103,14 @@ class SustainedFit:
 
 def flush_fit(measurement: Measurement) -> FlushFit | None:
     """Flushes after the smallest writes; None where none were measured."""
-    found = _flushes(measurement)
+    found = _select_flushes(measurement)
     if not found:
         return None
     latency = found[0][1]
     return FlushFit(latency.mean_s or 0.0, times_s(latency))
 
 
-def _flushes(measurement: Measurement) -> list[tuple[int, Histogram]]:
+def _select_flushes(measurement: Measurement) -> list[tuple[int, Histogram]]:
     """What was written before each flush, bytes, rising, and the flush's time."""
     found = [
         (each.length_bytes * each.flushed_every, each.answer.flush.latency)
@@ -133,7 +133,7 @@ def cache_fit(
     assumed["cache.size_bytes"] = "a cache's size cannot be measured from outside"
     assumed["cache.protected"] = "the device says `write back`, and not whether power loss is safe"
     drain_bytes_per_s = write_bytes_per_s_max
-    after = _flushes(measurement)
+    after = _select_flushes(measurement)
     if len(after) > 1:
         (few_bytes, short), (many_bytes, long) = after[0], after[-1]
         short_s, long_s = short.mean_s or 0.0, long.mean_s or 0.0
@@ -156,7 +156,9 @@ def sustained_fit(slices: Sequence[WrittenSlice]) -> SustainedFit | None:
     rates = [each.moved_bytes / each.duration_s for each in slices]
     if len(rates) < 4:
         return None
-    cut = min(range(2, len(rates) - 1), key=lambda at: _squares(rates[:at]) + _squares(rates[at:]))
+    cut = min(
+        range(2, len(rates) - 1), key=lambda at: _sum_squares(rates[:at]) + _sum_squares(rates[at:])
+    )
     before, after = rates[:cut], rates[cut:]
     slowed = sum(after) / len(after)
     if slowed >= SLOWED_SHARE * sum(before) / len(before):
@@ -164,7 +166,7 @@ def sustained_fit(slices: Sequence[WrittenSlice]) -> SustainedFit | None:
     return SustainedFit(sum(each.moved_bytes for each in slices[:cut]), slowed)
 
 
-def _squares(values: Sequence[float]) -> float:
+def _sum_squares(values: Sequence[float]) -> float:
     mean = sum(values) / len(values)
     return sum((value - mean) ** 2 for value in values)
 

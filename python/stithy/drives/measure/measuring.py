@@ -92,7 +92,7 @@ def measure(
     """
     time = clock or SystemClock()
     begun = datetime.fromtimestamp(time.now_s(), UTC)
-    answers = _rounds(fio, place, plan, watch)
+    answers = _measure_rounds(fio, place, plan, watch)
     matrix = tuple(_measured(point, answers[point]) for point in plan.points)
     sustained = tuple(_without_pause(fio, place, plan, watch, time))
     return Measurement(
@@ -109,7 +109,7 @@ def measure(
     )
 
 
-def _rounds(
+def _measure_rounds(
     fio: Machine, place: Target, plan: Plan, watch: Watch
 ) -> dict[Point, list[PointResult]]:
     """The answers to each point, one a round."""
@@ -135,11 +135,11 @@ def _answer(
         workers = [(place, load)]
         found = fio_measure.measure(fio, point.pattern, workers, Path(folder) / "run", stop)
     (answer,) = found.answers
-    flushes = None if answer.flush is None else _flushes(answer.flush, answer.duration_s)
+    flushes = None if answer.flush is None else _measure_flushes(answer.flush, answer.duration_s)
     return PointResult(read=answer.read, write=answer.write, flush=flushes)
 
 
-def _flushes(latency: Histogram, duration_s: float) -> Served:
+def _measure_flushes(latency: Histogram, duration_s: float) -> Served:
     """Flushes are served like requests, and move nothing."""
     return Served(
         latency=latency,

@@ -39,25 +39,25 @@ US_PER_S = 1e6
 def profile_text(name: str, fit: Fit, measurement: Measurement) -> str:
     """The whole file; `name` has lower-case letters, digits and hyphens only."""
     parts = [
-        _head(name, fit, measurement),
-        _access("read", fit.read),
-        _access("write", fit.write),
+        _write_head(name, fit, measurement),
+        _write_access("read", fit.read),
+        _write_access("write", fit.write),
         _cap(fit),
         _flush(fit),
-        *_cache(fit),
-        *_sustained(fit),
-        _provenance(fit, measurement),
+        *_write_cache(fit),
+        *_write_sustained(fit),
+        _write_provenance(fit, measurement),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _head(name: str, fit: Fit, measurement: Measurement) -> str:
+def _write_head(name: str, fit: Fit, measurement: Measurement) -> str:
     title = f"{title_of(measurement.target)}, as measured on {measurement.at[:10]}"
     lines = [
         "# Measured. What was measured lies beside this file, as JSON.",
         f"version = {VERSION}",
-        f"name = {_text(name)}",
-        f"title = {_text(title)}",
+        f"name = {_write_text(name)}",
+        f"title = {_write_text(title)}",
         f"capacity_bytes = {fit.capacity_bytes}",
         f"channels = {fit.channels}",
     ]
@@ -70,7 +70,7 @@ def title_of(target: TargetFacts) -> str:
     return what if target.kind == "device" else f"{target.file_system or 'a file system'} on {what}"
 
 
-def _access(name: str, access: AccessFit) -> str:
+def _write_access(name: str, access: AccessFit) -> str:
     rows = [
         f"    [{row.length_bytes}, {row.depth}, {', '.join(_us(time) for time in row.times_s)}],"
         for row in access.rows
@@ -93,7 +93,7 @@ def _us(time_s: float) -> str:
 
 def _cap(fit: Fit) -> str:
     """The best half seconds: above them nothing was ever seen."""
-    return _table(
+    return _write_table(
         "cap",
         read_iops=fit.read.iops_max,
         write_iops=fit.write.iops_max,
@@ -108,23 +108,23 @@ def _flush(fit: Fit) -> str:
     return f"[flush]\ncost_us = {_us(fit.flush.mean_s)}\nquantiles_us = [{quantiles}]"
 
 
-def _table(name: str, **numbers: float) -> str:
-    lines = [f"{key} = {_number(value)}" for key, value in numbers.items()]
+def _write_table(name: str, **numbers: float) -> str:
+    lines = [f"{key} = {_format_number(value)}" for key, value in numbers.items()]
     return "\n".join([f"[{name}]", *lines])
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     return f"{value:.0f}" if value >= 1000 else f"{value:.1f}"
 
 
-def _cache(fit: Fit) -> Iterator[str]:
+def _write_cache(fit: Fit) -> Iterator[str]:
     if fit.cache is not None:
         size = f"size_bytes = {fit.cache.size_bytes}"
         drain = f"drain_bytes_per_s = {fit.cache.drain_bytes_per_s:.0f}"
         yield f"[cache]\n{size}\n{drain}\nprotected = false"
 
 
-def _sustained(fit: Fit) -> Iterator[str]:
+def _write_sustained(fit: Fit) -> Iterator[str]:
     if fit.sustained is not None:
         rate = f"{fit.sustained.write_bytes_per_s:.0f}"
         after = f"after_bytes = {fit.sustained.after_bytes}"
@@ -142,7 +142,7 @@ KEYS = {
 """The keys of each table that is written."""
 
 
-def _provenance(fit: Fit, measurement: Measurement) -> str:
+def _write_provenance(fit: Fit, measurement: Measurement) -> str:
     parts = {"cache": fit.cache, "sustained": fit.sustained}
     absent = [table for table, found in parts.items() if found is None]
     keys = [f"{table}.{key}" for table in KEYS if table not in absent for key in KEYS[table]]
@@ -151,10 +151,10 @@ def _provenance(fit: Fit, measurement: Measurement) -> str:
     lines = [
         "[provenance]",
         f"assumed = {_list(list(fit.assumed))}",
-        f"note = {_text(_note(fit, measurement))}",
+        f"note = {_write_text(_note(fit, measurement))}",
         "",
         "[[provenance.source]]",
-        f"text = {_text(_source(measurement))}",
+        f"text = {_write_text(_write_source(measurement))}",
         f"keys = {_list(shown)}",
     ]
     return "\n".join(lines)
@@ -164,7 +164,7 @@ def _is_assumed(key: str, fit: Fit) -> bool:
     return key in fit.assumed or key.split(".")[0] in fit.assumed
 
 
-def _source(measurement: Measurement) -> str:
+def _write_source(measurement: Measurement) -> str:
     return (
         f"Measured on {measurement.at} with {measurement.tool} ({measurement.engine}, direct I/O) "
         f"on Linux {measurement.kernel}: {measurement.rounds} rounds of "
@@ -182,7 +182,7 @@ def _note(fit: Fit, measurement: Measurement) -> str:
     return " ".join([*measurement.notes, *assumed])
 
 
-def _text(text: str) -> str:
+def _write_text(text: str) -> str:
     """A TOML string; JSON's escapes are among TOML's."""
     return json.dumps(text, ensure_ascii=False)
 

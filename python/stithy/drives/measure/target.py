@@ -97,7 +97,7 @@ def inspect(path: Path, proc: Path = Path("/proc"), sys: Path = Path("/sys")) ->
             remedy="name a block device such as /dev/nvme0n1, a file, or a directory",
         ) from error
     if stat.S_ISBLK(found.st_mode):
-        return _device(path.resolve(), proc, sys)
+        return _find_device(path.resolve(), proc, sys)
     if stat.S_ISREG(found.st_mode):
         _need_written(path, found.st_size)
         return _on_file_system(path, "file", found.st_size, proc, sys)
@@ -111,7 +111,7 @@ def inspect(path: Path, proc: Path = Path("/proc"), sys: Path = Path("/sys")) ->
     )
 
 
-def _device(path: Path, proc: Path, sys: Path) -> Target:
+def _find_device(path: Path, proc: Path, sys: Path) -> Target:
     place = sys / "class" / "block" / path.name
     size_bytes = int(text_of(place / "size") or 0) * SECTOR_BYTES
     if size_bytes < SPAN_BYTES_LEAST:

@@ -131,8 +131,8 @@ def tabulate(fates: Mapping[Word, tuple[Fate, str]]) -> tuple[str, ...]:
     for word, (fate, note) in fates.items():
         rows.setdefault((fate, note, word.key or word.text), []).append(word)
     cells = [
-        (f"line {_first(str(word.line) for word in words)}",
-         _first(word.text if word.text != words[0].text else word.written for word in words),
+        (f"line {_take_first(str(word.line) for word in words)}",
+         _take_first(word.text if word.text != words[0].text else word.written for word in words),
          f"{FATES[fate]}{': ' if note else ''}{note}")
         for known in FATES
         for (fate, note, _), words in rows.items()
@@ -142,7 +142,7 @@ def tabulate(fates: Mapping[Word, tuple[Fate, str]]) -> tuple[str, ...]:
     return tuple(f"{row[0]:{first}}  {row[1]:{second}}  {row[2]}" for row in cells)
 
 
-def _first(texts: Iterable[str], most: int = 3) -> str:
+def _take_first(texts: Iterable[str], most: int = 3) -> str:
     """The texts that differ, of many the first ones."""
     known = list(dict.fromkeys(texts))
     rest = [f"{len(known) - most + 1} more"] if len(known) > most else []

@@ -67,7 +67,7 @@ def stored_bytes(folder: Path) -> int:
                 status = os.lstat(os.path.join(place, name))
                 if status.st_dev != device:
                     continue
-                for at, size_bytes in _extents(descriptor, status.st_ino):
+                for at, size_bytes in _read_extents(descriptor, status.st_ino):
                     if at is None:
                         inline += size_bytes
                     else:
@@ -77,7 +77,7 @@ def stored_bytes(folder: Path) -> int:
     return inline + sum(extents.values())
 
 
-def _extents(descriptor: int, inode: int) -> Iterator[tuple[int | None, int]]:
+def _read_extents(descriptor: int, inode: int) -> Iterator[tuple[int | None, int]]:
     """Where each extent of a file lies, None within the tree, and its bytes; holes have none."""
     offset = 0
     while True:
@@ -86,7 +86,7 @@ def _extents(descriptor: int, inode: int) -> Iterator[tuple[int | None, int]]:
         for _ in range(count):
             _, _, last, _, length = _HEADER.unpack_from(buffer, position)
             position += _HEADER.size
-            yield from _extent(buffer[position : position + length])
+            yield from _parse_extent(buffer[position : position + length])
             position += length
         if last is None or last == ALL:
             return
@@ -104,7 +104,7 @@ def _search(descriptor: int, inode: int, offset: int) -> tuple[int, bytes]:
     return _KEY.unpack_from(buffer)[9], bytes(buffer[_KEY.size :])
 
 
-def _extent(item: bytes) -> Iterator[tuple[int | None, int]]:
+def _parse_extent(item: bytes) -> Iterator[tuple[int | None, int]]:
     kind = _EXTENT.unpack_from(item)[5]
     if kind == INLINE:
         yield None, len(item) - _EXTENT.size
@@ -124,7 +124,7 @@ COMPRESSION = re.compile(r"none|lzo|zlib(:[1-9])?|zstd(:([1-9]|1[0-5]))?")
 TIMEOUT_S = 60
 
 
-def _compression(value: str) -> str:
+def _read_compression(value: str) -> str:
     if COMPRESSION.fullmatch(value) is None:
         right = "none, lzo, zlib or zstd, the last two also with a level such as zstd:1"
         raise rule("not a compression of btrfs", right)
@@ -146,7 +146,7 @@ class Spec(BaseModel):
         ),
         examples=["single"],
     )
-    compression: Annotated[str, AfterValidator(_compression)] = Field(
+    compression: Annotated[str, AfterValidator(_read_compression)] = Field(
         default="none",
         description=(
             "What compresses all data before they reach the devices: `lzo`, `zlib` or `zstd`, the "

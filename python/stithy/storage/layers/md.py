@@ -94,19 +94,19 @@ def create_words(spec: Spec, devices: Sequence[str], node: str, identifier: str)
 
 def build(spec: Spec, devices: Sequence[str], task: Task) -> str:
     """Make the array, and wait until its parity is right."""
-    node = _free_node()
+    node = _find_free_node()
     members = " ".join(Path(each).resolve().name for each in devices)
     task.record("md", {"device": node, "uuid": task.identifier, "members": members})
-    _done(_mdadm(create_words(spec, devices, node, task.identifier), task.runner), node, "made")
+    _done(_run_mdadm(create_words(spec, devices, node, task.identifier), task.runner), node, "made")
     if spec.level in PARITY:
         # It ends with 1 where nothing was to be waited for.
-        _mdadm(["--wait", node], task.runner, timeout_s=SYNC_TIMEOUT_S)
+        _run_mdadm(["--wait", node], task.runner, timeout_s=SYNC_TIMEOUT_S)
     if spec.level in (*COPIES, *PARITY):
         check_whole(node)
     return node
 
 
-def _free_node(blocks: Path = BLOCKS) -> str:
+def _find_free_node(blocks: Path = BLOCKS) -> str:
     number = next((each for each in NUMBERS if not (blocks / f"md{each}").exists()), None)
     if number is None:
         raise InfrastructureError(
@@ -117,7 +117,7 @@ def _free_node(blocks: Path = BLOCKS) -> str:
     return f"/dev/md{number}"
 
 
-def _mdadm(words: Sequence[str], runner: Runner, timeout_s: float = TIMEOUT_S) -> Finished:
+def _run_mdadm(words: Sequence[str], runner: Runner, timeout_s: float = TIMEOUT_S) -> Finished:
     argv = [filesystems.program_path("mdadm", PACKAGE), *words]
     return runner.run(Command(argv=argv, environment={"LC_ALL": "C"}), timeout_s=timeout_s)
 
@@ -166,7 +166,7 @@ def stop(facts: Mapping[str, str], runner: Runner, blocks: Path = BLOCKS) -> Non
     for block in sorted(blocks.glob("md*")):
         if _is_own(block, facts, runner):
             node = f"/dev/{block.name}"
-            _done(_mdadm(["--stop", node], runner), node, "stopped")
+            _done(_run_mdadm(["--stop", node], runner), node, "stopped")
 
 
 def _is_own(block: Path, facts: Mapping[str, str], runner: Runner) -> bool:
@@ -174,8 +174,8 @@ def _is_own(block: Path, facts: Mapping[str, str], runner: Runner) -> bool:
 
     The recorded number also by the names of its members, or as one that has none yet.
     """
-    said = _mdadm(["--detail", "--export", f"/dev/{block.name}"], runner).stdout
-    if _digits(facts["uuid"]) in map(_digits, said.splitlines()):
+    said = _run_mdadm(["--detail", "--export", f"/dev/{block.name}"], runner).stdout
+    if _read_digits(facts["uuid"]) in map(_read_digits, said.splitlines()):
         return True
     if block.name != Path(facts["device"]).name:
         return False
@@ -187,7 +187,7 @@ def _is_own(block: Path, facts: Mapping[str, str], runner: Runner) -> bool:
     return held <= set(facts.get("members", "").split()) if held else state in BEGUN
 
 
-def _digits(text: str) -> str:
+def _read_digits(text: str) -> str:
     """A UUID without its separators: mdadm sets colons elsewhere than blkid its hyphens."""
     return "".join(each for each in text.removeprefix("MD_UUID=") if each.isalnum()).lower()
 

@@ -71,7 +71,7 @@ def nodes(value: Any) -> tuple[Path, ...]:
     return named
 
 
-def _as_written(nodes: tuple[Path, ...]) -> str | list[str]:
+def _write_nodes(nodes: tuple[Path, ...]) -> str | list[str]:
     return str(nodes[0]) if len(nodes) == 1 else [str(each) for each in nodes]
 
 
@@ -90,7 +90,7 @@ class Spec(BaseModel):
     device: Annotated[
         tuple[Path, ...],
         BeforeValidator(nodes),
-        PlainSerializer(_as_written),
+        PlainSerializer(_write_nodes),
         WithJsonSchema(_NODES),
     ] = Field(
         description=(
@@ -209,7 +209,7 @@ class DeviceStorage(MadeAnew):
             if not device.is_block_device():  # `check` refuses it, and says why
                 return None
             ids = stable_ids(device, by_id=Path("/nowhere"))
-            size = format_size(_size_bytes(device, self._where))
+            size = format_size(_read_size_bytes(device, self._where))
             known.append(", ".join([f"a device of {size}", *ids]))
         return "; ".join(known)
 
@@ -264,10 +264,10 @@ class DeviceStorage(MadeAnew):
 
     @cached_property
     def _sizes_bytes(self) -> dict[Path, int]:
-        return {each: _size_bytes(each.resolve(), self._where) for each in self._spec.device}
+        return {each: _read_size_bytes(each.resolve(), self._where) for each in self._spec.device}
 
 
-def _size_bytes(device: Path, where: str) -> int:
+def _read_size_bytes(device: Path, where: str) -> int:
     try:
         text = (Path("/sys/class/block") / device.name / "size").read_text()
     except OSError as error:

@@ -19,7 +19,7 @@ from stithy.storage.space import Space, space_of
 from stithy.storage.volume import describe, existing_part, remove_own, room_of, storage_in_words
 
 
-def _plain(path: Path) -> Path:
+def _require_plain(path: Path) -> Path:
     """A study means the same directory from wherever it is run, and its messages are one line."""
     if not path.is_absolute():
         raise rule("not an absolute path", "in full, such as /var/tmp/stithy")
@@ -33,7 +33,7 @@ class Spec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    path: Annotated[Path, AfterValidator(_plain)] = Field(
+    path: Annotated[Path, AfterValidator(_require_plain)] = Field(
         description="The directory for the database: missing (Stithy creates it), or empty.",
         examples=["/var/tmp/stithy"],
     )

@@ -22,7 +22,7 @@ SECRETS = ("password", "passfile", "sslpassword", "sslkey")
 """Options of a URL that are secrets, or name a file for one."""
 
 
-def _without_password(url: str) -> str:
+def _refuse_password(url: str) -> str:
     """Whoever reads the study, its results or a log reads the URL, too."""
     try:
         engine = find_engine_of(Secret(url))
@@ -35,7 +35,7 @@ def _without_password(url: str) -> str:
     return url
 
 
-def _variable(name: str) -> str:
+def _require_variable(name: str) -> str:
     if not name.isidentifier():
         raise rule("not the name of a variable", "such as DB_A_PASSWORD")
     return name
@@ -46,14 +46,14 @@ class Spec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    url: Annotated[str, AfterValidator(_without_password)] = Field(
+    url: Annotated[str, AfterValidator(_refuse_password)] = Field(
         description=(
             "URL of an empty database on a server that Stithy does not start, with its user and "
             "without its password. See docs/how-to/compare-databases-by-url.md."
         ),
         examples=[EXAMPLE],
     )
-    password_env: Annotated[str, AfterValidator(_variable)] | None = Field(
+    password_env: Annotated[str, AfterValidator(_require_variable)] | None = Field(
         default=None,
         json_schema_extra={"default": "no password"},
         description="Environment variable that holds the password of its user.",

@@ -64,7 +64,7 @@ def parse_usage(listed: str, properties: str) -> Usage:
     told = dict(line.split("\t") for line in properties.splitlines())
     written, ratio = int(told["logicalused"]), float(told["compressratio"].removesuffix("x"))
     physical, one_copy, parity = 0, 0, False
-    for group, allocated, count in _groups(below):
+    for group, allocated, count in _list_groups(below):
         parity = parity or bool(PARITY.fullmatch(group))
         physical += allocated * (count if MIRROR.fullmatch(group) else 1)
         one_copy += allocated
@@ -74,7 +74,7 @@ def parse_usage(listed: str, properties: str) -> Usage:
     return Usage(stored, physical, redundancy, written)
 
 
-def _groups(lines: Sequence[str]) -> Iterator[tuple[str, int, int]]:
+def _list_groups(lines: Sequence[str]) -> Iterator[tuple[str, int, int]]:
     """Each group of devices: its name, what is allocated of it, and how many devices it has."""
     rows = [line.strip("\t").split("\t") for line in lines]
     heads = [at for at, row in enumerate(rows) if row[2] != "-"]
@@ -87,7 +87,7 @@ def remove(name: str, devices: Sequence[str], runner: Runner, blocks: Path = CLA
 
     Only what carries its name is touched, which no other pool has.
     """
-    health = _health(runner)
+    health = _read_health(runner)
     if health.get(name) == "SUSPENDED":
         raise InfrastructureError(
             "too many of its drives have failed, and ZFS does not let go of it",
@@ -101,7 +101,7 @@ def remove(name: str, devices: Sequence[str], runner: Runner, blocks: Path = CLA
             erase(name, device.resolve(), runner, blocks)
 
 
-def _health(runner: Runner) -> dict[str, str]:
+def _read_health(runner: Runner) -> dict[str, str]:
     """The pools that the kernel has; none where it has no ZFS, nor any program to ask."""
     try:
         code, known, _ = _run("zpool", ["list", "-H", "-o", "name,health"], runner)
