@@ -21,10 +21,10 @@ from stithy.analysis.instruments import (
     NOTED_SHARE,
     QUEUE_FACTOR,
     Delayed,
-    pair_bound,
+    bound_pair,
 )
 from stithy.analysis.statistics import BLOCKS_MOST
-from stithy.analysis.verdict import DIFFERENT, Call, Next, decide, next_step
+from stithy.analysis.verdict import DIFFERENT, Call, Next, decide, decide_next_step
 from stithy.metrics import P95, TPM, Quantity
 
 TRANSACTIONS, STUDIES = 50_000, 4_000
@@ -233,12 +233,12 @@ def study(case: Case, draw: random.Random, noise_share: float) -> tuple[Call, in
         noise, delays = draw.gauss(0, noise_share), case.delays(draw)
         if max(delays) > INVALID_SHARES[1]:
             continue
-        down, up = pair_bound(case.metric, *(Delayed(each, each, 1.0) for each in delays))
+        down, up = bound_pair(case.metric, *(Delayed(each, each, 1.0) for each in delays))
         down, up = (each * TAKES[case.takes](draw, noise) for each in (down, up))
         logs.append(math.log(case.ratio) + noise + down - up)
         noted = (each if each > NOTED_SHARE else 0.0 for each in delays)
-        bounds.append(pair_bound(case.metric, *(Delayed(each, each, 1.0) for each in noted)))
-        progress = next_step(logs, bounds=bounds)
+        bounds.append(bound_pair(case.metric, *(Delayed(each, each, 1.0) for each in noted)))
+        progress = decide_next_step(logs, bounds=bounds)
         verdict = progress.verdict
         if progress.step is not Next.ANOTHER_BLOCK:
             break

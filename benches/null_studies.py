@@ -34,7 +34,7 @@ from typing import Any
 
 from book import Book, Done, Part, sole
 from kept import NOT_VALID, TARGET_MISSED, keep
-from stithy.analysis.decision import decision_status
+from stithy.analysis.decision import judge_question
 from stithy.analysis.evidence import Window
 from stithy.analysis.verdict import DIFFERENT, Call
 from stithy.errors import Exit
@@ -170,7 +170,7 @@ def measured(seed: int, out: Path, is_disturbed: bool) -> Done:
 def judged(out: Path) -> Seen:
     """What the report says of a run, with every window behind it."""
     evidence = context_of(read_run(out)).evidence
-    stands = decision_status(evidence)
+    stands = judge_question(evidence)
     effect = stands.compared.effect if stands.compared else None
     verdict = stands.progress.verdict
     return {

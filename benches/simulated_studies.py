@@ -15,7 +15,7 @@ from enum import Enum
 from functools import cache, partial
 
 from stithy.analysis.statistics import BLOCKS_MOST, INTERIM_BLOCKS
-from stithy.analysis.verdict import DIFFERENT, Call, Next, next_step
+from stithy.analysis.verdict import DIFFERENT, Call, Next, decide_next_step
 from stithy.plan.order import blocks
 from stithy.point import Point
 
@@ -185,7 +185,7 @@ def signs_of(seed: int, where: Where = Where.BALANCED) -> tuple[int, ...]:
 def end_of(logs: Sequence[float]) -> Outcome:
     """How a study with these blocks ends: it goes from look to look until told to stop."""
     for count in INTERIM_BLOCKS:
-        progress = next_step(logs[:count])
+        progress = decide_next_step(logs[:count])
         if progress.step is not Next.ANOTHER_BLOCK:
             return Outcome(progress.verdict.call, count)
     raise ValueError(f"{len(logs)} blocks do not reach the limit")

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import kept
-from stithy.analysis.effect import paired_ratio
+from stithy.analysis.effect import estimate_paired_ratio
 from stithy.drives import filesystems
 from stithy.drives.control import DriveSpec
 from stithy.drives.measure.compare import raised
@@ -192,7 +192,7 @@ def compared(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
             continue
         for name in [key for key in of["sync"][0] if key not in FACTS]:
             sync, other = ([float(row[name]) for row in of[way]] for way in WAYS)
-            effect = paired_ratio(sync, other)
+            effect = estimate_paired_ratio(sync, other)
             yield {
                 "case": case.label, "figure": name, "sync": sum(sync) / len(sync),
                 "async": sum(other) / len(other), "ratio": effect.ratio,

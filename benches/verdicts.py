@@ -29,7 +29,7 @@ from stithy.analysis.statistics import (
     BLOCKS_LEAST,
     BLOCKS_MOST,
     INTERIM_BLOCKS,
-    critical,
+    find_critical,
     t_critical,
 )
 from stithy.analysis.verdict import Call, decide
@@ -110,7 +110,7 @@ def null(name: str, noise: Noise, studies: int, allowed: str) -> float:
 
 def bare_end(logs: Sequence[float]) -> Outcome:
     """The boundaries without widening: what the caution is measured against."""
-    return _crossing(logs, critical)
+    return _crossing(logs, find_critical)
 
 
 def naive_end(logs: Sequence[float]) -> Outcome:

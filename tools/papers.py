@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from stithy.analysis.analyze import measure
-from stithy.analysis.capacity import users_within_target
+from stithy.analysis.capacity import count_users_within
 from stithy.analysis.evidence import Evidence
 from stithy.cli.talk.render import UNKNOWN, table
 from stithy.metrics import Quantity, find
@@ -185,7 +185,7 @@ def _users(context: Context, row: Row) -> Own:
     evidence, limit = context.evidence, context.limit
     if limit is None:
         return Own()
-    first, second = (users_within_target(evidence, name, limit) for name in row.candidates)
+    first, second = (count_users_within(evidence, name, limit) for name in row.candidates)
     if first.level is None or second.level is None:
         return Own()
     # The upper level misses the target, so that neither bound is ever met.

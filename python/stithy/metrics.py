@@ -98,7 +98,7 @@ class Quantity:
     def known(self) -> Metric:
         """What is known of the metric. Raises UnknownQuantity where there is none of this name."""
         if (known := find(self.metric)) is None:
-            raise UnknownQuantity(Problem(*_unknown(self.metric)))
+            raise UnknownQuantity(Problem(*_make_unknown(self.metric)))
         return known
 
     @property
@@ -156,12 +156,12 @@ OPERATIONS = ("read", "write", "flush")
 ROLES_OF_DRIVES = ("data", "log", "temp", "backup")
 
 
-def role_of(drive: str) -> str:
+def find_role(drive: str) -> str:
     """What an emulated drive holds, by its name: `data` of `data`, `data-2` or `data-host1-2`."""
     return drive.partition("-")[0]
 
 
-def values_needed(percent: float) -> int:
+def count_values_needed(percent: float) -> int:
     """How many values a window must have for this percentile of it to support a verdict.
 
     `BEYOND_LEAST` of them lie beyond it: 2,000 for the 95th percentile, 10,000 for the 99th.
@@ -172,22 +172,21 @@ def values_needed(percent: float) -> int:
 _PERCENTILE_COLUMN = re.compile(r"_p(\d\d)(\d?)_s$")
 
 
-def needed_by(column: str) -> int:
+def count_needed_by(column: str) -> int:
     """How many values bear this column of a table: `response_p95_s`, `pool_wait_p999_s`.
 
     0 for what is no percentile.
     """
     found = _PERCENTILE_COLUMN.search(column)
-    return values_needed(float(f"{found[1]}.{found[2] or 0}")) if found else 0
+    return count_values_needed(float(f"{found[1]}.{found[2] or 0}")) if found else 0
 
 
-def enough(column: str, values: int) -> bool:
+def has_enough(column: str, values: int) -> bool:
     """Whether so many values bear this column of a table."""
-    return values >= needed_by(column)
+    return values >= count_needed_by(column)
 
 
 def _own() -> Iterator[Metric]:
-    """What emulated drives tell."""
     for operation in OPERATIONS:
         for name, (percent, text) in PERCENTILES.items():
             asked = f"drive.{operation}_{name}"
@@ -195,7 +194,7 @@ def _own() -> Iterator[Metric]:
             yield Metric(asked, "s", "lower", "drives", operation, noun, asked, percent)
 
 
-def paired_metrics(of: str, said: str) -> Iterator[Metric]:
+def make_paired_metrics(of: str, said: str) -> Iterator[Metric]:
     """Throughput and percentiles of users with what is beside them, relative to those without.
 
     `of`: what is beside them; `said`: `with backups`.
@@ -229,25 +228,25 @@ P99 = Quantity("p99")
 
 def find(name: str) -> Metric | None:
     """The metric of this name; None where there is none."""
-    return find_uncollected(name) or (_list_collected().get(name) if "." in name else None)
+    return find_uncollected(name) or (_map_collected().get(name) if "." in name else None)
 
 
 def find_uncollected(name: str) -> Metric | None:
     """The same without those of collectors, none of which is loaded."""
-    return OWN.get(name) or _declared().get(name)
+    return OWN.get(name) or _list_declared().get(name)
 
 
-def names() -> tuple[str, ...]:
+def list_names() -> tuple[str, ...]:
     """The names of all metrics."""
-    return (*_declared(), *OWN, *_list_collected())
+    return (*_list_declared(), *OWN, *_map_collected())
 
 
-def in_columns() -> tuple[Metric, ...]:
+def list_in_columns() -> tuple[Metric, ...]:
     """The metrics that stand in columns of their own, of windows and of transactions.
 
     Workloads share the column of their throughput, which each names by its own metric.
     """
-    return tuple(each for each in _declared().values() if each.source in IN_COLUMNS)
+    return tuple(each for each in _list_declared().values() if each.source in IN_COLUMNS)
 
 
 IN_COLUMNS = frozenset({"window", "transactions"})
@@ -257,7 +256,7 @@ ERROR_SHARE = "error_share"
 """What failed, as a column that gathered rows of `transactions` have beside those of the file."""
 
 
-def error_share(row: Mapping[str, Any]) -> float | None:
+def find_error_share(row: Mapping[str, Any]) -> float | None:
     """Of the transactions of such a row those that failed; None where none ended.
 
     Repeats after conflicts are no failures, and what is rolled back as specified is none.
@@ -269,20 +268,20 @@ def error_share(row: Mapping[str, Any]) -> float | None:
 
 def is_mean(column: str) -> bool:
     """Whether a column is a rate or a share, of which windows have a mean, and no percentile."""
-    return any(each.column == column and each.percent is None for each in in_columns())
+    return any(each.column == column and each.percent is None for each in list_in_columns())
 
 
-def _declared() -> Mapping[str, Metric]:
+def _list_declared() -> Mapping[str, Metric]:
     """Every metric of every activity, and the throughput of every workload."""
     from stithy.workloads.workload import Workload  # which imports this module
 
     own = (workload.metric for workload in plugins(Workload).values())
     activities = tuple(plugins(DeclaredActivity).values())
-    return _declared_by((*filter(None, own),), activities)
+    return _map_declared((*filter(None, own),), activities)
 
 
 @cache
-def _declared_by(
+def _map_declared(
     own: tuple[Metric, ...], activities: tuple[DeclaredActivity, ...]
 ) -> Mapping[str, Metric]:
     by_activity = ((a.name, metric) for a in activities for metric in a.metrics)
@@ -304,36 +303,37 @@ def _map_names(declared: Iterable[tuple[str, Metric]]) -> Mapping[str, Metric]:
 
 
 @cache
-def _list_collected() -> Mapping[str, Metric]:
-    """Every metric of every collector, and of what samples them."""
+def _map_collected() -> Mapping[str, Metric]:
     found = [
-        (name, _of_collector(name, of.subject, metric, of.create_for is not None))
+        (name, _find_collected(name, of.subject, metric, of.create_for is not None))
         for name, of in plugins(Collector).items()
         for metric in of.metrics
     ]
-    found += [(SAMPLER, _of_collector(SAMPLER, SAMPLING, each, False)) for each in SAMPLER_METRICS]
+    found += [
+        (SAMPLER, _find_collected(SAMPLER, SAMPLING, each, False)) for each in SAMPLER_METRICS
+    ]
     return _map_names(found)
 
 
-def weights() -> Mapping[tuple[str, str], str]:
+def map_weights() -> Mapping[tuple[str, str], str]:
     """By a collector and its metric that has one, the metric by which its seconds are weighted."""
-    known = _list_collected().values()
+    known = _map_collected().values()
     return {(each.collector, each.column): each.weight for each in known if each.weight}
 
 
-def _of_collector(
+def _find_collected(
     collector: str, samples: str, metric: CollectedMetric, of_instance: bool
 ) -> Metric:
     name = f"{collector}.{metric.name}"
     return Metric(
-        name, _unit(metric), metric.better, "series", metric.name,
-        metric.noun or f"{_words(metric.name)} of {samples}", name, None, collector,
+        name, _find_unit(metric), metric.better, "series", metric.name,
+        metric.noun or f"{_describe_metric(metric.name)} of {samples}", name, None, collector,
         metric.weight, metric.of_several, metric.subjects, metric.compared,
         negligible=metric.negligible, of_instance=of_instance,
     )  # fmt: skip
 
 
-def _unit(metric: CollectedMetric) -> Unit:
+def _find_unit(metric: CollectedMetric) -> Unit:
     return "share" if metric.name.endswith("_share") else metric.unit
 
 
@@ -341,7 +341,7 @@ _SHORT = {"cpu": "CPU", "io": "I/O", "irq": "interrupt", "iowait": "I/O wait"}
 """What is no word by itself."""
 
 
-def _words(name: str) -> str:
+def _describe_metric(name: str) -> str:
     """`reads per second` of `reads_per_s`, `read latency` of `read_latency_s`."""
     rate = name.endswith("_per_s")
     for unit in ("_per_s", "_s"):
@@ -369,7 +369,7 @@ def check(quantity: Quantity, transactions: Sequence[str] | None = None) -> Prob
     """
     metric, of = find(quantity.metric), quantity.of
     if metric is None:
-        return Problem(*_unknown(quantity.metric))
+        return Problem(*_make_unknown(quantity.metric))
     if not metric.compared:
         return Problem(
             f"`{metric.name}` is a point in time or a total, so it cannot be compared",
@@ -399,8 +399,8 @@ def _check_owner(metric: Metric, of: str, transactions: Sequence[str] | None) ->
     return Problem(what, instead(of, known), "of") if known and of not in known else None
 
 
-def _unknown(name: str) -> tuple[str, str]:
-    guess = closest(name, names())
-    few = [each for each in _declared() if "." not in each]
+def _make_unknown(name: str) -> tuple[str, str]:
+    guess = closest(name, list_names())
+    few = [each for each in _list_declared() if "." not in each]
     right = f"one of {', '.join(few)}, or a collector's, such as block.reads_per_s"
     return f"unknown metric `{name}`", f"did you mean `{guess}`?" if guess else right

@@ -52,7 +52,7 @@ class ResponseTarget:
     @property
     def text(self) -> str:
         """As it is written in a study that does not search for it: `p95 of new-order ≤ 1 s`."""
-        return f"{self.name} ≤ {_written(self.limit_s)}"
+        return f"{self.name} ≤ {_format_time(self.limit_s)}"
 
     def __str__(self) -> str:
         """As it is written in a study that searches for it."""
@@ -67,8 +67,7 @@ def read_time(text: str) -> float:
     return float(f"{parse_duration(text):.12g}")
 
 
-def _written(limit_s: float) -> str:
-    """A time in the unit that fits it, with all its digits."""
+def _format_time(limit_s: float) -> str:
     unit = "us" if limit_s < 1e-3 else "ms" if limit_s < 1 else "s"
     return f"{limit_s / SECONDS_BY_UNIT[unit]:.12g} {unit}"
 
@@ -90,8 +89,8 @@ class Search:
     def levels_most(self) -> int:
         """The most levels that are tried besides those listed, for each candidate."""
         known = sorted(self.listed)
-        lowest = [1 + _halvings(self.users_least, known[0])] if known else []
-        between = [_halvings(low, high) for low, high in pairwise(known)]
+        lowest = [1 + _count_halvings(self.users_least, known[0])] if known else []
+        between = [_count_halvings(low, high) for low, high in pairwise(known)]
         return max([*lowest, *between, *self._doubled(known[-1] if known else None)])
 
     def _doubled(self, obeys: int | None) -> Iterator[int]:
@@ -100,10 +99,10 @@ class Search:
         yield tried
         while level < self.users_most:
             level, below, tried = min(2 * level, self.users_most), level, tried + 1
-            yield tried + _halvings(below, level)
+            yield tried + _count_halvings(below, level)
 
 
-def resolution(users: int) -> int:
+def find_resolution(users: int) -> int:
     """How near a bracket's upper end is to its lower one, `users`, when nothing more is tried.
 
     1 below 20 users, then about 5 %.
@@ -111,19 +110,19 @@ def resolution(users: int) -> int:
     return max(1, round(users / FINELY_BELOW))
 
 
-def next_tried(low: int, high: int) -> int | None:
+def choose_next_tried(low: int, high: int) -> int | None:
     """The level between one that obeys and one that does not; None where they are near enough."""
-    return None if high - low <= resolution(low) else (low + high) // 2
+    return None if high - low <= find_resolution(low) else (low + high) // 2
 
 
 @cache
-def _halvings(low: int, high: int) -> int:
+def _count_halvings(low: int, high: int) -> int:
     """Levels tried at most between one that obeys and one that does not."""
-    if (middle := next_tried(low, high)) is None:
+    if (middle := choose_next_tried(low, high)) is None:
         return 0
-    return 1 + max(_halvings(low, middle), _halvings(middle, high))
+    return 1 + max(_count_halvings(low, middle), _count_halvings(middle, high))
 
 
-def levels_within(levels: Sequence[int], least: int, most: int) -> tuple[int, ...]:
+def list_levels_within(levels: Sequence[int], least: int, most: int) -> tuple[int, ...]:
     """Those of the levels that a search between these looks at."""
     return tuple(users for users in levels if least <= users <= most)

@@ -51,7 +51,7 @@ def read_number(text: str) -> Number:
     Raises TextError, with what would be right, for anything else.
     """
     if _BARE.fullmatch(text):
-        return Number(_finite(float(text)), "bare")
+        return Number(_require_finite(float(text)), "bare")
     if re.fullmatch(r"[\d.,_]+", text):
         raise TextError("digits, with a point before decimals: 5000 or 0.5")
     if text.endswith("%"):
@@ -60,8 +60,8 @@ def read_number(text: str) -> Number:
     if _SIZE.fullmatch(size.strip()):
         return _read_size(size, unit.strip() if per else None)
     if per:
-        return Number(_finite(parse_rate(text)), "rate")
-    return Number(_finite(parse_duration(text)), "time")
+        return Number(_require_finite(parse_rate(text)), "rate")
+    return Number(_require_finite(parse_duration(text)), "time")
 
 
 def _read_size(size: str, unit: str | None) -> Number:
@@ -70,13 +70,13 @@ def _read_size(size: str, unit: str | None) -> Number:
     return Number(float(parse_size(size)), "size" if unit is None else "flow")
 
 
-def _finite(value: float) -> float:
+def _require_finite(value: float) -> float:
     if not math.isfinite(value):
         raise TextError("a smaller number is needed")
     return value
 
 
-def fitted(number: Number, unit: Unit) -> float | None:
+def convert_fitting(number: Number, unit: Unit) -> float | None:
     """The number in a unit; None where it is not of its kind.
 
     A bare one is in the unit itself, but never a time or a size.
@@ -133,7 +133,7 @@ class MeasuredValue:
 
     def __str__(self) -> str:
         """As it is written in a study."""
-        return self.name if self.factor == 1 else f"{decimal(self.factor)} * {self.name}"
+        return self.name if self.factor == 1 else f"{format_decimal(self.factor)} * {self.name}"
 
 
 @dataclass(frozen=True)
@@ -146,10 +146,10 @@ class Constant:
     def __str__(self) -> str:
         """As it is written in a study."""
         if self.unit == "s":
-            return _read_duration(self.value)
+            return _format_duration(self.value)
         if self.unit in ("B", "B/s"):
-            return f"{_size(self.value)}{self.unit.removeprefix('B')}"
-        return _percent(self.value) if self.unit == "share" else decimal(self.value)
+            return f"{_format_size(self.value)}{self.unit.removeprefix('B')}"
+        return _percent(self.value) if self.unit == "share" else format_decimal(self.value)
 
 
 Side = MeasuredValue | Constant
@@ -177,31 +177,32 @@ class Threshold:
         return f"{self.left} {self.relation} {self.right}"
 
 
-def decimal(value: float) -> str:
+def format_decimal(value: float) -> str:
     """All digits of a number without an exponent, so that it is read back as the same."""
-    return _trimmed(format(Decimal(repr(value)), "f"))
+    return _trim(format(Decimal(repr(value)), "f"))
 
 
-def _read_duration(value_s: float) -> str:
+def _format_duration(value_s: float) -> str:
     """A duration in the unit that fits its size, with all its digits."""
     unit = "us" if 0 < value_s < 1e-3 else "ms" if 0 < value_s < 1 else "s"
     number = Decimal(repr(value_s)) / Decimal(repr(SECONDS_BY_UNIT[unit]))
-    return f"{_trimmed(format(number, 'f'))} {unit}"
+    return f"{_trim(format(number, 'f'))} {unit}"
 
 
-def _size(value_bytes: float) -> str:
-    """A size in the largest binary unit that gives it exactly."""
+def _format_size(value_bytes: float) -> str:
     for power, unit in ((4, "TiB"), (3, "GiB"), (2, "MiB"), (1, "KiB")):
         if value_bytes >= 1024**power and (value_bytes / 1024**power).is_integer():
             return f"{value_bytes / 1024**power:.0f} {unit}"
-    return f"{decimal(value_bytes)} B"
+    return f"{format_decimal(value_bytes)} B"
 
 
 def _percent(value: float) -> str:
     """A share as a percentage where that gives it exactly, with three decimals at most."""
-    digits = _trimmed(f"{100 * value:.3f}")
-    return f"{digits}%" if 0 <= value <= 1 and float(digits) / 100 == value else decimal(value)
+    digits = _trim(f"{100 * value:.3f}")
+    return (
+        f"{digits}%" if 0 <= value <= 1 and float(digits) / 100 == value else format_decimal(value)
+    )
 
 
-def _trimmed(digits: str) -> str:
+def _trim(digits: str) -> str:
     return digits.rstrip("0").rstrip(".") if "." in digits else digits

@@ -96,7 +96,7 @@ def is_valid(reasons: Iterable[Reason]) -> bool:
     return not any(reason.invalidates for reason in reasons)
 
 
-def clause(text: str) -> str:
+def make_clause(text: str) -> str:
     """A text of elsewhere as the end of a sentence: one line, no full stop of its own.
 
     Own: what is said here ends with the one full stop of its sentence.

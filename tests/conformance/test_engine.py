@@ -11,7 +11,7 @@ import pytest
 
 from conformance.conftest import Loaded
 from conformance.samples import sample
-from stithy.analysis.invariants import commit_bounds
+from stithy.analysis.invariants import bound_commits
 from stithy.clock import SystemClock
 from stithy.collectors import database
 from stithy.collectors.collector import InstanceScope, Sample, Scope
@@ -172,7 +172,7 @@ def test_work_moves_what_a_window_reads_of_its_server(loaded: Loaded) -> None:
             own = declaration(loaded.engine_name).commits
             runs = (after.maintenance_runs or 0) - (before.maintenance_runs or 0)
             job_s = summary.measure_to_s - summary.started_at_s
-            least, most = commit_bounds(
+            least, most = bound_commits(
                 own, summary.commits, job_s, connections=2, maintenance_runs=runs
             )
             assert least <= later.commits - commits.commits <= most

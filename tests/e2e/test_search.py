@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from stithy.analysis.capacity import capacity_finding, next_wanted, trials
+from stithy.analysis.capacity import choose_next_windows, find_capacity, list_trials
 from stithy.point import Point
 from stithy.report.context import context_of
 from stithy.results.layout import RunDirectory
@@ -46,9 +46,9 @@ def holds_what_its_windows_say(out: Path) -> None:
     """The search is at its end, and each end of a bracket is borne by windows of its own."""
     evidence = context_of(read_run(out)).evidence
     assert evidence.search is not None
-    known = {name: trials(evidence, name, evidence.search) for name in NAMES}
-    assert next_wanted(known, evidence.search) is None
-    found = capacity_finding(evidence)
+    known = {name: list_trials(evidence, name, evidence.search) for name in NAMES}
+    assert choose_next_windows(known, evidence.search) is None
+    found = find_capacity(evidence)
     assert found is not None
     for capacity in found.of:
         for end, obeys in ((capacity.low, True), (capacity.high, False)):

@@ -13,12 +13,12 @@ from stithy.analysis.bottlenecks.judge import Limited, judge
 from stithy.analysis.bottlenecks.observation import Cpus
 from stithy.analysis.checks import driving
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.findings import Comparison, Finding, findings
-from stithy.analysis.instruments import headroom, is_late, unless_refuted
+from stithy.analysis.findings import Comparison, Finding, list_findings
+from stithy.analysis.instruments import drop_refuted, is_late, measure_headroom
 from stithy.analysis.verdict import DIFFERENT
 from stithy.metrics import ALL
 from stithy.report.context import Context
-from stithy.report.findings.finding import say_all
+from stithy.report.findings.finding import describe_all
 from stithy.report.sections import answer
 from stithy.report.sections.validity import machine
 from stithy.results.manifest import CalibrationFacts
@@ -46,7 +46,7 @@ def runs(draw: st.DrawFn) -> Context:
         for block in range(draw(st.integers(1, 6)))
         for name in names
     ]
-    known = unless_refuted(rows)
+    known = drop_refuted(rows)
     windows = tuple(_window(row) for row in known)
     seen = {name: _seen(draw) for name in names}
     limited = {each.id: _limited(each, seen[each.candidate]) for each in windows}
@@ -76,7 +76,7 @@ def _row(
 def _window(row: Any) -> Window:
     done = {"response_p95_s": USERS / row["tpm"], "committed": row["transactions"]}
     done["response_mean_s"] = done["response_p95_s"] / 2
-    reasons = (driving.driver_late(row, {ALL: done}), driving.little_headroom(row))
+    reasons = (driving.find_driver_late(row, {ALL: done}), driving.find_little_headroom(row))
     return Window(row, {ALL: done}, tuple(each for each in reasons if each is not None))
 
 
@@ -93,14 +93,16 @@ def _seen(draw: st.DrawFn) -> dict[str, Any]:
 
 def _limited(window: Window, seen: dict[str, Any]) -> Limited:
     late = "the hammer was late" if is_late(window.row) else None
-    made = replace(observed(**seen), window_id=window.id, late=late, headroom=headroom(window.row))
+    made = replace(
+        observed(**seen), window_id=window.id, late=late, headroom=measure_headroom(window.row)
+    )
     return judge(made)
 
 
 def _claims(context: Context, found: tuple[Finding, ...]) -> list[str]:
     """Every sentence of the first screen that tells of the driver or of limits."""
     room = machine.headroom_sentence(context)
-    texts = [*say_all(found, "user"), *answer.cap_flaws(context)]
+    texts = [*describe_all(found, "user"), *answer.cap_flaws(context)]
     return [*texts, room.text] if room is not None else texts
 
 
@@ -117,7 +119,7 @@ def _refused(found: tuple[Finding, ...]) -> Iterator[tuple[str, float]]:
 @given(context=runs())
 def test_no_two_sentences_of_a_report_contradict_each_other(context: Context) -> None:
     """The driver is not both idle and the limit; who did less is not told to be as good as any."""
-    found = findings(context.evidence, context.limited)
+    found = list_findings(context.evidence, context.limited)
     claims = _claims(context, found)
     text = " ".join(claims)
     by_driver = "capped by the load driver" in text or "the load driver limited" in text

@@ -7,12 +7,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from recompute.statistics import around
-from stithy.analysis.decision import decision_status
-from stithy.analysis.effect import paired_difference
+from stithy.analysis.decision import judge_question
+from stithy.analysis.effect import estimate_paired_difference
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.measures import Measure, Value
 from stithy.analysis.verdict import Call, PrimaryComparison, Verdict, decide
-from stithy.metrics import TPM, Quantity, find, names
+from stithy.metrics import TPM, Quantity, find, list_names
 from stithy.validity import Reason
 from support import flags
 from support.points import at
@@ -20,7 +20,7 @@ from support.points import at
 USERS = 4
 SERIES = [
     Quantity(metric.name, metric.subjects[0] if metric.subjects else None)
-    for name in names()
+    for name in list_names()
     if (metric := find(name)) is not None
     and metric.source == "series" and metric.compared and metric.negligible is None
 ]  # fmt: skip
@@ -73,7 +73,7 @@ def _verdict(quantity: Quantity, a: list[float], b: list[float], scale: float = 
     evidence = Evidence(
         ("a", "b"), (at(USERS),), windows, primary=asked, measures={quantity: measure}
     )
-    return decision_status(evidence).progress.verdict
+    return judge_question(evidence).progress.verdict
 
 
 def _on_an_edge(quantity: Quantity, a: list[float], b: list[float]) -> bool:
@@ -92,7 +92,7 @@ def test_a_difference_is_the_same_wherever_it_lies_in_any_unit_and_mirrored(
 ) -> None:
     """0 is a value as any other; what is the same in every block is never decided."""
     a, b = ([float(each[side]) for each in counts] for side in (0, 1))
-    plain, effect = _less(a, b), paired_difference(a, b)
+    plain, effect = _less(a, b), estimate_paired_difference(a, b)
     assert _less([x + offset for x in a], [x + offset for x in b]) == plain
     assert _less([x * scale for x in a], [x * scale for x in b], scale) is plain
     assert _less(b, a) is MIRRORED.get(plain, plain)
@@ -108,7 +108,7 @@ def test_a_difference_is_the_same_wherever_it_lies_in_any_unit_and_mirrored(
 
 def _less(a: list[float], b: list[float], unit: float = 1.0) -> Call:
     """The call on B less A, of which half a unit counts for nothing."""
-    effect = paired_difference(a, b)
+    effect = estimate_paired_difference(a, b)
     return decide(effect.apart, better="lower", negligible=unit / 2).call
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stithy.analysis.capacity import Said, Trial, bracket, capacity_finding, next_level
-from stithy.search import Search, resolution
+from stithy.analysis.capacity import Said, Trial, choose_next_level, find_bracket, find_capacity
+from stithy.search import Search, find_resolution
 from support.searched import LIMIT, SEARCH, evidence, one_more, window
 
 
@@ -26,7 +26,7 @@ def ended(search: Search, said: Callable[[int], bool | None]) -> tuple[list[Tria
     """The trials of a whole search, and how many windows it took beside the listed levels."""
     trials = {users: one_more(Trial(users), said(users)) for users in search.listed}
     windows = 0
-    while (users := next_level(list(trials.values()), search)) is not None:
+    while (users := choose_next_level(list(trials.values()), search)) is not None:
         windows += 1
         assert windows <= 3 * (search.levels_most + len(search.listed))
         trials[users] = one_more(trials.get(users, Trial(users)), said(users))
@@ -39,14 +39,14 @@ def test_the_truth_of_a_monotone_storage_is_bracketed_as_finely_as_promised(
 ) -> None:
     """Two windows at each end, no more levels than said, and the truth between them."""
     trials, windows = ended(search, lambda users: users <= serves)
-    found = bracket(trials)
+    found = find_bracket(trials)
     low = found.low.level if found.low else 0
     assert low <= serves
     assert (found.low is None) == (serves < search.users_least)
     assert (found.high is None) == (serves >= search.users_most)
     assert found.split == found.again == ()
     if found.high is not None and found.low is not None:
-        assert serves < found.high.level <= low + resolution(low)
+        assert serves < found.high.level <= low + find_resolution(low)
     assert all(end is None or end.is_sure for end in (found.low, found.high))
     assert len({trial.level for trial in trials} - {*search.listed}) <= search.levels_most
     assert windows <= search.levels_most + 2
@@ -59,7 +59,7 @@ def test_whatever_windows_say_the_search_ends_and_claims_what_they_bear(
     """Noise, windows that are not valid, a response that is not monotone."""
     answers = st.sampled_from([True, False, None])
     trials, _ = ended(search, lambda _: data.draw(answers))
-    found = bracket(trials)
+    found = find_bracket(trials)
     below = [t for t in trials if found.low and t.level <= found.low.level]
     assert not any(trial.missed for trial in below)
     if found.high is not None:
@@ -77,7 +77,7 @@ def test_a_driver_that_ends_first_leaves_a_lower_bound_and_no_more(
 ) -> None:
     """Beyond what the driver can do nothing is said of the storage."""
     trials, _ = ended(search, lambda users: None if users > driver else users <= serves)
-    found = bracket(trials)
+    found = find_bracket(trials)
     if found.high is not None:
         assert serves < found.high.level <= driver
     if found.low is not None:
@@ -92,7 +92,7 @@ def noisy(draw: random.Random, serves: float, noise: float) -> dict[int, list[fl
     values: dict[int, list[float]] = {}
 
     trials: dict[int, Trial] = {}
-    while (users := next_level(list(trials.values()), SEARCH)) is not None:
+    while (users := choose_next_level(list(trials.values()), SEARCH)) is not None:
         value = users / serves * draw.lognormvariate(0, noise)
         values.setdefault(users, []).append(value)
         trials[users] = one_more(trials.get(users, Trial(users)), LIMIT.obeyed(value))
@@ -114,7 +114,7 @@ def test_equal_candidates_are_rarely_told_apart_and_others_are(
                 each for name, values in both.items()
                 for users, found in values.items() for each in window(name, users, found)
             ]  # fmt: skip
-            found: Any = capacity_finding(evidence(windows, SEARCH))
+            found: Any = find_capacity(evidence(windows, SEARCH))
             shown[factor] += found.most is not None if factor == 1 else found.most == "b"
     assert shown[1.0] <= wrong_most * STUDIES / 100
     assert shown[1.25] >= right_least * STUDIES / 100

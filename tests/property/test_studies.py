@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from ruamel.yaml.compat import StringIO
 
-from stithy.metrics import ALL, OWN, find, in_columns, names
+from stithy.metrics import ALL, OWN, find, list_in_columns, list_names
 from stithy.plan.cost import space_by_candidate, total_s
 from stithy.plan.expand import expand
 from stithy.study.load import parse_study
@@ -89,7 +89,7 @@ def test_a_good_study_with_some_of_it_replaced_is_answered(data: st.DataObject) 
     _outcome(TEXT.replace(line, f"{line.split(':')[0]}: {value}").encode())
 
 
-PLAIN = tuple(each.name for each in in_columns())
+PLAIN = tuple(each.name for each in list_in_columns())
 KNOWN = Names(("disk", "log-on-nvme", "13", "1e3", "5ms", "v1.2"), (at(1), at(4), at(13)),
               ("new-order", "payment"))  # fmt: skip
 WORDS = [
@@ -118,7 +118,9 @@ def test_any_text_is_a_threshold_that_is_read_as_printed_or_is_refused(text: str
 @st.composite
 def thresholds(draw: st.DrawFn) -> Threshold:
     """A measured value of any kind against a constant; a size is a whole number of bytes."""
-    compared = [each for each in names() if (known := find(each)) is not None and known.compared]
+    compared = [
+        each for each in list_names() if (known := find(each)) is not None and known.compared
+    ]
     metric = draw(st.sampled_from(compared))
     known = find(metric)
     assert known is not None

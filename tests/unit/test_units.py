@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from stithy import units
 from stithy.metrics import Unit
-from stithy.thresholds import RELATIONS, Constant, MeasuredValue, Threshold, decimal
+from stithy.thresholds import RELATIONS, Constant, MeasuredValue, Threshold, format_decimal
 from stithy.units import Money, format_duration, format_size, parse_duration, parse_money
 from support.points import at
 
@@ -114,7 +114,7 @@ def test_only_relations_with_an_equals_sign_hold_of_equal_values(relation: str) 
     assert str(threshold) == f"5 ms {relation} 1.2 * log-on-nvme.payment.p95_at_13"
     holds = [threshold.holds(left, 1.0) for left in (0.9, 1.0, 1.1)]
     assert holds == [relation[0] == "<", relation.endswith("="), relation[0] == ">"]
-    assert decimal(6000.0) == "6000"
+    assert format_decimal(6000.0) == "6000"
     assert [str(Constant(value, unit)) for value, unit, _ in CONSTANTS] == [
         written for _, _, written in CONSTANTS
     ]

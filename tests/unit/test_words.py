@@ -14,14 +14,20 @@ from stithy.metrics import (
     UnknownQuantity,
     check,
     find,
-    in_columns,
-    names,
+    list_in_columns,
+    list_names,
     parse_quantity,
 )
 from stithy.names import closest, instead
 from stithy.openmetrics import END, Point, family, written
 from stithy.results.tables import TRANSACTIONS, WINDOW
-from stithy.search import ResponseTarget, Search, levels_within, next_tried, resolution
+from stithy.search import (
+    ResponseTarget,
+    Search,
+    choose_next_tried,
+    find_resolution,
+    list_levels_within,
+)
 from stithy.study.problems import StudyError, StudyProblem
 from support.openmetrics import read
 
@@ -32,10 +38,10 @@ def test_every_metric_names_what_results_have_and_weighs_by_one_of_its_collector
     """Else questions would have no values; each has a noun for sentences and whose it may be."""
     columns = {each.name for table in (WINDOW, LOAD, TRANSACTIONS) for each in table.columns}
     columns.add(ERROR_SHARE)  # made of two columns when evidence is gathered
-    assert len(set(names())) == len(names())
-    for metric in (find(name) for name in names()):
+    assert len(set(list_names())) == len(list_names())
+    for metric in (find(name) for name in list_names()):
         assert metric is not None
-        if metric in in_columns():
+        if metric in list_in_columns():
             assert metric.column in columns, metric.name
         if "." in metric.name and metric.source != "drives":
             assert metric.noun.replace("_", "") == metric.noun != ""
@@ -75,9 +81,9 @@ def test_a_target_is_met_at_its_limit_and_written_as_in_a_study() -> None:
 
 def test_a_search_closes_to_one_user_and_above_twenty_to_about_a_twentieth() -> None:
     """Levels are counted before they are tried; listed ones within its ends save others."""
-    assert [resolution(users) for users in (1, 19, 29, 31, 100, 1000)] == [1, 1, 1, 2, 5, 50]
-    assert [next_tried(*ends) for ends in ((32, 64), (34, 36), (1, 2))] == [48, None, None]
-    assert levels_within((1, 2, 8, 9), 2, 8) == (2, 8)
+    assert [find_resolution(users) for users in (1, 19, 29, 31, 100, 1000)] == [1, 1, 1, 2, 5, 50]
+    assert [choose_next_tried(*ends) for ends in ((32, 64), (34, 36), (1, 2))] == [48, None, None]
+    assert list_levels_within((1, 2, 8, 9), 2, 8) == (2, 8)
     for least, most, listed, levels in (
         (1, 256, (), 14), (100, 150, (), 2 + 4), (1, 64, (1, 2, 4, 8, 16, 32, 64), 4),
         (1, 100, (20, 50), 1 + 5), (1, 256, (1, 200), 8),

@@ -24,7 +24,7 @@ from stithy.fio.measure import Machine, lay_out, measure, ready
 from stithy.fio.profile import Pattern, Profile
 from stithy.fio.program import find
 from stithy.hosts.runner import LocalRunner
-from stithy.metrics import ALL, PERCENTILES, values_needed
+from stithy.metrics import ALL, PERCENTILES, count_values_needed
 from stithy.report.context import context_of
 from stithy.results.read import read_run
 from stithy.scenarios.block_io.outcome import FioOutcome
@@ -165,7 +165,7 @@ def studied(
 def is_enough(window: Window, name: str, of: str) -> bool:
     """Whether there were as many requests as a percentile needs to be reported."""
     percent = PERCENTILES.get(name.removeprefix("fio."), (None,))[0]
-    return percent is None or window.values[name, of]["count"] >= values_needed(percent)
+    return percent is None or window.values[name, of]["count"] >= count_values_needed(percent)
 
 
 def of_report(stithy: Stithy, out: Path) -> Mapping[tuple[str, str], set[tuple[str, str]]]:

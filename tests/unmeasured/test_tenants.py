@@ -11,8 +11,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from stithy.analysis.series import sampled
-from stithy.analysis.surroundings import watched_of
+from stithy.analysis.series import sample_run
+from stithy.analysis.surroundings import read_watched
 from stithy.drives.program import find
 from stithy.errors import Exit
 from stithy.hosts.devices import mounts
@@ -107,10 +107,10 @@ def _each_server_was_sampled_by_itself(run: Run) -> None:
     assert lost[2].startswith(UNANSWERED)
     first = commits.filter(window_id=FIRST, instance="tenant-1")
     assert first["at_s"].max() > silent["at_s"][0], "the other's server was sampled on"
-    kept = sampled(run.samples.parts(), run.window, {})
+    kept = sample_run(run.samples.parts(), run.window, {})
     assert not kept.means["collector"].is_in(["database", "server", "cgroup"]).any()
     assert kept.checkpoints.is_empty()
-    assert watched_of(kept, run.window)[FIRST].unanswered == ("database of tenant-2",)
+    assert read_watched(kept, run.window)[FIRST].unanswered == ("database of tenant-2",)
 
 
 @pytest.mark.long

@@ -14,23 +14,23 @@ import polars as pl
 
 from stithy.activity import DeclaredActivity, tables_of
 from stithy.analysis.bottlenecks.judge import Limited, judge
-from stithy.analysis.bottlenecks.observe import Abilities, Tables, ability, observations
+from stithy.analysis.bottlenecks.observe import Abilities, Tables, observe_windows, read_ability
 from stithy.analysis.comparisons import UNPAIRED
 from stithy.analysis.effect import Paired
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.gathering import gather
 from stithy.analysis.latencies import (
-    distribution,
-    drive_measure,
-    histogram_measures,
-    merged_levels,
+    measure_drives,
+    measure_histograms,
+    merge_levels,
+    read_distribution,
 )
-from stithy.analysis.measures import Measure, declared, of_series
-from stithy.analysis.series import Sampled, sampled
+from stithy.analysis.measures import Measure, list_declared, measure_series
+from stithy.analysis.series import Sampled, sample_run
 from stithy.analysis.verdict import PrimaryComparison
 from stithy.engines.declaration import Declaration
 from stithy.engines.engine import declaration
-from stithy.metrics import ALL, Quantity, parse_quantity, weights
+from stithy.metrics import ALL, Quantity, map_weights, parse_quantity
 from stithy.point import Point
 from stithy.registry import Family, Plugin, plugins
 from stithy.results.hlog import LoggedHistogram
@@ -57,7 +57,7 @@ class Analysis:
     def times(self, window: Window) -> LoggedHistogram | None:
         """Read all response times of a window, once; None where its logs are not whole."""
         if window.id not in self._times:
-            self._times[window.id] = distribution(self.run.directory, [window])
+            self._times[window.id] = read_distribution(self.run.directory, [window])
         return self._times[window.id]
 
     @property
@@ -77,7 +77,7 @@ class Analysis:
     @cached_property
     def declared(self) -> tuple[Quantity, ...]:
         """What activities measured that only the table `values` has."""
-        return declared(self.run.values)
+        return list_declared(self.run.values)
 
     @cached_property
     def limited(self) -> dict[str, Limited]:
@@ -92,12 +92,12 @@ class Analysis:
             frozenset(candidate.name for candidate in candidates if candidate.drives),
             _abilities(manifest), self.engine,
         )  # fmt: skip
-        return {each.window_id: judge(each) for each in observations(self.evidence, tables)}
+        return {each.window_id: judge(each) for each in observe_windows(self.evidence, tables)}
 
     @property
     def engine(self) -> Declaration:
         """What the engine of its servers declares."""
-        return _engine_of(self.manifest)
+        return _find_engine(self.manifest)
 
     @property
     def is_null(self) -> bool:
@@ -109,7 +109,7 @@ class Analysis:
         """The response-time target of the study, searched for or not; None without one."""
         plan = self.manifest.plan if self.manifest else None
         facts = (plan.limit or plan.search) if plan else None
-        return _target(facts) if facts else None
+        return _make_target(facts) if facts else None
 
 
 @dataclass(frozen=True)
@@ -143,14 +143,14 @@ def list_ratios(activity: str) -> Mapping[Quantity, Quantity]:
             if metric.combined == "paired" and metric.column}  # fmt: skip
 
 
-def analyze(run: Run) -> Analysis:
+def judge_run(run: Run) -> Analysis:
     """Gather and judge all of a run as read, with its question, its search and its losses."""
-    samples = sampled(run.samples.parts(), run.window, weights())
+    samples = sample_run(run.samples.parts(), run.window, map_weights())
     evidence = judge_windows(run, samples)
-    merged, problems = merged_levels(run.directory, evidence)
+    merged, problems = merge_levels(run.directory, evidence)
     run = replace(run, other_problems=(*run.other_problems, *problems))
-    declared_there = declared(run.values)
-    asked = _primary_of(run.manifest, evidence, declared_there)
+    declared_there = list_declared(run.values)
+    asked = _choose_primary(run.manifest, evidence, declared_there)
     wanted = {
         asked.metric,
         *_list_demanded(run.manifest),
@@ -158,7 +158,7 @@ def analyze(run: Run) -> Analysis:
     }
     search = run.manifest.plan.search if run.manifest else None
     whole = replace(
-        evidence, merged=merged, primary=asked, search=_search(search),
+        evidence, merged=merged, primary=asked, search=_make_search(search),
         measures=measure(run, evidence, samples, wanted),
     )  # fmt: skip
     return _add_losses(Analysis(run, whole, samples))
@@ -169,14 +169,14 @@ def judge_windows(run: Run, samples: Sampled | None = None) -> Evidence:
 
     `samples`: what was kept of the samples, where they were read already.
     """
-    samples = samples or sampled(run.samples.parts(), run.window, {})
+    samples = samples or sample_run(run.samples.parts(), run.window, {})
     manifest = run.manifest
     names = [candidate.name for candidate in manifest.candidates] if manifest else []
     points = manifest.plan.points if manifest else ()
     asked = manifest.given_workload if manifest else None
     workload = plugins(Workload).get(asked.name) if asked else None
     tables = {name: frame for name, frame in vars(run).items() if isinstance(frame, pl.DataFrame)}
-    return gather(tables, samples, names, points, workload, run.damaged, _engine_of(manifest))
+    return gather(tables, samples, names, points, workload, run.damaged, _find_engine(manifest))
 
 
 def measure(
@@ -185,12 +185,12 @@ def measure(
     """Work out from series and logs those of the quantities that stand in no window's row."""
     quantities = tuple(quantities)
     merged = [quantity for quantity in quantities if quantity.known.combined == "histogram"]
-    measures = histogram_measures(run.directory, evidence, merged) if merged else {}
+    measures = measure_histograms(run.directory, evidence, merged) if merged else {}
     for quantity in quantities:
         if quantity.known.source == "series":
-            measures[quantity] = of_series(samples, quantity)
+            measures[quantity] = measure_series(samples, quantity)
         elif quantity.known.source == "drives":
-            measures[quantity] = drive_measure(run.directory, evidence, run.drives, quantity)
+            measures[quantity] = measure_drives(run.directory, evidence, run.drives, quantity)
     return measures
 
 
@@ -204,31 +204,31 @@ def _abilities(manifest: Manifest | None) -> Abilities:
         (candidate.name, drive.known_as): able
         for candidate in (manifest.candidates if manifest else ())
         for drive in candidate.drives
-        if (able := ability(drive.profile, drive.scale)) is not None
+        if (able := read_ability(drive.profile, drive.scale)) is not None
     }
 
 
-def _engine_of(manifest: Manifest | None) -> Declaration:
+def _find_engine(manifest: Manifest | None) -> Declaration:
     database = manifest.given_database if manifest else None
     return declaration(database.engine if database else None)
 
 
-def _search(facts: SearchFacts | None) -> Search | None:
+def _make_search(facts: SearchFacts | None) -> Search | None:
     if facts is None:
         return None
-    return Search(_target(facts), facts.users_least, facts.users_most, facts.listed)
+    return Search(_make_target(facts), facts.users_least, facts.users_most, facts.listed)
 
 
-def _target(facts: LimitFacts) -> ResponseTarget:
+def _make_target(facts: LimitFacts) -> ResponseTarget:
     return ResponseTarget(facts.percentile, facts.transaction, facts.limit_s)
 
 
-def _primary_of(
+def _choose_primary(
     manifest: Manifest | None, evidence: Evidence, declared_there: Sequence[Quantity]
 ) -> PrimaryComparison:
     """The primary question; of a run that had none, by what is usual or what it declares first."""
     plan = manifest.plan if manifest else None
-    asked = _asked(plan.question if plan else None, evidence.throughput)
+    asked = _read_question(plan.question if plan else None, evidence.throughput)
     # The first that is good or bad; none of a load.
     own = next((Quantity(each.metric) for each in declared_there if each.known.better), None)
     if plan and plan.question is None and own is not None:
@@ -240,7 +240,7 @@ def _primary_of(
     return asked
 
 
-def _asked(question: QuestionFacts | None, usual: Quantity) -> PrimaryComparison:
+def _read_question(question: QuestionFacts | None, usual: Quantity) -> PrimaryComparison:
     if question is None:
         return PrimaryComparison(usual)
     return PrimaryComparison(
@@ -253,7 +253,6 @@ def _asked(question: QuestionFacts | None, usual: Quantity) -> PrimaryComparison
 
 
 def _list_demanded(manifest: Manifest | None) -> set[Quantity]:
-    """List what thresholds ask for."""
     thresholds = manifest.thresholds if manifest else ()
     sides = (side for threshold in thresholds for side in (threshold.left, threshold.right))
     return {side.quantity for side in sides if isinstance(side, MeasuredValue)}
@@ -270,11 +269,11 @@ def _add_losses(analysis: Analysis) -> Analysis:
     rows: list[Row] = []
     for loss in losses:
         levels.setdefault(loss.quantity, {})[loss.candidate, loss.point] = loss.paired
-        rows += _rows_of(evidence, loss)
+        rows += _list_rows(evidence, loss)
     by_window: dict[str, list[Row]] = {}
     for row in rows:
         by_window.setdefault(row["window_id"], []).append(row)
-    windows = tuple(_with_rows(window, by_window.get(window.id, ())) for window in evidence.windows)
+    windows = tuple(_add_rows(window, by_window.get(window.id, ())) for window in evidence.windows)
     frame = pl.DataFrame(rows, schema=run.values.schema)
     return replace(
         analysis,
@@ -283,7 +282,7 @@ def _add_losses(analysis: Analysis) -> Analysis:
     )
 
 
-def _rows_of(evidence: Evidence, loss: Loss) -> Iterator[Row]:
+def _list_rows(evidence: Evidence, loss: Loss) -> Iterator[Row]:
     for window in evidence.at(loss.candidate, loss.point):
         value = loss.paired.windows.get(window.id, UNPAIRED)
         yield {
@@ -293,6 +292,6 @@ def _rows_of(evidence: Evidence, loss: Loss) -> Iterator[Row]:
         }  # fmt: skip
 
 
-def _with_rows(window: Window, rows: Sequence[Row]) -> Window:
+def _add_rows(window: Window, rows: Sequence[Row]) -> Window:
     added = {(row["metric"], row["of"]): row for row in rows}
     return replace(window, values={**window.values, **added}) if added else window

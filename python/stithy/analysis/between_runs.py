@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from statistics import fmean, variance
 
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.statistics import holm, t_beyond, t_critical
-from stithy.analysis.surroundings import GAUGES, OTHERS_CPU_SHARE, Gauge, usual_of
+from stithy.analysis.statistics import adjust_by_holm, find_tail_chance, t_critical
+from stithy.analysis.surroundings import GAUGES, OTHERS_CPU_SHARE, Gauge, find_usual
 from stithy.analysis.verdict import WRONG_SHARE
 from stithy.metrics import ALL, Quantity
 from stithy.point import Point
@@ -55,7 +55,7 @@ class Taken:
         return abs(math.log(other / base))
 
 
-def moved(base: Evidence, other: Evidence) -> tuple[Moved, ...]:
+def compare_baselines(base: Evidence, other: Evidence) -> tuple[Moved, ...]:
     """How the baseline checks of two runs differ; empty where either has none.
 
     Own: medians over each run. CPUs count however little they differ, for they scatter little;
@@ -63,7 +63,7 @@ def moved(base: Evidence, other: Evidence) -> tuple[Moved, ...]:
     """
     found = []
     for gauge in GAUGES:
-        known = [usual_of([each.row for each in run.baselines], gauge) for run in (base, other)]
+        known = [find_usual([each.row for each in run.baselines], gauge) for run in (base, other)]
         one, two = known
         if one is not None and two is not None:
             ratio = two.middle / one.middle
@@ -72,7 +72,7 @@ def moved(base: Evidence, other: Evidence) -> tuple[Moved, ...]:
     return tuple(found)
 
 
-def taken(base: Sequence[Window], other: Sequence[Window]) -> Taken | None:
+def compare_taken(base: Sequence[Window], other: Sequence[Window]) -> Taken | None:
     """What others took in the windows of two runs; None where it is not known of either."""
     shares = [
         [each.taken_share for each in windows if each.taken_share is not None]
@@ -81,7 +81,7 @@ def taken(base: Sequence[Window], other: Sequence[Window]) -> Taken | None:
     return Taken(*map(fmean, shares)) if all(shares) else None
 
 
-def drift_log(found: Sequence[Moved], others: Taken | None) -> float:
+def estimate_drift(found: Sequence[Moved], others: Taken | None) -> float:
     """By how much two values of these runs may differ at least, as a logarithm.
 
     The larger of both: a neighbour that windows met is met by baseline checks, too.
@@ -154,24 +154,24 @@ def compare_runs(
     """The rows of all candidates and levels that both runs have, by metric, candidate, level.
 
     Among many rows one differs by chance, so chances are adjusted for how many there are.
-    Source: Holm (1979); see `unpaired_ratio` for the estimate.
+    Source: Holm (1979); see `compare_as_ratio` for the estimate.
     """
-    names, levels = shared(base, other)
-    machine = moved(base, other)
+    names, levels = list_shared(base, other)
+    machine = compare_baselines(base, other)
     rows = [
-        _row(base, other, (name, point), quantity, machine)
+        _make_row(base, other, (name, point), quantity, machine)
         for quantity in quantities
         for name in names
         for point in levels
     ]
-    shares = holm([row.change.chance_share for row in rows])
+    shares = adjust_by_holm([row.change.chance_share for row in rows])
     return tuple(
         replace(row, change=replace(row.change, chance_share=share))
         for row, share in zip(rows, shares, strict=True)
     )
 
 
-def shared(base: Evidence, other: Evidence) -> tuple[tuple[str, ...], tuple[Point, ...]]:
+def list_shared(base: Evidence, other: Evidence) -> tuple[tuple[str, ...], tuple[Point, ...]]:
     """The candidates and points that both runs have, in the order of the base."""
     return (
         tuple(name for name in base.candidates if name in other.candidates),
@@ -179,7 +179,9 @@ def shared(base: Evidence, other: Evidence) -> tuple[tuple[str, ...], tuple[Poin
     )
 
 
-def unpaired_ratio(base: Sequence[float], other: Sequence[float], drift_log: float = 0.0) -> Change:
+def compare_as_ratio(
+    base: Sequence[float], other: Sequence[float], drift_log: float = 0.0
+) -> Change:
     """The ratio of `other` to `base`: of their geometric means, with Welch's interval.
 
     `drift_log`: how far the two may lie apart by the machine alone, as a logarithm.
@@ -190,10 +192,10 @@ def unpaired_ratio(base: Sequence[float], other: Sequence[float], drift_log: flo
     Source: Welch (1947) on logarithms, degrees of freedom by Satterthwaite, rounded down.
     """
     if not base or not other:
-        return _no_window(base, other)
+        return _explain_no_window(base, other)
     if min(*base, *other) <= 0:
-        return _none(base, other, "a window completed nothing")
-    log, half, chance = _welch(
+        return _make_unknown(base, other, "a window completed nothing")
+    log, half, chance = _apply_welch(
         [math.log(each) for each in base], [math.log(each) for each in other], drift_log, ROUNDING
     )
     low, high = (None, None) if half is None else (math.exp(log - half), math.exp(log + half))
@@ -202,27 +204,27 @@ def unpaired_ratio(base: Sequence[float], other: Sequence[float], drift_log: flo
     )
 
 
-def unpaired_difference(
+def compare_as_difference(
     base: Sequence[float], other: Sequence[float], drift_log: float = 0.0
 ) -> Change:
     """`other` less `base`, of metrics whose best value is 0: of their means, with Welch's interval.
 
-    Shapes and edge cases: as `unpaired_ratio`, but 0 is a value. The drift of the machine, a
+    Shapes and edge cases: as `compare_as_ratio`, but 0 is a value. The drift of the machine, a
     factor, is that of the larger mean.
     Source: Welch (1947), degrees of freedom by Satterthwaite, rounded down.
     """
     if not base or not other:
-        return _no_window(base, other)
+        return _explain_no_window(base, other)
     drift_share, largest = math.expm1(drift_log), max(map(abs, (*base, *other)))
     drift = drift_share * max(abs(fmean(base)), abs(fmean(other)))
-    apart, half, chance = _welch(base, other, drift, ROUNDING * largest)
+    apart, half, chance = _apply_welch(base, other, drift, ROUNDING * largest)
     low, high = (None, None) if half is None else (apart - half, apart + half)
     return Change(
         None, low, high, len(base), len(other), chance, drift_share=drift_share, difference=apart
     )
 
 
-def _welch(
+def _apply_welch(
     base: Sequence[float], other: Sequence[float], drift: float, rounding: float
 ) -> tuple[float, float | None, float | None]:
     """How far apart the means are, half their interval, and how often chance gives as much.
@@ -239,19 +241,19 @@ def _welch(
     shares = [part / error**2 for part in parts]
     exact = 1 / (shares[0] ** 2 / (len(base) - 1) + shares[1] ** 2 / (len(other) - 1))
     degrees = max(1, math.floor(exact + 1e-9))  # 3.999999 is 4
-    chance = t_beyond(max(0.0, abs(apart) - drift) / error, degrees)
+    chance = find_tail_chance(max(0.0, abs(apart) - drift) / error, degrees)
     return apart, t_critical(degrees) * error + drift, chance
 
 
-def _no_window(base: Sequence[float], other: Sequence[float]) -> Change:
-    return _none(base, other, f"{WHOSE[0] if not base else WHOSE[1]} has no valid window")
+def _explain_no_window(base: Sequence[float], other: Sequence[float]) -> Change:
+    return _make_unknown(base, other, f"{WHOSE[0] if not base else WHOSE[1]} has no valid window")
 
 
-def _none(base: Sequence[float], other: Sequence[float], because: str) -> Change:
+def _make_unknown(base: Sequence[float], other: Sequence[float], because: str) -> Change:
     return Change(None, None, None, len(base), len(other), missing_because=because)
 
 
-def _row(
+def _make_row(
     base: Evidence,
     other: Evidence,
     of: tuple[str, Point],
@@ -259,10 +261,10 @@ def _row(
     machine: Sequence[Moved],
 ) -> Row:
     candidate, point = of
-    values = [_values(each, candidate, point, quantity) for each in (base, other)]
-    others = taken(base.valid_at(*of), other.valid_at(*of))
-    unpaired = unpaired_ratio if quantity.known.negligible is None else unpaired_difference
-    change = unpaired(values[0], values[1], drift_log(machine, others))
+    values = [_list_values(each, candidate, point, quantity) for each in (base, other)]
+    others = compare_taken(base.valid_at(*of), other.valid_at(*of))
+    unpaired = compare_as_ratio if quantity.known.negligible is None else compare_as_difference
+    change = unpaired(values[0], values[1], estimate_drift(machine, others))
     if others is not None and others.differs and quantity.known.percent is not None:
         # Of a percentile: how much longer answers take where others use the CPUs has no bound.
         shares = f"{others.base:.0%} and {others.other:.0%}".replace("%", " %")
@@ -275,12 +277,13 @@ def _row(
             change = replace(change, missing_because=f"no valid window of {whose} has it")
             break
     shown = [
-        _level(each, of, quantity, known) for each, known in zip((base, other), values, strict=True)
+        _find_level(each, of, quantity, known)
+        for each, known in zip((base, other), values, strict=True)
     ]
     return Row(candidate, point, quantity, shown[0], shown[1], change)
 
 
-def _level(
+def _find_level(
     evidence: Evidence, of: tuple[str, Point], quantity: Quantity, values: Sequence[float]
 ) -> float | None:
     """As the report has it; of sums the mean, because runs differ in their number of windows."""
@@ -289,16 +292,18 @@ def _level(
     return evidence.level_of(*of, quantity)
 
 
-def _values(evidence: Evidence, candidate: str, point: Point, quantity: Quantity) -> list[float]:
+def _list_values(
+    evidence: Evidence, candidate: str, point: Point, quantity: Quantity
+) -> list[float]:
     """Of each window; of what is paired, of each block."""
     if quantity.known.combined == "paired":
         paired = evidence.paired_of(candidate, point, quantity)
         return [] if paired is None else list(paired.values)
-    known = (_value(evidence, each, quantity) for each in evidence.valid_at(candidate, point))
+    known = (_find_value(evidence, each, quantity) for each in evidence.valid_at(candidate, point))
     return [value for value in known if value is not None]
 
 
-def _value(evidence: Evidence, window: Window, quantity: Quantity) -> float | None:
+def _find_value(evidence: Evidence, window: Window, quantity: Quantity) -> float | None:
     """Of a window by itself; few values behind a percentile show in how windows scatter."""
     metric = quantity.known
     if metric.source in ("window", "transactions"):

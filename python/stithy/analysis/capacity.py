@@ -15,7 +15,13 @@ from stithy.analysis.checks.instruments import DRIVE_SLOWED
 from stithy.analysis.evidence import Evidence, Window
 from stithy.factor import level_factor
 from stithy.point import Point
-from stithy.search import ResponseTarget, Search, levels_within, next_tried, resolution
+from stithy.search import (
+    ResponseTarget,
+    Search,
+    choose_next_tried,
+    find_resolution,
+    list_levels_within,
+)
 
 WINDOWS_ENOUGH = 2
 """Own: an end of a bracket rests on two windows, so that one lucky window does not decide."""
@@ -84,28 +90,28 @@ class Bracket:
     again: tuple[int, ...]
 
 
-def bracket(trials: Sequence[Trial]) -> Bracket:
+def find_bracket(trials: Sequence[Trial]) -> Bracket:
     """The bracket that these trials give, one for each level, in any order.
 
     Edge case: without a trial everything is empty.
     Own: the cautious end of what is known, the users below the first sign of trouble.
     """
     known = sorted(trials, key=lambda trial: trial.level)
-    doubt = _first(known, Said.MISSED, Said.SPLIT)
+    doubt = _find_first(known, Said.MISSED, Said.SPLIT)
     obeyed = [each for each in known if each.said is Said.OBEYED]
     below = [each for each in obeyed if doubt is None or each.level < doubt.level]
     low = below[-1] if below else None
     over = [each for each in known if low is None or each.level > low.level]
     return Bracket(
         low=low,
-        high=_first(over, Said.MISSED),
-        wall=_first(over, Said.MISSED, Said.SPLIT, Said.NOTHING),
+        high=_find_first(over, Said.MISSED),
+        wall=_find_first(over, Said.MISSED, Said.SPLIT, Said.NOTHING),
         split=tuple(each.level for each in known if each.said is Said.SPLIT),
         again=tuple(each.level for each in obeyed if each not in below),
     )
 
 
-def _first(known: Sequence[Trial], *said: Said) -> Trial | None:
+def _find_first(known: Sequence[Trial], *said: Said) -> Trial | None:
     return next((each for each in known if each.said in said), None)
 
 
@@ -117,12 +123,12 @@ class Wanted:
     candidates: tuple[str, ...]
 
 
-def next_wanted(trials: Mapping[str, Sequence[Trial]], search: Search) -> Wanted | None:
+def choose_next_windows(trials: Mapping[str, Sequence[Trial]], search: Search) -> Wanted | None:
     """What is measured next, given the trials of each candidate; None where the search has ended.
 
     Own: of the levels that candidates want, the lowest; it is the cheapest to be wrong about.
     """
-    levels = {name: next_level(each, search) for name, each in trials.items()}
+    levels = {name: choose_next_level(each, search) for name, each in trials.items()}
     wanted = [level for level in levels.values() if level is not None]
     if not wanted:
         return None
@@ -130,7 +136,7 @@ def next_wanted(trials: Mapping[str, Sequence[Trial]], search: Search) -> Wanted
     return Wanted(lowest, tuple(name for name, level in levels.items() if level == lowest))
 
 
-def next_level(trials: Sequence[Trial], search: Search) -> int | None:
+def choose_next_level(trials: Sequence[Trial], search: Search) -> int | None:
     """The level of which one candidate's next window is; None where its search has ended.
 
     It ends: a level is measured until it has two valid windows, or two that say nothing, and no
@@ -140,12 +146,12 @@ def next_level(trials: Sequence[Trial], search: Search) -> int | None:
     waiting = [t.level for t in trials if not (t.obeyed or t.missed or t.is_given_up)]
     if waiting:
         return min(waiting)
-    found = bracket(trials)
-    level = _untried(found, trials, search)
-    return _unsure(found) if level is None else level
+    found = find_bracket(trials)
+    level = _choose_untried(found, trials, search)
+    return _find_unsure(found) if level is None else level
 
 
-def _untried(found: Bracket, trials: Sequence[Trial], search: Search) -> int | None:
+def _choose_untried(found: Bracket, trials: Sequence[Trial], search: Search) -> int | None:
     """A level that was not measured yet; None where no further one is needed."""
     tried = {trial.level for trial in trials}
     # Where a second window disagreed, noise decides: a finer bracket would only look surer.
@@ -155,13 +161,12 @@ def _untried(found: Bracket, trials: Sequence[Trial], search: Search) -> int | N
         # What was listed may begin above the search.
         return None if search.users_least in tried else search.users_least
     if found.wall is not None:
-        return next_tried(found.low.level, found.wall.level)
+        return choose_next_tried(found.low.level, found.wall.level)
     more = min(2 * found.low.level, search.users_most)
     return more if more > found.low.level else None
 
 
-def _unsure(found: Bracket) -> int | None:
-    """An end of the bracket that rests on a single window."""
+def _find_unsure(found: Bracket) -> int | None:
     for end in (found.low, found.high):
         if end is not None and not (end.is_sure or end.is_given_up):
             return end.level
@@ -225,70 +230,70 @@ class CapacityFinding:
     setting: Point | None = None
 
 
-def capacity_findings(evidence: Evidence) -> tuple[CapacityFinding, ...]:
+def find_capacities(evidence: Evidence) -> tuple[CapacityFinding, ...]:
     """What the searches have found so far, one at each setting of what varied beside the users.
 
     Edge cases: empty where nothing was searched for.
     Own: brackets as docs/how-to/choose-the-users.md tells.
     """
     if len(evidence.settings) < 2:
-        found = capacity_finding(evidence)
+        found = find_capacity(evidence)
         return (found,) if found is not None else ()
-    each = ((setting, capacity_finding(evidence.at_setting(setting)))
+    each = ((setting, find_capacity(evidence.at_setting(setting)))
             for setting in evidence.settings)  # fmt: skip
     return tuple(replace(found, setting=setting) for setting, found in each if found is not None)
 
 
-def capacity_finding(evidence: Evidence) -> CapacityFinding | None:
+def find_capacity(evidence: Evidence) -> CapacityFinding | None:
     """What a search has found so far where the question is asked; None without a search."""
     if evidence.search is None:
         return None
-    of = tuple(capacity_of(evidence, name, evidence.search) for name in evidence.candidates)
-    return CapacityFinding(evidence.search, of, _most(of))
+    of = tuple(bracket_candidate(evidence, name, evidence.search) for name in evidence.candidates)
+    return CapacityFinding(evidence.search, of, _find_most(of))
 
 
-def trials(evidence: Evidence, candidate: str, search: Search) -> tuple[Trial, ...]:
+def list_trials(evidence: Evidence, candidate: str, search: Search) -> tuple[Trial, ...]:
     """What the windows of a candidate say of the limit, level by level.
 
     Edge cases: a valid window in which no transaction of that type was completed says nothing.
     Own: each window by its own percentile, because windows are what is repeated. What was dropped
     with its block for another one's failure is none of them.
     """
-    levels = levels_of(evidence)
-    known = levels_within([*levels], search.users_least, search.users_most)
+    levels = list_levels(evidence)
+    known = list_levels_within([*levels], search.users_least, search.users_most)
     found = ((level, evidence.at(candidate, levels[level])) for level in known)
-    return tuple(_trial(level, windows, search) for level, windows in found if windows)
+    return tuple(_make_trial(level, windows, search) for level, windows in found if windows)
 
 
-def levels_of(evidence: Evidence) -> dict[int, Point]:
+def list_levels(evidence: Evidence) -> dict[int, Point]:
     """The points of the levels, where the question is asked as to all other factors."""
     return {point.level: point for point in evidence.along(level_factor().name)}
 
 
-def value_of(window: Window, search: Search) -> float | None:
+def read_value(window: Window, search: Search) -> float | None:
     """What a window says, seconds; None where it is invalid or has no such answers."""
     return window.value(search.limit.column, search.limit.transaction) if window.valid else None
 
 
-def _trial(level: int, windows: Sequence[Window], search: Search) -> Trial:
-    values = [value_of(each, search) for each in windows if each.valid or each.failures]
+def _make_trial(level: int, windows: Sequence[Window], search: Search) -> Trial:
+    values = [read_value(each, search) for each in windows if each.valid or each.failures]
     obeyed = [search.limit.obeyed(value) for value in values if value is not None]
     return Trial(level, obeyed.count(True), obeyed.count(False), values.count(None))
 
 
-def capacity_of(evidence: Evidence, name: str, search: Search) -> Capacity:
+def bracket_candidate(evidence: Evidence, name: str, search: Search) -> Capacity:
     """The bracket of one candidate by the levels of a search that were measured."""
-    known = trials(evidence, name, search)
-    found = bracket(known)
+    known = list_trials(evidence, name, search)
+    found = find_bracket(known)
     return Capacity(
         candidate=name,
         low=_end(evidence, name, found.low, search),
         high=_end(evidence, name, found.high, search),
         stopped_at=None if found.high or found.wall is None else found.wall.level,
-        because=_because(evidence, name, found, search),
+        because=_explain_end(evidence, name, found, search),
         split=found.split,
         again=found.again,
-        cut_off=next_level(known, search) is not None,
+        cut_off=choose_next_level(known, search) is not None,
     )
 
 
@@ -296,21 +301,21 @@ def _end(evidence: Evidence, name: str, trial: Trial | None, search: Search) -> 
     if trial is None:
         return None
     limit = search.limit
-    of = name, levels_of(evidence)[trial.level], limit.column, limit.transaction
+    of = name, list_levels(evidence)[trial.level], limit.column, limit.transaction
     value = evidence.level_value(*of)
     assert value is not None  # a trial that says something has a valid window with a value
     is_of_few = evidence.printable_level(*of) is None
     return End(trial.level, value, trial.obeyed + trial.missed, is_of_few)
 
 
-def _because(evidence: Evidence, name: str, found: Bracket, search: Search) -> str | None:
+def _explain_end(evidence: Evidence, name: str, found: Bracket, search: Search) -> str | None:
     """Why a search without an upper end of its bracket went no further."""
     if found.high is not None or found.wall is None:
         return None
     if found.wall.said is Said.SPLIT:
         return "its windows disagree"
     # Why these windows say nothing of the storage: by what most of them were flagged.
-    windows = evidence.at(name, levels_of(evidence)[found.wall.level])
+    windows = evidence.at(name, list_levels(evidence)[found.wall.level])
     counted = Counter(flag for window in windows for flag in {*window.failures})
     if not counted:
         return f"no {search.limit.transaction} was completed"
@@ -322,7 +327,7 @@ def _because(evidence: Evidence, name: str, found: Bracket, search: Search) -> s
     return f'no window is valid ("{flag.value}")'
 
 
-def _most(of: Sequence[Capacity]) -> str | None:
+def _find_most(of: Sequence[Capacity]) -> str | None:
     """The candidate that serves more users than every other one, by the brackets."""
     for capacity in of:
         others = [each for each in of if each is not capacity]
@@ -339,16 +344,16 @@ def _is_above(upper: Capacity, lower: Capacity) -> bool:
     """
     if upper.low is None or lower.high is None:
         return False
-    return upper.low.level - lower.high.level >= max(_width(upper), _width(lower))
+    return upper.low.level - lower.high.level >= max(_measure_width(upper), _measure_width(lower))
 
 
-def _width(capacity: Capacity) -> int:
+def _measure_width(capacity: Capacity) -> int:
     """How wide a bracket is; where it has one end, as wide as it would have been at best."""
     low, high = capacity.low, capacity.high
     if low and high:
         return high.level - low.level
     end = low or high
-    return resolution(end.level) if end else 0
+    return find_resolution(end.level) if end else 0
 
 
 @dataclass(frozen=True)
@@ -371,16 +376,16 @@ class UsersWithinTarget:
         return self.level is not None and self.not_at is None
 
 
-def users_within_target(
+def count_users_within(
     evidence: Evidence, candidate: str, limit: ResponseTarget
 ) -> UsersWithinTarget:
     """How many users a candidate serves within a limit, by its valid windows.
 
-    Own: the bracket of a search (`bracket`), of which every measured level is one that was tried.
+    Own: the bracket of a search (`find_bracket`) that tried every measured level.
     """
     if not evidence.levels:
         return UsersWithinTarget(None, missing_because="the run has no window yet")
-    found = capacity_of(evidence, candidate, _search(evidence, limit))
+    found = bracket_candidate(evidence, candidate, _search(evidence, limit))
     not_at = found.high.level if found.high else None
     if found.low is not None:
         because = None
@@ -396,17 +401,16 @@ def users_within_target(
     return UsersWithinTarget(None, missing_because=found.because or "no valid window has a value")
 
 
-def tried(evidence: Evidence, candidate: str, limit: ResponseTarget) -> tuple[Trial, ...]:
+def list_tried(evidence: Evidence, candidate: str, limit: ResponseTarget) -> tuple[Trial, ...]:
     """What the windows of a candidate say of a limit, level by level, upwards.
 
     Edge cases: as `trials` has them; nothing where the run has no window yet.
     """
-    return trials(evidence, candidate, _search(evidence, limit)) if evidence.points else ()
+    return list_trials(evidence, candidate, _search(evidence, limit)) if evidence.points else ()
 
 
 def _search(evidence: Evidence, limit: ResponseTarget) -> Search:
-    """The run's own search, or one over all levels."""
     if evidence.search is not None and evidence.search.limit == limit:
         return evidence.search
-    levels = tuple(levels_of(evidence))
+    levels = tuple(list_levels(evidence))
     return Search(limit, min(levels), max(levels), levels)

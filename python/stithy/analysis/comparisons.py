@@ -11,15 +11,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from stithy.analysis.bottlenecks.judge import UNKNOWN, Cause, Limited, at_level
+from stithy.analysis.bottlenecks.judge import UNKNOWN, Cause, Limited, judge_level
 from stithy.analysis.bottlenecks.rules import RULES
-from stithy.analysis.effect import Effect, Paired, no_effect, pooled_ratio
+from stithy.analysis.effect import Effect, Paired, estimate_pooled_ratio, make_unknown_effect
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.instruments import pair_bound
+from stithy.analysis.instruments import bound_pair
 from stithy.analysis.measures import Value
-from stithy.analysis.statistics import holm, repeated_chance
-from stithy.analysis.verdict import DIFFERENT, WRONG_SHARE, Verdict, decide, not_borne, pairs_among
-from stithy.metrics import Quantity, values_needed
+from stithy.analysis.statistics import adjust_by_holm, bound_repeated_chance
+from stithy.analysis.verdict import (
+    DIFFERENT,
+    WRONG_SHARE,
+    Verdict,
+    count_pairs_among,
+    decide,
+    drop_claim,
+)
+from stithy.metrics import Quantity, count_values_needed
 from stithy.point import Point
 from stithy.results.hlog import LoggedHistogram
 
@@ -49,10 +56,10 @@ def count_pairs(evidence: Evidence) -> int:
 
     Source: Bonferroni's bound.
     """
-    return 1 if evidence.primary.pair else pairs_among(len(evidence.candidates))
+    return 1 if evidence.primary.pair else count_pairs_among(len(evidence.candidates))
 
 
-def primary(evidence: Evidence, a: str, b: str, point: Point) -> Compared:
+def compare_primary(evidence: Evidence, a: str, b: str, point: Point) -> Compared:
     """The comparison that answers the question, by its metric and margin.
 
     With more than two candidates, unless two were named before, the pair was chosen after all were
@@ -61,10 +68,10 @@ def primary(evidence: Evidence, a: str, b: str, point: Point) -> Compared:
     """
     metric = evidence.primary.metric
     among = count_pairs(evidence)
-    return replace(_compared(evidence, a, b, point, metric, among=among), primary=True)
+    return replace(_compare(evidence, a, b, point, metric, among=among), primary=True)
 
 
-def descriptive(
+def compare_levels(
     evidence: Evidence, a: str, b: str, metric: Quantity, without: Sequence[Point] = ()
 ) -> tuple[Compared, ...]:
     """The comparisons of two candidates at all levels but those in `without`, adjusted by Holm.
@@ -73,10 +80,10 @@ def descriptive(
     Source: Holm (1979); docs/explanation/verdicts.md, "One question".
     """
     points = (point for point in evidence.points if point not in without)
-    return adjusted([_compared(evidence, a, b, point, metric) for point in points])
+    return adjust_family([_compare(evidence, a, b, point, metric) for point in points])
 
 
-def gains(evidence: Evidence, factor: str) -> tuple[Compared, ...]:
+def compare_values(evidence: Evidence, factor: str) -> tuple[Compared, ...]:
     """What each further value of a factor changes within each candidate, by the question's metric.
 
     From value to value, where the question is asked as to all other factors; adjusted by Holm over
@@ -84,24 +91,24 @@ def gains(evidence: Evidence, factor: str) -> tuple[Compared, ...]:
     Source: Holm (1979); docs/explanation/verdicts.md, "One question".
     """
     metric = evidence.primary.metric
-    return adjusted([
-        _compared(evidence, name, name, to, metric, against=start)
+    return adjust_family([
+        _compare(evidence, name, name, to, metric, against=start)
         for name in evidence.candidates
         for start, to in pairwise(evidence.along(factor))
     ])  # fmt: skip
 
 
-def adjusted(plain: list[Compared]) -> tuple[Compared, ...]:
+def adjust_family(plain: list[Compared]) -> tuple[Compared, ...]:
     """The comparisons of one family, none more certain than among so many it may be."""
-    shares = holm([each.chance_share for each in plain])
+    shares = adjust_by_holm([each.chance_share for each in plain])
     levels = len(shares) - shares.count(None)
     return tuple(
-        each if share is None else _adjusted(each, share, levels)
+        each if share is None else _adjust_one(each, share, levels)
         for each, share in zip(plain, shares, strict=True)
     )
 
 
-def _compared(
+def _compare(
     evidence: Evidence,
     a: str,
     b: str,
@@ -120,20 +127,20 @@ def _compared(
         effect.apart, evidence.primary.margin_share, better=metric.known.better, among=among,
         b_later=effect.b_later, negligible=metric.known.negligible, bounds=effect.bounds,
     )  # fmt: skip
-    chance = None if effect.low is None else repeated_chance(effect.apart, effect.bounds)
+    chance = None if effect.low is None else bound_repeated_chance(effect.apart, effect.bounds)
     chance = None if chance is None else min(1.0, chance * among)
     return Compared(metric, a, b, point, effect, verdict, chance, against=against)
 
 
-def _adjusted(compared: Compared, share: float, levels: int) -> Compared:
+def _adjust_one(compared: Compared, share: float, levels: int) -> Compared:
     verdict = compared.verdict
     if share > WRONG_SHARE:
         because = f"the difference is too small after adjustment for {levels} levels"
-        verdict = not_borne(verdict, because)
+        verdict = drop_claim(verdict, because)
     return replace(compared, verdict=verdict, chance_share=share)
 
 
-def comparisons(evidence: Evidence, answer: Compared | None) -> tuple[Compared, ...]:
+def list_comparisons(evidence: Evidence, answer: Compared | None) -> tuple[Compared, ...]:
     """All comparisons with the first candidate, after the one that answers the question.
 
     `answer`: None where nothing could be compared.
@@ -145,11 +152,11 @@ def comparisons(evidence: Evidence, answer: Compared | None) -> tuple[Compared, 
         for name in others:
             shown = answer and metric == answer.metric and {first, name} == {answer.a, answer.b}
             without = (answer.point,) if answer and shown else ()
-            found += descriptive(evidence, first, name, metric, without)
-    return tuple(each for each in found if _is_told(evidence, each))
+            found += compare_levels(evidence, first, name, metric, without)
+    return tuple(each for each in found if _is_shown(evidence, each))
 
 
-def _is_told(evidence: Evidence, each: Compared) -> bool:
+def _is_shown(evidence: Evidence, each: Compared) -> bool:
     """Whether there is an effect, or values of which it must be said why they have none."""
     return each.effect.value is not None or all(
         evidence.level_of(name, each.point, each.metric) is not None for name in (each.a, each.b)
@@ -168,7 +175,7 @@ class Causes:
     ahead: str | None = None
 
 
-def causes(evidence: Evidence, limited: Mapping[str, Limited], point: Point) -> Causes:
+def find_causes(evidence: Evidence, limited: Mapping[str, Limited], point: Point) -> Causes:
     """What limited each candidate at a level by its valid windows, as far as no verdict refutes it.
 
     A limit that all candidates share, such as the load driver, says that other storage would give
@@ -178,15 +185,15 @@ def causes(evidence: Evidence, limited: Mapping[str, Limited], point: Point) -> 
     found = []
     for name in evidence.candidates:
         windows = evidence.valid_at(name, point)
-        cause = at_level([limited[each.id] for each in windows if each.id in limited])
+        cause = judge_level([limited[each.id] for each in windows if each.id in limited])
         if cause is not None:
             found.append((name, cause))
-    fast, gains = _gains(evidence, point)
-    shown = tuple((name, _unless_refuted(cause, fast, gains.get(name))) for name, cause in found)
+    fast, gains = _find_gains(evidence, point)
+    shown = tuple((name, _refute_cause(cause, fast, gains.get(name))) for name, cause in found)
     return Causes(shown, fast if gains else None)
 
 
-def most_by_storage(cause: Cause) -> float | None:
+def estimate_most_by_storage(cause: Cause) -> float | None:
     """How many times as much other storage could give at most; None where it has no such bound.
 
     Source: Amdahl's law, for the part of the users' time that storage took.
@@ -199,8 +206,8 @@ def most_by_storage(cause: Cause) -> float | None:
     return None if share is None or share >= 1 else 1 / (1 - share)
 
 
-def _unless_refuted(cause: Cause, fast: str | None, gain: float | None) -> Cause:
-    most = most_by_storage(cause)
+def _refute_cause(cause: Cause, fast: str | None, gain: float | None) -> Cause:
+    most = estimate_most_by_storage(cause)
     if gain is None or most is None or gain <= most:
         return cause
     limit = RULES[cause.limit].words
@@ -210,7 +217,7 @@ def _unless_refuted(cause: Cause, fast: str | None, gain: float | None) -> Cause
     )
 
 
-def _gains(evidence: Evidence, point: Point) -> tuple[str | None, dict[str, float]]:
+def _find_gains(evidence: Evidence, point: Point) -> tuple[str | None, dict[str, float]]:
     """Who did most, and of all that were shown to do less how many times as much at least.
 
     Own: by the verdict on throughput, adjusted as that on the question is.
@@ -273,16 +280,15 @@ def compare_with_alone(
     """
     effect = evidence.effect(candidate, candidate, point, quantity, alone)
     both = list(pair_windows(evidence, candidate, point, alone))
-    values = {other.id: _ratio(evidence, one, other, quantity) for one, other in both}
+    values = {other.id: _divide_pair(evidence, one, other, quantity) for one, other in both}
     known = tuple(other.block for _, other in both if values[other.id].number is not None)
     found = Paired(effect, known if effect.pairs == len(known) else (), values)
     if times is None or not quantity.known.percent or len(known) == len(both):
         return found
-    return _pooled(found, both, quantity, times)
+    return _pool_blocks(found, both, quantity, times)
 
 
-def _ratio(evidence: Evidence, one: Window, other: Window, quantity: Quantity) -> Value:
-    """That of a pair, or why it has none."""
+def _divide_pair(evidence: Evidence, one: Window, other: Window, quantity: Quantity) -> Value:
     a, b = (evidence.value_of(each, quantity) for each in (one, other))
     if a.number is None or b.number is None:
         return Value(None, a.missing_because or b.missing_because)
@@ -291,7 +297,7 @@ def _ratio(evidence: Evidence, one: Window, other: Window, quantity: Quantity) -
     return Value(b.number / a.number)
 
 
-def _pooled(
+def _pool_blocks(
     found: Paired, both: list[tuple[Window, Window]], quantity: Quantity, times: TimesOf
 ) -> Paired:
     """The same of all blocks together; as it was where these have too few values, too."""
@@ -300,12 +306,14 @@ def _pooled(
     if len(known) < len(both):
         return found
     percent = quantity.known.percent or 0.0
-    needed = values_needed(percent)
-    bounds = [pair_bound(quantity, *(each.delayed() for each in pair)) for pair in both]
-    effect = pooled_ratio(known, percent, needed, bounds)
+    needed = count_values_needed(percent)
+    bounds = [bound_pair(quantity, *(each.delayed() for each in pair)) for pair in both]
+    effect = estimate_pooled_ratio(known, percent, needed, bounds)
     if effect is None:
         there = min(sum(each.count for each in side) for side in zip(*known, strict=True))
         because = f"{quantity.label} needs {needed:,} values in all blocks, and they have {there:,}"
-        return replace(found, effect=no_effect(because)) if not found.effect.pairs else found
+        return (
+            replace(found, effect=make_unknown_effect(because)) if not found.effect.pairs else found
+        )
     blocks = tuple(other.block for _, other in both)
     return replace(found, effect=effect, blocks=blocks, pooled=True)

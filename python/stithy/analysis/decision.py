@@ -2,12 +2,18 @@
 
 from dataclasses import dataclass
 
-from stithy.analysis.capacity import capacity_findings
+from stithy.analysis.capacity import find_capacities
 from stithy.analysis.comparisons import Compared, count_pairs
 from stithy.analysis.evidence import Evidence
-from stithy.analysis.findings import question
+from stithy.analysis.findings import answer_question
 from stithy.analysis.statistics import INTERIM_BLOCKS
-from stithy.analysis.verdict import DIFFERENT, Next, Progress, forecast, next_step
+from stithy.analysis.verdict import (
+    DIFFERENT,
+    Next,
+    Progress,
+    decide_next_step,
+    estimate_blocks_needed,
+)
 
 
 @dataclass(frozen=True)
@@ -37,17 +43,17 @@ class DecisionStatus:
         return self.progress.verdict.blocks
 
 
-def decision_status(evidence: Evidence) -> DecisionStatus:
+def judge_question(evidence: Evidence) -> DecisionStatus:
     """How the question stands after the blocks so far, by what the report will say of them.
 
     Edge cases: where the level that is asked about has no valid block yet, another is needed.
     """
-    asked, compared = evidence.primary, question(evidence)
+    asked, compared = evidence.primary, answer_question(evidence)
     if compared is not None and asked.point not in (None, compared.point):
         compared = None
     apart, negligible = compared.effect.apart if compared else (), asked.metric.known.negligible
     bounds = compared.effect.bounds if compared else ()
-    progress = next_step(
+    progress = decide_next_step(
         apart,
         asked.margin_share,
         asked.blocks_most,
@@ -57,7 +63,9 @@ def decision_status(evidence: Evidence) -> DecisionStatus:
         negligible=negligible,
         bounds=bounds,
     )
-    needed = forecast(apart, asked.margin_share, asked.blocks_most, negligible, bounds)
+    needed = estimate_blocks_needed(
+        apart, asked.margin_share, asked.blocks_most, negligible, bounds
+    )
     return DecisionStatus(progress, compared, None if progress.verdict.decided else needed)
 
 
@@ -68,12 +76,12 @@ def is_answered(evidence: Evidence, *, is_null: bool = False) -> bool:
     candidate a valid window; a search alone a level of each candidate that says something; and a
     null study must not find a difference.
     """
-    found = capacity_findings(evidence) if evidence.primary.by_search else ()
+    found = find_capacities(evidence) if evidence.primary.by_search else ()
     if found:
         return all(of.low or of.high for finding in found for of in finding.of)
     if len(evidence.candidates) < 2:
         return any(window.valid for window in evidence.windows)
-    status = decision_status(evidence)
+    status = judge_question(evidence)
     if is_null and status.progress.verdict.call in DIFFERENT:
         return False
     return status.blocks > 0

@@ -13,9 +13,9 @@ from stithy.analysis.measures import Value
 from stithy.analysis.statistics import (
     BLOCKS_LEAST,
     Bound,
-    interval,
+    estimate_interval,
+    estimate_plain_interval,
     is_bounded,
-    plain_interval,
     t_critical,
 )
 from stithy.results.hlog import LoggedHistogram, merge
@@ -78,10 +78,10 @@ class Effect:
 
         Own: `interval.plain_interval`, as ratios where these are compared.
         """
-        known = plain_interval(self.apart)
+        known = estimate_plain_interval(self.apart)
         if known is None or self.is_difference:
             return known
-        return _factor(known[0]), _factor(known[1])
+        return _convert_log(known[0]), _convert_log(known[1])
 
     @property
     def distinguishable(self) -> bool | None:
@@ -96,12 +96,14 @@ class Effect:
         return None if apart and self.plain else apart
 
 
-def no_effect(reason: str) -> Effect:
+def make_unknown_effect(reason: str) -> Effect:
     """The effect that could not be formed."""
     return Effect(None, None, None, 0, reason)
 
 
-def paired_ratio(a: Sequence[float], b: Sequence[float], bounds: Sequence[Bound] = ()) -> Effect:
+def estimate_paired_ratio(
+    a: Sequence[float], b: Sequence[float], bounds: Sequence[Bound] = ()
+) -> Effect:
     """Effect of candidate B against A over blocks that contain both.
 
     Shapes: `a` and `b` are (pairs,), same order, equal units, all greater than 0; so is `bounds`,
@@ -112,31 +114,35 @@ def paired_ratio(a: Sequence[float], b: Sequence[float], bounds: Sequence[Bound]
     if len(a) != len(b):
         raise ValueError(f"{len(a)} windows of A do not pair with {len(b)} of B")
     if not a:
-        return no_effect("no block has a valid window of both candidates")
+        return make_unknown_effect("no block has a valid window of both candidates")
     if min(*a, *b) <= 0:
-        return no_effect("it is 0 in a window, so there is no ratio")
+        return make_unknown_effect("it is 0 in a window, so there is no ratio")
     logs = tuple(math.log(y / x) for x, y in zip(a, b, strict=True))
-    known, less, kept = interval(logs, bounds), difference(a, b), _kept(bounds)
+    known, less, kept = (
+        estimate_interval(logs, bounds),
+        estimate_difference(a, b),
+        _keep_bounds(bounds),
+    )
     if kept:  # they bound ratios
         less = Difference(less.mean)
     only = Effect(math.exp(logs[0]), None, None, 1, apart=logs, difference=less, bounds=kept)
     if known is None:
         return only
-    low, high = _factor(known.low), _factor(known.high)
+    low, high = _convert_log(known.low), _convert_log(known.high)
     return replace(only, ratio=math.exp(known.mean), low=low, high=high, pairs=len(logs))
 
 
-def _kept(bounds: Sequence[Bound]) -> tuple[Bound, ...]:
+def _keep_bounds(bounds: Sequence[Bound]) -> tuple[Bound, ...]:
     """The bounds of all blocks, none where no block has any."""
     return tuple(bounds) if is_bounded(bounds) else ()
 
 
-def paired_difference(
+def estimate_paired_difference(
     a: Sequence[float], b: Sequence[float], bounds: Sequence[Bound] = ()
 ) -> Effect:
     """Effect of candidate B against A by a metric whose best value is 0: B less A.
 
-    Shapes: as `paired_ratio` has them, but 0 is a value, and `bounds` are in the metric's unit.
+    Shapes: as `estimate_paired_ratio` has them; 0 is a value, `bounds` are in the metric's unit.
     Edge cases: no pair gives an effect with a reason. One pair gives no interval, nor do pairs that
     do not scatter: counts are often the same by chance.
     Source: docs/explanation/verdicts.md, "Metrics whose best value is 0".
@@ -144,29 +150,31 @@ def paired_difference(
     if len(a) != len(b):
         raise ValueError(f"{len(a)} windows of A do not pair with {len(b)} of B")
     if not a:
-        return no_effect("no block has a valid window of both candidates")
-    less = difference(a, b, bounds)
+        return make_unknown_effect("no block has a valid window of both candidates")
+    less = estimate_difference(a, b, bounds)
     apart = tuple(y - x for x, y in zip(a, b, strict=True))
     if len(set(apart)) == 1:
         less = Difference(less.mean)
     found = Effect(None, less.low, less.high, len(apart), apart=apart, difference=less)
-    return replace(found, bounds=_kept(bounds))
+    return replace(found, bounds=_keep_bounds(bounds))
 
 
-def difference(a: Sequence[float], b: Sequence[float], bounds: Sequence[Bound] = ()) -> Difference:
+def estimate_difference(
+    a: Sequence[float], b: Sequence[float], bounds: Sequence[Bound] = ()
+) -> Difference:
     """B less A over paired blocks, with an interval made as that of the ratio.
 
     Shapes: `a` and `b` are (pairs,), same order, equal units; at least one pair.
     Source: docs/explanation/verdicts.md, "The interval", of differences instead of logarithms.
     """
     apart = [y - x for x, y in zip(a, b, strict=True)]
-    known = interval(apart, bounds)
+    known = estimate_interval(apart, bounds)
     if known is None:
         return Difference(apart[0])
     return Difference(known.mean, known.low, known.high)
 
 
-def _factor(log: float) -> float:
+def _convert_log(log: float) -> float:
     """A log ratio as a ratio; what no number can hold is the largest or the smallest there is."""
     return math.exp(min(max(log, -700.0), 700.0))
 
@@ -210,7 +218,7 @@ class Position:
         return 2 * self.a_first == len(self.b_later)
 
 
-def position_effect(
+def estimate_position_effect(
     apart: Sequence[float], b_later: Sequence[bool], *, is_difference: bool = False
 ) -> Position:
     """The effect of the place in a block, from the log ratios `ln(b/a)` of blocks of both orders.
@@ -263,7 +271,7 @@ class Paired:
         return tuple(math.exp(each) for each in self.effect.apart)
 
 
-def absorbed(a: Paired, b: Paired) -> Effect:
+def compare_losses(a: Paired, b: Paired) -> Effect:
     """How much more is lost on B than on A, over the blocks of both.
 
     Of a ratio a ratio of ratios: below 1 B absorbs better what is beside its users, of a quantity
@@ -277,28 +285,28 @@ def absorbed(a: Paired, b: Paired) -> Effect:
     if not both:
         missing = next((each.effect.missing_because for each in (a, b)
                         if each.effect.missing_because), None)  # fmt: skip
-        return no_effect(missing or "no block has all four windows")
-    compare = paired_difference if a.effect.is_difference else paired_ratio
+        return make_unknown_effect(missing or "no block has all four windows")
+    compare = estimate_paired_difference if a.effect.is_difference else estimate_paired_ratio
     return compare(
         [of_a[block] for block in both], [of_b[block] for block in both],
-        [_of_both(*(of.get(block, (0.0, 0.0)) for of in bounds)) for block in both],
+        [_combine_bounds(*(of.get(block, (0.0, 0.0)) for of in bounds)) for block in both],
     )  # fmt: skip
 
 
-def _of_both(a: Bound, b: Bound) -> Bound:
+def _combine_bounds(a: Bound, b: Bound) -> Bound:
     """What bounds the ratio, or the difference, of two of them: `b` to `a`."""
     return b[0] + a[1], b[1] + a[0]
 
 
-def level(values: Sequence[float]) -> Effect:
+def estimate_level(values: Sequence[float]) -> Effect:
     """The mean of what blocks come to, with an interval as a difference has it.
 
     For what is a share of seconds, and no ratio of two windows.
     """
-    return paired_difference([0.0] * len(values), values)
+    return estimate_paired_difference([0.0] * len(values), values)
 
 
-def pooled_ratio(
+def estimate_pooled_ratio(
     pairs: Sequence[tuple[LoggedHistogram, LoggedHistogram]],
     percent: float,
     needed: int,
@@ -307,8 +315,8 @@ def pooled_ratio(
     """The ratio of a percentile of all second ones together to that of all first ones.
 
     Its interval rests on pseudo-values, one a block: what a block adds is seen by leaving it out.
-    None where either side has fewer than `needed` values in all. `bounds`: as `paired_ratio` has
-    them.
+    None where either side has fewer than `needed` values in all. `bounds`: see
+    `estimate_paired_ratio`.
     Source: the delete-a-group jackknife, Tukey (1958); Efron and Tibshirani (1993), chapter 11.
     """
     counts = (sum(each.count for each in side) for side in zip(*pairs, strict=True))
@@ -318,12 +326,12 @@ def pooled_ratio(
     if whole is None:
         return None
     if count == 1:
-        return replace(paired_ratio([1.0], [math.exp(whole)], bounds), difference=None)
+        return replace(estimate_paired_ratio([1.0], [math.exp(whole)], bounds), difference=None)
     without = [_log_ratio([*pairs[:n], *pairs[n + 1 :]], percent) for n in range(count)]
     if None in without:
         return None
     pseudo = [count * whole - (count - 1) * (each or 0.0) for each in without]
-    effect = paired_ratio([1.0] * count, [math.exp(each) for each in pseudo], bounds)
+    effect = estimate_paired_ratio([1.0] * count, [math.exp(each) for each in pseudo], bounds)
     return replace(effect, difference=None)
 
 

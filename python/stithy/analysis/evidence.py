@@ -13,18 +13,18 @@ from stithy.activity import tables_of
 from stithy.analysis.effect import (
     Effect,
     Paired,
-    absorbed,
-    no_effect,
-    paired_difference,
-    paired_ratio,
+    compare_losses,
+    estimate_paired_difference,
+    estimate_paired_ratio,
+    make_unknown_effect,
 )
-from stithy.analysis.instruments import QUEUE_FACTOR, Delayed, pair_bound
+from stithy.analysis.instruments import QUEUE_FACTOR, Delayed, bound_pair
 from stithy.analysis.invariants import Identity
-from stithy.analysis.measures import Measure, Merged, Value, too_few
+from stithy.analysis.measures import Measure, Merged, Value, explain_too_few
 from stithy.analysis.steadiness import Steadiness
 from stithy.analysis.surroundings import Baseline
 from stithy.analysis.verdict import PrimaryComparison
-from stithy.metrics import ALL, P95, TPM, Quantity, enough, is_mean, values_needed
+from stithy.metrics import ALL, P95, TPM, Quantity, count_values_needed, has_enough, is_mean
 from stithy.point import Point, telling
 from stithy.search import Search
 from stithy.validity import Flag, Reason, Row, is_valid
@@ -143,7 +143,7 @@ class Window:
 
     def printable(self, name: str, transaction: str = ALL) -> float | None:
         """The same as it may be printed: no percentile with too few values beyond it."""
-        few = name not in self.row and not enough(name, self.completed(transaction))
+        few = name not in self.row and not has_enough(name, self.completed(transaction))
         return None if few else self.value(name, transaction)
 
 
@@ -195,8 +195,8 @@ class Evidence:
         """The points that differ in one factor from where the question is asked."""
         if not self.points:
             return ()
-        at = _beside(self.primary.point or self.points[-1], axis)
-        return tuple(each for each in self.points if _beside(each, axis) == at)
+        at = _drop_factor(self.primary.point or self.points[-1], axis)
+        return tuple(each for each in self.points if _drop_factor(each, axis) == at)
 
     def choose_asked(self, points: Sequence[Point]) -> Point | None:
         """Choose of these the point where the question is asked, else the last; None of none."""
@@ -265,7 +265,7 @@ class Evidence:
         """
         there = sum(each.completed(transaction) for each in self.valid_at(candidate, point))
         value = self.level_value(candidate, point, name, transaction)
-        return value if enough(name, there) else None
+        return value if has_enough(name, there) else None
 
     def level_of(self, candidate: str, point: Point, quantity: Quantity) -> float | None:
         """A quantity of a candidate at a level: a mean, or a percentile of the merged windows.
@@ -303,7 +303,7 @@ class Evidence:
     def value_of(self, window: Window, quantity: Quantity) -> Value:
         """A quantity of a single window, as a verdict may rest on it, or why there is none.
 
-        Edge cases: a percentile of too few values is missing; see `metrics.values_needed`.
+        Edge cases: a percentile of too few values is missing; see `metrics.count_values_needed`.
         Source: docs/explanation/verdicts.md, "The metric".
         """
         known = quantity.known
@@ -315,9 +315,9 @@ class Evidence:
             for span in window.spans:
                 if span["name"] == quantity.of and span["invalid_because"] is not None:
                     return Value(None, f"{span['name']} does not count: {span['invalid_because']}")
-            needed, there = values_needed(quantity.known.percent or 0), row["count"]
+            needed, there = count_values_needed(quantity.known.percent or 0), row["count"]
             if row["value"] is not None and quantity.known.percent and (there or 0) < needed:
-                return Value(None, too_few(quantity, needed, there or 0))
+                return Value(None, explain_too_few(quantity, needed, there or 0))
             return Value(row["value"], row["missing_because"])
         if known.source == "series" and any(each.flag.unsampled for each in window.reasons):
             return Value(None, "samples are missing in a window")
@@ -326,13 +326,13 @@ class Evidence:
             return self.measures.get(quantity, Measure({})).windows.get(window.id, none)
         kind = quantity.of or ALL
         number = window.value(known.column, kind)
-        there, needed = window.completed(kind), values_needed(known.percent or 0)
+        there, needed = window.completed(kind), count_values_needed(known.percent or 0)
         if number is None and there:
             return Value(None, "a window has no complete latency log")
         if number is None:
             return Value(None, f"a window completed no {'transaction' if kind == ALL else kind}")
         if known.percent is not None and there < needed:
-            return Value(None, too_few(quantity, needed, there))
+            return Value(None, explain_too_few(quantity, needed, there))
         return Value(number)
 
     def effect(
@@ -351,7 +351,7 @@ class Evidence:
         if quantity.known.combined == "paired" and against is None:
             lost = [self.paired_of(name, point, quantity) for name in (a, b)]
             if lost[0] is not None and lost[1] is not None:
-                return absorbed(lost[0], lost[1])
+                return compare_losses(lost[0], lost[1])
         ends = ((a, against or point), (b, point))
         # A round has one valid window of each candidate at each point, in whichever attempt.
         turn = _turn if against is None else lambda window: (window.block, 0)
@@ -360,15 +360,19 @@ class Evidence:
         both = [(x, of_b[each]) for each, x in of_a.items() if each in of_b]
         pairs = [
             (x.number, y.number, y_of.position - x_of.position,
-             pair_bound(quantity, x_of.delayed(x.number), y_of.delayed(y.number)))
+             bound_pair(quantity, x_of.delayed(x.number), y_of.delayed(y.number)))
             for (x, x_of), (y, y_of) in both
             if x.number is not None and y.number is not None
         ]  # fmt: skip
         if not pairs:
             missing = (each.missing_because for pair in both for each, _ in pair)
             why = next((each for each in missing if each is not None), None)
-            return no_effect(why or self._why_unpaired(*ends))
-        paired = paired_ratio if quantity.known.negligible is None else paired_difference
+            return make_unknown_effect(why or self._why_unpaired(*ends))
+        paired = (
+            estimate_paired_ratio
+            if quantity.known.negligible is None
+            else estimate_paired_difference
+        )
         found = paired([x for x, *_ in pairs], [y for _, y, *_ in pairs],
                        [bound for *_, bound in pairs])  # fmt: skip
         # Two windows in one place of a block: nobody recorded their order. Nor do windows of two
@@ -386,7 +390,7 @@ class Evidence:
         return "no block has a valid window of both"
 
 
-def _beside(point: Point, axis: str) -> Point:
+def _drop_factor(point: Point, axis: str) -> Point:
     """All factors of a point but one."""
     return Point(tuple(each for each in point.factors if each[0] != axis))
 

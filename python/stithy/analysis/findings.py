@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from stithy.analysis.bottlenecks.judge import Cause, Limited
-from stithy.analysis.capacity import CapacityFinding, capacity_findings, users_within_target
-from stithy.analysis.comparisons import Compared, causes, descriptive, primary
+from stithy.analysis.capacity import CapacityFinding, count_users_within, find_capacities
+from stithy.analysis.comparisons import Compared, compare_levels, compare_primary, find_causes
 from stithy.analysis.effect import Effect
 from stithy.analysis.evidence import Evidence
-from stithy.analysis.verdict import Verdict, farthest_pair
+from stithy.analysis.verdict import Verdict, find_farthest_pair
 from stithy.metrics import P95, Quantity
 from stithy.point import Point
 from stithy.search import ResponseTarget
@@ -120,7 +120,7 @@ class Nothing:
 Finding = Comparison | CapacityFinding | Alone | Limits | Nothing
 
 
-def findings(
+def list_findings(
     evidence: Evidence,
     limited: Mapping[str, Limited] | None,
     target: ResponseTarget | None = None,
@@ -132,22 +132,22 @@ def findings(
     Own: the primary question, how many users are served where that was searched for, the same pair
     by the other metric, what limited.
     """
-    answer, found = _answer(evidence), capacity_findings(evidence)
-    limits = None if limited is None else limits_of(evidence, limited)
+    answer, found = _make_answer(evidence), find_capacities(evidence)
+    limits = None if limited is None else find_limits(evidence, limited)
     others = [each for each in found if each != answer]
-    answer = _with_target(evidence, answer, target)
-    answer = answer if limited is None else _with_limits(answer, limits)
-    rest: list[Finding | None] = [*others, _other_metric(evidence, answer), limits]
+    answer = _add_target(evidence, answer, target)
+    answer = answer if limited is None else _add_limits(answer, limits)
+    rest: list[Finding | None] = [*others, _compare_other_metric(evidence, answer), limits]
     return (answer, *(finding for finding in rest if finding is not None))
 
 
-def _with_target(evidence: Evidence, answer: Finding, target: ResponseTarget | None) -> Finding:
+def _add_target(evidence: Evidence, answer: Finding, target: ResponseTarget | None) -> Finding:
     """The comparison with who of the two meets the target at its level, where both are known."""
     if not isinstance(answer, Comparison) or target is None:
         return answer
     level, meets = answer.point.level, []
     for name in (answer.a, answer.b):
-        within = users_within_target(evidence, name, target)
+        within = count_users_within(evidence, name, target)
         if within.level is not None and within.level >= level:
             meets.append((name, True))
         elif within.not_at is not None and within.not_at <= level:
@@ -155,7 +155,7 @@ def _with_target(evidence: Evidence, answer: Finding, target: ResponseTarget | N
     return replace(answer, target=target, meets=tuple(meets)) if len(meets) == 2 else answer
 
 
-def _with_limits(answer: Finding, limits: Limits | None) -> Finding:
+def _add_limits(answer: Finding, limits: Limits | None) -> Finding:
     """The answer with what limited those that it tells of, at its level."""
     if isinstance(answer, Comparison):
         names: tuple[str, ...] = (answer.a, answer.b)
@@ -173,7 +173,7 @@ def _with_limits(answer: Finding, limits: Limits | None) -> Finding:
     )
 
 
-def question(evidence: Evidence) -> Compared | None:
+def answer_question(evidence: Evidence) -> Compared | None:
     """The comparison that answers the study's question; None where nothing can be compared.
 
     None, too, where the question is who serves more users: brackets answer that.
@@ -183,20 +183,20 @@ def question(evidence: Evidence) -> Compared | None:
     """
     if evidence.primary.by_search:
         return None
-    asked = _level(evidence) if evidence.levels else None
+    asked = _find_level(evidence) if evidence.levels else None
     for point in sorted(evidence.levels, key=lambda each: (each == asked, each), reverse=True):
-        if (pair := _pair(evidence, point)) is not None:
-            return primary(evidence, *pair, point)
+        if (pair := _choose_pair(evidence, point)) is not None:
+            return compare_primary(evidence, *pair, point)
     return None
 
 
-def answer_level(evidence: Evidence) -> Point | None:
+def choose_answer_level(evidence: Evidence) -> Point | None:
     """The level at which candidates are reported side by side; None where no window is valid.
 
     Own: that of the question's answer; without one the level that was asked about or else the
     highest, where as many candidates as anywhere have a valid window.
     """
-    if (answered := question(evidence)) is not None:
+    if (answered := answer_question(evidence)) is not None:
         return answered.point
     valid = {
         point: sum(bool(evidence.valid_at(name, point)) for name in evidence.candidates)
@@ -207,18 +207,17 @@ def answer_level(evidence: Evidence) -> Point | None:
     return max(known, key=lambda point: (point == evidence.primary.point, point), default=None)
 
 
-def _level(evidence: Evidence) -> Point:
-    """The level that is asked about."""
+def _find_level(evidence: Evidence) -> Point:
     return evidence.primary.point or max(evidence.levels)
 
 
-def _comparison(evidence: Evidence, compared: Compared) -> Comparison:
+def _make_comparison(evidence: Evidence, compared: Compared) -> Comparison:
     a, b, point, metric = compared.a, compared.b, compared.point, compared.metric
     return Comparison(
         metric, a, b, point,
         evidence.level_of(a, point, metric), evidence.level_of(b, point, metric),
         compared.effect, compared.verdict,
-        None if point == _level(evidence) else _level(evidence),
+        None if point == _find_level(evidence) else _find_level(evidence),
         flags=tuple(dict.fromkeys(
             reason.flag for name in (a, b) for window in evidence.valid_at(name, point)
             for reason in window.reasons if reason.delay_share
@@ -226,23 +225,23 @@ def _comparison(evidence: Evidence, compared: Compared) -> Comparison:
     )  # fmt: skip
 
 
-def _answer(evidence: Evidence) -> Finding:
+def _make_answer(evidence: Evidence) -> Finding:
     if not evidence.windows:
         return Nothing("the run has no window yet")
     is_compared = len(evidence.candidates) > 1 and not evidence.primary.by_search
-    if not is_compared and (found := capacity_findings(evidence)):
+    if not is_compared and (found := find_capacities(evidence)):
         return found[0]
     if len(evidence.candidates) == 1:
-        return _alone(evidence)
-    if (answered := question(evidence)) is not None:
-        return _comparison(evidence, answered)
+        return _make_alone(evidence)
+    if (answered := answer_question(evidence)) is not None:
+        return _make_comparison(evidence, answered)
     if not any(window.valid for window in evidence.windows):
-        return _none_valid(evidence)
+        return _explain_none_valid(evidence)
     pair = evidence.primary.pair or (evidence.candidates[0], evidence.candidates[-1])
-    return _comparison(evidence, primary(evidence, *pair, _level(evidence)))
+    return _make_comparison(evidence, compare_primary(evidence, *pair, _find_level(evidence)))
 
 
-def _none_valid(evidence: Evidence) -> Nothing:
+def _explain_none_valid(evidence: Evidence) -> Nothing:
     """Nothing to say, with what made the windows invalid, the most frequent first, and how."""
     flags = Counter(flag for window in evidence.windows for flag in {*window.failures})
     counts = sorted(flags.items(), key=lambda each: (-each[1], each[0].value))
@@ -255,7 +254,7 @@ def _none_valid(evidence: Evidence) -> Nothing:
     return Nothing(f"no window is valid ({shown}). {because}")
 
 
-def _pair(evidence: Evidence, point: Point) -> tuple[str, str] | None:
+def _choose_pair(evidence: Evidence, point: Point) -> tuple[str, str] | None:
     """The candidates that are compared at a level; None where no block of it has both.
 
     Own: in the order of the study, so that all metrics are reported in one direction.
@@ -266,7 +265,7 @@ def _pair(evidence: Evidence, point: Point) -> tuple[str, str] | None:
         for name in evidence.candidates
         if (value := evidence.level_of(name, point, metric)) is not None
     }
-    pair = evidence.primary.pair or farthest_pair(values)
+    pair = evidence.primary.pair or find_farthest_pair(values)
     if pair is not None and evidence.primary.pair is None:
         first, second = sorted(pair, key=evidence.candidates.index)
         pair = first, second
@@ -274,7 +273,7 @@ def _pair(evidence: Evidence, point: Point) -> tuple[str, str] | None:
     return pair if known else None
 
 
-def _alone(evidence: Evidence) -> Finding:
+def _make_alone(evidence: Evidence) -> Finding:
     name = evidence.candidates[0]
     asked = evidence.primary.metric
     metric = asked if asked.known.source == "values" else evidence.throughput
@@ -284,7 +283,7 @@ def _alone(evidence: Evidence) -> Finding:
             p95_s = evidence.printable_level(name, point, "response_p95_s")
             return Alone(name, point, metric, value, p95_s, len(evidence.valid_at(name, point)))
     if not any(window.valid for window in evidence.windows):
-        return _none_valid(evidence)
+        return _explain_none_valid(evidence)
     # Nothing to say, though windows are valid: why the highest of them has no value.
     valid = (each for point in reversed(evidence.levels) for each in evidence.valid_at(name, point))
     reasons = [evidence.value_of(window, metric).missing_because for window in valid]
@@ -294,26 +293,26 @@ def _alone(evidence: Evidence) -> Finding:
     return Nothing(f"{metric.noun} is missing{f' ({because})' if because else ''}")
 
 
-def _other_metric(evidence: Evidence, answer: Finding) -> Finding | None:
+def _compare_other_metric(evidence: Evidence, answer: Finding) -> Finding | None:
     if not isinstance(answer, Comparison) or answer.metric.known.source == "values":
         return None
     other = P95 if answer.metric.known.source == "window" else evidence.throughput
-    levels = descriptive(evidence, answer.a, answer.b, other)
-    shown = next(_comparison(evidence, each) for each in levels if each.point == answer.point)
+    levels = compare_levels(evidence, answer.a, answer.b, other)
+    shown = next(_make_comparison(evidence, each) for each in levels if each.point == answer.point)
     known = shown.value_a is not None and shown.value_b is not None
     # Without a common block neither says more than the answer.
     told = any(each.effect.value is not None for each in (answer, shown))
     return shown if known and told else None
 
 
-def limits_of(evidence: Evidence, limited: Mapping[str, Limited]) -> Limits | None:
+def find_limits(evidence: Evidence, limited: Mapping[str, Limited]) -> Limits | None:
     """What limited each candidate at the level of the answer.
 
     Own: by the valid windows, without what a verdict refutes; None where none was watched.
     """
-    if (point := answer_level(evidence)) is None:
+    if (point := choose_answer_level(evidence)) is None:
         return None
-    found = causes(evidence, limited, point)
+    found = find_causes(evidence, limited, point)
     if not found.of:
         return None
     windows = evidence.valid_at(found.of[0][0], point)

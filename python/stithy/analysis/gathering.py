@@ -10,13 +10,19 @@ import polars as pl
 
 from stithy.activity import every_table, tables_of
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.instruments import machine_floors, unless_refuted
-from stithy.analysis.invariants import Identity, check
+from stithy.analysis.instruments import drop_refuted, find_machine_floors
+from stithy.analysis.invariants import Identity, check_invariants
 from stithy.analysis.series import Sampled
-from stithy.analysis.steadiness import Steadiness, steadiness_of_windows
-from stithy.analysis.surroundings import Baseline, Watched, judged, taken_share, watched_of
+from stithy.analysis.steadiness import Steadiness, judge_steadiness_of_windows
+from stithy.analysis.surroundings import (
+    Baseline,
+    Watched,
+    find_taken_share,
+    judge_baselines,
+    read_watched,
+)
 from stithy.engines.declaration import UNKNOWN, Declaration
-from stithy.metrics import ALL, ERROR_SHARE, TPM, error_share
+from stithy.metrics import ALL, ERROR_SHARE, TPM, find_error_share
 from stithy.point import Point
 from stithy.registry import Family, Plugin, plugins
 from stithy.validity import Check, Reason, Row
@@ -45,8 +51,8 @@ def gather(
     servers' engine declares.
     """
     tables = _Tables(frames, samples, engine)
-    rows = sorted(tables.windows, key=_turn)
-    windows = tuple(_judged(row, tables, workload, damaged) for row in rows)
+    rows = sorted(tables.windows, key=_order_by_turn)
+    windows = tuple(_judge_row(row, tables, workload, damaged) for row in rows)
     names = dict.fromkeys([*candidates, *(window.candidate for window in windows)])
     known = {*points, *(window.point for window in windows)}
     return Evidence(
@@ -55,8 +61,7 @@ def gather(
     )  # fmt: skip
 
 
-def _turn(row: Row) -> tuple[Any, ...]:
-    """Its place in the order of windows."""
+def _order_by_turn(row: Row) -> tuple[Any, ...]:
     return Point.parse(row["point"]), row["block"], row["attempt"], row["position"]
 
 
@@ -65,29 +70,29 @@ class _Tables:
 
     def __init__(self, frames: Frames, samples: Sampled, engine: Declaration) -> None:
         self.engine = engine
-        self.windows = unless_refuted(_rows(frames, "window"))
-        self.transactions = _by_window(frames, "transactions")
-        self.values = _by_window(frames, "values")
-        self.spans = _by_window(frames, "spans")
-        self.conditions = _by_window(frames, "conditions")
-        self.restores = _by_window(frames, "restores")
-        self.ledgers = _by_window(frames, "ledger")
-        self.findings = _by_window(frames, "ledger_findings")
-        self.drives = _by_window(frames, "drives")
-        self.floors = machine_floors(_rows(frames, "drives"))
-        self.around = {row["window_id"]: row for row in _rows(frames, "surroundings")}
-        self.watched = watched_of(samples, frames["window"])
-        self.steady = steadiness_of_windows(frames)
-        self.baselines = judged(_rows(frames, "baseline"))
-        self.before = {_block_of(baseline.row): baseline for baseline in self.baselines}
+        self.windows = drop_refuted(_list_rows(frames, "window"))
+        self.transactions = _group_by_window(frames, "transactions")
+        self.values = _group_by_window(frames, "values")
+        self.spans = _group_by_window(frames, "spans")
+        self.conditions = _group_by_window(frames, "conditions")
+        self.restores = _group_by_window(frames, "restores")
+        self.ledgers = _group_by_window(frames, "ledger")
+        self.findings = _group_by_window(frames, "ledger_findings")
+        self.drives = _group_by_window(frames, "drives")
+        self.floors = find_machine_floors(_list_rows(frames, "drives"))
+        self.around = {row["window_id"]: row for row in _list_rows(frames, "surroundings")}
+        self.watched = read_watched(samples, frames["window"])
+        self.steady = judge_steadiness_of_windows(frames)
+        self.baselines = judge_baselines(_list_rows(frames, "baseline"))
+        self.before = {_identify_block(baseline.row): baseline for baseline in self.baselines}
         self.again = {(row["point"], row["block"]) for row in self.windows if row["attempt"]}
 
 
-def _judged(row: Row, tables: _Tables, workload: Workload | None, damaged: Damaged) -> Window:
+def _judge_row(row: Row, tables: _Tables, workload: Workload | None, damaged: Damaged) -> Window:
     name = row["window_id"]
-    by_type = {each["transaction"]: {**each, ERROR_SHARE: error_share(each)}
+    by_type = {each["transaction"]: {**each, ERROR_SHARE: find_error_share(each)}
                for each in tables.transactions.get(name, ())}  # fmt: skip
-    laws = check(row, {k: v for k, v in by_type.items() if k != ALL}, workload)
+    laws = check_invariants(row, {k: v for k, v in by_type.items() if k != ALL}, workload)
     steady = tables.steady.get(name)
     around, watched = tables.around.get(name), tables.watched.get(name, Watched())
     values = {(each["metric"], each["of"]): each for each in tables.values.get(name, ())}
@@ -104,31 +109,31 @@ def _judged(row: Row, tables: _Tables, workload: Workload | None, damaged: Damag
         transactions=by_type,
         laws=laws,
         steady=steady,
-        baseline=tables.before.get(_block_of(row)),
+        baseline=tables.before.get(_identify_block(row)),
         around=around,
         measured_again=not row["attempt"] and (row["point"], row["block"]) in tables.again,
         damaged=damaged.get(name, ()),
         engine=tables.engine,
         tables=tables_of(row["activity"]),
     )
-    taken = taken_share(around, watched)
+    taken = find_taken_share(around, watched)
     spans = tuple(tables.spans.get(name, ()))
     return Window(row, by_type, judge(record), laws, steady, taken, values, spans)
 
 
-def _block_of(row: Row) -> tuple[str, int, int]:
+def _identify_block(row: Row) -> tuple[str, int, int]:
     """The block of a window or baseline check, and which measurement of it."""
     return row["point"], row["block"], row["attempt"]
 
 
-def _rows(frames: Frames, name: str) -> list[Row]:
+def _list_rows(frames: Frames, name: str) -> list[Row]:
     frame = frames.get(name)
     return [] if frame is None else list(frame.to_dicts())
 
 
-def _by_window(frames: Frames, name: str) -> dict[str, list[Row]]:
+def _group_by_window(frames: Frames, name: str) -> dict[str, list[Row]]:
     grouped: dict[str, list[Row]] = {}
-    for row in _rows(frames, name):
+    for row in _list_rows(frames, name):
         if row["window_id"] is not None:
             grouped.setdefault(row["window_id"], []).append(row)
     return grouped
@@ -193,7 +198,7 @@ def judge(of: WindowRecord) -> tuple[Reason, ...]:
     Source: docs/explanation/method.md, "Proof that the work was done" and "Four instants".
     """
     has_numbers = of.window["missing_because"] is None
-    checks: tuple[Check[WindowRecord], ...] = (*_checks(), *of.engine.checks)
+    checks: tuple[Check[WindowRecord], ...] = (*_list_checks(), *of.engine.checks)
     asked = (each for each in checks if has_numbers or each.always)
     found = (each.find(of) for each in asked if of.tables.issuperset(each.needs))
     reasons = [reason for reason in found if reason is not None]
@@ -201,7 +206,7 @@ def judge(of: WindowRecord) -> tuple[Reason, ...]:
 
 
 @cache
-def _checks() -> tuple[Check[WindowRecord], ...]:
+def _list_checks() -> tuple[Check[WindowRecord], ...]:
     """All of Stithy and of one's own, in the order in which a person reads them."""
     every = sorted(plugins(WindowChecks).values(), key=lambda plugin: plugin.order)
     return tuple(check for plugin in every for check in plugin.checks)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from stithy.activities.hammer.declared import users_of
 from stithy.analysis.surroundings import OTHERS_CPU_SHARE
-from stithy.metrics import Metric, Quantity, role_of
+from stithy.metrics import Metric, Quantity, find_role
 from stithy.validity import Row
 
 ALLOWED_SHARE = 0.5
@@ -42,7 +42,7 @@ class Headroom:
         return self.share is not None and self.share > ALLOWED_SHARE
 
 
-def headroom(window: Row) -> Headroom:
+def measure_headroom(window: Row) -> Headroom:
     """The head-room of one window, by its row of WINDOW.
 
     Edge cases: without numbers or without calibration nothing is known.
@@ -68,7 +68,7 @@ def is_late(row: Row) -> bool:
     return late_s is not None and late_s > allowed_s
 
 
-def refuted(rows: Sequence[Row]) -> dict[tuple[Any, Any], str]:
+def list_refuted(rows: Sequence[Row]) -> dict[tuple[Any, Any], str]:
     """The calibrated limits (rate, users) that a window refutes, each with how it does.
 
     A driver that did more than its limit, or served more users on time, has another one: the host
@@ -79,33 +79,33 @@ def refuted(rows: Sequence[Row]) -> dict[tuple[Any, Any], str]:
     found: dict[tuple[Any, Any], str] = {}
     shares: dict[tuple[Any, Any], float] = {}
     for row in rows:
-        limits, asked = _limits(row), headroom(row)
-        shown = _refutes(row, asked)
+        limits, asked = _read_limits(row), measure_headroom(row)
+        shown = _explain_refuted(row, asked)
         share = abs((asked.share or 1.0) - 1)
         if shown is not None and share > shares.get(limits, -1.0):
             found[limits], shares[limits] = shown, share
     return found
 
 
-def unless_refuted(rows: Sequence[Row]) -> list[Row]:
+def drop_refuted(rows: Sequence[Row]) -> list[Row]:
     """The rows, without calibrated limits that one of them refutes; `driver_refuted` says how."""
-    known = refuted(rows)
+    known = list_refuted(rows)
     none = {"driver_rate_per_s_max": None, "driver_users_max": None}
     return [
-        {**row, **none, "driver_refuted": known[limits]} if (limits := _limits(row)) in known
+        {**row, **none, "driver_refuted": known[limits]} if (limits := _read_limits(row)) in known
         else {**row, "driver_refuted": None}
         for row in rows
     ]  # fmt: skip
 
 
-def _limits(row: Row) -> tuple[Any, Any]:
+def _read_limits(row: Row) -> tuple[Any, Any]:
     return row["driver_rate_per_s_max"], row["driver_users_max"]
 
 
-def _refutes(row: Row, asked: Headroom) -> str | None:
+def _explain_refuted(row: Row, asked: Headroom) -> str | None:
     """How a window refutes the limits in its row; None where it does not."""
     done = row["transactions"]
-    rate_max, users_max = _limits(row)
+    rate_max, users_max = _read_limits(row)
     if asked.rate_per_s is not None and rate_max:
         rate_per_s = done / (row["measure_to_s"] - row["measure_from_s"])
         if rate_per_s > rate_max:
@@ -160,7 +160,7 @@ Floors = Mapping[str, float]
 """By operation the time that this machine delivers where a drive should take a shorter one."""
 
 
-def judged(rows: Iterable[Row]) -> list[Row]:
+def list_judged(rows: Iterable[Row]) -> list[Row]:
     """The rows of the table `drives` that say what an operation took, of enough answers."""
     known = (row for row in rows if row["operation"] in ("read", "write", "flush"))
     return [
@@ -168,24 +168,24 @@ def judged(rows: Iterable[Row]) -> list[Row]:
     ]
 
 
-def machine_floors(rows: Iterable[Row]) -> Floors:
+def find_machine_floors(rows: Iterable[Row]) -> Floors:
     """The shortest mean time of each operation in any window of a run, where a shorter one was due.
 
     It replaces a profile's time below it, for all candidates alike. What is above `FLOOR_MOST_S` is
     no floor, but a lack of CPU.
     """
-    short = [row for row in judged(rows) if asked_s(row, {}) < FLOOR_MOST_S]
+    short = [row for row in list_judged(rows) if find_asked_s(row, {}) < FLOOR_MOST_S]
     least: dict[str, float] = {}
     for row in short:
         least_s = least.get(row["operation"], FLOOR_MOST_S)
         least[row["operation"]] = min(least_s, row["device_mean_s"])
     longer = 1 + NOTED_SHARE
     replaced = {row["operation"] for row in short
-                if longer * asked_s(row, {}) < least[row["operation"]]}  # fmt: skip
+                if longer * find_asked_s(row, {}) < least[row["operation"]]}  # fmt: skip
     return {name: least_s for name, least_s in least.items() if name in replaced}
 
 
-def asked_s(row: Row, floors: Floors) -> float:
+def find_asked_s(row: Row, floors: Floors) -> float:
     """The mean time of profile and faults, or that of the machine where this is longer."""
     asked = row["device_mean_s"] - row["added_mean_s"]
     return float(max(asked, floors.get(row["operation"], 0.0)))
@@ -195,35 +195,37 @@ Path = tuple[float, float]
 """Requests that somebody waited for: the time that was asked in all, and what was added to it."""
 
 
-def drive_delay(rows: Sequence[Row], floors: Floors, *, every_write: bool = False) -> float:
+def measure_drive_delay(rows: Sequence[Row], floors: Floors, *, every_write: bool = False) -> float:
     """The largest delay of a window's drives: of all that was waited for, of a path, by lateness.
 
     Negative where drives were too fast. `rows`: of the table `drives`. `every_write`: each is
     waited for, as by fio, and not only those of commits.
     Own: what users waited for is a mean of its paths, so no more delayed than the most delayed one.
     """
-    log = "log" if any(role_of(row["role"]) == "log" for row in rows) else "data"
+    log = "log" if any(find_role(row["role"]) == "log" for row in rows) else "data"
     paths = []
     for drive in dict.fromkeys(row["role"] for row in rows):
         known = {
-            row["operation"]: (row["answered"], asked := asked_s(row, floors),
+            row["operation"]: (row["answered"], asked := find_asked_s(row, floors),
                                row["device_mean_s"] - asked)
-            for row in judged(rows) if row["role"] == drive
+            for row in list_judged(rows) if row["role"] == drive
         }  # fmt: skip
         if not every_write:
-            commit = _commit(known) if role_of(drive) == log and "flush" in known else {}
+            commit = _merge_commit(known) if find_role(drive) == log and "flush" in known else {}
             known = {name: each for name, each in known.items() if name == "read"} | commit
         paths += [(count * asked, count * added) for count, asked, added in known.values()]
     whole = sum(asked for asked, _ in paths), sum(added for _, added in paths)
     felt = [path for path in (whole, *paths) if path[0] > PATH_LEAST_SHARE * whole[0]]
     for late in filter(is_scattered, rows):
-        own = (row for row in judged(rows) if row["role"] == late["role"])
-        asked = sum(row["answered"] * asked_s(row, floors) for row in own)
+        own = (row for row in list_judged(rows) if row["role"] == late["role"])
+        asked = sum(row["answered"] * find_asked_s(row, floors) for row in own)
         felt.append((asked or math.inf, late["answered"] * late["late_mean_s"]))
     return max((added / asked for asked, added in felt), key=abs, default=0.0)
 
 
-def _commit(known: Mapping[str, tuple[int, float, float]]) -> dict[str, tuple[int, float, float]]:
+def _merge_commit(
+    known: Mapping[str, tuple[int, float, float]],
+) -> dict[str, tuple[int, float, float]]:
     """Flushes with the write before each.
 
     That write was delayed by no more than reads and flushes, which come one by one, too: those of a
@@ -252,20 +254,20 @@ class Delayed(NamedTuple):
     value: float
 
 
-def pair_bound(quantity: Quantity, a: Delayed, b: Delayed) -> tuple[float, float]:
+def bound_pair(quantity: Quantity, a: Delayed, b: Delayed) -> tuple[float, float]:
     """By how much the log ratio `ln(b/a)`, or the difference, can be below and above what is seen.
 
     A delayed candidate can only be better than it looked, where a direction is good and no drive
     was too fast.
     """
     known = quantity.known
-    of_a, of_b = (_changed(known, each) for each in (a, b))
+    of_a, of_b = (_convert_delay(known, each) for each in (a, b))
     if known.better is None or min(a.delay_share, b.delay_share) < 0:
         return of_a + of_b, of_a + of_b
     return (of_a, of_b) if known.better == "higher" else (of_b, of_a)
 
 
-def _changed(known: Metric, window: Delayed) -> float:
+def _convert_delay(known: Metric, window: Delayed) -> float:
     """By how much a delay changed a value at most, as a logarithm, or in its unit."""
     is_response = known.source == "transactions" and known.unit == "s"
     share = window.response_share if is_response else window.delay_share

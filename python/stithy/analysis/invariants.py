@@ -60,7 +60,9 @@ class Facts:
         return {name: count for name, count in counts.items() if count}
 
 
-def check(row: Row, types: Mapping[str, Row], workload: Workload | None) -> tuple[Identity, ...]:
+def check_invariants(
+    row: Row, types: Mapping[str, Row], workload: Workload | None
+) -> tuple[Identity, ...]:
     """All laws that a window must obey; none where it has no numbers.
 
     `types` are the window's rows of `transactions` by type, `all` apart. Without a workload neither
@@ -69,11 +71,11 @@ def check(row: Row, types: Mapping[str, Row], workload: Workload | None) -> tupl
     if row["missing_because"] is not None or row["tpm"] is None:
         return ()
     facts = Facts(row, types, workload)
-    closed = () if row["pace"] == "rate" else (users_in_closed_loop(facts),)
-    return (*closed, parts_and_whole(facts), mix(facts))
+    closed = () if row["pace"] == "rate" else (check_users_in_closed_loop(facts),)
+    return (*closed, check_parts_and_whole(facts), check_mix(facts))
 
 
-def users_in_closed_loop(facts: Facts) -> Identity:
+def check_users_in_closed_loop(facts: Facts) -> Identity:
     """Little's law: users = transactions per second x (mean response time + mean pause).
 
     The response of a deferred transaction is nothing to its user. A user who waits at either end of
@@ -84,20 +86,20 @@ def users_in_closed_loop(facts: Facts) -> Identity:
     """
     paced = facts.row["pace"] != "none"
     name = "users = throughput × " + ("(response + pause)" if paced else "mean response time")
-    response_s, pause_s = _response_s(facts), _pause_s(facts)
+    response_s, pause_s = _average_response_s(facts), _pause_s(facts)
     total, length_s = facts.row["transactions"], facts.length_s
     longest_s = facts.row["longest_response_s"]
     if response_s is None or longest_s is None or not total or length_s is None:
-        return _unknown(name, facts, "the window has no response times")
+        return _make_unknown(name, facts, "the window has no response times")
     if pause_s is None:
-        return _unknown(name, facts, "the pauses of the workload are not known")
+        return _make_unknown(name, facts, "the pauses of the workload are not known")
     tolerance = TOLERANCE_SHARE + longest_s / length_s
     tolerance += CHANCE_SD / sqrt(total) if paced else 0.0
     users = float(users_of(facts.row))
     return _compare(name, facts, users, total / length_s * (response_s + pause_s), tolerance)
 
 
-def parts_and_whole(facts: Facts) -> Identity:
+def check_parts_and_whole(facts: Facts) -> Identity:
     """TPM = sum of all transaction types per minute of measurement.
 
     Own: the merged count must equal the sum of its parts exactly.
@@ -105,12 +107,12 @@ def parts_and_whole(facts: Facts) -> Identity:
     name = "TPM = sum over the transaction types"
     tpm, length_s = facts.row["tpm"], facts.length_s
     if not facts.types or length_s is None:
-        return _unknown(name, facts, "the window has no transactions")
+        return _make_unknown(name, facts, "the window has no transactions")
     total = sum(facts.done.values())
     return _compare(name, facts, tpm, total / (length_s / 60), SUM_TOLERANCE_SHARE)
 
 
-def mix(facts: Facts) -> Identity:
+def check_mix(facts: Facts) -> Identity:
     """Each type's share of the transactions = its share of the workload's mix, the farthest shown.
 
     Besides chance, a transaction of each connection may be under way at the end, and some may not
@@ -119,7 +121,7 @@ def mix(facts: Facts) -> Identity:
     """
     done, total = facts.done, sum(facts.done.values())
     if facts.workload is None or not total:
-        return _unknown("mix = that of the workload", facts, "the mix is not known")
+        return _make_unknown("mix = that of the workload", facts, "the mix is not known")
     shares = facts.workload.shares
     users = users_of(facts.row)
     open_ends = min(users, facts.row["connections_opened"] or users)
@@ -135,9 +137,9 @@ def mix(facts: Facts) -> Identity:
     return _compare(name, facts, share, done.get(far, 0) / total, allowed[far] / share)
 
 
-def _response_s(facts: Facts) -> float | None:
+def _average_response_s(facts: Facts) -> float | None:
     """Mean of what users waited for an answer; None where a type's is not known."""
-    deferred = _deferred(facts)
+    deferred = _is_deferred(facts)
     total, waited_s = sum(facts.done.values()), 0.0
     for name, count in facts.done.items():
         if name not in deferred:
@@ -147,7 +149,7 @@ def _response_s(facts: Facts) -> float | None:
     return waited_s / total if total else None
 
 
-def _deferred(facts: Facts) -> set[str]:
+def _is_deferred(facts: Facts) -> set[str]:
     if facts.row["pace"] != "keyed" or facts.workload is None:
         return set()
     return {each.name for each in facts.workload.transactions if each.deferred}
@@ -167,7 +169,7 @@ def _pause_s(facts: Facts) -> float | None:
     return sum(count * pauses[name] for name, count in facts.done.items()) / total
 
 
-def _unknown(name: str, facts: Facts, because: str) -> Identity:
+def _make_unknown(name: str, facts: Facts, because: str) -> Identity:
     return Identity(name, facts.row["window_id"], None, None, None, None, None, because)
 
 
@@ -180,7 +182,7 @@ def _compare(name: str, facts: Facts, left: float, right: float, tolerance: floa
     return Identity(name, window_id, left, right, off, tolerance, abs(off) <= tolerance)
 
 
-def commit_bounds(
+def bound_commits(
     allowed: CommitAllowance,
     client_commits: int,
     job_s: float,
@@ -199,8 +201,8 @@ def commit_bounds(
     return client_commits - servers * allowed.fewer, client_commits + extra
 
 
-def commit_rule(engine: Declaration) -> str:
-    """The allowance of `commit_bounds` in words, from its numbers: it cannot say anything else."""
+def describe_commit_rule(engine: Declaration) -> str:
+    """The allowance of `bound_commits` in words, from its numbers: it cannot say anything else."""
     of = engine.commits
     each = [f"{of.per_connection} for each connection", f"{of.per_s:g} for each second"]
     if of.per_maintenance_run:

@@ -13,8 +13,14 @@ from statistics import median
 import polars as pl
 
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.measures import Measure, Merged, Times, merged_percentiles, of_drives
-from stithy.metrics import ALL, Quantity, values_needed
+from stithy.analysis.measures import (
+    Measure,
+    Merged,
+    Times,
+    measure_percentile_of_drives,
+    merge_percentiles,
+)
+from stithy.metrics import ALL, Quantity, count_values_needed
 from stithy.point import Point
 from stithy.results.convert import read_histograms
 from stithy.results.drives import LOG_SUFFIX, read_log
@@ -28,7 +34,7 @@ NOT_WHOLE = "missing or incomplete, and so is its table of histograms"
 POOL_WAIT = "pool-wait"
 
 
-def merged_levels(
+def merge_levels(
     directory: RunDirectory, evidence: Evidence
 ) -> tuple[dict[tuple[str, Point], Merged], list[ReadProblem]]:
     """Percentiles over the valid windows of each candidate and level that has two or more.
@@ -42,21 +48,20 @@ def merged_levels(
             windows = evidence.valid_at(name, point)
             if len(windows) < 2 or "load" not in windows[0].tables:
                 continue
-            by_type = distributions(directory, windows, "response") or {}
-            if merged := merged_percentiles({kind: [each] for kind, each in by_type.items()}):
+            by_type = read_distributions(directory, windows, "response") or {}
+            if merged := merge_percentiles({kind: [each] for kind, each in by_type.items()}):
                 found[name, point] = merged
             else:
-                problems += _lost(directory, windows)
+                problems += _list_lost(directory, windows)
     return found, problems
 
 
-def _lost(directory: RunDirectory, windows: tuple[Window, ...]) -> list[ReadProblem]:
-    """The logs of those windows whose times are not known."""
-    lost = [each for each in windows if distributions(directory, [each], "response") is None]
-    return [ReadProblem(_log(directory, each, "response"), NOT_WHOLE) for each in lost]
+def _list_lost(directory: RunDirectory, windows: tuple[Window, ...]) -> list[ReadProblem]:
+    lost = [each for each in windows if read_distributions(directory, [each], "response") is None]
+    return [ReadProblem(_locate_log(directory, each, "response"), NOT_WHOLE) for each in lost]
 
 
-def distributions(
+def read_distributions(
     directory: RunDirectory, windows: Sequence[Window], kind: str
 ) -> dict[str, LoggedHistogram] | None:
     """The times of a kind in these windows' measurements, merged, by transaction type.
@@ -71,7 +76,7 @@ def distributions(
         found = {}
     if _is_whole(found, windows, kind):
         return found
-    logged = _from_logs(directory, windows, kind)
+    logged = _read_logs(directory, windows, kind)
     return logged if logged is not None and _is_whole(logged, windows, kind) else None
 
 
@@ -88,15 +93,15 @@ def _is_whole(found: dict[str, LoggedHistogram], windows: Sequence[Window], kind
     return {k: n for k, n in held.items() if n} == {k: n for k, n in answered.items() if n}
 
 
-def distribution(
+def read_distribution(
     directory: RunDirectory, windows: Sequence[Window], kind: str = "response"
 ) -> LoggedHistogram | None:
     """All times of these windows' measurements, whatever the type; None unless all are known."""
-    found = distributions(directory, windows, kind) if windows else None
+    found = read_distributions(directory, windows, kind) if windows else None
     return merge(found.values()) if found else None
 
 
-def seconds(directory: RunDirectory, window: Window) -> list[tuple[int, LoggedHistogram]]:
+def read_seconds(directory: RunDirectory, window: Window) -> list[tuple[int, LoggedHistogram]]:
     """Response times of a window by the second since its users began, ramp-up included.
 
     One entry a second and transaction type; the drain after the measurement is left out. Empty
@@ -105,19 +110,19 @@ def seconds(directory: RunDirectory, window: Window) -> list[tuple[int, LoggedHi
     start_s = window.row["started_at_s"]
     until = window.row["measure_to_s"] - JOIN_TOLERANCE_S
     try:
-        lines = read_hlog(_log(directory, window, "response"), until_s=until)
+        lines = read_hlog(_locate_log(directory, window, "response"), until_s=until)
     except (OSError, ValueError):
         return []
     return [(max(0, round(each.started_at_s - start_s)), each.histogram) for each in lines]
 
 
-def _from_logs(
+def _read_logs(
     directory: RunDirectory, windows: Sequence[Window], kind: str
 ) -> dict[str, LoggedHistogram] | None:
     by_type: dict[str, list[LoggedHistogram]] = {}
     try:
         for window in windows:
-            for each in _measured(directory, window, kind):
+            for each in _read_measured(directory, window, kind):
                 by_type.setdefault(each.tag, []).append(each.histogram)
     except (OSError, ValueError):
         return None
@@ -125,20 +130,20 @@ def _from_logs(
     return {name: each for name, each in merged.items() if each is not None}
 
 
-def _measured(directory: RunDirectory, window: Window, kind: str) -> list[LoggedInterval]:
+def _read_measured(directory: RunDirectory, window: Window, kind: str) -> list[LoggedInterval]:
     """The lines of a log that began within the measurement; damage anywhere in it is damage."""
     since = window.row["measure_from_s"] - JOIN_TOLERANCE_S
     until = window.row["measure_to_s"] - JOIN_TOLERANCE_S
-    lines = read_hlog(_log(directory, window, kind))
+    lines = read_hlog(_locate_log(directory, window, kind))
     return [each for each in lines if since <= each.started_at_s < until]
 
 
-def _log(directory: RunDirectory, window: Window, kind: str) -> Path:
+def _locate_log(directory: RunDirectory, window: Window, kind: str) -> Path:
     stem = directory.window(window.id).hlog_stem
     return stem.with_name(f"{stem.name}.{kind}.hlog")
 
 
-def histogram_measures(
+def measure_histograms(
     directory: RunDirectory, evidence: Evidence, quantities: Sequence[Quantity]
 ) -> dict[Quantity, Measure]:
     """Percentiles that activities declare: of each level over its valid windows, merged.
@@ -158,22 +163,22 @@ def histogram_measures(
         parts = counts.partition_by(keys, as_dict=True)
         for each, found in levels.items():
             part = parts.get((each.known.column, each.of or ALL))
-            value_s = None if part is None else _percentile_s(part, each.known.percent or 0.0)
+            value_s = None if part is None else _find_percentile_s(part, each.known.percent or 0.0)
             if value_s is not None:
                 found[cell] = value_s
     return {each: Measure({}, found) for each, found in levels.items()}
 
 
-def _percentile_s(counts: pl.DataFrame, percent: float) -> float | None:
+def _find_percentile_s(counts: pl.DataFrame, percent: float) -> float | None:
     """The bucket that so many per cent of the values reach; None where too few bear it."""
     total = int(counts["count"].sum())
-    if total < values_needed(percent):
+    if total < count_values_needed(percent):
         return None
     reached = counts.filter(pl.col("count").cum_sum() >= percent / 100 * total)
     return float(reached["highest_s"][0])
 
 
-def drive_measure(
+def measure_drives(
     directory: RunDirectory, evidence: Evidence, drives: pl.DataFrame, quantity: Quantity
 ) -> Measure:
     """A percentile of the emulated drives, of every valid window and of each level.
@@ -186,13 +191,13 @@ def drive_measure(
         roles.setdefault(window_id, []).append(role)
     valid = [window for window in evidence.windows if window.valid]
     windows = {
-        window.id: _of_drives(directory, window, roles.get(window.id, []), quantity.known.column)
+        window.id: _read_drives(directory, window, roles.get(window.id, []), quantity.known.column)
         for window in valid
     }
     cells: dict[tuple[str, Point], list[str]] = {}
     for window in valid:
         cells.setdefault((window.candidate, window.point), []).append(window.id)
-    return of_drives(windows, cells, quantity)
+    return measure_percentile_of_drives(windows, cells, quantity)
 
 
 @dataclass(frozen=True)
@@ -210,7 +215,7 @@ class DriveTimes:
     asked_s: float | None = None
 
 
-def drive_times(
+def read_drive_times(
     directory: RunDirectory, evidence: Evidence, drives: pl.DataFrame, cell: tuple[str, Point]
 ) -> dict[str, DriveTimes]:
     """What the emulated drives of a candidate took at a level, by operation.
@@ -226,16 +231,15 @@ def drive_times(
         & pl.col("latency_mean_s").is_not_null()
         & pl.col("latency_p99_s").is_not_null()
     )
-    merged = _merged_drives(directory, evidence, shown, cell) if len(ids) > 1 else {}
+    merged = _merge_drives(directory, evidence, shown, cell) if len(ids) > 1 else {}
     found: dict[str, list[DriveTimes]] = {}
     for (role, operation), rows in shown.group_by("role", "operation", maintain_order=True):
-        times = merged.get((str(role), str(operation)), _by_table(rows))
-        found.setdefault(str(operation), []).append(replace(times, **_delivered(rows)))
-    return {operation: _slowest(times) for operation, times in found.items()}
+        times = merged.get((str(role), str(operation)), _read_table(rows))
+        found.setdefault(str(operation), []).append(replace(times, **_average_delivered(rows)))
+    return {operation: _choose_slowest(times) for operation, times in found.items()}
 
 
-def _slowest(times: Sequence[DriveTimes]) -> DriveTimes:
-    """Of several drives the slowest, and what was asked of that one."""
+def _choose_slowest(times: Sequence[DriveTimes]) -> DriveTimes:
     worst = max(times, key=lambda each: each.got_s or each.mean_s)
     p99s = [each.p99_s for each in times]
     known = [each for each in p99s if each is not None]
@@ -244,7 +248,7 @@ def _slowest(times: Sequence[DriveTimes]) -> DriveTimes:
     return DriveTimes(mean_s, p99_s, worst.got_s, worst.asked_s)
 
 
-def _delivered(rows: pl.DataFrame) -> dict[str, float]:
+def _average_delivered(rows: pl.DataFrame) -> dict[str, float]:
     """Means on the block device and by the profile, of all windows that know them."""
     known = list(
         rows.filter(pl.col("added_mean_s").is_not_null())
@@ -259,15 +263,15 @@ def _delivered(rows: pl.DataFrame) -> dict[str, float]:
     return {"got_s": got_s, "asked_s": got_s - added_s}
 
 
-def _by_table(rows: pl.DataFrame) -> DriveTimes:
+def _read_table(rows: pl.DataFrame) -> DriveTimes:
     means = list(rows.select("latency_mean_s", "logged").iter_rows())
     weighted = sum(mean_s * logged for mean_s, logged in means)
-    few = min(logged for _, logged in means) < values_needed(99)
+    few = min(logged for _, logged in means) < count_values_needed(99)
     p99_s = None if few else float(median(rows["latency_p99_s"].to_list()))
     return DriveTimes(weighted / sum(logged for _, logged in means), p99_s)
 
 
-def _merged_drives(
+def _merge_drives(
     directory: RunDirectory, evidence: Evidence, shown: pl.DataFrame, cell: tuple[str, Point]
 ) -> dict[tuple[str, str], DriveTimes]:
     """By role and operation, from the logs; a role with a damaged log has none."""
@@ -278,7 +282,7 @@ def _merged_drives(
         try:
             lines = [
                 each
-                for log in _logs(directory, cell[0], role)
+                for log in _list_logs(directory, cell[0], role)
                 # One reading of the log for all of the level's windows, which are neighbours.
                 for each in read_hlog(log, min(a for a, _ in spans), max(b for _, b in spans))
                 if any(each.lies_in(*span) for span in spans)
@@ -292,23 +296,25 @@ def _merged_drives(
             if whole is not None and whole.mean_s is not None:
                 found[role, tag] = DriveTimes(
                     whole.mean_s,
-                    whole.percentile_s(99) if whole.count >= values_needed(99) else None,
+                    whole.percentile_s(99) if whole.count >= count_values_needed(99) else None,
                 )
     return found
 
 
-def _logs(directory: RunDirectory, candidate: str, role: str) -> list[Path]:
+def _list_logs(directory: RunDirectory, candidate: str, role: str) -> list[Path]:
     """Those of a drive: a resumed run made its drives anew, each time with logs of their own."""
     return sorted(directory.drives.rglob(escape(f"{candidate}.{role}{LOG_SUFFIX}")))
 
 
-def _of_drives(directory: RunDirectory, window: Window, roles: list[str], operation: str) -> Times:
+def _read_drives(
+    directory: RunDirectory, window: Window, roles: list[str], operation: str
+) -> Times:
     """The times of an operation in a window's measurement, by role; empty unless all are known."""
     found: dict[str, LoggedHistogram] = {}
     for role in roles:
         try:
             span = (window.row["measure_from_s"], window.row["measure_to_s"])
-            logs = _logs(directory, window.candidate, role)
+            logs = _list_logs(directory, window.candidate, role)
             lines = [each for log in logs for each in read_log(log, *span)]
         except (OSError, ValueError):
             return {}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 
 from stithy.analysis.series import Sampled
-from stithy.metrics import ALL, Quantity, find, in_columns, role_of, values_needed
+from stithy.metrics import ALL, Quantity, count_values_needed, find, find_role, list_in_columns
 from stithy.point import Point
 from stithy.results.hlog import LoggedHistogram, merge
 
@@ -37,7 +37,7 @@ class Measure:
     levels: Mapping[Cell, float] = field(default_factory=dict)
 
 
-def declared(values: pl.DataFrame) -> tuple[Quantity, ...]:
+def list_declared(values: pl.DataFrame) -> tuple[Quantity, ...]:
     """What activities measured that only the table `values` has, in its order.
 
     `of` is None for what is of everything.
@@ -50,7 +50,7 @@ def declared(values: pl.DataFrame) -> tuple[Quantity, ...]:
     )
 
 
-def of_series(samples: Sampled, quantity: Quantity) -> Measure:
+def measure_series(samples: Sampled, quantity: Quantity) -> Measure:
     """The mean of a collector's metric over the measurement of each window.
 
     Seconds of a latency weigh by their requests.
@@ -71,12 +71,12 @@ def of_series(samples: Sampled, quantity: Quantity) -> Measure:
     of_all = {
         window_id: Value(value)
         for (window_id, instance), subjects in by_server.items()
-        if not instance and (value := _one(subjects, quantity)) is not None
+        if not instance and (value := _reduce_subjects(subjects, quantity)) is not None
     }
-    return Measure(_of_tenant(each, quantity) | of_all)
+    return Measure(_select_tenant(each, quantity) | of_all)
 
 
-def _of_tenant(
+def _select_tenant(
     each: Mapping[tuple[str, str], Mapping[str, float]], quantity: Quantity
 ) -> dict[str, Value]:
     """By window what the server of the tenant has that is asked about."""
@@ -87,7 +87,7 @@ def _of_tenant(
     return {
         window_id: Value(value)
         for (window_id, name), subjects in each.items()
-        if name == tenant and (value := _one(subjects, asked)) is not None
+        if name == tenant and (value := _reduce_subjects(subjects, asked)) is not None
     }
 
 
@@ -96,7 +96,7 @@ def name_one(quantity: Quantity) -> str:
     return f"each tenant's server has a value of its own: name one, as `{quantity} of tenant-1`"
 
 
-def _one(subjects: Mapping[str, float], quantity: Quantity) -> float | None:
+def _reduce_subjects(subjects: Mapping[str, float], quantity: Quantity) -> float | None:
     """One value of several subjects; None where none of them is asked about."""
     if quantity.of is not None:
         # A subject is meant by itself, or by a part of it (`read` of `sata.data:read`).
@@ -116,7 +116,7 @@ Times = Mapping[str, LoggedHistogram]
 """The times of a drive's operation in a window, by the drive's name: its role, or `data-2`."""
 
 
-def of_drives(
+def measure_percentile_of_drives(
     windows: Mapping[str, Times], cells: Mapping[Cell, Sequence[str]], quantity: Quantity
 ) -> Measure:
     """A percentile of emulated drives, of each window and of windows merged.
@@ -125,42 +125,42 @@ def of_drives(
     of each candidate and level. Of several drives, or those of a named role, it is the slowest's.
     Edge cases: a window with too few values for the percentile gives a reason; a cell of which a
     window has none at all is not merged.
-    Own: histograms are merged, never averaged; see `values_needed`.
+    Own: histograms are merged, never averaged; see `count_values_needed`.
     """
     percent = quantity.known.percent or 100.0
     asked = {
         name: {
-            drive: each for drive, each in times.items() if quantity.of in (None, role_of(drive))
+            drive: each for drive, each in times.items() if quantity.of in (None, find_role(drive))
         }
         for name, times in windows.items()
     }
     return Measure(
-        {name: _slowest(times.values(), percent, quantity) for name, times in asked.items()},
+        {name: _find_slowest(times.values(), percent, quantity) for name, times in asked.items()},
         {
             cell: value
             for cell, names in cells.items()
             if names and all(asked.get(name) for name in names)
-            if (value := _merged([asked[name] for name in names], percent)) is not None
+            if (value := _merge_times([asked[name] for name in names], percent)) is not None
         },
     )
 
 
-def _slowest(times: Iterable[LoggedHistogram], percent: float, quantity: Quantity) -> Value:
+def _find_slowest(times: Iterable[LoggedHistogram], percent: float, quantity: Quantity) -> Value:
     known = [each for each in times if each.count]
     if not known:
         return Value(None, f"no {quantity.known.column} was answered by an emulated drive")
-    fewest, needed = min(each.count for each in known), values_needed(percent)
+    fewest, needed = min(each.count for each in known), count_values_needed(percent)
     if fewest < needed:
-        return Value(None, too_few(quantity, needed, fewest))
+        return Value(None, explain_too_few(quantity, needed, fewest))
     return Value(max(each.percentile_s(percent) or 0.0 for each in known))
 
 
-def too_few(quantity: Quantity, needed: int, there: int) -> str:
+def explain_too_few(quantity: Quantity, needed: int, there: int) -> str:
     """Why a percentile of a window supports nothing: what it needs, and what there is."""
     return f"{quantity.label} needs {needed:,} values in each window, and one window has {there:,}"
 
 
-def _merged(windows: Sequence[Times], percent: float) -> float | None:
+def _merge_times(windows: Sequence[Times], percent: float) -> float | None:
     roles = dict.fromkeys(role for times in windows for role in times)
     whole = [merge(times[role] for times in windows if role in times) for role in roles]
     values = [each.percentile_s(percent) for each in whole if each is not None]
@@ -191,7 +191,7 @@ class CurvePoint:
         return 1 / (1 - self.share)
 
 
-def percentile_curve(
+def draw_percentile_curve(
     histogram: LoggedHistogram, *, beyond: int = BEYOND_DRAWN
 ) -> tuple[CurvePoint, ...]:
     """Points from the lowest value to the last one that has `beyond` others beyond it.
@@ -245,7 +245,7 @@ def log_edges(low_s: float, high_s: float, rows: int) -> tuple[float, ...]:
     return tuple(10 ** (step / per_decade) for step in range(first, last + 1))
 
 
-def cells(
+def count_cells(
     seconds: Iterable[tuple[int, LoggedHistogram]], column_s: int, edges_s: Sequence[float]
 ) -> Cells:
     """The values of histograms, each of one second, counted by column and row.
@@ -269,7 +269,7 @@ Merged = Mapping[str, Mapping[str, float]]
 """By transaction type (`all` included), then by column of `transactions`, seconds."""
 
 
-def merged_percentiles(by_type: Mapping[str, Sequence[LoggedHistogram]]) -> Merged:
+def merge_percentiles(by_type: Mapping[str, Sequence[LoggedHistogram]]) -> Merged:
     """Percentiles of each transaction type over all its histograms, and of `all` over all types.
 
     Edge cases: a type without values has no entry; without any value the result is empty.
@@ -278,13 +278,13 @@ def merged_percentiles(by_type: Mapping[str, Sequence[LoggedHistogram]]) -> Merg
     """
     whole = [histogram for histograms in by_type.values() for histogram in histograms]
     found = {kind: merge(histograms) for kind, histograms in {**by_type, ALL: whole}.items()}
-    return {kind: _percentiles(each) for kind, each in found.items() if each and each.count}
+    return {kind: _list_percentiles(each) for kind, each in found.items() if each and each.count}
 
 
-def _percentiles(histogram: LoggedHistogram) -> dict[str, float]:
+def _list_percentiles(histogram: LoggedHistogram) -> dict[str, float]:
     values = {
         each.column: histogram.percentile_s(each.percent)
-        for each in in_columns()
+        for each in list_in_columns()
         if each.percent is not None
     }
     return {name: value for name, value in values.items() if value is not None}

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stithy.analysis.statistics import BLOCKS_LEAST, interval
-from stithy.analysis.verdict import Call, Next, Verdict, decide, next_step
+from stithy.analysis.statistics import BLOCKS_LEAST, estimate_interval
+from stithy.analysis.verdict import Call, Next, Verdict, decide, decide_next_step
 
 STUDIES = 500
 """Own: a share of a half is then known to 4.4 points (95 %), in a few tenths of a second."""
@@ -32,7 +32,7 @@ class Prospect:
     blocks_mean: float
 
 
-def prospects(
+def simulate_prospects(
     ratios: Sequence[float],
     noise_share: float,
     margin_share: float,
@@ -56,23 +56,22 @@ def prospects(
         for _ in range(studies):
             logs = [math.log(ratio) + draw.gauss(0, noise_share) for _ in range(limit)]
             whole = decide(logs, margin_share, among=among) if fixed else None
-            ends.append(whole or _end(logs, margin_share, limit, among))
+            ends.append(whole or _end_study(logs, margin_share, limit, among))
         calls = Counter(each.call for each in ends)
         shares = {call: calls[call] / studies for call in Call}
         found.append(Prospect(ratio, shares, sum(each.blocks for each in ends) / studies))
     return tuple(found)
 
 
-def _end(logs: Sequence[float], margin_share: float, limit: int, among: int) -> Verdict:
-    """The verdict with which a study of these blocks ends."""
+def _end_study(logs: Sequence[float], margin_share: float, limit: int, among: int) -> Verdict:
     for count in range(BLOCKS_LEAST, limit + 1):
-        progress = next_step(logs[:count], margin_share, limit, among=among)
+        progress = decide_next_step(logs[:count], margin_share, limit, among=among)
         if progress.step is not Next.ANOTHER_BLOCK:
             return progress.verdict
     return decide(logs, margin_share, among=among)
 
 
-def margin_needed(noise_share: float, limit: int, seed: int = 0) -> float | None:
+def estimate_margin_needed(noise_share: float, limit: int, seed: int = 0) -> float | None:
     """About the margin with which equals are called equivalent by 80 of 100 studies.
 
     None with fewer blocks than a verdict needs.
@@ -83,7 +82,7 @@ def margin_needed(noise_share: float, limit: int, seed: int = 0) -> float | None
         return None
     draw, ends = random.Random(f"margin {seed}"), []
     for _ in range(STUDIES):
-        known = interval([draw.gauss(0, noise_share) for _ in range(limit)])
+        known = estimate_interval([draw.gauss(0, noise_share) for _ in range(limit)])
         assert known is not None  # there are enough blocks
         ends.append(max(known.high, -known.low))
     margin = math.expm1(sorted(ends)[round(LIKELY_SHARE * STUDIES)])

@@ -72,7 +72,7 @@ Weights = Mapping[tuple[str, str], str]
 """By a collector and its metric, the metric by which seconds of it are weighted."""
 
 
-def sampled(parts: Iterable[pl.DataFrame], windows: pl.DataFrame, weights: Weights) -> Sampled:
+def sample_run(parts: Iterable[pl.DataFrame], windows: pl.DataFrame, weights: Weights) -> Sampled:
     """What is kept of samples that come some windows at a time.
 
     Shapes: each of `parts` has the columns of `series`, and all rows of its windows; `windows` has
@@ -80,7 +80,7 @@ def sampled(parts: Iterable[pl.DataFrame], windows: pl.DataFrame, weights: Weigh
     """
     nothing = empty_frame(SERIES)
     # One part after the other: all at once would be what is to be avoided.
-    kept = [_kept(part, windows, weights) for part in chain([nothing], parts)]
+    kept = [_keep_part(part, windows, weights) for part in chain([nothing], parts)]
     return Sampled(
         pl.concat([each.every_mean for each in kept]).sort(_OF_MEANS),
         pl.concat([each.every_weighted for each in kept]).sort(
@@ -93,12 +93,12 @@ def sampled(parts: Iterable[pl.DataFrame], windows: pl.DataFrame, weights: Weigh
     )
 
 
-def _kept(part: pl.DataFrame, windows: pl.DataFrame, weights: Weights) -> Sampled:
+def _keep_part(part: pl.DataFrame, windows: pl.DataFrame, weights: Weights) -> Sampled:
     """What is kept of some windows. Rows of a window follow each other, so none need be looked up:
     that would take longer than all the rest.
     """
-    runs = _runs(part, windows)
-    known = _known(part, runs)
+    runs = _list_runs(part, windows)
+    known = _select_known(part, runs)
     of_run = runs.select("run", "window_id", "candidate", "point", "block")
     because = pl.col("missing_because")
     missing = part.filter(pl.col("value").is_null())
@@ -107,17 +107,17 @@ def _kept(part: pl.DataFrame, windows: pl.DataFrame, weights: Weights) -> Sample
     of_means, weighted, seen, ended, checkpoints = (
         pl.DataFrame(each.to_dict(as_series=False), schema=each.schema)
         for each in (
-            _named(_plain_means(known), of_run).select(_MEANS),
-            _named(_all_weighted(known, weights), of_run).select(_WEIGHTED),
-            _named(_seen(known), of_run).select("window_id", "seconds", "steal_share"),
+            _add_names(_average_plain(known), of_run).select(_MEANS),
+            _add_names(_average_weighted(known, weights), of_run).select(_WEIGHTED),
+            _add_names(_list_seen(known), of_run).select("window_id", "seconds", "steal_share"),
             ends.select(_OF_ENDED).unique(),
-            _of_checkpoints(part),
+            _select_checkpoints(part),
         )
     )
     return Sampled(of_means, weighted, seen, ended, checkpoints, any_rows=not part.is_empty())
 
 
-def _runs(part: pl.DataFrame, windows: pl.DataFrame) -> pl.DataFrame:
+def _list_runs(part: pl.DataFrame, windows: pl.DataFrame) -> pl.DataFrame:
     """The windows of a part in their order: `run`, `rows`, and what is known of each."""
     runs = part.select(pl.col("window_id").rle()).unnest("window_id")
     named = runs.rename({"len": "rows", "value": "window_id"}).with_row_index("run")
@@ -127,7 +127,7 @@ def _runs(part: pl.DataFrame, windows: pl.DataFrame) -> pl.DataFrame:
     return named.join(bounds, on="window_id", how="left", maintain_order="left")
 
 
-def _known(part: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
+def _select_known(part: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
     """The samples that have a value and whose second lies in the measurement, with their `run`."""
     spread = runs.select(
         pl.col(name).repeat_by("rows").explode()
@@ -139,11 +139,11 @@ def _known(part: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
     return wide.filter(within & pl.col("value").is_not_null())
 
 
-def _named(frame: pl.DataFrame, of_run: pl.DataFrame) -> pl.DataFrame:
+def _add_names(frame: pl.DataFrame, of_run: pl.DataFrame) -> pl.DataFrame:
     return frame.join(of_run, on="run", how="inner", maintain_order="left")
 
 
-def _plain_means(known: pl.DataFrame) -> pl.DataFrame:
+def _average_plain(known: pl.DataFrame) -> pl.DataFrame:
     return known.group_by("run", "collector", "instance", "subject", "metric", "unit").agg(
         pl.col("value").mean().alias("mean"),
         pl.col("value").max().alias("maximum"),
@@ -151,7 +151,7 @@ def _plain_means(known: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _seen(known: pl.DataFrame) -> pl.DataFrame:
+def _list_seen(known: pl.DataFrame) -> pl.DataFrame:
     stolen = (pl.col("metric") == "steal_share") & (pl.col("subject") == "")
     return known.group_by("run").agg(
         pl.col("at_s").floor().n_unique().alias("seconds"),
@@ -163,7 +163,7 @@ CHECKPOINT_BEGAN, CHECKPOINT_WROTE = "last_checkpoint_at_s", "checkpoint_buffers
 """What the collector `database` tells of checkpoints."""
 
 
-def _of_checkpoints(part: pl.DataFrame) -> pl.DataFrame:
+def _select_checkpoints(part: pl.DataFrame) -> pl.DataFrame:
     """Beginnings by when they were reported first, and the seconds in which a checkpoint wrote."""
     began = pl.col("metric") == CHECKPOINT_BEGAN
     wrote = (pl.col("metric") == CHECKPOINT_WROTE) & (pl.col("value") > 0)
@@ -176,7 +176,7 @@ def _of_checkpoints(part: pl.DataFrame) -> pl.DataFrame:
     ])  # fmt: skip
 
 
-def _all_weighted(known: pl.DataFrame, weights: Weights) -> pl.DataFrame:
+def _average_weighted(known: pl.DataFrame, weights: Weights) -> pl.DataFrame:
     """Means of every metric that has a weight: total time over total operations."""
     rows = [(collector, metric, weight) for (collector, metric), weight in weights.items()]
     names = dict.fromkeys(("collector", "metric", "weight"), pl.String)

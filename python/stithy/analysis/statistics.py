@@ -27,24 +27,24 @@ def t_critical(degrees: int, confidence: float = CONFIDENCE) -> float:
     low, high = 0.0, 1e6
     for _ in range(200):
         middle = (low + high) / 2
-        if 1.0 - t_beyond(middle, degrees) < confidence:
+        if 1.0 - find_tail_chance(middle, degrees) < confidence:
             low = middle
         else:
             high = middle
     return (low + high) / 2
 
 
-def t_beyond(t: float, degrees: int) -> float:
+def find_tail_chance(t: float, degrees: int) -> float:
     """Probability that |T| exceeds `t` by chance: I_x(n/2, 1/2) at x = n/(n + t²).
 
     Source: Abramowitz and Stegun, 26.7.1.
     """
     if math.isinf(t):
         return 0.0
-    return _incomplete_beta(degrees / (degrees + t * t), degrees / 2, 0.5)
+    return _compute_incomplete_beta(degrees / (degrees + t * t), degrees / 2, 0.5)
 
 
-def _incomplete_beta(x: float, a: float, b: float) -> float:
+def _compute_incomplete_beta(x: float, a: float, b: float) -> float:
     """The regularised incomplete beta function, by its continued fraction."""
     if x <= 0.0 or x >= 1.0:
         return min(max(x, 0.0), 1.0)
@@ -52,28 +52,28 @@ def _incomplete_beta(x: float, a: float, b: float) -> float:
         a * math.log(x) + b * math.log1p(-x) + math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
     )
     if x < (a + 1) / (a + b + 2):
-        return front * _fraction(x, a, b) / a
-    return 1.0 - front * _fraction(1 - x, b, a) / b
+        return front * _evaluate_fraction(x, a, b) / a
+    return 1.0 - front * _evaluate_fraction(1 - x, b, a) / b
 
 
-def _fraction(x: float, a: float, b: float) -> float:
+def _evaluate_fraction(x: float, a: float, b: float) -> float:
     """Lentz's evaluation of the continued fraction 26.5.8 of Abramowitz and Stegun."""
     tiny = 1e-300
-    c, d = 1.0, 1.0 / _away(1.0 - (a + b) * x / (a + 1.0), tiny)
+    c, d = 1.0, 1.0 / _keep_from_zero(1.0 - (a + b) * x / (a + 1.0), tiny)
     value = d
     for m in range(1, 500):
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        d, c = 1.0 / _away(1.0 + even * d, tiny), _away(1.0 + even / c, tiny)
+        d, c = 1.0 / _keep_from_zero(1.0 + even * d, tiny), _keep_from_zero(1.0 + even / c, tiny)
         value *= d * c
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        d, c = 1.0 / _away(1.0 + odd * d, tiny), _away(1.0 + odd / c, tiny)
+        d, c = 1.0 / _keep_from_zero(1.0 + odd * d, tiny), _keep_from_zero(1.0 + odd / c, tiny)
         value *= d * c
         if abs(d * c - 1.0) < 1e-15:
             break
     return value
 
 
-def _away(value: float, tiny: float) -> float:
+def _keep_from_zero(value: float, tiny: float) -> float:
     return value if abs(value) > tiny else tiny
 
 
@@ -93,7 +93,7 @@ correlated (0.3), or moderately skewed to one side, mislead at most 7 studies in
 not cover is reported in docs/adr/0007-verdicts-that-expect-bad-noise.md."""
 
 
-def critical(blocks: int) -> float:
+def find_critical(blocks: int) -> float:
     """The critical value of Student's t after so many blocks.
 
     Between two looks that of the look before holds, which is the stricter one; after the last look
@@ -105,7 +105,7 @@ def critical(blocks: int) -> float:
     return _CRITICAL[bisect_right(INTERIM_BLOCKS, blocks) - 1]
 
 
-def analyses_until(blocks: int) -> int:
+def count_analyses(blocks: int) -> int:
     """How many looks there were up to so many blocks; at least one from the first look on."""
     return bisect_right(INTERIM_BLOCKS, blocks)
 
@@ -138,7 +138,7 @@ Bound = tuple[float, float]
 """
 
 
-def interval(logs: Sequence[float], bounds: Sequence[Bound] = ()) -> Interval | None:
+def estimate_interval(logs: Sequence[float], bounds: Sequence[Bound] = ()) -> Interval | None:
     """The interval of the mean of the log ratios of a comparison; None with fewer than two.
 
     With `bounds` its ends are those of all blocks moved down, and up, where these are farther out.
@@ -152,21 +152,23 @@ def interval(logs: Sequence[float], bounds: Sequence[Bound] = ()) -> Interval | 
     """
     if len(logs) < 2:
         return None
-    known = _interval(logs)
+    known = _compute_interval(logs)
     if not is_bounded(bounds):
         return known
-    down, up = map(_interval, moved(logs, bounds))
+    down, up = map(_compute_interval, move_to_bounds(logs, bounds))
     return replace(known, low=min(known.low, down.low), high=max(known.high, up.high))
 
 
-def _interval(logs: Sequence[float]) -> Interval:
+def _compute_interval(logs: Sequence[float]) -> Interval:
     count = len(logs)
     mean = math.fsum(logs) / count
     error = math.sqrt(math.fsum((d - mean) ** 2 for d in logs) / (count - 1) / count)
     if count < BLOCKS_LEAST:
-        return Interval(mean, *_plain(mean, error, count), error, 1.0, decides=False)
-    widened = widening(logs)
-    half = critical(count) * widened * error
+        return Interval(
+            mean, *_compute_plain_interval(mean, error, count), error, 1.0, decides=False
+        )
+    widened = estimate_widening(logs)
+    half = find_critical(count) * widened * error
     return Interval(mean, mean - half, mean + half, error, widened, decides=True)
 
 
@@ -175,29 +177,31 @@ def is_bounded(bounds: Sequence[Bound]) -> bool:
     return any(map(any, bounds))
 
 
-def moved(logs: Sequence[float], bounds: Sequence[Bound]) -> tuple[list[float], list[float]]:
+def move_to_bounds(
+    logs: Sequence[float], bounds: Sequence[Bound]
+) -> tuple[list[float], list[float]]:
     """All blocks as far below what was seen as they can be, and as far above."""
     pairs = list(zip(logs, bounds, strict=True))
     return [log - down for log, (down, _) in pairs], [log + up for log, (_, up) in pairs]
 
 
-def plain_interval(logs: Sequence[float]) -> tuple[float, float] | None:
+def estimate_plain_interval(logs: Sequence[float]) -> tuple[float, float] | None:
     """The plain 95 % t interval of the mean of the log ratios; None with fewer than two.
 
     Right for independent normal blocks and someone who looks once; whoever looks more often must
     not decide by it.
     Source: Student (1908).
     """
-    known = interval(logs)
-    return None if known is None else _plain(known.mean, known.error, len(logs))
+    known = estimate_interval(logs)
+    return None if known is None else _compute_plain_interval(known.mean, known.error, len(logs))
 
 
-def _plain(mean: float, error: float, count: int) -> tuple[float, float]:
+def _compute_plain_interval(mean: float, error: float, count: int) -> tuple[float, float]:
     half = t_critical(count - 1) * error
     return mean - half, mean + half
 
 
-def lag_1(logs: Sequence[float]) -> float | None:
+def correlate_neighbours(logs: Sequence[float]) -> float | None:
     """The correlation of each block with the one before it; None where it is not defined.
 
     Between -1 and 1; from few blocks it is biased downwards by about 1/n.
@@ -213,7 +217,7 @@ def lag_1(logs: Sequence[float]) -> float | None:
     return math.fsum(x * y for x, y in zip(away, away[1:], strict=False)) / whole
 
 
-def widening(logs: Sequence[float]) -> float:
+def estimate_widening(logs: Sequence[float]) -> float:
     """By which factor the interval is wider than for independent normal blocks.
 
     At least `CAUTION`; more where neighbouring blocks are visibly correlated, by the factor with
@@ -222,28 +226,28 @@ def widening(logs: Sequence[float]) -> float:
     """
     if len(logs) < CORRELATION_BLOCKS_LEAST:
         return CAUTION
-    seen = min(lag_1(logs) or 0.0, CORRELATION_MOST)
+    seen = min(correlate_neighbours(logs) or 0.0, CORRELATION_MOST)
     return max(CAUTION, math.sqrt((1 + seen) / (1 - seen)))
 
 
-def mean_interval(values: Sequence[float]) -> tuple[float, float]:
+def estimate_mean_interval(values: Sequence[float]) -> tuple[float, float]:
     """The 95 % interval of the mean of values that cannot be negative, as rates cannot.
 
     Raises ValueError for fewer than two values, of which nothing is known.
     Source: Student (1908); docs/explanation/method.md, "Intervals".
     """
-    if (known := plain_interval(values)) is None:
+    if (known := estimate_plain_interval(values)) is None:
         raise ValueError("an interval needs two values or more")
     return max(0.0, known[0]), known[1]
 
 
-def factor_interval(values: Sequence[float]) -> tuple[float, float]:
+def estimate_factor_interval(values: Sequence[float]) -> tuple[float, float]:
     """The 95 % interval of the geometric mean of values greater than 0, as times are.
 
     Raises ValueError for fewer than two values, of which nothing is known.
     Source: Student (1908), of the logarithms.
     """
-    if (known := plain_interval([math.log(value) for value in values])) is None:
+    if (known := estimate_plain_interval([math.log(value) for value in values])) is None:
         raise ValueError("an interval needs two values or more")
     return math.exp(known[0]), math.exp(known[1])
 
@@ -254,25 +258,25 @@ EXACT_BLOCKS_MOST = 32
 DRAWS = 20_000
 
 
-def repeated_chance(logs: Sequence[float], bounds: Sequence[Bound] = ()) -> float | None:
+def bound_repeated_chance(logs: Sequence[float], bounds: Sequence[Bound] = ()) -> float | None:
     """At most this often chance crosses such a boundary at this look or before; None without one.
 
     The nominal level of the boundary that the mean would just reach, times the looks so far
     (Bonferroni), so it is rather too large. At the boundary itself it is 1.18 % times the looks.
-    With `bounds` (see `interval`) it is that of all moved towards 0, and 1 where they cross it.
+    With `bounds` (see `estimate_interval`) all are moved towards 0; it is 1 where they cross it.
     Source: repeated p-values, Jennison and Turnbull (1984); the bound is Bonferroni's.
     """
-    known = interval(logs)
+    known = estimate_interval(logs)
     if known is None or not known.decides:
         return None
     if is_bounded(bounds):
-        nearer = moved(logs, bounds)[known.mean < 0]
-        chances = [repeated_chance(each) or 0.0 for each in (logs, nearer)]
+        nearer = move_to_bounds(logs, bounds)[known.mean < 0]
+        chances = [bound_repeated_chance(each) or 0.0 for each in (logs, nearer)]
         return max(chances) if known.mean * math.fsum(nearer) > 0 else 1.0
     if known.error == 0:
         return 1.0 if known.mean == 0 else 0.0
     t = abs(known.mean) / (known.error * known.widened)
-    return min(1.0, analyses_until(len(logs)) * t_beyond(t, len(logs) - 1))
+    return min(1.0, count_analyses(len(logs)) * find_tail_chance(t, len(logs) - 1))
 
 
 def sign_flip_chance(logs: Sequence[float], seed: int) -> float | None:
@@ -296,7 +300,7 @@ def sign_flip_chance(logs: Sequence[float], seed: int) -> float | None:
             for _ in range(DRAWS)
         )
         return (beyond + 1) / (DRAWS + 1)
-    left, right = _sums(logs[::2]), _sums(logs[1::2])
+    left, right = _list_sums(logs[::2]), _list_sums(logs[1::2])
     count = len(right)
     beyond = sum(
         count - bisect_left(right, bar - each) + bisect_right(right, -bar - each) for each in left
@@ -304,15 +308,14 @@ def sign_flip_chance(logs: Sequence[float], seed: int) -> float | None:
     return min(1.0, beyond / (len(left) * count))
 
 
-def _sums(parts: Sequence[float]) -> list[float]:
-    """The sums of all choices of signs, in order."""
+def _list_sums(parts: Sequence[float]) -> list[float]:
     sums = [0.0]
     for part in parts:
         sums = [each + part for each in sums] + [each - part for each in sums]
     return sorted(sums)
 
 
-def holm(chances: Sequence[float | None]) -> tuple[float | None, ...]:
+def adjust_by_holm(chances: Sequence[float | None]) -> tuple[float | None, ...]:
     """Each chance adjusted for the number of comparisons, in the order given; at most 1.
 
     Where there is None it stays, and counts for none. The smallest is multiplied by their number,
@@ -332,7 +335,7 @@ BOOTSTRAPS = 4000
 """Own: the bounds of two seeds then differ by a few hundredths of the interval."""
 
 
-def bootstrap_interval(logs: Sequence[float], seed: int) -> tuple[float, float] | None:
+def sample_bootstrap_interval(logs: Sequence[float], seed: int) -> tuple[float, float] | None:
     """The middle 95 % of means of blocks drawn anew with replacement; None with fewer than two.
 
     Shapes: natural logarithms, like `logs`. From few blocks it is too narrow, and it knows nothing

@@ -17,7 +17,7 @@ BATCHES_LEAST = 4
 """Own: of fewer batches none can be distinguished from chance."""
 
 
-def settled_after(values: Sequence[float], most: int) -> int | None:
+def find_settled_after(values: Sequence[float], most: int) -> int | None:
     """How many values to leave out at the start so that the mean of the rest is best known.
 
     Whole batches of five, and at most `most` values, which must be the same for all windows that
@@ -32,10 +32,10 @@ def settled_after(values: Sequence[float], most: int) -> int | None:
     if len(batches) < BATCHES_LEAST:
         return None
     cuts = range(min(most // BATCH, len(batches) - BATCHES_LEAST // 2) + 1)
-    return BATCH * min(cuts, key=lambda cut: _error(batches[cut:]))
+    return BATCH * min(cuts, key=lambda cut: _estimate_error(batches[cut:]))
 
 
-def _error(rest: Sequence[float]) -> float:
+def _estimate_error(rest: Sequence[float]) -> float:
     mean = math.fsum(rest) / len(rest)
     # Rounded, so that what differs by rounding alone does not move the cut.
     return round(math.fsum((x - mean) ** 2 for x in rest) / len(rest) ** 2, 9)
@@ -66,7 +66,7 @@ class Change:
     after: float
 
 
-def changes(values: Sequence[float]) -> tuple[Change, ...]:
+def find_changes(values: Sequence[float]) -> tuple[Change, ...]:
     """The changes of level within a series, in their order; none in a short or constant one.
 
     The best cut into levels: the least sum of squares around their means plus a penalty for each
@@ -76,14 +76,14 @@ def changes(values: Sequence[float]) -> tuple[Change, ...]:
     """
     width = math.ceil(len(values) / BINS_MOST) or 1
     bins = [fmean(values[i : i + width]) for i in range(0, len(values) - width + 1, width)]
-    variance = _variance(bins)
+    variance = _estimate_variance(bins)
     if len(bins) < 2 * SEGMENT_LEAST:
         return ()
     # Values that stand alone are replaced by the median of the five around them.
     most = PEAK * math.sqrt(variance)
     middles = [median(bins[max(0, i - 2) : i + 3]) for i in range(len(bins))]
     bins = [x if abs(x - m) <= most else m for x, m in zip(bins, middles, strict=True)]
-    cuts = _cuts(bins, PENALTY * variance * math.log(len(bins)))
+    cuts = _find_cuts(bins, PENALTY * variance * math.log(len(bins)))
     edges = [0, *cuts, len(bins)]
     means = [fmean(bins[a:b]) for a, b in zip(edges, edges[1:], strict=False)]
     least = CHANGE_LEAST_SHARE * abs(fmean(bins))
@@ -91,17 +91,17 @@ def changes(values: Sequence[float]) -> tuple[Change, ...]:
     return tuple(Change(cut * width, a, b) for cut, a, b in found if abs(b - a) >= least)
 
 
-def _variance(bins: Sequence[float]) -> float:
+def _estimate_variance(bins: Sequence[float]) -> float:
     """The variance without the changes: from differences of neighbours, of which most have none.
 
     Of single values and of means of four: neighbouring seconds resemble each other, and what is
     left of that in means of four would be taken for changes.
     """
     fours = [fmean(bins[i : i + 4]) for i in range(0, len(bins) - 3, 4)]
-    return max(_between(bins), 4 * _between(fours))
+    return max(_select_between(bins), 4 * _select_between(fours))
 
 
-def _between(values: Sequence[float]) -> float:
+def _select_between(values: Sequence[float]) -> float:
     steps = [abs(b - a) for a, b in zip(values, values[1:], strict=False)]
     if not steps:
         return 0.0
@@ -110,7 +110,7 @@ def _between(values: Sequence[float]) -> float:
     return spread * spread
 
 
-def _cuts(bins: Sequence[float], penalty: float) -> list[int]:
+def _find_cuts(bins: Sequence[float], penalty: float) -> list[int]:
     """The cuts of least cost; `best[end]` is that of the first `end` values and their last cut."""
     sums, squares = [0.0], [0.0]
     for each in bins:
@@ -169,23 +169,23 @@ class Steadiness:
     unknown_because: str | None = None
 
 
-def unknown(reason: str) -> Steadiness:
+def make_unknown(reason: str) -> Steadiness:
     """The steadiness of a window of which it cannot be determined."""
     return Steadiness(None, unknown_because=reason)
 
 
-def steadiness(ramp_up: Sequence[float], measured: Sequence[float]) -> Steadiness:
+def judge_steadiness(ramp_up: Sequence[float], measured: Sequence[float]) -> Steadiness:
     """How steady a window was, by its transactions in each second of ramp-up and measurement.
 
     Shapes: one value for each whole second, none left out; `ramp_up` may be empty.
     Source: docs/explanation/verdicts.md, "Steady state".
     """
-    parts = _parts(measured)
+    parts = _average_parts(measured)
     if not parts:
-        return unknown(f"it is shorter than {PARTS * PART_LEAST_S} s")
+        return make_unknown(f"it is shorter than {PARTS * PART_LEAST_S} s")
     mean = fmean(parts)
     if mean * len(measured) / PARTS < PART_LEAST_TRANSACTIONS:
-        return unknown(f"a fifth of it has fewer than {PART_LEAST_TRANSACTIONS} transactions")
+        return make_unknown(f"a fifth of it has fewer than {PART_LEAST_TRANSACTIONS} transactions")
     range_share = (max(parts) - min(parts)) / mean
     # The slope is that of the least-squares line through the parts, from end to end.
     middle = (len(parts) - 1) / 2
@@ -193,21 +193,23 @@ def steadiness(ramp_up: Sequence[float], measured: Sequence[float]) -> Steadines
     rise = sum(w * part for w, part in zip(weights, parts, strict=True))
     slope_share = abs(rise / sum(w * w for w in weights)) * (len(parts) - 1) / mean
     alike = range_share <= RANGE_MOST_SHARE and slope_share <= SLOPE_MOST_SHARE
-    late = _late(ramp_up, measured)
-    return Steadiness(alike, range_share, slope_share, *late, changes(measured))
+    late = _find_late(ramp_up, measured)
+    return Steadiness(alike, range_share, slope_share, *late, find_changes(measured))
 
 
-def _late(ramp_up: Sequence[float], measured: Sequence[float]) -> tuple[int | None, float | None]:
+def _find_late(
+    ramp_up: Sequence[float], measured: Sequence[float]
+) -> tuple[int | None, float | None]:
     """How many seconds of the measurement came before the series settled, and their weight."""
     most = len(ramp_up) + round(TRIM_MOST_SHARE * len(measured))
-    cut = settled_after([*ramp_up, *measured], most)
+    cut = find_settled_after([*ramp_up, *measured], most)
     if cut is None:
         return None, None
     late_s = max(0, cut - len(ramp_up))
     return late_s, fmean(measured[late_s:]) / fmean(measured) - 1
 
 
-def _parts(values: Sequence[float]) -> list[float]:
+def _average_parts(values: Sequence[float]) -> list[float]:
     """Means of five equal parts; the seconds that do not divide are left out at the end."""
     length = len(values) // PARTS
     if length < PART_LEAST_S:
@@ -221,11 +223,11 @@ EDGE_S = 0.05
 """Own: a measurement that begins or ends so close to a full second has it whole."""
 
 
-def steadiness_of_windows(frames: Frames) -> dict[str, Steadiness]:
+def judge_steadiness_of_windows(frames: Frames) -> dict[str, Steadiness]:
     """The steadiness of every window that has numbers, by its id.
 
     `frames`: the tables `window` and `seconds` of `results.tables`; either may be missing.
-    Own: see `steadiness`; transactions of all types count, rolled back ones included.
+    Own: see `judge_steadiness`; transactions of all types count, rolled back ones included.
     """
     windows, seconds = frames.get("window"), frames.get("seconds")
     if windows is None or seconds is None or windows.is_empty():
@@ -236,26 +238,26 @@ def steadiness_of_windows(frames: Frames) -> dict[str, Steadiness]:
         str(key[0]): part for key, part in kept.partition_by("window_id", as_dict=True).items()
     }
     return {
-        row["window_id"]: _of_window(row, series.get(row["window_id"]))
+        row["window_id"]: _judge_window(row, series.get(row["window_id"]))
         for row in windows.to_dicts()
         if row["measure_to_s"] is not None
     }
 
 
-def _of_window(window: Row, series: pl.DataFrame | None) -> Steadiness:
+def _judge_window(window: Row, series: pl.DataFrame | None) -> Steadiness:
     if series is None or series.is_empty():
-        return unknown("it has no one-second values")
+        return make_unknown("it has no one-second values")
     by_second = dict(series.sort("second").select("second", "done").iter_rows())
     begin = window["measure_from_s"] - window["started_at_s"]
     end = window["measure_to_s"] - window["started_at_s"]
-    ramp_up = _between_of_windows(by_second, 0.0, begin)
-    measured = _between_of_windows(by_second, begin, end)
+    ramp_up = _select_window(by_second, 0.0, begin)
+    measured = _select_window(by_second, begin, end)
     if ramp_up is None or measured is None:
-        return unknown("one-second values are missing from it")
-    return steadiness(ramp_up, measured)
+        return make_unknown("one-second values are missing from it")
+    return judge_steadiness(ramp_up, measured)
 
 
-def _between_of_windows(
+def _select_window(
     by_second: Mapping[int, int], begin_s: float, end_s: float
 ) -> Sequence[float] | None:
     """The values of the whole seconds in between; None where one is missing."""

@@ -29,12 +29,15 @@ class Watched:
     steal_share: float | None = None
 
 
-def watched_of(samples: Sampled, windows: pl.DataFrame) -> dict[str, Watched]:
+def read_watched(samples: Sampled, windows: pl.DataFrame) -> dict[str, Watched]:
     """By window; a run that kept no series at all was not looked at."""
     if not samples.any_rows:
         return {}
     found = {row["window_id"]: row for row in samples.seen.to_dicts()}
-    stopped, unanswered = _ended(samples.ended, STOPPED), _ended(samples.ended, UNANSWERED)
+    stopped, unanswered = (
+        _list_ended(samples.ended, STOPPED),
+        _list_ended(samples.ended, UNANSWERED),
+    )
     return {
         name: Watched(
             stopped.get(name, ()),
@@ -46,7 +49,7 @@ def watched_of(samples: Sampled, windows: pl.DataFrame) -> dict[str, Watched]:
     }
 
 
-def _ended(ends: pl.DataFrame, why: str) -> dict[str, tuple[str, ...]]:
+def _list_ended(ends: pl.DataFrame, why: str) -> dict[str, tuple[str, ...]]:
     """The collectors by window that came to an end of this kind, with whose server they watched."""
     kind = ends.filter(pl.col("missing_because").str.starts_with(why))
     keys = ("window_id", "collector", "instance")
@@ -68,7 +71,7 @@ STEAL_SHARE = 0.02
 """Own: as `stithy doctor` judges it."""
 
 
-def taken_share(around: Row | None, watched: Watched) -> float | None:
+def find_taken_share(around: Row | None, watched: Watched) -> float | None:
     """The share of CPUs, or of what disks under the volumes moved, that was not the run's own.
 
     Edge cases: None where nobody counted; a disk that others hardly used counts as the run's.
@@ -175,7 +178,7 @@ class Trend:
         return self.chance_share <= CHANCE_SHARE and abs(self.share) > self.gauge.floor_share
 
 
-def judged(rows: Sequence[Row]) -> tuple[Baseline, ...]:
+def judge_baselines(rows: Sequence[Row]) -> tuple[Baseline, ...]:
     """All baseline checks in the order of their time, each held against all of them.
 
     Edge cases: with fewer than `LEAST` of a figure only what is beyond its ceiling is off; what is
@@ -183,11 +186,11 @@ def judged(rows: Sequence[Row]) -> tuple[Baseline, ...]:
     Source: docs/explanation/method.md, "Baseline checks of the machine".
     """
     ordered = sorted(rows, key=lambda row: row["at_s"])
-    usual = {gauge.column: usual_of(ordered, gauge) for gauge in GAUGES}
-    return tuple(_judged(row, usual) for row in ordered)
+    usual = {gauge.column: find_usual(ordered, gauge) for gauge in GAUGES}
+    return tuple(_judge_baseline(row, usual) for row in ordered)
 
 
-def trends(rows: Sequence[Row]) -> tuple[Trend, ...]:
+def find_trends(rows: Sequence[Row]) -> tuple[Trend, ...]:
     """How each figure that is known of `LEAST` baseline checks changed over the run.
 
     The slope is the median of all slopes between two; its chance that of the order of the values.
@@ -238,7 +241,7 @@ def _inversions(n: int) -> tuple[int, ...]:
     return tuple(counts)
 
 
-def usual_of(rows: Sequence[Row], gauge: Gauge) -> Usual | None:
+def find_usual(rows: Sequence[Row], gauge: Gauge) -> Usual | None:
     """What is usual of a figure by all baseline checks; None where none of them has it.
 
     Source: docs/explanation/method.md, "Baseline checks of the machine".
@@ -253,7 +256,7 @@ def usual_of(rows: Sequence[Row], gauge: Gauge) -> Usual | None:
     return Usual(middle, min(allowed, gauge.ceiling_share))
 
 
-def _judged(row: Row, usual: Mapping[str, Usual | None]) -> Baseline:
+def _judge_baseline(row: Row, usual: Mapping[str, Usual | None]) -> Baseline:
     shares, off = {}, []
     for gauge in GAUGES:
         value, known = row[gauge.column], usual[gauge.column]

@@ -53,23 +53,23 @@ def judge_thresholds(thresholds: Sequence[Threshold], evidence: Evidence) -> tup
 
     Own: rates are means and percentiles are of the merged windows, as in the report.
     """
-    return tuple(_judged(each, evidence) for each in thresholds)
+    return tuple(_judge_plain(each, evidence) for each in thresholds)
 
 
-def windows_of(threshold: Threshold, evidence: Evidence) -> tuple[Window, ...]:
+def list_windows(threshold: Threshold, evidence: Evidence) -> tuple[Window, ...]:
     """All windows on which a threshold rests, invalid ones too, each once."""
     sides = (each for each in (threshold.left, threshold.right) if isinstance(each, MeasuredValue))
     found = (window for side in sides for window in evidence.at(side.candidate, side.point))
     return tuple({window.id: window for window in found}.values())
 
 
-def _judged(threshold: Threshold, evidence: Evidence) -> Judgement:
-    left, right = _value(threshold.left, evidence), _value(threshold.right, evidence)
+def _judge_plain(threshold: Threshold, evidence: Evidence) -> Judgement:
+    left, right = _find_value(threshold.left, evidence), _find_value(threshold.right, evidence)
     reasons = dict.fromkeys(each for each in (left, right) if isinstance(each, str))
     if isinstance(left, float) and isinstance(right, float):
-        pairs = [_paired(side, evidence) for side in (threshold.left, threshold.right)]
+        pairs = [_list_paired(side, evidence) for side in (threshold.left, threshold.right)]
         if any(pairs):
-            return _by_intervals(threshold, (left, right), pairs)
+            return _judge_intervals(threshold, (left, right), pairs)
     return Judgement(
         threshold,
         left if isinstance(left, float) else None,
@@ -78,7 +78,7 @@ def _judged(threshold: Threshold, evidence: Evidence) -> Judgement:
     )
 
 
-def _paired(side: Side, evidence: Evidence) -> Paired | None:
+def _list_paired(side: Side, evidence: Evidence) -> Paired | None:
     if isinstance(side, Constant):
         return None
     return evidence.paired_of(side.candidate, side.point, side.quantity)
@@ -87,57 +87,55 @@ def _paired(side: Side, evidence: Evidence) -> Paired | None:
 Bounds = tuple[float, float]
 
 
-def _by_intervals(
+def _judge_intervals(
     threshold: Threshold, values: tuple[float, float], pairs: Sequence[Paired | None]
 ) -> Judgement:
     """Met if it holds at every end of the intervals, not met if at none, else not decided.
 
     Own: a plain interval, or a doubt, takes a claim away and gives none, as everywhere.
     """
-    left = _bounds(threshold.left, values[0], pairs[0])
-    right = _bounds(threshold.right, values[1], pairs[1])
+    left = _find_bounds(threshold.left, values[0], pairs[0])
+    right = _find_bounds(threshold.right, values[1], pairs[1])
     if isinstance(left, str) or isinstance(right, str):
         missing = left if isinstance(left, str) else str(right)
         return Judgement(threshold, *values, because=missing)
     held = {threshold.holds(x, y) for x in left for y in right}
     if held == {False}:
         return Judgement(threshold, *values, met=False)
-    doubts = (_doubt(each) for each in pairs if each is not None)
+    doubts = (_explain_doubt(each) for each in pairs if each is not None)
     because = "its 95 % interval holds both" if len(held) > 1 else next(filter(None, doubts), None)
     return Judgement(threshold, *values, because=because, met=True)
 
 
-def _bounds(side: Side, value: float, paired: Paired | None) -> Bounds | str:
-    """The ends of what a side may be, or why nobody knows."""
+def _find_bounds(side: Side, value: float, paired: Paired | None) -> Bounds | str:
     if paired is None or isinstance(side, Constant):
         return value, value
     effect = paired.effect
-    low, high = _ends(effect)
+    low, high = _list_ends(effect)
     if low is None or high is None:
-        return f"{_few(effect)}, so there is no interval"
+        return f"{_explain_few(effect)}, so there is no interval"
     return side.factor * low, side.factor * high
 
 
-def _ends(effect: Effect) -> tuple[float | None, float | None]:
+def _list_ends(effect: Effect) -> tuple[float | None, float | None]:
     """Those of its interval; of blocks that are all the same, and enough, what they are."""
     if effect.low is None and not effect.plain and len(set(effect.apart)) == 1:
         return effect.value, effect.value
     return effect.low, effect.high
 
 
-def _doubt(paired: Paired) -> str | None:
+def _explain_doubt(paired: Paired) -> str | None:
     """Why an interval gives no claim, though all of it is as it must be."""
     if paired.effect.plain:
-        return f"{_few(paired.effect)}, at least {BLOCKS_LEAST} are needed"
+        return f"{_explain_few(paired.effect)}, at least {BLOCKS_LEAST} are needed"
     return paired.doubted_because
 
 
-def _few(effect: Effect) -> str:
+def _explain_few(effect: Effect) -> str:
     return f"{effect.pairs} block{'' if effect.pairs == 1 else 's'} of pairs"
 
 
-def _value(side: Side, evidence: Evidence) -> float | str:
-    """The value of a side, or why there is none."""
+def _find_value(side: Side, evidence: Evidence) -> float | str:
     if isinstance(side, Constant):
         return side.value
     valid = evidence.valid_at(side.candidate, side.point)

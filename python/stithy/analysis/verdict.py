@@ -16,16 +16,16 @@ from stithy.analysis.statistics import (
     INTERIM_BLOCKS,
     Bound,
     Interval,
-    analyses_until,
-    bootstrap_interval,
-    critical,
-    interval,
+    bound_repeated_chance,
+    correlate_neighbours,
+    count_analyses,
+    estimate_interval,
+    estimate_widening,
+    find_critical,
     is_bounded,
-    lag_1,
-    repeated_chance,
+    sample_bootstrap_interval,
     sign_flip_chance,
     t_critical,
-    widening,
 )
 from stithy.metrics import TPM, Better, Quantity
 from stithy.point import Point
@@ -98,14 +98,14 @@ def decide(
     Source: docs/explanation/verdicts.md.
     """
     count = len(logs)
-    known = interval(logs, bounds)
+    known = estimate_interval(logs, bounds)
     if known is None or not known.decides:
         blocks = "no block" if not count else "1 block" if count == 1 else f"{count} blocks"
         because = f"{blocks}, at least {BLOCKS_LEAST} are needed"
         return Verdict(Call.UNDECIDED, count, margin_share, because, negligible)
     if negligible is not None and not known.error:
         return Verdict(Call.UNDECIDED, count, margin_share, NO_SCATTER, negligible)
-    call = _call(known, _margin(margin_share, negligible), better)
+    call = _call(known, _convert_margin(margin_share, negligible), better)
     none = 1 if negligible is None else 0
     both = f"the interval contains both {none} and differences beyond the margin"
     if call is Call.UNDECIDED and is_bounded(bounds):
@@ -114,13 +114,13 @@ def decide(
     verdict = Verdict(call, count, margin_share, open_because, negligible)
     if verdict.decided and is_one_order(b_later):
         return replace(verdict, call=Call.UNDECIDED, because=ONE_ORDER)
-    if among > 1 and (repeated_chance(logs, bounds) or 0.0) * among > WRONG_SHARE:
+    if among > 1 and (bound_repeated_chance(logs, bounds) or 0.0) * among > WRONG_SHARE:
         because = f"the difference is too small for a pair chosen among {among}"
-        return not_borne(verdict, because)
+        return drop_claim(verdict, because)
     return verdict
 
 
-def not_borne(verdict: Verdict, because: str) -> Verdict:
+def drop_claim(verdict: Verdict, because: str) -> Verdict:
     """The verdict without a difference that is not rare enough to be claimed, for this reason.
 
     Own: where the interval lies within the margin it still tells that they are equivalent.
@@ -149,7 +149,7 @@ def is_one_order(b_later: Sequence[bool]) -> bool:
 NO_SCATTER = "the difference is the same in every block, which does not show what chance does"
 
 
-def _margin(margin_share: float, negligible: float | None) -> float:
+def _convert_margin(margin_share: float, negligible: float | None) -> float:
     """How far from 0 what separates two candidates counts for nothing."""
     return math.log1p(margin_share) if negligible is None else negligible
 
@@ -166,7 +166,7 @@ def _call(known: Interval, margin: float, better: Better | None) -> Call:
     return Call.BETTER if is_higher == (better == "higher") else Call.WORSE
 
 
-def farthest_pair(means: Mapping[str, float]) -> tuple[str, str] | None:
+def find_farthest_pair(means: Mapping[str, float]) -> tuple[str, str] | None:
     """The candidates with the least and the most, in this order; None with fewer than two.
 
     Edge case: the order of `means` decides between equals, so equal results give equal reports.
@@ -179,7 +179,7 @@ def farthest_pair(means: Mapping[str, float]) -> tuple[str, str] | None:
     return least, most
 
 
-def pairs_among(candidates: int) -> int:
+def count_pairs_among(candidates: int) -> int:
     """From how many pairs the farthest was chosen after all were measured; at least 1.
 
     Source: Bonferroni's bound, which needs no law of how pairs depend on each other.
@@ -220,7 +220,7 @@ class Progress:
     verdict: Verdict
 
 
-def next_step(
+def decide_next_step(
     logs: Sequence[float],
     margin_share: float = MARGIN_SHARE,
     limit: int = BLOCKS_MOST,
@@ -249,7 +249,7 @@ def next_step(
     return Progress(Next.LIMIT_REACHED if count >= limit else Next.ANOTHER_BLOCK, verdict)
 
 
-def forecast(
+def estimate_blocks_needed(
     logs: Sequence[float],
     margin_share: float = MARGIN_SHARE,
     limit: int = BLOCKS_MOST,
@@ -263,16 +263,16 @@ def forecast(
     Edge cases: None with fewer than two blocks. From two or three it is rough.
     It is the first interim analysis after the blocks so far at which the interval would decide.
     """
-    known = interval(logs)
+    known = estimate_interval(logs)
     if known is None:
         return None
-    margin, mean = _margin(margin_share, negligible), abs(known.mean)
-    wide = widening(logs)
+    margin, mean = _convert_margin(margin_share, negligible), abs(known.mean)
+    wide = estimate_widening(logs)
     spread = known.error * math.sqrt(len(logs))
     off = max((math.fsum(each) for each in zip(*bounds, strict=True)), default=0.0) / len(logs)
     for count in sorted({*INTERIM_BLOCKS, limit}):
         if max(len(logs), INTERIM_BLOCKS[0] - 1) < count <= limit:
-            half = critical(count) * wide * spread / math.sqrt(count) + off
+            half = find_critical(count) * wide * spread / math.sqrt(count) + off
             if mean > half or mean + half < margin:
                 return count
     return None
@@ -296,7 +296,7 @@ class Stage:
     is_interim: bool
 
 
-def interim_history(
+def list_interim_analyses(
     logs: Sequence[float],
     margin_share: float = MARGIN_SHARE,
     limit: int = BLOCKS_MOST,
@@ -308,8 +308,8 @@ def interim_history(
 ) -> tuple[Stage, ...]:
     """The stages of a comparison, from one block to all, by the log ratios `ln(b/a)` of its blocks.
 
-    `limit`, `among`, `better`, `b_later`, `bounds`: as `next_step` and `decide` have them. From
-    four blocks on the last stage is an interim analysis, whatever its number: a report has no more.
+    `limit`, `among`, `better`, `b_later`, `bounds`: see `decide_next_step` and `decide`. From four
+    blocks on the last stage is an interim analysis, whatever its number: a report has no more.
     """
     interim = {count for count in (*INTERIM_BLOCKS, limit, len(logs)) if count >= BLOCKS_LEAST}
     stages = []
@@ -318,14 +318,16 @@ def interim_history(
         verdict = decide(
             part, margin_share, better=better, among=among, b_later=b_later[:count], bounds=off
         )
-        known = interval(part, off)
-        boundary = _boundary(known, count, among) if known is not None and known.decides else None
+        known = estimate_interval(part, off)
+        boundary = (
+            _find_boundary(known, count, among) if known is not None and known.decides else None
+        )
         mean = math.fsum(part) / count
         stages.append(Stage(count, part[-1], mean, known, boundary, verdict, count in interim))
     return tuple(stages)
 
 
-def decided_from(stages: Sequence[Stage]) -> Stage | None:
+def find_decided_from(stages: Sequence[Stage]) -> Stage | None:
     """The first look from which on every look had the verdict of the last; None if undecided.
 
     Own: what was decided for a while and given up again was not decided then.
@@ -341,12 +343,12 @@ def decided_from(stages: Sequence[Stage]) -> Stage | None:
     return found
 
 
-def _boundary(known: Interval, blocks: int, among: int) -> float:
+def _find_boundary(known: Interval, blocks: int, among: int) -> float:
     """Where the interval just excludes 0; for a pair chosen among several where chance is rarer."""
     half = known.high - known.mean
     if among == 1:
         return half
-    rare = WRONG_SHARE / (analyses_until(blocks) * among)
+    rare = WRONG_SHARE / (count_analyses(blocks) * among)
     return max(half, t_critical(blocks - 1, 1.0 - rare) * known.widened * known.error)
 
 
@@ -368,7 +370,7 @@ class Certainty:
     blocks_needed: int | None
 
 
-def certainty(
+def cross_check(
     logs: Sequence[float],
     seed: int,
     margin_share: float = MARGIN_SHARE,
@@ -381,14 +383,14 @@ def certainty(
     `decided`: there is nothing left to forecast. `negligible`: as `decide` has it.
     Source: docs/explanation/verdicts.md, "How sure".
     """
-    known = interval(logs)
-    low, high = bootstrap_interval(logs, seed) or (None, None)
+    known = estimate_interval(logs)
+    low, high = sample_bootstrap_interval(logs, seed) or (None, None)
     shown = math.exp if negligible is None else float
     return Certainty(
-        lag_1(logs),
+        correlate_neighbours(logs),
         known.widened if known and known.decides else None,
         sign_flip_chance(logs, seed) if len(logs) > 1 else None,
         None if low is None else shown(low),
         None if high is None else shown(high),
-        None if decided else forecast(logs, margin_share, negligible=negligible),
+        None if decided else estimate_blocks_needed(logs, margin_share, negligible=negligible),
     )

@@ -35,22 +35,22 @@ class MeasuredAgain:
     valid: bool
 
 
-def lost(evidence: Evidence) -> tuple[Lost, ...]:
+def list_lost(evidence: Evidence) -> tuple[Lost, ...]:
     """Each candidate with what it lost, in the order of the study.
 
     Own: a count over all windows, of first and second measurements alike.
     """
-    return tuple(_lost(name, evidence.windows) for name in evidence.candidates)
+    return tuple(_count_lost(name, evidence.windows) for name in evidence.candidates)
 
 
-def _lost(candidate: str, windows: Iterable[Window]) -> Lost:
+def _count_lost(candidate: str, windows: Iterable[Window]) -> Lost:
     own = [window for window in windows if window.candidate == candidate]
     failed = [window for window in own if window.failures]
     flags = Counter(flag for window in failed for flag in dict.fromkeys(window.failures))
     return Lost(candidate, len(own), len(failed), tuple(flags.most_common()))
 
 
-def measured_again(evidence: Evidence) -> tuple[MeasuredAgain, ...]:
+def list_measured_again(evidence: Evidence) -> tuple[MeasuredAgain, ...]:
     """The blocks that were measured once more, by level and block."""
     valid: dict[tuple[Point, int], bool] = {}
     for window in evidence.windows:
@@ -77,7 +77,7 @@ class Block:
     among: int = 1
 
 
-def median_block(evidence: Evidence, point: Point) -> Block | None:
+def find_median_block(evidence: Evidence, point: Point) -> Block | None:
     """The block in the middle by the metric asked, of those with most valid candidates.
 
     Of an even number it is the lower one. Where not every window has a value of the metric asked
@@ -96,7 +96,7 @@ def median_block(evidence: Evidence, point: Point) -> Block | None:
     if not blocks:
         return None
     for metric in (evidence.primary.metric, evidence.throughput):
-        values = [_value(evidence, block, metric) for block in blocks]
+        values = [_find_value(evidence, block, metric) for block in blocks]
         known = [(each, block) for each, block in zip(values, blocks, strict=True) if each]
         if len(known) == len(blocks):
             known.sort(key=lambda pair: (pair[0], pair[1].number, pair[1].attempt))
@@ -106,7 +106,7 @@ def median_block(evidence: Evidence, point: Point) -> Block | None:
     return blocks[0]
 
 
-def _value(evidence: Evidence, block: Block, metric: Quantity) -> float | None:
+def _find_value(evidence: Evidence, block: Block, metric: Quantity) -> float | None:
     values = [evidence.value_of(each, metric).number for each in block.windows.values()]
     known = [each for each in values if each is not None and each > 0]
     return exp(fmean(map(log, known))) if len(known) == len(values) else None

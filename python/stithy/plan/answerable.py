@@ -19,10 +19,10 @@ from stithy.metrics import (
     IN_COLUMNS,
     Metric,
     Quantity,
+    count_values_needed,
     find,
+    find_role,
     parse_quantity,
-    role_of,
-    values_needed,
 )
 from stithy.plan.cost import paced_per_s_max
 from stithy.plan.expand import likely_memory_backed
@@ -135,7 +135,7 @@ def doubtful(study: Study, question: Question | None, rates: Rates) -> Iterator[
 def check_counted(study: Study, question: Question, window_id: str, count: int) -> None:
     """Raise InvalidMeasurement where a window had far fewer values than its question needs."""
     quantity = parse_quantity(question.metric)
-    needed = values_needed(quantity.known.percent or 0.0)
+    needed = count_values_needed(quantity.known.percent or 0.0)
     if count < STOP_SHARE * needed and "metric" not in question.derived:
         duration_s = study.load.duration_s
         raise InvalidMeasurement(
@@ -250,7 +250,7 @@ def _of_drives(study: Study, asked: Requested) -> UserError | None:
         )
     if known.source != "drives" or of is None:
         return None
-    lacking = [name for name, drives in by_name.items() if of not in map(role_of, drives)]
+    lacking = [name for name, drives in by_name.items() if of not in map(find_role, drives)]
     if lacking:
         keys = "drive: …" if of == "data" else f"roles: {{{of}: {{drive: …}}}}"
         return UserError(
@@ -318,7 +318,7 @@ def _too_few(study: Study, asked: Requested, rates: Rates, windows: int = 1) -> 
     share = 1.0
     if quantity.of not in (None, ALL):
         share = workload_named(study.workload.name).shares[quantity.of]
-    duration_s, needed = study.load.duration_s, values_needed(known.percent)
+    duration_s, needed = study.load.duration_s, count_values_needed(known.percent)
     count = per_s * share * duration_s
     if windows * count >= needed * (STOP_SHARE if is_known else 1.0):
         return None
@@ -336,13 +336,13 @@ def _too_few(study: Study, asked: Requested, rates: Rates, windows: int = 1) -> 
 
 def _remedy(quantity: Quantity, duration_s: float, per_s: float) -> str:
     """The window length that would do, and the highest percentile that this one can give."""
-    needed, there = values_needed(quantity.known.percent or 0.0), per_s * duration_s
+    needed, there = count_values_needed(quantity.known.percent or 0.0), per_s * duration_s
     parts = []
     if per_s > 0:
         length_s = math.ceil(SPARE * needed / per_s / STEP_S) * STEP_S
         parts.append(f"`duration: {format_duration(length_s)}` is enough")
     for name in reversed(LADDER):
         other = Quantity(name, quantity.of)
-        if values_needed(other.known.percent or 0.0) * SPARE <= there:
+        if count_values_needed(other.known.percent or 0.0) * SPARE <= there:
             return ", or ask ".join([*parts, f"`{other}`"])
     return " or ".join([*parts, "more users"])

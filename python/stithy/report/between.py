@@ -10,7 +10,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from stithy.analysis.analyze import measure
-from stithy.analysis.between_runs import Moved, Row, Taken, compare_runs, moved, shared, taken
+from stithy.analysis.between_runs import (
+    Moved,
+    Row,
+    Taken,
+    compare_baselines,
+    compare_runs,
+    compare_taken,
+    list_shared,
+)
 from stithy.errors import UserError
 from stithy.metrics import P99, Quantity, check
 from stithy.point import Point
@@ -127,7 +135,7 @@ def _pair(
     quantities: Sequence[Quantity],
 ) -> Pair:
     roots = [str(each.run.directory.root) for each in (base, other)]
-    candidates, levels = shared(base.evidence, other.evidence)
+    candidates, levels = list_shared(base.evidence, other.evidence)
     if not candidates or not levels:
         what = "level" if candidates else "candidate"
         remedy = f"compare runs of studies with the same {what}s"
@@ -199,7 +207,7 @@ def machine(pair: Pair) -> list[str]:
     What is not known is reported, too.
     """
     base, other = pair.names
-    found = moved(pair.base.evidence, pair.other.evidence)
+    found = compare_baselines(pair.base.evidence, pair.other.evidence)
     if not found:
         who = listing([name for name, run in zip(pair.names, (pair.base, pair.other), strict=True)
                        if not any(each.shares for each in run.evidence.baselines)])  # fmt: skip
@@ -257,7 +265,7 @@ def _rate(run: Context, candidate: str, point: Point) -> float | None:
 def _find_most_taken(pair: Pair) -> Taken | None:
     base, other = pair.base.evidence, pair.other.evidence
     cells = dict.fromkeys((row.candidate, row.point) for row in pair.rows)
-    found = [taken(base.valid_at(*of), other.valid_at(*of)) for of in cells]
+    found = [compare_taken(base.valid_at(*of), other.valid_at(*of)) for of in cells]
     return max((each for each in found if each), key=lambda each: each.log, default=None)
 
 

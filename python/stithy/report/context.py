@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.analyze import Analysis, analyze
+from stithy.analysis.analyze import Analysis, judge_run
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.findings import answer_level, findings
+from stithy.analysis.findings import choose_answer_level, list_findings
 from stithy.factor import Factor, factor_named, level_factor
 from stithy.point import Point, magnitude, said, telling
 from stithy.registry import plugins
@@ -266,13 +266,13 @@ class Context(Analysis):
     def findings(self) -> tuple[Any, ...]:
         """What the run says, the most important first: each has a `kind` among the findings."""
         limited = self.limited if "load" in self.tables else None
-        found = findings(self.evidence, limited, self.limit)
+        found = list_findings(self.evidence, limited, self.limit)
         return (*found, *find_others(self.evidence))
 
     @cached_property
     def answer_level(self) -> Point | None:
         """The level at which candidates are reported side by side: that of the question, mostly."""
-        return answer_level(self.evidence)
+        return choose_answer_level(self.evidence)
 
     @cached_property
     def memory_note(self) -> str:
@@ -335,7 +335,7 @@ class Context(Analysis):
 
 def context_of(run: Run) -> Context:
     """Analyze a run as read, for its report."""
-    return add_words(analyze(run))
+    return add_words(judge_run(run))
 
 
 def add_words(analysis: Analysis) -> Context:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from stithy.errors import InvalidMeasurement
-from stithy.metrics import ERROR_SHARE, P95, P99, TPM, Metric, Quantity, needed_by
+from stithy.metrics import ERROR_SHARE, P95, P99, TPM, Metric, Quantity, count_needed_by
 from stithy.registry import Family, Plugin
 from stithy.report.context import Context
 from stithy.workloads.words import EMULATED
@@ -92,7 +92,7 @@ def note_of(context: Context, candidate: str) -> str:
 def borne(frame: pl.DataFrame) -> pl.DataFrame:
     """Rows by transaction type without percentiles that too few of their transactions bear."""
     there = pl.col("committed") + pl.col("rolled_back")
-    needed = {name: needed_by(name) for name in frame.columns}
+    needed = {name: count_needed_by(name) for name in frame.columns}
     return frame.with_columns(
         pl.when(there >= least).then(name).alias(name) for name, least in needed.items() if least
     )

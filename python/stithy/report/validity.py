@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from stithy.analysis.evidence import Window
-from stithy.analysis.windows import Lost, lost, measured_again
+from stithy.analysis.windows import Lost, list_lost, list_measured_again
 from stithy.point import Point
 from stithy.registry import plugins
 from stithy.report.context import Context
@@ -30,7 +30,7 @@ UNEVEN = (
 
 def lost_pattern(context: Context) -> str | None:
     """How many windows of each candidate were invalid and why; None where all are valid."""
-    found = lost(context.evidence)
+    found = list_lost(context.evidence)
     if not any(each.invalid for each in found):
         return None
     first, *others = found
@@ -56,7 +56,7 @@ def _name_cause(each: Lost) -> str:
 
 def again(context: Context) -> str:
     """Which blocks were measured once more, and whether that helped; empty where none was."""
-    found = measured_again(context.evidence)
+    found = list_measured_again(context.evidence)
     if not found:
         return ""
     names = [f"block {each.block} {context.at(each.point)}" for each in found]

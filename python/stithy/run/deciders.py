@@ -7,9 +7,9 @@ if it had never been cut off.
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from stithy.analysis.analyze import Analysis, analyze, judge_windows
-from stithy.analysis.capacity import Wanted, next_wanted, trials
-from stithy.analysis.decision import DecisionStatus, decision_status
+from stithy.analysis.analyze import Analysis, judge_run, judge_windows
+from stithy.analysis.capacity import Wanted, choose_next_windows, list_trials
+from stithy.analysis.decision import DecisionStatus, judge_question
 from stithy.analysis.evidence import Evidence
 from stithy.analysis.verdict import Next
 from stithy.plan.additional import Additional, blocks_over, repeated, tried
@@ -38,8 +38,8 @@ def judge_by(describe: Describe) -> Judge:
     """Make the judge of the primary question, by the windows so far and as a report judges them."""
 
     def judge(directory: RunDirectory) -> QuestionStatus:
-        analysis = analyze(read_run(directory.root))
-        status = decision_status(analysis.evidence)
+        analysis = judge_run(read_run(directory.root))
+        status = judge_question(analysis.evidence)
         return QuestionStatus(
             decided=status.progress.step is Next.DECIDED,
             blocks=status.blocks,
@@ -128,7 +128,9 @@ def search_further(so_far: SoFar) -> Additional | None:
 def _find_wanted(evidence: Evidence, setting: Point, search: Search, study: Study) -> Wanted | None:
     """Find what the search at a setting of what varies wants next; None where it has ended."""
     here = evidence.at_setting(setting)
-    return next_wanted({name: trials(here, name, search) for name in study.candidates}, search)
+    return choose_next_windows(
+        {name: list_trials(here, name, search) for name in study.candidates}, search
+    )
 
 
 def _last_before_windows(so_far: SoFar) -> str:

@@ -15,7 +15,7 @@ from pydantic import (
     model_validator,
 )
 
-from stithy.search import ResponseTarget, Search, levels_within
+from stithy.search import ResponseTarget, Search, list_levels_within
 from stithy.study.load_values import (
     EXAMPLE,
     LIMIT_EXAMPLE,
@@ -357,7 +357,7 @@ class Load(Levels, BaseModel):
         least, most = self._searched
         if self.find_within is None and users_max is not None:
             most = min(most, users_max)
-        return Search(self.find, least, most, levels_within(self.users, least, most))
+        return Search(self.find, least, most, list_levels_within(self.users, least, most))
 
     def asked(self, find_most: int | None = None) -> LoadOptions:
         """What rules over several keys are about; `find_most` is where a search ends."""

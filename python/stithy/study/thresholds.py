@@ -36,7 +36,7 @@ from stithy.thresholds import (
     Relation,
     Side,
     Threshold,
-    fitted,
+    convert_fitting,
     read_number,
 )
 
@@ -158,7 +158,7 @@ def _fit(
             _fail(what, f"name a metric that is {UNITS[other.unit]}", *where)
         return side
     assert isinstance(other, MeasuredValue)  # two numbers are refused before
-    value = fitted(side, other.unit)
+    value = convert_fitting(side, other.unit)
     if value is None:
         what = f"a unit that does not fit `{other.metric}`"
         _fail(

@@ -10,16 +10,28 @@ import pytest
 
 from stithy.analysis.bottlenecks.judge import Limited, judge
 from stithy.analysis.bottlenecks.observation import Cpus
-from stithy.analysis.comparisons import comparisons, descriptive, gains, primary
-from stithy.analysis.decision import decision_status
+from stithy.analysis.comparisons import (
+    compare_levels,
+    compare_primary,
+    compare_values,
+    list_comparisons,
+)
+from stithy.analysis.decision import judge_question
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.findings import Alone, Comparison, Limits, Nothing, findings, question
+from stithy.analysis.findings import (
+    Alone,
+    Comparison,
+    Limits,
+    Nothing,
+    answer_question,
+    list_findings,
+)
 from stithy.analysis.measures import Measure, Value
-from stithy.analysis.thresholds import Judgement, Outcome, judge_thresholds, windows_of
+from stithy.analysis.thresholds import Judgement, Outcome, judge_thresholds, list_windows
 from stithy.analysis.verdict import Call, Next, PrimaryComparison, decide
-from stithy.metrics import ERROR_SHARE, P95, TPM, Quantity, error_share, parse_quantity
+from stithy.metrics import ERROR_SHARE, P95, TPM, Quantity, find_error_share, parse_quantity
 from stithy.point import Point
-from stithy.report.findings.changes import growth
+from stithy.report.findings.changes import find_growth
 from stithy.search import ResponseTarget
 from stithy.thresholds import Constant, MeasuredValue, Threshold
 from stithy.validity import Reason
@@ -142,8 +154,8 @@ def test_what_failed_is_compared_as_a_difference_of_shares() -> None:
     assert effect.value == pytest.approx(0.02)
     assert failing.level_of("b", at(4), errors) == pytest.approx(0.02)
     assert failing.level_of("a", at(4), errors) == 0.0
-    assert error_share({"errors": 1, "committed": 2, "rolled_back": 1}) == 0.25
-    assert error_share({"errors": 0, "committed": 0, "rolled_back": 0}) is None
+    assert find_error_share({"errors": 1, "committed": 2, "rolled_back": 1}) == 0.25
+    assert find_error_share({"errors": 0, "committed": 0, "rolled_back": 0}) is None
 
 
 @pytest.mark.usefixtures("fakes")
@@ -177,10 +189,10 @@ def test_a_slight_difference_at_one_of_many_levels_is_undecided() -> None:
     nothing = (1.03, 0.97, 1.02, 0.98, 1.04, 0.96)
     slight = (1.030, 1.046, 1.016, 1.024, 1.040, 1.020)
     evidence = run({1: slight, **dict.fromkeys((2, 4, 8, 16, 32), nothing)})
-    [alone] = descriptive(evidence, "a", "b", TPM, without=tuple(map(at, (2, 4, 8, 16, 32))))
-    calls = [each.verdict.call for each in (alone, *descriptive(evidence, "a", "b", TPM))]
+    [alone] = compare_levels(evidence, "a", "b", TPM, without=tuple(map(at, (2, 4, 8, 16, 32))))
+    calls = [each.verdict.call for each in (alone, *compare_levels(evidence, "a", "b", TPM))]
     assert calls == [Call.BETTER, *[Call.UNDECIDED] * 6]
-    six, one = descriptive(run({1: SLIGHT, 2: SLIGHT[:1]}), "a", "b", TPM)
+    six, one = compare_levels(run({1: SLIGHT, 2: SLIGHT[:1]}), "a", "b", TPM)
     assert (six.verdict.call, one.chance_share) == (Call.BETTER, None)
     assert one.verdict.because == "1 block, at least 4 are needed"
 
@@ -199,7 +211,7 @@ def test_a_step_of_a_factor_is_paired_by_round_within_each_candidate() -> None:
     )  # fmt: skip
     evidence = Evidence(("a", "b"), tuple(sizes), windows)
     assert (evidence.axis, evidence.levels) == ("database.memory", tuple(sizes))
-    found = gains(evidence, "database.memory")
+    found = compare_values(evidence, "database.memory")
     assert [(each.b, each.against, each.point, each.effect.pairs) for each in found] == [
         (name, *step, 5) for name in "ab" for step in pairwise(sizes)
     ]  # fmt: skip
@@ -208,28 +220,32 @@ def test_a_step_of_a_factor_is_paired_by_round_within_each_candidate() -> None:
         Call.BETTER, Call.EQUIVALENT, Call.EQUIVALENT, Call.WORSE,
     ]  # fmt: skip
     lost = tuple(replace(w, reasons=(LATE,)) if w.id == "a13" else w for w in windows)
-    fewer = gains(replace(evidence, windows=lost), "database.memory")
+    fewer = compare_values(replace(evidence, windows=lost), "database.memory")
     assert [each.effect.pairs for each in fewer] == [4, 4, 5, 5]
     assert fewer[0].effect.ratio == pytest.approx(2.0)
     third = next(w for w in windows if w.id == "a13")
     measured_again = replace(third, row={**third.row, "window_id": "again", "attempt": 1})
-    whole = gains(replace(evidence, windows=(*lost, measured_again)), "database.memory")
+    whole = compare_values(replace(evidence, windows=(*lost, measured_again)), "database.memory")
     assert [each.effect.pairs for each in whole] == [5, 5, 5, 5]
 
 
 def test_the_answer_comes_first_and_is_judged_by_itself() -> None:
     """Then the other levels of its metric, then response times, of which less is better."""
     evidence = run({4: SLIGHT, 8: SLIGHT})
-    found = comparisons(evidence, question(evidence))
+    found = list_comparisons(evidence, answer_question(evidence))
     assert [(each.metric, each.point.level, each.primary) for each in found] == [
         (TPM, 8, True), (TPM, 4, False), (P95, 4, False), (P95, 8, False),
     ]  # fmt: skip
     assert found[0].verdict == decide(found[0].effect.apart)
     assert {each.verdict.call for each in found} == {Call.BETTER}
-    [back] = descriptive(evidence, "b", "a", P95, without=(at(8),))
+    [back] = compare_levels(evidence, "b", "a", P95, without=(at(8),))
     assert back.verdict.call is Call.WORSE
     alone = replace(evidence, candidates=("a",))
-    assert comparisons(alone, question(alone)) == comparisons(Evidence((), (), ()), None) == ()
+    assert (
+        list_comparisons(alone, answer_question(alone))
+        == list_comparisons(Evidence((), (), ()), None)
+        == ()
+    )
 
 
 def test_a_pair_chosen_among_many_must_differ_more_unless_it_was_named_before() -> None:
@@ -239,9 +255,9 @@ def test_a_pair_chosen_among_many_must_differ_more_unless_it_was_named_before() 
     others = [window(name, 1000.0, block=block) for name in "cdef" for block in range(6)]
     many = replace(two, candidates=tuple("abcdef"), windows=(*two.windows, *others))
     named = replace(many, primary=PrimaryComparison(point=Point.of(users=4), pair=("a", "b")))
-    steps = [decision_status(each).progress.step for each in (two, many, named)]
+    steps = [judge_question(each).progress.step for each in (two, many, named)]
     assert steps == [Next.DECIDED, Next.ANOTHER_BLOCK, Next.DECIDED]
-    chosen, alone = primary(many, "a", "b", at(4)), primary(two, "a", "b", at(4))
+    chosen, alone = compare_primary(many, "a", "b", at(4)), compare_primary(two, "a", "b", at(4))
     assert chosen.chance_share == pytest.approx(15 * (alone.chance_share or 0))
     assert chosen.verdict == decide(chosen.effect.apart, among=15)
 
@@ -252,20 +268,20 @@ CLEAR = (1.50, 1.51, 1.49, 1.50, 1.52, 1.50)
 def test_the_question_stands_where_its_own_level_has_blocks_with_both() -> None:
     """Blocks elsewhere answer nothing, a lost window drops its block, less time is better."""
     asked = PrimaryComparison(point=Point.of(users=4), pair=("a", "b"))
-    stands = decision_status(run({1: CLEAR[:4]}, primary=asked, points=(at(1), at(4))))
+    stands = judge_question(run({1: CLEAR[:4]}, primary=asked, points=(at(1), at(4))))
     assert (stands.compared, stands.blocks) == (None, 0)
     assert stands.progress.step is Next.ANOTHER_BLOCK
     whole = run({4: CLEAR[:5]}, primary=asked)
-    after = decision_status(changed(whole, "b-4-2-0"))
-    assert (decision_status(whole).blocks, after.blocks) == (5, 4)
+    after = judge_question(changed(whole, "b-4-2-0"))
+    assert (judge_question(whole).blocks, after.blocks) == (5, 4)
     assert after.progress.step is Next.DECIDED
     times = replace(whole, primary=replace(asked, metric=P95))
-    assert decision_status(times).progress.verdict.call is Call.BETTER
+    assert judge_question(times).progress.verdict.call is Call.BETTER
 
 
 def shown(evidence: Evidence, limited: Mapping[str, Limited]) -> Sequence[Any]:
     """The findings, of which a test knows the kinds."""
-    return findings(evidence, limited)
+    return list_findings(evidence, limited)
 
 
 @pytest.mark.parametrize(("limit_s", "meets"), [
@@ -277,7 +293,7 @@ def test_the_comparison_knows_who_meets_the_target(
     """By the valid windows at its level; without a valid window of one nothing is claimed."""
     target = ResponseTarget("p95", "all", limit_s)
     evidence = run({1: CLEAR[:4], 4: CLEAR[:4]})
-    answer = findings(evidence, None, target)[0]
+    answer = list_findings(evidence, None, target)[0]
     assert isinstance(answer, Comparison)
     assert answer.meets == tuple(zip("ab", meets, strict=True))
 
@@ -297,7 +313,7 @@ def test_findings_tell_slowest_and_fastest_at_the_highest_level_first() -> None:
     assert (answer.effect.ratio, answer.instead_of, answer.is_floor) == (0.5, None, True)
     assert (times.a, times.b, times.metric, times.is_floor) == ("a", "b", P95, False)
     assert [name for name, _ in limits.of] == list(names)
-    grown = growth(evidence)
+    grown = find_growth(evidence)
     assert grown is not None
     assert grown.factors == (("c", 1.0), ("a", 1.0), ("b", 0.25))
     asked = replace(evidence, primary=PrimaryComparison(P95, point=Point.of(users=1)))
@@ -317,13 +333,15 @@ def test_what_cannot_be_compared_is_told_of_another_level_alone_or_not_at_all() 
     assert found[0].effect.missing_because == "b has no window"
     assert not any(isinstance(each, Comparison) for each in found[1:])
     one, late = window("a", 80.0), window("a", 9.0, LATE, users=9)
-    [alone, *_] = findings(Evidence(("a",), (at(4), at(9)), (one, late)), {})
+    [alone, *_] = list_findings(Evidence(("a",), (at(4), at(9)), (one, late)), {})
     assert alone == Alone("a", at(4), TPM, 80.0, 1 / 80, 1, limits=Limits(at(4), ()))
     failed = Reason(flags.ERRORS, {"errors": "79", "text": "gone"})
-    [none] = findings(Evidence(("a",), (at(4),), (window("a", 8.0, failed),)), {})
+    [none] = list_findings(Evidence(("a",), (at(4),), (window("a", 8.0, failed),)), {})
     seen = "Unexpected errors: 79; the most frequent: gone"
     assert none == Nothing(f"no window is valid (1 by “errors”). {seen}")
-    assert findings(Evidence(("a",), (at(4),), ()), {}) == (Nothing("the run has no window yet"),)
+    assert list_findings(Evidence(("a",), (at(4),), ()), {}) == (
+        Nothing("the run has no window yet"),
+    )
 
 
 def test_a_candidate_alone_whose_valid_windows_lack_the_value_is_answered_with_the_reason() -> None:
@@ -332,11 +350,11 @@ def test_a_candidate_alone_whose_valid_windows_lack_the_value_is_answered_with_t
     failed = {("backup.duration_s", "all"): {"count": None, "value": None,
                                              "missing_because": "no backup succeeded"}}  # fmt: skip
     valid = replace(window("a", 80.0), values=failed)
-    [none, *_] = findings(Evidence(("a",), (at(4),), (valid,), primary=asked), {})
+    [none, *_] = list_findings(Evidence(("a",), (at(4),), (valid,), primary=asked), {})
     assert none == Nothing("time of a backup is missing (no backup succeeded)")
     elsewhere = (window("a", 8.0, LATE), window("a", 9.0, users=9))
     evidence = Evidence(("a",), (at(4), at(9)), elsewhere, factor="backup", primary=asked)
-    [none, *_] = findings(evidence, {})
+    [none, *_] = list_findings(evidence, {})
     assert none == Nothing("no window is valid where the question is asked")
 
 
@@ -357,4 +375,4 @@ def test_thresholds_are_judged_by_valid_windows_and_say_why_they_cannot_be() -> 
     met, silent = Outcome.MET, Outcome.NOT_JUDGED
     assert [each.outcome for each in found] == [met, silent, silent, silent, met]
     assert Judgement(asked[0], 6000.1, 6000.0).outcome is Outcome.NOT_MET
-    assert [each.valid for each in windows_of(asked[1], evidence)] == [False]
+    assert [each.valid for each in list_windows(asked[1], evidence)] == [False]

@@ -8,17 +8,22 @@ from typing import Any
 import polars as pl
 import pytest
 
-from stithy.analysis.bottlenecks.judge import SEVERAL, UNKNOWN, at_level, judge
+from stithy.analysis.bottlenecks.judge import SEVERAL, UNKNOWN, judge, judge_level
 from stithy.analysis.bottlenecks.observation import Cpus, Device, Growth, Reached
 from stithy.analysis.bottlenecks.observe import (
     Ability,
     Tables,
-    ability,
-    observations,
-    users_of_pools,
+    count_pool_users,
+    observe_windows,
+    read_ability,
 )
 from stithy.analysis.bottlenecks.rules import RULES
-from stithy.analysis.bottlenecks.stalls import Stall, stalled_shares, stalled_windows, stalls
+from stithy.analysis.bottlenecks.stalls import (
+    Stall,
+    estimate_stalled_shares,
+    explain_stalls,
+    find_stalled_seconds,
+)
 from stithy.analysis.instruments import Headroom
 from stithy.engines.engine import declaration
 from support.drawn import context_built
@@ -106,9 +111,9 @@ def test_a_rule_that_saw_too_little_says_so(rule: str, changes: Row, because: st
 def test_a_scaled_drive_can_do_a_part_of_what_its_profile_says() -> None:
     """As many requests at a time as the whole one; a disk that spins serves one."""
     text = "channels = 4\n[cap]\nread_iops = 800\nwrite_bytes_per_s = 0\n"
-    assert ability(text, 8.0) == Ability({"read_iops": 100.0}, 4)
-    assert ability("[disk]\nrpm = 7200\n", 1.0) == Ability({}, 1)
-    assert ability("cap = [", 1.0) is None
+    assert read_ability(text, 8.0) == Ability({"read_iops": 100.0}, 4)
+    assert read_ability("[disk]\nrpm = 7200\n", 1.0) == Ability({}, 1)
+    assert read_ability("cap = [", 1.0) is None
 
 
 def test_rules_that_do_not_apply_have_no_answer() -> None:
@@ -179,19 +184,19 @@ def test_what_limited_a_level_is_what_limited_most_of_its_windows() -> None:
     """CPUs are the mean of all; storage is told where all know it; what is missing is named."""
     full, fuller = (judge(observed(server=Cpus(1, used))) for used in (0.9, 0.96))
     capped = judge(observed(**CAPPED))
-    cause: Any = at_level([full, capped, fuller])
+    cause: Any = judge_level([full, capped, fuller])
     assert (cause.limit, cause.windows, cause.windows_all) == ("server-cpu", 2, 3)
     assert cause.share == pytest.approx(0.93)
     assert (cause.cpus, cause.is_full) == ("server-cpu", False)
     assert cause.cpus_share == pytest.approx((0.9 + 0.1 + 0.96) / 3)
-    assert at_level([]) is None
-    cause = at_level([full, judge(observed(server=Cpus(1, 0.81)))])
+    assert judge_level([]) is None
+    cause = judge_level([full, judge(observed(server=Cpus(1, 0.81)))])
     assert cause.is_full
-    cause = at_level([capped, replace(capped, storage_share=None)])
+    cause = judge_level([capped, replace(capped, storage_share=None)])
     assert (cause.storage_share, cause.is_storage_result, cause.is_cap) == (None, True, True)
-    cause = at_level([judge(observed(headroom=UNPROVEN))])
+    cause = judge_level([judge(observed(headroom=UNPROVEN))])
     assert (cause.limit, cause.says) == ("unknown", "the load driver could not be judged")
-    cause = at_level([judge(observed())])
+    cause = judge_level([judge(observed())])
     assert (cause.limit, cause.share) == ("several", 0.5)
 
 
@@ -229,7 +234,7 @@ USUAL = [100] * 5
 ], ids=["within", "while it writes", "dips and after", "nothing done", "not sampled"])  # fmt: skip
 def test_checkpoints_cost_stalls(samples: list[Any], done: list[int], lost: float | None) -> None:
     """Of the usual; a dip is no stall, a stall at another time not its doing, missing not none."""
-    found = stalled_shares(_checkpoints(*samples), _seconds(*done))
+    found = estimate_stalled_shares(_checkpoints(*samples), _seconds(*done))
     assert found == ({} if lost is None else {"w": pytest.approx(lost)})
 
 
@@ -264,14 +269,16 @@ def test_a_stall_has_the_cause_that_samples_of_its_second_show(
     rows = _rows("collector subject metric at_s value", samples)
     ended = [(checkpoint_s[0], OVER[1], checkpoint_s[1])] if checkpoint_s else []
     seconds = _seconds(*USUAL, 10, *[100] * 4)
-    found = stalls(seconds, _checkpoints(OVER, *ended), rows, pooled, declaration("postgresql"))
+    found = explain_stalls(
+        seconds, _checkpoints(OVER, *ended), rows, pooled, declaration("postgresql")
+    )
     assert found == (Stall("w", 105, 0.9, cause),)
 
 
 def test_seconds_that_chance_leaves_empty_are_no_stall() -> None:
     """Of nine transactions a second none is now and then done by chance; half is no stall."""
-    assert stalled_windows(_seconds(9, 9, 0, 9, 9)) == {}
-    assert stalled_windows(_seconds(100, 100, 50, 49, 100)) == {"w": {103: 0.51}}
+    assert find_stalled_seconds(_seconds(9, 9, 0, 9, 9)) == {}
+    assert find_stalled_seconds(_seconds(100, 100, 50, 49, 100)) == {"w": {103: 0.51}}
 
 
 def test_more_waits_for_storage_are_never_a_smaller_part_of_the_users_time() -> None:
@@ -293,10 +300,10 @@ def test_shares_of_tenants_are_of_the_time_of_all_their_users(tmp_path: Path) ->
     context = context_built(tmp_path, shape)
     run = context.run
     tables = Tables(context.sampled, run.seconds, run.surroundings, 2, frozenset(), {})
-    found = {each.window_id: each for each in observations(context.evidence, tables)}
+    found = {each.window_id: each for each in observe_windows(context.evidence, tables)}
     assert [each.places for each in found.values()] == [12, 12]
     assert found[alone].pool_waiting is not None, "nine connections are fewer than twelve users"
-    assert users_of_pools(context.evidence) == {alone: 12, beside: 12}
+    assert count_pool_users(context.evidence) == {alone: 12, beside: 12}
     reads = {name: each.devices[0].reads_under_way for name, each in found.items()}
     assert (reads[alone] or 0) > 0
     assert reads[beside] is None

@@ -10,12 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stithy.analysis import instruments as delays
-from stithy.analysis.checks.instruments import delivered
-from stithy.analysis.effect import Paired, absorbed, paired_difference, paired_ratio
+from stithy.analysis.checks.instruments import find_off_profile
+from stithy.analysis.effect import (
+    Paired,
+    compare_losses,
+    estimate_paired_difference,
+    estimate_paired_ratio,
+)
 from stithy.analysis.evidence import Window
 from stithy.analysis.gathering import WindowRecord
-from stithy.analysis.instruments import Delayed, drive_delay, machine_floors, pair_bound
-from stithy.analysis.statistics import interval, repeated_chance
+from stithy.analysis.instruments import (
+    Delayed,
+    bound_pair,
+    find_machine_floors,
+    measure_drive_delay,
+)
+from stithy.analysis.statistics import bound_repeated_chance, estimate_interval
 from stithy.analysis.verdict import DIFFERENT, Call, decide
 from stithy.metrics import P95, P99, TPM, Quantity
 from stithy.validity import Reason
@@ -55,24 +65,24 @@ def test_each_operation_counts_by_the_time_that_somebody_waited_for_it() -> None
         ([times("read", 100, 300, 199), times("flush", 100, 101)], {}, 0.01),
         ([times("read", 100, 200, 200), times("flush", 9000, 9000, 1000)], {}, 0.002),
     ):  # fmt: skip
-        assert drive_delay(rows, floors) == pytest.approx(share, abs=0.006)
+        assert measure_drive_delay(rows, floors) == pytest.approx(share, abs=0.006)
 
 
 def test_a_write_is_delayed_as_what_comes_one_by_one_and_waited_for_by_a_commit_alone() -> None:
     """Of a checkpoint's burst nobody waits; fio waits for each write."""
     burst = [times("read", 100, 110), times("write", 500, 900, 9000), times("flush", 100, 105)]
-    assert drive_delay(burst, {}) == pytest.approx(0.1)
-    assert drive_delay(burst, {}, every_write=True) == pytest.approx(0.8)
+    assert measure_drive_delay(burst, {}) == pytest.approx(0.1)
+    assert measure_drive_delay(burst, {}, every_write=True) == pytest.approx(0.8)
     apart = [*burst, times("write", 300, 330, role="log"), times("flush", 100, 150, role="log")]
-    assert drive_delay(apart, {}) == pytest.approx(80 / 400)
+    assert measure_drive_delay(apart, {}) == pytest.approx(80 / 400)
 
 
 def test_lateness_that_a_drive_makes_up_for_is_seen_where_many_answers_are_late() -> None:
     """The mean is right, and one answer of ten is not."""
     right = times("read", 100, 100)
-    assert drive_delay([right, late(10, 30)], {}) == 0
-    assert drive_delay([right, late(11, 30)], {}) == pytest.approx(0.3)
-    assert drive_delay([right, late(500, 30, "log")], {}) == 0
+    assert measure_drive_delay([right, late(10, 30)], {}) == 0
+    assert measure_drive_delay([right, late(11, 30)], {}) == pytest.approx(0.3)
+    assert measure_drive_delay([right, late(500, 30, "log")], {}) == 0
 
 
 def test_the_machine_replaces_times_that_it_cannot_deliver_by_its_best_for_all_alike() -> None:
@@ -81,10 +91,10 @@ def test_the_machine_replaces_times_that_it_cannot_deliver_by_its_best_for_all_a
         times("read", 600, 700),
         [times("flush", 0, 70 * n) for n in (1, 2, 4)],
     )
-    assert machine_floors([middle, short, read, long]) == {"flush": 70e-6}
-    assert machine_floors([long, long]) == {"flush": delays.FLOOR_MOST_S}
-    assert machine_floors([times("flush", 99, 100), times("flush", 99, 140)]) == {}
-    assert machine_floors([short | {"answered": 199}]) == {}
+    assert find_machine_floors([middle, short, read, long]) == {"flush": 70e-6}
+    assert find_machine_floors([long, long]) == {"flush": delays.FLOOR_MOST_S}
+    assert find_machine_floors([times("flush", 99, 100), times("flush", 99, 140)]) == {}
+    assert find_machine_floors([short | {"answered": 199}]) == {}
 
 
 @pytest.mark.parametrize(("took_us", "attempt", "flag"), [
@@ -95,7 +105,9 @@ def test_a_delay_is_noted_then_measured_again_and_never_counted_beyond_a_half(
     took_us: float, attempt: int, flag: str | None
 ) -> None:
     """A machine that was busy twice will be so a third time."""
-    found = delivered(WindowRecord({"attempt": attempt}, drives=[times("read", 100, took_us)]))
+    found = find_off_profile(
+        WindowRecord({"attempt": attempt}, drives=[times("read", 100, took_us)])
+    )
     assert (found and found.flag) == (flag and getattr(flags, flag))
 
 
@@ -112,7 +124,7 @@ def test_a_delayed_candidate_can_only_be_better_than_it_looked(
     metric: Quantity, a: tuple[float, float], b: tuple[float, float], bound: tuple[float, float]
 ) -> None:
     """By as much as the metric can have changed; of which end, its direction says."""
-    assert pair_bound(metric, Delayed(*a, 2.0), Delayed(*b, 3.0)) == pytest.approx(bound)
+    assert bound_pair(metric, Delayed(*a, 2.0), Delayed(*b, 3.0)) == pytest.approx(bound)
 
 
 @pytest.mark.parametrize(("is_outside", "share"), [(False, 0.1 * 11), (True, 0.1)])
@@ -134,7 +146,7 @@ def test_bounds_only_widen_an_interval_and_take_claims_away(
 ) -> None:
     """What is decided with them is decided without them, and the chance is no smaller."""
     bounds = parts[: len(logs)]
-    plain, wide = interval(logs), interval(logs, bounds)
+    plain, wide = estimate_interval(logs), estimate_interval(logs, bounds)
     assert plain is not None
     assert wide is not None
     assert wide.low <= plain.low <= plain.high <= wide.high
@@ -145,8 +157,8 @@ def test_bounds_only_widen_an_interval_and_take_claims_away(
             {without.call, Call.EQUIVALENT} if without.call is Call.NEGLIGIBLE else {without.call}
         )
         assert with_bounds.call in weaker
-    if (chance := repeated_chance(logs)) is not None:
-        assert (repeated_chance(logs, bounds) or 0.0) >= chance
+    if (chance := bound_repeated_chance(logs)) is not None:
+        assert (bound_repeated_chance(logs, bounds) or 0.0) >= chance
 
 
 def test_a_verdict_holds_even_so_or_is_undecided_and_says_why() -> None:
@@ -164,11 +176,14 @@ def test_a_verdict_holds_even_so_or_is_undecided_and_says_why() -> None:
 
 def test_what_is_lost_on_two_candidates_is_bounded_by_both() -> None:
     """A ratio of ratios is lower where the first one can be higher."""
-    a = Paired(paired_ratio([1.0], [2.0], [(0.1, 0.2)]), (0,))
-    b = Paired(paired_ratio([1.0], [3.0], [(0.3, 0.5)]), (0,))
-    [bound] = absorbed(a, b).bounds
+    a = Paired(estimate_paired_ratio([1.0], [2.0], [(0.1, 0.2)]), (0,))
+    b = Paired(estimate_paired_ratio([1.0], [3.0], [(0.3, 0.5)]), (0,))
+    [bound] = compare_losses(a, b).bounds
     assert bound == pytest.approx((0.5, 0.6))
-    assert paired_difference([1.0, 2.0], [1.5, 2.25], [(0.0, 1.0)] * 2).bounds == ((0.0, 1.0),) * 2
+    assert (
+        estimate_paired_difference([1.0, 2.0], [1.5, 2.25], [(0.0, 1.0)] * 2).bounds
+        == ((0.0, 1.0),) * 2
+    )
 
 
 @pytest.mark.parametrize(("ratio", "delayed", "claims"), [
@@ -180,7 +195,7 @@ def test_simulated_studies_claim_no_delay_and_find_a_slower_drive(
 ) -> None:
     """300 studies of eight blocks, noise 1 %: a delay takes any part of its bound."""
     draw, found = random.Random(f"{ratio} {delayed}"), 0
-    down, up = pair_bound(TPM, *(Delayed(each, each, 1.0) for each in delayed))
+    down, up = bound_pair(TPM, *(Delayed(each, each, 1.0) for each in delayed))
     for _ in range(300):
         logs = [
             math.log(ratio) + draw.gauss(0, 0.01) + draw.random() * down - draw.random() * up

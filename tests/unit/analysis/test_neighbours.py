@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stithy.analysis.checks.work import commits, of_backups, servers
+from stithy.analysis.checks.work import count_backup_commits, count_servers, find_commits
 from stithy.analysis.comparisons import compare_with_alone, pair_windows
 from stithy.analysis.effect import (
     Effect,
     Paired,
-    absorbed,
-    no_effect,
-    paired_difference,
-    paired_ratio,
+    compare_losses,
+    estimate_paired_difference,
+    estimate_paired_ratio,
+    make_unknown_effect,
 )
 from stithy.engines.engine import declaration
 from stithy.metrics import Quantity
@@ -25,15 +25,15 @@ from stithy.scenarios.noisy_neighbour.disturbance import (
     ACHIEVED_SHARE,
     GROWTH_MOST,
     Disturbance,
-    disturbance,
+    measure_disturbance,
 )
 from stithy.scenarios.noisy_neighbour.reactions import (
     Moments,
-    disturbed,
-    fairness,
-    first_percentile,
-    isolation,
-    worst_second,
+    compare_pair,
+    find_first_percentile,
+    find_worst_second,
+    measure_fairness,
+    measure_isolation,
 )
 
 P99 = Quantity("p99")
@@ -42,7 +42,7 @@ BESIDE, ALONE = Point.of(users=4, neighbour=500), Point.of(users=4, neighbour=0)
 
 def test_shares_are_of_the_mean_alone_of_all_tenants_together() -> None:
     """One tenant halved and one untouched: three quarters of the work of two alike."""
-    found = disturbed({"a": [10, 30], "b": [20, 20]}, {"a": [10, 10], "b": [20, 20]})
+    found = compare_pair({"a": [10, 30], "b": [20, 20]}, {"a": [10, 10], "b": [20, 20]})
     assert found is not None
     assert found.kept == (0.75, 0.75)
     assert found.alone_kept == (0.75, 1.25)
@@ -52,27 +52,31 @@ def test_shares_are_of_the_mean_alone_of_all_tenants_together() -> None:
 
 def test_seconds_in_which_a_neighbour_rests_do_not_count_for_isolation() -> None:
     """It worked in the second of two seconds; what tenants did in all still counts as theirs."""
-    found = disturbed({"a": [10, 10]}, {"a": [10, 4]}, (False, True))
+    found = compare_pair({"a": [10, 10]}, {"a": [10, 4]}, (False, True))
     assert found is not None
     assert found.kept == (0.4,)
     assert found.all_kept == (1.0, 0.4)
     assert found.goodput == 0.7
-    assert isolation(found.kept) == 0.0
+    assert measure_isolation(found.kept) == 0.0
 
 
 def test_without_seconds_of_anybody_there_is_no_pair() -> None:
     """Nor with a tenant that had no work alone: there is nothing to be a share of."""
-    assert disturbed({"a": [10]}, {}) is None
-    assert disturbed({"a": [0, 0]}, {"a": [9]}) is None
+    assert compare_pair({"a": [10]}, {}) is None
+    assert compare_pair({"a": [0, 0]}, {"a": [9]}) is None
 
 
 def test_isolation_counts_seconds_and_the_first_percentile_is_the_worst_of_a_hundred() -> None:
     """A second with exactly nine tenths is isolated. Of fewer seconds it is the worst, named so."""
-    assert isolation([0.9, 1.2, 0.89, 1.0]) == 0.75
+    assert measure_isolation([0.9, 1.2, 0.89, 1.0]) == 0.75
     many = [float(each) for each in range(200, 0, -1)]
-    assert (first_percentile(many), worst_second(many)) == (2.0, None)
-    assert (first_percentile([0.5, 0.2]), worst_second([0.5, 0.2])) == (None, 0.2)
-    assert (isolation([]), first_percentile([]), worst_second([])) == (None, None, None)
+    assert (find_first_percentile(many), find_worst_second(many)) == (2.0, None)
+    assert (find_first_percentile([0.5, 0.2]), find_worst_second([0.5, 0.2])) == (None, 0.2)
+    assert (measure_isolation([]), find_first_percentile([]), find_worst_second([])) == (
+        None,
+        None,
+        None,
+    )
 
 
 @given(st.lists(st.floats(0.01, 10), min_size=1, max_size=20), st.floats(0.1, 10))
@@ -80,20 +84,20 @@ def test_fairness_lies_between_one_of_n_and_one_and_knows_no_unit(
     shares: list[float], factor: float
 ) -> None:
     """It says how alike tenants slow down, not how much."""
-    found = fairness(shares)
+    found = measure_fairness(shares)
     assert found is not None
     assert 1 / len(shares) - 1e-9 <= found <= 1 + 1e-9
-    assert found == pytest.approx(fairness([each * factor for each in shares]))
+    assert found == pytest.approx(measure_fairness([each * factor for each in shares]))
 
 
 def test_fairness_is_one_of_n_where_one_tenant_gets_all_that_is_left() -> None:
     """And unknown where nobody gets anything."""
-    assert fairness([0.0, 0.0, 0.7, 0.0]) == pytest.approx(0.25)
-    assert fairness([0.0, 0.0]) is None
+    assert measure_fairness([0.0, 0.0, 0.7, 0.0]) == pytest.approx(0.25)
+    assert measure_fairness([0.0, 0.0]) is None
 
 
-TIGHT = paired_ratio([1.0] * 4, [1.5, 1.51, 1.52, 1.5])
-LOST_NOTHING = paired_difference([0.9] * 4, [0.95, 0.85, 0.9, 0.92])
+TIGHT = estimate_paired_ratio([1.0] * 4, [1.5, 1.51, 1.52, 1.5])
+LOST_NOTHING = estimate_paired_difference([0.9] * 4, [0.95, 0.85, 0.9, 0.92])
 
 
 def _disturbance(growth: Effect = TIGHT, **known: Any) -> Disturbance:
@@ -107,29 +111,31 @@ def _disturbance(growth: Effect = TIGHT, **known: Any) -> Disturbance:
 
 def test_a_neighbour_is_borne_by_the_upper_end_of_the_interval() -> None:
     """It is not where the interval lies beyond; what holds both is not decided."""
-    wide = paired_ratio([1.0] * 4, [1.2, 2.0, 1.1, 1.9])
+    wide = estimate_paired_ratio([1.0] * 4, [1.2, 2.0, 1.1, 1.9])
     assert _disturbance().bearable(P99) is True
     assert _disturbance(wide).bearable(P99) is None
-    assert _disturbance(paired_ratio([1.0] * 4, [3.0, 3.1, 3.2, 3.0])).bearable(P99) is False
-    assert _disturbance(paired_ratio([1.0], [1.5])).bearable(P99) is None
+    assert (
+        _disturbance(estimate_paired_ratio([1.0] * 4, [3.0, 3.1, 3.2, 3.0])).bearable(P99) is False
+    )
+    assert _disturbance(estimate_paired_ratio([1.0], [1.5])).bearable(P99) is None
 
 
 def test_a_plain_interval_gives_no_claim() -> None:
     """Three blocks say neither that a neighbour is borne nor that it is not."""
-    assert _disturbance(paired_ratio([1.0] * 3, [1.5, 1.51, 1.52])).bearable(P99) is None
-    assert _disturbance(paired_ratio([1.0] * 3, [3.0, 3.1, 3.2])).bearable(P99) is None
-    clear = paired_difference([0.9] * 3, [0.5, 0.51, 0.52])
+    assert _disturbance(estimate_paired_ratio([1.0] * 3, [1.5, 1.51, 1.52])).bearable(P99) is None
+    assert _disturbance(estimate_paired_ratio([1.0] * 3, [3.0, 3.1, 3.2])).bearable(P99) is None
+    clear = estimate_paired_difference([0.9] * 3, [0.5, 0.51, 0.52])
     assert _disturbance(isolation=0.51, alone_isolation=0.9, lost=clear).isolated is None
 
 
 def test_a_neighbour_is_refused_by_the_interval_that_is_shown() -> None:
     """The plain one of the same four blocks lies beyond the bound, and is narrower."""
-    growth = paired_ratio([1.0] * 4, [2.6, 3.4, 2.7, 3.3])
+    growth = estimate_paired_ratio([1.0] * 4, [2.6, 3.4, 2.7, 3.3])
     assert growth.plain_bounds is not None
     assert growth.low is not None
     assert growth.plain_bounds[0] > GROWTH_MOST > growth.low
     assert _disturbance(growth).bearable(P99) is None
-    lost = paired_difference([0.9] * 4, [0.5, 0.7, 0.75, 0.55])
+    lost = estimate_paired_difference([0.9] * 4, [0.5, 0.7, 0.75, 0.55])
     assert lost.plain_bounds is not None
     assert lost.high is not None
     assert lost.plain_bounds[1] < 0 < lost.high
@@ -138,8 +144,8 @@ def test_a_neighbour_is_refused_by_the_interval_that_is_shown() -> None:
 
 def test_isolation_that_is_lost_decides_without_a_percentile() -> None:
     """A tenant that keeps a tenth has too few transactions for one. All blocks may be alike."""
-    ruined = paired_difference([1.0] * 4, [0.0] * 4)
-    nothing = no_effect("it needs 1,000 answers")
+    ruined = estimate_paired_difference([1.0] * 4, [0.0] * 4)
+    nothing = make_unknown_effect("it needs 1,000 answers")
     assert _disturbance(nothing, isolation=0.0, lost=ruined).bearable(P99) is False
     assert _disturbance(nothing).bearable(P99) is None
 
@@ -147,9 +153,9 @@ def test_isolation_that_is_lost_decides_without_a_percentile() -> None:
 def test_isolation_is_judged_by_what_chance_leaves_of_it_alone() -> None:
     """0.85 of 0.9 is nothing lost; too little is only lost where it differs between blocks."""
     assert _disturbance(isolation=0.85, alone_isolation=0.9).isolated is True
-    unclear = paired_difference([0.9] * 4, [0.5, 0.95, 0.9, 0.8])
+    unclear = estimate_paired_difference([0.9] * 4, [0.5, 0.95, 0.9, 0.8])
     assert _disturbance(isolation=0.79, alone_isolation=0.9, lost=unclear).isolated is None
-    clear = paired_difference([0.9] * 4, [0.5, 0.55, 0.6, 0.5])
+    clear = estimate_paired_difference([0.9] * 4, [0.5, 0.55, 0.6, 0.5])
     assert _disturbance(isolation=0.54, alone_isolation=0.9, lost=clear).isolated is False
     assert _disturbance(isolation=0.75, alone_isolation=0.75).isolated is None
     assert _disturbance(isolation=0.5, alone_isolation=0.75, lost=clear).isolated is False
@@ -186,11 +192,11 @@ def test_what_servers_commit_by_themselves_is_allowed_to_each_of_them() -> None:
     }  # fmt: skip
     rates = {("tenant.tpm", f"tenant-{n}"): {"value": 120.0} for n in range(12)}
     engine = declaration("postgresql")
-    assert commits(window, engine, servers(rates)) is None
-    one = commits(window, engine, servers({}))
+    assert find_commits(window, engine, count_servers(rates)) is None
+    one = find_commits(window, engine, count_servers({}))
     assert one is not None
     assert one.invalidates
-    assert servers({**rates, ("tenant.tpm", "tenant-0"): {"value": None}}) == 11
+    assert count_servers({**rates, ("tenant.tpm", "tenant-0"): {"value": None}}) == 11
 
 
 def test_what_the_programs_of_backups_commit_is_allowed_beside_it() -> None:
@@ -200,9 +206,9 @@ def test_what_the_programs_of_backups_commit_is_allowed_beside_it() -> None:
         "users": 1, "connections_opened": 1, "connections_reopened": 0, "maintenance_runs": 0,
     }  # fmt: skip
     engine, values = declaration("postgresql"), {("backup.commits", "all"): {"value": 144.0}}
-    assert commits(window, engine) is not None
-    assert commits(window, engine, backups=of_backups({})) is not None
-    assert commits(window, engine, backups=of_backups(values)) is None
+    assert find_commits(window, engine) is not None
+    assert find_commits(window, engine, backups=count_backup_commits({})) is not None
+    assert find_commits(window, engine, backups=count_backup_commits(values)) is None
 
 
 class _Blocks:
@@ -214,7 +220,8 @@ class _Blocks:
     def effect(self, _: str, name: str, point: Point, __: Quantity, alone: Point) -> Effect:
         """Over the blocks of both."""
         both = list(pair_windows(cast(Any, self), name, point, alone))
-        return paired_ratio([one.p99_s for one, _ in both], [other.p99_s for _, other in both])  # type: ignore[attr-defined]  # windows of its own
+        windows: Any = both  # of its own
+        return estimate_paired_ratio([a.p99_s for a, _ in windows], [b.p99_s for _, b in windows])
 
     def level_of(self, *_: Any) -> float | None:
         """Nothing is known of the neighbour."""
@@ -238,7 +245,7 @@ def _absorbed(p99_s: dict[tuple[str, int], list[float]]) -> Effect:
     of_a, of_b = (
         compare_with_alone(cast(Any, _Blocks(p99_s)), name, BESIDE, ALONE, P99) for name in "ab"
     )
-    return absorbed(of_a, of_b)
+    return compare_losses(of_a, of_b)
 
 
 def test_who_absorbs_better_is_a_ratio_of_growths_in_the_same_blocks() -> None:
@@ -286,7 +293,7 @@ def _isolated(draw: random.Random, keeps: float, blocks: int = 4) -> bool | None
         for block in range(blocks)
     }
     evidence = cast(Any, _Blocks({("a", 0): [1.0] * blocks, ("a", 500): [1.0] * blocks}))
-    return disturbance(evidence, seconds, "a", BESIDE, ALONE, {}).isolated
+    return measure_disturbance(evidence, seconds, "a", BESIDE, ALONE, {}).isolated
 
 
 def test_a_harmless_neighbour_is_seldom_said_to_disturb_and_a_harmful_one_seldom_to_do_not() -> (
@@ -312,7 +319,7 @@ def test_the_tenant_that_keeps_least_is_seen_among_many() -> None:
     alone = {name: [10, 10] for name in names}
     seconds = {"0-0": alone, "500-0": {**alone, "tenant-7": [1, 1]}}
     evidence = cast(Any, _Blocks({("a", 0): [1.0], ("a", 500): [1.0]}))
-    found = disturbance(evidence, seconds, "a", BESIDE, ALONE, {})
+    found = measure_disturbance(evidence, seconds, "a", BESIDE, ALONE, {})
     assert (found.isolation, found.least_kept) == (1.0, 0.1)
 
 
@@ -323,7 +330,7 @@ def test_what_chance_alone_would_seem_to_do_is_asked_at_the_same_moments_alone()
     seconds = {"0-0": {"a": poor}, "500-0": {"a": poor}}
     moments = {"500-0": Moments(at_s, [(102.5, 106.5)], failed=1)}
     evidence = cast(Any, _Blocks({("a", 0): [1.0], ("a", 500): [1.0]}))
-    found = disturbance(evidence, seconds, "a", BESIDE, ALONE, {}, moments)
+    found = measure_disturbance(evidence, seconds, "a", BESIDE, ALONE, {}, moments)
     assert found.felt is not None
     assert found.felt == found.by_chance
     assert (found.felt.felt, found.failed) == (1, 1)

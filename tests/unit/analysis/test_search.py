@@ -11,14 +11,14 @@ from stithy.analysis.capacity import (
     Trial,
     UsersWithinTarget,
     Wanted,
-    capacity_finding,
-    next_level,
-    next_wanted,
-    trials,
-    users_within_target,
+    choose_next_level,
+    choose_next_windows,
+    count_users_within,
+    find_capacity,
+    list_trials,
 )
 from stithy.analysis.evidence import Window
-from stithy.analysis.findings import findings, question
+from stithy.analysis.findings import answer_question, list_findings
 from stithy.analysis.verdict import PrimaryComparison
 from stithy.search import Search
 from support import flags
@@ -46,7 +46,7 @@ def test_users_are_doubled_then_halved_then_confirmed(storage: Storage, order: l
     """A level without a valid window is tried once more and shunned; noise ends the search."""
     known: dict[int, Trial] = {}
     tried: list[int] = []
-    while (users := next_level(list(known.values()), Search(LIMIT, 1, 256))) is not None:
+    while (users := choose_next_level(list(known.values()), Search(LIMIT, 1, 256))) is not None:
         before = known.get(users, Trial(users))
         known[users] = one_more(before, storage(users, tried.count(users)))
         tried.append(users)
@@ -63,7 +63,7 @@ def test_users_are_doubled_then_halved_then_confirmed(storage: Storage, order: l
 ])  # fmt: skip
 def test_candidates_that_want_one_level_share_a_block(known: Trials, wanted: Wanted | None) -> None:
     """Of different levels the lowest comes first."""
-    assert next_wanted(known, Search(LIMIT, 1, 256)) == wanted
+    assert choose_next_windows(known, Search(LIMIT, 1, 256)) == wanted
 
 
 LATE = [flags.DRIVER_LATE]
@@ -95,12 +95,12 @@ def test_users_within_a_target_are_a_measured_level_or_a_reason(
     windows: list[Window], search: Search | None, known: UsersWithinTarget
 ) -> None:
     """Missing, and never 0; at least so many where no level beyond is known."""
-    assert users_within_target(replace(evidence(windows), search=search), "a", LIMIT) == known
+    assert count_users_within(replace(evidence(windows), search=search), "a", LIMIT) == known
 
 
 def found(*windows: Window, search: Search = SEARCH) -> Any:
     """What a search with these windows says."""
-    return capacity_finding(evidence(windows, search))
+    return find_capacity(evidence(windows, search))
 
 
 def test_each_window_is_judged_by_its_own_percentile() -> None:
@@ -109,7 +109,7 @@ def test_each_window_is_judged_by_its_own_percentile() -> None:
         *window("sata", 4, [0.2, 0.3, 1.4]), *window("sata", 2, [0.2]),
         *window("sata", 8, [0.2], flags=LATE), *window("sata", 9, [None]),
     ]  # fmt: skip
-    assert trials(evidence(windows), "sata", SEARCH) == (
+    assert list_trials(evidence(windows), "sata", SEARCH) == (
         Trial(2, 1), Trial(4, 2, 1), Trial(8, silent=1), Trial(9, silent=1),
     )  # fmt: skip
 
@@ -154,8 +154,8 @@ def test_a_search_alone_is_the_answer_and_beside_a_question_it_is_told_second() 
     """There is no level that was asked about; one candidate is no question either."""
     windows = [*window("sata", 1, [0.5, 0.5]), *window("nvme", 1, [0.5, 0.5])]
     alone = evidence(windows, asked=PrimaryComparison(by_search=True))
-    assert question(alone) is None
-    kinds = [[each.kind for each in findings(of, {})] for of in (
+    assert answer_question(alone) is None
+    kinds = [[each.kind for each in list_findings(of, {})] for of in (
         alone, evidence(windows), evidence(window("sata", 1, [0.5])))]  # fmt: skip
     assert kinds[0][0] == "served"
     assert kinds[1][:2] == ["comparison", "served"]

@@ -8,10 +8,10 @@ import pytest
 
 from stithy.analysis.steadiness import (
     Change,
-    changes,
-    settled_after,
-    steadiness,
-    steadiness_of_windows,
+    find_changes,
+    find_settled_after,
+    judge_steadiness,
+    judge_steadiness_of_windows,
 )
 from stithy.results.read import read_run
 from support.reported import frames
@@ -23,12 +23,12 @@ def test_a_slow_start_is_cut_off_in_whole_batches() -> None:
     draw, cuts = random.Random(1), []
     for _ in range(50):
         values = [draw.gauss(150 if second < 12 else 300, 10) for second in range(60)]
-        cuts.append(settled_after(values, most=30) or 0)
+        cuts.append(find_settled_after(values, most=30) or 0)
     assert sorted(cuts)[len(cuts) // 2] == 15
     assert all(10 < cut <= 30 and cut % 5 == 0 for cut in cuts)
     rising = [float(second) for second in range(60)]
-    assert [settled_after(rising, most) for most in (30, 12, 0)] == [30, 10, 0]
-    assert settled_after(rising[:19], 10) is None
+    assert [find_settled_after(rising, most) for most in (30, 12, 0)] == [30, 10, 0]
+    assert find_settled_after(rising[:19], 10) is None
 
 
 Values = list[float]
@@ -45,7 +45,7 @@ Values = list[float]
 ], ids=["a step", "a stall", "a second", "under a tenth", "bins of two", "too short"])  # fmt: skip
 def test_a_change_is_found_at_its_place(values: list[float], found: tuple[Change, ...]) -> None:
     """A checkpoint's dip is a dip, and no other level."""
-    assert changes(values) == found
+    assert find_changes(values) == found
 
 
 DIP = [300.0] * 24 + [200.0] * 12 + [300.0] * 24
@@ -61,7 +61,7 @@ def test_fifths_that_differ_are_not_steady(
     measured: Values, steady: bool, slope: float, spread: float
 ) -> None:
     """More than a tenth of the mean from end to end, or a fifth between any two."""
-    found = steadiness([], measured)
+    found = judge_steadiness([], measured)
     assert found.steady is steady
     assert found.slope_share == pytest.approx(slope, rel=0.05, abs=1e-9)
     assert found.range_share == pytest.approx(spread, rel=0.05)
@@ -69,14 +69,14 @@ def test_fifths_that_differ_are_not_steady(
 
 def test_a_ramp_up_that_reaches_into_the_measurement_is_told_and_what_is_not_known() -> None:
     """With what it took from the mean; of a short window, or one that hardly did anything, why."""
-    late = steadiness([150.0] * 30, [150.0] * 10 + [300.0] * 50)
+    late = judge_steadiness([150.0] * 30, [150.0] * 10 + [300.0] * 50)
     assert (late.steady, late.late_s) == (False, 10)
     assert late.late_share == pytest.approx(300 / 275 - 1)
-    assert steadiness([150.0] * 30, [300.0] * 60).late_s == 0
+    assert judge_steadiness([150.0] * 30, [300.0] * 60).late_s == 0
     short, few = "it is shorter than 15 s", "a fifth of it has fewer than 800 transactions"
     cases = (([300.0] * 14, short), ([66.6] * 60, few), ([66.7] * 60, None), ([300.0] * 15, None))
     for measured, because in cases:
-        found = steadiness([], measured)
+        found = judge_steadiness([], measured)
         assert (found.steady, found.unknown_because) == (because is None or None, because)
 
 
@@ -87,7 +87,7 @@ def test_whole_seconds_of_the_measurement_count_and_none_is_missing(tmp_path: Pa
     whole, count = read["seconds"], pl.col("committed")
 
     def shown() -> tuple[bool | None, list[int], str | None]:
-        [found] = steadiness_of_windows(read).values()
+        [found] = judge_steadiness_of_windows(read).values()
         return found.steady, [each.index for each in found.changes], found.unknown_because
 
     read["seconds"] = whole.with_columns(committed=pl.when(second < 5).then(0).otherwise(count))

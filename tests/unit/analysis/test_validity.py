@@ -10,12 +10,12 @@ import pytest
 
 from stithy.activity import DeclaredActivity, tables_of
 from stithy.analysis import surroundings as baselines
-from stithy.analysis.gathering import WindowRecord, _checks, gather, judge
-from stithy.analysis.instruments import refuted, unless_refuted
-from stithy.analysis.invariants import Identity, check
-from stithy.analysis.series import sampled
+from stithy.analysis.gathering import WindowRecord, _list_checks, gather, judge
+from stithy.analysis.instruments import drop_refuted, list_refuted
+from stithy.analysis.invariants import Identity, check_invariants
+from stithy.analysis.series import sample_run
 from stithy.analysis.steadiness import Change, Steadiness
-from stithy.analysis.surroundings import Watched, watched_of
+from stithy.analysis.surroundings import Watched, read_watched
 from stithy.engines.engine import declaration
 from stithy.registry import plugins
 from stithy.results.read import read_run
@@ -53,7 +53,7 @@ def checks(*rates: float | None) -> list[Row]:
     ]  # fmt: skip
 
 
-SLOWED = baselines.judged(checks(100, 100, 100, 50))[-1]
+SLOWED = baselines.judge_baselines(checks(100, 100, 100, 50))[-1]
 
 
 @pytest.fixture(scope="module")
@@ -235,9 +235,9 @@ def driven(**changes: Any) -> Row:
 ])  # fmt: skip
 def test_a_limit_holds_until_a_window_shows_otherwise(changes: Row, shown: str | None) -> None:
     """By what it did, not by what was asked; a limit that is reached is none refuted."""
-    found = refuted([driven(), driven(**changes)]).values()
+    found = list_refuted([driven(), driven(**changes)]).values()
     assert [(shown or "") in each for each in found] == ([True] if shown else [])
-    rows = unless_refuted([driven(), driven(**changes), driven(driver_rate_per_s_max=9000.0)])
+    rows = drop_refuted([driven(), driven(**changes), driven(driver_rate_per_s_max=9000.0)])
     limits = [each["driver_rate_per_s_max"] for each in rows]
     own = changes.get("driver_rate_per_s_max", 1000.0)
     assert limits == ([None, None, 9000.0] if shown else [1000.0, own, 9000.0])
@@ -252,7 +252,7 @@ def test_tables_are_joined_by_window_block_and_attempt(tmp_path: Path) -> None:
     ]
     slow = replace(shape, baselines={first: {"one_rounds_per_s": 60_000.0}})
     read = frames(read_run(build_run(tmp_path / "b", slow).root))
-    unwatched = sampled([], read["window"], {})
+    unwatched = sample_run([], read["window"], {})
     damaged = {"w-disk-u4-b3": ["seconds.parquet"]}
     found = gather(read, unwatched, ("disk", "memory"), damaged=damaged)
     raised = {each.id: {reason.flag for reason in each.reasons} for each in found.windows}
@@ -281,7 +281,7 @@ def test_what_collectors_gave_is_read_from_their_samples(tmp_path: Path) -> None
     series = read["series"].with_columns(missing_because=why, value=value).filter(second < 24)
 
     def watched(series: pl.DataFrame) -> dict[str, Watched]:
-        return watched_of(sampled([series], read["window"], {}), read["window"])
+        return read_watched(sample_run([series], read["window"], {}), read["window"])
 
     [found] = watched(series).values()
     assert replace(found, steal_share=None) == Watched(("cpu",), ("database",), 18)
@@ -302,14 +302,14 @@ def test_what_collectors_gave_is_read_from_their_samples(tmp_path: Path) -> None
 ])  # fmt: skip
 def test_a_baseline_check_is_odd(rates: tuple[float | None, ...], odd: list[int]) -> None:
     """Beyond a floor and three median deviations, of four or more; at less than half always."""
-    found = baselines.judged(checks(*rates)[::-1])
+    found = baselines.judge_baselines(checks(*rates)[::-1])
     assert [each.row["block"] for each in found if each.off] == odd
     assert [each.row["block"] for each in found] == sorted(each.row["block"] for each in found)
 
 
 def test_a_trend_is_told_with_its_size_and_its_chance() -> None:
     """A fall of 2 % a minute over six minutes is 12 %; reads that stay are no trend."""
-    [rate, reads] = baselines.trends(checks(*(100 - 2 * n for n in range(7))))
+    [rate, reads] = baselines.find_trends(checks(*(100 - 2 * n for n in range(7))))
     assert rate.clear
     assert rate.share == pytest.approx(-12 / 94)
     assert rate.chance_share == pytest.approx(2 / factorial(7))
@@ -356,7 +356,7 @@ def test_laws_hold_of_any_window(done: dict[str, Any], row: Row, held: list[bool
         name: {"committed": count, "rolled_back": 0, "response_mean_s": mean_s}
         for name, (count, mean_s) in done.items()
     }
-    found = check({**facts, **row}, types, WORKLOAD)
+    found = check_invariants({**facts, **row}, types, WORKLOAD)
     assert [each.holds for each in found] == held
     assert all(each.missing_because for each in found if each.holds is None)
 
@@ -364,5 +364,5 @@ def test_laws_hold_of_any_window(done: dict[str, Any], row: Row, held: list[bool
 def test_every_check_is_asked_of_a_window_of_some_activity() -> None:
     """One declares all tables that it needs; of another activity only what it has is asked."""
     known = [tables_of(name) for name in plugins(DeclaredActivity)]
-    assert all(any(each.issuperset(check.needs) for each in known) for check in _checks())
+    assert all(any(each.issuperset(check.needs) for each in known) for check in _list_checks())
     assert not tables_of("another") & {"load", "transactions", "ledger"}

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 import pytest
 
-from stithy.analysis.measures import Value, of_drives, of_series
-from stithy.analysis.series import Sampled, sampled
-from stithy.metrics import parse_quantity, weights
+from stithy.analysis.measures import Value, measure_percentile_of_drives, measure_series
+from stithy.analysis.series import Sampled, sample_run
+from stithy.metrics import map_weights, parse_quantity
 from stithy.results.hlog import LoggedHistogram
 from stithy.results.tables import SERIES, STOPPED, schema
 from support.hlog import histogram
@@ -57,8 +57,8 @@ def test_a_quantity_is_the_mean_of_its_samples(
     series: Series, quantity: str, number: float | None
 ) -> None:
     """The whole before its parts, sums or the largest of several, latencies by their requests."""
-    kept = sampled([samples(series)], WINDOWS, weights())
-    found = of_series(kept, parse_quantity(quantity)).windows.get("w", Value(None))
+    kept = sample_run([samples(series)], WINDOWS, map_weights())
+    found = measure_series(kept, parse_quantity(quantity)).windows.get("w", Value(None))
     assert found.number == (None if number is None else pytest.approx(number))
 
 
@@ -76,7 +76,7 @@ def _of_tenants() -> Sampled:
     asking: Series = {("sampler", "database", "cpu_s"): [0.5]}
     parts = [samples(CPUS), samples(sampler), samples(asking, "w", "tenant-1"),
              samples(first, "w", "tenant-1"), samples(second, "w", "tenant-2")]  # fmt: skip
-    return sampled([pl.concat(parts)], WINDOWS, weights())
+    return sample_run([pl.concat(parts)], WINDOWS, map_weights())
 
 
 LAST = ("database", "", "last_checkpoint_at_s")
@@ -97,7 +97,7 @@ def test_a_tenant_has_the_samples_of_its_own_server_and_no_others(
 ) -> None:
     """Without a name there is no value, and a reason; the machine's are as ever."""
     asked = parse_quantity(quantity)
-    found = of_series(_of_tenants(), asked).windows.get("w", Value(None))
+    found = measure_series(_of_tenants(), asked).windows.get("w", Value(None))
     assert found.number == number
     assert (found.missing_because is not None) == (asked.of is None and number is None)
 
@@ -114,8 +114,8 @@ def test_samples_of_tenants_are_in_no_table_of_the_whole() -> None:
 def test_missing_samples_are_left_out_and_parts_give_what_the_whole_gives() -> None:
     """Read some windows at a time or all at once; without samples there are empty tables."""
     one, other = samples(LATENCY), samples({**LATENCY, **CPUS}, "v")
-    parts = sampled([other, one], WINDOWS, weights())
-    whole = sampled([pl.concat([one, other])], WINDOWS, weights())
+    parts = sample_run([other, one], WINDOWS, map_weights())
+    whole = sample_run([pl.concat([one, other])], WINDOWS, map_weights())
     for name in ("means", "weighted", "seen", "ended", "checkpoints"):
         assert getattr(parts, name).equals(getattr(whole, name)), name
     row = parts.means.filter(window_id="w", metric="reads_per_s").row(0, named=True)
@@ -123,7 +123,7 @@ def test_missing_samples_are_left_out_and_parts_give_what_the_whole_gives() -> N
     assert parts.seen.to_dicts()[1] == {"window_id": "w", "seconds": 4, "steal_share": None}
     assert parts.ended["window_id"].to_list() == ["v", "w"]
     for some, windows in (([], WINDOWS), ([one.clear()], WINDOWS), ([one], WINDOWS.clear())):
-        none = sampled(some, windows, weights())
+        none = sample_run(some, windows, map_weights())
         assert none.means.is_empty()
         assert none.weighted.is_empty()
 
@@ -135,7 +135,7 @@ def test_of_checkpoints_each_beginning_is_kept_when_it_was_told_first() -> None:
         ("database", "", began): [50.0, 50.0, None, 102.0], ("block", "", began): [1.0],
         ("database", "", wrote): [None, 0.0, 7.0], ("database", "", "commits_per_s"): [9.0],
     }  # fmt: skip
-    kept = sampled([samples(shown)], WINDOWS, {}).checkpoints
+    kept = sample_run([samples(shown)], WINDOWS, {}).checkpoints
     assert kept.select("metric", "value", "at_s").rows() == [
         (wrote, 7.0, 103.0), (began, 50.0, 101.0), (began, 102.0, 104.0),
     ]  # fmt: skip
@@ -151,7 +151,7 @@ def test_a_percentile_of_drives_is_that_of_the_slowest_and_merged_where_all_have
         "w": {"data": FAST, "log": SLOW}, "few": {"data": histogram(*[1000] * 9999)}, "none": {},
     }  # fmt: skip
     cells = {("a", at(4)): ["w"], ("b", at(4)): ["w", "none"]}
-    found = of_drives(windows, cells, asked)
+    found = measure_percentile_of_drives(windows, cells, asked)
     assert found.windows["w"].number == SLOW.percentile_s(99)
     assert found.levels == {("a", at(4)): SLOW.percentile_s(99)}
     assert found.windows["none"] == Value(None, "no read was answered by an emulated drive")
@@ -159,6 +159,10 @@ def test_a_percentile_of_drives_is_that_of_the_slowest_and_merged_where_all_have
         found.windows["few"].missing_because
     )
     of_data = parse_quantity("drive.read_p99 of data")
-    assert of_drives(windows, {}, of_data).windows["w"].number == FAST.percentile_s(99)
+    assert measure_percentile_of_drives(windows, {}, of_data).windows[
+        "w"
+    ].number == FAST.percentile_s(99)
     several = {"w": {"data-1": FAST, "data-2": SLOW, "log": histogram(*[4000] * 10_000)}}
-    assert of_drives(several, {}, of_data).windows["w"].number == SLOW.percentile_s(99)
+    assert measure_percentile_of_drives(several, {}, of_data).windows[
+        "w"
+    ].number == SLOW.percentile_s(99)

@@ -11,19 +11,23 @@ from hypothesis import strategies as st
 from recompute import statistics as other
 from simulated_studies import NOISES, Truth, Where, tally
 from stithy.analysis import statistics
-from stithy.analysis.effect import paired_difference, paired_ratio, pooled_ratio
-from stithy.analysis.prospects import margin_needed, prospects
-from stithy.analysis.statistics import INTERIM_BLOCKS, critical, interval
+from stithy.analysis.effect import (
+    estimate_paired_difference,
+    estimate_paired_ratio,
+    estimate_pooled_ratio,
+)
+from stithy.analysis.prospects import estimate_margin_needed, simulate_prospects
+from stithy.analysis.statistics import INTERIM_BLOCKS, estimate_interval, find_critical
 from stithy.analysis.verdict import (
     DIFFERENT,
     Call,
     Next,
     decide,
-    decided_from,
-    farthest_pair,
-    forecast,
-    interim_history,
-    next_step,
+    decide_next_step,
+    estimate_blocks_needed,
+    find_decided_from,
+    find_farthest_pair,
+    list_interim_analyses,
 )
 from support.hlog import histogram
 
@@ -43,34 +47,40 @@ def test_statistics_are_those_of_another_implementation(logs: list[float]) -> No
 
     Boundaries, correlation, chances by Holm, and the block that a forecast says will decide.
     """
-    found: Any = interval(logs)
+    found: Any = estimate_interval(logs)
     assert (math.exp(found.low), math.exp(found.high)) == pytest.approx(other.interval(logs))
     assert found.decides is (len(logs) >= 4)
     low, high = other.plain(logs) or (0.0, 0.0)
-    assert statistics.factor_interval([math.exp(x) for x in logs]) == pytest.approx((low, high))
+    assert statistics.estimate_factor_interval([math.exp(x) for x in logs]) == pytest.approx(
+        (low, high)
+    )
     mean = max(0.0, math.log(low)), math.log(high)
-    assert statistics.mean_interval(logs) == pytest.approx(mean, abs=1e-9)
-    assert statistics.lag_1(logs) == pytest.approx(other.correlation(logs))
-    assert statistics.widening(logs) == pytest.approx(other.widening(logs))
-    assert statistics.repeated_chance(logs) == pytest.approx(other.chance(logs), abs=1e-9)
+    assert statistics.estimate_mean_interval(logs) == pytest.approx(mean, abs=1e-9)
+    assert statistics.correlate_neighbours(logs) == pytest.approx(other.correlation(logs))
+    assert statistics.estimate_widening(logs) == pytest.approx(other.widening(logs))
+    assert statistics.bound_repeated_chance(logs) == pytest.approx(other.chance(logs), abs=1e-9)
     assert statistics.sign_flip_chance(logs, 1) == pytest.approx(other.sign_flips(logs))
     chances = [abs(each) for each in logs]
-    assert statistics.holm(chances) == pytest.approx(other.holm(chances))
-    assert forecast(logs, limit=20) == other.blocks_needed(logs, 0.02, 20)
+    assert statistics.adjust_by_holm(chances) == pytest.approx(other.holm(chances))
+    assert estimate_blocks_needed(logs, limit=20) == other.blocks_needed(logs, 0.02, 20)
 
 
 def test_boundaries_and_chances_have_their_ends() -> None:
     """A study that lost a block is judged no more easily; of one value nothing is known."""
     for count in range(4, 41):
-        assert critical(count) == other.critical(count)
-        assert statistics.analyses_until(count) == sum(at <= count for at in other.CRITICAL)
+        assert find_critical(count) == other.critical(count)
+        assert statistics.count_analyses(count) == sum(at <= count for at in other.CRITICAL)
     with pytest.raises(ValueError, match="at least 4"):
-        critical(3)
-    for of in (statistics.mean_interval, statistics.factor_interval):
+        find_critical(3)
+    for of in (statistics.estimate_mean_interval, statistics.estimate_factor_interval):
         with pytest.raises(ValueError, match="two values"):
             of([1.0])
-    assert [statistics.lag_1([2.0] * 5), interval([0.1]), forecast([0.1])] == [None] * 3
-    assert [statistics.repeated_chance([each] * 4) for each in (0.2, 0.0)] == [0.0, 1.0]
+    assert [
+        statistics.correlate_neighbours([2.0] * 5),
+        estimate_interval([0.1]),
+        estimate_blocks_needed([0.1]),
+    ] == [None] * 3
+    assert [statistics.bound_repeated_chance([each] * 4) for each in (0.2, 0.0)] == [0.0, 1.0]
     # Too many signs to try all are drawn.
     assert statistics.sign_flip_chance([0.1 + 0.01 * n for n in range(19)], 1) == 2 / 2**19
     assert statistics.sign_flip_chance([0.5] * 40, 1) == pytest.approx(1 / 20_001)
@@ -78,16 +88,18 @@ def test_boundaries_and_chances_have_their_ends() -> None:
 
 def test_an_effect_is_a_ratio_with_an_interval_or_a_reason() -> None:
     """One pair has no interval; a plain interval takes a claim away and gives none."""
-    one = paired_ratio([100.0], [250.0])
+    one = estimate_paired_ratio([100.0], [250.0])
     assert one.ratio == pytest.approx(2.5)
     assert (one.low, one.high, one.pairs) == (None, None, 1)
-    for nothing in (paired_ratio([], []), paired_ratio([1.0], [0.0])):
+    for nothing in (estimate_paired_ratio([], []), estimate_paired_ratio([1.0], [0.0])):
         assert nothing.ratio is None
         assert nothing.missing_because
     with pytest.raises(ValueError, match="pair"):
-        paired_ratio([1.0, 2.0], [1.0])
+        estimate_paired_ratio([1.0, 2.0], [1.0])
     apart, near, four = [2.0, 2.1, 2.05], [0.5, 2.1, 1.05], [2.0, 2.1, 2.05, 2.02]
-    shown = [paired_ratio([1.0] * len(b), b).distinguishable for b in ([2.5], apart, near, four)]
+    shown = [
+        estimate_paired_ratio([1.0] * len(b), b).distinguishable for b in ([2.5], apart, near, four)
+    ]
     assert shown == [None, None, False, True]
 
 
@@ -135,7 +147,7 @@ def test_the_call_follows_from_where_the_interval_lies(
 @given(st.lists(st.floats(min_value=-1, max_value=1), min_size=4, max_size=20))
 def test_no_verdict_contradicts_its_interval(logs: list[float]) -> None:
     """A difference is claimed exactly where the interval excludes 1; turned, it is turned."""
-    known: Any = interval(logs)
+    known: Any = estimate_interval(logs)
     call = decide(logs).call
     assert (call in DIFFERENT) == (known.low > 0 or known.high < 0)
     turned = {Call.BETTER: Call.WORSE, Call.WORSE: Call.BETTER}
@@ -151,16 +163,16 @@ def test_a_study_ends_at_looks_and_at_its_limit_alone() -> None:
 
     The pair is that of the ends, least first; the order of the study decides between equals.
     """
-    assert farthest_pair({"b": 2.0, "a": 3.0, "c": 1.0}) == ("c", "a")
-    assert farthest_pair({"b": 1.0, "a": 1.0}) == ("b", "a")
-    assert farthest_pair({"a": 1.0}) is None
-    steps = [next_step(CLEAR[:count]).step for count in range(7)]
+    assert find_farthest_pair({"b": 2.0, "a": 3.0, "c": 1.0}) == ("c", "a")
+    assert find_farthest_pair({"b": 1.0, "a": 1.0}) == ("b", "a")
+    assert find_farthest_pair({"a": 1.0}) is None
+    steps = [decide_next_step(CLEAR[:count]).step for count in range(7)]
     more, done = Next.ANOTHER_BLOCK, Next.DECIDED
     assert steps == [more, more, more, more, done, more, done]
-    assert next_step(CLEAR[:4], better="lower").verdict.call is Call.WORSE
-    assert next_step(CLEAR[:5], limit=5).step is Next.DECIDED
-    assert next_step([0.5, -0.4, 0.3, -0.6, 0.2], limit=5).step is Next.LIMIT_REACHED
-    assert next_step(CLEAR[:2], limit=2).step is Next.LIMIT_REACHED
+    assert decide_next_step(CLEAR[:4], better="lower").verdict.call is Call.WORSE
+    assert decide_next_step(CLEAR[:5], limit=5).step is Next.DECIDED
+    assert decide_next_step([0.5, -0.4, 0.3, -0.6, 0.2], limit=5).step is Next.LIMIT_REACHED
+    assert decide_next_step(CLEAR[:2], limit=2).step is Next.LIMIT_REACHED
 
 
 @pytest.mark.parametrize("among", [1, 3, 45])
@@ -170,7 +182,7 @@ def test_beyond_the_boundary_is_where_a_difference_is_claimed(among: int) -> Non
     for seed in range(100):
         draw = random.Random(seed)
         logs = [draw.gauss(seed / 700, 0.05) for _ in range(20)]
-        for stage in interim_history(logs, among=among):
+        for stage in list_interim_analyses(logs, among=among):
             if stage.boundary is not None:
                 beyond = abs(stage.mean) > stage.boundary
                 assert beyond is (stage.verdict.call in DIFFERENT)
@@ -180,11 +192,11 @@ def test_beyond_the_boundary_is_where_a_difference_is_claimed(among: int) -> Non
 
 def test_it_is_decided_from_the_first_look_after_which_all_said_the_same() -> None:
     """What was said for a while and given up again does not count."""
-    found: Any = decided_from(interim_history([0.10, 0.11] * 4))
+    found: Any = find_decided_from(list_interim_analyses([0.10, 0.11] * 4))
     assert (found.blocks, found.verdict.call) == (4, Call.BETTER)
-    given_up = interim_history([0.10, 0.11, 0.10, 0.11, -0.8, 0.9])
+    given_up = list_interim_analyses([0.10, 0.11, 0.10, 0.11, -0.8, 0.9])
     assert given_up[3].verdict.decided
-    assert decided_from(given_up) is None
+    assert find_decided_from(given_up) is None
 
 
 @pytest.mark.parametrize("where", [Where.BALANCED, Where.CANDIDATE])
@@ -205,8 +217,8 @@ def test_intervals_of_counts_hold_the_truth_however_often_they_are_looked_at(
     for _ in range(studies):
         a, b = ([_poisson(draw, mean) for _ in range(20)] for mean in (of_a, of_b))
         for blocks in INTERIM_BLOCKS:
-            effect = paired_difference(a[:blocks], b[:blocks])
-            progress = next_step(effect.apart, better="lower", negligible=0.5)
+            effect = estimate_paired_difference(a[:blocks], b[:blocks])
+            progress = decide_next_step(effect.apart, better="lower", negligible=0.5)
             if progress.step is not Next.ANOTHER_BLOCK:
                 break
         if effect.low is not None and effect.high is not None:
@@ -230,32 +242,35 @@ def _poisson(draw: random.Random, mean: float) -> float:
 def test_what_a_study_can_expect_is_what_simulated_studies_find() -> None:
     """Of 5 % at 2 % noise all, in six blocks; a fixed number is judged once and too few never."""
     few: dict[str, Any] = {"studies": 1000}
-    [found] = prospects([1.05], 0.02, 0.02, 20, **few)
+    [found] = simulate_prospects([1.05], 0.02, 0.02, 20, **few)
     assert found.shares[Call.BETTER] > 0.99
     assert found.blocks_mean == pytest.approx(5.92, abs=0.3)
-    assert [margin_needed(0.02, blocks) for blocks in (6, 3)] == [pytest.approx(0.06), None]
-    [three], [six] = (prospects([2.0], 0.01, 0.02, n, fixed=True, **few) for n in (3, 6))
+    assert [estimate_margin_needed(0.02, blocks) for blocks in (6, 3)] == [
+        pytest.approx(0.06),
+        None,
+    ]
+    [three], [six] = (simulate_prospects([2.0], 0.01, 0.02, n, fixed=True, **few) for n in (3, 6))
     assert three.shares[Call.UNDECIDED] == six.shares[Call.BETTER] == 1.0
-    [alone], [chosen] = (prospects([1.05], 0.04, 0.02, 8, among=n, **few) for n in (1, 6))
+    [alone], [chosen] = (simulate_prospects([1.05], 0.04, 0.02, 8, among=n, **few) for n in (1, 6))
     assert chosen.shares[Call.BETTER] < alone.shares[Call.BETTER]
 
 
 def test_the_percentile_of_all_blocks_has_the_interval_of_leaving_blocks_out() -> None:
     """Blocks that are alike leave no doubt; of one that is not the interval is wide."""
     fast, slow = histogram(*range(1000, 2000)), histogram(*range(2000, 4000, 2))
-    alike = pooled_ratio([(fast, slow)] * 4, 99, 4000)
+    alike = estimate_pooled_ratio([(fast, slow)] * 4, 99, 4000)
     assert alike is not None
     assert alike.ratio == pytest.approx(2.0, rel=0.01)
     assert alike.pairs == 4
     assert alike.low == pytest.approx(alike.high)
     stalled = histogram(*range(20_000, 40_000, 20))
-    odd = pooled_ratio([*[(fast, slow)] * 3, (fast, stalled)], 99, 4000)
+    odd = estimate_pooled_ratio([*[(fast, slow)] * 3, (fast, stalled)], 99, 4000)
     assert odd is not None
     assert odd.low is not None
     assert odd.high is not None
     assert odd.low < 2 < 20 < odd.high
-    assert pooled_ratio([(fast, slow)] * 4, 99, 4001) is None, "too few values in all"
-    one = pooled_ratio([(fast, slow)], 99, 1000)
+    assert estimate_pooled_ratio([(fast, slow)] * 4, 99, 4001) is None, "too few values in all"
+    one = estimate_pooled_ratio([(fast, slow)], 99, 1000)
     assert one is not None
     assert (one.pairs, one.low) == (1, None)
 
@@ -271,7 +286,7 @@ def test_intervals_of_pooled_percentiles_hold_the_truth() -> None:
     for _ in range(100):
         drifts = [draw.lognormvariate(0, 0.1) for _ in range(5)]
         pairs = [(histogram(*side(each)), histogram(*side(1.5 * each))) for each in drifts]
-        found = pooled_ratio(pairs, 90, 1000)
+        found = estimate_pooled_ratio(pairs, 90, 1000)
         assert found is not None
         held += (found.low or 0) <= 1.5 <= (found.high or 0)
     assert held >= 95

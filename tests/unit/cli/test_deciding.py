@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fakes.hammer import FakeHammer
-from stithy.analysis.capacity import capacity_finding, capacity_findings
+from stithy.analysis.capacity import find_capacities, find_capacity
 from stithy.analysis.decision import is_answered
 from stithy.cli.app import run
 from stithy.cli.running.sensitivity import ended_before_its_corners, with_corners
@@ -119,7 +119,7 @@ def searching(root: Path, users: tuple[int, ...] | None = None, **more: Any) -> 
 
 def _found(faked: FakedRun) -> list[tuple[Any, ...]]:
     """Both ends of each candidate's bracket, and its windows at the end that has fewer."""
-    found = capacity_finding(_context(faked).evidence)
+    found = find_capacity(_context(faked).evidence)
     assert found is not None
     return [
         (each.candidate, *(end and end.level for end in (each.low, each.high)), each.windows_least)
@@ -166,7 +166,7 @@ def test_there_is_one_search_at_each_point_of_what_else_varies(
     faked = searching(tmp_path, vary="{workload.warehouses: [1, 2]}", hammer=hammer)
     assert faked.run().end == "finished"
     context = _context(faked)
-    found = capacity_findings(context.evidence)
+    found = find_capacities(context.evidence)
     ends = {
         str(each.setting): [(of.low and of.low.level, of.high and of.high.level) for of in each.of]
         for each in found

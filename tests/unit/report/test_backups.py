@@ -12,7 +12,7 @@ from stithy.point import OFF, ON, Point
 from stithy.report.context import Context
 from stithy.report.drawing.draw import svg
 from stithy.report.page import Page
-from stithy.scenarios.backup.judge import settings_of
+from stithy.scenarios.backup.judge import list_settings
 from stithy.scenarios.backup.plan import NAME
 from stithy.validity import Reason
 from support import flags
@@ -115,8 +115,8 @@ def test_an_interval_of_fewer_than_four_blocks_names_no_setting(tmp_path: Path) 
     """A plain one may take a claim away, and gives none."""
     shape = Shape(users=tuple(POINTS), repeat=3, duration_s=30, series=False)
     context = at_points(context_built(tmp_path / "run", shape), POINTS, _values)
-    assert all(each.tail.high is not None for each in settings_of(context))
-    assert not any(each.within(100.0) for each in settings_of(context))
+    assert all(each.tail.high is not None for each in list_settings(context))
+    assert not any(each.within(100.0) for each in list_settings(context))
     assert "That needs at least 4 blocks." in _said(context)
 
 
@@ -130,7 +130,7 @@ def test_a_window_in_which_no_backup_succeeded_tells_nothing_of_their_impact(
         return {} if every else _values(row)
 
     context = at_points(built, POINTS, failed)
-    by_name = {(each.candidate, each.text): each for each in settings_of(context)}
+    by_name = {(each.candidate, each.text): each for each in list_settings(context)}
     of, none = by_name["memory", "compression none"], by_name["memory", "compression zstd"]
     assert (of.throughput.pairs, of.without_backup) == (3, 1)
     assert (none.throughput.value, none.without_backup) == (None, 4)
@@ -144,9 +144,9 @@ def test_a_percentile_is_compared_only_if_no_setting_at_the_load_has_too_few_val
 ) -> None:
     """Else a row of those that have p95 alone would say nothing."""
     context = at_points(built, POINTS, _values)
-    assert {each.tail_of.label for each in settings_of(context)} == {"p95"}, "few are of disk"
+    assert {each.tail_of.label for each in list_settings(context)} == {"p95"}, "few are of disk"
     enough = replace(context.evidence, candidates=("memory",))
-    alone = settings_of(replace(context, evidence=enough))
+    alone = list_settings(replace(context, evidence=enough))
     assert {each.tail_of.label for each in alone} == {"p99"}
     assert {each.tail.pairs for each in alone} == {4}
 
@@ -158,7 +158,7 @@ def test_settings_share_the_windows_without_backups_if_they_have_none_of_their_o
     points = {users: point for users, point in POINTS.items() if users != 10}
     shape = Shape(users=tuple(points), repeat=4, duration_s=30, series=False)
     context = at_points(context_built(tmp_path / "run", shape), points, _values)
-    settings = settings_of(context)
+    settings = list_settings(context)
     assert {each.text for each in settings} == {"compression none", "compression zstd"}
     assert [each.throughput.pairs for each in settings] == [4] * 4
     assert "memory (compression zstd): with backups throughput changed by +" in _said(context)
@@ -191,7 +191,7 @@ def test_the_rate_that_was_asked_is_known_though_a_window_never_began(built: Con
     late = (Reason(flags.ERRORS, {"errors": "9", "text": "gone"}),)
     never = replace(begun[-1], row={**begun[-1].row, "rate_per_s": None}, reasons=late)
     evidence = replace(context.evidence, windows=(first, *begun[:-1], never))
-    found = settings_of(replace(context, evidence=evidence))
+    found = list_settings(replace(context, evidence=evidence))
     assert {each.asked_per_s for each in found} == {50.0}
 
 

@@ -17,7 +17,7 @@ from stithy.report.context import Context
 from stithy.report.export import ExportFormat
 from stithy.report.findings.finding import FindingKind
 from stithy.report.page import Page
-from stithy.scenarios.backup.judge import P99, settings_of
+from stithy.scenarios.backup.judge import P99, list_settings
 from stithy.thresholds import Constant, MeasuredValue, Relation, Threshold
 from support.drawn import at_points, context_built
 from support.sample_run import Shape
@@ -48,7 +48,7 @@ def test_what_the_section_says_is_the_value_of_the_point_and_its_windows_have_th
     built: Context,
 ) -> None:
     """Only those with backups."""
-    [of] = [each for each in settings_of(built) if each.candidate == "memory"]
+    [of] = [each for each in list_settings(built) if each.candidate == "memory"]
     evidence = built.evidence
     assert evidence.level_of("memory", WITH, RATIO) == of.throughput.ratio is not None
     assert evidence.level_of("memory", WITHOUT, RATIO) is None
@@ -77,7 +77,7 @@ def test_every_export_has_it(built: Context) -> None:
 
 def test_a_finding_tells_it_of_every_candidate(built: Context) -> None:
     """Where the question is asked, with intervals."""
-    said = [plugins(FindingKind)[each.kind].say(each, "user") for each in built.findings
+    said = [plugins(FindingKind)[each.kind].describe(each, "user") for each in built.findings
             if each.kind == "impact"]  # fmt: skip
     assert len(said) == 2, "throughput and the highest percentile that is known"
     assert "throughput with backups relative to that without was 1." in said[0]
@@ -134,12 +134,12 @@ def test_few_blocks_and_backups_that_left_users_alone_meet_no_threshold(tmp_path
 def test_a_percentile_that_no_window_bears_is_that_of_all_blocks_together(tmp_path: Path) -> None:
     """By their histograms; without these it stays unknown."""
     context = _built(tmp_path / "logged", logs=True, duration_s=60)
-    [of] = [each for each in settings_of(context) if each.candidate == "disk"]
+    [of] = [each for each in list_settings(context) if each.candidate == "disk"]
     found = of.changes[P99]
     assert (found.pooled, found.effect.pairs, found.blocks) == (True, 4, (0, 1, 2, 3))
     assert {each.number for each in found.windows.values()} == {None}
     assert of.tail_of == P99
     [section] = [each for each in Page(context).sections if each.key == "backup"]
     assert "of all blocks together" in str(section)
-    [of] = [each for each in settings_of(_built(tmp_path / "bare")) if each.candidate == "disk"]
+    [of] = [each for each in list_settings(_built(tmp_path / "bare")) if each.candidate == "disk"]
     assert not of.changes[P99].pooled

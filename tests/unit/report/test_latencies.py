@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from stithy.analysis.latencies import drive_times
+from stithy.analysis.latencies import read_drive_times
 from stithy.results.drives import LOG_SUFFIX
 from support.drawn import context_built
 from support.hlog import encode, histogram, log
@@ -27,7 +27,7 @@ def test_times_of_a_drive_come_from_its_merged_log(tmp_path: Path, is_whole: boo
     )
     run.directory.drives.mkdir(parents=True)
     (run.directory.drives / f"disk.data{LOG_SUFFIX}").write_text(log(*lines))
-    times = drive_times(run.directory, context.evidence, run.drives, ("disk", at(4)))
+    times = read_drive_times(run.directory, context.evidence, run.drives, ("disk", at(4)))
     mean_s, p99_s = ((99 * 1e-3 + 3e-3) / 100, 1e-3) if is_whole else (120e-6 * 1.1, 120e-6 * 3)
     assert times["read"].mean_s == pytest.approx(mean_s, rel=1e-3)
     assert times["read"].p99_s == pytest.approx(p99_s, rel=1e-3)

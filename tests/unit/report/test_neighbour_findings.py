@@ -5,16 +5,24 @@ from typing import Any, cast
 
 import pytest
 
-from stithy.analysis.effect import Effect, Paired, no_effect, paired_difference, paired_ratio
+from stithy.analysis.effect import (
+    Effect,
+    Paired,
+    estimate_paired_difference,
+    estimate_paired_ratio,
+    make_unknown_effect,
+)
 from stithy.point import Point
 from stithy.scenarios.noisy_neighbour.disturbance import Disturbance
 from stithy.scenarios.noisy_neighbour.plan import LIMIT, NEIGHBOUR, VOLUME
 from stithy.scenarios.noisy_neighbour.report.findings import P95, P99, TPM, findings, state
 
-FEW = no_effect("it needs 10,000 answers")
-SMALL, LARGE = (paired_ratio([1.0] * 4, [by, by * 1.01, by, by * 1.02]) for by in (1.2, 3.0))
-KEPT_ALL = paired_difference([0.95] * 4, [0.94, 0.96, 0.95, 0.97])
-LOST_ALL = paired_difference([1.0] * 4, [0.0] * 4)
+FEW = make_unknown_effect("it needs 10,000 answers")
+SMALL, LARGE = (
+    estimate_paired_ratio([1.0] * 4, [by, by * 1.01, by, by * 1.02]) for by in (1.2, 3.0)
+)
+KEPT_ALL = estimate_paired_difference([0.95] * 4, [0.94, 0.96, 0.95, 0.97])
+LOST_ALL = estimate_paired_difference([1.0] * 4, [0.0] * 4)
 
 
 class _Evidence:
@@ -65,14 +73,14 @@ def test_the_largest_neighbour_is_that_before_the_first_that_is_not_borne() -> N
 
 def test_a_neighbour_that_is_not_borne_is_named_where_a_lighter_one_is_not_decided() -> None:
     """The interval of 300 holds the bound, that of 700 lies beyond it."""
-    wide = paired_ratio([1.0] * 4, [1.2, 2.0, 1.1, 1.9])
+    wide = estimate_paired_ratio([1.0] * 4, [1.2, 2.0, 1.1, 1.9])
     [said] = _said(_one(300, wide), _one(700, LARGE))
     assert said.startswith("Which neighbour a bears is not decided: not one of 700; beside 300,")
 
 
 def test_a_heavier_neighbour_that_is_not_decided_is_named_with_the_reason() -> None:
     """Beside the largest that is borne, and up to the first that is not."""
-    wide = paired_ratio([1.0] * 4, [1.2, 2.0, 1.1, 1.9])
+    wide = estimate_paired_ratio([1.0] * 4, [1.2, 2.0, 1.1, 1.9])
     [said] = _said(_one(300), _one(700, wide))
     assert "a bears a neighbour of 300; whether 700 is borne is not decided: p95 may be 4" in said
     [said] = _said(_one(300), _one(500, isolation=None), _one(700, LARGE), _one(900, wide))
@@ -103,18 +111,20 @@ def test_what_a_neighbour_achieved_and_how_long_it_worked_stands_beside_what_was
 
 def test_why_nothing_is_decided_is_said() -> None:
     """By isolation, by the percentile, or by both."""
-    unclear = paired_difference([0.9] * 4, [0.5, 0.95, 0.9, 0.8])
+    unclear = estimate_paired_difference([0.9] * 4, [0.5, 0.95, 0.9, 0.8])
     cases: dict[str, dict[str, Any]] = {
         "isolation is 70 % already alone": {"isolation": 0.7, "alone_isolation": 0.7},
         "isolation of 79 % beside 95 % alone may be chance": {"isolation": 0.79, "lost": unclear},
         "isolation is not known": {"isolation": None},
         "p95 is not known, as it needs 10,000 answers": {"p95": FEW},
-        "3 blocks are too few for a claim about p95": {"p95": paired_ratio([1.0] * 3, [1.0] * 3)},
+        "3 blocks are too few for a claim about p95": {
+            "p95": estimate_paired_ratio([1.0] * 3, [1.0] * 3)
+        },
         "it worked too little of the time for p95 to show it": {"worked": 0.04},
     }
     for reason, known in cases.items():
         assert reason in _said(_one(300, **known))[0]
-    wide = paired_ratio([1.0] * 4, [1.2, 2.0, 1.1, 1.9])
+    wide = estimate_paired_ratio([1.0] * 4, [1.2, 2.0, 1.1, 1.9])
     both = _said(_one(300, wide, alone_isolation=0.7, isolation=0.7))[0]
     assert "already alone; p95 may be 4" in both
 
@@ -158,9 +168,9 @@ P95_BETTER_ON_B = {"a": 4.0, "b": 2.0}
 def _grown(metric: str, by: dict[str, float], name: str) -> Effect:
     """Of a metric in four blocks, each of which has a little more than the one before."""
     if name not in by:
-        return no_effect(f"no block has {metric} of both")
+        return make_unknown_effect(f"no block has {metric} of both")
     alone = [1 + 0.01 * block for block in range(4)]
-    return paired_ratio(alone, [by[name] * each for each in alone])
+    return estimate_paired_ratio(alone, [by[name] * each for each in alone])
 
 
 def _compared(
@@ -224,7 +234,7 @@ def test_a_neighbour_on_drives_of_its_own_must_cost_nothing_and_it_is_said_wheth
     None
 ):
     """The control: intervals include 1, or something else is shared."""
-    same = paired_ratio([1.0] * 4, [0.98, 1.01, 1.02, 1.0])
+    same = estimate_paired_ratio([1.0] * 4, [0.98, 1.01, 1.02, 1.0])
     evidence, own = _Evidence("a"), _apart("/dev/loop1")
     context = _context(evidence, **own)
     assert _said(_one(300, same, tpm=same), context=context)[1] == (
@@ -234,7 +244,7 @@ def test_a_neighbour_on_drives_of_its_own_must_cost_nothing_and_it_is_said_wheth
     hurt = _said(_one(300, SMALL, tpm=same), context=context)[1]
     assert "drives of its own, but the interval of p95 (1.1" in hurt
     assert "excludes 1: tenants and neighbour share something else, such as CPUs." in hurt
-    few = paired_ratio([1.0] * 2, [1.2, 1.2001])
+    few = estimate_paired_ratio([1.0] * 2, [1.2, 1.2001])
     open_ = "drives of its own, but whether it costs the tenants anything is not decided: "
     assert f"{open_}2 blocks are too few." in _said(_one(300, few, tpm=few), context=context)[1]
     unknown = _said(_one(300, FEW, tpm=same), context=context)[1]

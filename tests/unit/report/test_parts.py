@@ -10,7 +10,7 @@ import pytest
 
 from stithy.analysis.bottlenecks.judge import judge
 from stithy.analysis.bottlenecks.observation import Cpus
-from stithy.analysis.decision import decision_status
+from stithy.analysis.decision import judge_question
 from stithy.analysis.verdict import PrimaryComparison
 from stithy.metrics import P95
 from stithy.point import Point, Value
@@ -66,7 +66,7 @@ def _room(of: Context) -> str:
 
 SAYS: Mapping[str, Callable[[Context], object]] = {
     "order": certainty.order_sentence, "asked": certainty.question_sentence, "room": _room,
-    "state": lambda of: certainty.state_sentence(of, decision_status(of.evidence)),
+    "state": lambda of: certainty.state_sentence(of, judge_question(of.evidence)),
     "same": lambda of: f"{machine.machine_sentence(of)} {machine.machine_flaw(of)}",
     "load": lambda of: " ".join(specified_sentences(of)), "resumed": validity.resumed_sentence,
     "flaws": lambda of: answer.answer(of).flaws,

@@ -9,13 +9,13 @@ import pytest
 
 from stithy.analysis.bottlenecks.judge import Cause
 from stithy.analysis.capacity import Capacity, CapacityFinding, End
-from stithy.analysis.effect import Effect, no_effect
+from stithy.analysis.effect import Effect, make_unknown_effect
 from stithy.analysis.findings import Comparison, Finding, LimitedCapacity, Limits
 from stithy.analysis.verdict import Call, Verdict
 from stithy.metrics import parse_quantity
 from stithy.report.between import as_change
 from stithy.report.findings.changes import Growth
-from stithy.report.findings.finding import say_all
+from stithy.report.findings.finding import describe_all
 from stithy.report.tables import SHOW
 from stithy.report.typeset import printable
 from stithy.report.words import escape, loads, wording
@@ -119,7 +119,7 @@ def test_a_percentile_of_a_drive_rests_on_what_its_log_holds_of_the_measurement(
 
 
 def _say(finding: Finding) -> str:
-    return say_all([finding], "user")[0]
+    return describe_all([finding], "user")[0]
 
 
 def _compared(
@@ -145,7 +145,7 @@ def _compared(
      ["were 1,000 on memory and 1,010 on disk. The ratio is the mean over the blocks; the"]),
     (_compared(1.00008, Call.NEGLIGIBLE, bounds=(1.00002, 1.0002), values=(5000.1, 5000.4)),
      ["were 5000.4 on memory and 5000.1 on disk. ", "between 1.00002 and 1.00020"]),
-    (replace(_compared(2.0, Call.UNDECIDED), effect=no_effect("memory has no window")),
+    (replace(_compared(2.0, Call.UNDECIDED), effect=make_unknown_effect("memory has no window")),
      ["At 4 users, disk and memory cannot be compared: memory has no window."]),
     (_compared(2.1, Call.HIGHER, "block.reads_per_s of sda", values=(571.0, 1200.0)),
      ["memory has more than disk: its reads per second of the block devices (sda) came to 2.1 "

@@ -23,7 +23,7 @@ from stithy.engines.instance import (
 )
 from stithy.errors import InfrastructureError, InvalidMeasurement
 from stithy.hosts.resources import MemoryGroup
-from stithy.metrics import ALL, values_needed
+from stithy.metrics import ALL, count_values_needed
 from stithy.plan.steps import WindowPlan, derive_seed
 from stithy.point import Point
 from stithy.results.convert import (
@@ -229,7 +229,7 @@ class HammerActivity:
             transaction.committed + transaction.rolled_back for transaction in message.transactions
         )
         headline = [t for t in message.transactions if t.name == self.context.workload.headline]
-        few = sum(each.committed + each.rolled_back for each in headline) < values_needed(95)
+        few = sum(each.committed + each.rolled_back for each in headline) < count_values_needed(95)
         p95_s = None if few else headline[0].live_p95_s
         return SecondPassed(self.window, message.second, message.phase, done * 60.0, p95_s)
 

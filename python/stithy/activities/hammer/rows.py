@@ -12,7 +12,7 @@ from stithy.activities.hammer.declared import LOAD
 from stithy.collectors.collector import TimedSample
 from stithy.engines.instance import Instance
 from stithy.errors import Interrupted, StithyError, failures_of_the_machine
-from stithy.metrics import ALL, ERROR_SHARE, PERCENTILES, error_share
+from stithy.metrics import ALL, ERROR_SHARE, PERCENTILES, find_error_share
 from stithy.point import Point
 from stithy.results import tables
 from stithy.results.convert import (
@@ -71,7 +71,7 @@ def values(of: "HammerActivity") -> Iterator[MeasuredValue]:
             value = transaction[f"response_{name.replace('.', '')}_s"]
             missing = "no answer was measured" if value is None else None
             yield MeasuredValue(name, value, transaction["transaction"], count, missing)
-        share = error_share(transaction)
+        share = find_error_share(transaction)
         missing = "no transaction ended" if share is None else None
         yield MeasuredValue(ERROR_SHARE, share, transaction["transaction"], count, missing)
 

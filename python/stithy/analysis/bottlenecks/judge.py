@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from stithy.analysis.bottlenecks.observation import Observation, bounds
+from stithy.analysis.bottlenecks.observation import Observation, bound_share
 from stithy.analysis.bottlenecks.rules import RULES, Rule, RuleResult
 
 SEVERAL, UNKNOWN = "several", "unknown"
@@ -75,19 +75,19 @@ def judge(observed: Observation) -> Limited:
     found = [(rule, rule.judge(observed)) for rule in RULES.values()]
     # What is proven first, then the largest share, and last what could not speak.
     judged = sorted(
-        (_judged(rule, answer) for rule, answer in found if answer is not None),
+        (_judge_rule(rule, answer) for rule, answer in found if answer is not None),
         key=lambda each: (not each.is_proven, each.share is None, -(each.share or 0.0)),
     )
     return Limited(
         observed.window_id,
-        _tightest(judged),
+        _find_tightest(judged),
         tuple(judged),
         observed.storage_share,
         observed.storage_samples,
     )
 
 
-def _tightest(judged: Sequence[Judged]) -> Judged | None:
+def _find_tightest(judged: Sequence[Judged]) -> Judged | None:
     """The first that holds, or the one that holds to which it yields; None where none does."""
     held = [each for each in judged if each.holds]
     if not held:
@@ -96,7 +96,7 @@ def _tightest(judged: Sequence[Judged]) -> Judged | None:
     return next((each for each in held if each.rule in before), held[0])
 
 
-def _judged(rule: Rule, answer: RuleResult) -> Judged:
+def _judge_rule(rule: Rule, answer: RuleResult) -> Judged:
     holds = None if answer.share is None else bool(answer.share >= rule.holds_from)
     proven = bool(holds and answer.is_proven)
     return Judged(**{**vars(answer), "is_proven": proven}, rule=rule.name, holds=holds)
@@ -134,7 +134,7 @@ class Cause:
 
         Own: of few samples the end of their interval.
         """
-        known = bounds(self.storage_share, self.storage_samples)
+        known = bound_share(self.storage_share, self.storage_samples)
         return self.storage_share if known is None else known[1]
 
     @property
@@ -158,7 +158,7 @@ CAPS = ("demand", "pool", "driver", "emulation")
 """Limits by which a throughput tells of what was asked, not of what answered."""
 
 
-def at_level(limited: Sequence[Limited]) -> Cause | None:
+def judge_level(limited: Sequence[Limited]) -> Cause | None:
     """What limited most of these windows; None where there are none.
 
     Own: the commonest; of equally common ones what comes first.
@@ -169,21 +169,21 @@ def at_level(limited: Sequence[Limited]) -> Cause | None:
     mine = [each for each in limited if each.kind == kind]
     storage = [each.storage_share for each in mine if each.storage_share is not None]
     return Cause(
-        kind, _share(mine), windows, len(limited), _says(mine[0]),
+        kind, _average_share(mine), windows, len(limited), _explain_limit(mine[0]),
         fmean(storage) if len(storage) == len(mine) else None,
         any(each.is_storage_result for each in mine),
-        *_cpus(limited), _samples([each.by.samples if each.by else None for each in mine]),
-        _samples([each.storage_samples for each in mine]),
+        *_find_cpus(limited), _sum_samples([each.by.samples if each.by else None for each in mine]),
+        _sum_samples([each.storage_samples for each in mine]),
     )  # fmt: skip
 
 
-def _samples(each: Sequence[int | None]) -> int | None:
+def _sum_samples(each: Sequence[int | None]) -> int | None:
     """All of some windows; None where one of them was counted."""
     known = [count for count in each if count is not None]
     return sum(known) if len(known) == len(each) else None
 
 
-def _cpus(limited: Sequence[Limited]) -> tuple[str | None, float | None]:
+def _find_cpus(limited: Sequence[Limited]) -> tuple[str | None, float | None]:
     """The rule on CPUs that judged all these windows, and how busy they were on average."""
     for rule in CPU_RULES:
         found = [judged.share for each in limited for judged in each.judged if judged.rule == rule]
@@ -193,7 +193,7 @@ def _cpus(limited: Sequence[Limited]) -> tuple[str | None, float | None]:
     return None, None
 
 
-def _share(limited: Sequence[Limited]) -> float | None:
+def _average_share(limited: Sequence[Limited]) -> float | None:
     shares = [each.by.share for each in limited if each.by is not None]
     known = [share for share in shares if share is not None]
     if known:
@@ -201,7 +201,7 @@ def _share(limited: Sequence[Limited]) -> float | None:
     return None if limited[0].silent or not limited[0].judged else limited[0].judged[0].share
 
 
-def _says(limited: Limited) -> str:
+def _explain_limit(limited: Limited) -> str:
     if limited.by is not None:
         return limited.by.says
     if not limited.silent:

@@ -16,7 +16,7 @@ HALF = 0.5
 have a larger part of the same time."""
 
 
-def at_most(share: float) -> str:
+def format_at_most(share: float) -> str:
     """A share of which is said that nothing was more: never rounded down."""
     return f"{ceil(100 * share - 1e-9)} %"
 
@@ -31,7 +31,7 @@ NORMAL = 1.96
 """Of a standard normal distribution 95 % lie within so many deviations."""
 
 
-def wilson(share: float, samples: int) -> tuple[float, float]:
+def estimate_share(share: float, samples: int) -> tuple[float, float]:
     """The 95 % interval of a share that was found in so many samples.
 
     Source: Wilson (1927), Probable inference, the law of succession, and statistical inference.
@@ -42,22 +42,22 @@ def wilson(share: float, samples: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def bounds(share: float | None, samples: int | None) -> tuple[float, float] | None:
+def bound_share(share: float | None, samples: int | None) -> tuple[float, float] | None:
     """The interval that belongs beside a share; None where it was counted or has samples enough."""
     if share is None or not samples or samples >= SAMPLES_ENOUGH:
         return None
-    return wilson(share, samples)
+    return estimate_share(share, samples)
 
 
 def is_known(share: float, samples: int) -> bool:
     """Whether so many samples tell a share at all."""
-    low, high = wilson(share, samples) if samples else (0.0, 1.0)
+    low, high = estimate_share(share, samples) if samples else (0.0, 1.0)
     return high - low <= SPAN_MOST
 
 
-def of_samples(share: float, samples: int | None) -> str:
+def format_sampled(share: float, samples: int | None) -> str:
     """A share with its interval, where few samples are behind it: `63 % (95 %: 50 % to 74 %)`."""
-    if (known := bounds(share, samples)) is None:
+    if (known := bound_share(share, samples)) is None:
         return percent(share)
     return f"{percent(share)} (95 %: {percent(known[0])} to {percent(known[1])})"
 
@@ -224,7 +224,6 @@ class Observation:
 
     @property
     def _true_share(self) -> float:
-        """How much of the waits for storage that were seen can be true."""
         if self.sessions is None or self.devices_used_share is None:
             return 1.0
         seen = sum(self.sessions.by_group.get(group, 0.0) for group in STORAGE) / self.places

@@ -24,11 +24,11 @@ from stithy.analysis.bottlenecks.observation import (
     Reached,
     Sessions,
 )
-from stithy.analysis.bottlenecks.stalls import stalled_shares
+from stithy.analysis.bottlenecks.stalls import estimate_stalled_shares
 from stithy.analysis.checks.driving import DRIVER_LATE
 from stithy.analysis.checks.instruments import DRIVE_SLOWED
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.instruments import headroom
+from stithy.analysis.instruments import measure_headroom
 from stithy.analysis.series import EACH_ITS_OWN, OF_ALL, Sampled
 from stithy.engines.declaration import UNKNOWN, Declaration
 from stithy.metrics import ALL
@@ -54,7 +54,7 @@ class Ability:
     channels: int | None
 
 
-def ability(profile: str, scale: float) -> Ability | None:
+def read_ability(profile: str, scale: float) -> Ability | None:
     """What the text of a drive profile allows at a scale; None where it cannot be read.
 
     A disk that spins serves one request at once.
@@ -108,16 +108,16 @@ class Tables:
     engine: Declaration = UNKNOWN
 
 
-def observations(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
+def observe_windows(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
     """A sight of each window with users that has numbers, in the order of the evidence."""
     sampled = tables.sampled
     wanted = OF_ALL & pl.col("collector").is_in(COLLECTORS)
-    values, looks = by_server(sampled.every_mean.filter(wanted))
+    values, looks = group_by_server(sampled.every_mean.filter(wanted))
     # The mean over all reads, by window and device.
     of_reads = (pl.col("collector") == "block") & (pl.col("metric") == "read_latency_s")
     chosen = sampled.weighted.filter(of_reads).select("window_id", "subject", "mean")
     latencies = {(name, device): mean for name, device, mean in chosen.iter_rows()}
-    stalled = stalled_shares(sampled.checkpoints, tables.seconds)
+    stalled = estimate_stalled_shares(sampled.checkpoints, tables.seconds)
     # Why a collector gives nothing of a whole window, by window and collector. What limited several
     # tenants together their servers do not say: each has sessions of its own.
     apart = sampled.of_tenants.select("window_id", "collector").unique().iter_rows()
@@ -125,7 +125,7 @@ def observations(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
     ends = dict.fromkeys(apart, EACH_ITS_OWN) | {
         (name, collector): why for name, collector, why in ended.iter_rows()
     }
-    growth = _growth(evidence)
+    growth = _measure_growth(evidence)
     # How many CPUs programs used that are not of the run, by window.
     rows = tables.surroundings.select("window_id", "others_cpu_s", "span_s").iter_rows()
     others = {name: cpu_s / span_s for name, cpu_s, span_s in rows if span_s}
@@ -136,20 +136,21 @@ def observations(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
                 if not (far and key[0] == "cpu")}  # fmt: skip
         there = {collector for collector, _, _ in mine}
         return Observation(
-            window_id=window.id, places=_places(window), is_open=window.row["pace"] == "rate",
-            paced=window.row["pace"] in ("keyed", "think"), under_way=_under_way(window),
-            headroom=headroom(window.row), pool_waiting=_pool_waiting(window),
-            backlog_share=_backlog_share(window),
-            sessions=sessions_of(mine, looks.get(server, 0), tables.engine),
-            host=_cpus(mine, "", tables.cpus),
-            server=_cpus(mine, "server", window.row["server_cpus"]),
-            devices=tuple(_devices(window, mine, latencies)),
-            drives=tuple(_reached(window, mine, tables.abilities)),
+            window_id=window.id, places=_count_connections(window),
+            is_open=window.row["pace"] == "rate",
+            paced=window.row["pace"] in ("keyed", "think"), under_way=_count_under_way(window),
+            headroom=measure_headroom(window.row), pool_waiting=_count_pool_waiting(window),
+            backlog_share=_find_backlog_share(window),
+            sessions=group_sessions(mine, looks.get(server, 0), tables.engine),
+            host=_read_cpus(mine, "", tables.cpus),
+            server=_read_cpus(mine, "server", window.row["server_cpus"]),
+            devices=tuple(_read_devices(window, mine, latencies)),
+            drives=tuple(_find_reached(window, mine, tables.abilities)),
             emulated=window.candidate in tables.emulated,
-            late=_flagged(window, DRIVER_LATE), slowed=_flagged(window, DRIVE_SLOWED),
+            late=_find_flagged(window, DRIVER_LATE), slowed=_find_flagged(window, DRIVE_SLOWED),
             stalled_share=stalled.get(window.id), others_cpus=others.get(window.id),
             growth=growth.get((window.candidate, window.point)),
-            unseen=_unseen(window, there, tables, ends),
+            unseen=_explain_unseen(window, there, tables, ends),
         )  # fmt: skip
 
     # Of a window without users nothing limited what they did.
@@ -157,46 +158,46 @@ def observations(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
     return tuple(observed(window) for window in driven if window.measured)
 
 
-def _places(window: Window) -> int:
+def _count_connections(window: Window) -> int:
     """Of all tenants together: a point has the users of each, the row those of all."""
     opened = window.row["connections_opened"]
     return int(opened) if window.row["pace"] == "rate" and opened else users_of(window.row)
 
 
-def _shares_connections(window: Window) -> bool:
+def _has_shared_connections(window: Window) -> bool:
     opened = window.row["connections_opened"]
     return opened is not None and opened < users_of(window.row)
 
 
-def users_of_pools(evidence: Evidence) -> dict[str, int]:
+def count_pool_users(evidence: Evidence) -> dict[str, int]:
     """How many users share connections, by the windows of a closed loop in which they do."""
     closed = (each for each in evidence.windows if each.measured and each.row["pace"] != "rate")
-    return {each.id: users_of(each.row) for each in closed if _shares_connections(each)}
+    return {each.id: users_of(each.row) for each in closed if _has_shared_connections(each)}
 
 
-def _rate_per_s(window: Window) -> float | None:
+def _find_rate_per_s(window: Window) -> float | None:
     done, length_s = window.row["transactions"], window.measured_s
     return done / length_s if done and length_s else None
 
 
-def _under_way(window: Window) -> float | None:
+def _count_under_way(window: Window) -> float | None:
     """Little's law: transactions a second times their mean response time.
 
     In an open loop the time that they were served: who waits for a connection is nowhere yet.
     """
     what = "service_mean_s" if window.row["pace"] == "rate" else "response_mean_s"
-    rate_per_s, mean_s = _rate_per_s(window), window.value(what)
+    rate_per_s, mean_s = _find_rate_per_s(window), window.value(what)
     return None if rate_per_s is None or mean_s is None else rate_per_s * mean_s
 
 
-def _pool_waiting(window: Window) -> float | None:
+def _count_pool_waiting(window: Window) -> float | None:
     """Users who wait for a connection, by Little's law.
 
     Whoever has handed in a transaction to be done later does not wait for it: its line is none of
     users. That wait is longer than the response time, of which every other one is a part.
     """
-    rate_per_s, wait_s = _rate_per_s(window), window.value("pool_wait_mean_s")
-    if not _shares_connections(window) or rate_per_s is None or wait_s is None:
+    rate_per_s, wait_s = _find_rate_per_s(window), window.value("pool_wait_mean_s")
+    if not _has_shared_connections(window) or rate_per_s is None or wait_s is None:
         return None
     deferred = (
         window.completed(name) * max(0.0, row["pool_wait_mean_s"] - row["response_mean_s"])
@@ -206,7 +207,7 @@ def _pool_waiting(window: Window) -> float | None:
     return float(rate_per_s * wait_s - sum(deferred) / (window.measured_s or math.inf))
 
 
-def _backlog_share(window: Window) -> float | None:
+def _find_backlog_share(window: Window) -> float | None:
     if window.row["pace"] != "rate" or window.row["transactions"] is None:
         return None
     backlog = window.row["backlog"] or 0
@@ -214,7 +215,7 @@ def _backlog_share(window: Window) -> float | None:
     return backlog / due if due else None
 
 
-def _growth(evidence: Evidence) -> dict[tuple[str, Point], Growth]:
+def _measure_growth(evidence: Evidence) -> dict[tuple[str, Point], Growth]:
     """How each level's throughput grows to the candidate's next one that is known."""
     found = {}
     ladders = dict.fromkeys(point.others for point in evidence.points)
@@ -233,8 +234,7 @@ def _growth(evidence: Evidence) -> dict[tuple[str, Point], Growth]:
     return found
 
 
-def _flagged(window: Window, flag: Flag) -> str | None:
-    """What a window's own check says with this flag, as a clause."""
+def _find_flagged(window: Window, flag: Flag) -> str | None:
     said = (each.sentence for each in window.reasons if each.flag is flag)
     text = next(said, None)
     if text is None:
@@ -243,7 +243,7 @@ def _flagged(window: Window, flag: Flag) -> str | None:
     return text[0].lower() + text[1:]
 
 
-def by_server(means: pl.DataFrame) -> tuple[dict[Server, Values], dict[Server, int]]:
+def group_by_server(means: pl.DataFrame) -> tuple[dict[Server, Values], dict[Server, int]]:
     """The means of each server's samples, and how often its sessions were looked at.
 
     Means of events are sums over all looks: only events that occur have samples.
@@ -259,7 +259,7 @@ def by_server(means: pl.DataFrame) -> tuple[dict[Server, Values], dict[Server, i
     return found, looks
 
 
-def sessions_of(
+def group_sessions(
     values: Mapping[tuple[str, str, str], float], looks: int, engine: Declaration
 ) -> Sessions | None:
     """Sessions of a server by what they waited for; None where nobody looked.
@@ -280,7 +280,7 @@ def sessions_of(
     return Sessions(looks, active, groups, locks)
 
 
-def _cpus(values: Values, subject: str, count: int | None) -> Cpus | None:
+def _read_cpus(values: Values, subject: str, count: int | None) -> Cpus | None:
     idle = values.get(("cpu", subject, "idle_share"))
     if idle is None or not count:
         return None
@@ -288,7 +288,7 @@ def _cpus(values: Values, subject: str, count: int | None) -> Cpus | None:
     return Cpus(count, max(0.0, used))
 
 
-def _devices(
+def _read_devices(
     window: Window, values: Values, latencies: Mapping[tuple[str, str], float]
 ) -> Iterable[Device]:
     """Reads under way: time of all reads over all time; unknown where others work beside the users.
@@ -306,7 +306,7 @@ def _devices(
         yield Device(name, used, under_way, reads)
 
 
-def _reached(window: Window, values: Values, abilities: Abilities) -> Iterable[Reached]:
+def _find_reached(window: Window, values: Values, abilities: Abilities) -> Iterable[Reached]:
     """What each emulated drive reached of each cap of its profile, and of its channels."""
     used = [
         value
@@ -328,7 +328,7 @@ def _reached(window: Window, values: Values, abilities: Abilities) -> Iterable[R
             yield Reached(drive, "channels", min(max(used), queue / able.channels))
 
 
-def _unseen(
+def _explain_unseen(
     window: Window, there: set[str], tables: Tables, ends: Mapping[tuple[str, str], str]
 ) -> dict[str, str]:
     """Why a collector tells nothing of a window; one that has nothing to look at is not missed.

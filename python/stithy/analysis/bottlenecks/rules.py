@@ -15,9 +15,9 @@ from stithy.analysis.bottlenecks.observation import (
     HALF,
     Cpus,
     Observation,
-    at_most,
+    format_at_most,
+    format_sampled,
     is_known,
-    of_samples,
     percent,
 )
 
@@ -43,7 +43,7 @@ class RuleResult:
     samples: int | None = None
 
 
-def unknown(because: str) -> RuleResult:
+def make_unknown(because: str) -> RuleResult:
     """The answer of a rule that cannot speak."""
     return RuleResult(None, "", because)
 
@@ -85,19 +85,19 @@ def judge_cpus(observed: Observation, cpus: Cpus, shown: str, wanted: float | No
     shown = f"{shown} busy {percent(used)} of the time"
     if used < NEARLY_FULL or used - others >= NEARLY_FULL:
         return RuleResult(used, shown)
-    shown += f", up to {at_most(others)} by other programs"
-    return RuleResult(used, shown) if wanted is not None and wanted >= HALF else unknown(shown)
+    shown += f", up to {format_at_most(others)} by other programs"
+    return RuleResult(used, shown) if wanted is not None and wanted >= HALF else make_unknown(shown)
 
 
-def _checkpoints(observed: Observation) -> RuleResult:
+def _judge_checkpoints(observed: Observation) -> RuleResult:
     """The share of the throughput that stalls in checkpoints cost, by the median of the seconds."""
     if observed.stalled_share is None:
-        return unknown(observed.unseen.get("database", "checkpoints were not sampled"))
+        return make_unknown(observed.unseen.get("database", "checkpoints were not sampled"))
     share = observed.stalled_share
     return RuleResult(share, f"stalls in checkpoints cost {percent(share)} of the throughput")
 
 
-def _device_latency(observed: Observation) -> RuleResult:
+def _judge_device_latency(observed: Observation) -> RuleResult:
     """Sessions that wait for data files, of all users; at most what the device had under way.
 
     Where too few sessions were seen it is the reads under way on the device: sessions wait for
@@ -111,18 +111,18 @@ def _device_latency(observed: Observation) -> RuleResult:
     if part is None:
         # What the kernel counted, where sessions tell nothing.
         if device is None or device.reads_under_way is None:
-            return unknown(observed.why_no_sessions)
+            return make_unknown(observed.why_no_sessions)
         share = min(1.0, device.reads_under_way / observed.places)
         if observed.devices_used_share is not None:
             share = min(share, observed.devices_used_share)
         return RuleResult(share, f"reads of the device took {percent(share)} of the users' time")
     if device is not None and device.under_way is not None:
         part = min(part, device.under_way / observed.places)
-    shown = f"waits for data files took {of_samples(part, observed.samples)} of the users' time"
+    shown = f"waits for data files took {format_sampled(part, observed.samples)} of the users' time"
     return RuleResult(part, shown, samples=observed.samples)
 
 
-def _device_rate(observed: Observation) -> RuleResult | None:
+def _judge_device_rate(observed: Observation) -> RuleResult | None:
     """The highest share of what the drive's profile allows; None where no device was seen.
 
     Of a device without a profile only that it is far from full can be reported: one that is in use
@@ -135,21 +135,23 @@ def _device_rate(observed: Observation) -> RuleResult | None:
         shown = f"{most.drive} reached {percent(most.share)} of its profile's {most.what}"
         return RuleResult(min(1.0, most.share), shown)
     if observed.emulated:
-        return unknown(observed.unseen.get("drive", "what the drives' profiles allow is not known"))
+        return make_unknown(
+            observed.unseen.get("drive", "what the drives' profiles allow is not known")
+        )
     used = [
         (each.used_share, each.name) for each in observed.devices if each.used_share is not None
     ]
     if not used:
-        return unknown(observed.unseen["block"]) if "block" in observed.unseen else None
+        return make_unknown(observed.unseen["block"]) if "block" in observed.unseen else None
     share, name = max(used)
     if share < NEARLY_FULL:
         return RuleResult(share, f"{name} was in use {percent(share)} of the time")
-    return unknown(
+    return make_unknown(
         f"{name} was in use {percent(share)} of the time, and its maximum rate is not known"
     )
 
 
-def _driver(observed: Observation) -> RuleResult:
+def _judge_driver(observed: Observation) -> RuleResult:
     """All where it was late; else its part of the bound, or what users spent outside the server.
 
     Outside are the driver itself, the network, and what lies between the statements of a
@@ -158,19 +160,18 @@ def _driver(observed: Observation) -> RuleResult:
     """
     if observed.late is not None:
         return RuleResult(1.0, observed.late, is_proven=True)
-    outside, asked = _outside(observed), observed.headroom.share
+    outside, asked = _judge_outside(observed), observed.headroom.share
     if outside is not None and outside >= max(HALF, asked or 0.0):
-        shown = (
-            f"{of_samples(outside, observed.samples)} of the users' time passed outside the server"
-        )
+        part = format_sampled(outside, observed.samples)
+        shown = f"{part} of the users' time passed outside the server"
         return RuleResult(outside, shown, samples=observed.samples)
     if asked is None:
-        return unknown("the driver headroom is not proven")
+        return make_unknown("the driver headroom is not proven")
     shown = f"the window needed {percent(asked)} of the driver's capacity"
     return RuleResult(min(1.0, asked), shown)
 
 
-def _outside(observed: Observation) -> float | None:
+def _judge_outside(observed: Observation) -> float | None:
     """Share of the users' time under way, neither in the server nor in wait for a connection."""
     if observed.under_way is None or observed.sessions is None or not observed.enough:
         return None
@@ -179,7 +180,7 @@ def _outside(observed: Observation) -> float | None:
     return share if is_known(share, observed.samples) else None
 
 
-def _emulation(observed: Observation) -> RuleResult | None:
+def _judge_emulation(observed: Observation) -> RuleResult | None:
     """All where it failed; None where no drive is emulated.
 
     Source: docs/explanation/method.md, on emulated drives.
@@ -191,44 +192,50 @@ def _emulation(observed: Observation) -> RuleResult | None:
     return RuleResult(1.0, observed.slowed, is_proven=True)
 
 
-def _host_cpu(observed: Observation) -> RuleResult:
+def _judge_host_cpu(observed: Observation) -> RuleResult:
     """How busy they were.
 
     Source: the utilisation law; waiting for I/O is no work, time that a hypervisor gave
     to others is.
     """
     if observed.host is None:
-        return unknown(observed.unseen.get("cpu", "the CPUs were not sampled"))
+        return make_unknown(observed.unseen.get("cpu", "the CPUs were not sampled"))
     return judge_cpus(observed, observed.host, "the host's CPUs were", observed.rest_share)
 
 
-def _locks(observed: Observation) -> RuleResult:
+def _judge_locks(observed: Observation) -> RuleResult:
     """Sessions that wait for a lock, of all users; the commonest one is reported."""
     part = observed.part("locks")
     if part is None or observed.sessions is None:
-        return unknown(observed.why_no_sessions)
+        return make_unknown(observed.why_no_sessions)
     waits = observed.sessions.locks
     most = f" (most for {max(waits, key=lambda event: waits[event])})" if waits else ""
-    shown = f"waits for locks took {of_samples(part, observed.samples)} of the users' time{most}"
+    shown = (
+        f"waits for locks took {format_sampled(part, observed.samples)} of the users' time{most}"
+    )
     return RuleResult(part, shown, samples=observed.samples)
 
 
-def _log(observed: Observation) -> RuleResult:
+def _judge_log(observed: Observation) -> RuleResult:
     """Sessions that wait for the log to be written, synced or free, of all users.
 
     Where too few were seen, waits for all storage together can still be too short for a limit.
     """
     part, most = observed.part("log"), observed.storage_share
     if part is None and most is not None and most < HALF:
-        shown = f"waits for storage of any kind took at most {at_most(most)} of the users' time"
+        shown = (
+            f"waits for storage of any kind took at most {format_at_most(most)} of the users' time"
+        )
         return RuleResult(most, shown)
     if part is None:
-        return unknown(observed.why_no_sessions)
-    shown = f"waits for the commit log took {of_samples(part, observed.samples)} of the users' time"
+        return make_unknown(observed.why_no_sessions)
+    shown = (
+        f"waits for the commit log took {format_sampled(part, observed.samples)} of the users' time"
+    )
     return RuleResult(part, shown, samples=observed.samples)
 
 
-def _pool(observed: Observation) -> RuleResult | None:
+def _judge_pool(observed: Observation) -> RuleResult | None:
     """Users who wait for a connection at any moment, of all; None where each has its own.
 
     Own: a wait for a connection is a part of a user's time like any other.
@@ -239,7 +246,7 @@ def _pool(observed: Observation) -> RuleResult | None:
     return RuleResult(share, f"waits for a connection took {percent(share)} of the users' time")
 
 
-def _server_cpu(observed: Observation) -> RuleResult | None:
+def _judge_server_cpu(observed: Observation) -> RuleResult | None:
     """How busy they were; None where the server may use any CPU, of which `host_cpu` speaks.
 
     Source: the utilisation law; waiting for I/O is no work.
@@ -248,7 +255,7 @@ def _server_cpu(observed: Observation) -> RuleResult | None:
         many = observed.server.count > 1
         who = "the server's CPUs were" if many else "the server's CPU was"
         return judge_cpus(observed, observed.server, who, observed.part("cpu"))
-    return unknown(observed.unseen["cpu"]) if "cpu" in observed.unseen else None
+    return make_unknown(observed.unseen["cpu"]) if "cpu" in observed.unseen else None
 
 
 SERVED_SHARE = 0.99
@@ -262,7 +269,7 @@ PROPORTIONAL = 0.5
 """Own: growth by half as much as the users grew is growth; less is that of something that fills."""
 
 
-def _users(observed: Observation) -> RuleResult:
+def _judge_users(observed: Observation) -> RuleResult:
     """Pauses and own work; own work counts only where the next level did more, if there is one.
 
     Source: the bound N / (Z + D) of a closed loop (Denning and Buzen, 1978).
@@ -270,7 +277,7 @@ def _users(observed: Observation) -> RuleResult:
     if observed.is_open:
         # An open loop whose transactions are all served does what was asked of it and no more.
         if observed.backlog_share is None:
-            return unknown("the window has no transactions")
+            return make_unknown("the window has no transactions")
         served = 1 - observed.backlog_share
         if served < SERVED_SHARE:
             shown = f"{percent(observed.backlog_share)} of the due transactions had not begun"
@@ -279,13 +286,15 @@ def _users(observed: Observation) -> RuleResult:
         return RuleResult(served, shown, is_proven=True)
     paused, own = observed.pause_share, _own_work(observed)
     if paused is None:
-        return unknown("the window has no response times")
+        return make_unknown("the window has no response times")
     if own is None and paused < HALF:
-        return unknown(observed.unseen.get("cpu") or observed.why_no_sessions)
+        return make_unknown(observed.unseen.get("cpu") or observed.why_no_sessions)
     if own and observed.growth is not None and observed.growth.share < PROPORTIONAL:
         own = 0.0
     share = min(1.0, paused + (own or 0.0))
-    return RuleResult(share, _says(paused, own or 0.0, observed), is_proven=paused >= PROVEN_SHARE)
+    return RuleResult(
+        share, _explain_share(paused, own or 0.0, observed), is_proven=paused >= PROVEN_SHARE
+    )
 
 
 def _own_work(observed: Observation) -> float | None:
@@ -302,7 +311,7 @@ def _own_work(observed: Observation) -> float | None:
     return min(1.0, busy / observed.places, under_way / observed.places)
 
 
-def _says(paused: float, own: float, observed: Observation) -> str:
+def _explain_share(paused: float, own: float, observed: Observation) -> str:
     shown = f"pauses took {percent(paused)} of the users' time" if observed.paced else ""
     worked = f"the server's own work took {percent(own)} of their time" if own else ""
     if not shown:
@@ -318,12 +327,12 @@ RULES = {each.name: each for each in (
         name="checkpoints", letter="P", words="stalls in checkpoints",
         short="checkpoint stalls", heading="Checkpoint stalls", shown="{share} of the throughput",
         # Own: a tenth of the throughput is more than windows vary by themselves.
-        holds_from=0.1, is_storage=True, judge=_checkpoints,
+        holds_from=0.1, is_storage=True, judge=_judge_checkpoints,
     ),
     Rule(
         name="device-latency", letter="D", words="the latency of the storage",
         short="storage latency", heading="Waits for data", shown="{share} of the users' time",
-        holds_from=HALF, is_storage=True, judge=_device_latency,
+        holds_from=HALF, is_storage=True, judge=_judge_device_latency,
         # Who queues for a device that does all it can waits for its rate, not for its answers.
         yields_to=("device-rate",),
     ),
@@ -331,49 +340,49 @@ RULES = {each.name: each for each in (
         name="device-rate", letter="B", words="the IOPS or bandwidth of the storage",
         short="device saturation", heading="Rate of the device",
         shown="{share} of what the drive's profile allows",
-        holds_from=NEARLY_FULL, is_storage=True, judge=_device_rate,
+        holds_from=NEARLY_FULL, is_storage=True, judge=_judge_device_rate,
     ),
     Rule(
         name="driver", letter="I", words="the load driver",
         short="the load driver", heading="Driver", shown="",
-        holds_from=HALF, is_storage=False, judge=_driver,
+        holds_from=HALF, is_storage=False, judge=_judge_driver,
     ),
     Rule(
         name="emulation", letter="E", words="the emulation of drives",
         short="drive emulation", heading="Emulation", shown="",
-        holds_from=HALF, is_storage=False, judge=_emulation,
+        holds_from=HALF, is_storage=False, judge=_judge_emulation,
     ),
     Rule(
         name="host-cpu", letter="H", words="the CPUs of the host",
         short="the host's CPUs", heading="Host CPUs", shown="busy {share} of the time",
-        holds_from=NEARLY_FULL, is_storage=False, judge=_host_cpu,
+        holds_from=NEARLY_FULL, is_storage=False, judge=_judge_host_cpu,
     ),
     Rule(
         name="locks", letter="X", words="locks",
         short="locks", heading="Waits for locks", shown="{share} of the users' time",
-        holds_from=HALF, is_storage=False, judge=_locks,
+        holds_from=HALF, is_storage=False, judge=_judge_locks,
     ),
     Rule(
         name="log", letter="L", words="the commit log",
         short="the commit log", heading="Waits for the log", shown="{share} of the users' time",
-        holds_from=HALF, is_storage=True, judge=_log,
+        holds_from=HALF, is_storage=True, judge=_judge_log,
     ),
     Rule(
         name="pool", letter="C", words="the number of connections",
         short="the connection pool", heading="Waits for a connection",
         shown="{share} of the users' time in waits for one",
-        holds_from=HALF, is_storage=False, judge=_pool,
+        holds_from=HALF, is_storage=False, judge=_judge_pool,
     ),
     Rule(
         name="server-cpu", letter="S", words="the CPUs of the server",
         short="the server's CPUs", heading="Server CPUs", shown="busy {share} of the time",
-        holds_from=NEARLY_FULL, is_storage=False, judge=_server_cpu,
+        holds_from=NEARLY_FULL, is_storage=False, judge=_judge_server_cpu,
     ),
     Rule(
         name="demand", letter="U", words="the number of users",
         short="user count", heading="Users' own time",
         shown="{share} of their time is independent of storage",
-        holds_from=HALF, is_storage=False, judge=_users,
+        holds_from=HALF, is_storage=False, judge=_judge_users,
     ),
 )}  # fmt: skip
 """All rules by name; of equal shares the first of them limits."""

@@ -15,7 +15,7 @@ STALLED_SHARE = 0.5
 """Own: a second with less than half of the usual throughput is a stall; they vary by less alone."""
 
 
-def stalled_shares(checkpoints: pl.DataFrame, seconds: pl.DataFrame) -> dict[str, float]:
+def estimate_stalled_shares(checkpoints: pl.DataFrame, seconds: pl.DataFrame) -> dict[str, float]:
     """Lost throughput over that of a window without stalls, by window; as a share of 1.
 
     `checkpoints`: as `series.Sampled` has them; `seconds`: the table of that name. Only windows
@@ -23,11 +23,13 @@ def stalled_shares(checkpoints: pl.DataFrame, seconds: pl.DataFrame) -> dict[str
     Own: a checkpoint runs from its beginning until the server tells of its end, and whenever it
     writes buffers.
     """
-    within, done = _within_checkpoints(checkpoints), _done(seconds)
-    return {name: _lost(done[name], spans) for name, spans in within.items() if name in done}
+    within, done = _list_checkpoint_seconds(checkpoints), _list_done(seconds)
+    return {
+        name: _estimate_lost(done[name], spans) for name, spans in within.items() if name in done
+    }
 
 
-def _lost(seconds: list[tuple[int, int]], within: set[int]) -> float:
+def _estimate_lost(seconds: list[tuple[int, int]], within: set[int]) -> float:
     usual = median(done for _, done in seconds)
     lost = (
         usual - done for begun, done in seconds if begun in within and done < STALLED_SHARE * usual
@@ -35,7 +37,7 @@ def _lost(seconds: list[tuple[int, int]], within: set[int]) -> float:
     return sum(lost) / (usual * len(seconds)) if usual else 0.0
 
 
-def _within_checkpoints(checkpoints: pl.DataFrame) -> dict[str, set[int]]:
+def _list_checkpoint_seconds(checkpoints: pl.DataFrame) -> dict[str, set[int]]:
     """The whole seconds in which a checkpoint ran, by window; for each window that was sampled."""
     found: dict[str, set[int]] = {}
     told_before: set[str] = set()
@@ -91,14 +93,14 @@ class Stall:
     cause: str
 
 
-def stalled_windows(seconds: pl.DataFrame) -> dict[str, dict[int, float]]:
+def find_stalled_seconds(seconds: pl.DataFrame) -> dict[str, dict[int, float]]:
     """The stalled seconds of each window, by their Unix time, with the share that was lost.
 
     A window is there where a stall could be seen: with too few transactions a second chance alone
     gives seconds with hardly any.
     """
     found: dict[str, dict[int, float]] = {}
-    for name, done in _done(seconds).items():
+    for name, done in _list_done(seconds).items():
         usual = median(count for _, count in done)
         least = min(STALLED_SHARE * usual, usual - CHANCE_DEVIATIONS * usual**0.5)
         if least > 0:
@@ -106,7 +108,7 @@ def stalled_windows(seconds: pl.DataFrame) -> dict[str, dict[int, float]]:
     return found
 
 
-def stalls(
+def explain_stalls(
     seconds: pl.DataFrame,
     checkpoints: pl.DataFrame,
     samples: pl.DataFrame,
@@ -121,14 +123,14 @@ def stalls(
     Edge case: where no sample shows a cause it is `unknown`.
     Own: the first of `CAUSES` of which there is a sign; what only coincides is none.
     """
-    checkpointed, done = _within_checkpoints(checkpoints), _done(seconds)
+    checkpointed, done = _list_checkpoint_seconds(checkpoints), _list_done(seconds)
     # Transactions that were due and not begun, by window and second.
     known = seconds.filter((pl.col("transaction") == ALL) & pl.col("waiting").is_not_null())
     rows = known.select("window_id", "at_s", "waiting").iter_rows()
     waiting = {(name, int(at_s)): count for name, at_s, count in rows}
-    waits, flushes = _waits(samples), _flushes(samples)
+    waits, flushes = _list_waits(samples), _list_flushes(samples)
     found = []
-    for name, lost in stalled_windows(seconds).items():
+    for name, lost in find_stalled_seconds(seconds).items():
         inside = checkpointed.get(name, set())
         if len(inside) >= COMMON_SHARE * len(done[name]):
             inside = set()
@@ -151,7 +153,7 @@ SIGNS = {
 """What of each collector shows causes."""
 
 
-def _done(seconds: pl.DataFrame) -> dict[str, list[tuple[int, int]]]:
+def _list_done(seconds: pl.DataFrame) -> dict[str, list[tuple[int, int]]]:
     """The whole seconds of each window's measurement, and what was done in each."""
     done: dict[str, list[tuple[int, int]]] = {}
     measured = (pl.col("transaction") == ALL) & (pl.col("phase") == "measure")
@@ -163,7 +165,7 @@ def _done(seconds: pl.DataFrame) -> dict[str, list[tuple[int, int]]]:
     return done
 
 
-def _waits(samples: pl.DataFrame) -> dict[tuple[str, int], dict[str, float]]:
+def _list_waits(samples: pl.DataFrame) -> dict[tuple[str, int], dict[str, float]]:
     """Sessions by wait event, by window and the second in which they were looked at."""
     found: dict[tuple[str, int], dict[str, float]] = {}
     events = samples.filter(pl.col("collector") == "database")
@@ -186,8 +188,7 @@ def _wait_signs(events: Mapping[str, float], engine: Declaration) -> set[str]:
     return signs | ({"log-file"} if made else set())
 
 
-def _flushes(samples: pl.DataFrame) -> dict[str, set[int]]:
-    """The seconds in which flushes of a device stalled, by window."""
+def _list_flushes(samples: pl.DataFrame) -> dict[str, set[int]]:
     keys = ["window_id", "subject", "at_s"]
     of_block = samples.filter(pl.col("collector") == "block")
     rate, latency = (

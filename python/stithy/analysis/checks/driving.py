@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 
 from stithy.activities.hammer.declared import ERRORS_NEGLIGIBLE
 from stithy.analysis.gathering import WindowChecks, WindowRecord
-from stithy.analysis.instruments import NOTED_SHARE, headroom, is_beyond
+from stithy.analysis.instruments import NOTED_SHARE, is_beyond, measure_headroom
 from stithy.analysis.invariants import Identity
 from stithy.analysis.steadiness import RANGE_MOST_SHARE, SLOPE_MOST_SHARE, Change, Steadiness
 from stithy.metrics import ALL
 from stithy.units import format_duration
-from stithy.validity import Check, Flag, Reason, Row, clause
+from stithy.validity import Check, Flag, Reason, Row, make_clause
 
 NO_NUMBERS = Flag(
     "no numbers",
@@ -71,12 +71,12 @@ BACKLOG_SHARE = 0.01
 """
 
 
-def incomplete(window: Row) -> Reason | None:
+def find_incomplete(window: Row) -> Reason | None:
     """It ended before its planned end, as the hammer says."""
     return None if window["complete"] else Reason(INCOMPLETE)
 
 
-def errors(window: Row) -> Reason | None:
+def find_errors(window: Row) -> Reason | None:
     """The database answered what nobody expects.
 
     Own: what is missing of a thousand transactions, be it the slowest, changes a throughput by a
@@ -88,10 +88,10 @@ def errors(window: Row) -> Reason | None:
     ended = failed + (window["transactions"] or 0)
     flag = ERRORS if failed > ERRORS_NEGLIGIBLE * ended else FEW_ERRORS
     text = window["error_text"] or "its text is not known"
-    return Reason(flag, {"errors": str(failed), "text": clause(text)})
+    return Reason(flag, {"errors": str(failed), "text": make_clause(text)})
 
 
-def driver_late(window: Row, transactions: Mapping[str, Row]) -> Reason | None:
+def find_driver_late(window: Row, transactions: Mapping[str, Row]) -> Reason | None:
     """It began transactions so late that the measurement is of the driver.
 
     Source: docs/explanation/method.md, "Four times of a transaction".
@@ -110,12 +110,12 @@ def driver_late(window: Row, transactions: Mapping[str, Row]) -> Reason | None:
     return Reason(flag, texts, delay, is_outside=True)
 
 
-def little_headroom(window: Row) -> Reason | None:
+def find_little_headroom(window: Row) -> Reason | None:
     """It was asked for more than half of what the driver can do on this host.
 
     Source: docs/explanation/method.md, "Driver headroom".
     """
-    found = headroom(window)
+    found = measure_headroom(window)
     if not found.is_little:
         return None
     parts = []
@@ -128,7 +128,7 @@ def little_headroom(window: Row) -> Reason | None:
     return Reason(LITTLE_HEADROOM, {"asked": " and ".join(parts).replace("%", " %")})
 
 
-def rate_not_kept(window: Row) -> Reason | None:
+def find_rate_not_kept(window: Row) -> Reason | None:
     """More was due in an open loop than was begun: users wait in a growing queue.
 
     Own: it is the storage's doing, so it makes nothing invalid.
@@ -143,13 +143,13 @@ def rate_not_kept(window: Row) -> Reason | None:
     return Reason(RATE_NOT_KEPT, {"backlog": f"{backlog:,}", "due": f"{due:,}", "share": share})
 
 
-def no_numbers(of: WindowRecord) -> Reason | None:
+def find_no_numbers(of: WindowRecord) -> Reason | None:
     """Nothing was measured."""
     because = of.window["missing_because"]
-    return Reason(NO_NUMBERS, {"because": clause(because)}) if because is not None else None
+    return Reason(NO_NUMBERS, {"because": make_clause(because)}) if because is not None else None
 
 
-def damaged(of: WindowRecord) -> Reason | None:
+def find_damaged(of: WindowRecord) -> Reason | None:
     """Files of it cannot be read, so nobody knows whether it is valid."""
     return Reason(DAMAGED, {"files": " and ".join(of.damaged)}) if of.damaged else None
 
@@ -158,13 +158,13 @@ DRIVING_CHECKS = WindowChecks(
     "driving",
     10,
     (
-        Check(("window",), no_numbers, always=True),
-        Check(("window",), lambda of: incomplete(of.window)),
-        Check(("window",), damaged),
-        Check(("load",), lambda of: errors(of.window)),
-        Check(("load",), lambda of: driver_late(of.window, of.transactions)),
-        Check(("load",), lambda of: rate_not_kept(of.window)),
-        Check(("load",), lambda of: little_headroom(of.window)),
+        Check(("window",), find_no_numbers, always=True),
+        Check(("window",), lambda of: find_incomplete(of.window)),
+        Check(("window",), find_damaged),
+        Check(("load",), lambda of: find_errors(of.window)),
+        Check(("load",), lambda of: find_driver_late(of.window, of.transactions)),
+        Check(("load",), lambda of: find_rate_not_kept(of.window)),
+        Check(("load",), lambda of: find_little_headroom(of.window)),
     ),
 )
 
@@ -184,7 +184,7 @@ NOT_STEADY = Flag(
 )
 
 
-def contradicts_itself(window: Row, laws: Iterable[Identity]) -> Reason | None:
+def find_contradiction(window: Row, laws: Iterable[Identity]) -> Reason | None:
     """A law does not hold that must hold whatever the storage does; the first one is reported.
 
     Edge case: failed transactions and lost users are reported by themselves, and explain it.
@@ -202,7 +202,7 @@ def contradicts_itself(window: Row, laws: Iterable[Identity]) -> Reason | None:
     return Reason(CONTRADICTION, texts)
 
 
-def not_steady(found: Steadiness | None) -> Reason | None:
+def find_not_steady(found: Steadiness | None) -> Reason | None:
     """The fifths of the measurement differ by more than in a steady state.
 
     A stall is the storage's own doing, so this never invalidates.
@@ -211,39 +211,39 @@ def not_steady(found: Steadiness | None) -> Reason | None:
     if found is None or found.steady is not False:
         return None
     shares = (
-        f"the fifths of its measurement differ by {_share(found.range_share or 0.0)} of their mean "
-        f"(steady: at most {_share(RANGE_MOST_SHARE)}), with a slope of "
-        f"{_share(found.slope_share or 0.0)} (steady: at most {_share(SLOPE_MOST_SHARE)})"
+        f"the fifths of its measurement differ by {_percent(found.range_share or 0.0)} of their "
+        f"mean (steady: at most {_percent(RANGE_MOST_SHARE)}), with a slope of "
+        f"{_percent(found.slope_share or 0.0)} (steady: at most {_percent(SLOPE_MOST_SHARE)})"
     )
-    seen = [shares, *_late(found), *_changed(found.changes)]
+    seen = [shares, *_describe_late(found), *_describe_changes(found.changes)]
     return Reason(NOT_STEADY, {"seen": "; ".join(seen)})
 
 
-def _late(found: Steadiness) -> list[str]:
+def _describe_late(found: Steadiness) -> list[str]:
     if not found.late_s or found.late_share is None:
         return []
     more = "higher" if found.late_share >= 0 else "lower"
     return [
         f"it settled {found.late_s} s into the measurement; without that part its throughput is "
-        f"{_share(abs(found.late_share))} {more}"
+        f"{_percent(abs(found.late_share))} {more}"
     ]
 
 
-def _changed(changes: tuple[Change, ...]) -> list[str]:
-    *firsts, last = [_place(each) for each in changes] or [""]
+def _describe_changes(changes: tuple[Change, ...]) -> list[str]:
+    *firsts, last = [_format_place(each) for each in changes] or [""]
     if not last:
         return []
     places = f"{', '.join(firsts)} and {last}" if firsts else last
     return [f"its level changed at {places}"]
 
 
-def _place(change: Change) -> str:
+def _format_place(change: Change) -> str:
     if change.before <= 0:
         return f"{change.index} s (from standstill)"
-    return f"{change.index} s ({_share(change.after / change.before - 1, '+')})"
+    return f"{change.index} s ({_percent(change.after / change.before - 1, '+')})"
 
 
-def _share(share: float, sign: str = "") -> str:
+def _percent(share: float, sign: str = "") -> str:
     return f"{100 * share:{sign}.0f} %"
 
 
@@ -251,8 +251,8 @@ STEADINESS_CHECKS = WindowChecks(
     "steadiness",
     30,
     (
-        Check(("load", "transactions"), lambda of: contradicts_itself(of.window, of.laws)),
-        Check(("seconds",), lambda of: not_steady(of.steady)),
+        Check(("load", "transactions"), lambda of: find_contradiction(of.window, of.laws)),
+        Check(("seconds",), lambda of: find_not_steady(of.steady)),
     ),
 )
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from stithy.analysis.gathering import WindowChecks, WindowRecord
 from stithy.analysis.instruments import (
     NOTED_SHARE,
-    asked_s,
-    drive_delay,
+    find_asked_s,
     is_beyond,
     is_scattered,
-    judged,
+    list_judged,
+    measure_drive_delay,
 )
 from stithy.analysis.surroundings import (
     OTHERS_CPU_SHARE,
@@ -21,7 +21,7 @@ from stithy.analysis.surroundings import (
 )
 from stithy.results.drives import PLURALS
 from stithy.units import format_duration, format_size
-from stithy.validity import Check, Flag, Reason, Row, clause
+from stithy.validity import Check, Flag, Reason, Row, make_clause
 
 DRIVE_SLOWED = Flag(
     "emulated drive too slow",
@@ -39,13 +39,13 @@ DRIVE_OFF = Flag(
 )
 
 
-def delivered(of: WindowRecord) -> Reason | None:
+def find_off_profile(of: WindowRecord) -> Reason | None:
     """Drives let wait for longer, or shorter, than profiles and machine say.
 
     Source: docs/explanation/method.md, "Emulated drives".
     """
     rows, floors = of.drives, of.floors
-    delay = drive_delay(rows, floors, every_write="io_seconds" in of.tables)
+    delay = measure_drive_delay(rows, floors, every_write="io_seconds" in of.tables)
     if abs(delay) <= NOTED_SHARE:
         return None
     flag = DRIVE_SLOWED if is_beyond(delay, of.window) else DRIVE_OFF
@@ -53,8 +53,8 @@ def delivered(of: WindowRecord) -> Reason | None:
     times = [
         f"{format_duration(row['device_mean_s'])} for {PLURALS[row['operation']]} of {row['role']} "
         f"(asked: {format_duration(asked)})"
-        for row in judged(rows)
-        if abs(row["device_mean_s"] - (asked := asked_s(row, floors))) > NOTED_SHARE * asked
+        for row in list_judged(rows)
+        if abs(row["device_mean_s"] - (asked := find_asked_s(row, floors))) > NOTED_SHARE * asked
     ]
     times += [
         f"{row['late_answers']:,} of {row['answered']:,} answers of {row['role']} late, all by "
@@ -65,7 +65,7 @@ def delivered(of: WindowRecord) -> Reason | None:
     return Reason(flag, texts, delay)
 
 
-DRIVES_CHECKS = WindowChecks("drives", 20, (Check(("drives",), delivered),))
+DRIVES_CHECKS = WindowChecks("drives", 20, (Check(("drives",), find_off_profile),))
 
 
 MEMORY_LIMIT = Flag(
@@ -107,7 +107,7 @@ STILL_CACHED_SHARE = 0.01
 """Own: of the restored bytes; less cannot be distinguished from the noise of a cache."""
 
 
-def memory_limit(window: Row, around: Row | None = None) -> Reason | None:
+def find_memory_limit(window: Row, around: Row | None = None) -> Reason | None:
     """The limit on server and page cache was not held, was lost, or was widened.
 
     Of a server that is not Stithy's it is not known, nor is what else its host would tell.
@@ -116,17 +116,17 @@ def memory_limit(window: Row, around: Row | None = None) -> Reason | None:
     """
     note = window["memory_limit_note"]
     if around is not None and around["memory_limit_lost"]:
-        return Reason(MEMORY_LIMIT_LOST, {"because": clause(around["memory_limit_lost"])})
+        return Reason(MEMORY_LIMIT_LOST, {"because": make_clause(around["memory_limit_lost"])})
     if window["memory_limit_enforced"] is None:
-        return Reason(NOT_JUDGED, {"because": clause(note or "the reason is not known")})
+        return Reason(NOT_JUDGED, {"because": make_clause(note or "the reason is not known")})
     if not window["memory_limit_enforced"]:
-        return Reason(MEMORY_LIMIT, {"because": clause(note or "the reason is not known")})
+        return Reason(MEMORY_LIMIT, {"because": make_clause(note or "the reason is not known")})
     if note:
-        return Reason(MEMORY_LIMIT_WIDENED, {"because": clause(note)})
+        return Reason(MEMORY_LIMIT_WIDENED, {"because": make_clause(note)})
     return None
 
 
-def still_cached(row: Row | None) -> Reason | None:
+def find_still_cached(row: Row | None) -> Reason | None:
     """Pages of the restored files that could not be evicted.
 
     Edge case: on a file system in memory that is known beforehand.
@@ -144,8 +144,8 @@ MEMORY_CHECKS = WindowChecks(
     "memory",
     50,
     (
-        Check(("load",), lambda of: memory_limit(of.window, of.around)),
-        Check(("restores",), lambda of: still_cached(of.restore)),
+        Check(("load",), lambda of: find_memory_limit(of.window, of.around)),
+        Check(("restores",), lambda of: find_still_cached(of.restore)),
     ),
 )
 
@@ -177,7 +177,7 @@ SECONDS_SHARED = 2
 window shares a second with what is before and after it."""
 
 
-def stopped(seen: Watched) -> Reason | None:
+def find_stopped(seen: Watched) -> Reason | None:
     """Collectors that stopped by a fault.
 
     Own: what users did is counted elsewhere. Its own metrics of the window are missing.
@@ -185,7 +185,7 @@ def stopped(seen: Watched) -> Reason | None:
     return Reason(COLLECTOR, {"collectors": ", ".join(seen.stopped)}) if seen.stopped else None
 
 
-def unanswered(seen: Watched) -> Reason | None:
+def find_unanswered(seen: Watched) -> Reason | None:
     """What is measured did not answer a collector.
 
     Own: a stall is its doing, so nothing becomes invalid by it.
@@ -194,7 +194,7 @@ def unanswered(seen: Watched) -> Reason | None:
     return Reason(UNANSWERED, {"collectors": names}) if names else None
 
 
-def silent(window: Row, seen: Watched) -> Reason | None:
+def find_silent(window: Row, seen: Watched) -> Reason | None:
     """The collectors were silent for too much of the measurement."""
     begin_s, end_s = window["measure_from_s"], window["measure_to_s"]
     if seen.seconds is None or begin_s is None or end_s is None:
@@ -210,9 +210,9 @@ COLLECTORS_CHECKS = WindowChecks(
     "collectors",
     70,
     (
-        Check(("series",), lambda of: stopped(of.watched)),
-        Check(("series",), lambda of: unanswered(of.watched)),
-        Check(("series",), lambda of: silent(of.window, of.watched)),
+        Check(("series",), lambda of: find_stopped(of.watched)),
+        Check(("series",), lambda of: find_unanswered(of.watched)),
+        Check(("series",), lambda of: find_silent(of.window, of.watched)),
     ),
 )
 
@@ -242,16 +242,16 @@ IDLE_BYTES = 2**20
 """Own: a file system that nobody uses writes some blocks about itself now and then."""
 
 
-def interference(around: Row | None, watched: Watched) -> Reason | None:
+def find_interference(around: Row | None, watched: Watched) -> Reason | None:
     """Others used CPUs or the disks under the volumes, or the hypervisor gave CPUs to others."""
-    seen = [*_others(around)] if around is not None else []
+    seen = [*_describe_others(around)] if around is not None else []
     stolen = watched.steal_share
     if stolen is not None and stolen > STEAL_SHARE:
         seen.append(f"the hypervisor gave {100 * stolen:.0f} % of the CPUs to others")
     return Reason(INTERFERENCE, {"seen": "; ".join(seen)}) if seen else None
 
 
-def _others(around: Row) -> Iterator[str]:
+def _describe_others(around: Row) -> Iterator[str]:
     who = f" ({around['others_names']})" if around["others_names"] else ""
     cpus = around["others_cpu_s"] / around["span_s"] if around["span_s"] else 0.0
     if cpus > OTHERS_CPU_SHARE * around["cpus"]:
@@ -262,7 +262,7 @@ def _others(around: Row) -> Iterator[str]:
         yield f"other programs moved up to {moved} of {disks} on the disks under the volumes{who}"
 
 
-def not_quiet(around: Row | None) -> Reason | None:
+def find_not_quiet(around: Row | None) -> Reason | None:
     """Devices of other candidates were used while this one was measured."""
     if around is None or (around["idle_bytes"] or 0) <= IDLE_BYTES:
         return None
@@ -270,17 +270,17 @@ def not_quiet(around: Row | None) -> Reason | None:
     return Reason(NOT_QUIET, texts)
 
 
-def machine(baseline: Baseline | None) -> Reason | None:
+def find_machine_changed(baseline: Baseline | None) -> Reason | None:
     """The baseline check before its block was far off the others.
 
     Source: docs/explanation/method.md, "Baseline checks of the machine".
     """
     if baseline is None or not baseline.off:
         return None
-    return Reason(MACHINE_CHANGED, {"off": ", ".join(map(_off, baseline.off))})
+    return Reason(MACHINE_CHANGED, {"off": ", ".join(map(_describe_off, baseline.off))})
 
 
-def _off(off: Off) -> str:
+def _describe_off(off: Off) -> str:
     """`one CPU did 23 % less`, `reads took 40 % longer`."""
     percent = f"{100 * abs(off.share):.0f} %"
     if off.gauge.is_rate:
@@ -292,9 +292,9 @@ NEIGHBOURS_CHECKS = WindowChecks(
     "neighbours",
     80,
     (
-        Check(("surroundings",), lambda of: interference(of.around, of.watched)),
-        Check(("surroundings",), lambda of: not_quiet(of.around)),
-        Check(("baseline",), lambda of: machine(of.baseline)),
+        Check(("surroundings",), lambda of: find_interference(of.around, of.watched)),
+        Check(("surroundings",), lambda of: find_not_quiet(of.around)),
+        Check(("baseline",), lambda of: find_machine_changed(of.baseline)),
     ),
 )
 

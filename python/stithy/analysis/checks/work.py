@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from stithy.activities.hammer.declared import users_of
 from stithy.analysis.gathering import WindowChecks, WindowRecord
 from stithy.analysis.instruments import NOTED_SHARE
-from stithy.analysis.invariants import commit_bounds
+from stithy.analysis.invariants import bound_commits
 from stithy.engines.declaration import Declaration
 from stithy.metrics import ALL
-from stithy.validity import Check, Flag, Reason, Row, clause
+from stithy.validity import Check, Flag, Reason, Row, make_clause
 
 HEADLINE_COUNT = Flag(
     "acknowledged work disagrees",
@@ -60,7 +60,7 @@ RESTORE = Flag(
 )
 
 
-def headline_count(window: Row) -> Reason | None:
+def find_headline_count(window: Row) -> Reason | None:
     """The database did not count the acknowledged transactions of the headline type.
 
     Source: docs/explanation/method.md, "Proof that the work was done".
@@ -75,7 +75,9 @@ def headline_count(window: Row) -> Reason | None:
     return Reason(HEADLINE_COUNT, {"grown": f"{after - before:,}", "expected": f"{expected:,}"})
 
 
-def commits(window: Row, engine: Declaration, servers: int = 1, backups: int = 0) -> Reason | None:
+def find_commits(
+    window: Row, engine: Declaration, servers: int = 1, backups: int = 0
+) -> Reason | None:
     """Server and driver do not count the same commits; those of several servers are added.
 
     `backups`: what the programs that backed the database up meanwhile may have committed in it.
@@ -86,11 +88,11 @@ def commits(window: Row, engine: Declaration, servers: int = 1, backups: int = 0
     if client is None or server is None:
         return Reason(COMMITS_UNKNOWN)
     job_s = (window["measure_to_s"] or 0.0) - (window["started_at_s"] or 0.0)
-    least, most = commit_bounds(
+    least, most = bound_commits(
         engine.commits,
         client,
         max(0.0, job_s),
-        connections=_connections(window),
+        connections=_count_connections(window),
         maintenance_runs=window["maintenance_runs"] or 0,
         servers=servers,
     )
@@ -104,26 +106,26 @@ def commits(window: Row, engine: Declaration, servers: int = 1, backups: int = 0
     return Reason(flag, {key: f"{value:,}" for key, value in texts.items()})
 
 
-def servers(values: Mapping[tuple[str, str], Row]) -> int:
+def count_servers(values: Mapping[tuple[str, str], Row]) -> int:
     """How many servers the counters of a window are of: one for each tenant that counts."""
     tenants = (row for (metric, _), row in values.items() if metric == "tenant.tpm")
     return max(1, sum(row["value"] is not None for row in tenants))
 
 
-def of_backups(values: Mapping[tuple[str, str], Row]) -> int:
+def count_backup_commits(values: Mapping[tuple[str, str], Row]) -> int:
     """The most that backups may have committed; none where the window has none."""
     row = values.get(("backup.commits", ALL))
     return 0 if row is None else round(row["value"] or 0)
 
 
-def _connections(window: Row) -> int:
+def _count_connections(window: Row) -> int:
     """All that were opened, also after a loss; where that is not known, one for each user."""
     if window["connections_opened"] is None:
         return users_of(window)
     return int(window["connections_opened"] + (window["connections_reopened"] or 0))
 
 
-def conditions(rows: Sequence[Row]) -> Reason | None:
+def find_broken_conditions(rows: Sequence[Row]) -> Reason | None:
     """A consistency condition is broken, or none was verified.
 
     Source: docs/explanation/method.md, "Proof that the work was done".
@@ -136,7 +138,7 @@ def conditions(rows: Sequence[Row]) -> Reason | None:
     return Reason(CONDITIONS, {"numbers": ", ".join(map(str, broken))})
 
 
-def restore(row: Row | None) -> Reason | None:
+def find_restore(row: Row | None) -> Reason | None:
     """The window did not start from what was loaded.
 
     Source: docs/explanation/method.md, "The same state".
@@ -148,13 +150,15 @@ WORK_CHECKS = WindowChecks(
     "work",
     40,
     (
-        Check(("load",), lambda of: headline_count(of.window)),
+        Check(("load",), lambda of: find_headline_count(of.window)),
         Check(
             ("load",),
-            lambda of: commits(of.window, of.engine, servers(of.values), of_backups(of.values)),
+            lambda of: find_commits(
+                of.window, of.engine, count_servers(of.values), count_backup_commits(of.values)
+            ),
         ),
-        Check(("conditions",), lambda of: conditions(of.conditions)),
-        Check(("restores",), lambda of: restore(of.restore)),
+        Check(("conditions",), lambda of: find_broken_conditions(of.conditions)),
+        Check(("restores",), lambda of: find_restore(of.restore)),
     ),
 )
 
@@ -208,13 +212,13 @@ GONE = {
 """The counts that must be 0, and what each is called after its number."""
 
 
-def gone(ledger: Sequence[Row], findings: Sequence[Row]) -> Reason | None:
+def find_gone(ledger: Sequence[Row], findings: Sequence[Row]) -> Reason | None:
     """Something acknowledged is lost or differs, or something refused is there.
 
     Source: docs/reference/ledger.md, "What it proves".
     """
     parts = [
-        f"{_deals(row, count)} {text}"
+        f"{_format_deals(row, count)} {text}"
         for row in ledger
         for count, text in GONE.items()
         if row[count]
@@ -224,45 +228,45 @@ def gone(ledger: Sequence[Row], findings: Sequence[Row]) -> Reason | None:
     kinds = ("lost", "differs", "returned")
     examples = [str(row["text"]) for row in findings if row["kind"] in kinds]
     example = examples[0] if examples else "none that is named"
-    return Reason(LEDGER, {"gone": ", ".join(parts), "example": clause(example)})
+    return Reason(LEDGER, {"gone": ", ".join(parts), "example": make_clause(example)})
 
 
-def unverified(window: Row) -> Reason | None:
+def find_unverified(window: Row) -> Reason | None:
     """A ledger was kept but not compared with the database."""
     because = window["ledger_unverified_because"]
-    return Reason(LEDGER_UNVERIFIED, {"because": clause(because)}) if because else None
+    return Reason(LEDGER_UNVERIFIED, {"because": make_clause(because)}) if because else None
 
 
-def cut(window: Row) -> Reason | None:
+def find_cut(window: Row) -> Reason | None:
     """The ledger could not be written to its end."""
     because = window["ledger_problem"]
-    return Reason(LEDGER_CUT, {"because": clause(because)}) if because else None
+    return Reason(LEDGER_CUT, {"because": make_clause(because)}) if because else None
 
 
-def unknown(ledger: Sequence[Row]) -> Reason | None:
+def find_unknown(ledger: Sequence[Row]) -> Reason | None:
     """Rows in the database, dated within the ledger's time, that it does not know.
 
     Source: docs/reference/ledger.md, "What it proves".
     """
-    parts = [_deals(row, "unknown") for row in ledger if row["unknown"]]
+    parts = [_format_deals(row, "unknown") for row in ledger if row["unknown"]]
     return Reason(LEDGER_UNKNOWN, {"unknown": " and ".join(parts)}) if parts else None
 
 
-def shares(window: Row) -> Reason | None:
+def find_shared_device(window: Row) -> Reason | None:
     """The ledger lay where the candidate's volume lies.
 
     Own: its syncs load the device under test, and what that loses it may lose.
     """
     what = window["ledger_shares"]
-    return Reason(LEDGER_SHARES, {"what": clause(what)}) if what else None
+    return Reason(LEDGER_SHARES, {"what": make_clause(what)}) if what else None
 
 
-def _deals(row: Row, count: str) -> str:
+def _format_deals(row: Row, count: str) -> str:
     """`1 order`, `2 payments`."""
     return f"{row[count]:,} {row['deal']}{'' if row[count] == 1 else 's'}"
 
 
-def measured_again(of: WindowRecord) -> Reason | None:
+def find_measured_again(of: WindowRecord) -> Reason | None:
     """Another attempt at its block counts."""
     return Reason(MEASURED_AGAIN) if of.measured_again else None
 
@@ -271,12 +275,12 @@ LEDGER_CHECKS = WindowChecks(
     "ledger",
     90,
     (
-        Check(("ledger",), lambda of: gone(of.ledger, of.ledger_findings), always=True),
-        Check(("load",), lambda of: unverified(of.window), always=True),
-        Check(("load",), lambda of: cut(of.window), always=True),
-        Check(("ledger",), lambda of: unknown(of.ledger), always=True),
-        Check(("load",), lambda of: shares(of.window), always=True),
-        Check(("window",), measured_again, always=True),
+        Check(("ledger",), lambda of: find_gone(of.ledger, of.ledger_findings), always=True),
+        Check(("load",), lambda of: find_unverified(of.window), always=True),
+        Check(("load",), lambda of: find_cut(of.window), always=True),
+        Check(("ledger",), lambda of: find_unknown(of.ledger), always=True),
+        Check(("load",), lambda of: find_shared_device(of.window), always=True),
+        Check(("window",), find_measured_again, always=True),
     ),
 )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stithy.cli.talk.render import rate_text, table, time_text
-from stithy.metrics import BEYOND_LEAST, enough
+from stithy.metrics import BEYOND_LEAST, has_enough
 
 if TYPE_CHECKING:
     from stithy.wire.hammer import Driven
@@ -60,7 +60,7 @@ def second_line(headline: str, second: "Second") -> str:
     done = sum(map(_done, second.transactions))
     errors = sum(transaction.errors for transaction in second.transactions)
     of = next((each for each in second.transactions if each.name == headline), None)
-    p95 = time_text(of.live_p95_s if of and enough("response_p95_s", _done(of)) else None)
+    p95 = time_text(of.live_p95_s if of and has_enough("response_p95_s", _done(of)) else None)
     return (
         f"{second.second:4d} s  {second.phase:8}{done:8d} transactions"
         f"{of.committed if of else 0:8d} {headline}  p95 {p95:>8}  {errors} errors"
@@ -120,14 +120,14 @@ def outcome_text(outcome: HammerOutcome) -> str:
 def _few(outcome: HammerOutcome) -> Iterable[str]:
     """What a dash means, where one stands for what too few transactions bear."""
     fewest = min(row["committed"] + row["rolled_back"] for row in outcome.rows)
-    if not enough("response_p99_s", fewest):
+    if not has_enough("response_p99_s", fewest):
         yield f"-: fewer than {BEYOND_LEAST} values lie beyond the percentile"
 
 
 def _time(row: dict[str, Any], column: str) -> str:
     """A time of a row; a dash for a percentile that too few of its transactions bear."""
     there = row["committed"] + row["rolled_back"]
-    return time_text(row[column] if enough(column, there) else None)
+    return time_text(row[column] if has_enough(column, there) else None)
 
 
 def _times(outcome: HammerOutcome) -> str:

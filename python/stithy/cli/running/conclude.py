@@ -9,7 +9,7 @@ from statistics import median, stdev
 import polars as pl
 
 from stithy.analysis.decision import is_answered
-from stithy.analysis.findings import question
+from stithy.analysis.findings import answer_question
 from stithy.analysis.instruments import ANSWERS_MIN
 from stithy.analysis.statistics import BLOCKS_LEAST
 from stithy.analysis.thresholds import Judgement
@@ -111,7 +111,7 @@ def remember_noise(context: Context) -> None:
 
     Plans are worked out for ratios: what is compared as a difference is not among them.
     """
-    answer = question(context.evidence)
+    answer = answer_question(context.evidence)
     if answer is None or answer.effect.is_difference:
         return
     if answer.effect.pairs >= BLOCKS_LEAST:

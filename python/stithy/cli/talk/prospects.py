@@ -9,11 +9,11 @@ from stithy.analysis.prospects import (
     LIKELY_SHARE,
     STUDIES,
     Prospect,
-    margin_needed,
-    prospects,
+    estimate_margin_needed,
+    simulate_prospects,
 )
 from stithy.analysis.statistics import BLOCKS_LEAST
-from stithy.analysis.verdict import Call, pairs_among
+from stithy.analysis.verdict import Call, count_pairs_among
 from stithy.cli.talk.render import table
 from stithy.metrics import parse_quantity
 from stithy.plan.steps import Question
@@ -53,17 +53,17 @@ def outlook(
     if parse_quantity(asked.metric).known.negligible is not None:
         return None
     share, limit = median(noise) if noise else ASSUMED_NOISE_SHARE, asked.blocks_most
-    found = prospects(
+    found = simulate_prospects(
         [1.0, 1 + asked.margin_share, 1 + 2 * asked.margin_share],
         share,
         asked.margin_share,
         limit,
         fixed=asked.blocks_least == limit,
-        among=1 if asked.candidates else pairs_among(candidates),
+        among=1 if asked.candidates else count_pairs_among(candidates),
         seed=seed,
     )
     likely = found[0].shares[Call.EQUIVALENT] >= LIKELY_SHARE
-    needed = None if likely else margin_needed(share, limit, seed)
+    needed = None if likely else estimate_margin_needed(share, limit, seed)
     return Outlook(share, len(noise), asked.margin_share, found, needed)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import altair as alt
 import polars as pl
 
-from stithy.analysis.bottlenecks.observe import ability
+from stithy.analysis.bottlenecks.observe import read_ability
 from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.drawing import palette
@@ -150,7 +150,7 @@ def _list_caps(context: Context, key: str) -> Mapping[str, float]:
         caps = {
             able.caps.get(key)
             for drive in candidate.drives
-            if (able := ability(drive.profile, drive.scale)) is not None
+            if (able := read_ability(drive.profile, drive.scale)) is not None
         }
         if len(caps) == 1 and not candidate.arrays and (cap := caps.pop()) is not None:
             found[candidate.name] = cap
@@ -161,7 +161,7 @@ def _list_profiles(context: Context, keys: Sequence[str]) -> Iterator[str]:
     """`generic-sata 93,000 reads, 43,000 writes`."""
     for candidate in emulated(context.manifest):
         for drive in {each.profile: each for each in candidate.drives}.values():
-            able = ability(drive.profile, drive.scale)
+            able = read_ability(drive.profile, drive.scale)
             caps = able.caps if able is not None else {}
             units = {key: BYTES_PER_MB if key.endswith("_bytes_per_s") else 1 for key in keys}
             parts = [f"{count(caps[key] / units[key])} {WORDS[key]}" for key in keys if key in caps]

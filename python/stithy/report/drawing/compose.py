@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from stithy.analysis.statistics import factor_interval, mean_interval
+from stithy.analysis.statistics import estimate_factor_interval, estimate_mean_interval
 from stithy.report.context import Context
 from stithy.report.figure import Figure, Title
 from stithy.report.tables import PageTable
@@ -188,7 +188,7 @@ def spans(points: Rows, log: bool) -> Rows:
     for (level, candidate), found in busiest(points).items():
         values = list(found.values())
         if len(values) >= SPAN_BLOCKS_LEAST and (not log or min(values) > 0):
-            low, high = factor_interval(values) if log else mean_interval(values)
+            low, high = estimate_factor_interval(values) if log else estimate_mean_interval(values)
             rows.append({"level": level, "candidate": candidate, "low": low, "high": high})
     return rows
 

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from stithy.analysis.comparisons import Compared
-from stithy.analysis.effect import Effect, paired_ratio
+from stithy.analysis.effect import Effect, estimate_paired_ratio
 from stithy.analysis.evidence import Evidence
-from stithy.analysis.statistics import BLOCKS_LEAST, repeated_chance
-from stithy.analysis.verdict import WRONG_SHARE, Call, is_one_order, pairs_among
+from stithy.analysis.statistics import BLOCKS_LEAST, bound_repeated_chance
+from stithy.analysis.verdict import WRONG_SHARE, Call, count_pairs_among, is_one_order
 from stithy.metrics import Quantity
 from stithy.point import Point
 from stithy.report.context import Context
@@ -130,14 +130,14 @@ def _may_claim(
     The two are those farthest apart of all, and verdicts of levels without the question are
     adjusted for how many these are: a title claims no more than they do.
     """
-    apart, chance = effect.distinguishable, repeated_chance(effect.apart, effect.bounds)
+    apart, chance = effect.distinguishable, bound_repeated_chance(effect.apart, effect.bounds)
     if not apart or chance is None:
         return apart
     low, high, point = pair
     names = {low["candidate"], high["candidate"]}
     asked = context.evidence.primary
     is_named = asked.pair is not None and names == set(asked.pair)
-    pairs = 1 if is_named else pairs_among(len(context.evidence.candidates))
+    pairs = 1 if is_named else count_pairs_among(len(context.evidence.candidates))
     answers = metric == asked.metric and point == context.answer_level
     levels = 1 if metric is None or answers else _count_levels(points, names)
     return chance * pairs * levels <= WRONG_SHARE
@@ -174,7 +174,7 @@ def _pair_effect(points: Sequence[Row], low: str, high: str, level: float) -> Ef
     blocks = busiest(points)
     a, b = (blocks.get((level, name), {}) for name in (low, high))
     shared = sorted(a.keys() & b.keys())
-    return paired_ratio([a[block] for block in shared], [b[block] for block in shared])
+    return estimate_paired_ratio([a[block] for block in shared], [b[block] for block in shared])
 
 
 def _find_farthest(context: Context, lines: Sequence[Row]) -> tuple[Row, Row, Point] | None:

@@ -8,7 +8,7 @@ One window has no bounds, and a percentile of too few values is left out. Source
 import json
 from collections.abc import Iterable
 
-from stithy.analysis.statistics import mean_interval
+from stithy.analysis.statistics import estimate_mean_interval
 from stithy.metrics import Quantity
 from stithy.names import tell_apart
 from stithy.point import Point, written
@@ -92,7 +92,7 @@ def _find_bounds(
     known = [number for number in found if number is not None]
     if len(known) < 2:
         return {"value": value}
-    low, high = mean_interval(known) if is_rate else (min(known), max(known))
+    low, high = estimate_mean_interval(known) if is_rate else (min(known), max(known))
     # A merged percentile is rounded as histograms are, which may put it just beside its windows.
     return {"value": value, "lower_value": min(low, value), "upper_value": max(high, value)}
 

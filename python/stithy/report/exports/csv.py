@@ -8,7 +8,7 @@ Percentiles of too few values are empty cells.
 
 import polars as pl
 
-from stithy.analysis.measures import declared
+from stithy.analysis.measures import list_declared
 from stithy.factor import level_factor
 from stithy.report.context import Context
 from stithy.report.export import (
@@ -72,7 +72,7 @@ def _join_types(context: Context) -> pl.DataFrame:
 
 def _join_values(values: pl.DataFrame) -> pl.DataFrame | None:
     """A column for each metric that has no column yet; None where there is none."""
-    own = sorted({each.metric for each in declared(values)})
+    own = sorted({each.metric for each in list_declared(values)})
     if not own:
         return None
     rows = values.filter(pl.col("metric").is_in(own)).rename({"of": "transaction"})

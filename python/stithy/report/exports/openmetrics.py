@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from stithy.activities.hammer.declared import LOAD
-from stithy.analysis.measures import declared
+from stithy.analysis.measures import list_declared
 from stithy.factor import level_factor
 from stithy.metrics import Quantity, find
 from stithy.openmetrics import END, Family, family
@@ -113,7 +113,7 @@ def _read_values(every: pl.DataFrame, lost: pl.DataFrame) -> Iterator[str]:
     ).with_columns(
         valid=pl.when(pl.col("lost_because").is_null()).then("valid").otherwise(pl.lit("false"))
     )
-    for metric in sorted({each.metric for each in declared(frame)}):
+    for metric in sorted({each.metric for each in list_declared(frame)}):
         each = family_of(Quantity(metric))
         yield _write_family(each, frame.filter(metric=metric), ("of",))
 

@@ -7,9 +7,9 @@ from typing import Any
 import altair as alt
 
 from stithy.analysis.comparisons import Compared, count_pairs
-from stithy.analysis.findings import question
+from stithy.analysis.findings import answer_question
 from stithy.analysis.statistics import BLOCKS_LEAST
-from stithy.analysis.verdict import DIFFERENT, Stage, decided_from, interim_history
+from stithy.analysis.verdict import DIFFERENT, Stage, find_decided_from, list_interim_analyses
 from stithy.report.context import Context
 from stithy.report.drawing import palette, ratios
 from stithy.report.drawing.chart import WIDTH, own_channels, x_axis
@@ -34,7 +34,7 @@ STRETCHED_FROM = 6.0
 
 def _plot(context: Context) -> list[Drawn]:
     """One figure where blocks decide something; else why not."""
-    answered = question(context.evidence) if len(context.evidence.candidates) > 1 else None
+    answered = answer_question(context.evidence) if len(context.evidence.candidates) > 1 else None
     shows = "how the verdict came about, block by block"
     if answered is None:
         return [Absent("verdict-by-block", shows, why_none(context))]
@@ -64,7 +64,7 @@ def _plot(context: Context) -> list[Drawn]:
 
 def _list_stages(context: Context, answered: Compared) -> tuple[Stage, ...]:
     evidence = context.evidence
-    return interim_history(
+    return list_interim_analyses(
         answered.effect.apart,
         answered.verdict.margin_share,
         evidence.primary.blocks_most,
@@ -77,7 +77,7 @@ def _list_stages(context: Context, answered: Compared) -> tuple[Stage, ...]:
 
 def _write_title(stages: Sequence[Stage], answered: Compared) -> str:
     """When it was decided, and how; never beyond the verdict."""
-    found, blocks = decided_from(stages), len(stages)
+    found, blocks = find_decided_from(stages), len(stages)
     if found is None:
         return f"After {blocks} blocks it is {claimed(answered)}"
     when = f"{blocks} blocks" if found.blocks == blocks else f"{found.blocks} of {blocks} blocks"
@@ -102,7 +102,7 @@ def _write_caption(context: Context, answered: Compared, scale: ratios.Scale) ->
 
 def _explain_end(stages: Sequence[Stage]) -> str:
     """What ended it, or what is still in the way, in numbers."""
-    found = decided_from(stages)
+    found = find_decided_from(stages)
     stage = found or stages[-1]
     line = math.copysign(stage.boundary or 0.0, stage.mean)  # on the side of the mean
     mean, boundary = _format_apart(_convert_log(stage.mean), _convert_log(line))

@@ -8,8 +8,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from stithy.analysis.comparisons import Compared, comparisons, descriptive
-from stithy.analysis.findings import question
+from stithy.analysis.comparisons import Compared, compare_levels, list_comparisons
+from stithy.analysis.findings import answer_question
 from stithy.metrics import P99
 from stithy.report.context import Context
 from stithy.report.drawing import palette, ratios
@@ -53,7 +53,7 @@ def _plot(context: Context) -> list[Drawn]:
     """One figure where anything is compared; else why not."""
     answered = None
     if len(context.evidence.candidates) > 1:
-        answered = question(context.evidence)
+        answered = answer_question(context.evidence)
     if answered is None:
         return [Absent(NAME, "all comparisons with their intervals", why_none(context))]
     if answered.effect.is_difference:
@@ -99,13 +99,13 @@ def _list_others(context: Context, answered: Compared) -> Iterator[Compared]:
     """What is compared besides the question itself, each once."""
     evidence = context.evidence
     first, *rest = evidence.candidates
-    for comparison in comparisons(evidence, answered):
+    for comparison in list_comparisons(evidence, answered):
         at_level = comparison.point == answered.point
         if not comparison.primary and (comparison.metric == answered.metric or at_level):
             yield comparison
     if answered.metric != P99:
         for name in rest:
-            shown = descriptive(evidence, first, name, P99)
+            shown = compare_levels(evidence, first, name, P99)
             yield from (each for each in shown if each.point == answered.point)
 
 

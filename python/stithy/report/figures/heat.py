@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import altair as alt
 
 from stithy.analysis.evidence import Window
-from stithy.analysis.latencies import seconds
-from stithy.analysis.measures import Cells, cells, log_edges
-from stithy.analysis.windows import Block, median_block
-from stithy.metrics import values_needed
+from stithy.analysis.latencies import read_seconds
+from stithy.analysis.measures import Cells, count_cells, log_edges
+from stithy.analysis.windows import Block, find_median_block
+from stithy.metrics import count_values_needed
 from stithy.report.context import Context
 from stithy.report.drawing import annotations, palette
 from stithy.report.drawing.annotations import MS_PER_S
@@ -59,7 +59,7 @@ def _plot(context: Context) -> list[Drawn]:
     """One figure, or why it is not there."""
     shows = "response times second by second"
     point = context.answer_level
-    block = median_block(context.evidence, point) if point is not None else None
+    block = find_median_block(context.evidence, point) if point is not None else None
     if block is None:
         return [Absent(NAME, shows, "no window is valid")]
     panels = _read_panels(context, block)
@@ -85,7 +85,7 @@ def _read_panels(context: Context, block: Block) -> dict[str, _HeatPanel]:
     logs = {
         name: found
         for name, window in block.windows.items()
-        if (found := seconds(context.run.directory, window))
+        if (found := read_seconds(context.run.directory, window))
     }
     whole = [each for found in logs.values() for _, each in found if each.count]
     if not whole:
@@ -98,7 +98,7 @@ def _read_panels(context: Context, block: Block) -> dict[str, _HeatPanel]:
     return {
         name: _HeatPanel(
             block.windows[name],
-            cells(found, column_s, edges),
+            count_cells(found, column_s, edges),
             longest,
             *_find_slowest_s(block.windows[name], found),
         )
@@ -122,7 +122,7 @@ def _find_slowest_s(
         if second >= round(window.measure_after_s):
             by_second.setdefault(second, []).append(histogram)
     merged = [merge(each) for each in by_second.values()]
-    enough = [each for each in merged if each is not None and each.count >= values_needed(95)]
+    enough = [each for each in merged if each is not None and each.count >= count_values_needed(95)]
     slowest_s = max((each.percentile_s(95) or 0.0 for each in enough), default=None)
     return slowest_s, len(enough) < len(merged)
 
@@ -135,7 +135,7 @@ def _write_title(context: Context, block: Block, panels: Mapping[str, _HeatPanel
         return f"Response times of each second {context.at(block.point)}"
     at, each = capital(context.at(block.point)), named_by(slowest, took)
     few = any(panel.has_few for panel in panels.values())
-    of = f" with at least {values_needed(95)} transactions" if few else ""
+    of = f" with at least {count_values_needed(95)} transactions" if few else ""
     return f"{at}, the 95th percentile of the slowest second{of} was {each}"
 
 

@@ -8,10 +8,10 @@ import altair as alt
 import polars as pl
 
 from stithy.analysis.bottlenecks.judge import Limited
-from stithy.analysis.bottlenecks.observation import bounds
+from stithy.analysis.bottlenecks.observation import bound_share
 from stithy.analysis.bottlenecks.rules import RULES
 from stithy.analysis.evidence import Window
-from stithy.analysis.findings import limits_of
+from stithy.analysis.findings import find_limits
 from stithy.point import Point, said
 from stithy.report.context import Context
 from stithy.report.drawing import palette
@@ -19,7 +19,7 @@ from stithy.report.drawing.chart import WIDTH, level_tip
 from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, x_at, y_at
 from stithy.report.drawing.palette import INVALID, BottleneckStyle, bottleneck_styles
 from stithy.report.figure import Absent, Drawn, FigureKind
-from stithy.report.findings.limits import in_short
+from stithy.report.findings.limits import describe_in_short
 from stithy.report.tables import PageTable, Show
 
 NAME = "limits"
@@ -39,10 +39,10 @@ def _plot(context: Context) -> list[Drawn]:
     if not any(window.id in context.limited for window in windows):
         because = "no window has samples of the collectors"
         return [Absent("limits", "what limited each window", because)]
-    found = limits_of(context.evidence, context.limited)
+    found = find_limits(context.evidence, context.limited)
     title = "What limited the throughput, by candidate and level"
     if found is not None and len(found.of) <= 3:
-        title = in_short(found, context.level_unit)
+        title = describe_in_short(found, context.level_unit)
     drawing = Drawing()
     known = bottleneck_styles(is_open=context.is_open)
     parts = list(_list_parts(context, windows, known))
@@ -183,7 +183,7 @@ def _list_bounds(limited: Limited) -> Iterator[tuple[str, float]]:
     shares = [("storage", limited.storage_share, limited.storage_samples)]
     shares += [(each.rule, each.share, each.samples) for each in limited.judged]
     for name, share, samples in shares:
-        if (known := bounds(share, samples)) is not None:
+        if (known := bound_share(share, samples)) is not None:
             yield from zip((f"{name}_low", f"{name}_high"), known, strict=True)
 
 

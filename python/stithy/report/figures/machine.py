@@ -5,7 +5,15 @@ from collections.abc import Iterator, Sequence
 import altair as alt
 import polars as pl
 
-from stithy.analysis.surroundings import GAUGES, LEAST, Baseline, Gauge, Trend, trends, usual_of
+from stithy.analysis.surroundings import (
+    GAUGES,
+    LEAST,
+    Baseline,
+    Gauge,
+    Trend,
+    find_trends,
+    find_usual,
+)
 from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.drawing import palette
@@ -189,7 +197,7 @@ def _plot_baselines(context: Context) -> list[Drawn]:
 
 
 def _list_clear_trends(baselines: Sequence[Baseline]) -> list[Trend]:
-    return [trend for trend in trends([baseline.row for baseline in baselines]) if trend.clear]
+    return [trend for trend in find_trends([baseline.row for baseline in baselines]) if trend.clear]
 
 
 def _write_baseline_title(baselines: Sequence[Baseline]) -> str:
@@ -233,7 +241,7 @@ def _draw_gauge(
     drawing: Drawing, baselines: Sequence[Baseline], rows: Rows, gauge: Gauge, width: int
 ) -> Spec:
     mine = [row for row in rows if row["gauge"] == gauge.what]
-    usual = usual_of([baseline.row for baseline in baselines], gauge)
+    usual = find_usual([baseline.row for baseline in baselines], gauge)
     allowed = usual.allowed_share if usual else gauge.floor_share
     most = max(LEAST_DRAWN_SHARE, allowed, *(abs(row["value"]) for row in mine)) * 1.15
     last = max(row["minutes"] for row in mine) or 1.0

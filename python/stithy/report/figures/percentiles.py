@@ -12,8 +12,8 @@ import altair as alt
 import polars as pl
 
 from stithy.analysis.evidence import Window
-from stithy.analysis.latencies import distribution
-from stithy.analysis.measures import BEYOND_DRAWN, CurvePoint, percentile_curve
+from stithy.analysis.latencies import read_distribution
+from stithy.analysis.measures import BEYOND_DRAWN, CurvePoint, draw_percentile_curve
 from stithy.metrics import ALL, Quantity
 from stithy.point import Point
 from stithy.report.context import Context
@@ -111,8 +111,8 @@ def _read_curves(context: Context, point: Point) -> list[_PercentileCurve]:
     for name in context.evidence.candidates:
         windows = context.evidence.valid_at(name, point)
         for what in (RESPONSE, SERVICE) if _has_other_service_times(windows) else (RESPONSE,):
-            histogram = distribution(context.run.directory, windows, what)
-            points = percentile_curve(histogram) if histogram is not None else ()
+            histogram = read_distribution(context.run.directory, windows, what)
+            points = draw_percentile_curve(histogram) if histogram is not None else ()
             if histogram is not None and points:
                 found.append(_PercentileCurve(point, name, what, histogram.count, points))
     return found

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from stithy.analysis.capacity import users_within_target
+from stithy.analysis.capacity import count_users_within
 from stithy.metrics import ALL, BEYOND_LEAST, P95, Quantity
 from stithy.point import Point
 from stithy.registry import plugins
@@ -302,7 +302,7 @@ def _find_within_target(context: Context, places: list[_LevelOutcome]) -> Iterat
     limit = context.limit
     assert limit is not None  # asked by the caller
     for name in context.evidence.candidates:
-        level = users_within_target(context.evidence, name, limit).level
+        level = count_users_within(context.evidence, name, limit).level
         here = (place for place in places if place.candidate == name)
         yield from (each for each in here if each.point.level == level)
 

@@ -13,9 +13,9 @@ import polars as pl
 
 from stithy.analysis.checks.driving import NOT_STEADY
 from stithy.analysis.evidence import Window
-from stithy.analysis.windows import Block, median_block
+from stithy.analysis.windows import Block, find_median_block
 from stithy.factor import level_factor
-from stithy.metrics import ALL, values_needed
+from stithy.metrics import ALL, count_values_needed
 from stithy.point import Point
 from stithy.report import metrics
 from stithy.report.context import Context
@@ -95,7 +95,7 @@ class _Shown:
 
 
 def _choose_windows(context: Context, point: Point) -> _Shown | None:
-    block = median_block(context.evidence, point)
+    block = find_median_block(context.evidence, point)
     return None if block is None else _Shown(block, *_list_flagged(context, block))
 
 
@@ -137,7 +137,7 @@ def _read_seconds(context: Context, shown: _Shown) -> pl.DataFrame:
     waited = (seconds["waiting"] > 0).any()
     mine = seconds.join(here, on="window_id", how="semi")
     done, waiting = pl.col("committed") + pl.col("rolled_back"), pl.col("waiting")
-    enough = pl.col("response_p95_s").is_not_null() & (done >= values_needed(95))
+    enough = pl.col("response_p95_s").is_not_null() & (done >= count_values_needed(95))
     frame = pl.concat(
         [
             _select_strip("tpm", mine, done * SECONDS_PER_MINUTE),

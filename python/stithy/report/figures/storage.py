@@ -6,7 +6,7 @@ from functools import partial
 
 import polars as pl
 
-from stithy.metrics import values_needed
+from stithy.metrics import count_values_needed
 from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.drawing.annotations import explain_caps, make_cap_lines
@@ -138,7 +138,7 @@ def _read_slowest(context: Context, operation: str) -> Rows:
     drives = context.run.drives.filter(
         (pl.col("operation") == operation)
         & pl.col("latency_p99_s").is_not_null()
-        & (pl.col("logged") >= values_needed(99))
+        & (pl.col("logged") >= count_values_needed(99))
     )
     windows = context.run.window.select("window_id", "candidate", "point", "block")
     frame = drives.join(windows, on="window_id", how="inner", maintain_order="left")

@@ -8,8 +8,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from stithy.analysis.comparisons import comparisons
-from stithy.analysis.findings import question
+from stithy.analysis.comparisons import list_comparisons
+from stithy.analysis.findings import answer_question
 from stithy.analysis.statistics import BLOCKS_LEAST
 from stithy.analysis.verdict import DIFFERENT
 from stithy.metrics import Quantity
@@ -305,7 +305,7 @@ def _write_ratio_title(context: Context, metric: Quantity, rows: Rows, first: st
 
 def _list_claimed(context: Context, metric: Quantity) -> set[float]:
     """The levels at which a verdict claims a difference."""
-    found = comparisons(context.evidence, question(context.evidence))
+    found = list_comparisons(context.evidence, answer_question(context.evidence))
     at = context.positions
     return {
         at[each.point]

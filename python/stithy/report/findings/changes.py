@@ -25,7 +25,7 @@ class Growth:
     noun: str = TPM.noun
 
 
-def growth(evidence: Evidence) -> Growth | None:
+def find_growth(evidence: Evidence) -> Growth | None:
     """From the lowest to the highest of the listed levels; None where nobody has valid windows at
     both.
     """
@@ -33,13 +33,15 @@ def growth(evidence: Evidence) -> Growth | None:
     if len(levels) < 2:
         return None
     low, high = levels[0], levels[-1]
-    factors = tuple((name, _times(evidence, name, low, high)) for name in evidence.candidates)
+    factors = tuple(
+        (name, _divide_levels(evidence, name, low, high)) for name in evidence.candidates
+    )
     if all(factor is None for _, factor in factors):
         return None
     return Growth(low, high, factors, evidence.throughput.noun)
 
 
-def _times(evidence: Evidence, name: str, low: Point, high: Point) -> float | None:
+def _divide_levels(evidence: Evidence, name: str, low: Point, high: Point) -> float | None:
     start = evidence.level_of(name, low, evidence.throughput)
     end = evidence.level_of(name, high, evidence.throughput)
     return None if not start or end is None else end / start
@@ -49,14 +51,13 @@ GROWTHS_DETAILED = 4
 """Own: of more candidates a sentence tells the least and the most; the table has all."""
 
 
-def _span(lowest: Point, highest: Point, unit: str) -> str:
-    """From a level to another: what both have is said once."""
+def _format_span(lowest: Point, highest: Point, unit: str) -> str:
     if lowest.others == highest.others:
         return f"{lowest.level:,} to {highest.in_words(unit)}"
     return f"{lowest.in_words(unit)} to {highest.in_words(unit)}"
 
 
-def _factor(factor: float) -> str:
+def _format_factor(factor: float) -> str:
     if times(factor) == times(1):
         return "stayed within 0.5 %"
     return f"{'grew' if factor > 1 else 'fell'} to {times(factor)} times"
@@ -72,13 +73,13 @@ class Impact:
     of: tuple[tuple[str, float, float | None, float | None], ...]
 
 
-def _percent(quantity: Quantity) -> float:
+def _find_percent(quantity: Quantity) -> float:
     """Of a percentile's ratio which percentile it is; 0 of all else."""
     column = quantity.known.column
     return (Quantity(column).known.percent or 0.0) if column else 0.0
 
 
-def _impact(evidence: Evidence, quantity: Quantity) -> Impact | None:
+def _find_impact(evidence: Evidence, quantity: Quantity) -> Impact | None:
     cells = evidence.paired[quantity]
     there = {point for _, point in cells}
     point = evidence.choose_asked([each for each in evidence.points if each in there])
@@ -91,7 +92,9 @@ def _impact(evidence: Evidence, quantity: Quantity) -> Impact | None:
     return Impact(quantity, point, of) if of else None
 
 
-def _of(metric: Quantity, name: str, number: float, low: float | None, high: float | None) -> str:
+def _format_of(
+    metric: Quantity, name: str, number: float, low: float | None, high: float | None
+) -> str:
     ends = (
         "" if low is None or high is None else f" ({value(metric, low)} to {value(metric, high)})"
     )
@@ -105,22 +108,23 @@ class OfGrowth(FindingKind):
 
     def find(self, evidence: Evidence) -> Iterator[Growth]:
         """One of all candidates, or nothing."""
-        if (found := growth(evidence)) is not None:
+        if (found := find_growth(evidence)) is not None:
             yield found
 
-    def say(self, finding: Growth, unit: str) -> str:
+    def describe(self, finding: Growth, unit: str) -> str:
         """The growth of every candidate, or of many the least and the most, in one sentence."""
         known = [(name, factor) for name, factor in finding.factors if factor is not None]
         if len(known) > GROWTHS_DETAILED:
             ordered = sorted(known, key=lambda each: each[1])
             shown = listing(
-                [f"{name} {_factor(factor)}" for name, factor in (ordered[0], ordered[-1])]
+                [f"{name} {_format_factor(factor)}" for name, factor in (ordered[0], ordered[-1])]
             )
             shown += f", and those of the other {len(known) - 2} between them"
         else:
-            shown = listing([f"{name} {_factor(factor)}" for name, factor in known])
+            shown = listing([f"{name} {_format_factor(factor)}" for name, factor in known])
         missing = [name for name, factor in finding.factors if factor is None]
-        text = f"From {_span(finding.lowest, finding.highest, unit)}, the {finding.noun} of {shown}"
+        span = _format_span(finding.lowest, finding.highest, unit)
+        text = f"From {span}, the {finding.noun} of {shown}"
         if missing:
             text += f"; the growth of {listing(missing)} is not known, as valid windows are missing"
         return text + "."
@@ -137,15 +141,15 @@ class OfImpact(FindingKind):
         Own: of percentiles the highest that is known there.
         """
         found = {quantity: each for quantity in evidence.paired
-                 if (each := _impact(evidence, quantity)) is not None}  # fmt: skip
-        highest = max((_percent(each) for each in found), default=0.0)
+                 if (each := _find_impact(evidence, quantity)) is not None}  # fmt: skip
+        highest = max((_find_percent(each) for each in found), default=0.0)
         for quantity, impact in found.items():
-            if _percent(quantity) in (0.0, highest):
+            if _find_percent(quantity) in (0.0, highest):
                 yield impact
 
-    def say(self, finding: Impact, unit: str) -> str:
+    def describe(self, finding: Impact, unit: str) -> str:
         """The metric at the point, of each candidate with its interval."""
-        each = listing([_of(finding.metric, *of) for of in finding.of])
+        each = listing([_format_of(finding.metric, *of) for of in finding.of])
         return f"{capital(finding.point.at(unit))}, the {finding.metric.noun} was {each}."
 
 

@@ -11,7 +11,7 @@ from stithy.analysis.findings import Alone, Comparison, Nothing
 from stithy.analysis.statistics import BLOCKS_LEAST
 from stithy.analysis.verdict import Call
 from stithy.report.findings.finding import FindingKind
-from stithy.report.findings.limits import clause
+from stithy.report.findings.limits import describe_limits
 from stithy.report.words import wording
 from stithy.report.words.wording import (
     CONSERVATIVE,
@@ -34,25 +34,25 @@ CLOSE_SHARE = 0.10
 Bounds = tuple[float, float]
 
 
-def _sentences(finding: Comparison, unit: str) -> Iterator[str]:
+def _list_sentences(finding: Comparison, unit: str) -> Iterator[str]:
     level = capital(finding.point.at(unit))
     if finding.instead_of is not None:
         level += f" (no block {finding.instead_of.at(unit)} has valid values of both)"
-    limits = clause(finding.limits, of_floor=finding.is_floor)
-    yield f"{level}, {_found(finding)}{_target(finding)}{limits}"
-    yield from _values(finding)
+    limits = describe_limits(finding.limits, of_floor=finding.is_floor)
+    yield f"{level}, {_describe_claim(finding)}{_describe_target(finding)}{limits}"
+    yield from _describe_values(finding)
     if finding.effect.value is None:
         return
-    yield from _interval(finding)
+    yield from _describe_interval(finding)
     if finding.effect.bounds:
-        yield _disturbed(finding)
+        yield _describe_disturbed(finding)
     if finding.effect.plain:
         yield f"a test needs at least {BLOCKS_LEAST} blocks"
     elif finding.verdict.call is Call.UNDECIDED:
         yield f"reason: {finding.verdict.because}"
 
 
-def _target(finding: Comparison) -> str:
+def _describe_target(finding: Comparison) -> str:
     """Who meets the study's response-time target, to end a sentence with; empty if not known."""
     if finding.target is None or not finding.meets:
         return ""
@@ -63,13 +63,13 @@ def _target(finding: Comparison) -> str:
     return f"; {'both meet' if meet else 'both miss'} the target ({finding.target.text})"
 
 
-def _found(finding: Comparison) -> str:
+def _describe_claim(finding: Comparison) -> str:
     """What can be claimed, as the verdict has it; without one, what was measured."""
     a, b, apart = finding.a, finding.b, finding.effect.value
     if apart is None:
         return f"{a} and {b} cannot be compared: {finding.effect.missing_because or 'no value'}"
     if finding.effect.plain:
-        return _untested(finding, apart)
+        return _describe_untested(finding, apart)
     call, margin = finding.verdict.call, wording.margin(finding.metric, finding.verdict)
     by = wording.brief(finding.metric)
     if call is Call.EQUIVALENT:
@@ -83,10 +83,10 @@ def _found(finding: Comparison) -> str:
         Call.BETTER: "is better than", Call.WORSE: "is worse than",
         Call.HIGHER: "has more than", Call.LOWER: "has less than",
     }[call]  # fmt: skip
-    return f"{b} {how} {a}: {_against(finding, 'it', apart)}"
+    return f"{b} {how} {a}: {_describe_against(finding, 'it', apart)}"
 
 
-def _untested(finding: Comparison, apart: float) -> str:
+def _describe_untested(finding: Comparison, apart: float) -> str:
     """Fewer blocks than a test needs: what was measured, and that nothing was tested."""
     a, b, effect = finding.a, finding.b, finding.effect
     untested = f"not tested, {plural(effect.pairs, 'block')}"
@@ -95,11 +95,11 @@ def _untested(finding: Comparison, apart: float) -> str:
         return f"{a} and {b} are not distinguishable in {by} ({untested})"
     if not effect.is_difference and max(apart, 1 / apart) < 1 + CLOSE_SHARE:
         return f"{a} and {b} differ by less than {percent(CLOSE_SHARE)} in {by} ({untested})"
-    claim = _against(finding, b, apart, of=a)
+    claim = _describe_against(finding, b, apart, of=a)
     return f"{claim} ({untested})"
 
 
-def _against(finding: Comparison, who: str, apart: float, of: str = "") -> str:
+def _describe_against(finding: Comparison, who: str, apart: float, of: str = "") -> str:
     """`it completed 3.1 times as many new orders`; of a floor `at least 3.1 times`."""
     if finding.effect.is_difference:
         return wording.beside(finding.metric, who, apart, of)
@@ -107,18 +107,17 @@ def _against(finding: Comparison, who: str, apart: float, of: str = "") -> str:
     return wording.against(finding.metric, who, apart, of, bound=bound)
 
 
-def _values(finding: Comparison) -> Iterator[str]:
-    """What each has, and by how much they differ."""
+def _describe_values(finding: Comparison) -> Iterator[str]:
     a, b, less = finding.value_a, finding.value_b, finding.effect.difference
     if a is None or b is None:
         return
     values = wording.values(finding.metric, (finding.b, finding.a), (b, a))
     ratio = finding.effect.ratio
     if ratio is None:
-        yield values if less is None else f"{values}; {_difference(finding)}"
+        yield values if less is None else f"{values}; {_describe_difference(finding)}"
         return
     if less is not None:
-        values += f"; {_difference(finding)}"
+        values += f"; {_describe_difference(finding)}"
     yield values
     if (b - a) * (ratio - 1) < 0:
         yield (
@@ -127,7 +126,7 @@ def _values(finding: Comparison) -> Iterator[str]:
         )
 
 
-def _difference(finding: Comparison) -> str:
+def _describe_difference(finding: Comparison) -> str:
     less = finding.effect.difference
     assert less is not None  # asked by the caller
     shown = f"the mean difference within blocks was {wording.signed(finding.metric, less.mean)}"
@@ -137,7 +136,7 @@ def _difference(finding: Comparison) -> str:
     return f"{shown} ({low} to {high})"
 
 
-def _interval(finding: Comparison) -> Iterator[str]:
+def _describe_interval(finding: Comparison) -> Iterator[str]:
     effect = finding.effect
     kind = f"plain {T_INTERVAL}" if effect.plain else CONSERVATIVE
     if effect.low is None or effect.high is None:
@@ -146,14 +145,14 @@ def _interval(finding: Comparison) -> Iterator[str]:
         blocks = plural(effect.pairs, "block")
         yield f"the difference is {finding.b} less {finding.a} ({kind} intervals, {blocks})"
         return
-    low, high = _alike_written((effect.low, effect.high))
+    low, high = _format_alike((effect.low, effect.high))
     yield (
         f"the ratio of {finding.b} to {finding.a} is {factor(effect.ratio)}, between {low} and "
         f"{high} ({kind} intervals, {plural(effect.pairs, 'block')})"
     )
 
 
-def _disturbed(finding: Comparison) -> str:
+def _describe_disturbed(finding: Comparison) -> str:
     """How many blocks were disturbed and by how much; of a verdict that it holds even so."""
     bounds, is_ratio = finding.effect.bounds, not finding.effect.is_difference
     most = max(map(max, bounds))
@@ -168,7 +167,7 @@ def _disturbed(finding: Comparison) -> str:
     return f"{seen}; the interval includes that"
 
 
-def _alike_written(bounds: Bounds) -> tuple[str, str]:
+def _format_alike(bounds: Bounds) -> tuple[str, str]:
     """Both ends with as many decimals: those that the one nearer to 1 needs to differ from it."""
     near = [bound for bound in bounds if abs(bound - 1) < CLOSE_SHARE]
     decimals = max(map(decimals_beside_one, near), default=2 if bounds[0] < 2 else 1)
@@ -183,9 +182,9 @@ class OfComparison(FindingKind):
 
     name = "comparison"
 
-    def say(self, finding: Comparison, unit: str) -> str:
+    def describe(self, finding: Comparison, unit: str) -> str:
         """The comparison, first in a sentence for who reads no other."""
-        return " ".join(f"{each[0].upper()}{each[1:]}." for each in _sentences(finding, unit))
+        return " ".join(f"{each[0].upper()}{each[1:]}." for each in _list_sentences(finding, unit))
 
 
 class OfSingle(FindingKind):
@@ -193,13 +192,13 @@ class OfSingle(FindingKind):
 
     name = "alone"
 
-    def say(self, finding: Alone, unit: str) -> str:
+    def describe(self, finding: Alone, unit: str) -> str:
         """What the candidate reached and what limited it; then how long its users waited."""
         windows = "one window" if finding.windows == 1 else plural(finding.windows, "window")
         at, name, metric = capital(finding.point.at(unit)), finding.candidate, finding.metric
         shown = (
             f"{at}, {name} completed {count(finding.value)} {metric.noun} in {windows}"
-            f"{clause(finding.limits)}."
+            f"{describe_limits(finding.limits)}."
             if metric.known.source == "window"
             else f"{at}, the {metric.noun} of {name} came to {value(metric, finding.value)} in "
             f"{windows}."
@@ -214,7 +213,7 @@ class OfNothing(FindingKind):
 
     name = "nothing"
 
-    def say(self, finding: Nothing, unit: str) -> str:
+    def describe(self, finding: Nothing, unit: str) -> str:
         """Why there is no answer, in one sentence."""
         return f"This run gives no answer: {finding.because}."
 

@@ -20,7 +20,7 @@ class FindingKind(Plugin):
         del evidence
         yield from ()
 
-    def say(self, finding: Any, unit: str) -> str:
+    def describe(self, finding: Any, unit: str) -> str:
         """Say a finding in a sentence, or a few.
 
         `unit`: one of what levels count: `user`, or in an open loop `connection`.
@@ -34,6 +34,6 @@ def find_others(evidence: Evidence) -> Iterator[Any]:
         yield from kind.find(evidence)
 
 
-def say_all(findings: Sequence[Any], unit: str) -> tuple[str, ...]:
+def describe_all(findings: Sequence[Any], unit: str) -> tuple[str, ...]:
     """Say each finding in words."""
-    return tuple(plugins(FindingKind)[finding.kind].say(finding, unit) for finding in findings)
+    return tuple(plugins(FindingKind)[finding.kind].describe(finding, unit) for finding in findings)

@@ -3,7 +3,7 @@
 from stithy.analysis.capacity import WINDOWS_ENOUGH, Capacity, CapacityFinding, End
 from stithy.analysis.findings import LimitedCapacity
 from stithy.report.findings.finding import FindingKind
-from stithy.report.findings.limits import clause
+from stithy.report.findings.limits import describe_limits
 from stithy.report.words.wording import (
     duration,
     listing,
@@ -13,17 +13,17 @@ from stithy.report.words.wording import (
 )
 
 
-def _capacity(finding: CapacityFinding, of: Capacity, unit: str) -> str:
+def _describe_capacity(finding: CapacityFinding, of: Capacity, unit: str) -> str:
     """`sata serves 34 users within 1 s (at 36, p95 of new-order is 1.08 s)`."""
     limit = finding.search.limit
     within = f"within {duration(limit.limit_s)}"
     if of.low is None:
-        return _none(finding, of, unit, within)
+        return _describe_none(finding, of, unit, within)
     served = plural(of.low.level, unit)
     if of.cut_off:
         return f"{of.candidate} serves {served} {within} so far: its search was interrupted"
     if of.high is not None:
-        value = _beyond(of.high, limit.limit_s)
+        value = _describe_beyond(of.high, limit.limit_s)
         return (
             f"{of.candidate} serves {served} {within} (at {of.high.level:,}, {limit.name} is "
             f"{value})"
@@ -34,7 +34,7 @@ def _capacity(finding: CapacityFinding, of: Capacity, unit: str) -> str:
     return f"{text}; at {of.stopped_at:,}, {of.because}"
 
 
-def _beyond(end: End, limit_s: float) -> str:
+def _describe_beyond(end: End, limit_s: float) -> str:
     """What missed the limit, so that it never reads as the limit itself; of few values no number.
 
     Mostly it is longer; where windows disagree, the value over all of them need not be.
@@ -47,15 +47,15 @@ def _beyond(end: End, limit_s: float) -> str:
     return took(value_s)
 
 
-def _none(finding: CapacityFinding, of: Capacity, unit: str, within: str) -> str:
+def _describe_none(finding: CapacityFinding, of: Capacity, unit: str, within: str) -> str:
     """Nothing obeyed: that is either the storage's doing, or nobody can tell."""
     limit, least = finding.search.limit, finding.search.users_least
     if of.high is not None and of.high.level == least:
         even = "even " if least == 1 else ""
-        value = f"{limit.name} is {_beyond(of.high, limit.limit_s)}"
+        value = f"{limit.name} is {_describe_beyond(of.high, limit.limit_s)}"
         return f"{of.candidate} does not serve {even}{plural(least, unit)} {within} ({value})"
     if of.high is not None:
-        value = f"{limit.name} is {_beyond(of.high, limit.limit_s)}"
+        value = f"{limit.name} is {_describe_beyond(of.high, limit.limit_s)}"
         return (
             f"no level of {of.candidate} is certain to be {within} (at {of.high.level:,}, {value})"
         )
@@ -64,15 +64,15 @@ def _none(finding: CapacityFinding, of: Capacity, unit: str, within: str) -> str
     return f"whether {of.candidate} serves {plural(at, unit)} {within} is not known: {because}"
 
 
-def _closing(finding: CapacityFinding) -> str:
+def _describe_closing(finding: CapacityFinding) -> str:
     """Who serves most; and that nothing here is more sure than its windows."""
-    how = _windows(finding)
+    how = _describe_windows(finding)
     if len(finding.of) < 2:
         return how
     more = "more" if len(finding.of) == 2 else "most"
     if finding.most is not None:
         return f"{finding.most} serves {more} ({how}; not a verdict)"
-    if all(_serves_none(finding, each) for each in finding.of):
+    if all(_is_serving_none(finding, each) for each in finding.of):
         return f"so no level distinguishes them ({how})"
     names = listing([each.candidate for each in finding.of])
     known = all(each.low or each.high for each in finding.of)
@@ -80,14 +80,13 @@ def _closing(finding: CapacityFinding) -> str:
     return f"it is not known which of {names} serves {more}, because {because} ({how})"
 
 
-def _serves_none(finding: CapacityFinding, of: Capacity) -> bool:
+def _is_serving_none(finding: CapacityFinding, of: Capacity) -> bool:
     """Whether not even the fewest users that were searched for are served."""
     least = finding.search.users_least
     return of.low is None and of.high is not None and of.high.level == least
 
 
-def _windows(finding: CapacityFinding) -> str:
-    """On how many windows the ends of the brackets rest."""
+def _describe_windows(finding: CapacityFinding) -> str:
     known = [each.windows_least for each in finding.of if each.windows_least is not None]
     if known and min(known) >= WINDOWS_ENOUGH:
         few = "two" if min(known) == WINDOWS_ENOUGH else str(min(known))
@@ -103,15 +102,14 @@ class OfCapacity(FindingKind):
 
     name = "served"
 
-    def say(self, finding: CapacityFinding, unit: str) -> str:
+    def describe(self, finding: CapacityFinding, unit: str) -> str:
         """The bracket of every candidate, what limited it, and who serves most if brackets tell."""
-        parts = [_capacity(finding, each, unit) for each in finding.of]
+        parts = [_describe_capacity(finding, each, unit) for each in finding.of]
         if isinstance(finding, LimitedCapacity) and finding.limits is not None:
-            parts.append(
-                f"{finding.limits.point.at(unit)}{clause(finding.limits).replace(';', ',', 1)}"
-            )
+            limits = describe_limits(finding.limits).replace(";", ",", 1)
+            parts.append(f"{finding.limits.point.at(unit)}{limits}")
         where = f"With {finding.setting.in_words()}, " if finding.setting else ""
-        return f"{where}{'; '.join(parts)}; {_closing(finding)}."
+        return f"{where}{'; '.join(parts)}; {_describe_closing(finding)}."
 
 
 PLUGINS = (OfCapacity(),)

@@ -6,11 +6,17 @@ from typing import Any
 import polars as pl
 
 from stithy.analysis.bottlenecks.judge import Cause, Limited
-from stithy.analysis.bottlenecks.observation import bounds, of_samples
-from stithy.analysis.bottlenecks.observe import users_of_pools
+from stithy.analysis.bottlenecks.observation import bound_share, format_sampled
+from stithy.analysis.bottlenecks.observe import count_pool_users
 from stithy.analysis.bottlenecks.rules import RULES
-from stithy.analysis.bottlenecks.stalls import CAUSES, SIGNS, Stall, stalled_windows, stalls
-from stithy.analysis.comparisons import causes
+from stithy.analysis.bottlenecks.stalls import (
+    CAUSES,
+    SIGNS,
+    Stall,
+    explain_stalls,
+    find_stalled_seconds,
+)
+from stithy.analysis.comparisons import find_causes
 from stithy.point import Point
 from stithy.report.blocks import APPENDIX, Block, Section, grid, opened, paragraph
 from stithy.report.context import Context
@@ -77,7 +83,7 @@ def _rows(context: Context) -> Iterator[dict[str, Any]]:
     for window in context.evidence.windows:
         if (limited := context.limited.get(window.id)) is not None:
             # The interval of storage's part stands where few samples are behind it.
-            low, high = bounds(limited.storage_share, limited.storage_samples) or (None, None)
+            low, high = bound_share(limited.storage_share, limited.storage_samples) or (None, None)
             silent = [f"{RULES[each.rule].words}: {each.because}" for each in limited.silent]
             yield {
                 "window_id": window.id, "by": known[limited.kind].words, "says": _describe(limited),
@@ -101,7 +107,7 @@ def bottleneck_levels(context: Context) -> PageTable:
     rows = []
     for point in evidence.points:
         row = context.factor_values(point)
-        found = dict(causes(evidence, context.limited, point).of)
+        found = dict(find_causes(evidence, context.limited, point).of)
         for name in evidence.candidates:
             cause = found.get(name)
             row[f"by:{name}"] = None if cause is None else _cell(context, cause)
@@ -116,7 +122,7 @@ def _cell(context: Context, cause: Cause) -> str:
     text = bottleneck_styles(is_open=context.is_open)[cause.limit].words
     rule = RULES.get(cause.limit)
     if rule is not None and rule.shown and cause.share is not None:
-        text += f" ({of_samples(cause.share, cause.samples)})"
+        text += f" ({format_sampled(cause.share, cause.samples)})"
     if cause.windows < cause.windows_all:
         text += f", in {cause.windows} of {cause.windows_all} windows"
     return text
@@ -143,17 +149,17 @@ def stalls_table(context: Context) -> PageTable:
 
 def _find_stalls(context: Context) -> tuple[Stall, ...]:
     """Find the seconds in which users stood still, of windows whose samples are read for it."""
-    run, stalled = context.run, stalled_windows(context.run.seconds)
+    run, stalled = context.run, find_stalled_seconds(context.run.seconds)
     names = {name for name, lost in stalled.items() if lost}
     samples = pl.concat([run.samples.of(each, signs, names) for each, signs in SIGNS.items()])
-    pooled = users_of_pools(context.evidence)
-    return stalls(run.seconds, context.sampled.checkpoints, samples, pooled, context.engine)
+    pooled = count_pool_users(context.evidence)
+    return explain_stalls(run.seconds, context.sampled.checkpoints, samples, pooled, context.engine)
 
 
 def _rows_of_stalls(
     context: Context, known: Sequence[Stall], name: str, point: Point
 ) -> Iterator[dict[str, Any]]:
-    seen = stalled_windows(context.run.seconds)
+    seen = find_stalled_seconds(context.run.seconds)
     windows = {each.id for each in context.evidence.valid_at(name, point)} & seen.keys()
     measured_s = sum(_count_seconds(context, each) for each in windows)
     for cause, words in CAUSES.items():
@@ -168,7 +174,6 @@ def _rows_of_stalls(
 
 
 def _count_seconds(context: Context, window_id: str) -> int:
-    """The whole seconds of a window's measurement."""
     rows = context.run.seconds.filter(window_id=window_id, transaction="all", phase="measure")
     return rows.height
 

@@ -8,18 +8,18 @@ from typing import Any
 import polars as pl
 
 from stithy.analysis.analyze import Analysis
-from stithy.analysis.comparisons import Compared, comparisons, count_pairs
+from stithy.analysis.comparisons import Compared, count_pairs, list_comparisons
 from stithy.analysis.decision import DecisionStatus
-from stithy.analysis.effect import EACH_ORDER_LEAST, Position, position_effect
+from stithy.analysis.effect import EACH_ORDER_LEAST, Position, estimate_position_effect
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.findings import question
+from stithy.analysis.findings import answer_question
 from stithy.analysis.statistics import CAUTION, INTERIM_BLOCKS
-from stithy.analysis.verdict import Call, Certainty, Next, certainty
+from stithy.analysis.verdict import Call, Certainty, Next, cross_check
 from stithy.metrics import parse_quantity
 from stithy.report import tables, validity
 from stithy.report.blocks import APPENDIX, Block, Grid, Section, figures, grid, paragraph
 from stithy.report.context import Context, add_words
-from stithy.report.findings.finding import say_all
+from stithy.report.findings.finding import describe_all
 from stithy.report.page import Page
 from stithy.report.section import SectionKind
 from stithy.report.tables import Bounded, PageTable, Show, table_with
@@ -170,7 +170,7 @@ def verdict_tables(context: Context) -> tuple[PageTable, PageTable]:
 
 def _compared(context: Context) -> tuple[Compared, ...]:
     by_search, evidence = context.evidence.primary.by_search, context.evidence
-    return () if by_search else comparisons(evidence, question(evidence))
+    return () if by_search else list_comparisons(evidence, answer_question(evidence))
 
 
 def verdict_rule(context: Context) -> dict[str, str]:
@@ -221,7 +221,7 @@ def _list_checks(context: Context, found: tuple[Compared, ...]) -> PageTable:
     rows = []
     for each in found:
         if each.effect.pairs > 1:
-            checks = certainty(
+            checks = cross_check(
                 each.effect.apart, seed, each.verdict.margin_share, decided=each.verdict.decided,
                 negligible=each.verdict.negligible,
             )  # fmt: skip
@@ -302,7 +302,9 @@ def _row(context: Context, each: Compared) -> dict[str, Any]:
 
 def _position(each: Compared) -> Position:
     effect = each.effect
-    return position_effect(effect.apart, effect.b_later, is_difference=effect.is_difference)
+    return estimate_position_effect(
+        effect.apart, effect.b_later, is_difference=effect.is_difference
+    )
 
 
 def _list_orders(each: Compared) -> str:
@@ -311,7 +313,7 @@ def _list_orders(each: Compared) -> str:
 
 def order_sentence(context: Context) -> str | None:
     """The order of the comparison that answers the question, and whether the position mattered."""
-    answer = None if context.evidence.primary.by_search else question(context.evidence)
+    answer = None if context.evidence.primary.by_search else answer_question(context.evidence)
     if answer is None or answer.effect.pairs < 2:
         return None
     known = _position(answer)
@@ -358,7 +360,7 @@ def state_sentence(context: Context, stands: DecisionStatus) -> str:
     """Where the question stands, in a sentence or two; with a forecast while it is undecided."""
     if stands.compared is None:
         return f"No block answers the question yet{_explain_undecided(context)}."
-    said = say_all(context.findings[:1], context.level_unit)[0]
+    said = describe_all(context.findings[:1], context.level_unit)[0]
     return f"{said} {ahead}" if (ahead := _ahead(context, stands)) else said
 
 

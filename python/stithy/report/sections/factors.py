@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.comparisons import Compared, gains
+from stithy.analysis.comparisons import Compared, compare_values
 from stithy.analysis.verdict import Call
 from stithy.point import Point, are_amounts, said, varied
 from stithy.report import metrics, tables
@@ -107,7 +107,9 @@ def values(context: Context) -> PageTable:
 def steps(context: Context) -> PageTable:
     """What each further value changed on each candidate, with its verdict."""
     rows = [
-        _step(name, each) for name in factors(context) for each in gains(context.evidence, name)
+        _step(name, each)
+        for name in factors(context)
+        for each in compare_values(context.evidence, name)
     ]
     metric = context.evidence.primary.metric
     shows = (
@@ -125,7 +127,7 @@ def steps(context: Context) -> PageTable:
 def sentences(context: Context) -> Iterator[str]:
     """What the steps of each factor changed on each candidate; what another one is worth."""
     for name in factors(context):
-        found = gains(context.evidence, name)
+        found = compare_values(context.evidence, name)
         for candidate in context.evidence.candidates:
             mine = [each for each in found if each.b == candidate]
             if mine:

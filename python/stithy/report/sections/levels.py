@@ -5,10 +5,17 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.capacity import Capacity, Said, capacity_findings, levels_of, trials, value_of
+from stithy.analysis.capacity import (
+    Capacity,
+    Said,
+    find_capacities,
+    list_levels,
+    list_trials,
+    read_value,
+)
 from stithy.analysis.evidence import Evidence, Window
 from stithy.factor import level_factor
-from stithy.metrics import ALL, values_needed
+from stithy.metrics import ALL, count_values_needed
 from stithy.point import Point
 from stithy.report.blocks import APPENDIX, Block, Grid, Section, figures, grid, paragraph
 from stithy.report.context import Context
@@ -131,8 +138,8 @@ def table(context: Context) -> PageTable:
 
 def _rows(context: Context, search: Search) -> Iterator[dict[str, Any]]:
     for here, capacity in _list_settings(context):
-        for trial in trials(here, capacity.candidate, search):
-            windows = here.at(capacity.candidate, levels_of(here)[trial.level])
+        for trial in list_trials(here, capacity.candidate, search):
+            windows = here.at(capacity.candidate, list_levels(here)[trial.level])
             yield {
                 "setting": _find_setting(here),
                 "candidate": capacity.candidate, level_factor().name: trial.level,
@@ -144,7 +151,7 @@ def _rows(context: Context, search: Search) -> Iterator[dict[str, Any]]:
 
 
 def _list_settings(context: Context) -> Iterator[tuple[Evidence, Capacity]]:
-    for found in capacity_findings(context.evidence):
+    for found in find_capacities(context.evidence):
         here = context.evidence
         here = here if found.setting is None else here.at_setting(found.setting)
         yield from ((here, capacity) for capacity in found.of)
@@ -162,7 +169,7 @@ def _list_values(here: Evidence, name: str, level: int, search: Search) -> dict[
     No percentile of too few values is among them, though the limit judges these, too.
     """
     of = (search.limit.column, search.limit.transaction)
-    point = levels_of(here)[level]
+    point = list_levels(here)[level]
     valid = here.valid_at(name, point)
     known = [value for window in valid if (value := window.printable(*of)) is not None]
     return {
@@ -233,17 +240,17 @@ def _of_type(search: Search) -> str:
 def _lowest_missed(here: Evidence, of: Capacity) -> int:
     search = here.search
     assert search is not None  # a capacity is what a search found
-    known = trials(here, of.candidate, search)
+    known = list_trials(here, of.candidate, search)
     doubtful = (each.level for each in known if each.said in (Said.MISSED, Said.SPLIT))
     return min(doubtful)
 
 
 def _list_short_windows(context: Context, search: Search) -> Iterator[str]:
-    least = values_needed(search.limit.percent)
+    least = count_values_needed(search.limit.percent)
     counts = [
         answers
         for window in context.evidence.windows
-        if value_of(window, search) is not None
+        if read_value(window, search) is not None
         and (answers := _count_fewest((window,), search)) is not None
     ]
     few = [answers for answers in counts if answers < least]

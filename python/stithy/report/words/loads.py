@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from stithy.activities.hammer.declared import users_of
-from stithy.metrics import values_needed
+from stithy.metrics import count_values_needed
 from stithy.plan.cost import costs_of_short_windows
 from stithy.registry import plugins
 from stithy.report.tables import PageTable, Show
@@ -234,7 +234,7 @@ def table(frame: pl.DataFrame, windows: Sequence[str]) -> PageTable:
     ).select(
         "window_id", "role", "operation", "answered", "moved_bytes", "errors",
         *(
-            pl.when(pl.col("logged") >= values_needed(percent)).then(f"latency_p{percent}_s")
+            pl.when(pl.col("logged") >= count_values_needed(percent)).then(f"latency_p{percent}_s")
             for percent in (50, 99)
         ),
         "latency_max_s", "late_answers",

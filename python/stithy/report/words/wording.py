@@ -15,7 +15,7 @@ from stithy.analysis.statistics import BLOCKS_LEAST
 from stithy.analysis.verdict import Verdict
 from stithy.analysis.windows import Block
 from stithy.metrics import ALL, Metric, Quantity, Unit
-from stithy.thresholds import decimal
+from stithy.thresholds import format_decimal
 from stithy.units import (
     MINUS,
     format_duration,
@@ -213,7 +213,7 @@ def told_apart(left: float, right: float, unit: Unit) -> tuple[str, str]:
 
 
 def _exact(value: float, unit: Unit, digits: int) -> str:
-    short = decimal(float(f"{value:.{digits}g}"))
+    short = format_decimal(float(f"{value:.{digits}g}"))
     if unit in ("1/min", "1/s"):
         return f"{short}{unit.removeprefix('1')}"
     return f"{short} {unit}" if unit in ("s", "B", "B/s") else short

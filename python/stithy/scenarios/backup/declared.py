@@ -1,7 +1,7 @@
 """Backups of the running database, and what they are restored to: times, rates, sizes."""
 
 from stithy.activity import DeclaredActivity
-from stithy.metrics import Metric, paired_metrics
+from stithy.metrics import Metric, make_paired_metrics
 
 NAME = "backup"
 
@@ -25,7 +25,7 @@ _METRICS = (
            "time of a restore until the server answers", "Restore"),
     Metric("backup.restore_bytes_per_s", "B/s", "higher", "values", "",
            "bytes of the database restored per second", "Restore rate"),
-    *paired_metrics(NAME, "with backups"),
+    *make_paired_metrics(NAME, "with backups"),
 )  # fmt: skip
 """Means over the cycles of a window that succeeded; of a cycle by the name of its span. Ratios are
 of users with backups to the same users without."""

@@ -120,30 +120,31 @@ class Setting:
         return high is not None and high - 1 <= limit_share
 
 
-def points_of(evidence: Evidence) -> list[Point]:
+def list_points(evidence: Evidence) -> list[Point]:
     """Those with backups."""
     return [each for each in evidence.points if each.values.get(BACKUP) == ON]
 
 
-def settings_of(analysis: Analysis) -> tuple[Setting, ...]:
+def list_settings(analysis: Analysis) -> tuple[Setting, ...]:
     """Each candidate at each point with backups."""
     evidence = analysis.evidence
-    backed_up = _backed_up(evidence)
+    backed_up = _keep_backed_up(evidence)
     every = [
-        Setting(evidence, backed_up, name, point, _changes(analysis, backed_up, name, point), P95)
-        for point in points_of(evidence)
+        Setting(
+            evidence, backed_up, name, point, _find_changes(analysis, backed_up, name, point), P95
+        )
+        for point in list_points(evidence)
         for name in evidence.candidates
         if evidence.at(name, point)
     ]
-    tails = {load: _tail([each for each in every if each.load == load])
+    tails = {load: _choose_tail([each for each in every if each.load == load])
              for load in {each.load for each in every}}  # fmt: skip
     return tuple(replace(each, tail_of=tails[each.load]) for each in every)
 
 
-def _changes(
+def _find_changes(
     analysis: Analysis, backed_up: Evidence, name: str, point: Point
 ) -> Mapping[Quantity, Paired]:
-    """What backups change of what a metric of theirs is of."""
     off = off_at(point, analysis.evidence.points)
     return {
         each: compare_with_alone(backed_up, name, point, off, each, analysis.times)
@@ -151,37 +152,36 @@ def _changes(
     }
 
 
-def _backed_up(evidence: Evidence) -> Evidence:
-    """Without the windows with backups of which none succeeded."""
+def _keep_backed_up(evidence: Evidence) -> Evidence:
     kept = (each for each in evidence.windows
             if each.point.values.get(BACKUP) != ON
             or evidence.value_of(each, DURATION).number is not None)  # fmt: skip
     return replace(evidence, windows=tuple(kept))
 
 
-def _tail(settings: Sequence[Setting]) -> Quantity:
+def _choose_tail(settings: Sequence[Setting]) -> Quantity:
     """The 99th percentile; the 95th where a window has it alone, for too few values."""
     known = [each for each in settings if each.tail.pairs]
     as_often = (each.changes[P99].effect.pairs == each.tail.pairs for each in known)
     return P99 if known and all(as_often) else P95
 
 
-def limit_share(analysis: Analysis) -> float:
+def read_limit_share(analysis: Analysis) -> float:
     """What a backup may add to the percentile, as the study says; without a manifest the usual."""
-    return float(_facts(analysis).get(LIMIT_SHARE, LIMIT_PERCENT / 100))
+    return float(_read_facts(analysis).get(LIMIT_SHARE, LIMIT_PERCENT / 100))
 
 
 def is_own(analysis: Analysis) -> bool:
     """Whether rates are shares of each candidate's own maximum."""
-    return _facts(analysis).get(SHARES_OF) == OWN
+    return _read_facts(analysis).get(SHARES_OF) == OWN
 
 
-def _facts(analysis: Analysis) -> Mapping[str, Any]:
+def _read_facts(analysis: Analysis) -> Mapping[str, Any]:
     """What the scenario's keys come to; nothing without a manifest."""
     return analysis.manifest.scenario_facts if analysis.manifest else {}
 
 
-def fastest(settings: Iterable[Setting], share: float) -> Setting | None:
+def find_fastest(settings: Iterable[Setting], share: float) -> Setting | None:
     """The fastest of them that was shown to stay within; None where none was."""
     known = [each for each in settings if each.within(share) and each.value("duration_s")]
     return min(known, key=lambda each: each.value("duration_s") or 0.0, default=None)
@@ -199,13 +199,13 @@ class Maxima:
     doubted: tuple[str, ...]
 
 
-def maxima(analysis: Analysis) -> tuple[Maxima, ...]:
+def list_maxima(analysis: Analysis) -> tuple[Maxima, ...]:
     """The measured maxima, by level."""
     evidence = analysis.evidence
     found = []
     for point in evidence.points:
         if point.values.get(RATE) == MAXIMUM:
-            windows = {name: _first(evidence, name, point) for name in evidence.candidates}
+            windows = {name: _find_first(evidence, name, point) for name in evidence.candidates}
             known = {name: window for name, window in windows.items() if window is not None}
             rates = {name: (each.value("tpm") or 0.0) / 60 for name, each in known.items()}
             doubted = tuple(name for name, each in known.items() if not each.valid)
@@ -214,7 +214,7 @@ def maxima(analysis: Analysis) -> tuple[Maxima, ...]:
     return tuple(found)
 
 
-def _first(evidence: Evidence, candidate: str, point: Point) -> Window | None:
+def _find_first(evidence: Evidence, candidate: str, point: Point) -> Window | None:
     """The window that the rates were taken from, valid or not: of a second attempt if any."""
     windows = sorted(evidence.at(candidate, point), key=lambda each: -each.attempt)
     known = (each for each in windows if each.measured and each.block == 0)
@@ -229,7 +229,7 @@ class BackupLosses(Losses):
     def find_losses(self, analysis: Analysis) -> Iterator[Loss]:
         """Find what each setting of backups changes; nobody works on an idle database."""
         ratios, evidence = list_ratios(BACKUP), analysis.evidence
-        for setting in settings_of(analysis):
+        for setting in list_settings(analysis):
             if not evidence.at(setting.candidate, off_at(setting.point, evidence.points)):
                 continue
             for quantity, change in setting.changes.items():

@@ -281,7 +281,6 @@ def _room_bytes(study: Study, held: int) -> int:
 
 
 def _keeps(study: Study) -> bool:
-    """Whether a method of it keeps a repository."""
     engine = get_engine(study.database.engine)
     names = study.vary.get(f"{SETTINGS}method", (spec_of(study).method,))
     return any(engine.get_backup(str(name)).keeps_repository for name in names)
@@ -306,7 +305,6 @@ def _activities(study: Study, point: Point) -> tuple[str, ...]:
 
 
 def _at_share(study: Study, window: WindowPlan, rate: str) -> WindowPlan:
-    """The window with the maximum that its share is of."""
     during = during_of(spec_of(study).during, study.load)
     assert during is not None  # the factor is there because of it
     first = study.combinations[0]
@@ -320,7 +318,6 @@ def _at_share(study: Study, window: WindowPlan, rate: str) -> WindowPlan:
 
 
 def _preparation(window: WindowPlan, scene: DatabaseScene) -> Step:
-    """A repository, with a backup on which others build."""
     name, size = window.candidate, scene.largest.data_bytes
     taken = Cost(
         PREPARE_S + size / BYTES_PER_S, PREPARE_S_MAX + size / BYTES_PER_S_MIN,
@@ -330,7 +327,6 @@ def _preparation(window: WindowPlan, scene: DatabaseScene) -> Step:
 
 
 def _without_users(study: Study, usually: Cost) -> Cost:
-    """Without the time that users would work, for there are none."""
     users_s = study.load.ramp_up_s + study.load.duration_s
     return replace(
         usually, time_s=usually.time_s - users_s, time_s_max=usually.time_s_max - users_s
@@ -338,7 +334,6 @@ def _without_users(study: Study, usually: Cost) -> Cost:
 
 
 def _longer(usually: Cost, scene: DatabaseScene, times: int = 1) -> Cost:
-    """And with so many backups and restores, and a second server."""
     size = times * WORK * scene.largest.data_bytes
     return Cost(
         usually.time_s + size / BYTES_PER_S,

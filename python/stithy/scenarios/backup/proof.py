@@ -79,7 +79,6 @@ def prove_backup(context: Context, step: Step) -> str:
 
 @contextmanager
 def _naming_method(label: str) -> Iterator[None]:
-    """Inside, errors say by which method the backup was made."""
     try:
         yield
     except (InfrastructureError, InvalidMeasurement) as error:
@@ -88,7 +87,6 @@ def _naming_method(label: str) -> Iterator[None]:
 
 
 def _prove(backups: Backups, log: Path) -> str:
-    """Back up, restore and compare by one method."""
     context, candidate = backups.context, backups.candidate
     backups.prepare(log)
     with context.servers.running(candidate, log.with_suffix(".server.log")) as instance:
@@ -143,7 +141,6 @@ def _check_conditions(context: Context, candidate: str, restored: Instance) -> N
 
 
 def _compare_ledger(context: Context, candidate: str, restored: Instance) -> str:
-    """Compare the ledger of its last window, whose database this is."""
     began: dict[float, WindowDirectory] = {}
     for directory in _list_windows(context, candidate):
         for row in read_rows(directory.table("window"), WINDOW):

@@ -79,42 +79,42 @@ SIZE_ERROR_MOST = 0.01
 """Own: sizes are counted, so nothing but chance, which is left out, makes a difference."""
 
 
-def value(of: WindowRecord, metric: str, whose: str = ALL) -> float | None:
+def read_value(of: WindowRecord, metric: str, whose: str = ALL) -> float | None:
     """What fio measured in the window; None where it did not."""
     row: Row = of.values.get((f"fio.{metric}", whose), {})
     number: float | None = row.get("value")
     return number
 
 
-def rate(of: WindowRecord) -> Reason | None:
+def find_missed_rate(of: WindowRecord) -> Reason | None:
     """It was not kept. Source: `fio.curve.judge`."""
-    asked, achieved = value(of, "asked_iops"), value(of, "iops")
+    asked, achieved = read_value(of, "asked_iops"), read_value(of, "iops")
     if asked is None or achieved is None:
         return None
     length_s = of.window["measure_to_s"] - of.window["measure_from_s"]
-    state = judge(value(of, "maximum_share"), asked, achieved, length_s)
+    state = judge(read_value(of, "maximum_share"), asked, achieved, length_s)
     if state == "kept":
         return None
     texts = {"achieved": f"{achieved:,.0f}", "asked": f"{asked:,.0f}"}
     return Reason(SATURATED if state == "saturated" else MISSED, texts)
 
 
-def late(of: WindowRecord) -> Reason | None:
+def find_late(of: WindowRecord) -> Reason | None:
     """Too many waited for a submitter, so latencies are not those of an open loop."""
-    share = value(of, "late_share")
+    share = read_value(of, "late_share")
     if share is None or share <= LATE_MOST:
         return None
     return Reason(LATE, {"share": f"{100 * share:.1f} %"})
 
 
-def little(of: WindowRecord) -> Reason | None:
+def find_overfull(of: WindowRecord) -> Reason | None:
     """A closed loop's IOPS x mean latency is not what it keeps outstanding."""
-    seen, most = value(of, "in_flight"), value(of, "outstanding")
+    seen, most = read_value(of, "in_flight"), read_value(of, "outstanding")
     length_s = of.window["measure_to_s"] - of.window["measure_from_s"]
     if seen is None or not most or length_s <= 0:
         return None
     # Requests that began before the measurement count with all of their time.
-    ends = 2 * (value(of, "mean_s") or 0.0) / length_s
+    ends = 2 * (read_value(of, "mean_s") or 0.0) / length_s
     flag = None
     if seen > (1 + IN_FLIGHT_MOST + ends) * most:
         flag = OVERFULL
@@ -123,27 +123,27 @@ def little(of: WindowRecord) -> Reason | None:
     return Reason(flag, {"seen": f"{seen:.3g}", "most": f"{most:.3g}"}) if flag else None
 
 
-def sizes(of: WindowRecord) -> Reason | None:
+def find_wrong_sizes(of: WindowRecord) -> Reason | None:
     """Bandwidth is not IOPS x the mean block size."""
-    worst = max(value(of, "size_error_share", way) or 0.0 for way in ("read", "write"))
+    worst = max(read_value(of, "size_error_share", way) or 0.0 for way in ("read", "write"))
     return Reason(SIZES, {"share": f"{100 * worst:.1f} %"}) if worst > SIZE_ERROR_MOST else None
 
 
-def idle(of: WindowRecord) -> Reason | None:
+def find_idle(of: WindowRecord) -> Reason | None:
     """Whole seconds passed without an answer.
 
     Own: it is likely the storage's doing, so nothing becomes invalid by it.
     """
-    seconds = value(of, "idle_s")
+    seconds = read_value(of, "idle_s")
     if not seconds:
         return None
     row = of.values["fio.idle_s", ALL]
     return Reason(IDLE, {"seconds": f"{seconds:.0f}", "length": str(row["count"])})
 
 
-def messages(of: WindowRecord) -> Reason | None:
+def find_messages(of: WindowRecord) -> Reason | None:
     """fio warned of something: what it is, a person judges."""
-    count = round(value(of, "messages") or 0)
+    count = round(read_value(of, "messages") or 0)
     said = f"{count} message{'' if count == 1 else 's'}"
     return Reason(MESSAGES, {"count": said}) if count else None
 
@@ -157,14 +157,14 @@ QUEUED_MOST = 128
 """Requests that the kernel has in the queue of a loop device; more of them wait before it."""
 
 
-def outside(of: WindowRecord) -> Reason | None:
+def find_outside(of: WindowRecord) -> Reason | None:
     """fio and the block layer, two layers with clocks of their own, disagree.
 
     Both count the same requests, with those of the ramp in one of them. Where the rate was not
     kept, or more is outstanding than the queue takes, requests wait before the block layer.
     """
-    seen_s, inside_s = value(of, "mean_s"), _block_layer_mean_s(of.drives)
-    waits = rate(of) is not None or (value(of, "outstanding") or 0) > QUEUED_MOST
+    seen_s, inside_s = read_value(of, "mean_s"), _block_layer_mean_s(of.drives)
+    waits = find_missed_rate(of) is not None or (read_value(of, "outstanding") or 0) > QUEUED_MOST
     if seen_s is None or inside_s is None or waits:
         return None
     delay = (seen_s - OUTSIDE_S) / inside_s - 1 - OUTSIDE_SHARE
@@ -187,7 +187,15 @@ def _block_layer_mean_s(drives: Sequence[Row]) -> float | None:
     return float(sum(each["answered"] * each["device_mean_s"] for each in rows) / count)
 
 
-CHECKED = (rate, late, little, sizes, idle, messages, outside)
+CHECKED = (
+    find_missed_rate,
+    find_late,
+    find_overfull,
+    find_wrong_sizes,
+    find_idle,
+    find_messages,
+    find_outside,
+)
 
 BLOCK_IO_CHECKS = WindowChecks(
     "block-io", 15, tuple(Check(("values", "io_seconds"), find) for find in CHECKED)

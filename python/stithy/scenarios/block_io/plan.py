@@ -53,7 +53,6 @@ def data_laid_out(study: Study) -> Data:
 
 
 def _read_back(study: Study, scene: Scene) -> Iterator[Step]:
-    """All that was written is compared, after all windows."""
     size = target_bytes(study) * len(laid_out(study))
     for name in study.candidates:
         taken = cost.writing(size, scene.held, scene.pages(name))
@@ -66,7 +65,6 @@ def _maximum_first(point: Point) -> float:
 
 
 def _rising(point: Point) -> float:
-    """And lower rates before higher ones, which may be left out."""
     return amount(point.values.get(RATE, MAXIMUM))
 
 

@@ -100,7 +100,6 @@ def _describe_round(
     tracked: dict[str, list[float]],
     decision: Decision,
 ) -> str:
-    """How far it is, and how long it lasts at most."""
     spreads = [steadiness(each).range_share for each in tracked.values()]
     known = [each for each in spreads if each is not None]
     spread = f", range up to {format_percent(round(max(known), 3))}" if known else ""

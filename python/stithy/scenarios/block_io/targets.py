@@ -115,7 +115,6 @@ def _target(
 
 
 def _folder(main: Volume, role: Role) -> str:
-    """Where the files of a role lie on the volume that serves it."""
     return DATA if role == "data" else role
 
 
@@ -126,7 +125,6 @@ def preconditioning_of(context: Context, candidate: str) -> Plan:
 
 
 def _all_raw(context: Context, candidate: str) -> bool:
-    """Whether all that is used of a candidate are block devices."""
     main = context.volumes.of(candidate)
     return all(main.of(role).raw for role in laid_out(context.file.study))
 

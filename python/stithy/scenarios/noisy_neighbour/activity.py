@@ -184,7 +184,6 @@ class NeighbourBlockIo(BasicActivity):
 
     @property
     def _offered_per_s(self) -> float:
-        """What its guard lets through."""
         return float(min(self._asked_per_s, self._spec.limit or self._asked_per_s))
 
     @contextmanager

@@ -23,7 +23,6 @@ Pause = Annotated[ShownSeconds, within(0, 86_400, format_duration)]
 
 
 def _rising(levels: tuple[int, ...]) -> tuple[int, ...]:
-    """In their order. Refuses one that is given twice."""
     refuse(
         Violation("a value given twice", "keep one of them", each, (i,))
         for i, each in enumerate(levels)

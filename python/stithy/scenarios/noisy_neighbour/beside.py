@@ -265,7 +265,6 @@ class Beside(BasicActivity):
                 self.ended.wait(PAUSE_AFTER_FAILURE_S)
 
     def _tried(self, worker: int, began_s: float) -> NeighbourCycle:
-        """A cycle, whatever becomes of it."""
         clock, because, cut = self.context.session.clock, None, False
         try:
             with failures_of_the_machine("the neighbour"):
@@ -310,7 +309,6 @@ class Beside(BasicActivity):
 
     @property
     def _in_order(self) -> list[NeighbourCycle]:
-        """As they began, by which their spans are numbered."""
         return sorted(self.cycles, key=lambda one: one.from_s)
 
     def _spans_of(self, number: int, cycle: NeighbourCycle) -> Iterator[Span]:

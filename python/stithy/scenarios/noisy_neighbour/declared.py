@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from stithy.activities.hammer import declared
 from stithy.activity import DeclaredActivity
-from stithy.metrics import Better, Metric, Unit, paired_metrics
+from stithy.metrics import Better, Metric, Unit, make_paired_metrics
 from stithy.results.tables import Table, integer, real, text
 
 TENANTS = "tenants"
@@ -40,7 +40,7 @@ def _metrics() -> Iterator[Metric]:
     yield _detail("neighbour.bytes_per_s", "B/s", "bytes of databases that the neighbour works on")
     yield _detail("neighbour.cycle_bytes", "B", "bytes of databases that a cycle works on")
     yield _detail("neighbour.limit_bytes_per_s", "B/s", "bytes that its limit lets through")
-    yield from paired_metrics("neighbour", "with the neighbour")
+    yield from make_paired_metrics("neighbour", "with the neighbour")
     noun = "share of seconds in which tenants get nine tenths of what they have alone"
     yield _share("isolation", "higher", noun, "Isolation")
     yield _share("isolation_lost", "lower", "isolation lost to the neighbour", "Isolation lost")

@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from stithy.analysis.comparisons import pair_windows
-from stithy.analysis.effect import Effect, Paired, level, no_effect, paired_difference
+from stithy.analysis.effect import (
+    Effect,
+    Paired,
+    estimate_level,
+    estimate_paired_difference,
+    make_unknown_effect,
+)
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.measures import Value
 from stithy.metrics import Quantity
@@ -21,12 +27,12 @@ from stithy.scenarios.noisy_neighbour.reactions import (
     Felt,
     Moments,
     Seconds,
-    disturbed,
-    fairness,
-    felt,
-    first_percentile,
-    isolation,
-    worst_second,
+    compare_pair,
+    find_first_percentile,
+    find_worst_second,
+    measure_fairness,
+    measure_isolation,
+    summarise_reactions,
 )
 
 ISOLATED_SHARE = 0.9
@@ -42,7 +48,7 @@ by Poisson leave so many of tenants with 70 transactions a second in all."""
 ACHIEVED_SHARE = 0.95
 """Own: a neighbour that achieves less of what is offered is saturated."""
 
-UNKNOWN = no_effect("no block has the tenants alone and with the neighbour")
+UNKNOWN = make_unknown_effect("no block has the tenants alone and with the neighbour")
 
 
 @dataclass(frozen=True)
@@ -159,7 +165,7 @@ class Disturbance:
         return None if None in both or self.achieved == 0 else True
 
 
-def disturbance(
+def measure_disturbance(
     evidence: Evidence,
     seconds: Mapping[str, Seconds],
     candidate: str,
@@ -177,21 +183,21 @@ def disturbance(
     found = [
         (other, of[other.id], pair)
         for one, other in pair_windows(evidence, candidate, point, alone)
-        if (pair := disturbed(seconds.get(one.id, {}), seconds.get(other.id, {}),
+        if (pair := compare_pair(seconds.get(one.id, {}), seconds.get(other.id, {}),
                               of[other.id].worked))
     ]  # fmt: skip
     pairs = [pair for _, _, pair in found]
     kept = [each for pair in pairs for each in pair.kept]
-    slowdowns = list(_slowdowns(pairs))
-    isolated = _isolations([(window, pair) for window, _, pair in found])
+    slowdowns = list(_average_slowdowns(pairs))
+    isolated = _measure_isolations([(window, pair) for window, _, pair in found])
     told = {
         name: evidence.level_of(candidate, point, Quantity(f"neighbour.{name}_per_s"))
         for name in ("asked", "offered", "achieved", "limit_bytes")
     }
-    values = (isolation(pair.alone_kept) for pair in pairs if pair.kept)
+    values = (measure_isolation(pair.alone_kept) for pair in pairs if pair.kept)
     by_itself = [each for each in values if each is not None]
     # Isolation with the neighbour less that alone, of blocks in which it worked.
-    known = [(isolation(pair.alone_kept), isolation(pair.kept)) for pair in pairs]
+    known = [(measure_isolation(pair.alone_kept), measure_isolation(pair.kept)) for pair in pairs]
     both = [(x, y) for x, y in known if x is not None and y is not None]
     return Disturbance(
         candidate, point, growth,
@@ -199,15 +205,17 @@ def disturbance(
         isolation=isolated.effect.value,
         alone_isolation=fmean(by_itself) if by_itself else None,
         goodput=fmean(pair.goodput for pair in pairs) if pairs else None,
-        lost=paired_difference([x for x, _ in both], [y for _, y in both]) if both else UNKNOWN,
+        lost=estimate_paired_difference(*map(list, zip(*both, strict=True))) if both else UNKNOWN,
         isolations=isolated,
-        first_percentile=first_percentile(kept),
-        worst_second=worst_second(kept),
-        fairness=fairness(slowdowns),
+        first_percentile=find_first_percentile(kept),
+        worst_second=find_worst_second(kept),
+        fairness=measure_fairness(slowdowns),
         least_kept=min(slowdowns, default=None),
         worked=fmean(len(pair.kept) / len(pair.all_kept) for pair in pairs) if pairs else None,
-        felt=felt([each for _, when, pair in found for each in when.reactions(pair.all_kept)]),
-        by_chance=felt(
+        felt=summarise_reactions(
+            [reaction for _, when, pair in found for reaction in when.reactions(pair.all_kept)]
+        ),
+        by_chance=summarise_reactions(
             [each for _, when, pair in found for each in when.reactions(pair.alone_kept)]
         ),
         has_limit=told["limit_bytes"] is not None,
@@ -215,29 +223,30 @@ def disturbance(
     )  # fmt: skip
 
 
-def _slowdowns(pairs: Sequence[Disturbed]) -> Iterator[float]:
-    """Of each tenant the mean of the shares that it keeps."""
+def _average_slowdowns(pairs: Sequence[Disturbed]) -> Iterator[float]:
     for name in dict.fromkeys(name for pair in pairs for name in pair.slowdowns):
         yield fmean(pair.slowdowns[name] for pair in pairs if name in pair.slowdowns)
 
 
-def _isolations(found: Sequence[tuple[Window, Disturbed]]) -> Paired:
+def _measure_isolations(found: Sequence[tuple[Window, Disturbed]]) -> Paired:
     """Isolation of each block in which the neighbour worked, and their mean.
 
     Own: a mean over blocks, because its interval is that of blocks.
     """
     known = [(window, share) for window, pair in found
-             if (share := isolation(pair.kept)) is not None]  # fmt: skip
+             if (share := measure_isolation(pair.kept)) is not None]  # fmt: skip
     if not known:
         return Paired(UNKNOWN)
     values = {window.id: Value(share) for window, share in known}
-    return Paired(level([each for _, each in known]), tuple(at.block for at, _ in known), values)
+    return Paired(
+        estimate_level([each for _, each in known]), tuple(at.block for at, _ in known), values
+    )
 
 
-def lost_isolation(of: Disturbance) -> Paired:
+def measure_lost_isolation(of: Disturbance) -> Paired:
     """What is lost of isolation: that alone less that with the neighbour, of the same blocks."""
     apart = [-each for each in of.lost.apart]
     if not apart:
         return Paired(of.lost)
     values = {name: Value(each) for name, each in zip(of.isolations.windows, apart, strict=True)}
-    return Paired(level(apart), of.isolations.blocks, values)
+    return Paired(estimate_level(apart), of.isolations.blocks, values)

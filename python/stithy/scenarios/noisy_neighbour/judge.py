@@ -7,7 +7,7 @@ import polars as pl
 
 from stithy.analysis.analyze import Analysis, Loss, Losses, list_ratios
 from stithy.analysis.bottlenecks.observation import DEVICE, LOG, Sessions
-from stithy.analysis.bottlenecks.observe import by_server, sessions_of
+from stithy.analysis.bottlenecks.observe import group_by_server, group_sessions
 from stithy.analysis.comparisons import compare_with_alone
 from stithy.analysis.effect import Paired
 from stithy.analysis.gathering import WindowChecks, WindowRecord
@@ -16,12 +16,16 @@ from stithy.engines.declaration import Declaration
 from stithy.metrics import Quantity
 from stithy.point import Point
 from stithy.scenarios.noisy_neighbour.declared import TENANT_SECONDS, TENANTS
-from stithy.scenarios.noisy_neighbour.disturbance import Disturbance, disturbance, lost_isolation
+from stithy.scenarios.noisy_neighbour.disturbance import (
+    Disturbance,
+    measure_disturbance,
+    measure_lost_isolation,
+)
 from stithy.scenarios.noisy_neighbour.plan import ALONE, NEIGHBOUR
 from stithy.scenarios.noisy_neighbour.reactions import Moments
 from stithy.scenarios.noisy_neighbour.spans import at_work, cycles
 from stithy.units import format_share
-from stithy.validity import Check, Flag, Reason, clause
+from stithy.validity import Check, Flag, Reason, make_clause
 
 TPM, P95, P99 = Quantity("tpm"), Quantity("p95"), Quantity("p99")
 ISOLATION, ISOLATION_LOST = Quantity("isolation"), Quantity("isolation_lost")
@@ -30,7 +34,7 @@ Tenants = dict[str, dict[str, list[tuple[float, int]]]]
 """By window and tenant, the begin of each measured second and its transactions."""
 
 
-def seconds_of_tenants(analysis: Analysis) -> Tenants:
+def read_tenant_seconds(analysis: Analysis) -> Tenants:
     """The measured seconds of each tenant, by window and tenant."""
     found: Tenants = {}
     for window in analysis.evidence.windows:
@@ -41,7 +45,7 @@ def seconds_of_tenants(analysis: Analysis) -> Tenants:
     return found
 
 
-def counts(tenants: Tenants) -> dict[str, dict[str, list[int]]]:
+def count_by_tenant(tenants: Tenants) -> dict[str, dict[str, list[int]]]:
     """By window and tenant, its transactions in each second of the measurement."""
     return {
         window: {name: [count for _, count in each] for name, each in of.items()}
@@ -49,7 +53,7 @@ def counts(tenants: Tenants) -> dict[str, dict[str, list[int]]]:
     }
 
 
-def moments(analysis: Analysis, tenants: Tenants) -> Mapping[str, Moments]:
+def list_moments(analysis: Analysis, tenants: Tenants) -> Mapping[str, Moments]:
     """By window, when its seconds began, of the tenant with most, and what the neighbour did."""
     times = {
         window: [at_s for at_s, _ in max(of.values(), key=len)] for window, of in tenants.items()
@@ -65,19 +69,18 @@ def moments(analysis: Analysis, tenants: Tenants) -> Mapping[str, Moments]:
 
 def find_disturbances(analysis: Analysis) -> tuple[Disturbance, ...]:
     """Each candidate at each rate of the neighbour."""
-    evidence, tenants = analysis.evidence, seconds_of_tenants(analysis)
-    seconds, when = counts(tenants), moments(analysis, tenants)
+    evidence, tenants = analysis.evidence, read_tenant_seconds(analysis)
+    seconds, when = count_by_tenant(tenants), list_moments(analysis, tenants)
     return tuple(
-        disturbance(evidence, seconds, name, point, point.replaced(NEIGHBOUR, ALONE),
-                    _growth(analysis, name, point), when)
+        measure_disturbance(evidence, seconds, name, point, point.replaced(NEIGHBOUR, ALONE),
+                    _compare_growth(analysis, name, point), when)
         for point in evidence.points
         if point.values.get(NEIGHBOUR, ALONE) != ALONE
         for name in evidence.candidates
     )  # fmt: skip
 
 
-def _growth(analysis: Analysis, name: str, point: Point) -> dict[Quantity, Paired]:
-    """What of the tenants grows by how much against that alone."""
+def _compare_growth(analysis: Analysis, name: str, point: Point) -> dict[Quantity, Paired]:
     alone = point.replaced(NEIGHBOUR, ALONE)
     return {
         each: compare_with_alone(analysis.evidence, name, point, alone, each, analysis.times)
@@ -85,7 +88,7 @@ def _growth(analysis: Analysis, name: str, point: Point) -> dict[Quantity, Paire
     }
 
 
-def _doubt(each: Disturbance, quantity: Quantity) -> str | None:
+def _explain_doubt(each: Disturbance, quantity: Quantity) -> str | None:
     """Why a ratio gives no claim that the neighbour costs little; None where it may."""
     if not each.is_blind(quantity):
         return None
@@ -103,9 +106,10 @@ class NeighbourLosses(Losses):
         """Find what each candidate's tenants lose at each rate of the neighbour."""
         ratios = list_ratios(TENANTS)
         for each in find_disturbances(analysis):
-            losses = {ratios[quantity]: replace(paired, doubted_because=_doubt(each, quantity))
+            losses = {ratios[quantity]:
+                      replace(paired, doubted_because=_explain_doubt(each, quantity))
                       for quantity, paired in each.growth.items()}  # fmt: skip
-            losses |= {ISOLATION: each.isolations, ISOLATION_LOST: lost_isolation(each)}
+            losses |= {ISOLATION: each.isolations, ISOLATION_LOST: measure_lost_isolation(each)}
             for quantity, paired in losses.items():
                 yield Loss(TENANTS, quantity, each.candidate, each.point, paired)
 
@@ -131,20 +135,20 @@ class ServerWork:
     throttled_share: float | None = None
 
 
-def servers_of_tenants(
+def read_tenant_servers(
     sampled: Sampled, engine: Declaration, only: str
 ) -> dict[tuple[str, str], ServerWork]:
     """By window and tenant. `only`: what a tenant is called who is alone, with a server unnamed."""
     of_servers = pl.col("collector").is_in(("database", "server", "cgroup"))
     named = pl.col("instance").replace("", only)
-    found, looks = by_server(sampled.every_mean.filter(of_servers).with_columns(named))
+    found, looks = group_by_server(sampled.every_mean.filter(of_servers).with_columns(named))
     return {
-        key: _work(values, sessions_of(values, looks.get(key, 0), engine))
+        key: _read_work(values, group_sessions(values, looks.get(key, 0), engine))
         for key, values in found.items()
     }
 
 
-def _work(values: Values, sessions: Sessions | None) -> ServerWork:
+def _read_work(values: Values, sessions: Sessions | None) -> ServerWork:
     groups = sessions.by_group if sessions else {}
     hit, read = (values.get(("database", "", f"blocks_{what}_per_s")) for what in ("hit", "read"))
     return ServerWork(
@@ -166,16 +170,18 @@ LOST = Flag(
 )
 
 
-def lost(of: WindowRecord) -> Reason | None:
+def find_lost_tenant(of: WindowRecord) -> Reason | None:
     """A tenant without throughput: what all did together is then less than it was to be."""
     rows = [row for (metric, _), row in of.values.items() if metric == "tenant.tpm"]
     missing = [row["missing_because"] or "no reason" for row in rows if row["value"] is None]
     if not missing:
         return None
-    data = {"count": str(len(missing)), "all": str(len(rows)), "because": clause(missing[0])}
+    data = {"count": str(len(missing)), "all": str(len(rows)), "because": make_clause(missing[0])}
     return Reason(LOST, data)
 
 
-TENANTS_CHECKS = WindowChecks("tenants", 45, (Check(("values", "tenant_seconds"), lost),))
+TENANTS_CHECKS = WindowChecks(
+    "tenants", 45, (Check(("values", "tenant_seconds"), find_lost_tenant),)
+)
 
 PLUGINS = (NeighbourLosses(), TENANTS_CHECKS)

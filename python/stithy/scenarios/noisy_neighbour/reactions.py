@@ -33,7 +33,7 @@ class Reaction:
     settling_s: float | None
 
 
-def reaction(
+def find_reaction(
     at_s: Sequence[float], kept: Sequence[float], from_s: float, to_s: float, until_s: float
 ) -> Reaction | None:
     """How they took the cycle from `from_s` to `to_s`, seen until `until_s`; all Unix time.
@@ -43,22 +43,25 @@ def reaction(
     inside = [n for n, at in enumerate(at_s[: len(kept)]) if from_s < at + 1 and at < to_s]
     if not inside:
         return None
-    onset = _first_of_several(kept, inside, below=True)
+    onset = _find_first_of_several(kept, inside, below=True)
     if onset is None:
         return Reaction(None, None)
     after = [n for n, at in enumerate(at_s[: len(kept)]) if to_s < at + 1 and at < until_s]
-    again = _first_of_several(kept, after, below=False)
+    again = _find_first_of_several(kept, after, below=False)
     return Reaction(
-        _since(from_s, at_s[onset]), None if again is None else _since(to_s, at_s[again])
+        _count_seconds(from_s, at_s[onset]),
+        None if again is None else _count_seconds(to_s, at_s[again]),
     )
 
 
-def _since(from_s: float, at_s: float) -> float:
+def _count_seconds(from_s: float, at_s: float) -> float:
     """Whole seconds; 0: within the first."""
     return float(max(0, round(at_s - from_s)))
 
 
-def _first_of_several(kept: Sequence[float], among: Sequence[int], *, below: bool) -> int | None:
+def _find_first_of_several(
+    kept: Sequence[float], among: Sequence[int], *, below: bool
+) -> int | None:
     """The first of `IN_A_ROW` seconds among these that are all below the bound, or all not."""
     row = 0
     for number in among:
@@ -96,12 +99,12 @@ class Moments:
         first_s, last_s = min(self.at_s, default=0.0), max(self.at_s, default=0.0)
         seen = [
             (begin, end)
-            for begin, end in _merged(self.at_work)
+            for begin, end in _merge_spans(self.at_work)
             if begin > first_s - 1 and not (begin < first_s + 1 and end > last_s)
         ]
         for number, (begin, end) in enumerate(seen):
             until = seen[number + 1][0] if number + 1 < len(seen) else float("inf")
-            found = reaction(self.at_s, kept, begin, end, until)
+            found = find_reaction(self.at_s, kept, begin, end, until)
             if found is not None:
                 yield found
 
@@ -109,7 +112,7 @@ class Moments:
 NO_MOMENTS: Mapping[str, Moments] = MappingProxyType({})
 
 
-def _merged(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+def _merge_spans(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     """Spans that overlap as one, and those between which nobody could be seen to settle.
 
     Own: a pause of fewer seconds than make a row is none, such as that between two cycles of which
@@ -134,7 +137,7 @@ class Felt:
     settling_s: float | None
 
 
-def felt(reactions: Sequence[Reaction]) -> Felt | None:
+def summarise_reactions(reactions: Sequence[Reaction]) -> Felt | None:
     """None where there was no cycle: of a neighbour at work all the time nothing begins."""
     if not reactions:
         return None
@@ -169,7 +172,7 @@ class Disturbed:
     goodput: float
 
 
-def disturbed(
+def compare_pair(
     alone: Seconds, beside: Seconds, worked: Sequence[bool] | None = None
 ) -> Disturbed | None:
     """A pair; None where no tenant has work both ways, such as where nobody recorded its seconds.
@@ -181,22 +184,22 @@ def disturbed(
         return None
     means = {name: fmean(alone[name]) for name in both}
     whole = sum(means.values())
-    every = _shares([beside[name] for name in both], whole)
+    every = _list_shares([beside[name] for name in both], whole)
     chosen = every if worked is None else tuple(compress(every, worked))
     return Disturbed(
         kept=chosen,
         all_kept=every,
-        alone_kept=_shares([alone[name] for name in both], whole),
+        alone_kept=_list_shares([alone[name] for name in both], whole),
         slowdowns={name: fmean(beside[name]) / means[name] for name in both},
         goodput=sum(fmean(beside[name]) for name in both) / whole,
     )
 
 
-def _shares(tenants: Sequence[Sequence[int]], whole: float) -> tuple[float, ...]:
+def _list_shares(tenants: Sequence[Sequence[int]], whole: float) -> tuple[float, ...]:
     return tuple(sum(second) / whole for second in zip(*tenants, strict=False))
 
 
-def isolation(kept: Sequence[float]) -> float | None:
+def measure_isolation(kept: Sequence[float]) -> float | None:
     """The share of seconds in which the tenants got at least `KEPT_SHARE` of what they have alone.
 
     Source: resctl-bench, protection.
@@ -204,7 +207,7 @@ def isolation(kept: Sequence[float]) -> float | None:
     return sum(each >= KEPT_SHARE for each in kept) / len(kept) if kept else None
 
 
-def first_percentile(kept: Sequence[float]) -> float | None:
+def find_first_percentile(kept: Sequence[float]) -> float | None:
     """What they got in the worst of a hundred seconds; None where there are fewer.
 
     Source: isol-01 of resctl-bench; the nearest rank.
@@ -214,12 +217,12 @@ def first_percentile(kept: Sequence[float]) -> float | None:
     return sorted(kept)[ceil(len(kept) / 100) - 1]
 
 
-def worst_second(kept: Sequence[float]) -> float | None:
+def find_worst_second(kept: Sequence[float]) -> float | None:
     """What they got in the worst second, where there are too few for a percentile."""
     return min(kept, default=None) if len(kept) < PERCENTILE_SECONDS_LEAST else None
 
 
-def fairness(shares: Sequence[float]) -> float | None:
+def measure_fairness(shares: Sequence[float]) -> float | None:
     """Jain's index: 1 where all tenants slow down alike, 1/n where one of n gets all that is left.
 
     Source: Jain, Chiu and Hawe (1984).

@@ -15,7 +15,7 @@ from stithy.activities.hammer.declared import LOAD
 from stithy.activities.hammer.rows import tables_of as tables_of_one
 from stithy.collectors.collector import TimedSample
 from stithy.errors import Interrupted, StithyError, failures_of_the_machine
-from stithy.metrics import ALL, PERCENTILES, values_needed
+from stithy.metrics import ALL, PERCENTILES, count_values_needed
 from stithy.plan.steps import WindowPlan
 from stithy.results import tables
 from stithy.results.convert import (
@@ -185,7 +185,7 @@ def measure_tenants(of: "TenantsActivity") -> Iterator[MeasuredValue]:
             whole = next(row for row in each.transactions if row["transaction"] == ALL)
             count = whole["committed"] + whole["rolled_back"]
             for key in OF_EACH:
-                needed = values_needed(PERCENTILES[key][0])
+                needed = count_values_needed(PERCENTILES[key][0])
                 value = whole[f"response_{key}_s"]
                 missing = None if value is not None else "no answer was measured"
                 if count < needed:

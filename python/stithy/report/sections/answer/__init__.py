@@ -10,9 +10,9 @@ from stithy.analysis.bottlenecks.judge import Cause
 from stithy.analysis.bottlenecks.rules import RULES
 from stithy.analysis.checks import instruments
 from stithy.analysis.checks.instruments import INTERFERENCE
-from stithy.analysis.decision import decision_status
+from stithy.analysis.decision import judge_question
 from stithy.analysis.evidence import Window
-from stithy.analysis.findings import MAIN, limits_of
+from stithy.analysis.findings import MAIN, find_limits
 from stithy.analysis.thresholds import Judgement, Outcome, judge_thresholds
 from stithy.analysis.verdict import DIFFERENT
 from stithy.factor import level_factor
@@ -21,7 +21,7 @@ from stithy.report import validity
 from stithy.report.blocks import Block, Grid, Heading, Section, bullets, drawn, opened, paragraph
 from stithy.report.context import Context
 from stithy.report.figure import Figure
-from stithy.report.findings.finding import say_all
+from stithy.report.findings.finding import describe_all
 from stithy.report.page import Page
 from stithy.report.section import SectionKind
 from stithy.report.sections import bottlenecks, levels
@@ -124,7 +124,7 @@ def _set_candidates(page: Page) -> Iterator[Block]:
 
 def cap_flaws(context: Context) -> Iterator[str]:
     """A sentence for each such cap at the level of the answer; none where that asks for times."""
-    found = limits_of(context.evidence, context.limited)
+    found = find_limits(context.evidence, context.limited)
     if found is None or context.evidence.primary.metric.known.source != "window":
         return
     alike: dict[str, list[str]] = {}
@@ -241,14 +241,14 @@ def main_findings(context: Context) -> tuple[str, ...]:
     Before them stands what must stand beside every number: the label of the run, where it has one,
     and which drives are emulated.
     """
-    found = say_all(context.findings[:MAIN], context.level_unit)
+    found = describe_all(context.findings[:MAIN], context.level_unit)
     notes = (context.label, loads.footer(context.manifest))
     return (*(f"{each}." for each in notes if each), *found)
 
 
 def answer(context: Context) -> Answer:
     """The top of the page."""
-    said = say_all(context.findings[:MAIN], context.level_unit)
+    said = describe_all(context.findings[:MAIN], context.level_unit)
     headline, dot, detail = said[0].partition(". ")
     others = (*said[1:], *bottlenecks.stall_sentences(context))
     support = tuple(filter(None, _support(context)))
@@ -332,7 +332,7 @@ def _explain_null(context: Context) -> str | None:
     """What a difference between a candidate and its like is; None without one."""
     if (
         not context.is_null
-        or decision_status(context.evidence).progress.verdict.call not in DIFFERENT
+        or judge_question(context.evidence).progress.verdict.call not in DIFFERENT
     ):
         return None
     return (

@@ -6,11 +6,11 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.capacity import UsersWithinTarget, users_within_target
+from stithy.analysis.capacity import UsersWithinTarget, count_users_within
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.latencies import DriveTimes, drive_times
-from stithy.analysis.measures import of_series
-from stithy.metrics import ALL, P99, PERCENTILES, Quantity, enough, values_needed
+from stithy.analysis.latencies import DriveTimes, read_drive_times
+from stithy.analysis.measures import measure_series
+from stithy.metrics import ALL, P99, PERCENTILES, Quantity, count_values_needed, has_enough
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.tables import KINDS, PageTable, Show, table_of
@@ -173,7 +173,7 @@ def _row(
 ) -> Row:
     columns = {"throughput": here.throughput.known.column, **TIMES}
     values = {key: here.printable_level(name, point, of) for key, of in columns.items()}
-    served = users_within_target(context.evidence, name, context.limit) if context.limit else None
+    served = count_users_within(context.evidence, name, context.limit) if context.limit else None
     device = _device(context, here, name, point, kernel)
     facts = context.facts_of(name)
     cost = facts.cost if facts else None
@@ -247,9 +247,9 @@ def _list_lacking(
     there = sum(window.completed(ALL) for window in here.valid_at(name, point))
     unknown = []
     for key, value in values.items():
-        if value is None and key in TIMES and not enough(TIMES[key], there):
+        if value is None and key in TIMES and not has_enough(TIMES[key], there):
             percent = PERCENTILES[key.removesuffix("_s")][0]
-            needed = values_needed(percent)
+            needed = count_values_needed(percent)
             yield f"{key.removesuffix('_s')} (needs {needed:,} values, and there are {there:,})"
         elif value is None:
             unknown.append(key.removesuffix("_s"))
@@ -274,7 +274,9 @@ def _find_kernel_means(context: Context, here: Evidence) -> dict[str, Evidence]:
         for each in OPERATIONS
     }
     return {
-        operation: replace(here, measures={each: of_series(context.sampled, each) for each in both})
+        operation: replace(
+            here, measures={each: measure_series(context.sampled, each) for each in both}
+        )
         for operation, both in quantities.items()
     }
 
@@ -286,7 +288,7 @@ def _device(
         return _Device({}, None, ())
     facts, run = context.facts_of(name), context.run
     if facts and facts.drives:
-        times = drive_times(run.directory, here, run.drives, (name, point))
+        times = read_drive_times(run.directory, here, run.drives, (name, point))
         return _emulated(times, _sum_rates(context, here.valid_at(name, point)))
     means_s = {
         f"{each}_mean_s": evidence.level_of(name, point, Quantity(f"block.{each}_latency_s"))
@@ -324,5 +326,7 @@ def _emulated(times: Mapping[str, DriveTimes], per_s: Mapping[str, float | None]
     lacking = [each for each in OPERATIONS if each not in times]
     missing = [f"device {listing(lacking)} (its drive answered none)"] if lacking else []
     if few := [each for each in known if times[each].p99_s is None]:
-        missing.append(f"device p99 of {listing(few)} (fewer than {values_needed(99):,} answers)")
+        missing.append(
+            f"device p99 of {listing(few)} (fewer than {count_values_needed(99):,} answers)"
+        )
     return _Device(cells, "drive" if times else None, tuple(missing))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stithy.analysis.comparisons import Compared
-from stithy.analysis.findings import question
+from stithy.analysis.findings import answer_question
 from stithy.analysis.verdict import Call
 from stithy.plan.sensitivity import SHARE
 from stithy.report.context import Context
@@ -42,7 +42,7 @@ def wanted(context: Context) -> tuple[tuple[str, str], ...]:
 
     None where there is no answer. Without a better candidate that is both of them.
     """
-    answered = question(context.evidence)
+    answered = answer_question(context.evidence)
     if answered is None or answered.effect.ratio is None:
         return ()
     pair = ((answered.a, answered.b), (answered.b, answered.a))
@@ -52,19 +52,19 @@ def wanted(context: Context) -> tuple[tuple[str, str], ...]:
 
 def support(context: Context) -> Iterator[str]:
     """The corners in which the verdict is the same."""
-    answered = question(context.evidence)
+    answered = answer_question(context.evidence)
     yield from (_say(each, answered) for each in _list_runs(context) if _holds(each, answered))
 
 
 def flaws(context: Context) -> Iterator[str]:
     """Those in which it is another, or not known."""
-    answered = question(context.evidence)
+    answered = answer_question(context.evidence)
     yield from (_say(each, answered) for each in _list_runs(context) if not _holds(each, answered))
 
 
 def as_values(context: Context) -> list[dict[str, Any]]:
     """The corners for programs, with the numbers that were varied."""
-    answered = question(context.evidence)
+    answered = answer_question(context.evidence)
     return [
         {
             "against": each.against,
@@ -85,7 +85,7 @@ def _list_runs(context: Context) -> Iterator[Corner]:
     names = dict.fromkeys([*context.corners, *(name for name, _ in wanted(context))])
     for against in names:
         run = context.corners.get(against)
-        compared = question(run.evidence) if run else None
+        compared = answer_question(run.evidence) if run else None
         has_ratio = compared is not None and compared.effect.ratio is not None
         yield Corner(against, compared if has_ratio else None, run)
 
@@ -129,7 +129,6 @@ def _found(corner: Corner, compared: Compared, *, holds: bool) -> str:
 
 
 def _write_values(compared: Compared) -> str:
-    """The ratio with its interval, as it stands in the answer."""
     effect = compared.effect
     assert effect.ratio is not None  # else there is no corner to tell of
     whose = f"{brief(compared.metric)}, {compared.b} to {compared.a}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from stithy.analysis.invariants import commit_rule
+from stithy.analysis.invariants import describe_commit_rule
 from stithy.report.blocks import (
     APPENDIX,
     Block,
@@ -150,7 +150,7 @@ def _set_acknowledged(page: Page) -> Iterator[Block]:
         f"behind {page.context.evidence.throughput.label} must grow by exactly what was "
         "acknowledged, plus what is in the database without an answer. The server's commit "
         "counter may exceed the driver's by the commits of session "
-        f"starts, quiet readings and {engine.maintenance}: at most {commit_rule(engine)}."
+        f"starts, quiet readings and {engine.maintenance}: at most {describe_commit_rule(engine)}."
     )
     yield from grid(page.tables["proof"], even_empty=True)
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.instruments import Headroom, headroom
-from stithy.analysis.surroundings import GAUGES, LEAST, Baseline, trends
+from stithy.analysis.instruments import Headroom, measure_headroom
+from stithy.analysis.surroundings import GAUGES, LEAST, Baseline, find_trends
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show, table_of
@@ -112,7 +112,9 @@ def _describe_spread(baselines: Sequence[Baseline]) -> str:
 
 
 def _describe_trend(baselines: Sequence[Baseline]) -> str:
-    clear = [trend for trend in trends([baseline.row for baseline in baselines]) if trend.clear]
+    clear = [
+        trend for trend in find_trends([baseline.row for baseline in baselines]) if trend.clear
+    ]
     if not clear:
         return "There was no clear trend over the run."
     reported = listing([
@@ -181,7 +183,7 @@ def _describe_contradiction(context: Context) -> str | None:
     for window in (each for each in windows if each.valid):
         limited = context.limited.get(window.id)
         by = limited.by if limited is not None else None
-        if by is not None and by.rule == "driver" and not headroom(window.row).is_little:
+        if by is not None and by.rule == "driver" and not measure_headroom(window.row).is_little:
             return f"{by.says} in {window.id}"
     return None
 
@@ -236,4 +238,4 @@ def _format_limits(facts: CalibrationFacts) -> str:
 
 
 def _list_headrooms(context: Context) -> list[tuple[str, Headroom]]:
-    return [(window.id, headroom(window.row)) for window in context.evidence.windows]
+    return [(window.id, measure_headroom(window.row)) for window in context.evidence.windows]

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.checks.work import GONE, servers
+from stithy.analysis.checks.work import GONE, count_servers
 from stithy.analysis.evidence import Window
 from stithy.registry import plugins
 from stithy.report.context import Context
@@ -166,7 +166,9 @@ def _describe_unit(
     most = workload.throughput_per_unit_max
     size = manifest.workload.units
     work = [
-        each.row["headline_per_min"] / (each.row["units_total"] or size) / servers(each.values)
+        each.row["headline_per_min"]
+        / (each.row["units_total"] or size)
+        / count_servers(each.values)
         for each in windows
         if each.row["headline_per_min"] is not None
     ]

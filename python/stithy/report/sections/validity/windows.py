@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from stithy.analysis.evidence import Window
-from stithy.analysis.steadiness import unknown
+from stithy.analysis.steadiness import make_unknown
 from stithy.plan.steps import window_id
 from stithy.point import Point
 from stithy.report.context import Context
@@ -144,7 +144,7 @@ def _drop_empty(shows: tuple[Show, ...], frame: pl.DataFrame) -> tuple[Show, ...
 
 def _make_window_row(context: Context, window: Window) -> dict[str, Any]:
     """What was judged of a window; a dash where its steadiness cannot be determined."""
-    found = window.steady or unknown("it has no numbers")
+    found = window.steady or make_unknown("it has no numbers")
     return {
         "window_id": window.id, "candidate": window.candidate,
         **context.factor_values(window.point),

@@ -8,7 +8,7 @@ import polars as pl
 
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.series import EACH_ITS_OWN
-from stithy.metrics import ALL, Quantity, values_needed
+from stithy.metrics import ALL, Quantity, count_values_needed
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show, table_of
@@ -87,7 +87,7 @@ def _make_row(context: Context, point: Point, pair: tuple[str, str], quantity: Q
 def _find_level(evidence: Evidence, name: str, point: Point, quantity: Quantity) -> float | None:
     """The percentile over all valid windows, where enough of their values lie beyond it."""
     count = sum(each.completed(quantity.of or ALL) for each in evidence.valid_at(name, point))
-    if count < values_needed(quantity.known.percent or 0.0):
+    if count < count_values_needed(quantity.known.percent or 0.0):
         return None
     return evidence.level_of(name, point, quantity)
 

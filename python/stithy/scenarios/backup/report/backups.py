@@ -3,13 +3,13 @@
 from stithy.factor import factor_named
 from stithy.point import Point, said
 from stithy.report.context import Context
-from stithy.scenarios.backup.judge import Setting, points_of
+from stithy.scenarios.backup.judge import Setting, list_points
 from stithy.scenarios.backup.plan import BACKUP, SETTINGS
 
 
 def drawn_point(context: Context) -> Point | None:
     """Where figures show backups; None where a study has none."""
-    return context.asked_of(points_of(context.evidence))
+    return context.asked_of(list_points(context.evidence))
 
 
 def at_load(context: Context, load: Point) -> str:
@@ -29,5 +29,5 @@ def _format(context: Context, name: str, point: Point) -> str:
     """The value of a factor; of the users only where backups have several levels."""
     if not factor_named(name).counts:
         return f"{name.removeprefix(SETTINGS)} {said(point.values[name])}"
-    levels = {each.level for each in points_of(context.evidence)}
+    levels = {each.level for each in list_points(context.evidence)}
     return Point(((name, point.level),)).in_words(context.level_unit) if len(levels) > 1 else ""

@@ -30,9 +30,9 @@ from stithy.report.words.wording import listing, percent, took
 from stithy.scenarios.backup.judge import (
     COVERED_LEAST,
     Setting,
-    fastest,
-    limit_share,
-    settings_of,
+    find_fastest,
+    list_settings,
+    read_limit_share,
 )
 from stithy.scenarios.backup.report.backups import at_load, drawn_point
 
@@ -46,7 +46,7 @@ GAP, LETTER = 12, 6.0
 
 def _plot_frontier(context: Context) -> Iterator[Drawn]:
     """Draw a figure for each load at which several settings were measured."""
-    settings = settings_of(context)
+    settings = list_settings(context)
     loads = dict.fromkeys(setting.load for setting in settings)
     for load in loads:
         here = [each for each in settings if each.load == load]
@@ -65,7 +65,7 @@ def _plot_frontier(context: Context) -> Iterator[Drawn]:
 def _draw_frontier(
     context: Context, stem: str, load: Point, settings: list[Setting], unknown: list[Setting]
 ) -> Figure:
-    share, tail = limit_share(context), settings[0].tail_of.label
+    share, tail = read_limit_share(context), settings[0].tail_of.label
     rows = [_make_row(setting) for setting in settings]
     at = at_load(context, load)
     title, drawing = _write_title(context, settings, share, tail, at), Drawing()
@@ -110,7 +110,7 @@ def _write_title(
     """The fastest backup that is within the limit, of each candidate."""
     found = []
     for name in context.evidence.candidates:
-        best = fastest((setting for setting in settings if setting.candidate == name), share)
+        best = find_fastest((setting for setting in settings if setting.candidate == name), share)
         if best is not None:
             found.append(f"{took(best.value('duration_s') or 0.0)} on {name} ({best.text})")
     if not found:

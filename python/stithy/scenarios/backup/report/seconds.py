@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from stithy.analysis.evidence import Window
-from stithy.analysis.windows import median_block
+from stithy.analysis.windows import find_median_block
 from stithy.point import Point
 from stithy.report import metrics
 from stithy.report.context import Context
@@ -63,7 +63,7 @@ def _plot(context: Context) -> list[Drawn]:
 
 def _choose_windows(context: Context, point: Point) -> dict[str, Window]:
     """Of each candidate: of the median block, else the first that has numbers."""
-    block = median_block(context.evidence, point)
+    block = find_median_block(context.evidence, point)
     if block is not None:
         return dict(block.windows)
     every = {name: context.evidence.at(name, point) for name in context.evidence.candidates}
@@ -163,7 +163,6 @@ def _read_samples(
 
 
 def _read_cpu(context: Context, window: Window) -> dict[int, float]:
-    """The share of all CPUs that were not idle."""
     idle = [each for name in ("idle", "iowait") for each in metrics.CPU_STATES[name]]
     samples = context.samples_by_second(metrics.CPU, idle, {window.id})
     summed = samples.filter(subject="").group_by("second").agg(pl.col("value").sum())

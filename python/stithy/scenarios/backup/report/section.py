@@ -23,11 +23,11 @@ from stithy.report.words.wording import (
 from stithy.scenarios.backup.judge import (
     COVERED_LEAST,
     Setting,
-    fastest,
+    find_fastest,
     is_own,
-    limit_share,
-    maxima,
-    settings_of,
+    list_maxima,
+    list_settings,
+    read_limit_share,
 )
 from stithy.scenarios.backup.plan import BACKUP, RATE, SETTINGS, load_of
 from stithy.scenarios.backup.report.backups import at_load, where
@@ -62,7 +62,7 @@ class BackupSection(SectionKind):
     def make_tables(self, page: Page) -> Iterator[PageTable]:
         """A row for each candidate at each point with backups."""
         context = page.context
-        settings = settings_of(context)
+        settings = list_settings(context)
         rows = [_make_row(context, each) for each in settings]
         tails = list(dict.fromkeys(each.tail_of.label for each in settings))
         which = (Show("percentile", "Percentile"),) if len(tails) > 1 else ()
@@ -122,7 +122,7 @@ def _list_changes(name: str, effect: Effect) -> dict[str, float | None]:
 
 def _set_backups(page: Page) -> Iterator[Block]:
     context = page.context
-    settings = settings_of(context)
+    settings = list_settings(context)
     said = (f"{where(context, each)}: {'; '.join(_describe(context, each))}." for each in settings)
     yield from bullets(said, "")
     if not _is_idle(context):
@@ -175,11 +175,13 @@ def _one(effect: Effect, label: str) -> str:
 
 
 def _list_within(context: Context, settings: tuple[Setting, ...]) -> Iterator[str]:
-    share = limit_share(context)
+    share = read_limit_share(context)
     for load in dict.fromkeys(each.load for each in settings):
         here = [each for each in settings if each.load == load]
         names = dict.fromkeys(each.candidate for each in here)
-        best = [fastest([each for each in here if each.candidate == name], share) for name in names]
+        best = [
+            find_fastest([each for each in here if each.candidate == name], share) for name in names
+        ]
         found = [f"{where(context, each)} in {took(each.value('duration_s') or 0.0)}"
                  for each in best if each is not None]  # fmt: skip
         label, at = here[0].tail_of.label, at_load(context, load)
@@ -201,7 +203,6 @@ def _format_covered(settings: Iterable[Setting | None]) -> str:
 
 
 def _explain_needed(settings: Sequence[Setting]) -> Iterator[str]:
-    """What the settings lack that show nothing, whatever they cost."""
     known = [each for each in settings if each.tail.ratio is not None]
     if any(each.tail.plain for each in known):
         yield f"That needs at least {BLOCKS_LEAST} blocks."
@@ -211,7 +212,7 @@ def _explain_needed(settings: Sequence[Setting]) -> Iterator[str]:
 
 
 def _describe_maxima(context: Context) -> Iterator[str]:
-    every = maxima(context)
+    every = list_maxima(context)
     for of in every:
         each = listing([f"{name} {count(rate)}" for name, rate in of.rates.items()])
         load = without(load_of(of.point), RATE)

@@ -178,7 +178,6 @@ def _describe_finding(places: list[_Place]) -> str:
 
 
 def _find_best(places: list[_Place]) -> dict[str, _Place]:
-    """Of each candidate the place with the most requests per second."""
     names = dict.fromkeys(each.candidate for each in places)
     return {
         name: max((each for each in places if each.candidate == name), key=_achieved)

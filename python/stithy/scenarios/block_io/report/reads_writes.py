@@ -227,7 +227,6 @@ def _chart(context: Context, drawing: Drawing, cells: Sequence[_Cell], percentil
 
 
 def _set_bounds(values_ms: Sequence[float]) -> list[float]:
-    """Edges of the classes of colour, evenly apart in ratios."""
     low, high = math.log10(min(values_ms)), math.log10(max(values_ms))
     count = len(palette.HEAT_COLOURS)
     return [10 ** (low + (high - low) * step / count) for step in range(1, count)]

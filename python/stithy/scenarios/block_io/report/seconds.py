@@ -163,7 +163,6 @@ class ConsistencySection(SectionKind):
 
 
 def _find_point(context: Context) -> Point | None:
-    """Where the question is asked, else the last point."""
     return context.evidence.primary.point or context.asked_of(context.evidence.points)
 
 

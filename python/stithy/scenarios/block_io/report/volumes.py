@@ -53,7 +53,6 @@ class VolumesSection(SectionKind):
 
 
 def _list_volumes(context: Context) -> Iterator[tuple[Point, str, Row]]:
-    """Of the first valid window of each candidate at each point."""
     evidence = context.evidence
     for point in evidence.points:
         for name in evidence.candidates:
@@ -63,7 +62,6 @@ def _list_volumes(context: Context) -> Iterator[tuple[Point, str, Row]]:
 
 
 def _hide_rare(row: Row) -> Row:
-    """A percentile of too few values is none."""
     is_known = row["requests"] * P99_BEYOND >= BEYOND_LEAST
     return {
         **{key: row[key] for key in ("volume", "iops", "bytes_per_s", "mean_s")},

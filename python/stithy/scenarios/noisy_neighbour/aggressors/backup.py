@@ -114,7 +114,6 @@ class Spec(OwnDatabase):
 
 
 def _cycles_most(spec: Spec, study: Study) -> int:
-    """As many as may begin in a window."""
     if not spec.every_s:
         return spec.cycles
     return min(spec.cycles, math.ceil(study.load.duration_s / spec.every_s))

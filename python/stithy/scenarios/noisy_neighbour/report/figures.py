@@ -132,7 +132,6 @@ def _list_kept(context: Context, point: Point) -> Iterator[_TenantThroughput]:
 
 
 def _write_tenants_title(context: Context, kept: Sequence[_TenantThroughput]) -> str:
-    """Name the tenants that keep least and most, by candidate."""
     shares = {
         name: mine
         for name in context.evidence.candidates

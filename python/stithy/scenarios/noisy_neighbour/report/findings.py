@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from itertools import combinations, takewhile
 
-from stithy.analysis.effect import Effect, absorbed
+from stithy.analysis.effect import Effect, compare_losses
 from stithy.metrics import Quantity
 from stithy.point import Point
 from stithy.report.context import Context
@@ -180,7 +180,6 @@ def _others(point: Point) -> Point:
 
 
 def _has_others(context: Context) -> bool:
-    """Whether more than the neighbour tells points apart."""
     return any(each != NEIGHBOUR for each in context.factors)
 
 
@@ -202,7 +201,7 @@ def _write_verdicts(context: Context, found: Found) -> Iterator[str]:
 def _write_verdict(both: tuple[Disturbance, Disturbance], tail: Quantity) -> str:
     """By the growth of the tail; where a candidate has none, by the throughput that is kept."""
     one, other = both
-    effects = (absorbed(one.growth[each], other.growth[each]) for each in (tail, TPM))
+    effects = (compare_losses(one.growth[each], other.growth[each]) for each in (tail, TPM))
     by_tail = next(effects)
     if by_tail.ratio is not None:
         return _name_better(both, by_tail, tail)
@@ -292,7 +291,6 @@ def _include_one(
 
 
 def _explain_few(quantity: Quantity, effect: Effect) -> str:
-    """Why a ratio of few blocks, or of none, decides nothing."""
     if effect.ratio is None:
         return f"{quantity.label} is not known, as {effect.missing_because}"
     return f"{plural(effect.pairs, 'block is', 'blocks are')} too few"

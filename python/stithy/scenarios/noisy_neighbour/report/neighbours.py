@@ -14,7 +14,7 @@ from stithy.report.context import Context
 from stithy.report.drawing.titles import named
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.scenarios.noisy_neighbour.aggressor import known_aggressors
-from stithy.scenarios.noisy_neighbour.judge import ServerWork, servers_of_tenants
+from stithy.scenarios.noisy_neighbour.judge import ServerWork, read_tenant_servers
 from stithy.scenarios.noisy_neighbour.plan import ALONE, NEIGHBOUR, OF_NEIGHBOURS
 from stithy.scenarios.noisy_neighbour.spans import cycles, part_of, parts
 
@@ -170,7 +170,7 @@ def _make_server_rows(context: Context) -> Iterator[dict[str, Any]]:
     point = drawn_point(context)
     if point is None:
         return
-    work = servers_of_tenants(context.sampled, context.engine, only="tenant-1")
+    work = read_tenant_servers(context.sampled, context.engine, only="tenant-1")
     tenants = sorted({tenant for _, tenant in work}, key=lambda each: (len(each), each))
     for name in context.evidence.candidates:
         pairs = [(one.id, other.id) for one, other in paired(context, name, point)]

@@ -158,7 +158,6 @@ def list_work(context: Context, point: Point) -> Rows:
 
 
 def _worked_throughout(window: Window) -> bool:
-    """Whether it had neither cycles nor rests in the measurement."""
     begin, end = window.row["measure_from_s"], window.row["measure_to_s"]
     if begin is None or end is None or cycles(window.spans):
         return False

@@ -26,7 +26,7 @@ class OfFirst(FindingKind):
         for window in evidence.windows[:1]:
             yield First(window.candidate)
 
-    def say(self, finding: First, unit: str) -> str:
+    def describe(self, finding: First, unit: str) -> str:
         """Say it in one sentence, which speaks of no level."""
         del unit
         return f"{finding.candidate} was measured first."
