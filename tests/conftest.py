@@ -30,8 +30,6 @@ ROOT = Path(__file__).resolve().parent.parent
 MARK = "needs_"
 UNMEASURED = ROOT / "tests/unmeasured"
 PLUGINS = ROOT / "tests/fakes/plugins"
-PRINTED = re.compile(r"^`([\w/.]+)`:\n\n```\w+\n(.*?)^```", re.DOTALL | re.MULTILINE)
-"""A file of a page: its name in a line, then what it holds."""
 LEFT_OUT = os.environ.get("STITHY_LEFT_OUT")
 """Where `make test` collects what was not run, for its last lines."""
 SCRATCH = re.compile(r'"(/[\w/]+/stithy-[0-9a-f]{8})"')
@@ -144,24 +142,6 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> Path:
     """The plug-ins of tests/fakes/plugins are there in this test, and in what it starts."""
     monkeypatch.setenv("STITHY_PLUGINS", str(PLUGINS))
     return PLUGINS
-
-
-@pytest.fixture(scope="session")
-def folder_printed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All files that the how-to pages print; one place, because modules are loaded once."""
-    made = tmp_path_factory.mktemp("own")
-    for page in (ROOT / "docs/how-to").glob("add-a*.md"):
-        for name, content in PRINTED.findall(page.read_text()):
-            (made / name).parent.mkdir(parents=True, exist_ok=True)
-            (made / name).write_text(content)
-    return made
-
-
-@pytest.fixture
-def printed(folder_printed: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """These files are plug-ins in the test."""
-    monkeypatch.setenv("STITHY_PLUGINS", str(folder_printed))
-    return folder_printed
 
 
 @pytest.fixture

@@ -24,12 +24,8 @@ def _blocks(document: Path, language: str) -> list[str]:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-@pytest.mark.usefixtures("printed")
 def test_every_study_command_and_make_target_in_a_document_exists(document: Path) -> None:
-    """A reader may copy a study into a file and run it, and type what stands in code.
-
-    With the plug-ins that the pages print, of which some studies are.
-    """
+    """A reader may copy a study into a file and run it, and type what stands in code."""
     for number, text in enumerate(_blocks(document, "yaml")):
         parse_study(f"{document.name}, block {number + 1}", text.encode())
     named = {name for text in _blocks(document, "") for name in COMMAND.findall(text)}
