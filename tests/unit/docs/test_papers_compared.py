@@ -138,7 +138,7 @@ def test_users_within_the_target_lie_between_the_levels_that_were_measured(
         "a": capacity.UsersWithinTarget(64),
         "b": capacity.UsersWithinTarget(16, not_at=64),
     }
-    monkeypatch.setattr(papers, "users_within_target", lambda evidence, name, limit: within[name])
+    monkeypatch.setattr(papers, "count_users_within", lambda evidence, name, limit: within[name])
     context: Any = SimpleNamespace(evidence=None, limit="a limit")
     row = papers.Row("s.yaml", {}, papers.USERS, ENDS, 1.4)
     own = papers.measured(context, row)
