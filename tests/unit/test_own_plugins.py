@@ -39,8 +39,7 @@ PLUGINS = (Collector("failing", "failures", (FAILURES,), create=lambda _: Failin
 '''
 
 
-def _misnamed(step: Step) -> Step:
-    """As the step of a scenario whose activity has another name."""
+def _misname(step: Step) -> Step:
     return replace(step, window=step.window and replace(step.window, activities=("noot",)))
 
 
@@ -53,7 +52,7 @@ def test_a_missing_plug_in_is_named_first(
     (tmp_path / "s.yaml").write_text(STUDY)
     file = read_study(tmp_path / "s.yaml")
     steps = expand(file.study).steps
-    wrong = [_misnamed(step) if name == "noot" else replace(step, kind=name) for step in steps]
+    wrong = [_misname(step) if name == "noot" else replace(step, kind=name) for step in steps]
     monkeypatch.setattr(plugins(PlannedScenario)["notes"], "plan_steps", lambda *_: wrong)
     with pytest.raises(UserError, match=f"names `{name}`, which is no"):
         preflight(file, RunDirectory(tmp_path / "run"), "0" * 12, Tools(), clean=False)
@@ -66,8 +65,8 @@ def test_a_failing_collector_is_named_with_its_line(
     (tmp_path / "collectors").mkdir()
     (tmp_path / "collectors/failing.py").write_text(FAILING)
     monkeypatch.setenv("STITHY_PLUGINS", str(tmp_path))
-    scope = Scope((), proc=tmp_path, clock=HurriedClock())
-    sampler = Sampler(scope, {"failing": plugins(Collector)["failing"]})
+    failing = {"failing": plugins(Collector)["failing"]}
+    sampler = Sampler(Scope((), proc=tmp_path, clock=HurriedClock()), failing)
     sampler.start()
     missing = [str(timed.sample.missing_because) for timed in sampler.stop()]
     at = f"{STOPPED}KeyError: 'pgmajfault', at {tmp_path}/collectors/failing.py:7"
