@@ -115,7 +115,8 @@ def _convert(kind: Any, tokens: Sequence[cyclopts.Token]) -> Any:
 
 def _default_shown(value: object) -> str | None:
     """How help shows a default: an option that is off, empty or not there needs no word."""
-    return None if value is None or value is False or value == () else str(value)
+    text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return None if value is None or value is False else text or None
 
 
 def _take_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:

@@ -106,7 +106,7 @@ def _vary_number(
 ) -> dict[str, Number]:
     """The assumed ones, varied; 0 has no share."""
     return {
-        key: _scale(key, number, 1 + share if _is_time(key) == worse else 1 - share)
+        key: _scale(key, number, 1 + share if key.endswith(("_us", "_ms")) == worse else 1 - share)
         for key, number in numbers.items()
         if _is_among(key, assumed) and key not in FIXED and number
     }
@@ -115,10 +115,6 @@ def _vary_number(
 def _is_among(key: str, assumed: Sequence[str]) -> bool:
     """Whether a number is assumed, by itself or with its table."""
     return key in assumed or key.partition(".")[0] in assumed
-
-
-def _is_time(key: str) -> bool:
-    return key.endswith(("_us", "_ms"))
 
 
 def _scale(key: str, number: Number, by: float) -> Number:

@@ -222,7 +222,6 @@ def _write_scenario(name: str) -> Iterator[str]:
 
 
 def _examples(above: Loc, names: Iterable[str], plugin: str | None = None) -> dict[str, str]:
-    """An example of each key."""
     keys = ((name, key_at((*above, name), plugin)) for name in names)
     return {name: as_yaml(key.example) for name, key in keys if key is not None}
 

@@ -109,12 +109,8 @@ def _flush(fit: Fit) -> str:
 
 
 def _write_table(name: str, **numbers: float) -> str:
-    lines = [f"{key} = {_format_number(value)}" for key, value in numbers.items()]
+    lines = [f"{key} = {value:.{0 if value >= 1000 else 1}f}" for key, value in numbers.items()]
     return "\n".join([f"[{name}]", *lines])
-
-
-def _format_number(value: float) -> str:
-    return f"{value:.0f}" if value >= 1000 else f"{value:.1f}"
 
 
 def _write_cache(fit: Fit) -> Iterator[str]:

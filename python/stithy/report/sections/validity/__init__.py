@@ -20,6 +20,7 @@ from stithy.report.section import SectionKind
 from stithy.report.sections.validity import machine, proof, windows, work
 from stithy.report.tables import PageTable
 from stithy.report.words import loads
+from stithy.units import format_list
 
 NAME = "validity"
 
@@ -176,6 +177,11 @@ def _set_consistency(page: Page) -> Iterator[Block]:
     if page.tables["conditions"].frame.is_empty():
         yield from paragraph("No consistency condition was verified.")
     yield from grid(page.tables["conditions"])
+    if numbers := windows.list_load_only(page.context):
+        yield from paragraph(
+            "Verified after loading only, because users change what is stated: "
+            f"number {format_list([*map(str, numbers)])}."
+        )
     yield from opened(page.tables["conditions-broken"])
 
 

@@ -249,6 +249,13 @@ def conditions(context: Context) -> PageTable:
     )  # fmt: skip
 
 
+def list_load_only(context: Context) -> list[int]:
+    """Number the conditions that were verified after loading, and not at the end of the run."""
+    rows = context.run.conditions
+    load, end = (set(rows.filter(moment=name)["number"]) for name in ("load", "end"))
+    return sorted(load - end) if end else []
+
+
 def broken_conditions(context: Context) -> PageTable:
     """The conditions that did not hold, with an example row each."""
     frame = context.run.conditions.filter(~pl.col("holds"))

@@ -46,10 +46,6 @@ def _compression(value: str) -> str:
     return value
 
 
-def _recordsize(value: str) -> str | None:
-    return power_of_two(value, RECORD_BYTES_MAX)
-
-
 class Spec(BaseModel):
     """An array of ZFS, which is the file system, too."""
 
@@ -78,7 +74,9 @@ class Spec(BaseModel):
         description="Whether equal records are stored once. The table of all records is in memory.",
         examples=[False],
     )
-    recordsize: Annotated[str, AfterValidator(_recordsize)] = Field(
+    recordsize: Annotated[
+        str, AfterValidator(lambda value: power_of_two(value, RECORD_BYTES_MAX))
+    ] = Field(
         default="8 KiB",
         description=(
             "How large the records of files are: as large as a page of the database. A smaller "
