@@ -2,7 +2,7 @@
 
 import math
 import re
-from functools import cache
+from functools import cache, partial
 from itertools import accumulate, pairwise, product
 from statistics import fmean
 
@@ -204,18 +204,20 @@ _BORNE = """committed + rolled_back AS done, CASE WHEN done >= 200 THEN response
 """Percentiles of a window, where enough of its transactions lie beyond them."""
 
 
-def _response(files: Files) -> list[Row]:
+def _response(files: Files, *, by_type: bool = False) -> list[Row]:
     """Percentiles of windows; of all windows of a level where none of them has values enough."""
     windows = files.rows(
-        f"UNPIVOT (SELECT users, candidate, block, {_BORNE} FROM tx WHERE transaction = 'all') "
-        "ON p50, p95, p99 INTO NAME percentile VALUE value"
+        f"UNPIVOT (SELECT transaction, users, candidate, block, {_BORNE} FROM tx WHERE "
+        f"(transaction <> 'all') = {by_type}) ON p50, p95, p99 INTO NAME percentile VALUE value"
     )
-    alone = {(row["percentile"], row["users"], row["candidate"]) for row in windows}
-    every = set(product(("p50", "p95", "p99"), files.levels, files.candidates))
+    keys = ("transaction", "percentile", "users", "candidate")
+    alone = {tuple(row[key] for key in keys) for row in windows}
+    kinds = {kind for kind, *_ in alone}
+    every = set(product(kinds, ("p50", "p95", "p99"), files.levels, files.candidates))
     together = [
-        {"percentile": key, "users": users, "candidate": name, "block": None, "value": value}
-        for key, users, name in every - alone
-        if (value := printed(files, name, users, key)) is not None
+        {**dict(zip(keys, place, strict=True)), "block": None, "value": value}
+        for place in every - alone
+        if (value := printed(files, place[3], place[2], f"{place[1]} of {place[0]}")) is not None
     ]
     return [*windows, *together]
 
@@ -223,11 +225,8 @@ def _response(files: Files) -> list[Row]:
 FIGURES: dict[str, Source] = {
     "throughput-by-users": by_place("headline_per_min"),
     "response-by-users": Rows(("percentile", *PLACE.split()), _response),
-    "response-by-transaction": query(
-        f"percentile transaction {PLACE}",
-        f"UNPIVOT (SELECT transaction, users, candidate, block, {_BORNE} FROM tx "
-        "WHERE transaction <> 'all') "
-        "ON p50, p95, p99 INTO NAME percentile VALUE value",
+    "response-by-transaction": Rows(
+        ("percentile", "transaction", *PLACE.split()), partial(_response, by_type=True)
     ),
     "log-by-users": _of_metric("log_bytes_per_s", 1e-6),
     "log-syncs-by-users": _of_metric("log_syncs_per_s"),

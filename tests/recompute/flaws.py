@@ -124,6 +124,9 @@ RULES: Rules = [
      _steady("late_s", "late_share")),
     (r"its level changed at # \([+-]?#\)(?:, # \([+-]?#\))*(?: and # \([+-]?#\))?", _changed),
     (r"# of # windows? did not reach steady state", _unsteady),
+    (r"Verified after loading only.*: number #(?:, #)*", lambda f, r, m: [f.column(
+        "SELECT number FROM run_conditions WHERE moment = 'load' EXCEPT "
+        "SELECT number FROM run_conditions WHERE moment = 'end' ORDER BY 1")]),
     (r"# consistency conditions? did not hold", once(
         "SELECT count(*) FROM (SELECT holds FROM run_conditions UNION ALL SELECT holds FROM "
         "window_conditions) WHERE NOT holds")),

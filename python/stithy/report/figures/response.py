@@ -1,7 +1,7 @@
 """Response time against users: median, 95th and 99th percentile, over all and by transaction."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +65,12 @@ def _read_series(context: Context, kind: str = "") -> list[Series]:
     ]  # fmt: skip
 
 
+def _explain_pooled(charts: Sequence[Series]) -> str:
+    """Say what a mark without windows is, where there is one."""
+    text = " A mark without windows is of all of them together: each alone has too few values."
+    return text if any(chart.pooled for chart in charts) else ""
+
+
 def _plot_together(context: Context) -> Iterator[ByLevel | Absent]:
     name, series = "response-by-users", _read_series(context)
     pooled = any(chart.pooled for chart in series)
@@ -73,13 +79,12 @@ def _plot_together(context: Context) -> Iterator[ByLevel | Absent]:
         return
     p95 = series[1]
     noun = "95th percentile of response time"
-    alone = " A mark without windows is of all of them together: each alone has too few values."
     yield ByLevel(
         name=name,
         title=compare_title(context, p95.lines, p95.points, noun, shown=took, metric=P95),
         caption="Response time of all transactions, from the intended start to the answer, with "
         "retries and waits, on a logarithmic axis. A percentile is drawn only if enough values lie "
-        f"beyond it.{alone if pooled else ''}"
+        f"beyond it.{_explain_pooled(series)}"
         f"{explain_target(context, (ALL,), tuple(PERCENTILES))}",
         noun="response time",
         data="Response time by percentile",
@@ -107,7 +112,7 @@ def _plot_by_transaction(context: Context) -> Iterator[ByLevel | Absent]:
         title=_name_slowest(context, kinds),
         caption="Median, 95th and 99th percentile of the response time of each transaction type. "
         "A percentile is drawn only if enough values lie beyond it. The charts of a row share a "
-        "logarithmic axis."
+        f"logarithmic axis.{_explain_pooled([chart for row in drawn for chart in row])}"
         f"{explain_target(context, tuple(kinds), tuple(PERCENTILES))}",
         noun="response time",
         data="Response time by transaction type",
