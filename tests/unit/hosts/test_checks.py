@@ -27,6 +27,7 @@ def _idle(disabled: str) -> FakeMachine:
 
 CLUTTERED = tuple(BusyProgram(name, 7, 0.1, None) for name in "abcd")
 BUSY = FakeMachine(doing=replace(QUIET, cpu_share=0.5, steal_share=0.1, programs=CLUTTERED))
+HIDDEN = FakeMachine(doing=replace(QUIET, cpu_share=0.5, hidden_share=0.4))
 SWAP = TEXTS["/proc/meminfo"].replace("SwapTotal: 0", "SwapTotal: 2048")
 BARE = FakeMachine(told={}, texts={}, listed={}, programs={}, synchronised=None, open_places=())
 
@@ -47,6 +48,7 @@ def test_what_disturbs_a_measurement_is_told() -> None:
             "disturbing",
             "CPUs 50% busy: a (7) 10% CPU, b (7) 10% CPU, c (7) 10% CPU",
         ),
+        ("load", "other load", HIDDEN, "disturbing", "hidden from this user or container 40% CPU"),
         ("load", "stolen time", BUSY, "disturbing", ""),
         ("load", "swap", FakeMachine(texts=TEXTS | {"/proc/meminfo": SWAP}), "", "2 MiB in use"),
         ("kernel", "control groups", old, "there", "version 1: cpu"),

@@ -55,6 +55,11 @@ def blocks(plan: Plan, users: int, backup: str) -> list[tuple[int, int, tuple[st
     ]  # fmt: skip
 
 
+def test_the_default_method_is_the_engines_first() -> None:
+    """PostgreSQL's own backup of files."""
+    assert spec_of(study(scenario(USERS_WAIT), ASKED)).method == "basebackup"
+
+
 def test_windows_with_and_without_backups_have_the_same_blocks_users_and_end() -> None:
     """Only what happens beside the users differs, so that the difference is that of backups."""
     plan = expand(study(scenario(f"{USERS_WAIT}, cycles: 2"), ASKED))
