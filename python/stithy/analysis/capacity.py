@@ -385,7 +385,11 @@ def count_users_within(
     """
     if not evidence.levels:
         return UsersWithinTarget(None, missing_because="the run has no window yet")
-    found = bracket_candidate(evidence, candidate, _search(evidence, limit))
+    search = evidence.search
+    if search is None or search.limit != limit:
+        levels = tuple(list_levels(evidence))
+        search = Search(limit, min(levels), max(levels), levels)
+    found = bracket_candidate(evidence, candidate, search)
     not_at = found.high.level if found.high else None
     if found.low is not None:
         because = None
@@ -399,18 +403,3 @@ def count_users_within(
             None, not_at, missing_because=f"at {not_at:,} it misses the target"
         )
     return UsersWithinTarget(None, missing_because=found.because or "no valid window has a value")
-
-
-def list_tried(evidence: Evidence, candidate: str, limit: ResponseTarget) -> tuple[Trial, ...]:
-    """What the windows of a candidate say of a limit, level by level, upwards.
-
-    Edge cases: as `trials` has them; nothing where the run has no window yet.
-    """
-    return list_trials(evidence, candidate, _search(evidence, limit)) if evidence.points else ()
-
-
-def _search(evidence: Evidence, limit: ResponseTarget) -> Search:
-    if evidence.search is not None and evidence.search.limit == limit:
-        return evidence.search
-    levels = tuple(list_levels(evidence))
-    return Search(limit, min(levels), max(levels), levels)
