@@ -64,7 +64,7 @@ def test_the_neighbours_server_that_ends_is_this_windows_loss_alone(
 ) -> None:
     """Its window has no numbers and says why; that of the tenants alone has all of them."""
     starts = [str(start.data) for start in _run(tmp_path).engine.starts]
-    own = next(n for n, data in enumerate(starts, 1) if "/neighbour/" in data)
+    own = next(n for n, data in enumerate(starts, 1) if "/other/" in data)
     other = tmp_path / "ended"
     other.mkdir()
     faked = _run(other, engine=FakeEngine(ended_starts=frozenset({own})))

@@ -49,7 +49,7 @@ def _study(place: Path) -> Path:
 
 def _works(out: Path) -> Callable[[], bool]:
     """Whether the second tenant's users work."""
-    said = RunDirectory(out).window(FIRST).of_tenant("tenant-2").hammer_output
+    said = RunDirectory(out).window(FIRST).of_instance("tenant-2").hammer_output
     return lambda: said.exists() and '"second"' in said.read_text()
 
 
@@ -181,7 +181,7 @@ def test_a_neighbour_that_loads_or_scans_does_so_beside_the_tenants(
     assert values["neighbour.asked_per_s", "all"]["value"] is None
     assert values["tenant.tpm", "tenant-2"]["value"] > 0
     assert left_by(out) == []
-    assert not (place / "a/neighbour").exists()
+    assert not (place / "a/other").exists()
 
 
 def test_a_backup_of_the_neighbour_that_is_killed_is_a_failed_cycle_and_nothing_else(
@@ -191,7 +191,7 @@ def test_a_backup_of_the_neighbour_that_is_killed_is_a_failed_cycle_and_nothing_
     out = place / "out"
     keys = "aggressor: backup, every: 1 s, bandwidth: 8 MiB"
     running = stithy.start("run", _of_databases(place, keys), "--out", out)
-    taken = f"--pgdata={place}/a/neighbour-1-backup"
+    taken = f"--pgdata={place}/a/other-1-backup"
     wait_for(lambda: bool(_pids_with(taken)), running)
     for pid in _pids_with(taken):
         os.kill(pid, signal.SIGKILL)
@@ -236,9 +236,9 @@ def test_a_server_of_the_neighbour_that_is_killed_costs_its_window_and_no_other(
     """It says why, the tenants' own values stay, and the block is measured once more."""
     out, stithy.repeats = place / "out", True
     running = stithy.start("run", _of_databases(place, "aggressor: analytic-scan"), "--out", out)
-    said = RunDirectory(out).window(BESIDE).of_tenant("tenant-2").hammer_output
+    said = RunDirectory(out).window(BESIDE).of_instance("tenant-2").hammer_output
     wait_for(lambda: said.exists() and '"second"' in said.read_text(), running)
-    server = place / "a/neighbour/database-1/postmaster.pid"
+    server = place / "a/other/database-1/postmaster.pid"
     os.kill(int(server.read_text().split()[0]), signal.SIGKILL)
     text, shown = running.communicate(timeout=240)
     assert running.returncode in ENDED_WELL, text + shown
@@ -268,7 +268,7 @@ def test_a_drive_of_the_neighbour_that_vanishes_costs_its_window_and_not_what_te
     own = f"{{path: {place}/a, roles: {{backup: {{drive: generic-nvme}}}}}}"
     path.write_text(text.replace(f"{{path: {place}/a}}", own))
     running = stithy.start("run", path, "--out", out)
-    said = RunDirectory(out).window(beside).of_tenant("tenant-2").hammer_output
+    said = RunDirectory(out).window(beside).of_instance("tenant-2").hammer_output
     wait_for(lambda: said.exists() and '"second"' in said.read_text(), running)
     for folder in stithy.drives():
         drive = find(folder)

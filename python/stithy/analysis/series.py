@@ -33,7 +33,7 @@ class Sampled:
     `every_weighted`: `collector`, `metric`, `window_id`, `candidate`, `point`, `block`, `instance`,
     `subject`, `mean` of every metric that has a weight: each second counts by its operations, one
     without any has no latency. `means` and `weighted` are what of both is of no tenant alone, and
-    `of_tenants` what of the means is. `seen`: by `window_id` in how many `seconds`
+    `of_instances` what of the means is. `seen`: by `window_id` in how many `seconds`
     there is any sample, and `steal_share`. `ended`: `window_id`, `collector`, `instance`,
     `missing_because` of collectors that died or had no answer. `checkpoints`: `window_id`,
     `metric`, `value`, `at_s` of what a window's only database tells of them, each value when it was
@@ -53,13 +53,13 @@ class Sampled:
         return self.every_mean.filter(OF_ALL).drop("instance")
 
     @cached_property
-    def of_tenants(self) -> pl.DataFrame:
-        """Of each tenant's server by itself; `instance` is the tenant."""
+    def of_instances(self) -> pl.DataFrame:
+        """Of each of several servers by itself."""
         return self.every_mean.filter(~OF_ALL)
 
     def why_none(self, collector: str, otherwise: str) -> str:
         """Why no sample of a collector is of all: each tenant has its own, or what else it is."""
-        is_of_each = collector in self.of_tenants["collector"]
+        is_of_each = collector in self.of_instances["collector"]
         return EACH_ITS_OWN if is_of_each else otherwise
 
     @cached_property

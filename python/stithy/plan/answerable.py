@@ -28,7 +28,7 @@ from stithy.plan.cost import paced_per_s_max
 from stithy.plan.expand import likely_memory_backed
 from stithy.plan.order import block
 from stithy.plan.scenario import scenario_of
-from stithy.plan.steps import Question
+from stithy.plan.steps import Question, name_instance
 from stithy.point import Point
 from stithy.registry import plugins
 from stithy.study.model import Study
@@ -223,12 +223,12 @@ def _of_servers(study: Study, asked: Requested) -> UserError | None:
             where=asked.where,
             remedy="name a metric of the scenario or of the storage",
         )
-    tenants = _tenants(study.at(asked.point))
-    if known.of_instance and tenants > 1:
-        names = [f"tenant-{number + 1}" for number in range(tenants)]
+    instances = _count_instances(study.at(asked.point))
+    if known.of_instance and instances > 1:
+        names = [name_instance(number + 1) for number in range(instances)]
         if of is None or of.partition(":")[0] not in names:
             return UserError(
-                f"`{asked.quantity}` is of one server, and each of {tenants} tenants has its own",
+                f"`{asked.quantity}` is of one server, and each of {instances} tenants has its own",
                 where=asked.where,
                 remedy=f"name a tenant: `{asked.written(names[0])}`",
             )
@@ -274,9 +274,9 @@ def _of_devices(study: Study, asked: Requested) -> UserError | None:
     return None
 
 
-def _tenants(study: Study) -> int:
+def _count_instances(study: Study) -> int:
     """How many servers a candidate has at a point; `study` is as it is there."""
-    return study.scenario.keys.count_tenants()
+    return study.scenario.keys.count_instances()
 
 
 def _are(names: Sequence[str]) -> str:
@@ -305,7 +305,7 @@ def _rate(study: Study, asked: Requested, rates: Rates) -> _Rate:
     if len(measured) == len(earlier):
         return _Rate(min(measured), is_known=True)
     here, workload = study.at(asked.point), workload_named(study.workload.name)
-    most = _tenants(here) * paced_per_s_max(here.load, workload, asked.point.level)
+    most = _count_instances(here) * paced_per_s_max(here.load, workload, asked.point.level)
     return _Rate(most, is_known=False)
 
 

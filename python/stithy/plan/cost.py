@@ -132,7 +132,7 @@ TEMP_BYTES_MIN = 512 * 2**20
 def role_bytes(study: Study, sizes: Sequence[Sizes], inside_bytes: int = 0) -> dict[Role, int]:
     """What each role of a candidate may come to hold, bytes, where it has a volume of its own.
 
-    It holds the database of one dataset at a time, a copy for each tenant, each with the
+    It holds the database of one dataset at a time, a copy for each instance, each with the
     `inside_bytes` that its server keeps beside it.
     """
     log, held = _log_bytes(study), max(map(held_bytes, sizes))
@@ -142,7 +142,7 @@ def role_bytes(study: Study, sizes: Sequence[Sizes], inside_bytes: int = 0) -> d
         "temp": max(TEMP_BYTES_MIN, *(size.data_bytes // 4 for size in sizes)),
         "backup": held,
     }
-    return {role: study.tenants * size for role, size in one.items()}
+    return {role: study.instances * size for role, size in one.items()}
 
 
 WRITTEN_BYTES_PER_S = 100 * 2**20

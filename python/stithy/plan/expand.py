@@ -90,8 +90,8 @@ def needed_bytes(study: Study) -> dict[Role, int]:
 def less_room(study: Study) -> str:
     """With what the study would need less room, as a remedy names it; empty if nothing is known."""
     if study.given_database is not None:
-        tenants = "fewer tenants, " if study.tenants > 1 else ""
-        return f"{tenants}fewer {_find_workload(study).units} or shorter windows"
+        fewer = "fewer tenants, " if study.instances > 1 else ""
+        return f"{fewer}fewer {_find_workload(study).units} or shorter windows"
     return scenario_of(study).less_room
 
 

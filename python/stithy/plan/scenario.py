@@ -192,7 +192,7 @@ def windows_of(
     *,
     checkpoint: bool = False,
     tried: bool = False,
-    tenants: int = 1,
+    instances: int = 1,
 ) -> Iterator[WindowPlan]:
     """The windows of a block; `tried` where a search chose its point."""
     for position, candidate in enumerate(block.candidates):
@@ -208,7 +208,7 @@ def windows_of(
             checkpoint=checkpoint,
             tried=tried,
             activities=activities,
-            tenants=tenants,
+            instances=instances,
         )
 
 

@@ -165,7 +165,7 @@ class WindowPlan:
     `tried`: a search chose this point, and only the candidates of which it wants to know more have
     a window there.
     `attempt` is 0, and 1 where the block is measured once more, for a window of it was invalid.
-    `activities` are what happens in it; its times are those of the first. `tenants`: how many
+    `activities` are what happens in it; its times are those of the first. `instances`: how many
     instances share the candidate, each with its own copy of the dataset.
     `rate_share`: transactions arrive at this share of a maximum, the least throughput that the
     candidates `maximum_of` have in the first block at the point `maximum_at`; None: as the load
@@ -184,10 +184,19 @@ class WindowPlan:
     checkpoint: bool = False
     tried: bool = False
     attempt: int = 0
-    tenants: int = 1
+    instances: int = 1
     rate_share: float | None = None
     maximum_of: tuple[str, ...] = ()
     maximum_at: str | None = None
+
+
+INSTANCE = "tenant"
+"""How people call one of several instances that share a candidate."""
+
+
+def name_instance(number: int) -> str:
+    """Name one of several instances on a candidate, in results and files, by its number from 1."""
+    return f"{INSTANCE}-{number}"
 
 
 @dataclass(frozen=True)

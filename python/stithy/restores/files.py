@@ -39,12 +39,12 @@ class Files(RestoreMethod):
         return f"{format_size(contents.size_bytes)} in {len(contents.files)} files"
 
     def put_back(
-        self, context: "Context", candidate: str, dataset: "Dataset", tenants: int
+        self, context: "Context", candidate: str, dataset: "Dataset", instances: int
     ) -> Restored:
-        """Replace the candidate's database by a copy of the master copy; each tenant gets one."""
+        """Replace the candidate's database by a copy of the master copy, for each instance."""
         from stithy.run.copies import restore
 
-        return restore.copy_back(context, candidate, dataset, tenants)
+        return restore.copy_back(context, candidate, dataset, instances)
 
 
 PLUGINS = (Files(),)

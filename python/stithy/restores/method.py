@@ -25,7 +25,7 @@ Work = Literal["copy", "load", "read"]
 
 @dataclass(frozen=True)
 class Restored:
-    """What lies in the database's directories now, of all tenants; how long proving it took.
+    """What lies in the database's directories now, of all instances; how long proving it took.
 
     `files` None: they are elsewhere.
     """
@@ -89,7 +89,7 @@ class RestoreMethod(Plugin):
         raise NotImplementedError
 
     def put_back(
-        self, context: "Context", candidate: str, dataset: "Dataset", tenants: int
+        self, context: "Context", candidate: str, dataset: "Dataset", instances: int
     ) -> Restored:
         """Give a candidate the database that was loaded, proven, and stop its server.
 

@@ -54,19 +54,19 @@ class Reload(RowsMethod):
     restore_work, first_work = ("load", "read"), ("load", "read")
 
     def put_back(
-        self, context: "Context", candidate: str, dataset: "Dataset", tenants: int
+        self, context: "Context", candidate: str, dataset: "Dataset", instances: int
     ) -> Restored:
         """Nothing of an earlier database is left."""
         from stithy.run.copies import rows
-        from stithy.run.volumes import tenants_of
+        from stithy.run.volumes import number_instances
 
         verify_s = 0.0
-        rows.make_databases(context, candidate, tenants)
-        for tenant in tenants_of(tenants):
-            with rows.loading(context, candidate, tenant) as instance:
+        rows.make_databases(context, candidate, instances)
+        for number in number_instances(instances):
+            with rows.loading(context, candidate, number) as instance:
                 rows.load_again(context, candidate, dataset, instance)
                 verify_s += rows.compare(context, dataset, instance)
-        return Restored(verify_s, *rows.held(context, candidate, tenants))
+        return Restored(verify_s, *rows.held(context, candidate, instances))
 
 
 class Native(RowsMethod):
@@ -100,30 +100,30 @@ class Native(RowsMethod):
         return f"the engine {engine.name} has no restore of its own"
 
     def put_back(
-        self, context: "Context", candidate: str, dataset: "Dataset", tenants: int
+        self, context: "Context", candidate: str, dataset: "Dataset", instances: int
     ) -> Restored:
         """Where its servers have not kept the dataset yet, they load it."""
         from stithy.run.copies import rows
-        from stithy.run.volumes import Inside, tenants_of
+        from stithy.run.volumes import Inside, number_instances
 
-        verify_s, kept = 0.0, _list_kept(context, candidate, tenants)
-        for tenant in tenants_of(tenants):
-            with rows.loading(context, candidate, tenant) as instance:
+        verify_s, kept = 0.0, _list_kept(context, candidate, instances)
+        for number in number_instances(instances):
+            with rows.loading(context, candidate, number) as instance:
                 _restore(context, candidate, dataset, instance, is_kept=dataset.name in kept)
                 verify_s += rows.compare(context, dataset, instance)
         # Last: where anything failed before, nothing is known of what the servers have kept.
-        context.volumes.inside[candidate] = Inside(tenants, kept | {dataset.name})
-        return Restored(verify_s, *rows.held(context, candidate, tenants))
+        context.volumes.inside[candidate] = Inside(instances, kept | {dataset.name})
+        return Restored(verify_s, *rows.held(context, candidate, instances))
 
 
-def _list_kept(context: "Context", candidate: str, tenants: int) -> frozenset[str]:
+def _list_kept(context: "Context", candidate: str, instances: int) -> frozenset[str]:
     """List the datasets that the candidate's servers have kept; without any make them anew."""
     from stithy.run.copies import rows
 
     inside = context.volumes.inside.pop(candidate, None)
-    if inside is not None and inside.tenants == tenants:
+    if inside is not None and inside.instances == instances:
         return inside.datasets
-    rows.make_databases(context, candidate, tenants)
+    rows.make_databases(context, candidate, instances)
     return frozenset()
 
 

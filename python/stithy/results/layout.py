@@ -93,7 +93,7 @@ class WindowDirectory:
         """Each request of one of the candidate's emulated drives."""
         return self.root / f"{drive}.trace"
 
-    def of_tenant(self, name: str) -> "WindowDirectory":
+    def of_instance(self, name: str) -> "WindowDirectory":
         """The files of one of several instances that share the candidate."""
         return WindowDirectory(self.root / name)
 

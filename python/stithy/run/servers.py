@@ -19,12 +19,12 @@ from stithy.engines.instance import (
 from stithy.hosts.groups import Throttle, make_cap, make_throttle
 from stithy.hosts.resources import MemoryLimit, make_group
 from stithy.plan.expand import needed_bytes
-from stithy.plan.steps import Plan, WindowPlan
+from stithy.plan.steps import Plan, WindowPlan, name_instance
 from stithy.point import Point
 from stithy.run.activity import Subject
 from stithy.run.cleanup.register import Resource
 from stithy.run.session import Session
-from stithy.run.volumes import Volumes, own, parts_of, tenant_name
+from stithy.run.volumes import Volumes, own, parts_of
 from stithy.study.database import Database
 from stithy.study.model import Study
 from stithy.units import format_size
@@ -75,18 +75,18 @@ class Servers:
         point: Point | None = None,
         memory_cgroup: Path | None = None,
         loading: bool = False,
-        tenant: int | None = None,
+        number: int | None = None,
     ) -> Iterator[Instance]:
         """A server on the candidate's database that runs inside only, as it is at a point.
 
-        Without a point it is the study's own. `tenant`: on the copy of one of several instances.
+        Without a point it is the study's own. `number`: on the copy of one of several instances.
         """
         if (there := self.by_url(candidate)) is not None:
             yield there
             return
         log.parent.mkdir(parents=True, exist_ok=True)
         start = self._start(
-            candidate, log, memory_cgroup, loading=loading, point=point, tenant=tenant
+            candidate, log, memory_cgroup, loading=loading, point=point, number=number
         )
         with self._capped(candidate, start, point), self._started(candidate, start) as instance:
             self.live[start.data] = instance
@@ -192,15 +192,15 @@ class Servers:
         window: WindowPlan,
         instance: Instance,
         memory_cgroup: Path | None,
-        tenant: int | None = None,
+        number: int | None = None,
     ) -> Subject:
-        """What of a running server is watched; of one of several tenants by the tenant's name."""
+        """What of a running server is watched; of one of several by its own name."""
         if self.volumes.of(window.candidate).database is not None:
             return Subject((InstanceScope("", instance),))
-        parts = parts_of(self.volumes.of(window.candidate), tenant)
+        parts = parts_of(self.volumes.of(window.candidate), number)
         cap = self.caps.get(parts.data)
         one = InstanceScope(
-            "" if tenant is None else tenant_name(tenant),
+            "" if number is None else name_instance(number),
             instance,
             parts.data,
             memory_cgroup,
@@ -226,10 +226,10 @@ class Servers:
         self.session.books.record("shared-memory", self._memory_facts(candidate, instance))
         return instance
 
-    def sockets(self, candidate: str, tenant: int | None = None) -> Path:
+    def sockets(self, candidate: str, instance: int | None = None) -> Path:
         """The directory for sockets of a candidate's server, made where it is missing."""
         number = self._number(candidate)
-        return self._sockets(number if tenant is None else f"{number}-{tenant}")
+        return self._sockets(number if instance is None else f"{number}-{instance}")
 
     def _number(self, candidate: str) -> str:
         return str(list(self.study.candidates).index(candidate))
@@ -303,11 +303,11 @@ class Servers:
         *,
         loading: bool = False,
         point: Point | None = None,
-        tenant: int | None = None,
+        number: int | None = None,
     ) -> Start:
         """The start of a server on the candidate's database, where its parts lie by now."""
-        parts = parts_of(self.volumes.of(candidate), tenant)
-        sockets = self.sockets(candidate, tenant)
+        parts = parts_of(self.volumes.of(candidate), number)
+        sockets = self.sockets(candidate, number)
         start = Start(
             parts.data, sockets, log, memory_cgroup=memory_cgroup, loading=loading,
             cpus=None if loading else self.cpus_of(candidate, point),

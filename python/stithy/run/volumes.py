@@ -7,7 +7,7 @@ from pathlib import Path
 
 from stithy.hosts.host import Host
 from stithy.hosts.runner import ServerUser
-from stithy.plan.steps import Dataset
+from stithy.plan.steps import Dataset, name_instance
 from stithy.run.cleanup.handlers import Books
 from stithy.storage.consent import DATA, MASTER
 from stithy.storage.copy import Contents
@@ -38,26 +38,21 @@ class Parts:
     temp: Path | None
 
 
-def parts_of(volume: Volume, tenant: int | None = None) -> Parts:
+def parts_of(volume: Volume, number: int | None = None) -> Parts:
     """Where the parts of the database of the candidate with this volume lie, or are to be made.
 
-    Those of a `tenant` (from 1) are folders of its own in them.
+    Of several instances each, by its `number` from 1, has folders of its own in them.
     """
     whole = Parts(volume.path / DATA, _own(volume, "log", LOG), _own(volume, "temp", TEMP))
-    if tenant is None:
+    if number is None:
         return whole
-    name = tenant_name(tenant)
+    name = name_instance(number)
     log, temp = (each and each / name for each in (whole.log, whole.temp))
     return Parts(whole.data / name, log, temp)
 
 
-def tenant_name(tenant: int) -> str:
-    """What one of several instances on a candidate is called."""
-    return f"tenant-{tenant}"
-
-
-def tenants_of(count: int) -> tuple[int | None, ...]:
-    """The instances on a candidate: a single one has no number."""
+def number_instances(count: int) -> tuple[int | None, ...]:
+    """Number the instances on a candidate; a single one has no number."""
     return tuple(range(1, count + 1)) if count > 1 else (None,)
 
 
@@ -68,9 +63,9 @@ def _own(volume: Volume, role: Role, name: str) -> Path | None:
 
 @dataclass(frozen=True)
 class Inside:
-    """The datasets that a candidate's servers have kept within themselves; one server a tenant."""
+    """The datasets that a candidate's servers have kept within themselves."""
 
-    tenants: int
+    instances: int
     datasets: frozenset[str]
 
 

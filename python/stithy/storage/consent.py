@@ -79,8 +79,10 @@ def remove_mark(directory: Path, run_id: str) -> None:
 
 DATA = "data"
 MASTER = "master"
-NEIGHBOUR = "neighbour"
-OWN = frozenset({MARK, f"{MARK}.new", DATA, MASTER, NEIGHBOUR})
+OTHER = "other"
+"""The folder of what works on the same storage as the database, but is not it."""
+
+OWN = frozenset({MARK, f"{MARK}.new", DATA, MASTER, OTHER})
 """What Stithy puts into a candidate's directory; of several master copies each has a name more."""
 
 

@@ -345,15 +345,15 @@ class Study(BaseModel):
         return self.scenario.keys.limit_cpus()
 
     @property
-    def tenants(self) -> int:
+    def instances(self) -> int:
         """How many instances of the database share each candidate; the most where that varies."""
-        return max(variant.scenario.keys.count_tenants() for variant in self.variants)
+        return max(variant.scenario.keys.count_instances() for variant in self.variants)
 
     @property
     def servers(self) -> int:
-        """How many servers run on a candidate at once: its tenants', and those beside them."""
+        """How many servers run on a candidate at once: its instances, and those beside them."""
         beside = max(variant.scenario.keys.count_servers_beside() for variant in self.variants)
-        return self.tenants + beside
+        return self.instances + beside
 
     @property
     def connections_max(self) -> int:

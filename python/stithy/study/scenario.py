@@ -65,16 +65,16 @@ class ScenarioKeys(BaseModel):
         """List those of `points` for which another one of them stands."""
         return ()
 
-    def count_tenants(self) -> int:
+    def count_instances(self) -> int:
         """Count the instances of the database that share a candidate."""
         return 1
 
     def count_servers_beside(self) -> int:
-        """Count the servers that run on a candidate beside those of its tenants."""
+        """Count the servers that run on a candidate beside those instances."""
         return 0
 
     def count_connections(self) -> int:
-        """Count the most connections to a server that is not a tenant's."""
+        """Count the most connections to a server that is none of those instances."""
         return 0
 
     def limit_cpus(self) -> int | None:

@@ -107,7 +107,7 @@ def test_samples_of_tenants_are_in_no_table_of_the_whole() -> None:
     kept = _of_tenants()
     assert set(kept.means["collector"]) == {"cpu", "sampler"}
     assert kept.checkpoints.is_empty()
-    assert kept.of_tenants.filter(instance="tenant-2", metric="commits_per_s")["mean"][0] == 90.0
+    assert kept.of_instances.filter(instance="tenant-2", metric="commits_per_s")["mean"][0] == 90.0
     assert kept.ended.select("collector", "instance").rows() == [("cgroup", "tenant-2")]
 
 

@@ -56,7 +56,7 @@ def test_backups_have_the_published_cycles_and_the_same_tenants_alone_and_beside
     assert neighbour.cycles == asked["5c"]["backup_cycles"] == asked["5d"]["backup_cycles"]
     assert list(neighbour.instances) == [asked["5c"]["backup_vms_per_host"]]
     hosts = [asked[name]["oltp_vms_per_host"] for name in ("5a", "5b", "5c", "5d")]
-    assert hosts == [3, 3, beside.tenants, beside.tenants]
+    assert hosts == [3, 3, beside.instances, beside.instances]
 
 
 def test_every_published_test_has_a_study_and_its_results(published: dict[str, Any]) -> None:

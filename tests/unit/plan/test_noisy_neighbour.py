@@ -45,7 +45,7 @@ def test_each_block_has_the_tenants_alone_and_beside_each_rate_of_the_neighbour(
     both = ("tenants", "neighbour-block-io")
     assert beside == {0: ("tenants",), 200: both, 800: both}
     assert [each.block for each in windows] == [0] * 6 + [1] * 6
-    assert {each.tenants for each in windows} == {3}
+    assert {each.instances for each in windows} == {3}
     assert plan.question is not None
     assert plan.question.point.values["neighbour"] == 800
     kinds = [step.kind for step in plan.steps]

@@ -140,11 +140,11 @@ def test_tenants_come_and_go_between_windows(tmp_path: Path, method: str) -> Non
             do_step(context, step)
     [dataset, _] = context.plan.datasets
     for count in (2, 1, 3):
-        row = restore(context, "b", dataset, window_id=None, tenants=count)
+        row = restore(context, "b", dataset, window_id=None, instances=count)
         assert row["identical"]
-        for tenant in range(1, count + 1) if count > 1 else (None,):
+        for number in range(1, count + 1) if count > 1 else (None,):
             log = context.session.directory.root / "look.log"
-            with context.servers.running("b", log, tenant=tenant) as instance:
+            with context.servers.running("b", log, number=number) as instance:
                 assert instance.checksums() == {"warehouse": "1"}
     context.session.books.end()
     context.session.books.register.close(remove=True)

@@ -23,7 +23,7 @@ def _of_tenants(faked: FakedRun) -> Context:
     """The run of a load, in which each window has several tenants."""
     context = faked.start()
     steps = tuple(
-        replace(step, window=replace(step.window, tenants=COUNT, activities=("tenants",)))
+        replace(step, window=replace(step.window, instances=COUNT, activities=("tenants",)))
         if step.window
         else step
         for step in context.plan.steps

@@ -24,7 +24,7 @@ from stithy.engines.instance import (
 from stithy.errors import InfrastructureError, InvalidMeasurement
 from stithy.hosts.resources import MemoryGroup
 from stithy.metrics import ALL, count_values_needed
-from stithy.plan.steps import WindowPlan, derive_seed
+from stithy.plan.steps import WindowPlan, derive_seed, name_instance
 from stithy.point import Point
 from stithy.results.convert import (
     Latencies,
@@ -38,7 +38,6 @@ from stithy.results.tables import Row, Table
 from stithy.run.activity import Activity, MeasuredValue, Span, StepKind, Subject, Times
 from stithy.run.context import Context, pace_of, value_of
 from stithy.run.events import Note, SecondPassed
-from stithy.run.volumes import tenant_name
 from stithy.study.model import Study
 from stithy.wire.hammer import Checked, Driven, LedgerVerified, Program, Watch
 from stithy.wire.jobs import (
@@ -56,13 +55,13 @@ WARM_UP_MAX = 20_000
 class HammerActivity:
     """One window of the users; what it did not come to is None or empty.
 
-    `tenant`: the one of several instances whose users they are. `start_at_s`: when they begin
+    `number`: the one of several instances whose users they are. `start_at_s`: when they begin
     together with those of others, Unix time.
     """
 
     context: Context
     window: WindowPlan
-    tenant: int | None = None
+    number: int | None = None
     start_at_s: float | None = None
     limit_bytes: int | None = None
     limit_note: str | None = None
@@ -97,7 +96,7 @@ class HammerActivity:
             group = limit.group
             with context.servers.running(
                 window.candidate, log, point=window.point,
-                memory_cgroup=group.path if group else None, tenant=self.tenant,
+                memory_cgroup=group.path if group else None, number=self.number,
             ) as instance:  # fmt: skip
                 try:
                     yield from self._used(instance, group)
@@ -120,7 +119,7 @@ class HammerActivity:
             self.round_trip_s = instance.round_trip_s()
         try:
             path = group.path if group else None
-            yield self.context.servers.watched(self.window, instance, path, self.tenant)
+            yield self.context.servers.watched(self.window, instance, path, self.number)
         finally:
             rows.verify(self, hammer, instance)
         # An interrupted window is verified too: what it did must be right all the same.
@@ -150,7 +149,7 @@ class HammerActivity:
 
         def on_message(message: AnyMessage) -> None:
             # Nobody watches one of several instances as if it were all of them.
-            if isinstance(message, Second) and self.tenant is None:
+            if isinstance(message, Second) and self.number is None:
                 session.start.give(min(message.at_s - message.second, session.clock.now_s()))
                 session.tell(self._second(message))
 
@@ -182,7 +181,7 @@ class HammerActivity:
     def directory(self) -> WindowDirectory:
         """Where its files are."""
         whole = self.context.session.directory.window(self.window.id)
-        return whole if self.tenant is None else whole.of_tenant(tenant_name(self.tenant))
+        return whole if self.number is None else whole.of_instance(name_instance(self.number))
 
     @property
     def _choice(self) -> WorkloadChoice:

@@ -187,7 +187,7 @@ def verify_after_end(measured: "HammerActivity") -> None:
         suppress(Interrupted),
         _keeping_reason(measured, "after the server's end, "),
         context.servers.running(
-            measured.window.candidate, directory.recovery_log, tenant=measured.tenant
+            measured.window.candidate, directory.recovery_log, number=measured.number
         ) as instance,
     ):
         measured.ledger = _verified(measured, context.hammer(instance.url))

@@ -120,7 +120,7 @@ def observe_windows(evidence: Evidence, tables: Tables) -> tuple[Observation, ..
     stalled = estimate_stalled_shares(sampled.checkpoints, tables.seconds)
     # Why a collector gives nothing of a whole window, by window and collector. What limited several
     # tenants together their servers do not say: each has sessions of its own.
-    apart = sampled.of_tenants.select("window_id", "collector").unique().iter_rows()
+    apart = sampled.of_instances.select("window_id", "collector").unique().iter_rows()
     ended = sampled.ended.filter(OF_ALL).select("window_id", "collector", "missing_because")
     ends = dict.fromkeys(apart, EACH_ITS_OWN) | {
         (name, collector): why for name, collector, why in ended.iter_rows()

@@ -16,7 +16,16 @@ from stithy.restores.method import Restored
 from stithy.results import tables
 from stithy.run.context import Context
 from stithy.run.copies import drives, space
-from stithy.run.volumes import LOG, TEMP, Parts, Volumes, master_name, own, parts_of, tenants_of
+from stithy.run.volumes import (
+    LOG,
+    TEMP,
+    Parts,
+    Volumes,
+    master_name,
+    number_instances,
+    own,
+    parts_of,
+)
 from stithy.storage.consent import DATA
 from stithy.storage.copy import (
     Contents,
@@ -37,7 +46,7 @@ def restore_step(context: Context, step: Step) -> str:
     candidate, window = step.whose, step.window
     assert window is not None  # the plan gives every restore one
     dataset = context.plan.dataset_at(window.point)
-    row = restore(context, candidate, dataset, window_id=window.id, tenants=window.tenants)
+    row = restore(context, candidate, dataset, window_id=window.id, instances=window.instances)
     space.record(context, candidate, "loaded")
     taken_s = row["copy_s"] + row["verify_s"] + row["sync_s"]
     return f"{format_size(row['size_bytes'])} in {format_duration(taken_s)}, proven identical"
@@ -49,19 +58,19 @@ def restore(
     dataset: Dataset,
     *,
     window_id: str | None,
-    tenants: int = 1,
+    instances: int = 1,
 ) -> dict[str, Any]:
     """Give the candidate the database of a dataset as it was loaded; returns the row of RESTORES.
 
-    Each of several `tenants` gets one. A restore that belongs to no window is not written to the
+    Each of several `instances` gets one. A restore that belongs to no window is not written to the
     table. Raises InfrastructureError where it differs.
     """
     clock, volumes = context.session.clock, context.volumes
     began_s = clock.monotonic_s()
-    restored = context.restore_method.put_back(context, candidate, dataset, tenants)
+    restored = context.restore_method.put_back(context, candidate, dataset, instances)
     volumes.held[candidate] = dataset.name
     put_back_s = clock.monotonic_s()
-    every = [parts_of(volumes.of(candidate), tenant) for tenant in tenants_of(tenants)]
+    every = [parts_of(volumes.of(candidate), number) for number in number_instances(instances)]
     resident, note = settle(context, candidate, every)
     ended_s = clock.monotonic_s()
     volumes.restore_s[candidate] = ended_s - began_s
@@ -101,7 +110,7 @@ def settle(
     return resident, STILL_THERE if resident else None
 
 
-def make_trees(volumes: Volumes, candidate: str, tenants: int) -> list[Parts]:
+def make_trees(volumes: Volumes, candidate: str, instances: int) -> list[Parts]:
     """Empty directories for all parts; what an earlier window left there is gone."""
     parts = parts_of(volumes.of(candidate))
     if parts.log is not None:
@@ -109,7 +118,7 @@ def make_trees(volumes: Volumes, candidate: str, tenants: int) -> list[Parts]:
     if parts.temp is not None:
         volumes.make_tree(candidate, TEMP, "temp")
     volumes.make_tree(candidate, DATA)
-    every = [parts_of(volumes.of(candidate), tenant) for tenant in tenants_of(tenants)]
+    every = [parts_of(volumes.of(candidate), number) for number in number_instances(instances)]
     for each in every:
         for path in (each.data, each.log, each.temp):
             if path is not None and not path.exists():
@@ -151,11 +160,11 @@ def copy_loaded(context: Context, master: Path) -> Contents:
     return contents
 
 
-def copy_back(context: Context, candidate: str, dataset: Dataset, tenants: int) -> Restored:
-    """Replace the candidate's database by a copy of the master copy; each tenant gets one."""
+def copy_back(context: Context, candidate: str, dataset: Dataset, instances: int) -> Restored:
+    """Replace the candidate's database by a copy of the master copy, for each instance."""
     clock, volumes = context.session.clock, context.volumes
     source = volumes.masters_place / master_name(dataset)
-    trees = make_trees(volumes, candidate, tenants)
+    trees = make_trees(volumes, candidate, instances)
     for parts in trees:
         _copy(context, source, parts)
     copied_s = clock.monotonic_s()
@@ -164,7 +173,7 @@ def copy_back(context: Context, candidate: str, dataset: Dataset, tenants: int) 
         # The plan makes each master copy before any restore of it.
         compare(volumes.masters[dataset.name], copied, str(parts.data))
     verify_s = clock.monotonic_s() - copied_s
-    return Restored(verify_s, tenants * len(copied.files), tenants * copied.size_bytes)
+    return Restored(verify_s, instances * len(copied.files), instances * copied.size_bytes)
 
 
 def _copy(context: Context, source: Path, parts: Parts) -> None:

@@ -11,7 +11,7 @@ from stithy.plan.steps import Dataset
 from stithy.run.context import Context
 from stithy.run.copies.loading import load
 from stithy.run.copies.restore import make_trees
-from stithy.run.volumes import Parts, master_name, parts_of, tenants_of
+from stithy.run.volumes import Parts, master_name, number_instances, parts_of
 from stithy.storage.copy import Contents, contents_of, copy_tree, size_of_tree, sync_filesystem
 
 ROWS = "rows.json"
@@ -50,12 +50,12 @@ def compare(context: Context, dataset: Dataset, instance: Instance) -> float:
     return context.session.clock.monotonic_s() - began_s
 
 
-def make_databases(context: Context, candidate: str, tenants: int) -> None:
-    """Empty databases of all tenants; nothing of earlier ones is left."""
+def make_databases(context: Context, candidate: str, instances: int) -> None:
+    """Empty databases of all instances; nothing of earlier ones is left."""
     if (there := context.servers.by_url(candidate)) is not None:
         there.empty()
         return
-    for parts in make_trees(context.volumes, candidate, tenants):
+    for parts in make_trees(context.volumes, candidate, instances):
         _initialise(context, parts)
 
 
@@ -73,11 +73,11 @@ def _initialise(context: Context, parts: Parts) -> None:
 
 
 def loading(
-    context: Context, candidate: str, tenant: int | None
+    context: Context, candidate: str, number: int | None
 ) -> AbstractContextManager[Instance]:
     """A server on the candidate's database with the settings of loading, inside only."""
     log = _log(context, candidate)
-    return context.servers.running(candidate, log, loading=True, tenant=tenant)
+    return context.servers.running(candidate, log, loading=True, number=number)
 
 
 def load_again(context: Context, candidate: str, dataset: Dataset, instance: Instance) -> None:
@@ -86,12 +86,12 @@ def load_again(context: Context, candidate: str, dataset: Dataset, instance: Ins
     load(context, dataset, instance, output, loaders=ONE_LOADER)
 
 
-def held(context: Context, candidate: str, tenants: int) -> tuple[int | None, int]:
+def held(context: Context, candidate: str, instances: int) -> tuple[int | None, int]:
     """Number and bytes of the files of a candidate's databases; of one by URL only the bytes."""
     if (there := context.servers.by_url(candidate)) is not None:
         return None, there.size_bytes()
     volume = context.volumes.of(candidate)
-    every = (parts_of(volume, tenant) for tenant in tenants_of(tenants))
+    every = (parts_of(volume, number) for number in number_instances(instances))
     sizes = [size_of_tree(tree) for parts in every for tree in (parts.data, parts.log) if tree]
     return sum(files for files, _ in sizes), sum(size for _, size in sizes)
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from stithy.errors import StithyError, reason_of
+from stithy.plan.steps import INSTANCE
 from stithy.results.tables import SPACE, Row
 from stithy.run.context import Context
 from stithy.storage.consent import DATA
@@ -46,9 +47,9 @@ def _row(context: Context, provider: Storage, part: Volume) -> Row:
 
 
 def _logs(context: Context, part: Volume) -> list[Path]:
-    """The folders of the write-ahead log beside data, also of several tenants; links lead away."""
+    """The folders of the write-ahead log beside data, those of several instances, too; no links."""
     if context.given_servers is None or (name := context.servers.engine.log_folder) is None:
         return []
     data = part.path / DATA
-    found = [data / name, *data.glob(f"tenant-*/{name}")]
+    found = [data / name, *data.glob(f"{INSTANCE}-*/{name}")]
     return [each for each in found if each.is_dir() and not each.is_symlink()]

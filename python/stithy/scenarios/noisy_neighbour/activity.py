@@ -36,7 +36,7 @@ from stithy.scenarios.noisy_neighbour.beside import (
 from stithy.scenarios.noisy_neighbour.plan import OF_NEIGHBOURS, activity_of, level_of, spec_of
 from stithy.scenarios.noisy_neighbour.spans import WHOLE
 from stithy.scenarios.noisy_neighbour.tenants import TenantsActivity, lead_s
-from stithy.storage.consent import NEIGHBOUR
+from stithy.storage.consent import OTHER
 from stithy.study.model import Study
 from stithy.units import format_size
 from stithy.wire.hammer import Watch
@@ -97,7 +97,7 @@ class NeighbourBackup(Beside):
         method = get_engine(self.context.file.study.database.engine).get_backup(self.asked.method)
         own = Backups(
             self.context, self.window.candidate, method, self.asked.options,
-            Whose(place.data, f"{NEIGHBOUR}-{place.number + 1}-", f"m{place.number}",
+            Whose(place.data, f"{OTHER}-{place.number + 1}-", f"m{place.number}",
                   self.spec.volume, place.memory_cgroup, place.io_cgroup, self.ended),
         )  # fmt: skip
         own.prepare(self.log(place.number))
@@ -199,7 +199,7 @@ class NeighbourBlockIo(BasicActivity):
         """Run the pattern until the users' measurement has ended, or until it is to rest."""
         context, window, spec = self.context, self.window, self._spec
         pattern = library.find(spec.profile).patterns[0]
-        before_s = lead_s(window.tenants) + window.ramp_up_s
+        before_s = lead_s(window.instances) + window.ramp_up_s
         rest_s = spec.rests_s(window.duration_s)
         if rest_s:
             context.session.stop.asked.wait(before_s + rest_s)
@@ -269,12 +269,12 @@ def target_of(context: Context, candidate: str) -> Target:
     """The neighbour's file."""
     spec = _keys(context.file.study)
     volume = context.volumes.of(candidate).of(spec.volume)
-    return Target(str(volume.path / NEIGHBOUR / FILE), spec.size_bytes)
+    return Target(str(volume.path / OTHER / FILE), spec.size_bytes)
 
 
 def lay_out_file(context: Context, candidate: str) -> str:
     """Write the neighbour's file once; in words."""
-    context.volumes.make_tree(candidate, NEIGHBOUR, spec_of(context.file.study).volume)
+    context.volumes.make_tree(candidate, OTHER, spec_of(context.file.study).volume)
     target = target_of(context, candidate)
     make_file(target)
     folder = emptied(context.session.directory.root / FOLDER / candidate)

@@ -93,7 +93,7 @@ class Common(ScenarioKeys):
         """How long it rests at each end of a measurement of this length."""
         return min(self.rest_s, duration_s / 3)
 
-    def count_tenants(self) -> int:
+    def count_instances(self) -> int:
         """Count the instances of the database that share a candidate."""
         return self.tenants
 

@@ -23,10 +23,10 @@ from stithy.run.activity import Activity, BasicActivity, MeasuredValue, Span, Su
 from stithy.run.context import Context
 from stithy.run.volumes import master_name
 from stithy.scenarios.noisy_neighbour.aggressor import OwnDatabase
-from stithy.scenarios.noisy_neighbour.plan import level_of, spec_of
+from stithy.scenarios.noisy_neighbour.plan import NEIGHBOUR, level_of, spec_of
 from stithy.scenarios.noisy_neighbour.spans import WHOLE, cycle_name
 from stithy.scenarios.noisy_neighbour.tenants import lead_s
-from stithy.storage.consent import NEIGHBOUR
+from stithy.storage.consent import OTHER
 from stithy.storage.copy import copy_tree, evict_tree, sync_filesystem
 from stithy.storage.provider import Role
 from stithy.units import format_duration, format_size
@@ -216,7 +216,7 @@ class Beside(BasicActivity):
         """Work until the users' measurement has ended."""
         clock, window = self.context.session.clock, self.window
         began_s = clock.now_s()
-        from_s = began_s + lead_s(window.tenants) + window.ramp_up_s
+        from_s = began_s + lead_s(window.instances) + window.ramp_up_s
         rest_s = self.spec.rests_s(window.duration_s)
         until_s = from_s + window.duration_s + (-rest_s or TAIL_S)
         first_s = from_s + rest_s if self.at_measurement or rest_s else began_s
@@ -337,13 +337,13 @@ def part_of_limit(limit: int | None, servers: int) -> int | None:
 
 def data_of(context: Context, candidate: str, role: Role, number: int) -> Path:
     """The files of one of the neighbour's databases, numbered from 0."""
-    return context.volumes.of(candidate).of(role).path / NEIGHBOUR / f"database-{number + 1}"
+    return context.volumes.of(candidate).of(role).path / OTHER / f"database-{number + 1}"
 
 
 def lay_out_databases(context: Context, candidate: str) -> str:
     """Copy the dataset for each of the neighbour's databases; in words."""
     spec, dataset = spec_of(context.file.study), context.plan.datasets[0]
-    tree = context.volumes.make_tree(candidate, NEIGHBOUR, spec.volume)
+    tree = context.volumes.make_tree(candidate, OTHER, spec.volume)
     master = context.volumes.masters_place / master_name(dataset)
     most = max(spec_of(each).count_servers_beside() for each in context.file.study.variants)
     for number in range(most):

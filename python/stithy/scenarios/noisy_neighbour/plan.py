@@ -116,7 +116,7 @@ class NoisyNeighbourScenario(PlannedScenario):
 
     def count_added_bytes(self, study: Study, held: int) -> dict[Role, int]:
         """What the aggressor holds, by the role whose volume it lies on."""
-        one, most = held // study.tenants, dict[Role, int]()
+        one, most = held // study.instances, dict[Role, int]()
         for each in study.variants:
             spec = spec_of(each)
             for role, size in aggressor_of(spec).count_added_bytes(spec, one, each).items():
@@ -157,7 +157,7 @@ class NoisyNeighbourScenario(PlannedScenario):
         beside = (activity_of(spec),) if level_of(block.point) else ()
         return scenario.windows_of(
             block, load.ramp_up_s, load.duration_s, ("tenants", *beside),
-            checkpoint=load.checkpoint, tried=tried, tenants=spec.tenants,
+            checkpoint=load.checkpoint, tried=tried, instances=spec.tenants,
         )  # fmt: skip
 
     def plan_around(self, study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
@@ -166,7 +166,7 @@ class NoisyNeighbourScenario(PlannedScenario):
         name, size = window.candidate, scene.size_at(window.point)
         optional = scenario.may_be_spared(scene, window, ALIKE)
         tenants, restored = (
-            window.tenants,
+            window.instances,
             restore.step(study, scene, window, if_undecided=optional),
         )
         measured = cost.window(study, size, scene.workload, scene.held, scene.memory(name))
@@ -180,7 +180,7 @@ class NoisyNeighbourScenario(PlannedScenario):
 
     def _lay_outs(self, study: Study, scene: DatabaseScene) -> Iterator[Step]:
         size = max(
-            self.count_added_bytes(study, study.tenants * cost.held_bytes(scene.largest)).values()
+            self.count_added_bytes(study, study.instances * cost.held_bytes(scene.largest)).values()
         )
         for name in study.candidates:
             taken = cost.writing(size, scene.held, scene.pages(name))

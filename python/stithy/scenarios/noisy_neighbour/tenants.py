@@ -16,7 +16,7 @@ from stithy.activities.hammer.rows import tables_of as tables_of_one
 from stithy.collectors.collector import TimedSample
 from stithy.errors import Interrupted, StithyError, failures_of_the_machine
 from stithy.metrics import ALL, PERCENTILES, count_values_needed
-from stithy.plan.steps import WindowPlan
+from stithy.plan.steps import WindowPlan, name_instance
 from stithy.results import tables
 from stithy.results.convert import (
     Latencies,
@@ -29,7 +29,7 @@ from stithy.results.hlog import LoggedInterval, decode, merge
 from stithy.results.tables import Row, Table
 from stithy.run.activity import MeasuredValue, Span, Subject, Times
 from stithy.run.context import Context
-from stithy.run.volumes import tenant_name, tenants_of
+from stithy.run.volumes import number_instances
 from stithy.scenarios.noisy_neighbour.declared import TENANT_SECONDS
 from stithy.units import format_duration
 
@@ -173,7 +173,7 @@ def measure_tenants(of: "TenantsActivity") -> Iterator[MeasuredValue]:
             missing_because=lost or (None if rates else "nothing was measured"),
         )
     for number, each in enumerate(of.each):
-        name = tenant_name(number + 1)
+        name = name_instance(number + 1)
         if because := of.lost.get(number) or (None if each.driven else "its users never began"):
             for metric in ("tenant.tpm", *(f"tenant.{key}_s" for key in OF_EACH)):
                 yield MeasuredValue(metric, None, name, missing_because=because)
@@ -201,7 +201,7 @@ def list_lost(of: "TenantsActivity") -> Iterator[Span]:
         began = own or times
         if began is not None:
             yield Span(
-                tenant_name(number + 1), began.started_at_s, began.measure_to_s, "lost", because
+                name_instance(number + 1), began.started_at_s, began.measure_to_s, "lost", because
             )
 
 
@@ -209,7 +209,7 @@ def list_tenant_tables(of: "TenantsActivity") -> Iterator[tuple[Table, list[Row]
     """What each tenant did in each second."""
     yield TENANT_SECONDS, [
         {
-            "window_id": of.window.id, "tenant": tenant_name(number + 1),
+            "window_id": of.window.id, "tenant": name_instance(number + 1),
             "second": second.second, "at_s": second.at_s, "phase": str(second.phase),
             "completed": sum(t.committed + t.rolled_back for t in second.transactions),
         }
@@ -228,7 +228,7 @@ def describe_tenants(of: "TenantsActivity") -> str:
     p95_s = next((row["response_p95_s"] for row in whole if row["transaction"] == ALL), None)
     shown = f"{len(of.each)} tenants, {sum(rates):,.0f} TPM in all"
     shown += "" if p95_s is None else f", p95 {format_duration(p95_s)}"
-    names = ", ".join(tenant_name(number + 1) for number in sorted(of.lost))
+    names = ", ".join(name_instance(number + 1) for number in sorted(of.lost))
     return f"{shown}; LOST: {names}" if names else shown
 
 
@@ -244,8 +244,8 @@ class TenantsActivity:
     def __init__(self, context: Context, window: WindowPlan) -> None:
         """No server runs yet."""
         self.context, self.window = context, window
-        numbers = tenants_of(window.tenants)
-        self.each = tuple(HammerActivity(context, window, tenant=each) for each in numbers)
+        numbers = number_instances(window.instances)
+        self.each = tuple(HammerActivity(context, window, number=each) for each in numbers)
         self.lost: dict[int, str] = {}
 
     @property

@@ -167,7 +167,7 @@ def _explain(context: Context, collector: str, rates: Mapping[str, float], bound
     if not rates:
         return "no valid window completed a transaction"
     of_these = pl.col("window_id").is_in(list(rates)) & (pl.col("collector") == collector)
-    if not context.sampled.of_tenants.filter(of_these).is_empty():
+    if not context.sampled.of_instances.filter(of_these).is_empty():
         return EACH_ITS_OWN
     ended = context.sampled.ended.filter(of_these)
     if not ended.is_empty():
