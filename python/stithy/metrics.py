@@ -325,16 +325,13 @@ def _find_collected(
     collector: str, samples: str, metric: CollectedMetric, of_instance: bool
 ) -> Metric:
     name = f"{collector}.{metric.name}"
+    unit: Unit = "share" if metric.name.endswith("_share") else metric.unit
     return Metric(
-        name, _find_unit(metric), metric.better, "series", metric.name,
+        name, unit, metric.better, "series", metric.name,
         metric.noun or f"{_describe_metric(metric.name)} of {samples}", name, None, collector,
         metric.weight, metric.of_several, metric.subjects, metric.compared,
         negligible=metric.negligible, of_instance=of_instance,
     )  # fmt: skip
-
-
-def _find_unit(metric: CollectedMetric) -> Unit:
-    return "share" if metric.name.endswith("_share") else metric.unit
 
 
 _SHORT = {"cpu": "CPU", "io": "I/O", "irq": "interrupt", "iowait": "I/O wait"}

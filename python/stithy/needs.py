@@ -381,7 +381,6 @@ class IoLimit(Need):
 
 
 def _limit(what: str, problem: str | None, controller: str, machine: Machine) -> Judgement:
-    """Whether a group of a controller can be made."""
     if problem is None:
         return Judgement(what, "there", "a control group")
     groups = f"give this container writable control groups with the controller {controller}"

@@ -77,7 +77,6 @@ def own_plugins(family: type[P]) -> Mapping[str, P]:
 
 @cache
 def _load_instances(family: Family, places: tuple[Path, ...]) -> Mapping[str, Plugin]:
-    """Load all plug-ins of a family, by name."""
     for place in places:
         _require_families(place)
     instances: dict[str, Plugin] = {}
@@ -137,7 +136,6 @@ def _load(name: str, folder: str) -> ModuleType:
 
 
 def _list_names(folder: str) -> list[str]:
-    """Name the modules and the folders of a folder, which need no `__init__.py`."""
     folders = {path.parent.name for path in Path(folder).glob("[a-z]*/*.py")}
     return sorted({info.name for info in pkgutil.iter_modules([folder])} | folders)
 

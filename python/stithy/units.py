@@ -311,7 +311,6 @@ def format_scale(divisor: float) -> str:
 
 
 def _round_three_digits(value: float) -> str:
-    """Three digits at least, and never an exponent."""
     return f"{value:.3g}" if value < 99.95 else f"{value:.0f}"
 
 

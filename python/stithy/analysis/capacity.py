@@ -309,7 +309,6 @@ def _end(evidence: Evidence, name: str, trial: Trial | None, search: Search) -> 
 
 
 def _explain_end(evidence: Evidence, name: str, found: Bracket, search: Search) -> str | None:
-    """Why a search without an upper end of its bracket went no further."""
     if found.high is not None or found.wall is None:
         return None
     if found.wall.said is Said.SPLIT:
@@ -328,7 +327,6 @@ def _explain_end(evidence: Evidence, name: str, found: Bracket, search: Search) 
 
 
 def _find_most(of: Sequence[Capacity]) -> str | None:
-    """The candidate that serves more users than every other one, by the brackets."""
     for capacity in of:
         others = [each for each in of if each is not capacity]
         if others and all(_is_above(capacity, each) for each in others):

@@ -157,7 +157,6 @@ def list_comparisons(evidence: Evidence, answer: Compared | None) -> tuple[Compa
 
 
 def _is_shown(evidence: Evidence, each: Compared) -> bool:
-    """Whether there is an effect, or values of which it must be said why they have none."""
     return each.effect.value is not None or all(
         evidence.level_of(name, each.point, each.metric) is not None for name in (each.a, each.b)
     )

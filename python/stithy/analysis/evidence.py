@@ -391,7 +391,6 @@ class Evidence:
 
 
 def _drop_factor(point: Point, axis: str) -> Point:
-    """All factors of a point but one."""
     return Point(tuple(each for each in point.factors if each[0] != axis))
 
 

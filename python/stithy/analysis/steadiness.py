@@ -210,7 +210,6 @@ def _find_late(
 
 
 def _average_parts(values: Sequence[float]) -> list[float]:
-    """Means of five equal parts; the seconds that do not divide are left out at the end."""
     length = len(values) // PARTS
     if length < PART_LEAST_S:
         return []
@@ -260,7 +259,6 @@ def _judge_window(window: Row, series: pl.DataFrame | None) -> Steadiness:
 def _select_window(
     by_second: Mapping[int, int], begin_s: float, end_s: float
 ) -> Sequence[float] | None:
-    """The values of the whole seconds in between; None where one is missing."""
     first = -int(-(begin_s - EDGE_S) // 1)
     wanted = range(first, int(end_s + EDGE_S))
     if any(second not in by_second for second in wanted):

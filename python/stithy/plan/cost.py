@@ -92,7 +92,6 @@ def logged_bytes(study: Study, workload: Workload) -> int:
 
 
 def _transactions(study: Study, workload: Workload) -> float:
-    """The most transactions of a window."""
     window_s = study.load.ramp_up_s + study.load.duration_s
     return window_s * transactions_per_s_max(study, workload)
 

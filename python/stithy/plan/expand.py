@@ -171,7 +171,6 @@ def _of_database(study: Study, scene: Scene) -> dict[str, Any]:
 
 
 def _list_datasets(study: Study) -> list[tuple[Dataset, cost.Sizes]]:
-    """Each dataset of the study with its sizes, in the order in which they are loaded."""
     keys = [key for key in study.vary if _makes_data(study, key)]
     found: dict[Point, list[Study]] = {}
     for point, variant in study.settings:

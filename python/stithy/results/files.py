@@ -44,7 +44,6 @@ def is_as_written(path: Path, content: bytes) -> bool | None:
 
 
 def _checksum_lines(folder: Path) -> list[str]:
-    """The lines of a folder's checksums; none where they cannot be read."""
     try:
         return (folder / CHECKSUMS).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -55,7 +55,8 @@ def all_keys() -> Iterator[Key]:
         name = info.alias or field
         yield Key((name,), info)
         if name == "candidates":
-            yield from _provider_keys((name, ANY))
+            for plugin, provider in plugins(Provider).items():
+                yield from _list_keys(provider.spec, (name, ANY), plugin)
             yield from _list_keys(CandidateKeys, (name, ANY), None)
         elif name == "workload":
             for plugin, workload in plugins(Workload).items():
@@ -117,11 +118,6 @@ def scenarios() -> list[tuple[str, str, type[BaseModel]]]:
     """The scenarios that have keys of their own, with each kind of them."""
     every = plugins(Scenario).items()
     return [(name, kind, keys) for name, of in every for kind, keys in of.list_keys().items()]
-
-
-def _provider_keys(above: tuple[str, ...]) -> Iterator[Key]:
-    for name, provider in plugins(Provider).items():
-        yield from _list_keys(provider.spec, above, name)
 
 
 def _list_keys(model: type[BaseModel], above: tuple[str, ...], plugin: str | None) -> Iterator[Key]:

@@ -148,7 +148,6 @@ def _make_problem(document: Document, error: ErrorDetails) -> StudyProblem:
 
 
 def _guess_meant(error: ErrorDetails) -> Loc | None:
-    """The key that a mistyped one stands for: then that one is not missing as well."""
     if error["type"] != "extra_forbidden":
         return None
     parent = error["loc"][:-1]
@@ -252,7 +251,6 @@ def said(error: ErrorDetails, loc: Loc) -> tuple[str, str]:
 
 
 def _give_examples(key: Key, loc: Loc) -> str:
-    """An example of what belongs at `loc`; for an entry of a list an entry of the example."""
     example = key.example
     if loc and isinstance(loc[-1], int) and isinstance(example, list):
         example = example[0]

@@ -32,7 +32,6 @@ def _pair(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
 
 
 def _metric_name(text: str | None) -> str | None:
-    """A metric in its usual spelling."""
     try:
         return None if text is None else str(parse_quantity(text))
     except UnknownQuantity as error:

@@ -239,7 +239,6 @@ def read_candidates(candidates: dict[str, Candidate]) -> dict[str, Candidate]:
 
 
 def _find_other_currency(candidates: dict[str, Candidate]) -> Iterator[Violation]:
-    """Costs that cannot be held against the first one that is given."""
     costs = [(name, each.cost) for name, each in candidates.items() if each.cost is not None]
     for name, cost in costs:
         first, known = costs[0]
@@ -473,7 +472,6 @@ def url_of(candidate: Candidate) -> str | None:
 
 
 def _is_by_url(data: Mapping[str, Any]) -> bool:
-    """Whether any candidate of a study, as written, is a database by URL."""
     given = data.get("candidates")
     every = given.values() if isinstance(given, Mapping) else ()
     by_url = {name for name, provider in plugins(Provider).items() if provider.is_by_url}

@@ -168,7 +168,6 @@ def _fit(
 
 
 def _read_relation(tokens: Sequence[_Token], text: str) -> int:
-    """The index of the one relation."""
     found = [i for i, token in enumerate(tokens) if token.text[0] in "<>=!≤≥"]
     known = ", ".join(RELATIONS)
     if not found:
@@ -184,7 +183,6 @@ def _read_relation(tokens: Sequence[_Token], text: str) -> int:
 def _read_both(
     text: str, left: Sequence[_Token], relation: _Token, right: Sequence[_Token], names: Names
 ) -> tuple[MeasuredValue | Number, MeasuredValue | Number]:
-    """Both sides, or the mistakes of both."""
     sides: list[MeasuredValue | Number] = []
     mistakes: list[Mistake] = []
     for tokens, where in ((left, "before"), (right, "after")):

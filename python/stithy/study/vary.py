@@ -281,7 +281,6 @@ def _list_keys(spec: Any) -> Iterator[str]:
 
 
 def _find_without_effect(study: "Study") -> Iterator[Violation]:
-    """A candidate's own value takes the place of the varied one."""
     for key in study.vary:
         name = key.removeprefix(SETTINGS).lower() if key.startswith(SETTINGS) else None
         for candidate, each in study.candidates.items():

@@ -275,7 +275,6 @@ class HammerActivity:
         return "full" in classes
 
     def _log_lines(self) -> list[str]:
-        """What the server wrote; nothing where it left no log."""
         try:
             return self.directory.server_log.read_text(errors="replace").splitlines()
         except OSError:

@@ -83,8 +83,6 @@ def _calibrated(context: Context, step: Step) -> tuple[CalibrateSummary, Machine
 
 
 def _watch(context: Context) -> Watch:
-    """A watch that hands on which rate was tried."""
-
     def on_message(message: AnyMessage) -> None:
         if isinstance(message, HammerProgress):
             context.session.tell(Progress(message.stage, message.done, message.total))

@@ -166,7 +166,6 @@ def _list_done(seconds: pl.DataFrame) -> dict[str, list[tuple[int, int]]]:
 
 
 def _list_waits(samples: pl.DataFrame) -> dict[tuple[str, int], dict[str, float]]:
-    """Sessions by wait event, by window and the second in which they were looked at."""
     found: dict[tuple[str, int], dict[str, float]] = {}
     events = samples.filter(pl.col("collector") == "database")
     for name, at_s, event, value in events.select(

@@ -138,7 +138,6 @@ class BackupActivity(BasicActivity):
             self._backups.remove()
 
     def _restore(self, *, check: bool) -> None:
-        """Restore the last backup, if it succeeded and the study wants it."""
         if not self._spec.verify or not self._cycles or self._cycles[-1].failed_because:
             return
         began_s = self.context.session.clock.now_s()

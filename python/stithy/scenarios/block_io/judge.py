@@ -175,7 +175,6 @@ def find_outside(of: WindowRecord) -> Reason | None:
 
 
 def _block_layer_mean_s(drives: Sequence[Row]) -> float | None:
-    """Of reads and writes of the emulated drives; None where the kernel counted none."""
     rows = [
         each
         for each in drives

@@ -90,7 +90,6 @@ def _draw_frontier(
 
 
 def _name_undrawn(settings: list[Setting]) -> str:
-    """Which settings have no mark, as the change or the duration is not known."""
     names = [f"{setting.candidate} ({setting.text})" for setting in settings]
     return f" Not drawn, as a value is missing: {listing(names)}." if names else ""
 

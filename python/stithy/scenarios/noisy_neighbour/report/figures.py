@@ -300,7 +300,6 @@ def _write_throughput_title(context: Context, stretches: Sequence[_Stretch]) -> 
 
 
 def _list_rates(stretches: Sequence[_Stretch]) -> list[tuple[float, float, float]]:
-    """List from each begin or end of a part to the next: both, and the rate of all."""
     moments = sorted({moment for of in stretches for moment in (of.from_s, of.to_s)})
     return [
         (begin, end, sum(of.rate for of in stretches if of.from_s <= begin and end <= of.to_s))

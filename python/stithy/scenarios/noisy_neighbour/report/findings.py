@@ -44,7 +44,6 @@ def state(each: Disturbance) -> str | None:
 
 
 def _choose_tail(found: Found) -> Quantity:
-    """The 99th percentile where all of them have it, else the 95th."""
     return P99 if all(each.growth[P99].effect.ratio is not None for each in found) else P95
 
 
@@ -256,7 +255,6 @@ def _describe_doses(both: tuple[Disturbance, Disturbance]) -> str:
 
 
 def _is_apart(context: Context, candidate: str, point: Point) -> bool:
-    """Whether the neighbour worked on devices on which the tenants' data are not."""
     manifest, facts = context.manifest, context.facts_of(candidate)
     if manifest is None or facts is None:
         return False

@@ -95,7 +95,6 @@ class BySecond(DataPlot):
     def _draw_work(
         self, context: Context, drawing: Drawing, worked: Rows, heading: str | None
     ) -> list[Spec]:
-        """Draw a row of bars for each candidate that has some, above the axis."""
         drawn = {bar["candidate"] for bar in worked}
         names = [name for name in context.evidence.candidates if name in drawn]
         colour, rows = line_channels(context)["color"], []
