@@ -46,7 +46,7 @@ def parse_duration(text: object) -> float:
         if unit.lower() not in SECONDS_BY_UNIT:
             raise TextError(f"unknown unit of time {unit!r}: use us, ms, s, min, h or d")
         # By decimals: 1.965 ms are 0.001965 s, and are written as they were given.
-        total_s += float(Decimal(repr(value)) * Decimal(repr(SECONDS_BY_UNIT[unit.lower()])))
+        total_s += float(value * Decimal(repr(SECONDS_BY_UNIT[unit.lower()])))
     return _finite(total_s, "5 s")
 
 
@@ -60,7 +60,7 @@ def parse_size(text: object) -> int:
         raise TextError(f"a number with a unit is needed, such as {example}")
     if unit.lower() not in BYTES_BY_UNIT:
         raise TextError(f"unknown unit of size {unit!r}: use KiB, MiB, GiB, TiB, kB, MB, GB or TB")
-    return round(_finite(value * BYTES_BY_UNIT[unit.lower()], "1 GiB"))
+    return round(_finite(float(value * BYTES_BY_UNIT[unit.lower()]), "1 GiB"))
 
 
 def parse_percent(text: object) -> int:
@@ -114,11 +114,11 @@ def parse_scale(text: object) -> float:
     return divisor
 
 
-def _split(text: object, example: str) -> list[tuple[float, str]]:
+def _split(text: object, example: str) -> list[tuple[Decimal, str]]:
     parts = _QUANTITY.findall(text) if isinstance(text, str) else []
     if not parts or _QUANTITY.sub("", str(text)):
         raise TextError(f"a number with a unit is needed, such as {example}")
-    return [(float(value), unit) for value, unit in parts]
+    return [(Decimal(value), unit) for value, unit in parts]
 
 
 def _finite(value: float, example: str) -> float:
