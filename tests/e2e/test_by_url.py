@@ -15,7 +15,6 @@ from support.html_page import page_text
 from support.offers import WORD, Offer, offer
 from support.running import (
     Stithy,
-    ended_well,
     entries,
     seconds_measured,
     wait_for,
@@ -93,8 +92,7 @@ def test_two_databases_by_url_go_from_study_to_report_over_a_kill(
     assert unreachable.returncode == Exit.PRECONDITION
     assert "start the server" in unreachable.stderr
     assert "has changed" not in unreachable.stderr
-    ended = knowing.run("resume", out)
-    assert ended_well(ended.returncode, ended.stderr), ended.stderr
+    knowing.run_well("resume", out)
     _assert_whole(knowing, out, restore)
     assert there.databases() == ["a", "b"]
     assert [there.ask(name, HELD) for name in ("a", "b")] == [[], []]

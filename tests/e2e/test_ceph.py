@@ -8,7 +8,7 @@ import pytest
 from stithy.errors import Exit
 from stithy.results.layout import RunDirectory
 from support import scenarios
-from support.running import Stithy, ended_well, entries, left_by, manifest, write_study
+from support.running import Stithy, entries, manifest, write_study
 
 pytestmark = [pytest.mark.needs_ceph, pytest.mark.needs_postgresql]
 
@@ -18,8 +18,7 @@ def test_a_database_on_a_cluster_is_measured_and_loses_nothing(stithy: Stithy, p
     cluster = "{ceph: {hosts: 2, policy: {ftt: 1}}}"
     study = write_study(place / "s.yaml", {"lab": cluster}, users=(2,), load={"ledger": "true"})
     out = place / "out"
-    finished = stithy.run("run", study, "--out", out)
-    assert ended_well(finished.returncode, finished.stderr), finished.stderr
+    stithy.run_well("run", study, "--out", out)
     window = RunDirectory(out).window("w-lab-u2-b0")
     assert pl.read_parquet(window.table("ledger"))["lost"].sum() == 0
     series = pl.read_parquet(window.table("series")).filter(pl.col("collector") == "cluster")
@@ -32,8 +31,7 @@ def test_a_database_on_a_cluster_is_measured_and_loses_nothing(stithy: Stithy, p
     [array] = manifest(out)["candidates"][0]["arrays"]
     policy = "FTT 1 (2 copies, min_size 1)"
     assert array["keys"] == {"hosts": "of 2 hosts", "policy": policy, "links": "not limited"}
-    assert [*left_by(out), *stithy.drives(), *stithy.registered()] == []
-    assert not list((stithy.state / "clusters").iterdir())
+    stithy.assert_nothing_left(out)
 
 
 CLUSTER = "{ceph: {hosts: 2, policy: {ftt: 1}}}"
@@ -64,5 +62,4 @@ def test_what_a_killed_run_has_made_of_a_cluster_is_cleaned(stithy: Stithy, plac
     )  # fmt: skip
     cleaned = stithy.run("clean")
     assert cleaned.returncode == Exit.OK, cleaned.stdout + cleaned.stderr
-    assert [*left_by(out), *stithy.drives(), *stithy.registered()] == []
-    assert not list((stithy.state / "clusters").iterdir())
+    stithy.assert_nothing_left(out)

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from stithy.results.layout import RunDirectory
-from support.running import Stithy, ended_well, left_by, write_study
+from support.running import Stithy, write_study
 
 pytestmark = [pytest.mark.needs_ceph, pytest.mark.needs_root]
 
@@ -26,19 +26,13 @@ scenario:
 """
 
 
-def _assert_nothing_is_left(stithy: Stithy, out: Path) -> None:
-    assert [*left_by(out), *stithy.drives(), *stithy.registered()] == []
-    assert not list((stithy.state / "clusters").iterdir())
-
-
 def _block_io(stithy: Stithy, place: Path, **clusters: str) -> Path:
     """The results of a block-io study of one pattern on each, one after the other."""
     candidates = ", ".join(f"{name}: {{ceph: {keys}}}" for name, keys in clusters.items())
     (place / "s.yaml").write_text(BLOCK_IO.format(candidates=candidates))
     out = place / "out"
-    finished = stithy.run("run", place / "s.yaml", "--out", out)
-    assert ended_well(finished.returncode, finished.stderr), finished.stderr
-    _assert_nothing_is_left(stithy, out)
+    stithy.run_well("run", place / "s.yaml", "--out", out)
+    stithy.assert_nothing_left(out)
     return out
 
 
@@ -82,10 +76,9 @@ def test_a_database_runs_on_a_cluster_of_any_kind(stithy: Stithy, place: Path, k
     candidate = f"{{ceph: {CLUSTERS[kind]}, roles: {{log: {{drive: generic-nvme}}}}}}"
     study = write_study(place / "s.yaml", {"lab": candidate}, users=(2,), load={"ledger": "true"})
     out = place / "out"
-    finished = stithy.run("run", study, "--out", out)
-    assert ended_well(finished.returncode, finished.stderr), finished.stderr
+    stithy.run_well("run", study, "--out", out)
     window = RunDirectory(out).window("w-lab-u2-b0")
     assert pl.read_parquet(window.table("ledger"))["lost"].sum() == 0
     drives = set(pl.read_parquet(window.table("drives"))["role"])
     assert {"data-host1", "log"} <= drives, drives
-    _assert_nothing_is_left(stithy, out)
+    stithy.assert_nothing_left(out)

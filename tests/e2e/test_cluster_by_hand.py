@@ -19,7 +19,7 @@ from stithy.hosts.devices import mounts
 from stithy.hosts.host import NAMESPACES
 from stithy.hosts.processes import PROC, pids_inside
 from stithy.results.layout import RunDirectory
-from support.running import Stithy, ended_well, entries, left_by, wait_for
+from support.running import Stithy, entries, left_by, wait_for
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_ceph]
 
@@ -222,8 +222,7 @@ def test_a_cluster_that_is_there_lends_an_image_and_gets_it_back(
     up = _json(stithy, "up", "--name", "lab", *SMALL)
     (place / "s.yaml").write_text(BLOCK_IO.format(ceph=f"{{conf: {up['conf']}, pool: volumes}}"))
     out, killed = place / "out", place / "killed"
-    finished = stithy.run("run", place / "s.yaml", "--out", out)
-    assert ended_well(finished.returncode, finished.stderr), finished.stderr
+    stithy.run_well("run", place / "s.yaml", "--out", out)
     assert left_by(out) == []
     series = pl.concat(map(pl.read_parquet, (out / "windows").glob("w-*/series.parquet")))
     writes = series.filter(pl.col("collector") == "cluster", pl.col("metric") == "write_latency_s")

@@ -9,7 +9,7 @@ import pytest
 from stithy.results.hlog import read_hlog
 from stithy.results.layout import RunDirectory
 from support.html_page import page_text
-from support.running import Stithy, ended_well, left_by, manifest, write_study
+from support.running import Stithy, left_by, manifest, write_study
 
 pytestmark = [pytest.mark.needs_drive, pytest.mark.needs_postgresql]
 
@@ -35,8 +35,7 @@ def test_a_study_with_a_drive_for_each_role_is_measured_and_leaves_nothing(
         place / "s.yaml", {"one": PLAIN, "each": roles(place / "images")}, users=(2,)
     )
     out = place / "out"
-    finished = stithy.run("run", study, "--out", out)
-    assert ended_well(finished.returncode, finished.stderr), finished.stderr
+    stithy.run_well("run", study, "--out", out)
     shown = {each["name"]: each["drives"] for each in manifest(out)["candidates"]}
     assert [each["role"] for each in shown["each"]] == ["data", "log", "temp", "backup"]
     assert [each["filesystem"] for each in shown["each"]] == ["ext4", "xfs", "ext4", "btrfs"]

@@ -8,7 +8,7 @@ import pytest
 
 from stithy.results.layout import RunDirectory
 from support.html_page import page_text
-from support.running import Stithy, ended_well, window_row, write_study
+from support.running import Stithy, window_row, write_study
 
 pytestmark = pytest.mark.needs_postgresql
 
@@ -18,8 +18,7 @@ def _run(stithy: Stithy, place: Path, users: int, workload: str = "", **load: st
     at, candidates = place / "study.yaml", {"a": place / "a"}
     study = write_study(at, candidates, users=[users], load=load, workload=workload)
     out = place / "out"
-    finished = stithy.run("run", study, "--out", out)
-    assert ended_well(finished.returncode, finished.stderr), finished.stderr
+    stithy.run_well("run", study, "--out", out)
     return RunDirectory(out)
 
 

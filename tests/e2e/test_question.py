@@ -6,7 +6,7 @@ import pytest
 
 from stithy.results.layout import RunDirectory
 from support.html_page import page_text
-from support.running import Stithy, ended_well, entries, left_by, manifest, write_study
+from support.running import Stithy, entries, manifest, write_study
 
 pytestmark = pytest.mark.needs_postgresql
 
@@ -24,8 +24,7 @@ def test_a_null_study_goes_on_until_its_question_is_decided(stithy: Stithy, plac
     with study.open("a") as file:
         file.write("primary: {blocks: 5, margin: 50%}\n")
     out = place / "out"
-    ended = stithy.run("run", study, "--out", out, "--null")
-    assert ended_well(ended.returncode, ended.stderr), ended.stderr
+    ended = stithy.run_well("run", study, "--out", out, "--null")
     plan = manifest(out)["plan"]
     assert (plan["null"], plan["question"]["candidates"]) == (True, ["a", "a-again"])
     there = {path.name for path in RunDirectory(out).windows.iterdir()}
@@ -41,5 +40,4 @@ def test_a_null_study_goes_on_until_its_question_is_decided(stithy: Stithy, plac
     assert "NULL STUDY" in page_text(RunDirectory(out).page)
     assert "interim analysis: " in ended.stderr
     assert not any((place / name).exists() for name in ("a", "a-again", "b"))
-    assert left_by(out) == []
-    assert stithy.registered() == []
+    stithy.assert_nothing_left(out)

@@ -13,7 +13,6 @@ from stithy.results.read import read_run
 from support.html_page import page_text
 from support.running import (
     Stithy,
-    ended_well,
     entries,
     left_by,
     manifest,
@@ -64,8 +63,7 @@ def holds_what_its_windows_say(out: Path) -> None:
 def test_a_search_says_what_its_own_windows_bear(stithy: Stithy, place: Path) -> None:
     """On a busy machine no window may be valid: then it says that, and the exit code is 5."""
     out = place / "out"
-    ended = stithy.run("run", study(place, 2), "--out", out)
-    assert ended_well(ended.returncode, ended.stderr), ended.stderr
+    ended = stithy.run_well("run", study(place, 2), "--out", out)
     holds_what_its_windows_say(out)
     assert "a search with" in ended.stdout
     assert "added: the search tries 1 user on a and b" in ended.stderr
@@ -83,8 +81,7 @@ def test_a_search_that_was_killed_goes_on(stithy: Stithy, place: Path) -> None:
     kept = _windows(out, "step-finished")
     first = {path: path.read_bytes() for window in kept for path in _tables(out, window)}
     assert first
-    ended = stithy.run("resume", out)
-    assert ended_well(ended.returncode, ended.stderr), ended.stderr
+    stithy.run_well("resume", out)
     holds_what_its_windows_say(out)
     assert {path: path.read_bytes() for path in first} == first
     assert left_by(out) == []

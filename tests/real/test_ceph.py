@@ -15,43 +15,31 @@ from stithy.drives import places
 from stithy.hosts.devices import mounts
 from stithy.hosts.host import NAMESPACES
 from stithy.hosts.processes import pids_inside, pids_within
-from stithy.hosts.runner import LocalRunner
-from stithy.run.cleanup.handlers import clean_up
-from stithy.run.cleanup.register import Resource
-from stithy.storage.provider import ROLES, Site, Volume
 from stithy.storage.providers.ceph.keys import CephKeys
 from stithy.storage.providers.ceph.laboratory import LaboratoryStorage
+from support.arrays import Recorder, make_site, undo
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_ceph]
 
 UP_S, DOWN_S = 60.0, 15.0
 
-Recorded = list[Resource]
+
+@pytest.fixture
+def recorded() -> Iterator[Recorder]:
+    """What was made; it is unmade whatever a test does."""
+    recorder = Recorder()
+    yield recorder
+    undo(*recorder.resources)
 
 
 def _provider(place: Path, **keys: object) -> LaboratoryStorage:
-    site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**7), place, dict.fromkeys(ROLES, 1))
     found = CephKeys.model_validate({"size": "512 MiB", **keys})
-    return LaboratoryStorage(found, "lab", site)
+    return LaboratoryStorage(found, "lab", make_site(place, needed_bytes=10**7))
 
 
-@pytest.fixture
-def recorded() -> Iterator[Recorded]:
-    """What was made; it is unmade whatever a test does."""
-    made: Recorded = []
-    yield made
-    clean_up("r1", made, lambda number: None, everything=False)
-
-
-def _up(provider: LaboratoryStorage, made: Recorded) -> Volume:
-    return provider.provision(
-        "r1", lambda kind, facts: made.append(Resource(len(made), kind, facts))
-    )
-
-
-def _assert_gone(entry: layout.Entry, folder: Path, made: Recorded) -> None:
+def _assert_gone(entry: layout.Entry, folder: Path, recorder: Recorder) -> None:
     begun_s = time.monotonic()
-    assert clean_up("r1", made, lambda number: None, everything=False) == []
+    undo(*recorder.resources)
     assert time.monotonic() - begun_s <= DOWN_S
     assert pids_within(folder) == []
     assert not folder.exists()
@@ -70,7 +58,7 @@ def _assert_gone(entry: layout.Entry, folder: Path, made: Recorded) -> None:
     ],
 )
 def test_a_cluster_keeps_what_its_policy_says_and_leaves_nothing(
-    place: Path, own_state: Path, recorded: Recorded, policy: dict[str, object], kind: int
+    place: Path, own_state: Path, recorded: Recorder, policy: dict[str, object], kind: int
 ) -> None:
     """With cephx, on its own addresses; what files hold as often as the policy says.
 
@@ -79,7 +67,7 @@ def test_a_cluster_keeps_what_its_policy_says_and_leaves_nothing(
     begun_s = time.monotonic()
     provider = _provider(place, policy=policy, network_gbit=10)
     provider.check()
-    volume = _up(provider, recorded)
+    volume = provider.provision("r1", recorded)
     assert time.monotonic() - begun_s <= UP_S
     folder = volume.clusters[0]
     entry = layout.read_entry(folder)
@@ -106,14 +94,14 @@ def test_a_cluster_keeps_what_its_policy_says_and_leaves_nothing(
 
 @pytest.mark.long
 def test_a_thick_image_is_allocated_when_it_is_made_and_stays_so(
-    place: Path, own_state: Path, recorded: Recorded
+    place: Path, own_state: Path, recorded: Recorder
 ) -> None:
     """Neither its file system nor the question for its space gives anything back.
 
     All but the tables that the file system has asked zeros for.
     """
     provider = _provider(place, hosts=1, policy={"ftt": 0, "space": "thick"})
-    volume = _up(provider, recorded)
+    volume = provider.provision("r1", recorded)
     for _ in range(2):
         taken = provider.space(volume).allocated_bytes
         assert taken is not None
@@ -126,10 +114,10 @@ def test_a_thick_image_is_allocated_when_it_is_made_and_stays_so(
 @pytest.mark.long
 @pytest.mark.parametrize("fault", ["hung", "killed", "unplugged"])
 def test_a_cluster_that_does_not_answer_is_removed_all_the_same(
-    place: Path, own_state: Path, recorded: Recorded, fault: str
+    place: Path, own_state: Path, recorded: Recorder, fault: str
 ) -> None:
     """Without a second copy its requests would wait for ever, and unmounting with them."""
-    volume = _up(_provider(place, hosts=1, policy={"ftt": 0}), recorded)
+    volume = _provider(place, hosts=1, policy={"ftt": 0}).provision("r1", recorded)
     folder = volume.clusters[0]
     entry = layout.read_entry(folder)
     assert entry is not None

@@ -11,12 +11,11 @@ import pytest
 from stithy.drives import filesystems
 from stithy.errors import PreconditionError
 from stithy.hosts.runner import LocalRunner
-from stithy.run.cleanup.handlers import clean_up
 from stithy.run.cleanup.register import Resource
 from stithy.storage.consent import content_of, may_format
 from stithy.storage.formatted import claim
-from stithy.storage.provider import ROLES, Site
 from stithy.storage.providers.device import DeviceStorage, Spec
+from support.arrays import make_site, provisioned, undo
 from support.loops import a_loop
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_drive]
@@ -35,8 +34,7 @@ def provider(
     device: Path | list[Path], place: Path, *, as_found: bool = False, **keys: object
 ) -> DeviceStorage:
     """The provider of a candidate `disk` with these keys."""
-    needed, seeds = dict.fromkeys(ROLES, 10**8), dict.fromkeys(ROLES, 1)
-    site = Site(RUNNER, needed, place, seeds, as_found=as_found)
+    site = make_site(place, as_found=as_found)
     return DeviceStorage(Spec.model_validate({"device": device, **keys}), "disk", site)
 
 
@@ -50,27 +48,22 @@ def test_an_empty_device_is_used_and_left_empty(
 ) -> None:
     """With each kind of file system; what is made is recorded before, and unmade from there."""
     for kind in ("ext4", "xfs", "btrfs"):
-        recorded: list[Resource] = []
-
-        def record(what: str, facts: dict[str, str], recorded: list[Resource] = recorded) -> None:
-            recorded.append(Resource(len(recorded), what, facts))
-
         made = provider(device, place, filesystem=kind)
         made.check()
         assert made.cautions() == ()
         [room] = made.rooms()
         assert 0 < (room.free_bytes or 0) < 2**30
-        volume = made.provision("r1", record)
-        assert [each.kind for each in recorded] == ["formatted", "directory", "mount", "mark"]
-        assert (volume.filesystem, volume.devices[0]) == (kind, device.name)
-        assert holds(device) == kind
-        with monkeypatch.context() as other:  # as another process would find it
-            other.setattr(os, "getpid", os.getppid)
-            with pytest.raises(PreconditionError, match="in use|is mounted at .*: wait for the"):
-                provider(device, place, wipe=True).check()
-        assert clean_up("r1", recorded, lambda number: None, everything=False) == []
+        with provisioned(made) as (volume, recorder):
+            kinds = [each.kind for each in recorder.resources]
+            assert kinds == ["formatted", "directory", "mount", "mark"]
+            assert (volume.filesystem, volume.devices[0]) == (kind, device.name)
+            assert holds(device) == kind
+            with monkeypatch.context() as other:  # as another process would find it
+                other.setattr(os, "getpid", os.getppid)
+                with pytest.raises(PreconditionError, match="in use|is mounted at .*: wait for"):
+                    provider(device, place, wipe=True).check()
         assert (holds(device), volume.path.exists()) == ("nothing", False)
-        assert clean_up("r1", recorded, lambda number: None, everything=False) == []
+        undo(*recorder.resources)
 
 
 def test_what_a_device_holds_protects_it_until_consent_is_given(place: Path, device: Path) -> None:
@@ -146,19 +139,18 @@ def test_a_foreign_file_system_is_not_erased_by_what_a_run_recorded(
     claim(device, facts["uuid"])
     assert holds(device) == "data of unknown kind"
     begun = Resource(0, "formatted", facts)
-    assert clean_up("r1", [begun], lambda number: None, everything=False) == []
+    undo(begun)
     assert holds(device) == "nothing"
     claim(device, facts["uuid"])
     table = bytes(446) + bytes.fromhex("00 202100 83 aaaa0a 00080000 00500000")
     with device.open("r+b") as file:
         file.write(table.ljust(510, b"\0") + b"\x55\xaa")
-    assert clean_up("r1", [begun], lambda number: None, everything=False) == []
+    undo(begun)
     assert holds(device) == "dos"
     filesystems.make(str(device), "ext4")
     gone = {**facts, "device": "/dev/disk/by-id/gone"}
     for number, each in enumerate((facts, gone)):
-        resource = Resource(number, "formatted", each)
-        assert clean_up("r1", [resource], lambda number: None, everything=False) == []
+        undo(Resource(number, "formatted", each))
     assert holds(device) == "ext4"
 
 

@@ -2,239 +2,195 @@
 
 import os
 import subprocess
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from stithy.drives import places
 from stithy.drives.control import Control
-from stithy.hosts.runner import LocalRunner
-from stithy.run.cleanup.handlers import clean_up
-from stithy.run.cleanup.register import Resource
-from stithy.storage.layer import MEMBERS, Level
-from stithy.storage.layers import lvm, md, writecache
-from stithy.storage.layers.btrfs import stored_bytes
-from stithy.storage.provider import ROLES, Site
-from stithy.storage.providers.device import DeviceStorage, Spec
+from stithy.storage.layer import MEMBERS
+from stithy.storage.layers import btrfs, lvm, md, vdo, writecache, zfs
 from stithy.storage.providers.drive.emulated import EmulatedStorage
 from stithy.storage.providers.drive.keys import DriveKeys
 from stithy.storage.space import with_log
-from support.loops import a_loop
+from support.arrays import MIB, Array, array_of, make_site, provisioned
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_drive]
 
-MIB = 2**20
+KERNEL, ZFS, VDO = (
+    getattr(pytest.mark, f"needs_{each}") for each in ("kernel_arrays", "zfs", "vdo")
+)
 
 
-@pytest.mark.parametrize("level", MEMBERS)
-def test_an_array_of_btrfs_holds_what_it_promised(place: Path, level: Level) -> None:
-    """Of devices of two sizes; what is left afterwards are empty devices."""
-    compressed = {"level": level, "compression": "zstd:1"}
-    with ExitStack() as stack:
-        sizes = [MIB * (600 if n == 0 else 900) for n in range(MEMBERS[level][0])]
-        devices = [
-            stack.enter_context(a_loop(place, f"disk-{n}", size)) for n, size in enumerate(sizes)
-        ]
-        spec = Spec.model_validate({"device": devices, "layer": {"btrfs": compressed}})
-        site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
-        provider = DeviceStorage(spec, "array", site)
-        provider.check()
-        promised = provider.rooms()[0].free_bytes
-        recorded: list[Resource] = []
-        volume = provider.provision(
-            "r1", lambda kind, facts: recorded.append(Resource(len(recorded), kind, facts))
-        )
-        assert volume.array is not None
-        assert (volume.array.facts, volume.filesystem) == (compressed, "btrfs")
-        assert "compress-force=zstd:1" in volume.mount_options
-        assert {device.name for device in devices} <= set(volume.devices)
-        assert promised is not None
-        with (volume.path / "file").open("wb") as file:
-            for _ in range(promised // MIB):
-                file.write(os.urandom(MIB))
-        taken = provider.space(volume)
-        assert volume.array.redundancy == taken.redundancy
-        assert taken.physical_bytes is not None
-        assert taken.physical_bytes >= taken.logical_bytes * volume.array.redundancy
-        (volume.path / "file").unlink()
-        assert clean_up("r1", recorded, lambda number: None, everything=False) == []
-        provider.check()  # which takes empty devices alone
+def _case(layer: ModuleType, mark: Any, sizes_mib: list[int], **keys: object) -> Any:
+    name = "-".join([layer.PLUGINS[0].name, *map(str, keys.values())])
+    return pytest.param(layer, keys, sizes_mib, marks=mark, id=name)
+
+
+def _members(layer: ModuleType, keys: dict[str, object]) -> int:
+    return int(layer.members(layer.Spec.model_validate(keys))[0])
+
+
+def _same(layer: ModuleType, mark: Any, size_mib: int, **keys: object) -> Any:
+    """A case on as few devices of one size as it takes."""
+    return _case(layer, mark, [size_mib] * _members(layer, keys), **keys)
+
+
+ARRAYS = [
+    *(_case(btrfs, (), [600, *[900] * (count - 1)], level=level, compression="zstd:1")
+      for level, (count, *_) in MEMBERS.items()),
+    *(_same(layer, KERNEL, 600, level=level) for layer in (md, lvm) for level in layer.MEMBERS),
+    *(_same(lvm, KERNEL, 600, level=level, checksum=True) for level in ("raid1", "raid5")),
+    _same(writecache, KERNEL, 600),
+    *(_same(zfs, ZFS, 600, level=level) for level in zfs.MEMBERS),
+    *(_same(vdo, VDO, size, level=level)
+      for level, size in (("single", 3300), ("raid0", 1650), ("raid1", 3300))),
+]  # fmt: skip
+"""Every level of every layer; of btrfs on devices of two sizes."""
+
+
+@pytest.mark.parametrize(("layer", "keys", "sizes_mib"), ARRAYS)
+def test_an_array_holds_what_it_promised(
+    place: Path, layer: ModuleType, keys: dict[str, Any], sizes_mib: list[int]
+) -> None:
+    """Of data that do not shrink; afterwards nothing of it is left."""
+    with array_of(place, layer, keys, sizes_mib) as array:
+        with (array.volume.path / "file").open("wb") as file:
+            if layer in (md, lvm, writecache):
+                os.posix_fallocate(file.fileno(), 0, array.promised_bytes)
+            else:
+                for _ in range(array.promised_bytes // MIB):
+                    file.write(os.urandom(MIB))
+                os.fsync(file.fileno())
+        space, made = array.provider.space(array.volume), array.volume.array
+        expected = layer.redundancy(layer.Spec.model_validate(keys), len(sizes_mib))
+        assert space.redundancy == pytest.approx(expected, rel=0.05 if layer in (zfs, vdo) else 0)
+        if layer in (md, lvm, writecache):
+            assert array.volume.filesystem == "ext4"
+        if layer is btrfs:
+            assert made is not None
+            assert (made.facts, made.redundancy) == (keys, space.redundancy)
+            assert array.volume.filesystem == "btrfs"
+            assert "compress-force=zstd:1" in array.volume.mount_options
+            assert space.physical_bytes is not None
+            assert space.physical_bytes >= space.logical_bytes * made.redundancy
+        elif layer in (zfs, vdo):
+            assert space.reduction == pytest.approx(1, abs=0.05)
 
 
 def test_what_single_files_take_adds_up_to_the_books_of_btrfs(place: Path) -> None:
     """Compressed, in one place and in another; zeros of a log would count as data that shrink."""
-    with ExitStack() as stack:
-        device = stack.enter_context(a_loop(place, "disk", MIB * 600))
-        layer = {"btrfs": {"level": "single", "compression": "zstd:1"}}
-        spec = Spec.model_validate({"device": [device], "layer": layer})
-        site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
-        provider = DeviceStorage(spec, "array", site)
-        recorded: list[Resource] = []
-        volume = provider.provision(
-            "r1", lambda kind, facts: recorded.append(Resource(len(recorded), kind, facts))
-        )
-        log = volume.path / "log"
+    with array_of(place, btrfs, {"level": "single", "compression": "zstd:1"}, [600]) as array:
+        path, log = array.volume.path, array.volume.path / "log"
         log.mkdir()
         half = b"".join(os.urandom(2048) + bytes(2048) for _ in range(8 * 256))
-        (volume.path / "data").write_bytes(half)
+        (path / "data").write_bytes(half)
         (log / "recycled").write_bytes(bytes(32 * MIB))
-        with (volume.path / "data").open("r+b") as file:  # an extent that is written over in part
+        with (path / "data").open("r+b") as file:  # an extent that is written over in part
             file.seek(MIB)
             file.write(os.urandom(MIB))
-        (volume.path / "small").write_bytes(b"inline")
-        space = provider.space(volume)
-        every = stored_bytes(volume.path)
+        (path / "small").write_bytes(b"inline")
+        space = array.provider.space(array.volume)
+        every, of_log = btrfs.stored_bytes(path), btrfs.stored_bytes(log)
         assert space.stored_bytes == pytest.approx(every, rel=0.02)
-        found = with_log(space, volume, [log])
+        found = with_log(space, array.volume, [log])
         assert found.log_written_bytes == 32 * MIB
-        assert found.log_stored_bytes == stored_bytes(log) < 2 * MIB
-        assert found.reduction == pytest.approx(8.0 / ((every - stored_bytes(log)) / MIB), rel=0.02)
-        assert space.reduction is not None
-        assert found.reduction is not None
-        assert space.reduction > 2 * found.reduction
-        assert clean_up("r1", recorded, lambda number: None, everything=False) == []
+        assert found.log_stored_bytes == of_log < 2 * MIB
+        assert found.reduction == pytest.approx(8.0 / ((every - of_log) / MIB), rel=0.02)
+        assert (space.reduction or 0) > 2 * (found.reduction or 0) > 0
 
 
-ARRAYS = [
-    *((layer, {"level": level}) for layer in (md, lvm) for level in layer.MEMBERS),
-    *((lvm, {"level": level, "checksum": True}) for level in ("raid1", "raid5")),
-    (writecache, {}),
-]
-"""Every level of the kernel's arrays, on as few devices as it takes."""
-
-
-def _name(value: ModuleType | dict[str, object]) -> str:
-    return (
-        str(value.PLUGINS[0].name)
-        if isinstance(value, ModuleType)
-        else "-".join(map(str, value.values()))
-    )
-
-
-@pytest.mark.needs_kernel_arrays
-@pytest.mark.parametrize(("layer", "keys"), ARRAYS, ids=_name)
-def test_an_array_of_the_kernel_holds_what_it_promised(
-    place: Path, layer: ModuleType, keys: dict[str, object]
+@pytest.mark.parametrize(("layer", "keys", "sizes_mib"), [
+    _same(zfs, ZFS, 600, level="raid5", compression="lz4", recordsize="128 KiB"),
+    _same(vdo, VDO, 3300, level="single"),
+])  # fmt: skip
+def test_what_shrinks_takes_less(
+    place: Path, layer: ModuleType, keys: dict[str, Any], sizes_mib: list[int]
 ) -> None:
-    """Its devices are empty afterwards, and nothing of it is left in the kernel."""
-    asked = layer.Spec.model_validate(keys)
-    with ExitStack() as stack:
-        devices = [
-            stack.enter_context(a_loop(place, f"disk-{n}", MIB * 600))
-            for n in range(layer.members(asked)[0])
-        ]
-        spec = Spec.model_validate({"device": devices, "layer": {layer.PLUGINS[0].name: keys}})
-        site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
-        provider = DeviceStorage(spec, "array", site)
-        provider.check()
-        promised = provider.rooms()[0].free_bytes
-        before = set(os.listdir("/sys/block"))
-        recorded: list[Resource] = []
-        volume = provider.provision(
-            "r1", lambda kind, facts: recorded.append(Resource(len(recorded), kind, facts))
-        )
-        try:
-            assert volume.filesystem == "ext4"
-            assert {device.name for device in devices} <= set(volume.devices)
-            assert provider.space(volume).redundancy == layer.redundancy(asked, len(devices))
-            assert promised is not None
-            with (volume.path / "file").open("wb") as file:
-                os.posix_fallocate(file.fileno(), 0, promised)
-        finally:
-            assert clean_up("r1", recorded, lambda number: None, everything=False) == []
-        assert set(os.listdir("/sys/block")) == before
-        provider.check()
+    """Blocks of which three quarters are zeros."""
+    with array_of(place, layer, keys, sizes_mib) as array:
+        file = array.volume.path / "file"
+        file.write_bytes(b"".join(os.urandom(1024) + bytes(3072) for _ in range(48 * 256)))
+        space = array.provider.space(array.volume)
+        assert space.written_bytes >= 48 * MIB
+        assert 2 < (space.reduction or 0) < 5
+        file.unlink()
+        after = array.provider.space(array.volume)
+        assert after.stored_bytes is not None
+        assert after.stored_bytes < 12 * MIB
 
 
-@pytest.mark.needs_kernel_arrays
-def test_an_array_of_md_is_unmade_after_all_its_devices_have_failed(place: Path) -> None:
-    """Its identifier, by which it is known as Stithy's, can be read from none of them."""
-    with ExitStack() as stack:
-        devices = [stack.enter_context(a_loop(place, f"disk-{n}", MIB * 300)) for n in range(3)]
-        spec = Spec.model_validate({"device": devices, "layer": {"md": {"level": "raid5"}}})
-        site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
-        recorded: list[Resource] = []
-        DeviceStorage(spec, "array", site).provision(
-            "r1", lambda kind, facts: recorded.append(Resource(len(recorded), kind, facts))
-        )
-        [node] = [each.facts["device"] for each in recorded if each.kind == "md"]
-        for n, device in enumerate(devices):
-            subprocess.run(["mdadm", "--fail", node, device])  # md keeps the last ones
-            os.truncate(place / f"disk-{n}.img", 0)
-            os.truncate(place / f"disk-{n}.img", MIB * 300)
-            subprocess.run(["blockdev", "--flushbufs", device], check=True)
-        assert clean_up("r1", recorded, lambda number: None, everything=False) == []
-        assert not Path("/sys/block", Path(node).name, "md").exists()
+@pytest.mark.parametrize(("layer", "keys", "sizes_mib"), [
+    _same(zfs, ZFS, 600, level="raid1", deduplication=True),
+    _same(vdo, VDO, 3300, level="single", compression="none"),
+])  # fmt: skip
+def test_what_is_equal_is_stored_once(
+    place: Path, layer: ModuleType, keys: dict[str, Any], sizes_mib: list[int]
+) -> None:
+    """Three files with the same content."""
+    with array_of(place, layer, keys, sizes_mib) as array:
+        content = os.urandom(16 * MIB)
+        for name in "abc":
+            (array.volume.path / name).write_bytes(content)
+            os.sync()
+        assert array.provider.space(array.volume).reduction == pytest.approx(3, rel=0.15)
 
 
-@pytest.mark.needs_kernel_arrays
-def test_an_array_of_lvm_is_unmade_after_all_its_devices_have_failed(place: Path) -> None:
-    """LVM finds no group on them any more, and the kernel still has its volumes."""
-    with ExitStack() as stack:
-        devices = [stack.enter_context(a_loop(place, f"disk-{n}", MIB * 300)) for n in range(3)]
-        spec = Spec.model_validate({"device": devices, "layer": {"lvm": {"level": "raid5"}}})
-        site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
-        before = set(os.listdir("/sys/block"))
-        recorded: list[Resource] = []
-        DeviceStorage(spec, "array", site).provision(
-            "r1", lambda kind, facts: recorded.append(Resource(len(recorded), kind, facts))
-        )
-        for n, device in enumerate(devices):
-            os.truncate(place / f"disk-{n}.img", 0)
-            os.truncate(place / f"disk-{n}.img", MIB * 300)
-            subprocess.run(["blockdev", "--flushbufs", device], check=True)
-        assert clean_up("r1", recorded, lambda number: None, everything=False) == []
-        assert set(os.listdir("/sys/block")) == before
+def _lose_devices(array: Array, place: Path) -> None:
+    """Nothing is on any of them any more; md keeps the last ones."""
+    for n, device in enumerate(array.devices):
+        if node := [each.facts["device"] for each in array.recorder.resources if each.kind == "md"]:
+            subprocess.run(["mdadm", "--fail", *node, device])
+        os.truncate(place / f"disk-{n}.img", 0)
+        os.truncate(place / f"disk-{n}.img", MIB * 300)
+        subprocess.run(["blockdev", "--flushbufs", device], check=True)
 
 
-@pytest.mark.needs_kernel_arrays
-def test_an_array_of_md_under_another_number_is_found_by_its_identifier(place: Path) -> None:
+def _renumber(array: Array, place: Path) -> None:
     """As whoever boots a machine assembles it."""
-    with ExitStack() as stack:
-        devices = [stack.enter_context(a_loop(place, f"disk-{n}", MIB * 300)) for n in range(2)]
-        spec = Spec.model_validate({"device": devices, "layer": {"md": {"level": "raid1"}}})
-        site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
-        recorded: list[Resource] = []
-        volume = DeviceStorage(spec, "array", site).provision(
-            "r1", lambda kind, facts: recorded.append(Resource(len(recorded), kind, facts))
-        )
-        [node] = [each.facts["device"] for each in recorded if each.kind == "md"]
-        subprocess.run(["umount", volume.mount_point], check=True)
-        subprocess.run(["mdadm", "--stop", node], check=True)
-        subprocess.run(["mdadm", "--assemble", "/dev/md127", *devices], check=True)
-        assert clean_up("r1", recorded, lambda number: None, everything=False) == []
-        assert not Path("/sys/block/md127/md").exists()
+    subprocess.run(["umount", array.volume.mount_point], check=True)
+    subprocess.run(["mdadm", "--stop", array.recorder.find("md")["device"]], check=True)
+    subprocess.run(["mdadm", "--assemble", "/dev/md127", *array.devices], check=True)
+
+
+@pytest.mark.needs_kernel_arrays
+@pytest.mark.parametrize(
+    ("layer", "level", "happens"),
+    [(md, "raid5", _lose_devices), (lvm, "raid5", _lose_devices), (md, "raid1", _renumber)],
+)
+def test_an_array_is_unmade_whatever_became_of_its_devices(
+    place: Path, layer: ModuleType, level: str, happens: Callable[[Array, Path], None]
+) -> None:
+    """All have failed, so that nothing on them names it; or it has another number."""
+    sizes_mib = [300] * _members(layer, {"level": level})
+    before = set(os.listdir("/sys/block"))
+    with array_of(place, layer, {"level": level}, sizes_mib, devices_stay=False) as array:
+        happens(array, place)
+    new = {Path("/sys/block", name) for name in set(os.listdir("/sys/block")) - before}
+    assert [each for each in new if (each / "md").exists() or (each / "dm").exists()] == []
+
+
+def _emulated(place: Path, **keys: object) -> EmulatedStorage:
+    found = DriveKeys.model_validate({"drive": "generic-nvme", **keys})
+    provider = EmulatedStorage({"data": found}, "array", make_site(place, needed_bytes=10**7))
+    provider.check()
+    return provider
 
 
 @pytest.mark.needs_kernel_arrays
 def test_an_array_of_md_lies_on_emulated_drives(place: Path, own_state: Path) -> None:
     """Synchronised on them, and filled; one program holds the data of all."""
-    keys = DriveKeys.model_validate(
-        {
-            "drive": "generic-nvme",
-            "size": "512 MiB",
-            "count": 3,
-            "layer": {"md": {"level": "raid5"}},
-        }
-    )
-    site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
-    provider = EmulatedStorage({"data": keys}, "array", site)
-    provider.check()
-    recorded: list[Resource] = []
-    volume = provider.provision(
-        "r1", lambda kind, facts: recorded.append(Resource(len(recorded), kind, facts))
-    )
-    try:
+    provider = _emulated(place, size="512 MiB", count=3, layer={"md": {"level": "raid5"}})
+    with provisioned(provider) as (volume, _):
         control = Control(volume.drives[0].control)
         for drive in volume.drives:
             control.set(drive.name, paced=False)
         (volume.path / "file").write_bytes(os.urandom(256 * MIB))
         os.sync()
         assert len(control.list()) == 3
-    finally:
-        assert clean_up("r1", recorded, lambda number: None, everything=False) == []
     assert places.all_folders() == []
 
 
@@ -242,20 +198,10 @@ def test_an_emulated_drive_without_a_file_system_is_the_volume(
     place: Path, own_state: Path
 ) -> None:
     """Its device, of the size that was asked for; it goes with its program."""
-    keys = DriveKeys.model_validate(
-        {"drive": "generic-nvme", "size": "64 MiB", "filesystem": "none"}
-    )
-    site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**7), place, dict.fromkeys(ROLES, 1))
-    provider = EmulatedStorage({"data": keys}, "raw", site)
-    provider.check()
-    recorded: list[Resource] = []
-    volume = provider.provision(
-        "r1", lambda kind, facts: recorded.append(Resource(len(recorded), kind, facts))
-    )
-    assert volume.raw
-    assert volume.path.is_block_device()
-    assert [drive.device for drive in volume.drives] == [str(volume.path)]
-    with volume.path.open("rb") as file:
-        assert file.seek(0, os.SEEK_END) == 64 * MIB
-    assert clean_up("r1", recorded, lambda number: None, everything=False) == []
+    with provisioned(_emulated(place, size="64 MiB", filesystem="none")) as (volume, _):
+        assert volume.raw
+        assert volume.path.is_block_device()
+        assert [drive.device for drive in volume.drives] == [str(volume.path)]
+        with volume.path.open("rb") as file:
+            assert file.seek(0, os.SEEK_END) == 64 * MIB
     assert places.all_folders() == []

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,8 @@ import pytest
 from stithy.hosts.groups import IO, make_throttle
 from stithy.hosts.resources import make_group, remove_group
 from stithy.hosts.runner import Command, LocalRunner
-from stithy.run.cleanup.handlers import clean_up
-from stithy.run.cleanup.register import Resource
-from stithy.storage.provider import ROLES, Site
 from stithy.storage.providers.device import DeviceStorage, Spec
+from support.arrays import make_site, provisioned
 from support.loops import a_loop
 
 pytestmark = [
@@ -37,16 +36,11 @@ def test_processes_in_the_group_read_as_fast_as_they_may_and_others_as_they_can(
     place: Path,
 ) -> None:
     """8 MiB at 4 MiB a second; and a server that runs already is brought in with its children."""
-    made: list[Resource] = []
     groups: list[Path] = []
-
-    def record(kind: str, facts: dict[str, str]) -> None:
-        made.append(Resource(len(made), kind, facts))
-
-    with a_loop(place, "disk") as device:
-        site = Site(RUNNER, dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
+    with a_loop(place, "disk") as device, ExitStack() as stack:
         spec = Spec.model_validate({"device": device, "filesystem": "ext4"})
-        volume = DeviceStorage(spec, "disk", site).provision("r1", record)
+        disk = DeviceStorage(spec, "disk", make_site(place))
+        volume, _ = stack.enter_context(provisioned(disk))
         try:
             file = volume.path / "file"
             file.write_bytes(bytes(SIZE))
@@ -71,4 +65,3 @@ def test_processes_in_the_group_read_as_fast_as_they_may_and_others_as_they_can(
         finally:
             for group in groups:
                 remove_group(group)
-            assert clean_up("r1", made, lambda number: None, everything=False) == []

@@ -117,6 +117,23 @@ class Stithy:
         out, err = process.communicate(timeout=PATIENCE_S)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
+    def run_well(self, *words: str | Path) -> subprocess.CompletedProcess[str]:
+        """Run a command that must go to its end; on a busy machine no window may be valid."""
+        done = self.run(*words)
+        assert ended_well(done.returncode, done.stderr), done.stdout + done.stderr
+        return done
+
+    def finish_well(self, process: subprocess.Popen[str]) -> None:
+        """Wait for a command that must go to its end."""
+        out, err = process.communicate(timeout=PATIENCE_S)
+        assert ended_well(process.returncode, err), out + err
+
+    def assert_nothing_left(self, *outs: Path) -> None:
+        """Of these runs, with their mounts, nor of any drive or cluster."""
+        left: list[object] = [each for out in outs for each in left_by(out)]
+        left += [*self.drives(), *self.registered(), *self.state.glob("clusters/*")]
+        assert left == []
+
     def kill(self, moment: Callable[[], object], *words: str | Path) -> None:
         """Start a command, and kill it once that is so."""
         process = self.start(*words)

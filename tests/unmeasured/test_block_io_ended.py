@@ -10,15 +10,13 @@ import pytest
 
 from stithy.errors import Exit
 from stithy.results.layout import RunDirectory
-from support.running import Stithy, left_by, manifest, wait_for
+from support.running import Stithy, manifest, wait_for
 
 FIO = shutil.which("fio")
 pytestmark = [
     pytest.mark.needs_drive,
     pytest.mark.skipif(FIO is None, reason="fio was not found: install fio"),
 ]
-# Where CPUs are busy a drive may be slower than its profile: such a window is invalid.
-ENDED_WELL = (Exit.OK, Exit.INVALID)
 SHORT = ["--size", "16 MiB", "--ramp-up", "0 s", "--duration", "2 s", "--repeat", "1"]
 SWEEP = ["--profile", "oltp-8k", "--rate", "1%", "--rate", "2%", *SHORT]
 
@@ -38,11 +36,6 @@ if [ "$1" = job.fio ] && grep -q time_based job.fio; then
 fi
 exec {fio} "$@"
 """
-
-
-def _nothing_left(stithy: Stithy, out: Path) -> None:
-    assert left_by(out) == []
-    assert stithy.drives() == stithy.registered() == []
 
 
 @pytest.mark.parametrize("command", ["block", pytest.param("run", marks=pytest.mark.long)])
@@ -65,11 +58,10 @@ def test_a_sweep_that_is_interrupted_leaves_nothing_and_goes_on(
     running.send_signal(signal.SIGINT)
     said, shown = running.communicate(timeout=120)
     assert running.returncode == Exit.INTERRUPTED, said + shown
-    _nothing_left(stithy, out)
-    resumed = stithy.run("resume", out)
-    assert resumed.returncode in ENDED_WELL, resumed.stdout + resumed.stderr
+    stithy.assert_nothing_left(out)
+    stithy.run_well("resume", out)
     assert [each["end"] for each in manifest(out)["sessions"]] == ["interrupted", "finished"]
-    _nothing_left(stithy, out)
+    stithy.assert_nothing_left(out)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +86,7 @@ def test_without_a_fio_that_will_do_nothing_is_begun(
     assert ended.returncode == Exit.PRECONDITION, ended.stdout + ended.stderr
     assert problem in ended.stderr
     assert "install fio" in ended.stderr
-    assert stithy.drives() == stithy.registered() == []
+    stithy.assert_nothing_left()
 
 
 def test_a_fio_that_hangs_is_killed_at_its_time_limit_and_the_run_says_what_to_look_for(
@@ -113,4 +105,4 @@ def test_a_fio_that_hangs_is_killed_at_its_time_limit_and_the_run_says_what_to_l
     assert "fio did not end within" in ended.stderr
     assert "the kernel log (dmesg)" in ended.stderr
     assert not Path(f"/proc/{(place / 'pid').read_text().strip()}").exists()
-    _nothing_left(stithy, out)
+    stithy.assert_nothing_left(out)

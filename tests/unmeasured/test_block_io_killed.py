@@ -12,14 +12,12 @@ import pytest
 from stithy.drives.program import find
 from stithy.errors import Exit
 from stithy.results.layout import RunDirectory
-from support.running import Stithy, entries, left_by, manifest, wait_for
+from support.running import Stithy, entries, manifest, wait_for
 
 pytestmark = [
     pytest.mark.needs_drive,
     pytest.mark.skipif(shutil.which("fio") is None, reason="fio was not found: install fio"),
 ]
-# Where CPUs are busy a drive may be slower than its profile: such a window is invalid.
-ENDED_WELL = (Exit.OK, Exit.INVALID)
 
 STUDY = """study: Does it end well?
 candidates: {{a: {{drive: generic-nvme}}}}
@@ -43,11 +41,6 @@ def _at_work(out: Path, number: int) -> Callable[[], bool]:
     )
 
 
-def _nothing_left(stithy: Stithy, out: Path) -> None:
-    assert left_by(out) == []
-    assert stithy.drives() == stithy.registered() == []
-
-
 def test_a_drive_that_vanishes_in_a_window_leaves_it_without_numbers_and_leaves_nothing(
     stithy: Stithy, place: Path
 ) -> None:
@@ -69,7 +62,7 @@ def test_a_drive_that_vanishes_in_a_window_leaves_it_without_numbers_and_leaves_
     }
     assert "Input/output error" in reason
     assert reason.count("io_u error on file") <= len(("read", "write"))
-    _nothing_left(stithy, out)
+    stithy.assert_nothing_left(out)
 
 
 @pytest.mark.long
@@ -82,8 +75,7 @@ def test_a_sweep_that_is_killed_goes_on_with_the_maximum_that_it_measured(
     """
     out = place / "out"
     stithy.kill(_at_work(out, 3), "run", _study(place, SWEEP), "--out", out)
-    resumed = stithy.run("resume", out)
-    assert resumed.returncode in ENDED_WELL, resumed.stdout + resumed.stderr
+    stithy.run_well("resume", out)
     assert [each["end"] for each in manifest(out)["sessions"]] == ["killed", "finished"]
     rows = pl.concat(
         pl.read_parquet(RunDirectory(out).window(name).table("values"))
@@ -93,7 +85,7 @@ def test_a_sweep_that_is_killed_goes_on_with_the_maximum_that_it_measured(
     shares = rows.filter(pl.col("metric") == "fio.maximum_share")["value"].to_list()
     assert sorted(shares) == pytest.approx([0.01, 0.02, 0.03])
     assert len({round(a / b, 3) for a, b in zip(asked, shares, strict=True)}) == 1
-    _nothing_left(stithy, out)
+    stithy.assert_nothing_left(out)
 
 
 def _begun(out: Path, kind: str) -> Callable[[], bool]:
@@ -109,12 +101,11 @@ def test_preconditioning_that_is_killed_is_done_again_from_its_first_round(
     """Each round of each test is there once: those of the drive that is gone count for nothing."""
     out = place / "out"
     stithy.kill(_begun(out, "precondition"), "run", _study(place, ROUNDS), "--out", out)
-    resumed = stithy.run("resume", out)
-    assert resumed.returncode in ENDED_WELL, resumed.stdout + resumed.stderr
+    stithy.run_well("resume", out)
     rows = pl.read_parquet(RunDirectory(out).table("preconditioning"))
     assert rows.select("candidate", "round", "test").is_duplicated().sum() == 0
     assert len(rows) > 1
-    _nothing_left(stithy, out)
+    stithy.assert_nothing_left(out)
 
 
 @pytest.mark.parametrize("step", ["lay-out", "read-back"])
@@ -125,8 +116,7 @@ def test_writing_and_reading_back_that_are_killed_are_done_again(
     out = place / "out"
     keys = "profiles: [oltp-8k], verify: true, duration: 2 s"
     stithy.kill(_begun(out, step), "run", _study(place, keys), "--out", out)
-    resumed = stithy.run("resume", out)
-    assert resumed.returncode in ENDED_WELL, resumed.stdout + resumed.stderr
+    stithy.run_well("resume", out)
     assert len(entries(out, "step-finished", kind="read-back")) <= 1
     assert manifest(out)["sessions"][-1]["end"] == "finished"
-    _nothing_left(stithy, out)
+    stithy.assert_nothing_left(out)

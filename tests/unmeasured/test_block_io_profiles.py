@@ -17,7 +17,6 @@ from stithy.analysis.evidence import Window
 from stithy.drives.control import DriveSpec
 from stithy.drives.measure.compare import raised
 from stithy.drives.profiles import profile_text
-from stithy.errors import Exit
 from stithy.fio import library
 from stithy.fio.load import Load, Target, for_workers
 from stithy.fio.measure import Machine, lay_out, measure, ready
@@ -28,7 +27,7 @@ from stithy.metrics import ALL, PERCENTILES, count_values_needed
 from stithy.report.context import context_of
 from stithy.results.read import read_run
 from stithy.scenarios.block_io.outcome import FioOutcome
-from support.running import Stithy, left_by
+from support.running import Stithy
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio was not found")
 
@@ -41,8 +40,6 @@ AT_ONCE = 4
 MOMENTS = (0.3, 1.0, 3.0)
 """Seconds. Of a pattern with 3 % writes a moment may have none where other tests take the CPUs."""
 
-# Where CPUs are busy a drive may be slower than its profile: such a window is invalid.
-ENDED_WELL = (Exit.OK, Exit.INVALID)
 
 Asked = tuple[Profile, Pattern]
 
@@ -144,8 +141,7 @@ def studied(
     study, out = place / "s.yaml", place / "out"
     candidates = ", ".join(f"{name}: {keys}" for name, keys in storage.items())
     study.write_text(STUDY.format(candidates=candidates, profiles=", ".join(patterns)))
-    ended = stithy.run("run", study, "--out", out)
-    assert ended.returncode in ENDED_WELL, ended.stdout + ended.stderr
+    stithy.run_well("run", study, "--out", out)
     windows = context_of(read_run(out)).evidence.windows
     assert {(each.candidate, each.point.values["profile"]) for each in windows} == {
         (name, label) for name in storage for label in patterns
@@ -158,8 +154,7 @@ def studied(
         label = str(each.point.values["profile"])
         wanted = {key for key in figures_of(patterns[label]) if is_enough(each, *key)}
         assert wanted <= reported[each.candidate, label], (each.id, wanted)
-    assert left_by(out) == []
-    assert stithy.drives() == stithy.registered() == []
+    stithy.assert_nothing_left(out)
 
 
 def is_enough(window: Window, name: str, of: str) -> bool:
@@ -170,8 +165,7 @@ def is_enough(window: Window, name: str, of: str) -> bool:
 
 def of_report(stithy: Stithy, out: Path) -> Mapping[tuple[str, str], set[tuple[str, str]]]:
     """The metrics with a number in the report's table, by candidate and pattern."""
-    made = stithy.run("report", out, "--format", "json")
-    assert made.returncode in ENDED_WELL, made.stderr
+    stithy.run_well("report", out, "--format", "json")
     section = json.loads((out / "report.json").read_text())["sections"]["measured"]
     assert {"fio-iops", "fio-mean-s", "fio-p99"} <= section["figures"].keys()
     found: dict[tuple[str, str], set[tuple[str, str]]] = {}

@@ -16,7 +16,6 @@ from support.html_page import page_text
 from support.running import (
     PATIENCE_S,
     Stithy,
-    ended_well,
     entries,
     hammer_of,
     left_by,
@@ -66,7 +65,7 @@ def test_ctrl_c_or_a_closed_terminal_ends_a_run_cleanly_with_a_report_of_what_th
     if by == signal.SIGINT:
         assert f"to continue the run: stithy resume {out}" in process.stderr.read()
     assert stithy.run("clean", out).returncode == Exit.OK
-    assert [*left_by(out), *stithy.registered()] == []
+    stithy.assert_nothing_left(out)
 
 
 def test_a_server_or_hammer_that_is_killed_costs_its_window_only(
@@ -79,8 +78,7 @@ def test_a_server_or_hammer_that_is_killed_costs_its_window_only(
     os.kill(int((place / "a/data/postmaster.pid").read_text().split()[0]), signal.SIGKILL)
     wait_for(lambda: seconds_measured(out, "w-a-u2-b0") >= 1, process)
     os.kill(hammer_of(out), signal.SIGKILL)
-    _, stderr = process.communicate(timeout=PATIENCE_S)
-    assert ended_well(process.returncode, stderr), stderr
+    stithy.finish_well(process)
     for users, reason in ((1, "the server was ended"), (2, "was ended by SIGKILL without a summa")):
         row, again = (window_row(out, f"w-a-u{users}-b0{end}") for end in ("", "-again"))
         assert not row["complete"]
@@ -120,7 +118,7 @@ def test_a_killed_stithy_leaves_nothing_that_clean_does_not_remove(
     cleaned = stithy.run("clean")
     assert cleaned.returncode == 0, cleaned.stderr
     assert not master.exists()
-    assert [*left_by(out), *stithy.registered()] == []
+    stithy.assert_nothing_left(out)
     assert [path.name for path in (place / "a").iterdir()] == ["precious.txt"]
     assert results <= {path for path in out.rglob("*") if path.is_file()}
     assert stithy.run("clean").stdout == "Nothing to clean.\n"
@@ -151,8 +149,7 @@ def test_a_dead_run_is_cleaned_around_all_that_is_not_its_own(stithy: Stithy, pl
     assert left_by(dead) == []
     assert not (place / "a").exists()
     assert (place / "theirs/precious").exists()
-    _, shown = beside.communicate(timeout=300)
-    assert ended_well(beside.returncode, shown), shown
+    stithy.finish_well(beside)
     [window_id] = manifest(live)["plan"]["windows"]
     assert window_row(live, window_id)["complete"]
     assert stithy.registered() == []
@@ -184,7 +181,7 @@ def test_a_disk_that_runs_full_ends_the_run_with_its_name(
         assert shown in stderr
         assert "bug" not in stderr
         assert stithy.run("clean", out).returncode == Exit.OK
-        assert [*left_by(out), *stithy.registered()] == []
+        stithy.assert_nothing_left(out)
         assert {path.name for path in volume.iterdir()} <= {"filler", "out"}
         if on == "a":
             assert not window_row(out, "w-a-u4-b0")["complete"]
@@ -198,8 +195,7 @@ def test_what_a_killed_run_left_does_not_stop_the_next_whose_instances_go_on_unt
     study, out = _study(place, "1 s"), place / "out"
     first = place / "first"
     stithy.kill(lambda: MOMENTS["while loading"](first), "run", study, "--out", first)
-    ended = stithy.run("run", study, "--out", out, "--keep")
-    assert ended_well(ended.returncode, ended.stderr), ended.stderr
+    ended = stithy.run_well("run", study, "--out", out, "--keep")
     assert f"to continue that run: stithy resume {first}" in ended.stderr
     [line] = [line for line in ended.stdout.splitlines() if "kept running" in line]
     passfile = Path(line.rpartition("passfile=")[2])
@@ -213,7 +209,7 @@ def test_what_a_killed_run_left_does_not_stop_the_next_whose_instances_go_on_unt
     refused = stithy.run("run", study, "--out", place / "second")
     assert (refused.returncode, "stithy clean" in refused.stderr) == (3, True)
     assert stithy.run("clean").returncode == 0
-    assert [*left_by(first), *left_by(out)] == []
+    stithy.assert_nothing_left(first, out)
     assert not (place / "a").exists()
 
 
@@ -223,8 +219,7 @@ def test_a_user_without_rights_gets_a_report(place: Path, unprivileged: Unprivil
     if os.geteuid() == 0:
         os.chown(place, 65534, 65534)
     out, stithy = place / "out", Stithy(place / "state", prefix=unprivileged.stithy())
-    ended = stithy.run("run", _study(place, "1 s"), "--out", out)
-    assert ended_well(ended.returncode, ended.stderr), ended.stderr
+    ended = stithy.run_well("run", _study(place, "1 s"), "--out", out)
     assert (out / "report.html").exists()
     row = window_row(out, "w-a-u1-b0")
     assert row["complete"], row["missing_because"]
@@ -233,5 +228,5 @@ def test_a_user_without_rights_gets_a_report(place: Path, unprivileged: Unprivil
         assert row["memory_limit_bytes"] is None
         assert "was not enforced" in ended.stderr
     assert manifest(out)["memory"]["enforced"] == row["memory_limit_enforced"]
-    assert [*left_by(out), *stithy.registered()] == []
+    stithy.assert_nothing_left(out)
     assert not (place / "a").exists()

@@ -115,7 +115,7 @@ ELSEWHERE = {
     "creating cluster": "e2e/test_ceph.py kills a run after it",
     "creating rbd-image": "e2e/test_cluster_by_hand.py kills a run after it",
     "creating marked-database": "e2e/test_by_url.py kills a run on databases by URL",
-    "creating zfs": "needs a kernel with ZFS; real/test_reduction.py removes what it made",
+    "creating zfs": "needs a kernel with ZFS; real/test_layers.py removes what it made",
     "creating lvm-vdo": "needs a kernel with dm-vdo; as above",
     "creating md": "needs a kernel with md; real/test_layers.py removes what it made",
     "creating lvm": "needs a kernel with device-mapper; as above",

@@ -7,7 +7,7 @@ import pytest
 
 from stithy.errors import Exit
 from stithy.fio.library import parse
-from support.running import Stithy, ended_well
+from support.running import Stithy
 
 pytestmark = [
     pytest.mark.needs_drive,
@@ -27,8 +27,7 @@ def test_a_profile_is_learned_from_what_was_measured_where_the_study_wants_a_tra
     """Eight kilobytes at random, four of five read; without a trace the remedy is a key."""
     study, out, file = place / "s.yaml", place / "out", place / "mine.toml"
     study.write_text(STUDY.format(traced=str(traced).lower()))
-    ended = stithy.run("run", study, "--out", out)
-    assert ended_well(ended.returncode, ended.stderr), ended.stderr
+    stithy.run_well("run", study, "--out", out)
     learned = stithy.run("block", "--learn", out, "--profile", file)
     if not traced:
         assert learned.returncode == Exit.USAGE

@@ -13,7 +13,6 @@ from stithy.results.layout import RunDirectory
 from support.html_page import page_text
 from support.running import (
     Stithy,
-    ended_well,
     entries,
     left_by,
     manifest,
@@ -95,8 +94,7 @@ def test_a_killed_or_stopped_run_of_a_real_database_is_resumed(
     stays = by == KILL or f"w-a-u{users[-1]}-b0" in ended
     assert (f"stithy resume {out}" in planned.stdout) is stays
     first = {p: p.read_bytes() for p in RunDirectory(out).windows.glob("w-a-u1-b0/*.parquet")}
-    resumed = stithy.run("resume", out)
-    assert ended_well(resumed.returncode, resumed.stderr), resumed.stderr
+    resumed = stithy.run_well("resume", out)
     assert str(out / "report.html") in resumed.stdout
     for window_id in manifest(out)["plan"]["windows"]:
         row = window_row(out, window_id)
@@ -109,7 +107,7 @@ def test_a_killed_or_stopped_run_of_a_real_database_is_resumed(
     assert conditions["holds"].all()
     assert len(entries(out, "step-started", kind="prepare")) == loaded
     assert "The run was resumed at" in page_text(RunDirectory(out).page)
-    assert [*left_by(out), *stithy.registered()] == []
+    stithy.assert_nothing_left(out)
     assert not (place / "a").exists()
     again = stithy.run("resume", out)
     assert (again.returncode, "ended well" in again.stderr) == (3, True)
@@ -132,8 +130,7 @@ def test_a_run_killed_while_its_second_dataset_loads_goes_on_with_the_first_one_
     wait_for(lambda: entries(out, "step-started", **second), process)
     process.kill()
     process.communicate()
-    ended = stithy.run("resume", out)
-    assert ended_well(ended.returncode, ended.stderr), ended.stderr
+    stithy.run_well("resume", out)
     loaded = [entry.facts["dataset"] for entry in entries(out, "step-started", kind="prepare")]
     assert loaded == ["warehouses1", "warehouses2", "warehouses2"]
     for size in (1, 2):
@@ -142,5 +139,5 @@ def test_a_run_killed_while_its_second_dataset_loads_goes_on_with_the_first_one_
     conditions = pl.read_parquet(RunDirectory(out).table("conditions"))
     assert conditions["holds"].all()
     assert (conditions["moment"] == "load").sum() == 2 * 12
-    assert [*left_by(out), *stithy.registered()] == []
+    stithy.assert_nothing_left(out)
     assert not (place / "a").exists()

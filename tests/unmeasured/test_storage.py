@@ -13,7 +13,6 @@ from support.loops import a_loop
 from support.running import Stithy, entries, left_by, manifest, measures, write_study
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_drive, pytest.mark.needs_postgresql]
-ENDED_WELL = scenarios.ENDED_WELL
 
 
 def holds(device: Path) -> str:
@@ -45,8 +44,7 @@ def _killed_cleaned_resumed(stithy: Stithy, place: Path, device: Path) -> None:
     assert (left_by(out), holds(device)) == ([], "nothing")
     empty = write_study(place / "empty.yaml", {"a": f"{{device: {device}}}"}, users=(1,))
     stithy.kill(lambda: measures(resumed), "run", empty, "--out", resumed)
-    ended = stithy.run("resume", resumed)
-    assert ended.returncode in ENDED_WELL, ended.stderr
+    stithy.run_well("resume", resumed)
     assert (left_by(resumed), holds(device), stithy.registered()) == ([], "nothing", [])
     [candidate] = manifest(resumed)["candidates"]
     assert (candidate["provider"], candidate["filesystem"]) == ("device", "ext4")
@@ -67,9 +65,8 @@ def test_a_run_on_arrays_of_drives_is_killed_resumed_and_reported(
     study, out = write_study(place / "s.yaml", {"a": ARRAYS}, users=(1,)), place / "out"
     assert "level: raid10" in stithy.run("plan", study).stdout
     stithy.kill(lambda: measures(out), "run", study, "--out", out)
-    ended = stithy.run("resume", out)
-    assert ended.returncode in ENDED_WELL, ended.stderr
-    assert (left_by(out), stithy.drives(), stithy.registered()) == ([], [], [])
+    stithy.run_well("resume", out)
+    stithy.assert_nothing_left(out)
     [candidate] = manifest(out)["candidates"]
     names = [*(f"data-{n}" for n in (1, 2, 3, 4)), "log-1", "log-2"]
     assert [each["name"] for each in candidate["drives"]] == names
@@ -115,7 +112,7 @@ def test_a_layer_of_ones_own_is_one_file(stithy: Stithy, place: Path, fakes: Pat
     assert note.exists()
     assert stithy.run("clean").returncode == Exit.OK
     assert not note.exists()
-    assert stithy.registered() == stithy.drives() == []
+    stithy.assert_nothing_left()
     [candidate] = manifest(out)["candidates"]
     assert candidate["filesystem"] == "ext4"
     assert [each["layer"] for each in candidate["arrays"]] == ["plain"]

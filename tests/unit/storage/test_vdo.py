@@ -1,4 +1,4 @@
-"""dm-vdo as LVM is asked for it. Where the kernel has it, tests/real/test_reduction.py."""
+"""dm-vdo as LVM is asked for it. Where the kernel has it, tests/real/test_layers.py."""
 
 import pytest
 from pydantic import ValidationError

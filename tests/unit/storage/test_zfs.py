@@ -1,4 +1,4 @@
-"""Arrays of ZFS as it is asked for them. Where the kernel has it, tests/real/test_reduction.py."""
+"""Arrays of ZFS as it is asked for them. Where the kernel has it, tests/real/test_layers.py."""
 
 from collections.abc import Mapping
 from pathlib import Path
