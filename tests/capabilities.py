@@ -27,6 +27,14 @@ def missing_postgresql() -> str | None:
     return "no PostgreSQL server programs: run `make setup`"
 
 
+def missing_sqlite() -> str | None:
+    """Python's own library, which every machine has."""
+    import sqlite3
+
+    new = sqlite3.sqlite_version_info >= (3, 37)
+    return None if new else "SQLite 3.37: use a newer Python"
+
+
 def missing_pgbackrest() -> str | None:
     """pgBackRest, one of PostgreSQL's methods of backup."""
     return None if shutil.which("pgbackrest") else "pgbackrest is not there: run `make setup`"
@@ -180,6 +188,7 @@ PROBES: dict[str, Callable[[], str | None]] = {
     "postgresql": missing_postgresql,
     "quiet": missing_quiet,
     "root": missing_root,
+    "sqlite": missing_sqlite,
     "unprivileged": missing_unprivileged,
     "vdo": missing_vdo,
     "zfs": missing_zfs,

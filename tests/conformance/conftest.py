@@ -12,7 +12,7 @@ import pytest
 from conformance.samples import Sample, sample
 from stithy.engines.engine import Engine, get_engine
 from stithy.engines.instance import ConfiguredEngine, Instance
-from stithy.hosts.runner import LocalRunner
+from stithy.hosts.runner import LocalRunner, Runner
 from stithy.registry import plugins
 from stithy.secrets import Secret
 from stithy.wire.hammer import Hammer
@@ -44,9 +44,19 @@ class Loaded:
         section = workload.keys.model_validate({"name": self.workload, workload.units: 1})
         return section.choice(Driving())
 
-    def hammer(self, url: Secret) -> Hammer:
-        """The load driver on a server of it."""
-        return Hammer(LocalRunner(), url)
+    @property
+    def is_embedded(self) -> bool:
+        """Whether the hammer is what can be limited and killed."""
+        return get_engine(self.engine_name).is_embedded
+
+    def hammer(
+        self, url: Secret, runner: Runner | None = None, memory_cgroup: Path | None = None
+    ) -> Hammer:
+        """The load driver on a server of it; in the server's group where it is the server."""
+        hammer = Hammer(runner or LocalRunner(), url)
+        if self.is_embedded:
+            hammer.confine(None, memory_cgroup, (), {})
+        return hammer
 
     def start(self, place: Path, **more: Path) -> Instance:
         """A server on the `data` in a place."""

@@ -19,6 +19,7 @@ NO_DEVICES = dict.fromkeys(
 )
 NO_GROUP = "no control group can be created in /sys/fs/cgroup"
 SERVER = Judgement("postgresql", "there", "15.1 in /usr/lib/postgresql/15/bin")
+EMBEDDED = Judgement("sqlite", "there", "3.50.4 in /opt/stithy/bin")
 NO_SERVER = Judgement(
     "postgresql", "missing",
     "14 directories, PATH among them: no PostgreSQL server programs were found",
@@ -83,7 +84,12 @@ def test_what_is_shown_of_a_machine_is_what_was_accepted(
     """Changes of what people read are made on purpose."""
     machine, server = MACHINES[name]
     commands = {"drive profile": (FIO,)}
-    found = examine(machine, commands, ask_engine=lambda _: server, here=tmp_path)
+    found = examine(
+        machine,
+        commands,
+        ask_engine={"postgresql": server, "sqlite": EMBEDDED}.__getitem__,
+        here=tmp_path,
+    )
     text = as_text(found)
     assert max(map(len, text.splitlines())) <= 100
     golden.same(HERE / f"{name}.txt", f"{text}\n", accept_golden)

@@ -9,7 +9,7 @@ use stithy_wire::{DataShape, Job, Message, Pace, Started, WIRE_VERSION};
 use crate::engines::Target;
 use crate::error::HammerError;
 use crate::jobs::{self, READ_BYTES};
-pub use crate::plugins::execute;
+pub use crate::plugins::{built_in, execute};
 use crate::workloads::{Context, Workload};
 
 /// Name and version, as the first message tells them.

@@ -14,6 +14,13 @@ macro_rules! plugins {
     ($($target:ty: $($workload:ty),+;)+) => {
         const SCHEMES: &[&[&str]] = &[$(<$target>::SCHEMES),+];
 
+        /// The engines that are a part of the hammer, each with its version, one a line: `sqlite 3.50.4`.
+        pub fn built_in() -> String {
+            let versions = [$((<$target>::ENGINE, <$target>::version())),+];
+            let lines = versions.iter().filter_map(|(name, version)| Some(format!("{name} {}\n", (*version)?)));
+            lines.collect()
+        }
+
         /// Does a job with the engine of its URL and the workload that it names; one without either is the
         /// same with any. The sink gets every message but a failure, which is the error.
         ///

@@ -40,6 +40,7 @@ class Declaration:
     """What holds for every server of an engine; the defaults are those of an unknown one.
 
     `error_class`: of an error by the server's own code and text; a line of its log has no code.
+    `error_classes`: those that it can have.
     `metrics`: those of the collector `database` that only this engine has. `wait_types`: the types
     of its waits in the order in which figures stack them, with what they are, where their names do
     not say it. `wait_group`, `is_log_creation`: of a wait event, what it is about, and whether its
@@ -51,6 +52,7 @@ class Declaration:
     """
 
     error_class: Callable[[str | None, str], ErrorClass] = lambda code, text: "other"
+    error_classes: frozenset[ErrorClass] = frozenset({"retryable", "full", "lost", "other"})
     metrics: tuple[CollectedMetric, ...] = ()
     wait_types: Mapping[str, str] = field(default_factory=lambda: {"CPU": ""})
     wait_group: Callable[[str], WaitGroup] = lambda event: "cpu" if event == "CPU" else "other"

@@ -66,6 +66,13 @@ class Engine(Plugin):
     is_embedded: bool = False
     """Whether the database runs in the load driver's process, whose limits are the server's."""
 
+    def explain_setting(self, name: str, value: str) -> tuple[str, str] | None:
+        """Say why a study may not give a setting this value, and what to do; None if it may."""
+        because = self.owned_settings.get(name.lower())
+        if because is None:
+            return None
+        return "a setting that Stithy chooses itself", f"leave it out: {because}"
+
     def list_given_up(self, settings: Mapping[str, str]) -> dict[str, str]:
         """List which of the settings give durability up, with what may be lost.
 
@@ -80,6 +87,10 @@ class Engine(Plugin):
     def configure(self, request: "instance.Request") -> "instance.ConfiguredEngine":
         """Give the engine as a study asks for it; nothing is looked for yet."""
         raise NotImplementedError
+
+    def set_driver(self, start: "instance.Start") -> Mapping[str, str]:
+        """Give the variables of a driver in whose process the database of a start runs."""
+        return {}
 
     def forget(self, facts: Mapping[str, str]) -> None:
         """Remove from memory what a killed server left there. Idempotent.

@@ -76,12 +76,11 @@ Settings = Annotated[
 
 
 def refused_settings(engine: str, settings: Mapping[str, str]) -> Iterator[Violation]:
-    """The settings that a study may not give, because Stithy itself must choose them."""
-    plugin = plugins(Engine).get(engine)
-    for name in settings if plugin else ():
-        if plugin and (because := plugin.owned_settings.get(name.lower())):
-            right = f"leave it out: {because}"
-            yield Violation("a setting that Stithy chooses itself", right, name, (name,))
+    """The settings that a study may not give, or not with their values."""
+    if plugin := plugins(Engine).get(engine):
+        for name, value in settings.items():
+            if problem := plugin.explain_setting(name, value):
+                yield Violation(*problem, name, (name,))
 
 
 def describe_restores() -> str:
@@ -114,9 +113,9 @@ class Database(BaseModel):
         default=None,
         json_schema_extra={"default": "required, unless candidates are databases by URL"},
         description=(
-            "Memory limit of the server, including the page cache of its files; at least 64 "
-            "MiB. Without the limit a small database stays in memory, and never reads its "
-            "storage."
+            "Memory limit of the server, including the page cache of its files; at least 64 MiB. "
+            "A database inside the load driver shares it with that. Without the limit a small "
+            "database stays in memory, and never reads its storage."
         ),
         examples=["1 GiB"],
     )

@@ -1,12 +1,12 @@
 """What the load driver is asked and what it answers: its seam to the rest of Stithy."""
 
 import threading
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from stithy.hosts.runner import Runner
+from stithy.hosts.runner import Command, Runner
 from stithy.secrets import Secret
 from stithy.wire.jobs import (
     AnyJob,
@@ -190,13 +190,20 @@ class Hammer:
         """
         self._runner = runner
         self._url = url
-        self._program = program or find_program(HAMMER)
-        self._cpus = cpus
-        self._memory_cgroup: Path | None = None
+        self._command = Command([str(program or find_program(HAMMER))], cpus=cpus)
 
-    def confine(self, cpus: tuple[int, ...] | None, memory_cgroup: Path | None) -> None:
-        """Give it the limits of the database, which runs in its process."""
-        self._cpus, self._memory_cgroup = cpus, memory_cgroup
+    def confine(
+        self,
+        cpus: tuple[int, ...] | None,
+        memory_cgroup: Path | None,
+        cgroups: tuple[Path, ...],
+        environment: Mapping[str, str],
+    ) -> None:
+        """Give it the limits and variables of the database, which runs in its process."""
+        self._command = replace(
+            self._command, cpus=cpus, memory_cgroup=memory_cgroup, cgroups=cgroups,
+            environment=environment,
+        )  # fmt: skip
 
     def prepare(
         self,
@@ -286,16 +293,15 @@ class Hammer:
             if watch.on_message is not None:
                 watch.on_message(message)
 
+        command = self._command
         summary = run_program(
             self._runner,
-            [str(self._program)],
+            command if isinstance(job, MEASURED) else replace(command, cpus=None),
             job,
             on_message=both,
             raw_output=watch.raw_output,
             stop=watch.stop,
             silence_s=silence_s,
-            cpus=self._cpus if isinstance(job, MEASURED) else None,
-            memory_cgroup=self._memory_cgroup,
         )
         if not isinstance(summary, kind):
             raise TypeError(f"the hammer answered with {summary.message}, not with {kind.__name__}")

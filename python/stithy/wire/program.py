@@ -162,39 +162,34 @@ STDERR_LINES = 10
 
 def run_program(
     runner: Runner,
-    argv: Sequence[str],
+    command: Command,
     job: AnyJob,
     *,
     on_message: OnMessage | None = None,
     raw_output: Path | None = None,
     stop: threading.Event | None = None,
     silence_s: float | None = None,
-    cpus: tuple[int, ...] | None = None,
-    memory_cgroup: Path | None = None,
 ) -> Summary:
     """Run `job` to its end and return its summary, the last message.
 
     Every line is appended to `raw_output` as it comes, before it is parsed; `on_message` gets each
     message, the summary too. When `stop` is set the program gets SIGINT, and SIGKILL when that does
     not help (see `Supervisor`). One that says nothing for `silence_s`, or that somebody holds
-    (SIGSTOP), is killed, so that everything ends. `cpus`: the only ones that it may use; None: any.
-    `memory_cgroup`: the group that it joins.
+    (SIGSTOP), is killed, so that everything ends.
     Raises what a `failure` message says; InfrastructureError for a program that dies or babbles.
     """
     with ExitStack() as stack:
         # Without a name: nothing is left of it where this process is killed.
         errors = stack.enter_context(tempfile.TemporaryFile())
         raw = stack.enter_context(_raw_file(raw_output))
-        program = runner.start(
-            Command(argv=argv, cpus=cpus, memory_cgroup=memory_cgroup), stderr=errors
-        )
+        program = runner.start(command, stderr=errors)
         stack.enter_context(_ended(program))
         watch = stack.enter_context(Supervisor(program, stop, silence_s))
         _feed(program, job)
         summary = _read(program, raw, watch, on_message, errors)
         code = ended_within(program, EXIT_PATIENCE_S)
         if summary is None:
-            raise _died(argv, watch.killed_because or _end_of(code), errors)
+            raise _died(command.argv, watch.killed_because or _end_of(code), errors)
         return summary
 
 

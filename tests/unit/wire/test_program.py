@@ -32,7 +32,7 @@ FAILURE = (
 
 
 def _run(script: str, **how: Any) -> object:
-    return run_program(LocalRunner(), ["/bin/sh", "-c", script], JOB, **how)
+    return run_program(LocalRunner(), Command(["/bin/sh", "-c", script]), JOB, **how)
 
 
 def test_a_program_gets_its_job_and_its_summary_is_returned(tmp_path: Path) -> None:

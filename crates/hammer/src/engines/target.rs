@@ -29,6 +29,11 @@ pub trait Target: Clone + Send + Sync + 'static {
     /// A connection for what is asked once.
     type Control: Control;
 
+    /// The version of a database that is a part of the hammer; a server has its own.
+    fn version() -> Option<&'static str> {
+        None
+    }
+
     /// Reads a URL.
     ///
     /// Errors: those of the engine's URLs (usage).

@@ -22,12 +22,14 @@ For people there is `stithy hammer`; the protocol is told in wire/README.md.
 
 usage: stithy-hammer < job.json
        stithy-hammer --version
+       stithy-hammer --engines     the engines that are a part of it, with their versions
 ";
 
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         None => run(),
         Some("--version") => print(&format!("{}\n", job::PROGRAM), ExitCode::SUCCESS),
+        Some("--engines") => print(&job::built_in(), ExitCode::SUCCESS),
         Some("--help" | "-h") => print(USAGE, ExitCode::SUCCESS),
         Some(_) => print(USAGE, ExitCode::from(2)),
     }

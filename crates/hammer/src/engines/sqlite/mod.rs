@@ -89,6 +89,10 @@ impl engines::Target for Target {
     type Session = Session;
     type Control = Control;
 
+    fn version() -> Option<&'static str> {
+        Some(rusqlite::version())
+    }
+
     /// Reads `sqlite:///path/to/file.db?journal=wal&synchronous=full&cache_kib=2000`.
     ///
     /// Errors: `url-invalid` (usage).

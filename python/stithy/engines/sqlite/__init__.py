@@ -1,0 +1,134 @@
+"""SQLite: a database in one file, which the load driver itself reads and writes."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from stithy.engines.declaration import Declaration, ErrorClass
+from stithy.engines.engine import Engine
+from stithy.engines.sqlite.backups import BACKUPS
+from stithy.names import instead
+from stithy.secrets import Secret
+
+if TYPE_CHECKING:
+    from stithy.engines import instance
+
+WORDS = {
+    "journal": ("wal", "delete", "truncate", "persist"),
+    "synchronous": ("full", "extra", "normal", "off"),
+}
+"""By setting what it may be, the default first. Other journals do not survive a kill."""
+
+NUMBERS = {
+    "cache_kib": (2000, 1, 2**30),
+    "page_size": (4096, 512, 65536),
+    "autocheckpoint": (1000, 0, 2**31 - 1),
+    "busy_timeout_ms": (5000, 0, 3_600_000),
+}
+"""By setting the default, the least and the most."""
+
+DEFAULTS = {name: words[0] for name, words in WORDS.items()} | {
+    name: str(default) for name, (default, _, _) in NUMBERS.items()
+}
+
+LOG_BYTES = 64 * 2**20
+"""Own: what the log comes to hold while readers keep a checkpoint from starting it anew."""
+
+RETRYABLE, FULL = ("SQLITE_BUSY", "SQLITE_LOCKED"), ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
+
+NEVER_FLUSHED = (
+    "nothing is flushed, so a crash of the machine may lose committed transactions and leave a "
+    "database that cannot be repaired"
+)
+LAST_LOST = (
+    "with a write-ahead log a commit is not flushed, so a power cut may lose the last commits; the "
+    "database stays whole"
+)
+TORN = "with a rollback journal a power cut at a bad moment may leave a damaged database"
+
+
+def complete(settings: Mapping[str, str]) -> dict[str, str]:
+    """Give all settings as they are in force: as given, else by default."""
+    return DEFAULTS | {name.lower(): value.strip().lower() for name, value in settings.items()}
+
+
+def classify_error(code: str | None, text: str) -> ErrorClass:
+    """Classify an error by its code or, without one, by its text.
+
+    >>> classify_error("SQLITE_BUSY_SNAPSHOT", "database is locked")
+    'retryable'
+    """
+    if code and code.startswith(RETRYABLE):
+        return "retryable"
+    is_full = "database or disk is full" in text if code is None else code.startswith(FULL)
+    return "full" if is_full else "other"
+
+
+class SQLite(Engine):
+    """SQLite, embedded in the load driver."""
+
+    name = "sqlite"
+    url_schemes = ("sqlite",)
+    url_examples = ("sqlite:///srv/test.db", "sqlite:///srv/test.db?journal=delete")
+    setting_examples = ({"cache_kib": "2000"}, {"cache_kib": "8000"})
+    backups = BACKUPS
+    separate_roles = frozenset({"temp"})
+    is_embedded = True
+    declaration = Declaration(
+        error_class=classify_error,
+        error_classes=frozenset({"retryable", "full", "other"}),
+        block_bytes=4096,
+        buffers="page cache of one connection",
+        maintenance="checkpoints",
+        log_note="The write-ahead log is a file beside the database and cannot be moved.",
+    )
+
+    def explain_setting(self, name: str, value: str) -> tuple[str, str] | None:
+        """Say what is wrong with a name or a value: others are not passed on."""
+        setting, given = name.lower(), value.strip().lower()
+        if (words := WORDS.get(setting)) is not None:
+            is_there = given in words
+            return None if is_there else (f"no value of {setting}", f"one of {', '.join(words)}")
+        if setting not in NUMBERS:
+            return "not a setting of SQLite that Stithy sets", instead(setting, [*DEFAULTS])
+        _, least, most = NUMBERS[setting]
+        if not (given.isdecimal() and least <= int(given) <= most):
+            return f"no value of {setting}", f"a whole number from {least:,} to {most:,}"
+        if setting == "page_size" and int(given).bit_count() != 1:
+            return "no size of a page", "a power of two"
+        return None
+
+    def list_given_up(self, settings: Mapping[str, str]) -> dict[str, str]:
+        """List `synchronous` where a commit does not wait until it is durable and whole."""
+        given = complete(settings)
+        normal = LAST_LOST if given["journal"] == "wal" else TORN
+        because = {"off": NEVER_FLUSHED, "normal": normal}.get(given["synchronous"])
+        return {"synchronous": because} if because else {}
+
+    def count_log_bytes(self, settings: Mapping[str, str]) -> int:
+        """Count what the file of the log may hold; unknown where no commit makes a checkpoint."""
+        return 0 if complete(settings)["autocheckpoint"] == "0" else LOG_BYTES
+
+    def configure(self, request: "instance.Request") -> "instance.ConfiguredEngine":
+        """Give the engine as a study asks for it."""
+        from stithy.engines.sqlite.database import ConfiguredSQLite
+
+        return ConfiguredSQLite(request)
+
+    def connect(self, url: Secret, password: Secret | None = None) -> "instance.Endpoint":
+        """Give the database of a URL, which has no password."""
+        from stithy.engines.sqlite.database import DatabaseFile
+
+        return DatabaseFile(url)
+
+    def locate(self, url: Secret) -> str:
+        """Say which file a URL names."""
+        from stithy.engines.sqlite.database import read_file
+
+        return str(read_file(url))
+
+    def set_driver(self, start: "instance.Start") -> Mapping[str, str]:
+        """Let it make temporary files on the volume; by itself it would in /var/tmp."""
+        return {"SQLITE_TMPDIR": str(start.temp or start.data)}
+
+
+PLUGINS = (SQLite(),)
