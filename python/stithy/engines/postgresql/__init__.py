@@ -168,9 +168,9 @@ class PostgreSQLEngine(Engine):
 
     def get_chores(self) -> "instance.Chores":
         """Give what makes databases anew and scans tables."""
-        from stithy.engines.postgresql import chores
+        from stithy.engines.postgresql import native
 
-        return chores
+        return native
 
 
 PLUGINS = (PostgreSQLEngine(),)

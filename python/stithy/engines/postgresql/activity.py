@@ -11,8 +11,8 @@ from typing import Any
 from stithy.clock import Clock
 from stithy.collectors.collector import Sample
 from stithy.engines.postgresql.connection import MAINTENANCE_DATABASE, connect, literal
+from stithy.engines.postgresql.declaration import TYPES
 from stithy.engines.postgresql.url import parse_url
-from stithy.engines.postgresql.waits import TYPES
 from stithy.secrets import Secret
 
 _DATABASE = """'database', (SELECT json_build_object(

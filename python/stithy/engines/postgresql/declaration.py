@@ -1,12 +1,73 @@
-"""What PostgreSQL's servers have in common, for who runs, judges and draws without asking one."""
+"""What PostgreSQL's servers have in common, for who runs, judges and draws without asking one.
+
+Sources: PostgreSQL's manual, appendix "PostgreSQL Error Codes" for the classes of errors, and "The
+Cumulative Statistics System" for the types of waits and their events.
+"""
 
 import re
 
-from stithy.engines.declaration import CommitAllowance, Declaration
-from stithy.engines.postgresql import waits
+from stithy.engines.declaration import CommitAllowance, Declaration, ErrorClass, WaitGroup
 from stithy.engines.postgresql.checks import CHECKS
-from stithy.engines.postgresql.errors import error_class
 from stithy.metrics import CollectedMetric
+
+SERIALIZATION_FAILURE, DEADLOCK, DISK_FULL = "40001", "40P01", "53100"
+CONNECTION_EXCEPTION = "08"
+SHUTDOWNS = ("57P01", "57P02", "57P03", "57P05")
+"""Ended by an administrator, by a crash, not yet started, ended because idle."""
+
+NO_SPACE = "No space left on device"
+SHARED_MEMORY = "shared memory segment"
+"""It lies in /dev/shm: no room for it is not a full volume."""
+
+
+def error_class(code: str | None, text: str) -> ErrorClass:
+    """The class of an error; a line of the server's log has no code.
+
+    >>> error_class("40P01", "deadlock detected")
+    'retryable'
+    """
+    if code in (SERIALIZATION_FAILURE, DEADLOCK):
+        return "retryable"
+    is_full = code == DISK_FULL or (code is None and NO_SPACE in text)
+    if is_full and SHARED_MEMORY not in text:
+        return "full"
+    if code and (code.startswith(CONNECTION_EXCEPTION) or code in SHUTDOWNS):
+        return "lost"
+    return "other"
+
+
+TYPES = {
+    "CPU": "",
+    "IO": "reads and writes (IO)",
+    "LWLock": "internal locks of the server (LWLock)",
+    "Lock": "locks of other transactions (Lock)",
+    "BufferPin": "", "IPC": "", "Client": "", "Timeout": "", "Extension": "",
+}  # fmt: skip
+"""Reported in every sample, also when nothing waits for it; others when they occur. With what the
+commonest ones are, beside the server's own names for them."""
+
+_BUFFER_IO = frozenset({"bufferio", "buffer_io"})
+"""Waits for another session's read or write of the same block; of type IPC since version 14."""
+
+
+def wait_group(event: str) -> WaitGroup:
+    """The group of a wait event, such as `IO:DataFileRead`; of no event, `CPU`, it is `cpu`."""
+    kind, _, name = event.partition(":")
+    if kind == "CPU":
+        return "cpu"
+    if kind in ("IO", "LWLock") and name.upper().startswith("WAL"):
+        return "log"
+    if kind == "IO" or name.lower() in _BUFFER_IO:
+        return "device"
+    if kind in ("Lock", "LWLock", "BufferPin"):
+        return "locks"
+    return "client" if kind == "Client" else "other"
+
+
+def is_log_creation(event: str) -> bool:
+    """Whether a session fills or syncs a new file of the log: WALInitWrite and WALInitSync."""
+    return event.upper().startswith("IO:WALINIT")
+
 
 METRICS = (
     CollectedMetric("log_records_per_s", "1/s", "records of the write-ahead log"),
@@ -56,9 +117,9 @@ def find_defect(version: str) -> str | None:
 ENGINE = Declaration(
     error_class=error_class,
     metrics=METRICS,
-    wait_types=waits.TYPES,
-    wait_group=waits.wait_group,
-    is_log_creation=waits.is_log_creation,
+    wait_types=TYPES,
+    wait_group=wait_group,
+    is_log_creation=is_log_creation,
     # A session's start and its preparation commit, as do the hammer's quiet start and end, visits
     # of autovacuum and its work on tables. Measured without it: 14, and 2 more a connection.
     commits=CommitAllowance(fewer=5, more=30, per_connection=3, per_s=0.1, per_maintenance_run=5),

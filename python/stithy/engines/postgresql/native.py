@@ -1,16 +1,18 @@
-"""PostgreSQL's own restore: a template database in the same server.
+"""What PostgreSQL does besides the work of users: begin anew, scan tables, and its own restore.
 
-A new database is a copy of the template's files, which the server makes, with the rows in the same
-places, the same indexes and the same statistics of the planner. Since version 15 the server would
-rather log every page of it, which fills the log of each window otherwise than that of the last.
+The restore is by a template database in the same server. A new database is a copy of the template's
+files, which the server makes, with the rows in the same places, the same indexes and the same
+statistics of the planner. Since version 15 the server would rather log every page of it, which
+fills the log of each window otherwise than that of the last.
 Source: CREATE DATABASE in PostgreSQL's manual.
 """
 
+from collections.abc import Iterator
 from contextlib import ExitStack
 
-from stithy.engines.postgresql.chores import empty
 from stithy.engines.postgresql.connection import (
     MAINTENANCE_DATABASE,
+    Connection,
     connect,
     quote_name,
 )
@@ -18,10 +20,48 @@ from stithy.engines.postgresql.upkeep import OTHERS, fill_log, freeze
 from stithy.engines.postgresql.url import parse_url
 from stithy.secrets import Secret
 
-__all__ = ["empty", "keep", "restore"]
+LARGE_SHARE = 0.1
+"""Own: a table is large that has at least this share of the largest one's bytes."""
 
 PATIENCE_S = 86_400.0
-"""Copying a database on a slow device takes as long as it takes."""
+"""A scan or a copy on a slow device takes as long as it takes."""
+
+ALONE = ("enable_indexonlyscan", "enable_indexscan", "enable_bitmapscan")
+"""What would spare reading the table itself."""
+
+TABLES = (
+    "SELECT format('%I.%I', schemaname, tablename),"
+    " pg_table_size(format('%I.%I', schemaname, tablename)::regclass) FROM pg_tables"
+    " WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 2 DESC, 1"
+)
+
+
+def empty(url: Secret) -> None:
+    """Drop the database, and make it without tables."""
+    target = parse_url(url)
+    with connect(target, database=MAINTENANCE_DATABASE, timeout_s=PATIENCE_S) as session:
+        name = quote_name(target.database)
+        session.run(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+        session.run(f"CREATE DATABASE {name} TEMPLATE template0")
+
+
+def scans(url: Secret) -> Iterator[int]:
+    """Count the rows of each large table by a sequential scan in one process."""
+    with connect(parse_url(url), timeout_s=PATIENCE_S) as session:
+        for setting in ALONE:
+            session.run(f"SET {setting} = off")
+        session.run("SET max_parallel_workers_per_gather = 0")
+        large = _large(session)
+        while large:
+            for name, size in large:
+                session.run(f"SELECT count(*) FROM {name}")
+                yield size
+
+
+def _large(session: Connection) -> list[tuple[str, int]]:
+    tables = [(str(name), int(size)) for name, size in session.run(TABLES)]
+    return [each for each in tables if each[1] and each[1] >= LARGE_SHARE * tables[0][1]]
+
 
 WITH_STRATEGY = 150000
 """The first version that can be told how to copy; those before always copy files."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from stithy.errors import UserError
+from stithy.needs import Package
 from stithy.secrets import Secret
 
 OPTIONS = (
@@ -199,3 +200,19 @@ _LEAVE = f"leave it out; followed are {', '.join(OPTIONS)}"
 
 def _refusal(problem: str, remedy: str = _EXAMPLE) -> UserError:
     return UserError(problem, where="database URL", remedy=remedy)
+
+
+CLIENT = Package("postgresql-client", "postgresql")
+"""What brings PostgreSQL's own client programs."""
+
+
+def words(url: Secret) -> list[str]:
+    """The words by which a program finds the server; a password is asked of nobody."""
+    target = parse_url(url)
+    return ["--no-password", f"--host={target.host}", f"--username={target.user}"]
+
+
+def environment(url: Secret) -> Mapping[str, str]:
+    """Its password, and messages in English."""
+    password = parse_url(url).password
+    return {"PGPASSWORD": password.reveal() if password else "", "LC_ALL": "C"}

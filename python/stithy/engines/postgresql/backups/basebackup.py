@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stithy.engines.backup import FULL, BackupJob, BackupMethod, BackupOptions, Source
-from stithy.engines.postgresql.client import CLIENT, environment, words
+from stithy.engines.postgresql.url import CLIENT, environment, words
 from stithy.hosts.runner import Command
 from stithy.needs import Package
 

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stithy.engines.backup import FULL, BackupJob, BackupMethod, BackupOptions, Run, Source
-from stithy.engines.postgresql.client import CLIENT, environment, words
-from stithy.engines.postgresql.url import parse_url
+from stithy.engines.postgresql.url import CLIENT, environment, parse_url, words
 from stithy.hosts.runner import Command
 from stithy.needs import Package
 

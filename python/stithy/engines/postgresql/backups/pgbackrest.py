@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stithy.engines.backup import FULL, BackupJob, BackupMethod, BackupOptions, Source
-from stithy.engines.postgresql.client import environment
-from stithy.engines.postgresql.url import parse_url
+from stithy.engines.postgresql.url import environment, parse_url
 from stithy.hosts.runner import Command
 from stithy.needs import Package, Program
 
