@@ -4,8 +4,9 @@ An activity declares the factors that are its own, such as the users of a load. 
 other factor is known by its key in the study alone: its values are said as they are written.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from stithy.activity import DeclaredActivity
 from stithy.errors import UserError
@@ -81,6 +82,11 @@ def level_factor() -> Factor:
         if any(table.name == "load" for table in activity.details):
             return activity.factors[0]
     raise LookupError("no activity fills the table load")
+
+
+def count_users(load: Mapping[str, Any]) -> int:
+    """Give the users of a window, by its row of the table `load`."""
+    return int(load[level_factor().name])
 
 
 def require_usable(names: Collection[str], scenario: str) -> None:

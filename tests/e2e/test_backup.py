@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stithy.analysis.checks.work import COMMITS
+from stithy.activities.hammer.judge import COMMITS
 from stithy.analysis.evidence import Window
 from stithy.drives.control import Control
 from stithy.drives.program import CONTROL

@@ -9,9 +9,9 @@ from typing import Any, cast
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from stithy.activities.hammer.judge import find_driver_late, find_little_headroom
 from stithy.analysis.bottlenecks.judge import Limited, judge
 from stithy.analysis.bottlenecks.observation import Cpus
-from stithy.analysis.checks import driving
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.findings import Comparison, Finding, list_findings
 from stithy.analysis.instruments import drop_refuted, is_late, measure_headroom
@@ -76,7 +76,7 @@ def _row(
 def _window(row: Any) -> Window:
     done = {"response_p95_s": USERS / row["tpm"], "committed": row["transactions"]}
     done["response_mean_s"] = done["response_p95_s"] / 2
-    reasons = (driving.find_driver_late(row, {ALL: done}), driving.find_little_headroom(row))
+    reasons = (find_driver_late(row, {ALL: done}), find_little_headroom(row))
     return Window(row, {ALL: done}, tuple(each for each in reasons if each is not None))
 
 

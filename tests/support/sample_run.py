@@ -46,7 +46,7 @@ from stithy.results.manifest import (
     WorkloadFacts,
     sha256_of,
 )
-from stithy.results.read import WINDOW_TABLES
+from stithy.results.read import list_window_tables
 from stithy.results.write import write_frame, write_json, write_table
 from stithy.thresholds import Threshold
 from stithy.units import Money
@@ -316,7 +316,7 @@ def _write_window(run: RunDirectory, shape: Shape, place: _Place) -> None:
         own = {column.name: row[column.name] for column in table.columns}
         _write(where.table(table.name), table, [own])
     if row["missing_because"] is not None:
-        for table in {*WINDOW_TABLES, tables.SERIES} - {tables.WINDOW, LOAD}:
+        for table in {*list_window_tables(), tables.SERIES} - {tables.WINDOW, LOAD}:
             _write(where.table(table.name), table, [])
         return
     times, seconds = load.transaction_rows(), load.second_rows()

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import ClassVar
 
-from stithy.analysis.checks.driving import DRIVER_LATE
-from stithy.analysis.checks.instruments import DRIVE_SLOWED
+from stithy.analysis.checks.instruments import DRIVE_SLOWED, DRIVER_LATE
 from stithy.analysis.evidence import Evidence, Window
 from stithy.factor import level_factor
 from stithy.point import Point

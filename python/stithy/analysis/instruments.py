@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from stithy.activities.hammer.declared import users_of
 from stithy.analysis.surroundings import OTHERS_CPU_SHARE
+from stithy.factor import count_users
 from stithy.metrics import Metric, Quantity, find_role
 from stithy.validity import Row
 
@@ -57,7 +57,7 @@ def measure_headroom(window: Row) -> Headroom:
     return Headroom(
         rate_per_s,
         rate_per_s / rate_max if rate_per_s is not None and rate_max else None,
-        users_of(window) / users_max if users_max else None,
+        count_users(window) / users_max if users_max else None,
     )
 
 
@@ -113,10 +113,10 @@ def _explain_refuted(row: Row, asked: Headroom) -> str | None:
                 f"it did {rate_per_s:,.0f} transactions per second in {row['window_id']}, more "
                 f"than the {rate_max:,.0f} of the calibration"
             )
-    if users_max and users_of(row) > users_max and done and not is_late(row):
+    if users_max and count_users(row) > users_max and done and not is_late(row):
         return (
-            f"it served {users_of(row):,} users in {row['window_id']}, more than the {users_max:,} "
-            "of the calibration"
+            f"it served {count_users(row):,} users in {row['window_id']}, more than the "
+            f"{users_max:,} of the calibration"
         )
     busy = row.get("driver_others_share") or 0.0
     if asked.is_little and busy > OTHERS_CPU_SHARE:

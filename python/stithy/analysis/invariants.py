@@ -1,11 +1,13 @@
 """Was the work done that was acknowledged, are the data right, and do the numbers agree?"""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
 
-from stithy.activities.hammer.declared import users_of
 from stithy.engines.declaration import CommitAllowance, Declaration
+from stithy.factor import count_users
+from stithy.metrics import find_uncollected
 from stithy.validity import Row
 from stithy.workloads.workload import Workload
 
@@ -95,7 +97,7 @@ def check_users_in_closed_loop(facts: Facts) -> Identity:
         return _make_unknown(name, facts, "the pauses of the workload are not known")
     tolerance = TOLERANCE_SHARE + longest_s / length_s
     tolerance += CHANCE_SD / sqrt(total) if paced else 0.0
-    users = float(users_of(facts.row))
+    users = float(count_users(facts.row))
     return _compare(name, facts, users, total / length_s * (response_s + pause_s), tolerance)
 
 
@@ -123,7 +125,7 @@ def check_mix(facts: Facts) -> Identity:
     if facts.workload is None or not total:
         return _make_unknown("mix = that of the workload", facts, "the mix is not known")
     shares = facts.workload.shares
-    users = users_of(facts.row)
+    users = count_users(facts.row)
     open_ends = min(users, facts.row["connections_opened"] or users)
     open_ends += facts.row["backlog"] or 0
     allowed = {
@@ -209,3 +211,13 @@ def describe_commit_rule(engine: Declaration) -> str:
         each.append(f"{of.per_maintenance_run} for each run of {engine.maintenance}")
     *firsts, last = each
     return f"{of.more}, plus {', '.join(firsts)} and {last}. It may be lower by at most {of.fewer}"
+
+
+def count_servers(values: Mapping[tuple[str, str], Row]) -> int:
+    """Count the servers whose counters a window adds up, by its values that are of one server."""
+    of_one = Counter(
+        name
+        for (name, _), row in values.items()
+        if row["value"] is not None and (metric := find_uncollected(name)) and metric.of_instance
+    )
+    return max(of_one.values(), default=1)

@@ -10,7 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stithy.activities.hammer.declared import LOAD
 from stithy.activity import DeclaredActivity, names_in, table_named
 from stithy.errors import UserError, reason_of
 from stithy.metrics import ALL
@@ -24,19 +23,23 @@ from stithy.results.tables import Table, empty_frame
 if TYPE_CHECKING:
     import polars as pl
 
-WINDOW_TABLES = (
-    *(tables.WINDOW, LOAD, tables.VALUES, tables.SPANS, tables.TRANSACTIONS, tables.SECONDS),
-    *(tables.CONDITIONS, tables.DRIVES, tables.LEDGER, tables.LEDGER_FINDINGS, tables.SURROUNDINGS),
-)
-"""Those of each window, but for the samples, which are read when they are asked for."""
+
+def list_window_tables() -> tuple[Table, ...]:
+    """List those of each window, but for the samples, which are read when they are asked for."""
+    return (
+        *(tables.WINDOW, table_named("load"), tables.VALUES, tables.SPANS, tables.TRANSACTIONS),
+        *(tables.SECONDS, tables.CONDITIONS, tables.DRIVES, tables.LEDGER),
+        *(tables.LEDGER_FINDINGS, tables.SURROUNDINGS),
+    )
+
 
 RUN_TABLES = (tables.CONDITIONS, tables.RESTORES, tables.BASELINE)
 
 JUDGING = (
-    *(LOAD, tables.VALUES, tables.SPANS, tables.TRANSACTIONS, tables.CONDITIONS),
+    *(tables.VALUES, tables.SPANS, tables.TRANSACTIONS, tables.CONDITIONS),
     *(tables.SERIES, tables.DRIVES, tables.LEDGER, tables.LEDGER_FINDINGS, tables.SURROUNDINGS),
 )
-"""The tables whose rows can make a window invalid."""
+"""The tables whose rows can make a window invalid, with `load`."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,7 @@ class Run:
     @property
     def damaged(self) -> dict[str, list[str]]:
         """By the id of a window: the files without which nobody knows whether it is valid."""
-        judging = {each.name for each in JUDGING}
+        judging = {"load", *(table.name for table in JUDGING)}
         found: dict[str, list[str]] = {}
         for path in (problem.path for problem in self.problems if problem.path.stem in judging):
             if (name := pieces.window_of(path)) is not None:
@@ -225,7 +228,7 @@ def _frames(
         )
         for each in RUN_TABLES
     }
-    for table in WINDOW_TABLES:
+    for table in list_window_tables():
         files = [directory.window(window).table(table.name) for window in windows]
         parts = [frames[table.name]] if table.name in frames else []
         only = pl.col("transaction") == ALL if table is tables.SECONDS else None

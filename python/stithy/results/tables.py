@@ -280,6 +280,13 @@ LEDGER = Table(
     ),
 )  # fmt: skip
 
+GONE = {
+    "lost": "lost",
+    "differing": "with other numbers or amounts",
+    "returned": "there although refused",
+}
+"""The counts of a ledger that must be 0, and what each is called after its number."""
+
 LEDGER_FINDINGS = Table(
     "ledger_findings",
     "One row per transaction in which commit ledger and database differ: the first ones of each kind.",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stithy.analysis.checks.work import count_backup_commits, count_servers, find_commits
+from stithy.activities.hammer.judge import count_backup_commits, find_commits
 from stithy.analysis.comparisons import compare_with_alone, pair_windows
 from stithy.analysis.effect import (
     Effect,
@@ -18,6 +18,7 @@ from stithy.analysis.effect import (
     estimate_paired_ratio,
     make_unknown_effect,
 )
+from stithy.analysis.invariants import count_servers
 from stithy.engines.engine import declaration
 from stithy.metrics import Quantity
 from stithy.point import Point

@@ -3,8 +3,7 @@
 The throughput in a workload's own terms is declared by the workload.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from stithy.activity import DeclaredActivity
 from stithy.factor import Factor
@@ -37,11 +36,6 @@ _METRICS = tuple(_metrics())
 USERS = Factor(
     "users", "Virtual users", "user", "u", open_loop=("Connections of the open loop", "connection")
 )
-
-
-def users_of(load: Mapping[str, Any]) -> int:
-    """The users of a window, by its row of LOAD."""
-    return int(load[USERS.name])
 
 
 LOAD = Table(

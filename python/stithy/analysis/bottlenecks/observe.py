@@ -12,7 +12,6 @@ from itertools import product
 
 import polars as pl
 
-from stithy.activities.hammer.declared import users_of
 from stithy.activity import names_in
 from stithy.analysis.bottlenecks.observation import (
     GROUPS,
@@ -25,12 +24,12 @@ from stithy.analysis.bottlenecks.observation import (
     Sessions,
 )
 from stithy.analysis.bottlenecks.stalls import estimate_stalled_shares
-from stithy.analysis.checks.driving import DRIVER_LATE
-from stithy.analysis.checks.instruments import DRIVE_SLOWED
+from stithy.analysis.checks.instruments import DRIVE_SLOWED, DRIVER_LATE
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.instruments import measure_headroom
 from stithy.analysis.series import EACH_ITS_OWN, OF_ALL, Sampled
 from stithy.engines.declaration import UNKNOWN, Declaration
+from stithy.factor import count_users
 from stithy.metrics import ALL
 from stithy.point import Point
 from stithy.validity import Flag
@@ -161,18 +160,18 @@ def observe_windows(evidence: Evidence, tables: Tables) -> tuple[Observation, ..
 def _count_connections(window: Window) -> int:
     """Of all tenants together: a point has the users of each, the row those of all."""
     opened = window.row["connections_opened"]
-    return int(opened) if window.row["pace"] == "rate" and opened else users_of(window.row)
+    return int(opened) if window.row["pace"] == "rate" and opened else count_users(window.row)
 
 
 def _has_shared_connections(window: Window) -> bool:
     opened = window.row["connections_opened"]
-    return opened is not None and opened < users_of(window.row)
+    return opened is not None and opened < count_users(window.row)
 
 
 def count_pool_users(evidence: Evidence) -> dict[str, int]:
     """How many users share connections, by the windows of a closed loop in which they do."""
     closed = (each for each in evidence.windows if each.measured and each.row["pace"] != "rate")
-    return {each.id: users_of(each.row) for each in closed if _has_shared_connections(each)}
+    return {each.id: count_users(each.row) for each in closed if _has_shared_connections(each)}
 
 
 def _find_rate_per_s(window: Window) -> float | None:
@@ -229,7 +228,7 @@ def _measure_growth(evidence: Evidence) -> dict[tuple[str, Point], Growth]:
         ]
         for (point, tpm), (more, most) in zip(known, known[1:], strict=False):
             share = (most / tpm - 1) / (more.level / point.level - 1)
-            users = users_of(evidence.valid_at(name, more)[0].row)
+            users = count_users(evidence.valid_at(name, more)[0].row)
             found[name, point] = Growth(users, most / tpm, share)
     return found
 

@@ -23,6 +23,14 @@ from stithy.results.drives import PLURALS
 from stithy.units import format_duration, format_size
 from stithy.validity import Check, Flag, Reason, Row, make_clause
 
+DRIVER_LATE = Flag(
+    "driver late",
+    "The driver was late by {mean} in the mean (99th percentile {lateness}), {delay} of the mean "
+    "response time.",
+    "Give the driver more CPU or its own host. The response times include its lateness.",
+    invalidates=True,
+)
+
 DRIVE_SLOWED = Flag(
     "emulated drive too slow",
     "The instrument failed: what was waited for on emulated drives took {delay}: {times}.",

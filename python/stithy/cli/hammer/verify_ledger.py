@@ -86,7 +86,7 @@ def ledger_text(verified: "LedgerVerified") -> str:
 
 
 def _answer(verified: "LedgerVerified") -> Iterator[str]:
-    from stithy.analysis.checks.work import GONE
+    from stithy.results.tables import GONE
 
     summary = verified.summary
     both = tuple(summary.entries.values())

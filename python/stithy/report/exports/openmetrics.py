@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
-from stithy.activities.hammer.declared import LOAD
+from stithy.activity import table_named
 from stithy.analysis.measures import list_declared
 from stithy.factor import level_factor
 from stithy.metrics import Quantity, find
@@ -56,7 +56,7 @@ class OpenMetricsExport(ExportFormat):
 def _pieces(context: Context) -> Iterator[str]:
     labels, run, names = _label_windows(context), context.run, _rename_columns(context)
     ends = labels.filter(pl.col("measure_to_s").is_not_null()).rename({"measure_to_s": "at_s"})
-    for table in (WINDOW, LOAD):
+    for table in (WINDOW, table_named("load")):
         yield from _read_columns("window", table, ends.join(run.window, on="window_id"), (), names)
     yield from _read_values(ends.join(run.values, on="window_id"), lost_spans(context))
     types = ends.join(borne(run.transactions), on="window_id")

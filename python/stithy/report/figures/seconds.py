@@ -11,7 +11,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from stithy.analysis.checks.driving import NOT_STEADY
+from stithy.analysis.checks.windows import NOT_STEADY
 from stithy.analysis.evidence import Window
 from stithy.analysis.windows import Block, find_median_block
 from stithy.factor import level_factor

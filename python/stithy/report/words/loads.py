@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from stithy.activities.hammer.declared import users_of
+from stithy.factor import count_users
 from stithy.metrics import count_values_needed
 from stithy.plan.cost import costs_of_short_windows
 from stithy.registry import plugins
@@ -120,7 +120,7 @@ def reached(rows: Sequence[Row], workload: WorkloadFacts | None, buffers: str) -
     units = (row["units_touched"], row["units_total"], f"{unit(workload)}s")
     shown = words.reach(*units, *sizes, buffers=buffers)
     differing = len({each["units_touched"] for each in known}) > 1
-    where = f"At {users_of(row):,} users, " if differing else ""
+    where = f"At {count_users(row):,} users, " if differing else ""
     return f"{where}{shown}." if where else f"{shown[0].upper()}{shown[1:]}."
 
 

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from stithy.activities.hammer.declared import LOAD
+from stithy.activity import table_named
 from stithy.engines.instance import ServerFacts
 from stithy.errors import StithyError, reason_of
 from stithy.plan.steps import Dataset, Plan, Step
@@ -170,7 +170,7 @@ def _state(
     limits = {
         row["candidate"]: (load["memory_limit_enforced"], load["memory_limit_note"])
         for name, row in measured.items()
-        for load in read_rows(directory.window(name).table("load"), LOAD)
+        for load in read_rows(directory.window(name).table("load"), table_named("load"))
     }
     state = State(rows=kept, known=Discovered(limits=limits))
     if manifest is not None:

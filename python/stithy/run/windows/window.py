@@ -20,7 +20,7 @@ from stithy.registry import plugins
 from stithy.results import tables
 from stithy.results.drives import LOG_SUFFIX, drive_rows, read_log
 from stithy.results.layout import WindowDirectory
-from stithy.results.read import WINDOW_TABLES
+from stithy.results.read import list_window_tables
 from stithy.results.tables import Row
 from stithy.results.write import write_table
 from stithy.run.activity import Activity, Subject, Times, WindowActivity
@@ -209,7 +209,7 @@ def write_window(context: Context, directory: WindowDirectory, measured: "Measur
         for each in measured.activities
         for table, rows in each.tables(measured.readings)
     }
-    for table in {*WINDOW_TABLES, tables.SERIES} - {tables.WINDOW}:
+    for table in {*list_window_tables(), tables.SERIES} - {tables.WINDOW}:
         _, rows = own.pop(table.name, (table, found.get(table.name, [])))
         write_table(directory.table(table.name), table, rows)
     for table, rows in own.values():

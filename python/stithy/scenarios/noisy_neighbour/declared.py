@@ -27,10 +27,11 @@ TENANT_SECONDS = Table(
 
 
 def _metrics() -> Iterator[Metric]:
-    yield _detail("tenant.tpm", "1/min", "transactions per minute of a tenant")
+    noun = "transactions per minute of a tenant"
+    yield _detail("tenant.tpm", "1/min", noun, of_instance=True)
     for percent in (95, 99):
         noun = f"{percent}th percentile of response time of a tenant"
-        yield _detail(f"tenant.p{percent}_s", "s", noun)
+        yield _detail(f"tenant.p{percent}_s", "s", noun, of_instance=True)
     yield _detail("neighbour.asked_per_s", "1/s", "requests or cycles asked of the neighbour")
     yield _detail(
         "neighbour.offered_per_s", "1/s", "requests or cycles that its limit lets through"
@@ -57,9 +58,11 @@ def _share(name: str, better: Better, noun: str, label: str) -> Metric:
     )  # fmt: skip
 
 
-def _detail(name: str, unit: Unit, noun: str) -> Metric:
+def _detail(name: str, unit: Unit, noun: str, *, of_instance: bool = False) -> Metric:
     label = noun[0].upper() + noun[1:]
-    return Metric(name, unit, None, "values", "", noun, label, compared=False)
+    return Metric(
+        name, unit, None, "values", "", noun, label, compared=False, of_instance=of_instance
+    )
 
 
 AGGRESSORS = ("analytic-scan", "backup", "block-io", "bulk-load")

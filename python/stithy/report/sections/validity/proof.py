@@ -5,13 +5,14 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.checks.work import GONE, count_servers
 from stithy.analysis.evidence import Window
+from stithy.analysis.invariants import count_servers
 from stithy.registry import plugins
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import count, duration, listing, plural
 from stithy.results.manifest import LoadFacts, Manifest
+from stithy.results.tables import GONE
 from stithy.workloads.workload import Workload
 
 COUNTS = (
