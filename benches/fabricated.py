@@ -19,10 +19,10 @@ import polars as pl
 from stithy.metrics import SAMPLER, SAMPLER_METRICS
 from stithy.registry import plugins
 from stithy.results.convert import bucket_rows
+from stithy.results.files import write_frame
 from stithy.results.hlog import LoggedInterval
 from stithy.results.layout import RunDirectory
 from stithy.results.tables import HISTOGRAMS, SERIES, schema
-from stithy.results.write import write_frame
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 from stithy.collectors.collector import Collector

@@ -42,7 +42,7 @@ from stithy.errors import Exit
 from stithy.hosts.host import LocalHost
 from stithy.hosts.resources import other_cpus, server_cpus
 from stithy.report.context import context_of
-from stithy.results.read import read_run
+from stithy.results.files import read_run
 from studies import PLACE, fingerprint, stithy
 
 FOLDER = Path("/var/tmp/stithy-limits")

@@ -39,7 +39,7 @@ from stithy.analysis.evidence import Window
 from stithy.analysis.verdict import DIFFERENT, Call
 from stithy.errors import Exit
 from stithy.report.context import context_of
-from stithy.results.read import read_run
+from stithy.results.files import read_run
 from studies import PLACE, fingerprint, stithy
 
 FOLDER = Path("/var/tmp/stithy-null-studies")

@@ -21,8 +21,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
+from stithy.results.files import read_run  # noqa: E402 as above
 from stithy.results.layout import RunDirectory  # noqa: E402 the tests' helpers must be found first
-from stithy.results.read import read_run  # noqa: E402 as above
 from support.running import Stithy, left_by, manifest, write_study  # noqa: E402 as above
 
 KILLS, SEED = 100, 1

@@ -16,7 +16,7 @@ from functools import cache, partial
 
 from stithy.analysis.statistics import BLOCKS_MOST, INTERIM_BLOCKS
 from stithy.analysis.verdict import DIFFERENT, Call, Next, decide_next_step
-from stithy.plan.order import blocks
+from stithy.plan.steps import blocks
 from stithy.point import Point
 
 SEED = 20261121

@@ -24,7 +24,7 @@ from stithy.metrics import Quantity, find
 from stithy.point import Point
 from stithy.report.context import Context, context_of
 from stithy.report.sections.storage import held_bytes
-from stithy.results.read import read_run
+from stithy.results.files import read_run
 
 STUDIES = Path(__file__).parent.parent / "studies/papers"
 UNITS = {"_us": 1e-6, "_ms": 1e-3, "_gb_s": 1e9, "_mb_s": 1e6}

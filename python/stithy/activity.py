@@ -2,17 +2,21 @@
 
 It is declared in the stage `declared` of its folder, apart from what happens
 (`stithy.run.activity`), so that readers of results and `stithy plan` load none of that.
+
+An activity declares the factors that are its own, such as the users of a load. Any other factor is
+known by its key in the study alone: its values are said as they are written.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from stithy.errors import UserError
 from stithy.registry import Family, Plugin, plugins
 from stithy.results.tables import TABLES, Table
 
 if TYPE_CHECKING:
-    from stithy.factor import Factor
+    pass
     from stithy.metrics import Metric
 
 COMMON = frozenset({"window", "values", "series", "surroundings", "drives", "baseline"})
@@ -69,3 +73,96 @@ def every_table() -> tuple[Table, ...]:
 def table_named(name: str) -> Table:
     """Look a table up. Raises StopIteration for one that nobody declares."""
     return next(table for table in every_table() if table.name == name)
+
+
+TAKEN = frozenset({
+    "a", "a_s", "all_rounds_per_s", "all_share", "allocated_bytes", "answers_least", "asked",
+    "asked_metric", "asked_per_s", "at_s", "attempt", "b", "b_s", "backlog", "because", "beyond",
+    "block", "blocks", "blocks_needed", "bootstrap_high", "bootstrap_low", "by_server",
+    "bytes_per_s", "candidate", "cause", "chance_share", "changed", "checkpoints_inside",
+    "commit_latency_s", "compression", "cost", "cost_amount", "cost_currency",
+    "cost_per_throughput", "cost_shown", "covered_share", "cpu_share", "device", "device_reads",
+    "device_source", "difference", "difference_high", "difference_low", "difference_told", "done",
+    "drawn", "drives", "duration_s", "end", "errors", "first", "flush_asked_s", "flush_mean_s",
+    "flush_p99_s", "flush_per_s", "from", "headline_per_min", "high", "hit_share", "interval",
+    "label", "lag_1", "late_s", "late_share", "letter", "level", "limit", "log_bytes", "low",
+    "measured_s", "memory_limit_bytes", "metric", "middle", "missing_because", "note", "of",
+    "one_rounds_per_s", "one_share", "operation", "order", "p95_s", "p99_s", "pair", "pairs",
+    "part", "percentile", "plain_high", "plain_low", "point", "pool_wait_p99_s", "primary",
+    "queue_length", "range_share", "ratio", "read_asked_s", "read_latency_s", "read_mean_s",
+    "read_p50_s", "read_p99_s", "read_per_s", "read_share", "reads_per_s", "recovery_per_s",
+    "response_p50_s", "response_p95_s", "response_p99_s", "restore_bytes_per_s", "restore_s",
+    "retries", "said", "seconds", "server", "server_cpu_s", "server_cpus", "setting", "settings",
+    "share", "sign_flip_share", "size_bytes", "slope_share", "steady", "steady_unknown_because",
+    "storage", "suppressed_arrivals", "tail_change", "tail_high", "tail_low", "throughput",
+    "throughput_change", "throughput_high", "throughput_low", "to", "tpm", "transaction", "valid",
+    "value", "values", "verdict", "visible", "what", "widened", "window_id", "windows",
+    "within_at_least", "within_not_at", "within_shown", "within_users", "write_asked_s",
+    "write_latency_s", "write_mean_s", "write_p99_s", "write_per_s", "writes_per_s", "x",
+})  # fmt: skip
+"""Columns of tables and figures of the report beside that of a factor, which has its name."""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A factor by its name in studies, points and tables; `title` is what an axis of it is called.
+
+    `unit`: one of what its values count, which are whole numbers and the levels of a study; empty
+    for all other factors. `short`: its word in names of files, where that is not the last part of
+    its name. `open_loop`: title and unit in an open loop, where they differ.
+    """
+
+    name: str
+    title: str
+    unit: str = ""
+    short: str = ""
+    open_loop: tuple[str, str] | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Whether its values are whole numbers of something."""
+        return bool(self.unit)
+
+    @property
+    def plural(self) -> str:
+        """What its values count; its name where they count nothing."""
+        return f"{self.unit}s" if self.unit else self.name
+
+    def driven(self, *, is_open: bool) -> "Factor":
+        """The same as it is called where users are driven so."""
+        title, unit = self.open_loop if is_open and self.open_loop else (self.title, self.unit)
+        return replace(self, title=title, unit=unit)
+
+
+def factor_named(name: str) -> Factor:
+    """What is declared of a factor, or what holds for any other."""
+    return declared().get(name) or Factor(name, title=name)
+
+
+def level_factor() -> Factor:
+    """The factor whose values are levels: that of the activity that fills the table `load`."""
+    for activity in plugins(DeclaredActivity).values():
+        if any(table.name == "load" for table in activity.details):
+            return activity.factors[0]
+    raise LookupError("no activity fills the table load")
+
+
+def count_users(load: Mapping[str, Any]) -> int:
+    """Give the users of a window, by its row of the table `load`."""
+    return int(load[level_factor().name])
+
+
+def require_usable(names: Collection[str], scenario: str) -> None:
+    """Refuse factors of a scenario whose column would hide another one. Raises UserError."""
+    if taken := sorted(TAKEN.intersection(names)):
+        raise UserError(
+            f"a factor cannot be called `{taken[0]}`: tables have another column of this name",
+            where=f"`factors` of the scenario {scenario}",
+            remedy=f"give the factor another name, such as `{scenario}_{taken[0]}`",
+        )
+
+
+def declared() -> dict[str, Factor]:
+    """All that activities declare, by name."""
+    activities = plugins(DeclaredActivity).values()
+    return {factor.name: factor for activity in activities for factor in activity.factors}

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
 
-from stithy.factor import factor_named, level_factor
+from stithy.activity import factor_named, level_factor
 from stithy.names import hash_name, is_name
 from stithy.units import parse_duration, parse_size
 
@@ -33,7 +33,7 @@ _FACTOR = re.compile(r'([^\s=,"]+)=("(?:[^"\\]|\\.)*"|[^,"]+)(?:, |$)')
 class Point:
     """The values of all factors, by the factor's name; in the order of the study, the level first.
 
-    The level is the value of a factor that counts (`stithy.factor`). Points are in order of the
+    The level is the value of a factor that counts (`stithy.activity`). Points are in order of the
     other factors first, then of the level; sizes, times and shares by how much they are.
     """
 

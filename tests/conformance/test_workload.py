@@ -18,8 +18,8 @@ from stithy.engines.instance import Instance
 from stithy.metrics import ALL
 from stithy.registry import plugins
 from stithy.results.convert import read_latencies, second_rows, transaction_rows
+from stithy.results.files import frame_of
 from stithy.results.tables import SECONDS, SERIES, TRANSACTIONS
-from stithy.results.write import frame_of
 from stithy.run.sampler import Sampler, series_rows
 from stithy.wire.hammer import Watch
 from stithy.wire.jobs import RunRequest

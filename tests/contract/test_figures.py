@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from recompute.figures import source_of
+from stithy.activity import TAKEN
 from stithy.collectors.collector import Collector
-from stithy.factor import TAKEN
 from stithy.registry import plugins
 from stithy.report import metrics
 from stithy.report.context import Context

@@ -27,9 +27,9 @@ from stithy.registry import plugins
 from stithy.report.findings.finding import FindingKind
 from stithy.report.page import Page
 from stithy.results import tables
+from stithy.results.files import write_table
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import LimitFacts, QuestionFacts, SearchFacts
-from stithy.results.write import write_table
 from stithy.study.thresholds import Names, parse_threshold
 from stithy.units import Money
 from support.drawn import context_built

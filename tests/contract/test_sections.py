@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from stithy.report.context import context_of
-from stithy.results.read import read_run
+from stithy.results.files import read_run
 from support.html_page import read_page
 from support.pdf_text import text_of
 from support.reported import write_report

@@ -18,8 +18,8 @@ from stithy.errors import Exit
 from stithy.hosts.host import LocalHost
 from stithy.hosts.processes import pids_of_run
 from stithy.report.context import context_of
+from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory
-from stithy.results.read import read_run
 from stithy.wire.drive.jobs import Gone
 from support.places import DISK, a_place
 from support.running import Stithy, entries, left_by, wait_for, write_study

@@ -21,8 +21,8 @@ from recompute.hlog import buckets
 from stithy.analysis.decision import is_answered
 from stithy.errors import Exit
 from stithy.report.context import context_of
+from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory
-from stithy.results.read import read_run
 from support import flags
 from support.html_page import page_text
 from support.openmetrics import Read, read

@@ -8,8 +8,8 @@ import pytest
 from stithy.analysis.capacity import choose_next_windows, find_capacity, list_trials
 from stithy.point import Point
 from stithy.report.context import context_of
+from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory
-from stithy.results.read import read_run
 from support.html_page import page_text
 from support.running import (
     Stithy,

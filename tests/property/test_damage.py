@@ -20,8 +20,7 @@ from stithy.report.formats import ReportFormat
 from stithy.report.formats.html import render
 from stithy.report.page import Page
 from stithy.report.sections.answer import answer
-from stithy.results.files import CHECKSUMS
-from stithy.results.layout import RunDirectory
+from stithy.results.layout import CHECKSUMS, RunDirectory
 from support.damage import DAMAGES, damaged
 from support.drawn import context_built
 from support.points import at

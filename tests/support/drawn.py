@@ -12,7 +12,7 @@ from stithy.point import Point
 from stithy.registry import plugins
 from stithy.report.context import Context, context_of
 from stithy.report.figure import Drawn, Figure, FigureKind
-from stithy.results.read import read_run
+from stithy.results.files import read_run
 from support.sample_run import Shape, build_run
 
 

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from fakes.clock import FakeClock
+from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory
-from stithy.results.read import read_run
 from stithy.run.cleanup.handlers import clean
 from stithy.run.deciding import QuestionStatus
 from stithy.run.events import Event, Note, StepStarted

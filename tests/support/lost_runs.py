@@ -11,8 +11,8 @@ import polars as pl
 from fakes.hammer import FakeHammer
 from stithy.point import OFF, ON, Point
 from stithy.results import tables
+from stithy.results.files import write_table
 from stithy.results.layout import RunDirectory
-from stithy.results.write import write_table
 from stithy.run.executor import execute
 from stithy.scenarios.backup.plan import BACKUP
 from stithy.scenarios.noisy_neighbour.declared import TENANT_SECONDS

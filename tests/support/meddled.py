@@ -7,7 +7,7 @@ import pytest
 
 from stithy.hosts.runner import Runner
 from stithy.report.context import Context, context_of
-from stithy.results.read import read_run
+from stithy.results.files import read_run
 from stithy.run.executor import execute
 from stithy.run.preparation.equip import Tools
 from stithy.run.session import Stop

@@ -6,8 +6,8 @@ from stithy.report.context import context_of
 from stithy.report.drawing import draw
 from stithy.report.formats.html import render
 from stithy.report.page import Page
+from stithy.results.files import read_run
 from stithy.results.manifest import LimitFacts
-from stithy.results.read import read_run
 from stithy.units import Money
 from support.sample_run import Shape, build_run, window_id
 from support.sample_thresholds import thresholds

@@ -5,9 +5,9 @@ Each piece would leave a trace if anything ran it: a value, a dialog, or a reque
 
 from pathlib import Path
 
+from stithy.results.files import write_json
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import Fact
-from stithy.results.write import write_json
 from support.sample_run import Shape, build_run, manifest, window_id
 
 TRACE = "planted"

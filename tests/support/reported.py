@@ -8,7 +8,7 @@ import polars as pl
 from stithy.report.between import pairs
 from stithy.report.context import context_of
 from stithy.report.write import USUAL, write_report_of
-from stithy.results.read import Run, read_run
+from stithy.results.files import Run, read_run
 
 
 def write_report(

@@ -28,6 +28,7 @@ from stithy.point import Point
 from stithy.registry import plugins
 from stithy.results import tables
 from stithy.results.comparability import comparability, comparability_key
+from stithy.results.files import list_window_tables, write_frame, write_json, write_table
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import (
     CalibrationFacts,
@@ -46,8 +47,6 @@ from stithy.results.manifest import (
     WorkloadFacts,
     sha256_of,
 )
-from stithy.results.read import list_window_tables
-from stithy.results.write import write_frame, write_json, write_table
 from stithy.thresholds import Threshold
 from stithy.units import Money
 from support.places import quick_parent

@@ -5,7 +5,7 @@ from pathlib import Path
 from stithy.errors import Exit
 from stithy.report.context import context_of
 from stithy.report.page import Page
-from stithy.results.read import Run, read_run
+from stithy.results.files import Run, read_run
 from support.running import Stithy, left_by, write_study
 
 PROVEN = "restored, all conditions hold, nothing acknowledged before it is missing"

@@ -6,9 +6,8 @@ import polars as pl
 
 from stithy.activities.hammer.declared import LOAD
 from stithy.results import tables
+from stithy.results.files import read_run, write_json, write_table
 from stithy.results.layout import RunDirectory
-from stithy.results.read import read_run
-from stithy.results.write import write_json, write_table
 
 STATES = {"user": 0.4, "system": 0.15, "irq": 0.05, "nice": 0.0, "idle": 0.3, "steal": 0.1}
 """Shares of the server's CPU: six tenths are work."""

@@ -2,10 +2,9 @@
 
 import pytest
 
-from stithy import factor
-from stithy.activity import DeclaredActivity
+from stithy import activity
+from stithy.activity import DeclaredActivity, Factor, level_factor, require_usable
 from stithy.errors import UserError
-from stithy.factor import Factor, level_factor, require_usable
 from stithy.registry import plugins
 
 
@@ -15,8 +14,8 @@ def test_the_level_is_that_of_a_load_whatever_other_activities_count(
     """Also where another activity comes before it by the name of its file."""
     first = DeclaredActivity("first", factors=(Factor("knocks", "Knocks", "knock"),))
     every = {"first": first, **plugins(DeclaredActivity)}
-    monkeypatch.setattr(factor, "plugins", lambda _: every)
-    assert next(iter(factor.declared())) == "knocks"
+    monkeypatch.setattr(activity, "plugins", lambda _: every)
+    assert next(iter(activity.declared())) == "knocks"
     assert level_factor().name == "users"
 
 

@@ -9,7 +9,7 @@ from fakes.clock import HurriedClock
 from stithy.errors import InfrastructureError, InvalidMeasurement
 from stithy.report.context import context_of
 from stithy.report.page import Page
-from stithy.results.read import read_run
+from stithy.results.files import read_run
 from stithy.run.executor import RunOutcome
 from stithy.wire.hammer import LedgerVerified
 from stithy.wire.jobs import BackToBack, Pace, Rate, RunRequest, WorkloadChoice

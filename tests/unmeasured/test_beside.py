@@ -10,7 +10,7 @@ from fakes.hammer import FakeHammer
 from stithy.clock import SystemClock
 from stithy.report.context import context_of
 from stithy.report.page import Page
-from stithy.results.read import read_run
+from stithy.results.files import read_run
 from support.faked_run import FakedRun
 from support.running import left_by
 from support.study_reference import reference_page, study_schema

@@ -15,7 +15,7 @@ from stithy.clock import SystemClock
 from stithy.errors import InfrastructureError, InvalidMeasurement
 from stithy.metrics import Quantity
 from stithy.report.context import Context, context_of
-from stithy.results.read import read_run
+from stithy.results.files import read_run
 from stithy.run.events import StepStarted
 from stithy.run.session import Stop
 from stithy.scenarios.block_io.report.seconds import io_seconds

@@ -25,7 +25,7 @@ from stithy.fio.program import find
 from stithy.hosts.runner import LocalRunner
 from stithy.metrics import ALL, PERCENTILES, count_values_needed
 from stithy.report.context import context_of
-from stithy.results.read import read_run
+from stithy.results.files import read_run
 from stithy.scenarios.block_io.outcome import FioOutcome
 from support.running import Stithy
 

@@ -20,10 +20,9 @@ from stithy.report.context import context_of
 from stithy.report.drawing import draw
 from stithy.report.page import Page
 from stithy.report.sections.answer import answer
+from stithy.results.files import read_rows, read_run, write_json, write_table
 from stithy.results.layout import RunDirectory
-from stithy.results.read import read_rows, read_run
 from stithy.results.tables import VALUES
-from stithy.results.write import write_json, write_table
 from stithy.run.events import Note, StepStarted
 from stithy.run.session import Stop
 from support.faked_run import FakedRun

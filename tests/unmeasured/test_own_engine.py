@@ -13,7 +13,7 @@ from fakes.clock import HurriedClock
 from stithy.cli.app import run
 from stithy.errors import Exit, PreconditionError
 from stithy.report.context import context_of
-from stithy.results.read import read_run
+from stithy.results.files import read_run
 from stithy.run.events import Note
 from stithy.run.executor import RunOutcome
 from stithy.run.session import Stop

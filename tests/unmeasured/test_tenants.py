@@ -19,8 +19,8 @@ from stithy.hosts.groups import CPU
 from stithy.hosts.processes import pids_of_run
 from stithy.report.context import context_of
 from stithy.report.page import Page
+from stithy.results.files import Run, read_run
 from stithy.results.layout import RunDirectory
-from stithy.results.read import Run, read_run
 from stithy.results.tables import UNANSWERED
 from support.running import Stithy, entries, left_by, manifest, wait_for
 

@@ -33,9 +33,9 @@ from stithy.engines.engine import declaration
 from stithy.metrics import ALL, Quantity, map_weights, parse_quantity
 from stithy.point import Point
 from stithy.registry import Family, Plugin, plugins
+from stithy.results.files import Run
 from stithy.results.hlog import LoggedHistogram
 from stithy.results.manifest import LimitFacts, Manifest, QuestionFacts, SearchFacts
-from stithy.results.read import Run
 from stithy.search import ResponseTarget, Search
 from stithy.thresholds import MeasuredValue
 from stithy.workloads.workload import Workload

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import ClassVar
 
+from stithy.activity import level_factor
 from stithy.analysis.checks.instruments import DRIVE_SLOWED, DRIVER_LATE
 from stithy.analysis.evidence import Evidence, Window
-from stithy.factor import level_factor
 from stithy.point import Point
 from stithy.search import (
     ResponseTarget,

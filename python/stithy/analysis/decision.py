@@ -1,19 +1,33 @@
-"""Is the question of a run answered, and is another block needed?"""
+"""Is the question of a run answered, is another block needed, and are its thresholds met?
 
+A threshold compares what was measured, and nothing more: it is no verdict and has no interval. Only
+of what is paired by blocks it is judged by the interval: it is met if that holds at either end.
+"""
+
+import math
+import random
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from stithy.analysis.capacity import find_capacities
 from stithy.analysis.comparisons import Compared, count_pairs
-from stithy.analysis.evidence import Evidence
+from stithy.analysis.effect import Effect, Paired
+from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.findings import answer_question
-from stithy.analysis.statistics import INTERIM_BLOCKS
+from stithy.analysis.statistics import BLOCKS_LEAST, INTERIM_BLOCKS, estimate_interval
 from stithy.analysis.verdict import (
     DIFFERENT,
+    Call,
     Next,
     Progress,
+    Verdict,
+    decide,
     decide_next_step,
     estimate_blocks_needed,
 )
+from stithy.thresholds import Constant, MeasuredValue, Side, Threshold
 
 
 @dataclass(frozen=True)
@@ -85,3 +99,221 @@ def is_answered(evidence: Evidence, *, is_null: bool = False) -> bool:
     if is_null and status.progress.verdict.call in DIFFERENT:
         return False
     return status.blocks > 0
+
+
+class Outcome(Enum):
+    """What became of a threshold."""
+
+    MET = "met"
+    NOT_MET = "not met"
+    NOT_JUDGED = "cannot be judged"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A threshold with the values of its sides, factors included; one per minute or seconds.
+
+    `because` is set where it could not be judged; then a value is None, or an interval holds what
+    it is compared with. `met`: what intervals say, where a side has one.
+    """
+
+    threshold: Threshold
+    left: float | None
+    right: float | None
+    because: str | None = None
+    met: bool | None = None
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether it was met.
+
+        Own: without a valid window nothing is met, and nothing has failed.
+        """
+        if self.left is None or self.right is None or self.because is not None:
+            return Outcome.NOT_JUDGED
+        met = self.met if self.met is not None else self.threshold.holds(self.left, self.right)
+        return Outcome.MET if met else Outcome.NOT_MET
+
+
+def judge_thresholds(thresholds: Sequence[Threshold], evidence: Evidence) -> tuple[Judgement, ...]:
+    """Each threshold judged, in their order; `evidence` has the measures that they need.
+
+    Own: rates are means and percentiles are of the merged windows, as in the report.
+    """
+    return tuple(_judge_plain(each, evidence) for each in thresholds)
+
+
+def list_windows(threshold: Threshold, evidence: Evidence) -> tuple[Window, ...]:
+    """All windows on which a threshold rests, invalid ones too, each once."""
+    sides = (each for each in (threshold.left, threshold.right) if isinstance(each, MeasuredValue))
+    found = (window for side in sides for window in evidence.at(side.candidate, side.point))
+    return tuple({window.id: window for window in found}.values())
+
+
+def _judge_plain(threshold: Threshold, evidence: Evidence) -> Judgement:
+    left, right = _find_value(threshold.left, evidence), _find_value(threshold.right, evidence)
+    reasons = dict.fromkeys(each for each in (left, right) if isinstance(each, str))
+    if isinstance(left, float) and isinstance(right, float):
+        pairs = [_list_paired(side, evidence) for side in (threshold.left, threshold.right)]
+        if any(pairs):
+            return _judge_intervals(threshold, (left, right), pairs)
+    return Judgement(
+        threshold,
+        left if isinstance(left, float) else None,
+        right if isinstance(right, float) else None,
+        "; ".join(reasons) or None,
+    )
+
+
+def _list_paired(side: Side, evidence: Evidence) -> Paired | None:
+    if isinstance(side, Constant):
+        return None
+    return evidence.paired_of(side.candidate, side.point, side.quantity)
+
+
+Bounds = tuple[float, float]
+
+
+def _judge_intervals(
+    threshold: Threshold, values: tuple[float, float], pairs: Sequence[Paired | None]
+) -> Judgement:
+    """Met if it holds at every end of the intervals, not met if at none, else not decided.
+
+    Own: a plain interval, or a doubt, takes a claim away and gives none, as everywhere.
+    """
+    left = _find_bounds(threshold.left, values[0], pairs[0])
+    right = _find_bounds(threshold.right, values[1], pairs[1])
+    if isinstance(left, str) or isinstance(right, str):
+        missing = left if isinstance(left, str) else str(right)
+        return Judgement(threshold, *values, because=missing)
+    held = {threshold.holds(x, y) for x in left for y in right}
+    if held == {False}:
+        return Judgement(threshold, *values, met=False)
+    doubts = (_explain_doubt(each) for each in pairs if each is not None)
+    because = "its 95 % interval holds both" if len(held) > 1 else next(filter(None, doubts), None)
+    return Judgement(threshold, *values, because=because, met=True)
+
+
+def _find_bounds(side: Side, value: float, paired: Paired | None) -> Bounds | str:
+    if paired is None or isinstance(side, Constant):
+        return value, value
+    effect = paired.effect
+    low, high = _list_ends(effect)
+    if low is None or high is None:
+        return f"{_explain_few(effect)}, so there is no interval"
+    return side.factor * low, side.factor * high
+
+
+def _list_ends(effect: Effect) -> tuple[float | None, float | None]:
+    """Those of its interval; of blocks that are all the same, and enough, what they are."""
+    if effect.low is None and not effect.plain and len(set(effect.apart)) == 1:
+        return effect.value, effect.value
+    return effect.low, effect.high
+
+
+def _explain_doubt(paired: Paired) -> str | None:
+    """Why an interval gives no claim, though all of it is as it must be."""
+    if paired.effect.plain:
+        return f"{_explain_few(paired.effect)}, at least {BLOCKS_LEAST} are needed"
+    return paired.doubted_because
+
+
+def _explain_few(effect: Effect) -> str:
+    return f"{effect.pairs} block{'' if effect.pairs == 1 else 's'} of pairs"
+
+
+def _find_value(side: Side, evidence: Evidence) -> float | str:
+    if isinstance(side, Constant):
+        return side.value
+    valid = evidence.valid_at(side.candidate, side.point)
+    if not valid:
+        place = f"of {side.candidate} {side.point.at()}"
+        there = evidence.at(side.candidate, side.point)
+        return f"no window {place} is valid" if there else f"there is no window {place}"
+    value = evidence.level_of(side.candidate, side.point, side.quantity)
+    if value is not None:
+        return side.factor * value
+    paired = evidence.paired_of(side.candidate, side.point, side.quantity)
+    why = evidence.value_of(valid[0], side.quantity).missing_because
+    why = paired.effect.missing_because if paired is not None else why
+    return f"{side.candidate} {side.point.at()}: {why}"
+
+
+STUDIES = 500
+"""Own: a share of a half is then known to 4.4 points (95 %), in a few tenths of a second."""
+
+ASSUMED_NOISE_SHARE = 0.02
+"""Own: of the log ratio of a block, on a quiet machine with windows of a minute."""
+
+LIKELY_SHARE = 0.8
+"""Own: an answer that so many studies would give can be had."""
+
+
+MARGIN_STEP_SHARE = 0.005
+"""Own: a margin that a person would write."""
+
+
+@dataclass(frozen=True)
+class Prospect:
+    """The answers of simulated studies whose true ratio is known; shares of all of them."""
+
+    ratio: float
+    shares: dict[Call, float]
+    blocks_mean: float
+
+
+def simulate_prospects(
+    ratios: Sequence[float],
+    noise_share: float,
+    margin_share: float,
+    limit: int,
+    *,
+    fixed: bool = False,
+    among: int = 1,
+    seed: int = 0,
+    studies: int = STUDIES,
+) -> tuple[Prospect, ...]:
+    """For each true ratio of B to A the answers of `studies` studies with normal noise.
+
+    `noise_share`: standard deviation of a block's log ratio. `limit`: valid blocks at most, or with
+    `fixed` their number. `among`: as `decide` has it; that the pair was chosen for its difference
+    is not simulated. More is better here. The same seed gives the same studies.
+    Own: the stopping rule of real studies (`next_step`) on made-up blocks.
+    """
+    found = []
+    for ratio in ratios:
+        draw, ends = random.Random(f"prospects {seed} {ratio}"), []
+        for _ in range(studies):
+            logs = [math.log(ratio) + draw.gauss(0, noise_share) for _ in range(limit)]
+            whole = decide(logs, margin_share, among=among) if fixed else None
+            ends.append(whole or _end_study(logs, margin_share, limit, among))
+        calls = Counter(each.call for each in ends)
+        shares = {call: calls[call] / studies for call in Call}
+        found.append(Prospect(ratio, shares, sum(each.blocks for each in ends) / studies))
+    return tuple(found)
+
+
+def _end_study(logs: Sequence[float], margin_share: float, limit: int, among: int) -> Verdict:
+    for count in range(BLOCKS_LEAST, limit + 1):
+        progress = decide_next_step(logs[:count], margin_share, limit, among=among)
+        if progress.step is not Next.ANOTHER_BLOCK:
+            return progress.verdict
+    return decide(logs, margin_share, among=among)
+
+
+def estimate_margin_needed(noise_share: float, limit: int, seed: int = 0) -> float | None:
+    """About the margin with which equals are called equivalent by 80 of 100 studies.
+
+    None with fewer blocks than a verdict needs.
+    In whole steps of half a per cent.
+    Own: the end of the interval after `limit` blocks that 80 of 100 simulated studies stay within.
+    """
+    if limit < BLOCKS_LEAST:
+        return None
+    draw, ends = random.Random(f"margin {seed}"), []
+    for _ in range(STUDIES):
+        known = estimate_interval([draw.gauss(0, noise_share) for _ in range(limit)])
+        assert known is not None  # there are enough blocks
+        ends.append(max(known.high, -known.low))
+    margin = math.expm1(sorted(ends)[round(LIKELY_SHARE * STUDIES)])
+    return math.ceil(margin / MARGIN_STEP_SHARE) * MARGIN_STEP_SHARE

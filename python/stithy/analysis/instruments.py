@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from stithy.activity import count_users
 from stithy.analysis.surroundings import OTHERS_CPU_SHARE
-from stithy.factor import count_users
 from stithy.metrics import Metric, Quantity, find_role
 from stithy.validity import Row
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
 
+from stithy.activity import count_users
 from stithy.engines.declaration import CommitAllowance, Declaration
-from stithy.factor import count_users
 from stithy.metrics import find_uncollected
 from stithy.validity import Row
 from stithy.workloads.workload import Workload

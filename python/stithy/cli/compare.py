@@ -69,7 +69,7 @@ def compare(
         raise UserError(problem, where=str(base), remedy=remedy)
     from stithy.report.between import pairs
     from stithy.report.context import context_of
-    from stithy.results.read import read_run
+    from stithy.results.files import read_run
 
     asked = tuple(quantity_asked(each) for each in metric)
     first, *rest = (context_of(read_run(other)) for other in (base, *others))

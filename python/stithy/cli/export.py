@@ -51,7 +51,7 @@ def export(
     from stithy.registry import plugins
     from stithy.report.context import context_of
     from stithy.report.export import ExportFormat
-    from stithy.results.read import read_run
+    from stithy.results.files import read_run
 
     require_plugin(ExportFormat, to, f"there is no format {to!r}", "--to")
     run = read_run(directory)
@@ -71,7 +71,7 @@ def _write(target: Path | None, pieces: Iterable[str]) -> None:
     if target is None:
         show_pieces(pieces)
         return
-    from stithy.results.files import write_pieces_durably
+    from stithy.results.layout import write_pieces_durably
 
     write_pieces_durably(target, (piece.encode() for piece in pieces))
 

@@ -186,7 +186,7 @@ def _summary(file: str, drafted: "Drafted") -> str:
 
 
 def _as_json(file: str, drafted: "Drafted") -> dict[str, object]:
-    from stithy.factor import level_factor
+    from stithy.activity import level_factor
     from stithy.plan.cost import certain, total_s
 
     time_s, time_s_max = total_s(drafted.plan.steps)

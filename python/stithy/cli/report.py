@@ -72,7 +72,7 @@ def report(
     from stithy.report.context import context_of
     from stithy.report.sections.answer import cautions, main_findings
     from stithy.report.write import formats_named, write_report_of
-    from stithy.results.read import read_run
+    from stithy.results.files import read_run
 
     wanted = formats_named(formats)
     require_writable(junit)
@@ -102,7 +102,7 @@ def _pairs(
     """This run against each of the others, under the rules of `stithy compare`."""
     from stithy.report.between import pairs
     from stithy.report.context import context_of
-    from stithy.results.read import read_run
+    from stithy.results.files import read_run
 
     if not others:
         if ignore or metric:

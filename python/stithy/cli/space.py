@@ -53,7 +53,7 @@ def space(target: Path, /, *, json: bool = False) -> Exit:
         rows, notes = _planned(target)
         columns = tuple(rows[0])
     elif os.path.isfile(target / "manifest.json"):
-        from stithy.results.read import read_run
+        from stithy.results.files import read_run
 
         frame = read_run(target).space
         if frame.is_empty():
@@ -112,9 +112,8 @@ def _cell(key: str, value: Any) -> str:
 
 
 def _planned(file: Path) -> tuple[Rows, list[str]]:
-    from stithy.plan.expand import needed_bytes
+    from stithy.plan.expand import needed_bytes, set_aside
     from stithy.study.load import read_study
-    from stithy.study.taken import set_aside
 
     study = read_study(file).study
     needed = {str(role): size for role, size in needed_bytes(study).items()}

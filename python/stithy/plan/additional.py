@@ -11,9 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from stithy.plan.expand import around
-from stithy.plan.order import block
 from stithy.plan.scenario import scenario_of
-from stithy.plan.steps import Plan, Step, WindowPlan, window_id
+from stithy.plan.steps import Plan, Step, WindowPlan, block, window_id
 from stithy.point import Point
 from stithy.search import Search
 from stithy.study.model import Study

@@ -26,9 +26,8 @@ from stithy.metrics import (
 )
 from stithy.plan.cost import paced_per_s_max
 from stithy.plan.expand import likely_memory_backed
-from stithy.plan.order import block
 from stithy.plan.scenario import scenario_of
-from stithy.plan.steps import Question, name_instance
+from stithy.plan.steps import Question, block, name_instance
 from stithy.point import Point
 from stithy.registry import plugins
 from stithy.study.model import Study

@@ -1,19 +1,18 @@
 """From a study to its plan: decisions only, the machine is not asked."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import product
 from typing import Any
 
 from stithy.errors import UserError
 from stithy.plan import cost
-from stithy.plan.restore import inside_bytes
-from stithy.plan.scenario import DatabaseScene, Scene, scenario_of
+from stithy.plan.scenario import DatabaseScene, Scene, inside_bytes, scenario_of
 from stithy.plan.steps import Dataset, Plan, Step, WindowPlan, question
 from stithy.point import Point
 from stithy.restores.method import get_restore
 from stithy.search import Search
-from stithy.storage.provider import ROLES, Role
+from stithy.storage.provider import ROLES, Role, SetAside
 from stithy.study.load import StudyFile
 from stithy.study.load_keys import LEVELS_KEY
 from stithy.study.model import Study
@@ -22,7 +21,6 @@ from stithy.study.sections import (
     RoleSources,
     workload_named,
 )
-from stithy.study.taken import daemons_bytes, image_bytes
 from stithy.workloads.workload import Workload
 
 
@@ -242,3 +240,32 @@ def _make_like(candidate: Candidate) -> Candidate:
         return found
     roles = {"roles": RoleSources.model_validate(others)}
     return replace(found, spec=found.spec.model_copy(update=roles))
+
+
+def image_bytes(candidate: Candidate, needed_bytes: Mapping[Any, int]) -> int:
+    """The memory that a candidate's storage takes besides the server's, by its lines alone, bytes.
+
+    `needed_bytes`: what each role may come to hold.
+    """
+    return sum(
+        source.kind.count_image_bytes(source.spec, _shift_needed(needed_bytes, role))
+        for role, source in candidate.sources.items()
+    )
+
+
+def daemons_bytes(candidate: Candidate) -> int:
+    """The memory that a candidate's storage takes for its own processes, bytes."""
+    return sum(each.kind.count_daemons_bytes(each.spec) for each in candidate.sources.values())
+
+
+def _shift_needed(needed_bytes: Mapping[Any, int], role: Role) -> dict[Any, int]:
+    """What roles come to hold for a source that holds one of them as if it were the data."""
+    return {**needed_bytes, "data": needed_bytes[role]}
+
+
+def set_aside(candidate: Candidate, needed_bytes: Mapping[Any, int]) -> Mapping[str, SetAside]:
+    """Give what a candidate sets aside, by the role of each volume, by its lines alone."""
+    return {
+        role: source.kind.set_aside(source.spec, _shift_needed(needed_bytes, role))
+        for role, source in candidate.sources.items()
+    }

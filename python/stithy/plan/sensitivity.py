@@ -11,8 +11,8 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
+from stithy.activity import level_factor
 from stithy.errors import UserError
-from stithy.factor import level_factor
 from stithy.plan.steps import Question
 from stithy.storage.provider import ROLES
 from stithy.study.document import read_document

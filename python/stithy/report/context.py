@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 
+from stithy.activity import Factor, factor_named, level_factor
 from stithy.analysis.analyze import Analysis, judge_run
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.findings import choose_answer_level, list_findings
-from stithy.factor import Factor, factor_named, level_factor
 from stithy.point import Point, magnitude, said, telling
 from stithy.registry import plugins
 from stithy.report.drawing.palette import Style, styles
@@ -19,12 +19,12 @@ from stithy.report.section import SectionKind
 from stithy.report.tables import Show
 from stithy.report.words import loads
 from stithy.report.words.wording import duration, listing, plural
+from stithy.results.files import Run, read_manifest, read_run
 from stithy.results.manifest import (
     CandidateFacts,
     LoadFacts,
     WorkloadFacts,
 )
-from stithy.results.read import Run, read_manifest, read_run
 from stithy.study import database as durability
 from stithy.study.database import GivenUp
 from stithy.units import format_size

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from xml.etree import ElementTree
 
+from stithy.analysis.decision import Judgement, Outcome
 from stithy.analysis.evidence import Window
-from stithy.analysis.thresholds import Judgement, Outcome
 from stithy.report.context import Context
 from stithy.report.sections.answer import said
 from stithy.report.words import loads

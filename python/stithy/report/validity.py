@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from stithy.analysis.evidence import Window
-from stithy.analysis.windows import Lost, list_lost, list_measured_again
+from stithy.analysis.gathering import Lost, list_lost, list_measured_again
 from stithy.point import Point
 from stithy.registry import plugins
 from stithy.report.context import Context

@@ -20,8 +20,7 @@ from stithy.report.formats import ReportFormat
 from stithy.report.page import Page
 from stithy.report.typeset import png
 from stithy.report.words.escape import bound
-from stithy.results.files import alone, replaced, write_durably
-from stithy.results.layout import RunDirectory
+from stithy.results.layout import RunDirectory, alone, replaced, write_durably
 
 USUAL = ("html",)
 FOLDERS = ("figures", "tables")

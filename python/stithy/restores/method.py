@@ -1,7 +1,7 @@
 """The interface of a restore method: how a database gets back to its loaded state before a window.
 
 A plug-in imports nothing heavy: a study is read by it. What a run needs it imports in `keep` and
-`put_back`. What its steps cost is in `stithy.plan.restore`.
+`put_back`. What its steps cost is in `stithy.plan.scenario`.
 """
 
 from collections.abc import Sequence

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from stithy.errors import TextError
 from stithy.metrics import ALL
-from stithy.results.files import is_as_written
 from stithy.results.hlog import (
     JOIN_TOLERANCE_S,
     LoggedHistogram,
@@ -20,6 +19,7 @@ from stithy.results.hlog import (
     merge,
     read_hlog,
 )
+from stithy.results.layout import is_as_written
 from stithy.results.tables import Row
 from stithy.wire.messages import (
     Condition,

@@ -1,141 +1,336 @@
-"""Files of a run directory reach the disk whole or not at all, and changed ones are found out.
+"""Results as files: rows checked against the tables and written; a whole run read back.
 
-A file is written beside its place, synced, renamed into it, and the directory synced: a crash
-leaves the old file or the new one, never a half. Folders are replaced whole in the same way.
-Each table, and the manifest, has its SHA-256 in the file `SHA256SUMS` of its folder, as
-`sha256sum --check` reads it: a number that may be wrong is not printed.
+A piece that is missing or damaged is listed in `Run.problems` and the rest is read, so that an
+interrupted run still gives a report. Reading never changes a file.
 """
 
-import fcntl
-import hashlib
-import os
-import shutil
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+import io
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from stithy.errors import InfrastructureError, reason_of
+from pydantic import BaseModel
 
-CHECKSUMS = "SHA256SUMS"
-"""The file with the checksums of a folder: a line for each file, digest and name."""
+from stithy.activity import DeclaredActivity, names_in, table_named
+from stithy.errors import UserError, reason_of
+from stithy.metrics import ALL
+from stithy.registry import plugins
+from stithy.results import pieces, tables
+from stithy.results.layout import RunDirectory, write_durably, write_with_checksum
+from stithy.results.manifest import SCHEMA_VERSION, Manifest, sha256_of
+from stithy.results.pieces import VERSION_KEY, Damaged, ReadProblem, Samples
+from stithy.results.tables import Kind, Table, empty_frame, schema
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_ACCEPTS: dict[Kind, Callable[[object], bool]] = {
+    "text": lambda value: isinstance(value, str),
+    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "real": lambda value: (
+        isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    ),
+    "truth": lambda value: isinstance(value, bool),
+}
 
 
-def write_with_checksum(path: Path, content: bytes) -> None:
-    """The same as `write_durably`, and note the file's checksum beside it.
+def frame_of(table: Table, rows: Iterable[Mapping[str, Any]]) -> "pl.DataFrame":
+    """A frame with exactly the declared columns.
 
-    The new checksum is added first and the old one removed last, so that a crash in between leaves
-    a file that is known, whichever of the two it is.
+    Raises ValueError, naming table, row and column, for a missing or unknown column, a value of
+    another kind, a NaN or infinity, and a null where none may be: each is a bug of the caller.
     """
-    lines = _checksum_lines(path.parent)
-    line = f"{hashlib.sha256(content).hexdigest()}  {path.name}"
-    others = [each for each in lines if each.partition("  ")[2] != path.name]
-    if line not in lines:
-        _write_checksums(path.parent, [*lines, line])
-    write_durably(path, content)
-    if len(lines) > len(others) and lines != (kept := [*others, line]):
-        _write_checksums(path.parent, kept)
+    import polars as pl
+
+    plain = [_checked(table, number, row) for number, row in enumerate(rows)]
+    data = {column.name: [row[column.name] for row in plain] for column in table.columns}
+    return pl.DataFrame(data, schema=schema(table))
 
 
-def is_as_written(path: Path, content: bytes) -> bool | None:
-    """Whether the content has a checksum that was noted for the file; None where none was."""
-    known = [line.partition("  ") for line in _checksum_lines(path.parent)]
-    digests = {digest for digest, _, name in known if name == path.name}
-    return hashlib.sha256(content).hexdigest() in digests if digests else None
+def _checked(table: Table, number: int, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    declared = {column.name for column in table.columns}
+    if declared != row.keys():
+        missing, unknown = sorted(declared - row.keys()), sorted(row.keys() - declared)
+        raise ValueError(f"{table.name}, row {number}: missing {missing}, unknown {unknown}")
+    for column in table.columns:
+        value, problem = row[column.name], ""
+        if value is None and not column.nullable:
+            problem = "null where none may be"
+        elif value is not None and not _ACCEPTS[column.kind](value):
+            problem = f"{value!r} is not a value of kind {column.kind!r}"
+        if problem:
+            raise ValueError(f"{table.name}, row {number}, column {column.name}: {problem}")
+    return row
 
 
-def _checksum_lines(folder: Path) -> list[str]:
-    try:
-        return (folder / CHECKSUMS).read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return []
+def write_table(path: Path, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write `rows` as the Parquet file `path`, durably and at once.
 
-
-def _write_checksums(folder: Path, lines: Iterable[str]) -> None:
-    write_durably(folder / CHECKSUMS, "".join(f"{line}\n" for line in lines).encode())
-
-
-def write_durably(path: Path, content: bytes) -> None:
-    """Put `content` at `path`; makes missing parents.
-
-    Raises InfrastructureError where the file system refuses, such as a full disk.
+    The file's metadata hold the table's meaning, each column's unit and meaning, and the schema
+    version; its checksum is noted beside it.
+    Raises ValueError for rows that are not as declared (see `frame_of`), and
+    InfrastructureError where the file system refuses.
     """
-    write_pieces_durably(path, (content,))
+    write_frame(path, table, frame_of(table, rows))
 
 
-def write_pieces_durably(path: Path, pieces: Iterable[bytes]) -> None:
-    """The same of what is too long to be in memory at once."""
-    beside = path.with_name(f".{path.name}.part")
+def write_frame(path: Path, table: Table, frame: "pl.DataFrame") -> None:
+    """The same of a frame that is as declared."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, metadata={**describe(table), VERSION_KEY: str(SCHEMA_VERSION)})
+    write_with_checksum(path, buffer.getvalue())
+
+
+def describe(table: Table) -> dict[str, str]:
+    """What a Parquet file of the table says of itself, under keys that start with `stithy.`."""
+    columns = {column.name: asdict(column) for column in table.columns}
+    return {
+        "stithy.table": table.name,
+        "stithy.meaning": table.meaning,
+        "stithy.columns": json.dumps(columns, ensure_ascii=False),
+    }
+
+
+def write_json(path: Path, document: BaseModel | dict[str, object]) -> None:
+    """Write a document as indented JSON, durably and at once; a manifest with its checksum."""
+    if isinstance(document, BaseModel):
+        text = document.model_dump_json(indent=2)
+    else:
+        text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    write = write_with_checksum if isinstance(document, Manifest) else write_durably
+    write(path, f"{text}\n".encode())
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text, durably and at once."""
+    write_durably(path, text.encode())
+
+
+def list_window_tables() -> tuple[Table, ...]:
+    """List those of each window, but for the samples, which are read when they are asked for."""
+    return (
+        *(tables.WINDOW, table_named("load"), tables.VALUES, tables.SPANS, tables.TRANSACTIONS),
+        *(tables.SECONDS, tables.CONDITIONS, tables.DRIVES, tables.LEDGER),
+        *(tables.LEDGER_FINDINGS, tables.SURROUNDINGS),
+    )
+
+
+RUN_TABLES = (tables.CONDITIONS, tables.RESTORES, tables.BASELINE)
+
+JUDGING = (
+    *(tables.VALUES, tables.SPANS, tables.TRANSACTIONS, tables.CONDITIONS),
+    *(tables.SERIES, tables.DRIVES, tables.LEDGER, tables.LEDGER_FINDINGS, tables.SURROUNDINGS),
+)
+"""The tables whose rows can make a window invalid, with `load`."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run directory as read; every frame has the declared columns, also when it has no rows.
+
+    `manifest` and `study` are None where they could not be read. Windows are in the order of their
+    start where known, with what `load` has of them. `conditions` holds those of the windows and of
+    load and end, `seconds` the rows of all transaction types together.
+    """
+
+    directory: RunDirectory
+    manifest: Manifest | None
+    study: str | None
+    window: "pl.DataFrame"
+    values: "pl.DataFrame"
+    spans: "pl.DataFrame"
+    transactions: "pl.DataFrame"
+    seconds: "pl.DataFrame"
+    samples: Samples
+    conditions: "pl.DataFrame"
+    drives: "pl.DataFrame"
+    ledger: "pl.DataFrame"
+    ledger_findings: "pl.DataFrame"
+    surroundings: "pl.DataFrame"
+    restores: "pl.DataFrame"
+    baseline: "pl.DataFrame"
+    other_problems: tuple[ReadProblem, ...]
+
+    @cached_property
+    def series(self) -> "pl.DataFrame":
+        """All samples; for a large study ask `samples`."""
+        return self.samples.whole()
+
+    @property
+    def seconds_by_type(self) -> "pl.DataFrame":
+        """All of the table `seconds`, read anew: most of its rows are of single types."""
+        windows = map(self.directory.window, self.window["window_id"])
+        return pieces.read_tables(
+            tables.SECONDS, [window.table(tables.SECONDS.name) for window in windows], []
+        )
+
+    @property
+    def space(self) -> "pl.DataFrame":
+        """What the candidates' volumes take; empty where nobody asked them."""
+        return _one(tables.SPACE, self.directory.table(tables.SPACE.name))
+
+    def detail(self, name: str, window_id: str | None = None) -> "pl.DataFrame":
+        """A table that only one activity fills: of a window, or of the run; empty without one."""
+        if (known := self._details.get((name, window_id))) is None:
+            of = self.directory if window_id is None else self.directory.window(window_id)
+            known = self._details[name, window_id] = _one(table_named(name), of.table(name))
+        return known
+
+    @cached_property
+    def _details(self) -> "dict[tuple[str, str | None], pl.DataFrame]":
+        """Those that were read: several parts of a report ask for the same ones."""
+        return {}
+
+    @property
+    def problems(self) -> tuple[ReadProblem, ...]:
+        """What is missing or damaged, by path."""
+        found = (*self.other_problems, *self.samples.problems)
+        return tuple(sorted(found, key=lambda each: each.path))
+
+    @property
+    def unread(self) -> list[str]:
+        """The ids of windows that are there, but whose own row cannot be read."""
+        own = (problem.path for problem in self.problems if problem.path.stem == tables.WINDOW.name)
+        return [name for path in own if (name := pieces.window_of(path)) is not None]
+
+    @property
+    def damaged(self) -> dict[str, list[str]]:
+        """By the id of a window: the files without which nobody knows whether it is valid."""
+        judging = {"load", *(table.name for table in JUDGING)}
+        found: dict[str, list[str]] = {}
+        for path in (problem.path for problem in self.problems if problem.path.stem in judging):
+            if (name := pieces.window_of(path)) is not None:
+                found.setdefault(name, []).append(path.name)
+        return found
+
+
+def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
+    """The run in directory `root`; of its windows those with these ids, None: all of them.
+
+    Raises UserError where there is no directory, or nothing of a run in it, or results of another
+    version of Stithy, or of a plug-in that is not there.
+    """
+    directory = RunDirectory(root)
+    _require_run(directory)
+    problems: list[ReadProblem] = []
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with beside.open("wb") as file:
-            for piece in pieces:
-                file.write(piece)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-        sync_directory(path.parent)
+        manifest = pieces.manifest_of(directory.manifest)
+    except Damaged as damage:
+        manifest = None
+        problems.append(ReadProblem(directory.manifest, str(damage)))
+    study = _study(directory.study, manifest, problems)
+    names = _window_names(directory, windows, problems)
+    # A study without a database has none to restore or to check.
+    served = manifest is None or manifest.given_database is not None
+    frames = _frames(directory, names, problems, RUN_TABLES if served else (tables.BASELINE,))
+    _require_activities(directory.windows, frames["window"]["activity"].unique().sort().to_list())
+    with_load = frames["window"].join(frames.pop("load"), on="window_id", how="left")
+    frames["window"] = with_load.sort("started_at_s", "window_id", nulls_last=True)
+    frames["baseline"] = frames["baseline"].sort("at_s", "window_id")
+    return Run(
+        directory=directory,
+        manifest=manifest,
+        study=study,
+        samples=Samples({name: directory.window(name).table(tables.SERIES.name) for name in names}),
+        other_problems=tuple(problems),
+        **frames,
+    )
+
+
+def read_manifest(path: Path) -> Manifest | None:
+    """A manifest; None where there is none that can be read.
+
+    Raises UserError for one of another version, or of a plug-in that is not there.
+    """
+    try:
+        return pieces.manifest_of(path)
+    except Damaged:
+        return None
+
+
+def read_rows(path: Path, table: Table) -> list[dict[str, Any]]:
+    """The rows of one table's file, as mappings; none where it is missing or damaged."""
+    frame = pieces.read_table(table, path, [])
+    return [] if frame is None else frame.to_dicts()
+
+
+def _one(table: Table, path: Path) -> "pl.DataFrame":
+    """A file that most runs do not have; no rows where it is missing or damaged."""
+    found = pieces.read_table(table, path, []) if path.exists() else None
+    return empty_frame(table) if found is None else found
+
+
+def _require_run(directory: RunDirectory) -> None:
+    try:
+        names = {path.name for path in directory.root.iterdir()}
+    except FileNotFoundError:
+        problem = "no such directory"
     except OSError as error:
-        with suppress(OSError):  # what refused to be written may refuse to be removed, too
-            beside.unlink()
-        problem = f"results could not be written: {reason_of(error)}"
-        remedy = "make room on that file system or choose another with --out"
-        raise InfrastructureError(problem, where=str(path), remedy=remedy) from error
-    except BaseException:
-        with suppress(OSError):  # who makes the pieces failed, or a person stopped it
-            beside.unlink()
-        raise
+        problem = reason_of(error)
+    else:
+        if names & {directory.manifest.name, directory.windows.name}:
+            return
+        problem = "not a run directory: it has neither manifest.json nor windows/"
+    raise UserError(
+        problem, where=str(directory.root), remedy="name a directory that `stithy run` wrote"
+    )
 
 
-def emptied(folder: Path) -> Path:
-    """A new folder; whatever an earlier session left in its place is gone."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    return folder
+def _require_activities(path: Path, found: Sequence[str]) -> None:
+    known = plugins(DeclaredActivity)
+    for each in (name for text in found for name in names_in(text)):
+        if each not in known:
+            raise pieces.without_plugin(f"activity {each}", path)
 
 
-def sync_directory(path: Path) -> None:
-    """Make renames and removals in the directory survive a crash."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+def _study(path: Path, manifest: Manifest | None, problems: list[ReadProblem]) -> str | None:
+    """The study file, where it is the one that was run."""
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        text = pieces.text_of(path)
+        if manifest is not None and sha256_of(text) != manifest.study_sha256:
+            raise Damaged("not the study that was run (SHA-256)")
+    except Damaged as damage:
+        problems.append(ReadProblem(path, str(damage)))
+        return None
+    return text
 
 
-@contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Hold a folder, made where it is missing, against others who do the same: they wait.
+def _frames(
+    directory: RunDirectory,
+    windows: Sequence[str],
+    problems: list[ReadProblem],
+    of_run: Sequence[Table],
+) -> "dict[str, pl.DataFrame]":
+    """Every table but the samples; conditions are those of the run, then those of the windows."""
+    import polars as pl
 
-    Raises OSError. Where a file system knows no locks nobody waits.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    frames = {
+        each.name: pieces.read_tables(
+            each, [directory.table(each.name)] if each in of_run else [], problems
+        )
+        for each in RUN_TABLES
+    }
+    for table in list_window_tables():
+        files = [directory.window(window).table(table.name) for window in windows]
+        parts = [frames[table.name]] if table.name in frames else []
+        only = pl.col("transaction") == ALL if table is tables.SECONDS else None
+        frames[table.name] = pl.concat([*parts, pieces.read_tables(table, files, problems, only)])
+    return frames
+
+
+def _window_names(
+    directory: RunDirectory, wanted: Sequence[str] | None, problems: list[ReadProblem]
+) -> list[str]:
+    """The windows that have a directory, by name; a run makes the folder with its first window."""
     try:
-        with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-@contextmanager
-def replaced(parent: Path, names: Sequence[str]) -> Iterator[Path]:
-    """A place to fill folders of these names, which take those of `parent` once all are filled.
-
-    Whoever fails or is stopped on the way leaves the old ones. Raises OSError.
-    """
-    new, old = parent / ".new", parent / ".old"
-    for each in (new, old):
-        shutil.rmtree(each, ignore_errors=True)  # of who was killed
-    try:
-        for name in names:
-            (new / name).mkdir(parents=True)
-        yield new
-        old.mkdir()
-        for name in names:
-            with suppress(FileNotFoundError):
-                (parent / name).rename(old / name)
-            (new / name).rename(parent / name)
-    finally:
-        for each in (new, old):
-            shutil.rmtree(each, ignore_errors=True)
+        there = sorted(path.name for path in directory.windows.iterdir() if path.is_dir())
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        problems.append(ReadProblem(directory.windows, reason_of(error)))
+        return []
+    return there if wanted is None else [each for each in there if each in wanted]

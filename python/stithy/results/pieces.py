@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from stithy.activity import declared, factor_named
 from stithy.errors import UserError, reason_of
-from stithy.factor import declared, factor_named
 from stithy.point import Point
 from stithy.registry import plugins
-from stithy.results.files import CHECKSUMS, is_as_written
-from stithy.results.layout import WINDOWS
+from stithy.results.layout import CHECKSUMS, WINDOWS, is_as_written
 from stithy.results.manifest import NOT_THERE, SCHEMA_VERSION, Manifest
 from stithy.results.tables import SERIES, WINDOW, Table, empty_frame, schema
 from stithy.study.scenario import Scenario

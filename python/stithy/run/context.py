@@ -12,10 +12,9 @@ from stithy.plan.additional import Additional, steps_of
 from stithy.plan.steps import Plan, Step, window_id
 from stithy.point import Point
 from stithy.restores.method import RestoreMethod, get_restore
+from stithy.results.files import read_rows, write_table
 from stithy.results.manifest import CalibrationFacts, Manifest, SessionFacts
-from stithy.results.read import read_rows
 from stithy.results.tables import VALUES, WINDOW, Row, Table
-from stithy.results.write import write_table
 from stithy.run.servers import Servers
 from stithy.run.session import Session
 from stithy.run.volumes import Volumes

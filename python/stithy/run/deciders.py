@@ -15,8 +15,8 @@ from stithy.analysis.verdict import Next
 from stithy.plan.additional import Additional, blocks_over, repeated, tried
 from stithy.point import Point
 from stithy.registry import plugins
+from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory
-from stithy.results.read import read_run
 from stithy.run.activity import StepKind
 from stithy.run.deciding import Deciders, Invalid, Judge, QuestionStatus, SoFar
 from stithy.search import Search

@@ -18,8 +18,8 @@ from stithy.plan.answerable import check_counted, rate_key
 from stithy.plan.steps import Plan, Step, WindowPlan
 from stithy.point import Point
 from stithy.registry import plugins
+from stithy.results.files import read_rows
 from stithy.results.layout import RunDirectory
-from stithy.results.read import read_rows
 from stithy.results.tables import TRANSACTIONS, WINDOW
 from stithy.run.activity import Activity
 from stithy.run.context import Context

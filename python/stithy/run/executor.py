@@ -14,9 +14,9 @@ from stithy.errors import InfrastructureError, Interrupted, StithyError, failure
 from stithy.plan.additional import steps_of
 from stithy.plan.steps import Plan, Step
 from stithy.registry import fault_of, plugins
+from stithy.results.files import read_rows
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import End
-from stithy.results.read import read_rows
 from stithy.results.tables import WINDOW
 from stithy.run.activity import StepKind
 from stithy.run.cleanup.handlers import Left

@@ -15,7 +15,7 @@ from typing import Any
 
 from stithy.clock import Clock
 from stithy.errors import InfrastructureError, reason_of
-from stithy.results.files import sync_directory
+from stithy.results.layout import sync_directory
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import stithy
 from stithy.engines.instance import UNSEEN
 from stithy.hosts.processes import boot_id
 from stithy.results.comparability import comparability, comparability_key
+from stithy.results.files import write_json
 from stithy.results.manifest import (
     ArrayFacts,
     CalibrationFacts,
@@ -29,7 +30,6 @@ from stithy.results.manifest import (
     SessionFacts,
     WorkloadFacts,
 )
-from stithy.results.write import write_json
 from stithy.run.context import Context, pace_of
 from stithy.storage.provider import Volume
 from stithy.storage.volume import facts_of

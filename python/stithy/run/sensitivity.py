@@ -15,9 +15,8 @@ from stithy.drives.varied import vary
 from stithy.errors import InvalidMeasurement, failures_of_the_machine
 from stithy.plan.expand import expand
 from stithy.plan.sensitivity import SHARE, narrowed
-from stithy.results.files import write_durably
-from stithy.results.layout import RunDirectory
-from stithy.results.read import read_manifest
+from stithy.results.files import read_manifest
+from stithy.results.layout import RunDirectory, write_durably
 from stithy.run.context import Context
 from stithy.run.deciding import Deciders
 from stithy.run.events import Observer

@@ -12,8 +12,7 @@ from stithy.errors import PreconditionError, StithyError, reason_of
 from stithy.hosts.processes import own_identity
 from stithy.names import find_free
 from stithy.plan.expand import as_null
-from stithy.results.files import write_durably
-from stithy.results.layout import RunDirectory
+from stithy.results.layout import RunDirectory, write_durably
 from stithy.run.cleanup.handlers import Books
 from stithy.run.cleanup.register import Register
 from stithy.run.context import Context

@@ -8,7 +8,7 @@ from typing import Any, get_args
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from stithy.factor import level_factor
+from stithy.activity import level_factor
 from stithy.registry import plugins
 from stithy.storage.layer import OneLayer
 from stithy.storage.provider import Provider

@@ -23,8 +23,8 @@ from pydantic import (
     model_validator,
 )
 
+from stithy.activity import level_factor
 from stithy.engines.engine import get_engine
-from stithy.factor import level_factor
 from stithy.metrics import check
 from stithy.names import make_plain
 from stithy.point import Point, Value, order

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
-from stithy.factor import level_factor
+from stithy.activity import level_factor
 from stithy.metrics import UnknownQuantity, check, parse_quantity
 from stithy.point import Value
 from stithy.study.load_keys import LEVELS_KEY, integer

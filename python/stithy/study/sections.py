@@ -17,8 +17,8 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails
 
+from stithy.activity import require_usable
 from stithy.errors import TextError
-from stithy.factor import require_usable
 from stithy.names import closest, instead
 from stithy.point import Value
 from stithy.registry import plugins

@@ -18,7 +18,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from stithy.factor import level_factor
+from stithy.activity import level_factor
 from stithy.names import closest
 from stithy.point import Point, Value
 from stithy.study.load_keys import LEVELS_KEY, NOT_VARIED, SAME, Load

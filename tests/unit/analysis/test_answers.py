@@ -16,7 +16,13 @@ from stithy.analysis.comparisons import (
     compare_values,
     list_comparisons,
 )
-from stithy.analysis.decision import judge_question
+from stithy.analysis.decision import (
+    Judgement,
+    Outcome,
+    judge_question,
+    judge_thresholds,
+    list_windows,
+)
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.findings import (
     Alone,
@@ -27,7 +33,6 @@ from stithy.analysis.findings import (
     list_findings,
 )
 from stithy.analysis.measures import Measure, Value
-from stithy.analysis.thresholds import Judgement, Outcome, judge_thresholds, list_windows
 from stithy.analysis.verdict import Call, Next, PrimaryComparison, decide
 from stithy.metrics import ERROR_SHARE, P95, TPM, Quantity, find_error_share, parse_quantity
 from stithy.point import Point

@@ -13,7 +13,7 @@ from stithy.analysis.steadiness import (
     judge_steadiness,
     judge_steadiness_of_windows,
 )
-from stithy.results.read import read_run
+from stithy.results.files import read_run
 from support.reported import frames
 from support.sample_run import Shape, build_run
 

@@ -18,7 +18,7 @@ from stithy.analysis.steadiness import Change, Steadiness
 from stithy.analysis.surroundings import Watched, read_watched
 from stithy.engines.engine import declaration
 from stithy.registry import plugins
-from stithy.results.read import read_run
+from stithy.results.files import read_run
 from stithy.results.tables import STOPPED, UNANSWERED
 from stithy.validity import Flag, Reason, is_valid
 from stithy.workloads.workload import Workload

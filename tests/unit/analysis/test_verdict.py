@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from recompute import statistics as other
 from simulated_studies import NOISES, Truth, Where, tally
 from stithy.analysis import statistics
+from stithy.analysis.decision import estimate_margin_needed, simulate_prospects
 from stithy.analysis.effect import (
     estimate_paired_difference,
     estimate_paired_ratio,
     estimate_pooled_ratio,
 )
-from stithy.analysis.prospects import estimate_margin_needed, simulate_prospects
 from stithy.analysis.statistics import INTERIM_BLOCKS, estimate_interval, find_critical
 from stithy.analysis.verdict import (
     DIFFERENT,

@@ -20,9 +20,8 @@ from stithy.report.formats.json import JsonFormat
 from stithy.report.page import Page
 from stithy.report.sections.answer import answer, sensitivity
 from stithy.report.sections.certainty import describe_status
+from stithy.results.files import read_manifest, read_run, write_json
 from stithy.results.layout import RunDirectory
-from stithy.results.read import read_manifest, read_run
-from stithy.results.write import write_json
 from stithy.run.cleanup.handlers import clean
 from stithy.run.deciders import find_invalid, judge_by, make_deciders
 from stithy.run.deciding import Deciders

@@ -24,9 +24,8 @@ from stithy.registry import plugins
 from stithy.report.context import context_of
 from stithy.report.export import ExportFormat
 from stithy.report.sections.answer import answer
-from stithy.results.files import write_with_checksum
-from stithy.results.layout import RunDirectory
-from stithy.results.read import read_run
+from stithy.results.files import read_run
+from stithy.results.layout import RunDirectory, write_with_checksum
 from stithy.run.executor import RunOutcome
 from stithy.run.preparation.forecast import earlier_noise
 from support.sample_run import Shape, build_run, window_id

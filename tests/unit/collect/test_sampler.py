@@ -18,8 +18,8 @@ from stithy.collectors.collector import (
 from stithy.errors import InfrastructureError
 from stithy.metrics import SAMPLER as NAME
 from stithy.metrics import CollectedMetric
+from stithy.results.files import frame_of
 from stithy.results.tables import SERIES, STOPPED, UNANSWERED
-from stithy.results.write import frame_of
 from stithy.run.sampler import Sampler, checkpoints_inside, series_rows
 
 

@@ -12,11 +12,10 @@ from stithy.analysis.bottlenecks.rules import RULES
 from stithy.report.context import context_of
 from stithy.report.exports.csv import CsvExport
 from stithy.results.convert import bucket_rows, read_histograms
+from stithy.results.files import read_run, write_table
 from stithy.results.hlog import read_hlog
 from stithy.results.layout import RunDirectory
-from stithy.results.read import read_run
 from stithy.results.tables import HISTOGRAMS
-from stithy.results.write import write_table
 from support.captured import DATA
 from support.sample_run import Shape, build_run, window_id
 

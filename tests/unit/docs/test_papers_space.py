@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from stithy.plan.expand import set_aside
 from stithy.study.load import read_study
-from stithy.study.taken import set_aside
 
 NEEDED = dict.fromkeys(("data", "log", "temp", "backup"), 10**9)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from stithy.scenarios.noisy_neighbour.activity import NeighbourAnalyticScan
 from stithy.scenarios.noisy_neighbour.beside import NeighbourCycle
-from stithy.scenarios.noisy_neighbour.spans import WHOLE, at_work, cycle_name
+from stithy.scenarios.noisy_neighbour.declared import WHOLE, at_work, cycle_name
 
 
 def _span(name: str, from_s: float, to_s: float | None, outcome: str = "done") -> dict[str, Any]:

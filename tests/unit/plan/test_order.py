@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stithy.plan.order import blocks, ordered, rounds, williams
-from stithy.plan.steps import derive_seed, window_id
+from stithy.plan.steps import blocks, derive_seed, ordered, rounds, williams, window_id
 from stithy.point import Point
 from support.points import at
 

@@ -18,7 +18,7 @@ from stithy.report.drawing.ratios import Scale, domain, ticks
 from stithy.report.drawing.titles import compare_title
 from stithy.report.figure import Absent, Figure
 from stithy.report.figures.forest import ROWS_MOST
-from stithy.results.files import write_with_checksum
+from stithy.results.layout import write_with_checksum
 from stithy.results.manifest import LimitFacts, QuestionFacts, SearchFacts
 from support.drawn import context_built, draw_all, draw_one, rows_in
 from support.sample_run import Shape, build_run, window_id

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from stithy.analysis.between_runs import compare_runs
-from stithy.analysis.thresholds import Judgement, Outcome, judge_thresholds
+from stithy.analysis.decision import Judgement, Outcome, judge_thresholds
 from stithy.metrics import Quantity
 from stithy.point import OFF, ON, Point
 from stithy.registry import plugins

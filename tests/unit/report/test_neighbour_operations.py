@@ -12,8 +12,8 @@ from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.figure import Absent
 from stithy.report.words.wording import count, took
+from stithy.scenarios.noisy_neighbour.declared import WHOLE, cycle_name
 from stithy.scenarios.noisy_neighbour.plan import ALONE
-from stithy.scenarios.noisy_neighbour.spans import WHOLE, cycle_name
 from support.drawn import context_built, draw_all, draw_one, rows_in
 from support.sample_run import Shape
 

@@ -8,7 +8,7 @@ import pytest
 
 from stithy.point import Point
 from stithy.report.context import Context
-from stithy.scenarios.noisy_neighbour.spans import WHOLE, cycle_name
+from stithy.scenarios.noisy_neighbour.declared import WHOLE, cycle_name
 from support.drawn import context_built, draw_all, draw_one, rows_in
 from support.sample_run import Shape
 

@@ -8,15 +8,14 @@ from typing import Any, cast
 import polars as pl
 import pytest
 
+from stithy.analysis.decision import Outcome, judge_thresholds
 from stithy.analysis.series import EACH_ITS_OWN
-from stithy.analysis.thresholds import Outcome, judge_thresholds
 from stithy.metrics import Quantity
 from stithy.point import Point
 from stithy.report.context import context_of
 from stithy.report.page import Page
-from stithy.results.read import read_run
+from stithy.results.files import read_run, write_table
 from stithy.results.tables import SERIES
-from stithy.results.write import write_table
 from stithy.scenarios.noisy_neighbour.report.neighbours import durations
 from stithy.thresholds import Constant, MeasuredValue, Threshold
 from support.faked_run import FakedRun

@@ -11,8 +11,8 @@ from stithy.activity import expected_errors
 from stithy.results import convert, tables
 from stithy.results.convert import Latencies, read_histograms, transaction_rows, window_numbers
 from stithy.results.drives import drive_rows, read_log
+from stithy.results.files import frame_of, write_table
 from stithy.results.hlog import LoggedHistogram, LoggedInterval, merge, read_hlog
-from stithy.results.write import frame_of, write_table
 from stithy.wire.messages import Condition, RunSummary, Second
 from support.captured import DATA
 from support.drive_counters import counters

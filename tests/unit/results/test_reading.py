@@ -13,13 +13,11 @@ import pytest
 from stithy.activities.hammer.declared import LOAD
 from stithy.errors import UserError
 from stithy.results import pieces
-from stithy.results.files import CHECKSUMS, write_with_checksum
-from stithy.results.layout import RunDirectory
+from stithy.results.files import read_run, write_frame
+from stithy.results.layout import CHECKSUMS, RunDirectory, write_with_checksum
 from stithy.results.manifest import SCHEMA_VERSION
 from stithy.results.pieces import Damaged, ReadProblem, manifest_of, table_of
-from stithy.results.read import read_run
 from stithy.results.tables import WINDOW
-from stithy.results.write import write_frame
 from support.sample_run import Shape, build_run, window_id
 
 NAME, LOST = window_id("disk", 1, 0), window_id("memory", 1, 0)

@@ -10,8 +10,9 @@ import polars as pl
 import pytest
 
 from stithy.errors import InfrastructureError
-from stithy.results import files
-from stithy.results.files import (
+from stithy.results import layout
+from stithy.results.files import frame_of, write_json, write_table
+from stithy.results.layout import (
     is_as_written,
     replaced,
     write_durably,
@@ -19,7 +20,6 @@ from stithy.results.files import (
     write_with_checksum,
 )
 from stithy.results.tables import RESTORES, Column, Table, empty_frame
-from stithy.results.write import frame_of, write_json, write_table
 
 COLUMNS = (
     Column("name", "text", "", "its name"),
@@ -87,7 +87,7 @@ def test_whoever_is_killed_while_writing_leaves_a_file_that_is_known(
     """Before and after each of its three writes."""
     path = tmp_path / "manifest.json"
     write_with_checksum(path, b"old")
-    left, write = [writes], files.write_durably
+    left, write = [writes], layout.write_durably
 
     def killed(place: Path, content: bytes) -> None:
         if not left[0]:
@@ -95,11 +95,11 @@ def test_whoever_is_killed_while_writing_leaves_a_file_that_is_known(
         left[0] -= 1
         write(place, content)
 
-    monkeypatch.setattr(files, "write_durably", killed)
+    monkeypatch.setattr(layout, "write_durably", killed)
     with pytest.raises(KeyboardInterrupt):
         write_with_checksum(path, b"new")
     assert is_as_written(path, path.read_bytes()) is True
-    monkeypatch.setattr(files, "write_durably", write)
+    monkeypatch.setattr(layout, "write_durably", write)
     write_with_checksum(path, b"newer")
     assert (is_as_written(path, b"newer"), is_as_written(path, b"old")) == (True, False)
 

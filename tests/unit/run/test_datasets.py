@@ -10,7 +10,7 @@ import pytest
 from fakes.hammer import FakeHammer
 from stithy.cli.app import run
 from stithy.report.context import context_of
-from stithy.results.read import read_run
+from stithy.results.files import read_run
 from stithy.run.events import StepStarted
 from support.faked_run import FakedRun
 from support.running import PYTHON, entries, left_by, manifest

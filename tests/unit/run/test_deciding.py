@@ -8,8 +8,8 @@ import pytest
 
 from fakes.hammer import FakeHammer
 from stithy.errors import Exit, NothingValid
+from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory
-from stithy.results.read import read_run
 from stithy.run.deciders import Repeats
 from stithy.run.deciding import Deciders, Invalid, Judge, QuestionStatus, SoFar
 from stithy.run.events import InterimAnalysis, StepStarted, WindowsAdded

@@ -13,9 +13,9 @@ from fakes.hammer import FakeHammer
 from stithy.activity import DeclaredActivity
 from stithy.errors import InfrastructureError
 from stithy.registry import plugins
+from stithy.results.files import Run, read_run
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import LimitFacts
-from stithy.results.read import Run, read_run
 from stithy.run import events
 from stithy.run.cleanup.handlers import clean
 from stithy.run.executor import execute

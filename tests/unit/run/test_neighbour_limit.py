@@ -8,7 +8,7 @@ import pytest
 from fakes.hammer import FakeHammer
 from stithy.clock import SystemClock
 from stithy.hosts.groups import IO, Throttle
-from stithy.results.read import read_run
+from stithy.results.files import read_run
 from stithy.run import servers
 from stithy.scenarios.noisy_neighbour.beside import part_of_limit
 from support.faked_run import FakedRun

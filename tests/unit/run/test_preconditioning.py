@@ -8,11 +8,11 @@ from stithy.fio.load import CHECK_BYTES
 from stithy.fio.precondition import plan
 from stithy.fio.profile import Pattern
 from stithy.plan.expand import expand
-from stithy.results.read import read_rows, read_run
+from stithy.results.files import read_rows, read_run
 from stithy.run.events import Note, Progress
+from stithy.scenarios.block_io.activity import load_of, until_steady
 from stithy.scenarios.block_io.declared import PRECONDITIONING
 from stithy.scenarios.block_io.keys import Spec
-from stithy.scenarios.block_io.precondition import load_of, until_steady
 from stithy.study.load import parse_study
 from support.faked_run import FakedRun
 

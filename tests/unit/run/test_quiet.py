@@ -9,7 +9,7 @@ import pytest
 from fakes.machine import QUIET, FakeMachine
 from stithy.hosts.activity import BusyProgram
 from stithy.plan.cost import baseline_check
-from stithy.results.read import read_rows
+from stithy.results.files import read_rows
 from stithy.results.tables import BASELINE
 from stithy.run.context import Context
 from stithy.run.events import MachineBusy

@@ -21,7 +21,7 @@ from stithy.report.context import context_of
 from stithy.report.page import Page
 from stithy.report.sections.answer import answer
 from stithy.restores.method import RestoreMethod
-from stithy.results.read import read_run
+from stithy.results.files import read_run
 from stithy.run.copies.restore import restore
 from stithy.run.events import Note, StepStarted
 from stithy.run.executor import do_step

@@ -9,8 +9,8 @@ import pytest
 from fakes.machine import FakeMachine
 from stithy.errors import PreconditionError
 from stithy.hosts.runner import LocalRunner, Runner
+from stithy.results.files import read_manifest, read_run
 from stithy.results.layout import RunDirectory
-from stithy.results.read import read_manifest, read_run
 from stithy.run.preparation.equip import Tools
 from stithy.run.preparation.preflight import preflight
 from stithy.secrets import Secret

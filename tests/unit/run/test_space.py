@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stithy.errors import InfrastructureError
-from stithy.results.read import read_rows
+from stithy.results.files import read_rows
 from stithy.results.tables import SPACE
 from stithy.run.copies import space
 from support.faked_run import FakedRun

@@ -7,7 +7,7 @@ import pytest
 
 from fakes.hammer import FakeHammer
 from stithy.errors import InfrastructureError
-from stithy.results.read import read_rows, read_run
+from stithy.results.files import read_rows, read_run
 from stithy.results.tables import SPANS, VALUES
 from stithy.run.context import Context
 from stithy.run.executor import execute

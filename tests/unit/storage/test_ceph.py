@@ -8,11 +8,11 @@ from pydantic import ValidationError
 from stithy.cli.cluster.up import ClusterOptions, keys_of
 from stithy.errors import UserError
 from stithy.hosts.runner import LocalRunner
+from stithy.plan.expand import daemons_bytes, image_bytes, set_aside
 from stithy.storage.provider import ROLES, Site
 from stithy.storage.providers.ceph import laboratory
 from stithy.storage.providers.ceph.keys import CephKeys
 from stithy.study.sections import read_candidate
-from stithy.study.taken import daemons_bytes, image_bytes, set_aside
 
 MIB = 2**20
 NEEDED = dict.fromkeys(("data", "log", "temp", "backup"), 10**9)

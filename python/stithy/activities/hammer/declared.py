@@ -5,8 +5,7 @@ The throughput in a workload's own terms is declared by the workload.
 
 from collections.abc import Iterator
 
-from stithy.activity import DeclaredActivity
-from stithy.factor import Factor
+from stithy.activity import DeclaredActivity, Factor
 from stithy.metrics import ERROR_SHARE, PERCENTILES, Metric
 from stithy.results.tables import Table, integer, real, text, truth
 

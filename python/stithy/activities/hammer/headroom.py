@@ -8,8 +8,8 @@ import os
 from stithy.errors import Interrupted, StithyError
 from stithy.hosts.activity import MachineActivity, between
 from stithy.plan.steps import Step
+from stithy.results.files import write_json
 from stithy.results.manifest import CalibrationFacts
-from stithy.results.write import write_json
 from stithy.run.context import Context, pause_s
 from stithy.run.copies.loading import need_database
 from stithy.run.events import Note, Progress

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 
 from stithy.activities.hammer.declared import ERRORS_NEGLIGIBLE
+from stithy.activity import count_users
 from stithy.analysis.checks.instruments import DRIVER_LATE
 from stithy.analysis.gathering import WindowChecks
 from stithy.analysis.instruments import NOTED_SHARE, is_beyond, measure_headroom
 from stithy.analysis.invariants import bound_commits, count_servers
 from stithy.engines.declaration import Declaration
-from stithy.factor import count_users
 from stithy.metrics import ALL
 from stithy.results.tables import GONE
 from stithy.units import format_duration

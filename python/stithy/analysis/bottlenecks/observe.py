@@ -12,7 +12,7 @@ from itertools import product
 
 import polars as pl
 
-from stithy.activity import names_in
+from stithy.activity import count_users, names_in
 from stithy.analysis.bottlenecks.observation import (
     GROUPS,
     LOCKS,
@@ -29,7 +29,6 @@ from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.instruments import measure_headroom
 from stithy.analysis.series import EACH_ITS_OWN, OF_ALL, Sampled
 from stithy.engines.declaration import UNKNOWN, Declaration
-from stithy.factor import count_users
 from stithy.metrics import ALL
 from stithy.point import Point
 from stithy.validity import Flag

@@ -8,20 +8,19 @@ from statistics import median, stdev
 
 import polars as pl
 
-from stithy.analysis.decision import is_answered
+from stithy.analysis.decision import Judgement, is_answered
+from stithy.analysis.decision import Outcome as Met
 from stithy.analysis.findings import answer_question
 from stithy.analysis.instruments import ANSWERS_MIN
 from stithy.analysis.statistics import BLOCKS_LEAST
-from stithy.analysis.thresholds import Judgement
-from stithy.analysis.thresholds import Outcome as Met
 from stithy.cli.talk.render import left_text, say, show, show_json
 from stithy.errors import Exit, InfrastructureError, InvalidMeasurement
 from stithy.report.context import Context, context_of
 from stithy.report.junit import junit_xml
 from stithy.report.sections.answer import cautions, lines, main_findings
 from stithy.report.sections.answer import judged as judgements_of
-from stithy.results.files import write_durably
-from stithy.results.read import read_run
+from stithy.results.files import read_run
+from stithy.results.layout import write_durably
 from stithy.run.executor import RunOutcome
 from stithy.run.preparation.forecast import keep_added_s, keep_noise
 from stithy.storage.space import files_bytes

@@ -9,9 +9,9 @@ from stithy.errors import Interrupted, StithyError, UserError
 from stithy.report.context import context_of
 from stithy.report.sections.answer.sensitivity import wanted
 from stithy.report.sections.certainty import describe_status
+from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import End
-from stithy.results.read import read_run
 from stithy.run.deciders import make_deciders
 from stithy.run.events import Note, Observer
 from stithy.run.executor import RunOutcome, execute

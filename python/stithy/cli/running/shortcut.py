@@ -16,7 +16,7 @@ from stithy.fio.learned import OPERATIONS, Learned, learn
 from stithy.fio.traces import read_requests, read_trace
 from stithy.metrics import Quantity
 from stithy.names import find_free, instead
-from stithy.results.read import read_run
+from stithy.results.files import read_run
 from stithy.results.tables import Row
 from stithy.study.document import quoted, read_document
 from stithy.study.load import StudyFile, parse_study

@@ -6,11 +6,11 @@ from dataclasses import asdict
 from functools import partial
 from itertools import groupby
 
+from stithy.activity import factor_named, level_factor
 from stithy.cli.talk.prospects import Outlook
 from stithy.cli.talk.prospects import as_text as outlook_text
 from stithy.cli.talk.prospects import as_values as outlook_values
 from stithy.cli.talk.render import table
-from stithy.factor import factor_named, level_factor
 from stithy.metrics import parse_quantity
 from stithy.plan.additional import windows_most
 from stithy.plan.cost import (

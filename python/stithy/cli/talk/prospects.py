@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from stithy.analysis.prospects import (
+from stithy.analysis.decision import (
     ASSUMED_NOISE_SHARE,
     LIKELY_SHARE,
     STUDIES,

@@ -8,8 +8,8 @@ Percentiles of too few values are empty cells.
 
 import polars as pl
 
+from stithy.activity import level_factor
 from stithy.analysis.measures import list_declared
-from stithy.factor import level_factor
 from stithy.report.context import Context
 from stithy.report.export import (
     Export,

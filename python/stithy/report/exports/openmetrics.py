@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
-from stithy.activity import table_named
+from stithy.activity import level_factor, table_named
 from stithy.analysis.measures import list_declared
-from stithy.factor import level_factor
 from stithy.metrics import Quantity, find
 from stithy.openmetrics import END, Family, family
 from stithy.report.context import Context

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import altair as alt
 
 from stithy.analysis.evidence import Window
+from stithy.analysis.gathering import Block, find_median_block
 from stithy.analysis.latencies import read_seconds
 from stithy.analysis.measures import Cells, count_cells, log_edges
-from stithy.analysis.windows import Block, find_median_block
 from stithy.metrics import count_values_needed
 from stithy.report.context import Context
 from stithy.report.drawing import annotations, palette

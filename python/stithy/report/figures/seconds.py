@@ -11,10 +11,10 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from stithy.activity import level_factor
 from stithy.analysis.checks.windows import NOT_STEADY
 from stithy.analysis.evidence import Window
-from stithy.analysis.windows import Block, find_median_block
-from stithy.factor import level_factor
+from stithy.analysis.gathering import Block, find_median_block
 from stithy.metrics import ALL, count_values_needed
 from stithy.point import Point
 from stithy.report import metrics

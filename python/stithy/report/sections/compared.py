@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel
 
-from stithy.factor import Factor
+from stithy.activity import Factor
 from stithy.point import Point, said
 from stithy.report.blocks import Block, Grid, Section, paragraph
 from stithy.report.context import Context

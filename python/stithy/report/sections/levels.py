@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from stithy.activity import level_factor
 from stithy.analysis.capacity import (
     Capacity,
     Said,
@@ -14,7 +15,6 @@ from stithy.analysis.capacity import (
     read_value,
 )
 from stithy.analysis.evidence import Evidence, Window
-from stithy.factor import level_factor
 from stithy.metrics import ALL, count_values_needed
 from stithy.point import Point
 from stithy.report.blocks import APPENDIX, Block, Grid, Section, figures, grid, paragraph

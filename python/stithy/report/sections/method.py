@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from stithy.plan.order import williams
+from stithy.plan.steps import williams
 from stithy.report.blocks import (
     APPENDIX,
     ROWS_OPEN_MAX,

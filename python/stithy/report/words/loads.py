@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from stithy.factor import count_users
+from stithy.activity import count_users
 from stithy.metrics import count_values_needed
 from stithy.plan.cost import costs_of_short_windows
 from stithy.registry import plugins

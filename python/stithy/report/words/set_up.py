@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from stithy.factor import level_factor
+from stithy.activity import level_factor
 from stithy.report.words import loads
 from stithy.report.words.loads import named
 from stithy.report.words.wording import DASH, listing, plural

@@ -11,9 +11,9 @@ from decimal import Decimal
 from typing import Any
 
 from stithy.analysis.effect import Paired
+from stithy.analysis.gathering import Block
 from stithy.analysis.statistics import BLOCKS_LEAST
 from stithy.analysis.verdict import Verdict
-from stithy.analysis.windows import Block
 from stithy.metrics import ALL, Metric, Quantity, Unit
 from stithy.thresholds import format_decimal
 from stithy.units import (

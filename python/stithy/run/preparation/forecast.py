@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from stithy.environment import state_home
 from stithy.errors import InfrastructureError
 from stithy.plan.steps import Plan, Step
-from stithy.results.files import write_durably
+from stithy.results.layout import write_durably
 
 FACTOR_MIN = 0.05
 FACTOR_MAX = 20.0

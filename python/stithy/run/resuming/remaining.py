@@ -23,9 +23,9 @@ from stithy.errors import StithyError, reason_of
 from stithy.plan.steps import Dataset, Plan, Step
 from stithy.registry import plugins
 from stithy.results import tables
+from stithy.results.files import read_rows
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import CalibrationFacts, Manifest
-from stithy.results.read import read_rows
 from stithy.results.tables import Row
 from stithy.run.activity import StepKind
 from stithy.run.cleanup.register import Resource

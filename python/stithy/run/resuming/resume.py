@@ -23,9 +23,9 @@ from stithy.errors import (
 from stithy.hosts.processes import is_alive, own_identity
 from stithy.plan.expand import as_null
 from stithy.restores.method import get_restore
+from stithy.results.files import read_manifest
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import Manifest
-from stithy.results.read import read_manifest
 from stithy.run.cleanup.handlers import Books, clean_up
 from stithy.run.cleanup.register import Register, Resource, kept_password, read_registered
 from stithy.run.context import Before, Context

@@ -19,10 +19,9 @@ from stithy.plan.steps import Step, WindowPlan
 from stithy.registry import plugins
 from stithy.results import tables
 from stithy.results.drives import LOG_SUFFIX, drive_rows, read_log
+from stithy.results.files import list_window_tables, write_table
 from stithy.results.layout import WindowDirectory
-from stithy.results.read import list_window_tables
 from stithy.results.tables import Row
-from stithy.results.write import write_table
 from stithy.run.activity import Activity, Subject, Times, WindowActivity
 from stithy.run.context import Context
 from stithy.run.copies.drives import Counters, counters, traced

@@ -15,11 +15,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, Field, PlainSerializer
 
-from stithy.activities.hammer.declared import USERS
-from stithy.engines.backup import FULL, BackupOptions
-from stithy.engines.engine import get_engine
-from stithy.plan import cost, scenario
-from stithy.plan.backup_keys import (
+from stithy.activities.backup.keys import (
     Compression,
     Kind,
     MethodName,
@@ -28,9 +24,12 @@ from stithy.plan.backup_keys import (
     describe_methods,
     fill_method,
 )
-from stithy.plan.order import Block
+from stithy.activities.hammer.declared import USERS
+from stithy.engines.backup import FULL, BackupOptions
+from stithy.engines.engine import get_engine
+from stithy.plan import cost, scenario
 from stithy.plan.scenario import DatabaseScene, Scene
-from stithy.plan.steps import Cost, Step, WindowPlan, step_id
+from stithy.plan.steps import Block, Cost, Step, WindowPlan, step_id
 from stithy.point import OFF, ON, Point, Value
 from stithy.restores.method import RestoreMethod
 from stithy.scenarios.backup.keys import (

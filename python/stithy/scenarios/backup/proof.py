@@ -23,8 +23,8 @@ from stithy.engines.instance import Instance
 from stithy.errors import InfrastructureError, Interrupted, InvalidMeasurement, StithyError
 from stithy.plan.additional import steps_of
 from stithy.plan.steps import Step, WindowPlan
+from stithy.results.files import read_rows
 from stithy.results.layout import WindowDirectory
-from stithy.results.read import read_rows
 from stithy.results.tables import SPANS, WINDOW
 from stithy.run.context import Context, choice_of
 from stithy.run.copies.loading import need_database

@@ -13,9 +13,8 @@ from stithy.fio.load import Data, least
 from stithy.fio.precondition import ROUNDS, ROUNDS_MOST, plan
 from stithy.needs import OwnProgram
 from stithy.plan import cost, scenario
-from stithy.plan.order import Block
 from stithy.plan.scenario import PlannedScenario, Scene
-from stithy.plan.steps import Cost, Step, WindowPlan, step_id
+from stithy.plan.steps import Block, Cost, Step, WindowPlan, step_id
 from stithy.point import Point, Value
 from stithy.scenarios.block_io.keys import MIB, Spec
 from stithy.scenarios.block_io.rates import MAXIMUM, RATE, amount

@@ -18,7 +18,7 @@ from stithy.fio.measure import read_back as read_target
 from stithy.fio.precondition import FILL_BYTES, Plan, plan
 from stithy.fio.profile import MIB
 from stithy.plan.steps import Step, derive_seed
-from stithy.results.files import emptied
+from stithy.results.layout import emptied
 from stithy.run.context import Context
 from stithy.scenarios.block_io.plan import data_laid_out, laid_out, spec_of, target_bytes
 from stithy.scenarios.block_io.volumes import File, files

@@ -13,10 +13,9 @@ from pydantic import BaseModel
 
 from stithy.activities.hammer.declared import USERS
 from stithy.needs import MemoryLimit, OwnProgram
-from stithy.plan import cost, restore, scenario
-from stithy.plan.order import Block
+from stithy.plan import cost, scenario
 from stithy.plan.scenario import DatabaseScene, PlannedScenario, Scene
-from stithy.plan.steps import Step, WindowPlan, step_id
+from stithy.plan.steps import Block, Step, WindowPlan, step_id
 from stithy.point import Value
 from stithy.restores.method import get_restore
 from stithy.study.load_keys import Load
@@ -38,7 +37,7 @@ def load_database(study: Study, scene: DatabaseScene) -> Iterator[Step]:
         if study.load.calibrate and dataset is scene.datasets[0][0]:
             tried = cost.calibrate(study, size, memory)
             yield Step("calibrate", "calibrate", master, tried, dataset=name)
-        snapshot_id, kept = step_id("snapshot", subject), restore.keep(method, scene, size)
+        snapshot_id, kept = step_id("snapshot", subject), scenario.keep(method, scene, size)
         yield Step(snapshot_id, "snapshot", master, kept, dataset=name, method=method.name)
 
 
@@ -98,7 +97,7 @@ class LoadScenario(PlannedScenario):
         held, memory = scene.held, scene.memory(name)
         measured = cost.window(study, size, scene.workload, held, memory)
         yield from scenario.baseline_check(scene, window)
-        yield restore.step(study, scene, window, if_undecided=optional)
+        yield scenario.step(study, scene, window, if_undecided=optional)
         yield Step(window.id, "window", name, measured, window, if_undecided=optional)
 
 

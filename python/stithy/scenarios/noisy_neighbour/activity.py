@@ -15,7 +15,7 @@ from stithy.fio.measure import lay_out as write_target
 from stithy.fio.measure import make_file, measure, ready
 from stithy.plan.steps import Step, WindowPlan, derive_seed
 from stithy.registry import plugins
-from stithy.results.files import emptied
+from stithy.results.layout import emptied
 from stithy.run.activity import (
     Activity,
     BasicActivity,
@@ -33,8 +33,8 @@ from stithy.scenarios.noisy_neighbour.beside import (
     NeighbourCycle,
     OwnPlace,
 )
+from stithy.scenarios.noisy_neighbour.declared import WHOLE
 from stithy.scenarios.noisy_neighbour.plan import OF_NEIGHBOURS, activity_of, level_of, spec_of
-from stithy.scenarios.noisy_neighbour.spans import WHOLE
 from stithy.scenarios.noisy_neighbour.tenants import TenantsActivity, lead_s
 from stithy.storage.consent import OTHER
 from stithy.study.model import Study

@@ -18,13 +18,13 @@ from stithy.errors import (
     reason_of,
 )
 from stithy.plan.steps import WindowPlan
-from stithy.results.files import emptied
+from stithy.results.layout import emptied
 from stithy.run.activity import Activity, BasicActivity, MeasuredValue, Span, Subject, Times
 from stithy.run.context import Context
 from stithy.run.volumes import master_name
 from stithy.scenarios.noisy_neighbour.aggressor import OwnDatabase
+from stithy.scenarios.noisy_neighbour.declared import WHOLE, cycle_name
 from stithy.scenarios.noisy_neighbour.plan import NEIGHBOUR, level_of, spec_of
-from stithy.scenarios.noisy_neighbour.spans import WHOLE, cycle_name
 from stithy.scenarios.noisy_neighbour.tenants import lead_s
 from stithy.storage.consent import OTHER
 from stithy.storage.copy import copy_tree, evict_tree, sync_filesystem

@@ -15,7 +15,7 @@ from stithy.analysis.series import Sampled
 from stithy.engines.declaration import Declaration
 from stithy.metrics import Quantity
 from stithy.point import Point
-from stithy.scenarios.noisy_neighbour.declared import TENANT_SECONDS, TENANTS
+from stithy.scenarios.noisy_neighbour.declared import TENANT_SECONDS, TENANTS, at_work, cycles
 from stithy.scenarios.noisy_neighbour.disturbance import (
     Disturbance,
     measure_disturbance,
@@ -23,7 +23,6 @@ from stithy.scenarios.noisy_neighbour.disturbance import (
 )
 from stithy.scenarios.noisy_neighbour.plan import ALONE, NEIGHBOUR
 from stithy.scenarios.noisy_neighbour.reactions import Moments
-from stithy.scenarios.noisy_neighbour.spans import at_work, cycles
 from stithy.units import format_share
 from stithy.validity import Check, Flag, Reason, make_clause
 

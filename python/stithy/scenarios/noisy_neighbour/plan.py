@@ -14,10 +14,9 @@ from stithy.activities.hammer.declared import USERS
 from stithy.engines.backup import BackupOptions
 from stithy.engines.engine import get_engine
 from stithy.needs import CpuShare, IoLimit, Need
-from stithy.plan import cost, restore, scenario
-from stithy.plan.order import Block
+from stithy.plan import cost, scenario
 from stithy.plan.scenario import DatabaseScene, PlannedScenario, Scene
-from stithy.plan.steps import Cost, Step, WindowPlan, step_id
+from stithy.plan.steps import Block, Cost, Step, WindowPlan, step_id
 from stithy.point import Point, Value
 from stithy.restores.method import RestoreMethod
 from stithy.scenarios.load.plan import LoadScenario, load_database
@@ -167,7 +166,7 @@ class NoisyNeighbourScenario(PlannedScenario):
         optional = scenario.may_be_spared(scene, window, ALIKE)
         tenants, restored = (
             window.instances,
-            restore.step(study, scene, window, if_undecided=optional),
+            scenario.step(study, scene, window, if_undecided=optional),
         )
         measured = cost.window(study, size, scene.workload, scene.held, scene.memory(name))
         yield from scenario.baseline_check(scene, window, ALIKE)

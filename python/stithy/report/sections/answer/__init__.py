@@ -6,16 +6,15 @@ from typing import Any
 
 import polars as pl
 
+from stithy.activity import level_factor
 from stithy.analysis.bottlenecks.judge import Cause
 from stithy.analysis.bottlenecks.rules import RULES
 from stithy.analysis.checks import instruments
 from stithy.analysis.checks.instruments import INTERFERENCE
-from stithy.analysis.decision import judge_question
+from stithy.analysis.decision import Judgement, Outcome, judge_question, judge_thresholds
 from stithy.analysis.evidence import Window
 from stithy.analysis.findings import MAIN, find_limits
-from stithy.analysis.thresholds import Judgement, Outcome, judge_thresholds
 from stithy.analysis.verdict import DIFFERENT
-from stithy.factor import level_factor
 from stithy.point import Point
 from stithy.report import validity
 from stithy.report.blocks import Block, Grid, Heading, Section, bullets, drawn, opened, paragraph

@@ -1,6 +1,6 @@
 """Where backups are shown, and what a setting of theirs is called."""
 
-from stithy.factor import factor_named
+from stithy.activity import factor_named
 from stithy.point import Point, said
 from stithy.report.context import Context
 from stithy.scenarios.backup.judge import Setting, list_points

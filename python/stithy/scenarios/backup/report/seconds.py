@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from stithy.analysis.evidence import Window
-from stithy.analysis.windows import find_median_block
+from stithy.analysis.gathering import find_median_block
 from stithy.point import Point
 from stithy.report import metrics
 from stithy.report.context import Context

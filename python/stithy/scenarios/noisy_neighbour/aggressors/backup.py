@@ -6,9 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from stithy.engines.backup import FULL, BackupOptions
-from stithy.engines.engine import get_engine
-from stithy.plan.backup_keys import (
+from stithy.activities.backup.keys import (
     Compression,
     Kind,
     MethodName,
@@ -16,6 +14,8 @@ from stithy.plan.backup_keys import (
     describe_default,
     fill_method,
 )
+from stithy.engines.backup import FULL, BackupOptions
+from stithy.engines.engine import get_engine
 from stithy.scenarios.noisy_neighbour.aggressor import Aggressor, Levels, OwnDatabase, Pause
 from stithy.storage.provider import Role
 from stithy.study.model import Study

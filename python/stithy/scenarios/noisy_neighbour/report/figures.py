@@ -34,8 +34,8 @@ from stithy.report.drawing.titles import named, named_by
 from stithy.report.figure import Absent, FigureKind
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import percent, value
+from stithy.scenarios.noisy_neighbour.declared import cycles, part_of, parts
 from stithy.scenarios.noisy_neighbour.report.neighbours import drawn_point, first_pair, paired
-from stithy.scenarios.noisy_neighbour.spans import cycles, part_of, parts
 
 WORDS = ("alone", "with")
 PALE = 0.4

@@ -14,9 +14,9 @@ from stithy.report.context import Context
 from stithy.report.drawing.titles import named
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.scenarios.noisy_neighbour.aggressor import known_aggressors
+from stithy.scenarios.noisy_neighbour.declared import cycles, part_of, parts
 from stithy.scenarios.noisy_neighbour.judge import ServerWork, read_tenant_servers
 from stithy.scenarios.noisy_neighbour.plan import ALONE, NEIGHBOUR, OF_NEIGHBOURS
-from stithy.scenarios.noisy_neighbour.spans import cycles, part_of, parts
 
 DURATIONS = "neighbour-cycles"
 

@@ -22,13 +22,13 @@ from stithy.report.figure import Absent, FigureKind
 from stithy.report.metrics import MOVED, Strip, busiest_device, strip_shows
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import count, took
+from stithy.scenarios.noisy_neighbour.declared import at_work, cycles
 from stithy.scenarios.noisy_neighbour.report.neighbours import (
     drawn_point,
     first_pair,
     medians_said,
     neighbour_said,
 )
-from stithy.scenarios.noisy_neighbour.spans import at_work, cycles
 
 WORDS = {"alone": "alone", "with": "with the neighbour"}
 """The windows of a pair in their order: as a column `neighbour` has them, and in words."""

@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from stithy.plan import scenario
-from stithy.plan.order import Block
 from stithy.plan.scenario import PlannedScenario, Scene
-from stithy.plan.steps import Cost, Step, WindowPlan
+from stithy.plan.steps import Block, Cost, Step, WindowPlan
 from stithy.point import Value
 from stithy.storage.provider import Role
 from stithy.study.model import Study
