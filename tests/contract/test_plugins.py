@@ -150,8 +150,8 @@ def test_checks_of_windows_name_tables_and_their_flags_say_what_to_do(name: str)
     raised = [each for each in vars(module).values() if isinstance(each, Flag)]
     assert all(text.endswith(".") for each in raised for text in (each.sentence, each.advice))
     modules = {other for other, _ in OF_WINDOWS.values()}
-    every = [each.value for other in modules for each in vars(other).values()
-             if isinstance(each, Flag)]  # fmt: skip
+    flags = {flag for other in modules for flag in vars(other).values() if isinstance(flag, Flag)}
+    every = [flag.value for flag in flags]
     assert all(every.count(each.value) == 1 for each in raised)
 
 

@@ -12,11 +12,12 @@ from pydantic import BaseModel
 from stithy.engines.engine import Engine
 from stithy.registry import plugins
 from stithy.storage.provider import Provider
+from stithy.study.candidates import candidate_model
 from stithy.study.document import as_yaml
 from stithy.study.keys import scenarios
 from stithy.study.model import Study
 from stithy.study.scenario import OPTIONAL, Scenario
-from stithy.study.sections import USUAL, candidate_model, sections_of
+from stithy.study.sections import USUAL, sections_of
 from stithy.workloads.workload import Workload
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

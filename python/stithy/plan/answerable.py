@@ -30,8 +30,9 @@ from stithy.plan.scenario import scenario_of
 from stithy.plan.steps import Question, block, name_instance
 from stithy.point import Point
 from stithy.registry import plugins
+from stithy.study.candidates import drive_names
 from stithy.study.model import Study
-from stithy.study.sections import drive_names, workload_named
+from stithy.study.sections import workload_named
 from stithy.study.vary import combination_of
 from stithy.thresholds import MeasuredValue
 from stithy.units import format_duration

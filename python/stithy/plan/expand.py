@@ -13,14 +13,11 @@ from stithy.point import Point
 from stithy.restores.method import get_restore
 from stithy.search import Search
 from stithy.storage.provider import ROLES, Role, SetAside
+from stithy.study.candidates import Candidate, RoleSources
 from stithy.study.load import StudyFile
 from stithy.study.load_keys import LEVELS_KEY
 from stithy.study.model import Study
-from stithy.study.sections import (
-    Candidate,
-    RoleSources,
-    workload_named,
-)
+from stithy.study.sections import workload_named
 from stithy.workloads.workload import Workload
 
 

@@ -29,9 +29,10 @@ from stithy.run.preparation.forecast import Forecast, earlier_factors, keep_lear
 from stithy.run.resuming.remaining import Reusable, worth_keeping
 from stithy.run.session import interrupted
 from stithy.storage.consent import DATA
+from stithy.study.candidates import is_emulated
 from stithy.study.database import label, of_candidate, sentences
 from stithy.study.model import Study
-from stithy.study.sections import is_emulated, workload_named
+from stithy.study.sections import workload_named
 from stithy.workloads.words import EMULATED, NULL
 
 

@@ -33,8 +33,8 @@ from stithy.results.manifest import (
 from stithy.run.context import Context, pace_of
 from stithy.storage.provider import Volume
 from stithy.storage.volume import facts_of
+from stithy.study.candidates import url_of
 from stithy.study.model import Study
-from stithy.study.sections import url_of
 from stithy.workloads.workload import Driving, WorkloadKeys
 
 NOT_SEEN = {

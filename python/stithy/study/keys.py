@@ -12,12 +12,13 @@ from stithy.activity import level_factor
 from stithy.registry import plugins
 from stithy.storage.layer import OneLayer
 from stithy.storage.provider import Provider
+from stithy.study.candidates import CandidateKeys
 from stithy.study.document import as_yaml, quoted
 from stithy.study.model import Study
 from stithy.study.primary import BLOCKS_MOST, MARGIN_PERCENT
 from stithy.study.problems import Loc
 from stithy.study.scenario import OPTIONAL, Scenario
-from stithy.study.sections import USUAL, CandidateKeys, sections_of
+from stithy.study.sections import USUAL, sections_of
 from stithy.units import format_duration, format_size
 from stithy.workloads.workload import Workload
 

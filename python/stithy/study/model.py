@@ -31,14 +31,15 @@ from stithy.point import Point, Value, order
 from stithy.registry import plugins
 from stithy.restores.method import RestoreMethod
 from stithy.search import Search
-from stithy.study import by_url, sections
+from stithy.study import sections
+from stithy.study.candidates import Candidate, find_url_conflicts, url_of
 from stithy.study.database import Database, GivenUp, given_up, refused_settings
 from stithy.study.load_keys import DAY_S, Load, without_users
 from stithy.study.load_values import conflicts
 from stithy.study.primary import Primary
 from stithy.study.problems import Violation, refuse, rule_error, together, within
 from stithy.study.scenario import OPTIONAL
-from stithy.study.sections import Candidate, ChosenScenario, read_workload
+from stithy.study.sections import ChosenScenario, read_workload
 from stithy.study.thresholds import EXAMPLE, read_thresholds
 from stithy.study.vary import EXAMPLE as VARY_EXAMPLE
 from stithy.study.vary import (
@@ -208,7 +209,7 @@ class Study(BaseModel):
     @property
     def by_url(self) -> bool:
         """Whether its candidates are databases that run already."""
-        return any(sections.url_of(each) for each in self.candidates.values())
+        return any(url_of(each) for each in self.candidates.values())
 
     @property
     def databases(self) -> tuple[Database, ...]:
@@ -388,7 +389,7 @@ class Study(BaseModel):
         if wrong:
             raise together(wrong)
         study._data = data
-        refuse(by_url.misfits(study, data))
+        refuse(find_url_conflicts(study, data))
         load = study.given_load
         if load is not None and study.scenario.keys.has_shares(load):
             load.arrive_at_shares()

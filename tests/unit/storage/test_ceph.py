@@ -12,7 +12,7 @@ from stithy.plan.expand import daemons_bytes, image_bytes, set_aside
 from stithy.storage.provider import ROLES, Site
 from stithy.storage.providers.ceph import laboratory
 from stithy.storage.providers.ceph.keys import CephKeys
-from stithy.study.sections import read_candidate
+from stithy.study.candidates import read_candidate
 
 MIB = 2**20
 NEEDED = dict.fromkeys(("data", "log", "temp", "backup"), 10**9)

@@ -10,7 +10,7 @@ from stithy.run.cleanup.handlers import clean_up
 from stithy.run.cleanup.register import Resource
 from stithy.storage.provider import ROLES, Site
 from stithy.storage.several import SeveralSources, provider_of
-from stithy.study.sections import drive_names, is_emulated, read_candidate
+from stithy.study.candidates import drive_names, is_emulated, read_candidate
 from support.studies import problems, study_text
 
 NEEDED = {"data": 10**9, "log": 10**8, "temp": 10**7, "backup": 10**9}

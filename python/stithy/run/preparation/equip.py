@@ -37,9 +37,9 @@ from stithy.secrets import Secret, generate_password
 from stithy.storage.provider import NOWHERE, ROLES, Site, Storage
 from stithy.storage.providers.path import DirectoryStorage
 from stithy.storage.several import provider_of
+from stithy.study.candidates import is_emulated
 from stithy.study.load import StudyFile
 from stithy.study.model import Quiet, Study
-from stithy.study.sections import is_emulated
 from stithy.units import format_size
 from stithy.wire.hammer import Hammer, Program
 from stithy.wire.program import HAMMER, find_program

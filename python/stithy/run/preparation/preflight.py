@@ -51,10 +51,10 @@ from stithy.run.volumes import KEEPER
 from stithy.storage.provider import Room, Storage
 from stithy.storage.sizes import MIB
 from stithy.storage.volume import existing_part
+from stithy.study.candidates import is_emulated
 from stithy.study.document import read_document
 from stithy.study.load import StudyFile
 from stithy.study.model import Study
-from stithy.study.sections import is_emulated
 from stithy.units import format_duration, format_size, parse_size
 
 RESERVE_BYTES = 64 * 2**20

@@ -1,0 +1,369 @@
+"""The candidates of a study: their sources by role, and the keys that each of them has."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    WithJsonSchema,
+    create_model,
+)
+
+from stithy.engines.engine import Engine, get_engine
+from stithy.errors import TextError
+from stithy.names import closest
+from stithy.registry import plugins
+from stithy.restores.method import RestoreMethod
+from stithy.storage.provider import Provider, Role
+from stithy.study.database import CpuCount, Memory, Settings, example_settings
+from stithy.study.problems import Violation, refuse, rule_error
+from stithy.study.scenario import Scenario
+from stithy.units import MONEY_EXAMPLE, Money, parse_money
+
+if TYPE_CHECKING:
+    from stithy.study.model import Study
+
+
+def _read_cost(value: Any) -> Money | None:
+    if value is None or isinstance(value, Money):
+        return value
+    try:
+        return parse_money(value)
+    except TextError as error:
+        raise rule_error("not a cost", str(error)) from error
+
+
+CostValue = Annotated[
+    Money | None,
+    PlainValidator(_read_cost),
+    PlainSerializer(lambda cost: None if cost is None else str(cost)),
+    WithJsonSchema({"type": "string"}),
+]
+"""A cost in a study file."""
+
+
+def _read_source(value: Any) -> "Candidate | None":
+    """The source that a mapping describes, as that of a candidate, without a candidate's keys."""
+    if value is None or isinstance(value, Candidate):
+        return value
+    name = _find_provider(value, "source")
+    return Candidate(name, plugins(Provider)[name].spec.model_validate(value))
+
+
+SourceValue = Annotated[
+    Any,
+    PlainValidator(_read_source),
+    PlainSerializer(
+        lambda source: (
+            source and source.spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        )
+    ),
+    WithJsonSchema({"type": "object"}),
+]
+"""A source in a study file."""
+
+
+class RoleSources(BaseModel):
+    """The roles that have a source of their own, of any kind that a candidate may have."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    log: SourceValue = Field(
+        default=None,
+        json_schema_extra={"default": "the source of the data"},
+        description="Where the write-ahead log lies.",
+        examples=[{"drive": "generic-nvme"}],
+    )
+    temp: SourceValue = Field(
+        default=None,
+        json_schema_extra={"default": "the source of the data"},
+        description="Where temporary files lie: sorts and hashes that exceed memory.",
+        examples=[{"path": "/var/tmp/stithy-temp"}],
+    )
+    backup: SourceValue = Field(
+        default=None,
+        json_schema_extra={"default": "the source of the data"},
+        description="Where backups lie.",
+        examples=[{"drive": "generic-7200"}],
+    )
+
+    @property
+    def given(self) -> "dict[Role, Candidate]":
+        """Those that there are."""
+        every: dict[Role, Candidate | None] = {
+            "log": self.log, "temp": self.temp, "backup": self.backup,
+        }  # fmt: skip
+        return {role: source for role, source in every.items() if source is not None}
+
+
+class CandidateKeys(BaseModel):
+    """The keys of every candidate."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    cost: CostValue = Field(
+        default=None,
+        json_schema_extra={"default": "unknown"},
+        description=(
+            "Cost of the storage, in one currency and on one basis for all candidates: its "
+            "purchase, or one year of it. The report divides it by throughput."
+        ),
+        examples=[MONEY_EXAMPLE],
+    )
+    memory_bytes: Memory | None = Field(
+        alias="memory",
+        default=None,
+        json_schema_extra={"default": "that of the database"},
+        description=(
+            "Memory limit of the server on this candidate, including the page cache of its files. "
+            "With it, one study can compare more memory with faster storage: see "
+            "docs/how-to/memory-or-storage.md."
+        ),
+        examples=["2 GiB"],
+    )
+    cpus: CpuCount | None = Field(
+        default=None,
+        json_schema_extra={"default": "that of the database"},
+        description=(
+            "Number of CPUs that the server on this candidate may use. The load driver and the "
+            "emulated drives have the same CPUs in all windows: those that no server may use. If "
+            "there is none, they run on any CPU."
+        ),
+        examples=[2],
+    )
+    settings: Settings = Field(
+        default={},
+        json_schema_extra={"default": "those of the database"},
+        description=(
+            "Settings of the database server on this candidate. They replace those of the same "
+            "name in `database.settings`; the other settings stay."
+        ),
+        examples=[example_settings()[1]],
+    )
+    roles: RoleSources = Field(
+        default=RoleSources(),
+        json_schema_extra={"default": "one source for all"},
+        description=(
+            "Sources of their own for the log, temporary files or backups, of any kind: another "
+            "drive, an array, a device, a directory."
+        ),
+    )
+
+
+@cache
+def candidate_model(provider: str) -> type[BaseModel]:
+    """The `Spec` of a provider with the keys of every candidate."""
+    spec = plugins(Provider)[provider].spec
+    return create_model(spec.__name__, __base__=(CandidateKeys, spec), __doc__=spec.__doc__)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One storage option: the name of its provider, and that provider's `Spec`.
+
+    `spec` has the keys of every candidate as well, if it was read from a study.
+    """
+
+    provider: str
+    spec: BaseModel
+
+    @property
+    def kind(self) -> Provider:
+        """Its provider."""
+        return plugins(Provider)[self.provider]
+
+    @property
+    def keys(self) -> CandidateKeys:
+        """Its keys that every candidate has; none are given where it is a source of another one."""
+        return self.spec if isinstance(self.spec, CandidateKeys) else CandidateKeys()
+
+    @property
+    def cost(self) -> Money | None:
+        """What it costs, None where the study does not say."""
+        return self.keys.cost
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """The memory limit of its server, None where it has none of its own."""
+        return self.keys.memory_bytes
+
+    @property
+    def cpus(self) -> int | None:
+        """How many CPUs its server may use, None where it has no number of its own."""
+        return self.keys.cpus
+
+    @property
+    def sources(self) -> "dict[Role, Candidate]":
+        """Its source for each role that has one: of the data itself, which serves all others."""
+        return {"data": self, **self.keys.roles.given}
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """The settings of its server beside or instead of the study's."""
+        return self.keys.settings
+
+
+def read_candidate(value: Any) -> Candidate:
+    """The candidate that a mapping describes; the one key that names a provider says whose."""
+    if isinstance(value, Candidate):
+        return value
+    name = _find_provider(value, "candidate")
+    return Candidate(name, candidate_model(name).model_validate(value))
+
+
+def _find_provider(value: Any, what: str) -> str:
+    """The provider whose name is a key. Raises what pydantic makes a problem of."""
+    known = plugins(Provider)
+    listed = " or ".join(f"`{name}: …`" for name in known)
+    if not isinstance(value, dict):
+        raise rule_error(f"a {what} must be a mapping", f"it needs {listed}")
+    named = [key for key in value if key in known]
+    if not named:
+        refuse(
+            Violation("unknown key", f"did you mean `{guess}`?", value[key], (key,))
+            for key in value
+            if (guess := closest(key, list(known)))
+        )
+        raise rule_error(f"a {what} without a provider", f"it needs {listed}")
+    if len(named) > 1:
+        raise rule_error(f"a {what} with two providers, {' and '.join(named)}", "keep one of them")
+    return str(named[0])
+
+
+def read_candidates(candidates: dict[str, Candidate]) -> dict[str, Candidate]:
+    """Refuses candidates that would stand on the same storage, and costs in several currencies."""
+    refuse([*_find_shared(list(candidates.items())), *_find_other_currency(candidates)])
+    return candidates
+
+
+def _find_other_currency(candidates: dict[str, Candidate]) -> Iterator[Violation]:
+    costs = [(name, each.cost) for name, each in candidates.items() if each.cost is not None]
+    for name, cost in costs:
+        first, known = costs[0]
+        if cost.currency != known.currency:
+            yield Violation(
+                f"another currency than that of `{first}`",
+                f"give all costs in one currency, such as {known.currency}: nothing is converted",
+                str(cost),
+                (name, "cost"),
+            )
+
+
+def _find_shared(candidates: list[tuple[str, Candidate]]) -> Iterator[Violation]:
+    for i, (name, candidate) in enumerate(candidates):
+        same = [each for each, earlier in candidates[:i] if _overlap_anywhere(candidate, earlier)]
+        own = list(candidate.sources.items())
+        for role, source in own[1:]:
+            before = own[: own.index((role, source))]
+            if any(_has_overlap(source, earlier) for _, earlier in before):
+                right = "leave it out: a role without a source lies with the data"
+                yield Violation("two roles on the same storage", right, None, (name, "roles", role))
+        if same:
+            what = f"candidates `{same[0]}` and `{name}` share the same storage"
+            place, key = dict(candidate.spec).get(candidate.provider), candidate.provider
+            yield Violation(what, "give each candidate a place of its own", place, (name, key))
+
+
+def _overlap_anywhere(one: Candidate, other: Candidate) -> bool:
+    """Whether any sources of both do."""
+    return any(_has_overlap(a, b) for a in one.sources.values() for b in other.sources.values())
+
+
+def _has_overlap(one: Candidate, other: Candidate) -> bool:
+    return one.provider == other.provider and one.kind.overlaps(one.spec, other.spec)
+
+
+def url_of(candidate: Candidate) -> str | None:
+    """The URL of the database that the candidate is; None for one on volumes of its own."""
+    return candidate.kind.give_url(candidate.spec)
+
+
+def is_emulated(candidate: Candidate) -> bool:
+    """Whether this machine's own CPUs stand in for the candidate's drives, or some of them."""
+    return any(
+        source.kind.has_emulated_drives(source.spec) for source in candidate.sources.values()
+    )
+
+
+def drive_names(candidate: Candidate) -> tuple[str, ...]:
+    """The names of its emulated drives, such as `data`; none for a candidate without drives.
+
+    Each source names them as if it held the data.
+    """
+    return tuple(
+        f"{role}{name.removeprefix('data')}"
+        for role, source in candidate.sources.items()
+        for name in source.kind.name_drives(source.spec)
+    )
+
+
+ELSEWHERE = "the server of a database by URL is not Stithy's"
+
+
+def find_url_conflicts(study: "Study", data: Mapping[str, Any]) -> Iterator[Violation]:
+    """Find all of a study, read from `data`, that databases by URL may not have, each at its place.
+
+    Candidates of both kinds in one study are refused: they would differ in the server's CPUs and
+    memory, in the network, and in who else uses both, and the storage would get the blame.
+    """
+    urls = {name: url for name, each in study.candidates.items() if (url := url_of(each))}
+    if not urls:
+        return
+    for name in study.candidates:
+        if name not in urls:
+            what = "a candidate on this machine beside databases by URL"
+            right = "compare them in two studies: their servers and networks are not the same"
+            yield Violation(what, right, name, ("candidates", name))
+        else:
+            yield from _check_candidate(study, name, urls[name])
+    if not study.scenario.plugin.is_by_url:
+        able = [name for name, scenario in plugins(Scenario).items() if scenario.is_by_url]
+        what = f"the scenario {study.scenario.name} needs storage that Stithy can see"
+        yield Violation(what, f"use {' or '.join(able)}", study.scenario.name, ("scenario",))
+    yield from _check_database(study, data)
+
+
+def _check_candidate(study: "Study", name: str, url: str) -> Iterator[Violation]:
+    given = study.candidates[name].spec.model_fields_set & set(CandidateKeys.model_fields)
+    for field in sorted(given - {"cost"}):
+        key = CandidateKeys.model_fields[field].alias or field
+        yield Violation(ELSEWHERE, "leave this key out", key, ("candidates", name, key))
+    database = study.given_database
+    if database and urlsplit(url).scheme not in plugins(Engine)[database.engine].url_schemes:
+        what = f"the URL of another engine than {database.engine}"
+        yield Violation(what, "correct `database.engine`", url, ("candidates", name, "url"))
+
+
+def _check_database(study: "Study", data: Mapping[str, Any]) -> Iterator[Violation]:
+    database, given = study.given_database, data.get("database")
+    if database is None or not isinstance(given, Mapping):
+        return
+    if not plugins(Engine)[database.engine].has_remote:
+        able = [name for name, engine in plugins(Engine).items() if engine.has_remote]
+        what = "an engine that has no databases by URL"
+        yield Violation(what, f"use {' or '.join(able)}", database.engine, ("database", "engine"))
+    for key in ("memory", "cpus", "programs", "settings"):
+        if key in given:
+            right = "leave this key out, and set up the server itself"
+            yield Violation(ELSEWHERE, right, given[key], ("database", key))
+    methods = plugins(RestoreMethod)
+    if methods[database.restore].keeps_files:
+        engine = get_engine(database.engine)
+        able = [
+            name
+            for name, method in methods.items()
+            if not (method.keeps_files or method.explain_refusal(engine))
+        ]
+        what = f"the restore method {database.restore} needs the server's files"
+        right = f"give `restore: {'` or `restore: '.join(able)}`"
+        yield Violation(what, right, database.restore, ("database", "restore"))
+    for key in study.vary:
+        if key.startswith("database."):
+            yield Violation(ELSEWHERE, "leave it out", key, ("vary", key))
