@@ -32,7 +32,13 @@ from stithy.registry import plugins
 from stithy.restores.method import RestoreMethod
 from stithy.search import Search
 from stithy.study import sections
-from stithy.study.candidates import Candidate, find_url_conflicts, url_of
+from stithy.study.candidates import (
+    Candidate,
+    find_url_conflicts,
+    read_candidate,
+    read_candidates,
+    url_of,
+)
 from stithy.study.database import Database, GivenUp, given_up, refused_settings
 from stithy.study.load_keys import DAY_S, Load, without_users
 from stithy.study.load_values import conflicts
@@ -110,9 +116,9 @@ class Study(BaseModel):
         examples=["Does this database feel the difference between disk and memory?"],
     )
     candidates: Annotated[
-        dict[CandidateName, Annotated[Candidate, PlainValidator(sections.read_candidate)]],
+        dict[CandidateName, Annotated[Candidate, PlainValidator(read_candidate)]],
         Field(min_length=1, max_length=50),
-        AfterValidator(sections.read_candidates),
+        AfterValidator(read_candidates),
     ] = Field(
         description=(
             "The storage options to compare, by name (lower-case letters, digits, hyphens). The "
