@@ -63,7 +63,7 @@ class Finished:
 def finished() -> Iterator[Finished]:
     """Run it, beside its study; the directory of `b` was there before."""
     with a_place() as place, a_place(DISK) as disk:
-        stithy = Stithy(place / "state")
+        stithy = Stithy(place / "state", draws=True)
         (place / "b").mkdir()
         own = f"{{path: {place / 'b'}, memory: 256 MiB, settings: {{shared_buffers: 64MB}}}}"
         candidates: dict[str, Path | str] = {"a": disk / "a", "b": own}

@@ -24,15 +24,22 @@ from stithy.run.volumes import KEEPER
 
 PYTHON = Path(__file__).resolve().parents[2] / "python"
 PATIENCE_S = 400.0
-ONCE = """import sys
+QUICK = """import sys
 if {"run", "resume", "block"} & {*sys.argv[1:2]}:
     from stithy.run import deciders, deciding
     deciders.Repeats.__call__ = lambda self, so_far: None
     deciding.FUTILE_BLOCKS = 10**9
-from stithy.cli.app import main
-main()
 """
 """Stithy as it is, but that it measures no block twice, and stops for no invalid ones."""
+
+UNDRAWN = """    from stithy.report.page import Page
+    Page.drawn = ()
+"""
+"""The report that a run ends with has no figures, which take most of its time."""
+
+START = """from stithy.cli.app import main
+main()
+"""
 
 
 def write_study(
@@ -88,13 +95,15 @@ class Stithy:
     """Starts `stithy` with a state directory of its own; `prefix` is put before its words.
 
     `repeats`: blocks with an invalid window are measured once more. Beside other tests that would
-    be nearly all, and prove nothing more. `waits`: blocks wait for a quiet machine, which beside
-    other tests none is. `environment`: what is other than for the tests.
+    be nearly all, and prove nothing more. `draws`: a run draws the figures of its report. `waits`:
+    blocks wait for a quiet machine, which beside other tests none is. `environment`: what is other
+    than for the tests.
     """
 
     state: Path
     prefix: Sequence[str] = ()
     repeats: bool = False
+    draws: bool = False
     waits: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
     started: list[subprocess.Popen[str]] = field(default_factory=list)
@@ -103,10 +112,11 @@ class Stithy:
         """Start a command and return at once."""
         own = {"STITHY_STATE": str(self.state), "PYTHONPATH": str(PYTHON)}
         environment = {**os.environ, **own, **self.environment}
-        program = ("-m", "stithy") if self.repeats else ("-c", ONCE)
+        quick = QUICK + ("" if self.draws else UNDRAWN) + START
+        program = ("-m", "stithy") if self.repeats else ("-c", quick)
         measures = words[:1] in (("run",), ("resume",), ("block",))
-        quick = () if self.waits or not measures else ("--no-wait",)
-        command = [*(self.prefix or (sys.executable, *program)), *map(str, words), *quick]
+        hurry = () if self.waits or not measures else ("--no-wait",)
+        command = [*(self.prefix or (sys.executable, *program)), *map(str, words), *hurry]
         process = subprocess.Popen(command, stdout=PIPE, stderr=PIPE, text=True, env=environment)
         self.started.append(process)
         return process

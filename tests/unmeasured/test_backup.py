@@ -1,5 +1,7 @@
 """Backups with fakes: at shares of a maximum, and of a database that nobody works on."""
 
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +95,44 @@ def test_users_that_fail_cost_their_window_and_not_the_run(tmp_path: Path) -> No
     assert left_by(faked.out) == []
 
 
+LONG_ENOUGH = "users: [2], rate: 6/min, ledger: true, ramp_up: 1 s, duration: 2 h"
+"""For backups beside the users; so many seconds have many rows."""
+
+KILLED_ONCE = """#!/bin/sh
+# Copies as asked; the first copy of a kind is killed once its files are there.
+{cp} "$@" || exit
+case "$2" in */data/.) kind=backup;; *) kind=restore;; esac
+[ $kind = {kind} ] && mkdir {place}/once 2>/dev/null && kill -KILL $$
+exit 0
+"""
+
+
+@pytest.mark.parametrize("kind", ["backup", "restore"])
+def test_a_backup_or_restore_that_is_killed_does_not_count_and_nothing_else_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """It is a span with the reason; the window is complete, and the proof at the end holds."""
+    (programs := tmp_path / "programs").mkdir()
+    script = KILLED_ONCE.format(cp=shutil.which("cp"), kind=kind, place=programs)
+    (programs / "cp").write_text(script)
+    (programs / "cp").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    faked, outcome = _run(tmp_path, "cycles: 2", LONG_ENOUGH)
+    assert (outcome.end, outcome.error) == ("finished", None)
+    run = read_run(faked.out)
+    assert run.window["complete"].all()
+    [failed] = run.spans.drop_nulls("invalid_because").to_dicts()
+    assert "signal 9" in failed["invalid_because"]
+    assert failed["name"].startswith(kind)
+    outcomes = {span["name"]: span["outcome"] for span in run.spans.filter(
+        window_id=failed["window_id"]).to_dicts()}  # fmt: skip
+    assert outcomes == {
+        "backup 1": "failed" if kind == "backup" else "done", "backup 2": "done",
+        "restore": "restore failed" if kind == "restore" else PROVEN,
+    }  # fmt: skip
+    assert left_by(faked.out) == []
+
+
 def test_an_idle_database_is_backed_up_and_restored_cycle_by_cycle(tmp_path: Path) -> None:
     """Nobody works; each backup is restored before the next, and the last restore is checked."""
     faked, outcome = _run(tmp_path, "during: idle, cycles: 3", "checkpoint: false")
@@ -133,9 +173,8 @@ def test_a_backup_under_load_that_misses_one_acknowledged_commit_fails_the_study
     tmp_path: Path, hammer: type[Unequal]
 ) -> None:
     """Each restore of a window is compared with what was acknowledged before its backup began."""
-    load = "users: [2], rate: 6/min, ledger: true, ramp_up: 1 s, duration: 2 h"
-    text = STUDY.replace("LOAD", load).replace("KEYS", "cycles: 1")
-    text = text.replace(', b: {path: "{root}/b"}', "")  # so many seconds have many rows
+    text = STUDY.replace("LOAD", LONG_ENOUGH).replace("KEYS", "cycles: 1")
+    text = text.replace(', b: {path: "{root}/b"}', "")
     faked = OwnEngine(tmp_path, hammer=hammer(), text=text, clock=HurriedClock())
     outcome = faked.run()
     spans = read_run(faked.out).spans.filter(name="restore").to_dicts()

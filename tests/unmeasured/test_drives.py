@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,11 +26,16 @@ pytestmark = [pytest.mark.needs_drive, pytest.mark.needs_postgresql]
 PLAIN = "{drive: generic-nvme}"
 
 
-@pytest.mark.parametrize("moment", ["drive", "mount", "window"])
+@pytest.mark.parametrize(
+    "moment", ["drive", "mount", pytest.param("window", marks=pytest.mark.long)]
+)
 def test_a_run_on_drives_that_is_killed_can_be_cleaned(
     stithy: Stithy, place: Path, moment: str
 ) -> None:
-    """While the drive comes up, while its file system does, and in a window."""
+    """While the drive comes up, while its file system does, and in a window.
+
+    The last is long: test_storage.py kills and cleans a run on a layer over a drive each time.
+    """
     study = write_study(place / "s.yaml", {"a": PLAIN, "b": PLAIN}, users=(1,), duration="30 s")
     out = place / "out"
 
@@ -63,43 +67,33 @@ def test_a_drive_whose_program_dies_ends_the_run_and_leaves_nothing(
     stithy.assert_nothing_left(out)
 
 
-NOT_FINISHED = "its master copy had not been finished"
-RESUMED: dict[str | None, tuple[tuple[int, ...], Callable[[Path], object]]] = {
-    NOT_FINISHED: ((1,), lambda out: entries(out, "drives-unpaced")),
-    None: ((1, 2), lambda out: seconds_measured(out, "w-a-u2-b0") >= 1),
-}
-"""Levels, and the moment of the kill: while the database is loaded, and in the second window; by
-why the master copy is lost. It lies beside the results, so that it outlives the drives."""
-
-
-@pytest.mark.parametrize("because", RESUMED)
-def test_a_killed_run_on_drives_is_resumed_on_drives_made_anew(
-    stithy: Stithy, place: Path, because: str | None
+def test_a_run_on_drives_that_is_killed_twice_is_resumed_on_drives_made_anew(
+    stithy: Stithy, place: Path
 ) -> None:
-    """Those that were up go with what they held; the logs of both sessions are kept."""
-    users, is_the_moment = RESUMED[because]
-    study = write_study(place / "s.yaml", {"a": PLAIN}, users=users)
-    out = place / "out"
+    """While the database is loaded, and in the second window, whose master copy outlives the
+    drives. Those that were up go with what they held; the logs of all sessions are kept.
+    """
+    study, out = write_study(place / "s.yaml", {"a": PLAIN}), place / "out"
 
-    def apart() -> object:
+    def apart(is_the_moment: bool) -> bool:
         """At that moment drives and server have no CPU in common."""
-        if not (found := is_the_moment(out)):
-            return found
-        programs = [find(folder) for folder in stithy.drives()]
-        cpus = [os.sched_getaffinity(program.pid) for program in programs if program]
-        assert cpus
-        assert not set().union(*cpus) & set(manifest(out)["database"]["cpus"] or ())
-        return found
+        if is_the_moment:
+            programs = [find(folder) for folder in stithy.drives()]
+            cpus = [os.sched_getaffinity(program.pid) for program in programs if program]
+            assert cpus
+            assert not set().union(*cpus) & set(manifest(out)["database"]["cpus"] or ())
+        return is_the_moment
 
-    stithy.kill(apart, "run", study, "--out", out)
+    stithy.kill(lambda: apart(bool(entries(out, "drives-unpaced"))), "run", study, "--out", out)
+    stithy.kill(lambda: apart(seconds_measured(out, "w-a-u2-b0") >= 1), "resume", out)
     stithy.run_well("resume", out)
-    assert [each["end"] for each in manifest(out)["sessions"]] == ["killed", "finished"]
-    lost = [entry.facts["because"] for entry in entries(out, "master-lost")]
-    assert lost == ([because] if because else [])
+    assert [each["end"] for each in manifest(out)["sessions"]] == ["killed", "killed", "finished"]
+    [lost] = entries(out, "master-lost")
+    assert lost.facts["because"] == "its master copy had not been finished"
     assert all(window_row(out, each)["complete"] for each in manifest(out)["plan"]["windows"])
-    first = RunDirectory(out).drives / "a.data.latency.hlog"
-    assert read_hlog(first)
-    assert read_hlog(first.parent / "session-2" / first.name)
+    log = Path("a.data.latency.hlog")
+    for session in ("", "session-2", "session-3"):
+        assert read_hlog(RunDirectory(out).drives / session / log)
     stithy.assert_nothing_left(out)
 
 

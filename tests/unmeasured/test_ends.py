@@ -98,14 +98,16 @@ MOMENTS: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize(
     "moment",
-    ["while loading", "in a window", pytest.param("while restoring", marks=pytest.mark.long)],
-)
+    [each if each == "in a window" else pytest.param(each, marks=pytest.mark.long)
+     for each in MOMENTS],
+)  # fmt: skip
 def test_a_killed_stithy_leaves_nothing_that_clean_does_not_remove(
     stithy: Stithy, place: Path, moment: str
 ) -> None:
     """Servers, hammers, sockets, groups and files go; the results and the user's files stay.
 
-    Restoring is long: test_killed.py kills a run with fakes in it each time.
+    Loading and restoring are long: runs with fakes are killed in them each time, and real ones
+    below while they load.
     """
     (place / "a").mkdir()
     out = place / "out"

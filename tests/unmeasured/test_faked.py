@@ -1,7 +1,6 @@
 """Whole runs with fakes, from their study to their end: thresholds, durability, comparison."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -26,6 +25,7 @@ from stithy.results.tables import VALUES
 from stithy.run.events import Note, StepStarted
 from stithy.run.session import Stop
 from support.faked_run import FakedRun
+from support.published import EXPORTS, TEXTS, publish
 from support.sample_run import Shape, build_run
 from support.study_reference import study_schema
 
@@ -144,25 +144,20 @@ def test_a_study_that_varies_memory_is_one_run_with_a_report_of_it(
     assert [load["outcome"] for load in json.loads(capsys.readouterr().out)["thresholds"]] == [
         "met", "met",
     ]  # fmt: skip
-    assert run(["report", str(faked.out), "--format", "html,md,json,pdf"]) == 0
-    for kind in ("html", "md", "json"):
-        text = outcome.directory.report_as(kind).read_text()
-        assert "What database.memory changed" in text
-        assert "320 MiB" in text
+    shown = publish(faked.out, capsys)
+    for kind in TEXTS:
+        assert "What database.memory changed" in shown[kind]
+        assert "320 MiB" in shown[kind]
+    assert "4 users with database.memory 320 MiB" in shown["compare"]
+    assert [to for to in EXPORTS if "database.memory=320" not in shown[to]] == []
     page = Page(context)
     assert page.tables["factor-steps"].frame.select("candidate", "from", "to").rows() == [
         (name, *step)
         for name in "ab" for step in (("192 MiB", "320 MiB"), ("320 MiB", "1 GiB"))
     ]  # fmt: skip
-    shutil.copytree(faked.out, tmp_path / "again")
-    assert run(["compare", str(faked.out), str(tmp_path / "again")]) == 0
-    assert "4 users with database.memory 320 MiB" in capsys.readouterr().out
     assert context.manifest is not None
     assert context.manifest.memory is not None
     assert context.manifest.memory.varied == ("limit_bytes",)
-    for to in ("csv", "bencher", "go-bench", "openmetrics"):
-        assert run(["export", str(faked.out), "--to", to]) == 0
-        assert "database.memory=320" in capsys.readouterr().out, to
 
 
 def test_a_scenario_of_ones_own_is_planned_run_resumed_reported_and_compared(
@@ -185,12 +180,9 @@ def test_a_scenario_of_ones_own_is_planned_run_resumed_reported_and_compared(
     shown = capsys.readouterr().out
     assert "Scenario: sleep {seconds: 2}" in shown
     assert "sleep, remove everything" in shown
-    assert run(["report", str(faked.out), "--format", "html,md,json,pdf"]) == 0
-    assert "sleep {seconds: 2}" in (faked.out / "report.md").read_text()
-    capsys.readouterr()
+    assert "sleep {seconds: 2}" in publish(faked.out, capsys)["md"]
     assert run(["compare", str(plain.out), str(faked.out)]) == 2
     assert "scenario: load and sleep {seconds: 2}" in capsys.readouterr().err
-    assert run(["export", str(faked.out), "--to", "csv"]) == 0
     wrong = faked.root / "wrong.yaml"
     text = (faked.root / "study.yaml").read_text()
     wrong.write_text(text.replace("seconds: 2", "seconds: 0"))
@@ -224,19 +216,12 @@ def test_a_scenario_without_a_database_goes_from_study_to_report(
     assert faked.resume().end == "finished"
     run(["plan", str(faked.root / "study.yaml")])
     assert "scenario.notes.length: 8, 64" in capsys.readouterr().out
-    assert run(["report", str(faked.out), "--format", "html,md,json,pdf"]) == 0
-    for kind in ("html", "md", "json"):
-        text = (faked.out / f"report.{kind}").read_text()
-        assert "lines per second" in text
-        assert "Acknowledged work" not in text  # nor what else only a database can have
-    shutil.copytree(faked.out, tmp_path / "again")
-    both = [str(faked.out), str(tmp_path / "again")]
-    assert run(["compare", *both]) == 0
-    assert "lines/s" in capsys.readouterr().out
-    capsys.readouterr()
-    for to in ("csv", "bencher", "go-bench", "openmetrics"):
-        assert run(["export", str(faked.out), "--to", to]) == 0
-        assert "lines" in capsys.readouterr().out, to
+    shown = publish(faked.out, capsys)
+    for kind in TEXTS:
+        assert "lines per second" in shown[kind]
+        assert "Acknowledged work" not in shown[kind]  # nor what else only a database can have
+    assert "lines/s" in shown["compare"]
+    assert [to for to in EXPORTS if "lines" not in shown[to]] == []
 
 
 LOST = """study: Does it lose lines?
@@ -265,12 +250,12 @@ def test_a_metric_whose_best_value_is_0_is_compared_as_a_difference_to_the_end(
     [row] = Page(context).tables["verdicts"].frame.filter(metric="lost").to_dicts()
     assert (row["value"], row["low"], row["difference"]) == (None, None, 3.5)
     assert (row["difference_low"], row["difference_high"]) == pytest.approx((low, high))
-    assert run(["report", str(faked.out), "--format", "html,md,json,pdf"]) == 0
-    for kind in ("html", "md", "json"):
-        assert (
-            "b is worse than a: its lines lost came to 3.5 more"
-            in (faked.out / f"report.{kind}").read_text()
-        )
+    shown = publish(faked.out, capsys, "--metric", "note.lost")
+    assert "none: the windows do not vary" in shown["compare"]
+    assert "−" in shown["compare"]
+    assert "note_lost{" in shown["openmetrics"]
+    for kind in TEXTS:
+        assert "b is worse than a: its lines lost came to 3.5 more" in shown[kind]
     # Its own table is read by the name that it declares.
     of_b = [window.id for window in context.evidence.windows if window.candidate == "b"]
     assert sorted(context.run.detail("note_lines", each).height for each in of_b) == [3, 3, 4, 4]
@@ -280,13 +265,6 @@ def test_a_metric_whose_best_value_is_0_is_compared_as_a_difference_to_the_end(
     assert all(each.valid for each in context.evidence.windows)
     assert spans.filter(valid=False)["because"].to_list() == ["more than 3 lines were lost"] * 2
     assert len(spans) == 8
-    shutil.copytree(faked.out, tmp_path / "again")
-    assert run(["compare", str(faked.out), str(tmp_path / "again"), "--metric", "note.lost"]) == 0
-    shown = capsys.readouterr().out
-    assert "none: the windows do not vary" in shown
-    assert "−" in shown
-    assert run(["export", str(faked.out), "--to", "openmetrics"]) == 0
-    assert "note_lost{" in capsys.readouterr().out
 
 
 def test_the_margin_of_a_metric_whose_best_value_is_0_is_what_it_declares(

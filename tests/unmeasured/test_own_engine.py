@@ -1,7 +1,6 @@
 """Runs on an engine and with a workload of one's own, which only their files know."""
 
 import re
-import shutil
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +18,7 @@ from stithy.run.executor import RunOutcome
 from stithy.run.session import Stop
 from support.faked_run import FakedRun
 from support.own_engine import Committing, OwnEngine
+from support.published import TEXTS, publish
 
 pytestmark = pytest.mark.usefixtures("own_state")
 
@@ -75,18 +75,11 @@ def test_an_engine_and_a_workload_of_ones_own_go_from_study_to_report(
     assert faked.run().end == "interrupted"
     faked.hammer, faked.stop = hammer(sound=True), Stop()
     assert faked.resume().end == "finished"
-    assert run(["report", str(faked.out), "--format", "html,md,json,pdf"]) == 0
-    for kind in ("html", "md", "json"):
-        text = (faked.out / f"report.{kind}").read_text()
+    shown = publish(faked.out, capsys)
+    for text in (shown[kind] for kind in TEXTS):
         assert "1.memory" in text
         assert ("NOPM" in text) is (study is STUDY)
         assert study is STUDY or not re.search("warehouse|new.order", text, re.IGNORECASE)
-    shutil.copytree(faked.out, tmp_path / "again")
-    assert run(["compare", str(faked.out), str(tmp_path / "again")]) == 0
-    for to in ("csv", "bencher", "go-bench", "openmetrics"):
-        capsys.readouterr()
-        assert run(["export", str(faked.out), "--to", to]) == 0
-        assert capsys.readouterr().out, to
 
 
 def test_commits_that_an_engine_of_ones_own_did_not_count_are_noticed(

@@ -1,7 +1,6 @@
 """A run of a workload of one's own, which only its file knows."""
 
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -9,7 +8,6 @@ from types import MappingProxyType
 import pytest
 
 from fakes.hammer import FakeHammer
-from stithy.cli.app import run
 from stithy.registry import plugins
 from stithy.study.load import parse_study
 from stithy.study.problems import StudyError
@@ -17,6 +15,7 @@ from stithy.wire.hammer import NOBODY, Driven, Watch
 from stithy.wire.jobs import RunRequest, WorkloadChoice
 from stithy.workloads.workload import Driving, Workload
 from support.faked_run import FakedRun
+from support.published import publish
 from support.running import manifest
 
 pytestmark = pytest.mark.usefixtures("own_state")
@@ -57,18 +56,11 @@ def test_a_workload_of_ones_own_goes_from_study_to_report(
     facts = manifest(faked.out)["workload"]
     assert (facts["units"], facts["options"]) == (1000, {"step": 1})
     assert facts["varied"] == ["units", "step"]
-    assert run(["report", str(faked.out), "--format", "html,md,json"]) == 0
-    text = (faked.out / "report.md").read_text()
+    text = publish(faked.out, capsys)["md"]
     assert "several values of workload.step" in text
     assert "600 of 2,000 counters" in text
     assert "counters | 1000" in text
     assert "warehouse" not in text.lower()
-    shutil.copytree(faked.out, tmp_path / "again")
-    assert run(["compare", str(faked.out), str(tmp_path / "again")]) == 0
-    for to in ("csv", "bencher", "go-bench", "openmetrics"):
-        capsys.readouterr()
-        assert run(["export", str(faked.out), "--to", to]) == 0
-        assert capsys.readouterr().out, to
 
 
 def test_the_fake_workload_says_to_the_hammer_what_the_one_in_rust_reads(fakes: Path) -> None:

@@ -61,8 +61,8 @@ master copy was finished; the restore method, and the signal that ends the run.
 @pytest.mark.needs_postgresql
 @pytest.mark.parametrize(
     "moment",
-    ["in the second window", "in the engine's own restore",
-     pytest.param("while loading", marks=pytest.mark.long)],
+    [each if "restore" in each else pytest.param(each, marks=pytest.mark.long)
+     for each in MOMENTS],
 )  # fmt: skip
 def test_a_killed_or_stopped_run_of_a_real_database_is_resumed(
     stithy: Stithy, place: Path, moment: str
@@ -71,7 +71,7 @@ def test_a_killed_or_stopped_run_of_a_real_database_is_resumed(
 
     Ctrl-C costs a run no more than a kill: its database is not loaded again.
 
-    Loading is long: test_drives.py kills and resumes a run in it each time.
+    The others are long: test_drives.py kills and resumes a run in both each time.
     """
     users, is_there, loaded, restore, by = MOMENTS[moment]
     candidates, out = {"a": place / "a"}, place / "out"

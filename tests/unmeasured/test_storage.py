@@ -92,11 +92,12 @@ def test_a_database_on_an_array_is_backed_up_restored_and_reported(
 ) -> None:
     """As on any other storage, with the same outcomes, values and section of the report.
 
-    Long for its cycles; a neighbour on an array, the other scenario, is tried each time.
+    Long, as the next one: arrays, backups and neighbours are tried each time, one by one.
     """
     scenarios.backed_up(stithy, place, MIRROR)
 
 
+@pytest.mark.long
 def test_tenants_on_an_array_are_measured_beside_a_neighbour(stithy: Stithy, place: Path) -> None:
     """As on any other storage, with the same values and section of the report."""
     scenarios.disturbed(stithy, place, MIRROR)

@@ -177,10 +177,14 @@ def test_a_neighbour_that_loads_or_scans_does_so_beside_the_tenants(
     assert not (place / "a/other").exists()
 
 
+@pytest.mark.long
 def test_a_backup_of_the_neighbour_that_is_killed_is_a_failed_cycle_and_nothing_else(
     stithy: Stithy, place: Path
 ) -> None:
-    """The next one goes on until the end of the window cuts it."""
+    """The next one goes on until the end of the window cuts it.
+
+    Long: test_beside.py has a cycle of a neighbour fail with fakes each time.
+    """
     out = place / "out"
     keys = "aggressor: backup, every: 1 s, bandwidth: 8 MiB"
     running = stithy.start("run", _of_databases(place, keys), "--out", out)
