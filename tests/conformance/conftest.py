@@ -12,7 +12,7 @@ import pytest
 from conformance.samples import Sample, sample
 from stithy.engines.engine import Engine, get_engine
 from stithy.engines.instance import ConfiguredEngine, Instance
-from stithy.hosts.runner import LocalRunner, Runner
+from stithy.hosts.runner import Command, LocalRunner, Runner
 from stithy.registry import plugins
 from stithy.secrets import Secret
 from stithy.wire.hammer import Hammer
@@ -55,7 +55,7 @@ class Loaded:
         """The load driver on a server of it; in the server's group where it is the server."""
         hammer = Hammer(runner or LocalRunner(), url)
         if self.is_embedded:
-            hammer.confine(None, memory_cgroup, (), {})
+            hammer.confine(Command((), memory_cgroup=memory_cgroup))
         return hammer
 
     def start(self, place: Path, **more: Path) -> Instance:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stithy.engines.engine import get_engine
 from stithy.engines.instance import ServerFacts
 from stithy.hosts.host import Host
 from stithy.metrics import ALL
@@ -113,13 +112,10 @@ class Context:
 
     def hammer(self, url: Secret) -> Program:
         """Give the driver of a database, within its limits where it runs in the driver."""
-        program, servers = self.find_hammer(url), self.given_servers
-        start = servers and servers.embedded.get(url.reveal())
-        if servers and start and isinstance(program, Hammer):
-            cap = servers.caps.get(start.data)
-            variables = get_engine(self.file.study.database.engine).set_driver(start)
-            groups = (cap.path,) if cap else ()
-            program.confine(start.cpus, start.memory_cgroup, groups, variables)
+        program = self.find_hammer(url)
+        limits = self.given_servers and self.given_servers.embedded.get(url.reveal())
+        if limits and isinstance(program, Hammer):
+            program.confine(limits)
         return program
 
     @property

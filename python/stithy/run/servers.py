@@ -18,6 +18,7 @@ from stithy.engines.instance import (
 )
 from stithy.hosts.groups import Throttle, make_cap, make_throttle
 from stithy.hosts.resources import MemoryLimit, make_group
+from stithy.hosts.runner import Command
 from stithy.plan.expand import needed_bytes
 from stithy.plan.steps import Plan, WindowPlan, name_instance
 from stithy.point import Point
@@ -47,7 +48,7 @@ class Servers:
     the servers that run, by their data directory. `groups`: the memory limits of those that have
     one, `caps`: the groups of those whose CPU time is limited, `throttles`: of those whose reads
     and writes are, and `more`: settings of those that are to be backed up, all by data directory.
-    `embedded`: the starts of those that run in the driver's process, by URL.
+    `embedded`: by URL, the limits of the driver in whose process the database runs.
     """
 
     study: Study
@@ -64,7 +65,7 @@ class Servers:
     caps: dict[Path, Throttle] = field(default_factory=dict)
     throttles: dict[Path, Throttle] = field(default_factory=dict)
     more: dict[Path, Mapping[str, str]] = field(default_factory=dict)
-    embedded: dict[str, Start] = field(default_factory=dict)
+    embedded: dict[str, Command] = field(default_factory=dict)
 
     @contextmanager
     def running(
@@ -172,8 +173,12 @@ class Servers:
         facts = self._server_facts(candidate, start)
         with books.resource("server", facts):
             instance = self.engine.start(start)
-            if get_engine(self.study.database.engine).is_embedded:
-                self.embedded[instance.url.reveal()] = start
+            if (engine := get_engine(self.study.database.engine)).is_embedded:
+                cap = self.caps.get(start.data)
+                self.embedded[instance.url.reveal()] = Command(
+                    (), memory_cgroup=start.memory_cgroup, environment=engine.set_driver(start),
+                    cpus=start.cpus, cgroups=(cap.path,) if cap else (),
+                )  # fmt: skip
             if start.data in self.caps and instance.pid is not None:
                 self.caps[start.data].hold(instance.pid)
             with books.resource("shared-memory", self._memory_facts(candidate, instance)):

@@ -1,7 +1,7 @@
 """What the load driver is asked and what it answers: its seam to the rest of Stithy."""
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -192,18 +192,9 @@ class Hammer:
         self._url = url
         self._command = Command([str(program or find_program(HAMMER))], cpus=cpus)
 
-    def confine(
-        self,
-        cpus: tuple[int, ...] | None,
-        memory_cgroup: Path | None,
-        cgroups: tuple[Path, ...],
-        environment: Mapping[str, str],
-    ) -> None:
+    def confine(self, limits: Command) -> None:
         """Give it the limits and variables of the database, which runs in its process."""
-        self._command = replace(
-            self._command, cpus=cpus, memory_cgroup=memory_cgroup, cgroups=cgroups,
-            environment=environment,
-        )  # fmt: skip
+        self._command = replace(limits, argv=self._command.argv)
 
     def prepare(
         self,

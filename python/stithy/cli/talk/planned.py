@@ -185,9 +185,7 @@ def _show_server(checked: Preflight) -> list[str]:
     if (equipped := checked.equipped) is None or (database := equipped.database) is None:
         return []
     found = database.installation
-    return (
-        [f"Database server: {equipped.file.study.database.engine} {found}"] if found.version else []
-    )
+    return [f"Database: {equipped.file.study.database.engine} {found}"] if found.version else []
 
 
 def _users(study: Study) -> str:

@@ -157,12 +157,9 @@ class EmbeddedDatabase(DatabaseFile):
     def checkpoint(self) -> None:
         """Write the whole log to the database. Raises InfrastructureError where it is in use."""
         with self.session("writing a checkpoint") as session:
-            busy, _, _ = session.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        if busy:
-            raise InfrastructureError(
-                "the checkpoint did not end: the log is in use", where=self.place,
-                remedy="end what else reads the database",
-            )  # fmt: skip
+            [(busy, _, _)] = session.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            if busy:
+                raise sqlite3.OperationalError("others read its log")
 
     def finish_loading(self, log_bytes: int) -> None:
         """Gather statistics, and give the file to the user of servers, as whom backups run."""
@@ -213,31 +210,18 @@ class ConfiguredSQLite:
         Raises UserError and PreconditionError.
         """
         problems, request = Problems(), self._request
-        shared = complete(request.configuration.settings)
-        for where, configuration in (("database", request.configuration), *request.own):
-            for name, value in configuration.settings.items():
-                problems.attempt(partial(check_setting, f"{where}.settings.{name}", name, value))
-            if complete(configuration.settings)["page_size"] != shared["page_size"]:
-                problems.found.append(UserError(
-                    "the size of pages is that of the loaded database, the same for all",
-                    where=f"{where}.settings.page_size", remedy="set it in `database.settings`",
-                ))  # fmt: skip
+        for where, because, remedy in _list_refused(request):
+            problems.found.append(UserError(because, where=where, remedy=remedy))
         for name, options in request.backups:
-            method = PLUGINS[0].get_backup(name)
-            problems.attempt(partial(method.check_options, options))
+            problems.attempt(partial(PLUGINS[0].get_backup(name).check_options, options))
         self._version = problems.attempt(partial(ask_version, request.host.runner)) or ""
-        if request.programs is not None:
-            problems.found.append(UserError(
-                "SQLite is a part of the load driver, and has no other programs",
-                where="database.programs", remedy="leave it out",
-            ))  # fmt: skip
+        own, oldest = sqlite3.sqlite_version, ".".join(map(str, OLDEST))
         if sqlite3.sqlite_version_info < OLDEST:
             problems.found.append(PreconditionError(
-                f"it has SQLite {sqlite3.sqlite_version}", where="Python",
-                remedy=f"use a Python with SQLite {'.'.join(map(str, OLDEST))} or later",
+                f"it has SQLite {own}", where="Python", remedy=f"use one with {oldest} or later"
             ))  # fmt: skip
         problems.refuse("database")
-        tools = {name: f"sqlite {sqlite3.sqlite_version}" for name, _ in request.backups}
+        tools = {name: f"sqlite {own}" for name, _ in request.backups}
         return Installation(find_program(HAMMER).parent, self._version, tools)
 
     def initialise(self, data: Path, scratch: Path) -> None:
@@ -250,7 +234,15 @@ class ConfiguredSQLite:
         return EmbeddedDatabase(start, settings, self._version)
 
 
-def check_setting(where: str, name: str, value: str) -> None:
-    """Raise UserError for a setting that cannot be given."""
-    if problem := PLUGINS[0].explain_setting(name, value):
-        raise UserError(f"{name} {value}: {problem[0]}", where=where, remedy=problem[1])
+def _list_refused(request: Request) -> Iterator[tuple[str, str, str]]:
+    """List what of the study it cannot have: where it stands, why, and what to do."""
+    pages = complete(request.configuration.settings)["page_size"]
+    for section, configuration in (("database", request.configuration), *request.own):
+        for name, value in configuration.settings.items():
+            if problem := PLUGINS[0].explain_setting(name, value):
+                yield f"{section}.settings.{name}", f"{name} {value}: {problem[0]}", problem[1]
+        if complete(configuration.settings)["page_size"] != pages:
+            because = "pages are as large as those of the loaded database"
+            yield f"{section}.settings.page_size", because, "set it in `database.settings`"
+    if request.programs is not None:
+        yield "database.programs", "SQLite is a part of the load driver", "leave it out"

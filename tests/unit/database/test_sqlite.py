@@ -1,0 +1,71 @@
+"""What SQLite says of settings, and what of a study it refuses before anything starts."""
+
+import pytest
+
+from stithy.engines.backup import BackupOptions
+from stithy.engines.engine import get_engine
+from stithy.engines.instance import Configuration, Request
+from stithy.errors import Refused, UserError
+from stithy.hosts.host import LocalHost
+from stithy.secrets import Secret
+from stithy.study.load import parse_study
+
+SQLITE = get_engine("sqlite")
+STUDY = """study: Which?
+candidates: {a: {path: /a}, b: {path: /b}}
+database:
+  engine: sqlite
+  memory: 64 MiB
+  settings:
+    SETTING
+workload: {name: order-entry, warehouses: 1}
+load: {users: [1]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("journal: memory", "one of wal, delete"),
+        ("cache_kb: 2", "did you mean `cache_kib`"),
+        ("page_size: 5000", "a power of two"),
+        ("busy_timeout_ms: -1", "a whole number from 0 to 3,600,000"),
+    ],
+)
+def test_a_setting_is_refused_at_its_line(setting: str, words: str) -> None:
+    """With what would be right; others of another case are read."""
+    with pytest.raises(UserError) as caught:
+        parse_study("study.yaml", STUDY.replace("SETTING", setting).encode())
+    assert words in caught.value.text
+    assert "study.yaml:7:" in caught.value.text
+    parse_study("study.yaml", STUDY.replace("SETTING", "Journal: WAL").encode())
+
+
+@pytest.mark.parametrize(
+    ("settings", "word"),
+    [
+        ({}, None),
+        ({"synchronous": "EXTRA", "journal": "delete"}, None),
+        ({"synchronous": "Normal"}, "a power cut may lose the last commits"),
+        ({"synchronous": "normal", "journal": "delete"}, "damaged"),
+        ({"synchronous": "off"}, "nothing is flushed"),
+    ],
+)
+def test_durability_given_up_is_named(settings: dict[str, str], word: str | None) -> None:
+    """By what a power cut may take; a kill of the driver takes nothing."""
+    given = SQLITE.list_given_up(settings)
+    assert given == {} if word is None else word in given["synchronous"]
+
+
+def test_all_that_it_cannot_have_is_said_at_once() -> None:
+    """Pages of another size than the loaded database has, programs, options of a backup."""
+    request = Request(
+        host=LocalHost(), configuration=Configuration({}, 2**28), connections_max=1,
+        password=Secret(""), own=[("candidates.b", Configuration({"page_size": "8192"}, 2**28))],
+        backups=[("vacuum", BackupOptions(bytes_per_s=1)), ("online", BackupOptions(processes=2))],
+        programs="3.40",
+    )  # fmt: skip
+    with pytest.raises(Refused) as caught:
+        SQLITE.configure(request).check()
+    for word in ("candidates.b.settings.page_size", "database.programs", "bandwidth", "processes"):
+        assert word in caught.value.text
