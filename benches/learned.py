@@ -19,7 +19,7 @@ from typing import Any
 import kept
 from instance import Instance, started
 from processes import run
-from stithy.cli.running.shortcut import learned_from
+from stithy.cli.talk.shortcut import find_learned
 from stithy.drives import filesystems
 from stithy.drives.control import DriveSpec
 from stithy.drives.measure.compare import raised
@@ -51,7 +51,7 @@ def main(words: list[str]) -> int:
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder, drive() as program:
         trace = given or Path(folder) / "database.trace"
         said = "" if trace.exists() else of_database(program, trace, seconds)
-        real = learned_from(trace)
+        real = find_learned(trace)
         synthetic = of_profile(program, real, Path(folder), seconds)
         rows = list(compared(real, synthetic))
     for row in rows:
@@ -132,7 +132,7 @@ def of_profile(program: DriveProgram, real: Learned, folder: Path, seconds: int)
     measure(machine, profile.patterns[0], [(target, load)], folder / "run")
     program.control.trace(NAME, None)
     assert not read_trace(trace).lost
-    return learned_from(trace)
+    return find_learned(trace)
 
 
 def compared(real: Learned, synthetic: Learned) -> Iterator[dict[str, Any]]:

@@ -32,8 +32,8 @@ from stithy.engines.postgresql.engine import PostgreSQL
 from stithy.engines.postgresql.server import (
     PROGRAM,
     Server,
+    read_segment_facts,
     remove_segment,
-    segment_facts,
 )
 from stithy.errors import StithyError
 from stithy.hosts.host import LocalHost
@@ -362,4 +362,4 @@ def sweep(parent: Path) -> None:
 def _memory_of(data: Path) -> Mapping[str, str]:
     """What a server that still runs there holds of the machine's memory."""
     pids = pids_inside(data, PROGRAM)
-    return segment_facts(min(pids), data / "postmaster.pid") if pids else {}
+    return read_segment_facts(min(pids), data / "postmaster.pid") if pids else {}

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import kept
-from stithy.cli.drive.profile import comparison
+from stithy.cli.drive.profile import compare_profiles
 from stithy.drives.control import DriveSpec
 from stithy.drives.measure import compare
 from stithy.drives.measure.compare import (
@@ -54,7 +54,7 @@ def main(words: list[str]) -> int:
         drive, again = in_turns(fio, place, plan, text)
     wanted = of_measurement(disk)
     rows, noise = compared(wanted, drive), compared(wanted, again)
-    print(comparison(rows))
+    print(compare_profiles(rows))
     for line in lines(rows, noise):
         print(line)
     if "--quick" not in words:

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from stithy.analysis.analyze import measure
 from stithy.analysis.capacity import count_users_within
 from stithy.analysis.evidence import Evidence
-from stithy.cli.talk.render import UNKNOWN, table
+from stithy.cli.talk.render import UNKNOWN, make_table
 from stithy.metrics import Quantity, find
 from stithy.point import Point
 from stithy.report.context import Context, context_of
@@ -239,7 +239,7 @@ def main(directory: Path, studies: Sequence[str]) -> None:
             margin_share = context.evidence.primary.margin_share
             shown += [cells(row, measured(context, row), margin_share) for row in rows]
     print(NOTE)
-    print(table(HEADER, shown, SIDES))
+    print(make_table(HEADER, shown, SIDES))
     ends = [each[-1] for each in shown]
     print("; ".join(f"{name}: {ends.count(name)}" for name in DIRECTIONS))
 

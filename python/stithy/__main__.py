@@ -1,6 +1,6 @@
 """`python -m stithy` is `stithy`."""
 
-from stithy.cli.app import main
+from stithy.cli.app import run_main
 
 if __name__ == "__main__":
-    main()
+    run_main()

@@ -41,7 +41,7 @@ class Loaded:
     def choice(self) -> WorkloadChoice:
         """As it was loaded."""
         workload = plugins(Workload)[self.workload]
-        section = workload.keys.model_validate({"name": self.workload, workload.units: 1})
+        section = workload.keys.model_validate({"name": self.workload, **workload.fit_size(1)})
         return section.choice(Driving())
 
     @property

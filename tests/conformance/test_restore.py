@@ -14,7 +14,7 @@ from stithy.run.context import Context
 from stithy.run.executor import do_step
 from stithy.run.session import Stop
 from stithy.run.start import start_run
-from stithy.run.volumes import parts_of
+from stithy.run.volumes import get_parts
 from stithy.wire.jobs import RunRequest
 
 STUDY = """study: Is it as it was loaded?
@@ -75,7 +75,7 @@ def _restored(context: Context, step: Step) -> State:
     """What a restore gave; then users change it."""
     do_step(context, step)
     candidate = str(step.candidate)
-    parts = parts_of(context.volumes.of(candidate))
+    parts = get_parts(context.volumes.of(candidate))
     folder = context.servers.engine.log_folder
     log_files = len([*(parts.data / folder).iterdir()]) if folder else 0
     log = context.session.directory.root / "look.log"

@@ -20,7 +20,7 @@ from stithy.registry import plugins
 from stithy.results.convert import read_latencies, second_rows, transaction_rows
 from stithy.results.files import frame_of
 from stithy.results.tables import SECONDS, SERIES, TRANSACTIONS
-from stithy.run.sampler import Sampler, series_rows
+from stithy.run.sampler import Sampler, make_series_rows
 from stithy.wire.hammer import Watch
 from stithy.wire.jobs import RunRequest
 from stithy.wire.messages import AnyMessage, Second
@@ -43,7 +43,7 @@ def test_a_run_fills_every_table_and_its_parts_agree(
     latencies = read_latencies(tmp_path / "hammer")
     totals = frame_of(TRANSACTIONS, transaction_rows("w", driven.summary))
     seconds = frame_of(SECONDS, second_rows("w", driven.seconds, latencies))
-    series = frame_of(SERIES, series_rows("w", readings, driven.summary.started_at_s))
+    series = frame_of(SERIES, make_series_rows("w", readings, driven.summary.started_at_s))
     assert driven.summary.complete
     *types, merged = totals["committed"].to_list()
     assert merged == sum(types) > 0

@@ -7,7 +7,7 @@ import pytest
 
 from conftest import ROOT
 from stithy import cli
-from stithy.cli.commands import command_modules
+from stithy.cli.commands import list_command_modules
 from stithy.plan.answerable import unanswerable
 from stithy.plan.expand import expand
 from stithy.study.load import parse_study, read_study
@@ -29,7 +29,7 @@ def test_every_study_command_and_make_target_in_a_document_exists(document: Path
     for number, text in enumerate(_blocks(document, "yaml")):
         parse_study(f"{document.name}, block {number + 1}", text.encode())
     named = {name for text in _blocks(document, "") for name in COMMAND.findall(text)}
-    assert named <= command_modules(cli).keys()
+    assert named <= list_command_modules(cli).keys()
     code = re.findall(r"`([^`\n]+)`|^(make .*)$", document.read_text(), re.MULTILINE)
     made = [text for parts in code for text in TARGET.findall(" ".join(parts))]
     assert {word for text in made for word in text.split()} <= TARGETS

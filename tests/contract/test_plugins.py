@@ -17,8 +17,8 @@ from stithy.needs import Judgement, Need
 from stithy.registry import plugins
 from stithy.restores.method import RestoreMethod
 from stithy.run.activity import Activity
-from stithy.run.preparation.doctor import FAMILIES, list_needs
-from stithy.run.preparation.draft import Wishes, draft
+from stithy.run.doctor import FAMILIES, list_needs
+from stithy.run.draft import Wishes, draft
 from stithy.scenarios.noisy_neighbour.aggressor import Aggressor
 from stithy.scenarios.noisy_neighbour.beside import NeighbourActivity
 from stithy.storage.layer import LayerKind, OneLayer

@@ -15,8 +15,8 @@ from stithy.hosts.runner import Runner
 from stithy.report.context import Context, context_of
 from stithy.report.sections.answer import answer
 from stithy.results.files import read_run
+from stithy.run.equip import Tools
 from stithy.run.executor import execute
-from stithy.run.preparation.equip import Tools
 from stithy.run.session import Stop
 from stithy.run.start import start_run
 from stithy.secrets import Secret

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from fakes.machine import FACTS, PROGRAMS, QUIET, TEXTS, FakeMachine, place
-from stithy.cli.doctor import as_text
+from stithy.cli.doctor import make_text
 from stithy.fio import FIO
 from stithy.hosts.activity import BusyProgram
 from stithy.needs import Judgement
-from stithy.run.preparation.doctor import examine
+from stithy.run.doctor import examine
 from support import golden
 
 HERE = Path(__file__).parent / "doctor"
@@ -90,6 +90,6 @@ def test_what_is_shown_of_a_machine_is_what_was_accepted(
         ask_engine={"postgresql": server, "sqlite": EMBEDDED}.__getitem__,
         here=tmp_path,
     )
-    text = as_text(found)
+    text = make_text(found)
     assert max(map(len, text.splitlines())) <= 100
     golden.same(HERE / f"{name}.txt", f"{text}\n", accept_golden)

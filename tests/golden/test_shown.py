@@ -14,8 +14,8 @@ from fakes.machine import FakeMachine
 from stithy.cli import app
 from stithy.errors import Problems
 from stithy.needs import Judgement
-from stithy.run.preparation import preflight
-from stithy.run.preparation.draft import Wishes, draft
+from stithy.run import preflight
+from stithy.run.draft import Wishes, draft
 from support import golden
 
 HERE = Path(__file__).parent
@@ -82,7 +82,7 @@ def test_the_plan_of_a_study_is_the_one_accepted(
 ) -> None:  # fmt: skip
     """The same study and seed give the same ids, order, seeds and estimates where nothing ran."""
     checked = preflight.Preflight(None, Problems(), ())
-    monkeypatch.setattr(preflight, "preflight", lambda *_, **__: checked)
+    monkeypatch.setattr(preflight, "check_machine", lambda *_, **__: checked)
     assert app.run(["plan", str(study)]) == 0
     golden.same(HERE / f"plans/{study.stem}.txt", capsys.readouterr().out, accept_golden)
 

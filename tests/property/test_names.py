@@ -7,7 +7,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stithy.cli.running.shortcut import candidates_of
+from stithy.cli.talk.shortcut import read_candidates
 from stithy.names import make_plain, name_text, tell_apart
 from stithy.plan.steps import window_id
 from stithy.point import Point, Value, join_words, magnitude, named
@@ -85,7 +85,7 @@ def test_distinct_texts_have_distinct_names(texts: list[str]) -> None:
 LABELS: dict[str, Callable[[list[str]], list[str]]] = {
     "a line of Go's benchmarks": lambda texts: list(map(escape_word, texts)),
     "candidates": lambda texts: list(
-        candidates_of([f"/t/{each.replace('/', '|')}/" for each in texts], wipe=False)
+        read_candidates([f"/t/{each.replace('/', '|')}/" for each in texts], wipe=False)
     ),
 }
 

@@ -11,7 +11,7 @@ import pytest
 from stithy.drives import filesystems
 from stithy.errors import PreconditionError
 from stithy.hosts.runner import LocalRunner
-from stithy.run.cleanup.register import Resource
+from stithy.run.books import Resource
 from stithy.storage.consent import content_of, may_format
 from stithy.storage.formatted import claim
 from stithy.storage.providers.device import DeviceStorage, Spec

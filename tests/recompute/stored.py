@@ -94,7 +94,8 @@ def _window(files: Files, name: str, summary: Row) -> Row:
     done = sum(each["committed"] + each["rolled_back"] for each in totals)
     return {
         "window_id": name, **logged, "headline_committed": orders, "transactions": done,
-        "headline_per_min": orders / minutes, "tpm": done / minutes,
+        "headline_per_min": orders / minutes,
+        "headline_per_s": orders / (60 * minutes), "tpm": done / minutes,
         "errors": sum(each["count"] for each in summary["errors"]),
         "retries": sum(each["retries"] for each in totals),
         **{f"connections_{k}": summary["connections"][k] for k in ("opened", "lost", "reopened")},

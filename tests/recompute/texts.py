@@ -59,7 +59,7 @@ def _of_a_unit(files: Files, row: Row, match: Match) -> Sequence[Any]:
         "count(value) AS tenants FROM read_parquet(?) WHERE metric = 'tenant.tpm' GROUP BY ALL) "
         "USING (window_id)", f"{files.root}/windows/*/values.parquet",
     )  # fmt: skip
-    return [most / files.manifest["workload"]["units"]]
+    return [most / files.manifest["workload"]["size"]["warehouses"]]
 
 
 def _too_few(by: str) -> Expected:

@@ -9,8 +9,8 @@ from types import ModuleType
 from typing import Any
 
 from stithy.hosts.runner import LocalRunner
-from stithy.run.cleanup.handlers import clean_up
-from stithy.run.cleanup.register import Resource
+from stithy.run.books import Resource
+from stithy.run.cleaning import clean_up
 from stithy.storage.provider import ROLES, Site, Volume
 from stithy.storage.providers.device import DeviceStorage, Spec
 from support.loops import a_loop

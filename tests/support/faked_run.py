@@ -16,10 +16,10 @@ from stithy.plan.additional import Additional
 from stithy.registry import plugins
 from stithy.run.context import Context
 from stithy.run.deciding import Deciders, Invalid, Judge, Scheduler, SoFar
+from stithy.run.equip import Tools
 from stithy.run.events import Event
 from stithy.run.executor import RunOutcome, execute
-from stithy.run.preparation.equip import Tools
-from stithy.run.resuming.resume import resumed_run
+from stithy.run.resume import resume_run
 from stithy.run.session import Stop
 from stithy.run.start import start_run
 from stithy.storage.provider import Provider
@@ -123,7 +123,7 @@ class FakedRun:
     def resume(self, *, force: bool = False, judge: Judge | None = None) -> RunOutcome:
         """The rest of a run that was cut off."""
         deciders = Deciders(judge or self.judge, self.schedulers, self.invalid)
-        resumed = resumed_run(
+        resumed = resume_run(
             self.out, self.stop, self._hear, force=force, tools=self.tools, deciders=deciders
         )
         with resumed as context:

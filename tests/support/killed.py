@@ -22,11 +22,11 @@ from typing import Any
 from fakes.clock import FakeClock
 from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory
-from stithy.run.cleanup.handlers import clean
+from stithy.run.books import JournalEntry, read_journal
+from stithy.run.cleaning import clean
 from stithy.run.deciding import QuestionStatus
+from stithy.run.equip import describe_leftovers
 from stithy.run.events import Event, Note, StepStarted
-from stithy.run.journal import Entry, read_journal
-from stithy.run.preparation.equip import leftovers
 from stithy.storage.providers.path import DirectoryStorage
 from support.faked_run import FakedRun, load_plugins, two_more
 from support.running import entries, left_by, manifest, window_row
@@ -137,9 +137,9 @@ class Moment:
     expected: int | None = None
 
 
-def kinds(journal: Path) -> list[tuple[Entry, str]]:
+def kinds(journal: Path) -> list[tuple[JournalEntry, str]]:
     """The lines of a journal with the kind of each: its event, and what it is about."""
-    found: list[tuple[Entry, str]] = []
+    found: list[tuple[JournalEntry, str]] = []
     steps: dict[str, str] = {}
     for entry in read_journal(journal):
         about = str(entry.facts.get("kind") or steps.get(str(entry.facts.get("id")), ""))
@@ -249,7 +249,7 @@ def reboot(root: Path) -> None:
 def clear(root: Path) -> None:
     """Another run takes the candidates' directories."""
     providers = {name: DirectoryStorage(root / name, name) for name in "ab"}
-    sentences = list(leftovers(providers, clean=True))
+    sentences = list(describe_leftovers(providers, clean=True))
     assert all(f"stithy resume {root / 'out'}" in sentence for sentence in sentences), sentences
 
 

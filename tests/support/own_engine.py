@@ -4,7 +4,7 @@ from dataclasses import replace
 from importlib import import_module
 
 from fakes.hammer import FakeHammer
-from stithy.run.preparation.equip import Tools
+from stithy.run.equip import Tools
 from stithy.secrets import Secret
 from stithy.wire.hammer import NOBODY, Driven, Watch
 from stithy.wire.jobs import RunRequest, WorkloadChoice

@@ -19,7 +19,7 @@ from stithy.engines.postgresql.server import is_gone
 from stithy.errors import Exit
 from stithy.hosts.processes import pids_inside, pids_of_run
 from stithy.results.layout import RunDirectory
-from stithy.run.journal import Entry, read_journal
+from stithy.run.books import JournalEntry, read_journal
 from stithy.run.volumes import KEEPER
 
 PYTHON = Path(__file__).resolve().parents[2] / "python"
@@ -183,7 +183,7 @@ def wait_for(condition: Callable[[], Any], process: subprocess.Popen[str]) -> An
     raise AssertionError("it did not come to that in time")
 
 
-def entries(out: Path, event: str, **facts: str) -> list[Entry]:
+def entries(out: Path, event: str, **facts: str) -> list[JournalEntry]:
     """The journal's entries of one kind, with these facts among theirs."""
     return [
         entry

@@ -243,7 +243,7 @@ def manifest(shape: Shape) -> Manifest:
         "users_per_warehouse": None, "delivery": "awaited", "profile": "specification",
         "procedures": True, **shape.options,
     }  # fmt: skip
-    workload = WorkloadFacts(name="order-entry", units=10, options=options)
+    workload = WorkloadFacts(name="order-entry", size={"warehouses": 10}, options=options)
     load = LoadFacts(
         users=shape.users, pace="think" if shape.think_s else "none",
         think_s=shape.think_s or None, connections=shape.pool, ramp_up_s=shape.ramp_up_s,
@@ -392,7 +392,8 @@ class _Load:
             "started_at_s": self.started_at_s, "measure_from_s": begin,
             "measure_to_s": begin + shape.duration_s, "complete": True, "missing_because": None,
             "headline_committed": counts["new-order"][0], "transactions": total,
-            "headline_per_min": counts["new-order"][0] / minutes, "tpm": total / minutes,
+            "headline_per_min": counts["new-order"][0] / minutes,
+            "headline_per_s": counts["new-order"][0] / (60 * minutes), "tpm": total / minutes,
             "errors": 0, "errors_expected": 0, "error_text": None, "retries": place.users // 4,
             "lateness_mean_s": 10e-6, "lateness_p99_s": 30e-6,
             "service_p50_s": self.response_s * 0.7,

@@ -12,7 +12,7 @@ from stithy.engines.postgresql.engine import PostgreSQL
 from stithy.engines.postgresql.server import Server
 from stithy.hosts.host import LocalHost
 from stithy.hosts.runner import server_user
-from stithy.run.cleanup.register import PREFIX
+from stithy.run.books import PREFIX
 from stithy.secrets import Secret
 from stithy.storage.volume import remove_tree
 from support.places import quick_parent

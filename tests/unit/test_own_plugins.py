@@ -14,8 +14,8 @@ from stithy.plan.steps import Step
 from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
 from stithy.results.tables import STOPPED
-from stithy.run.preparation.equip import Tools
-from stithy.run.preparation.preflight import preflight
+from stithy.run.equip import Tools
+from stithy.run.preflight import check_machine
 from stithy.run.sampler import Sampler
 from stithy.study.load import read_study
 
@@ -55,7 +55,7 @@ def test_a_missing_plug_in_is_named_first(
     wrong = [_misname(step) if name == "noot" else replace(step, kind=name) for step in steps]
     monkeypatch.setattr(plugins(PlannedScenario)["notes"], "plan_steps", lambda *_: wrong)
     with pytest.raises(UserError, match=f"names `{name}`, which is no"):
-        preflight(file, RunDirectory(tmp_path / "run"), "0" * 12, Tools(), clean=False)
+        check_machine(file, RunDirectory(tmp_path / "run"), "0" * 12, Tools(), clean=False)
 
 
 def test_a_failing_collector_is_named_with_its_line(

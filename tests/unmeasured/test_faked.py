@@ -12,7 +12,7 @@ from fakes.hammer import FakeHammer
 from recompute import points
 from recompute.statistics import around
 from stithy.cli.app import run
-from stithy.cli.running.conclude import conclude
+from stithy.cli.talk.conclude import conclude
 from stithy.engines.instance import Configuration
 from stithy.errors import InfrastructureError
 from stithy.report.context import context_of

@@ -16,7 +16,7 @@ import pytest
 
 from stithy.registry import plugins
 from stithy.run.activity import StepKind
-from stithy.run.cleanup.handlers import cleanup_handlers
+from stithy.run.cleaning import list_cleanup_handlers
 
 TESTS = Path(__file__).resolve().parents[1]
 KILLS = 4
@@ -127,7 +127,7 @@ ELSEWHERE = {
 
 def _unseen(seen: set[str]) -> set[str]:
     """The kinds of lines that a run can write to its journal, and this study did not."""
-    kinds = {f"creating {kind}" for kind in cleanup_handlers()}
+    kinds = {f"creating {kind}" for kind in list_cleanup_handlers()}
     kinds |= {f"step-started {kind}" for kind in plugins(StepKind)}
     sources = (TESTS.parent / "python/stithy/run").rglob("*.py")
     text = "\n".join(path.read_text() for path in sources)

@@ -38,7 +38,7 @@ class Counting(Committing):
 
 
 OF_COUNTERS = STUDY.replace("order-entry, warehouses: 1", "counter, counters: 3").replace(
-    "nopm", "ipm"
+    "nopm", "ips"
 )
 OWN = [(STUDY, Committing), (OF_COUNTERS, Counting)]
 

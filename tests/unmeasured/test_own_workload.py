@@ -1,4 +1,4 @@
-"""A run of a workload of one's own, which only its file knows."""
+"""A run of a workload of one's own, which only its file knows: size, unit, what it lacks."""
 
 import json
 from dataclasses import replace
@@ -9,6 +9,8 @@ import pytest
 
 from fakes.hammer import FakeHammer
 from stithy.registry import plugins
+from stithy.report.context import context_of
+from stithy.results.files import read_run
 from stithy.study.load import parse_study
 from stithy.study.problems import StudyError
 from stithy.wire.hammer import NOBODY, Driven, Watch
@@ -23,9 +25,9 @@ pytestmark = pytest.mark.usefixtures("own_state")
 STUDY = """study: Does a workload of one's own work?
 candidates: {a: {path: "{root}/a"}, b: {path: "{root}/b"}}
 database: {engine: postgresql, memory: 192 MiB}
-workload: {name: counter, counters: 1000}
+workload: {name: counter, groups: 10, counters: 100}
 load: {users: [1], ramp_up: 1 s, duration: 2 s, calibrate: false, repeat: 1, touch: 30%}
-vary: {workload.counters: [1000, 2000], workload.step: [1, 5]}
+vary: {workload.counters: [100, 200], workload.step: [1, 5]}
 """
 
 
@@ -40,7 +42,9 @@ class Counting(FakeHammer):
         """It says what of the counters they touch."""
         driven, asked = super().run(workload, request, watch=watch), dict(workload)
         touched = {"units_touched": asked["touched"], "units_total": asked["counters"]}
-        return replace(driven, summary=driven.summary.model_copy(update={"workload": touched}))
+        proof = driven.summary.proof.model_copy(update={"before": None, "after": None})
+        update = {"workload": touched, "proof": proof}
+        return replace(driven, summary=driven.summary.model_copy(update=update))
 
 
 def test_a_workload_of_ones_own_goes_from_study_to_report(
@@ -54,29 +58,52 @@ def test_a_workload_of_ones_own_goes_from_study_to_report(
     driven = {tuple(dict(choice).values()) for job, choice in faked.hammer.choices if job == "run"}
     assert driven == {("counter", n, n * 3 // 10, step) for n in (1000, 2000) for step in (1, 5)}
     facts = manifest(faked.out)["workload"]
-    assert (facts["units"], facts["options"]) == (1000, {"step": 1})
-    assert facts["varied"] == ["units", "step"]
+    assert facts["size"] == {"groups": 10, "counters": 100}
+    assert (facts["options"], facts["varied"]) == ({"step": 1}, ["counters", "step"])
+    _assert_without_proof(faked)
     text = publish(faked.out, capsys)["md"]
+    assert "increments per second" in text
+    assert "has no consistency conditions: none were verified" in text
+    assert "how many increment transactions were done" in text
+    assert "1,000 and 2,000 counters" in text
     assert "several values of workload.step" in text
     assert "600 of 2,000 counters" in text
-    assert "counters | 1000" in text
+    assert "groups | 10" in text
     assert "warehouse" not in text.lower()
+
+
+def _assert_without_proof(faked: FakedRun) -> None:
+    """No condition is verified or missed, and what is not declared flags no window."""
+    results = read_run(faked.out)
+    assert results.conditions.is_empty()
+    windows = context_of(results).evidence.windows
+    flags = {reason.flag.value for window in windows for reason in window.reasons}
+    assert not [flag for flag in flags if "verified" in flag]
+    for window in windows:
+        row = window.row
+        per_s = row["headline_committed"] / (row["measure_to_s"] - row["measure_from_s"])
+        assert row["headline_per_s"] == pytest.approx(per_s)
 
 
 def test_the_fake_workload_says_to_the_hammer_what_the_one_in_rust_reads(fakes: Path) -> None:
     """Every key, in the text that the hammer's own tests give to the fake workload there."""
     said = json.loads((fakes / "workloads/counter.json").read_text())
     spec = plugins(Workload)["counter"].keys.model_validate(
-        {"name": "counter", "counters": 5, "step": 2}
+        {"name": "counter", "groups": 1, "counters": 5, "step": 2}
     )
     assert spec.choice(Driving(touch_percent=80)).model_dump() == said
 
 
 def test_a_workload_of_ones_own_says_what_does_not_fit_a_load(fakes: Path) -> None:
     """At its own key."""
-    text = STUDY.replace("counters: 1000}", "counters: 1000, step: 5}").split("vary")[0]
-    keyed = text.replace("touch: 30%", "pace: keyed").replace("{root}", "/x")
-    with pytest.raises(StudyError) as caught:
-        parse_study("study.yaml", keyed.encode())
-    [problem] = caught.value.problems
-    assert "`workload.step`: a step with keys" in problem.problem
+    text = STUDY.replace("counters: 100}", "counters: 100, step: 5}").split("vary")[0]
+    for load, expected in (
+        ("rate: 5/s", "`workload.step`: a step at a rate"),
+        ("pace: keyed", "`load.pace`: keyed pace of a workload without pauses"),
+        ("ledger: true", "`load.ledger`: a ledger of a workload without one"),
+    ):
+        study = text.replace("touch: 30%", load).replace("{root}", "/x")
+        with pytest.raises(StudyError) as caught:
+            parse_study("study.yaml", study.encode())
+        [problem] = caught.value.problems
+        assert expected in problem.problem

@@ -120,6 +120,7 @@ def _judge_row(row: Row, tables: _Tables, workload: Workload | None, damaged: Da
         measured_again=not row["attempt"] and (row["point"], row["block"]) in tables.again,
         damaged=damaged.get(name, ()),
         engine=tables.engine,
+        workload=workload,
         tables=tables_of(row["activity"]),
     )
     taken = find_taken_share(around, watched)
@@ -157,7 +158,7 @@ class WindowRecord:
     `laws` are the invariants that were checked; `steady` is None where nobody looked; `baseline` is
     the baseline check before the window's block; `measured_again`: whether the block was measured
     once more; `damaged` are its files that cannot be read; `engine` is what the server's engine
-    declares; `tables` are those that the run has.
+    declares; `tables` are those that the run has; `workload` is None where nobody knows it.
     """
 
     window: Row
@@ -177,6 +178,7 @@ class WindowRecord:
     measured_again: bool = False
     damaged: Sequence[str] = ()
     engine: Declaration = UNKNOWN
+    workload: Workload | None = None
     tables: frozenset[str] = field(
         default_factory=lambda: frozenset(each.name for each in every_table())
     )

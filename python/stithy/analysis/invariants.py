@@ -164,7 +164,9 @@ def _pause_s(facts: Facts) -> float | None:
         return float(facts.row["think_mean_s"]) if pace == "think" else 0.0
     if facts.workload is None or not facts.done:
         return None
-    pauses = {each.name: each.pause_s for each in facts.workload.transactions}
+    pauses = {
+        kind.name: kind.pause_s for kind in facts.workload.transactions if kind.pause_s is not None
+    }
     if not facts.done.keys() <= pauses.keys():
         return None
     total = sum(facts.done.values())

@@ -20,9 +20,9 @@ import cyclopts
 
 import stithy
 from stithy import cli
-from stithy.cli.commands import command_modules
+from stithy.cli.commands import list_command_modules
 from stithy.cli.talk import render
-from stithy.cli.talk.render import NobodyReads, told_output
+from stithy.cli.talk.render import NobodyReads, tell_output
 from stithy.errors import Exit, StithyError, UserError
 
 EPILOGUE = (
@@ -33,7 +33,7 @@ EPILOGUE = (
 )
 
 
-def main() -> None:
+def run_main() -> None:
     """Run `stithy` with the arguments of this process, and exit."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -44,8 +44,8 @@ def main() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run one command; returns its exit code and lets no exception out."""
     tokens, debug = _take_debug(arguments)
-    with told_output():
-        code = _ended(tokens, debug=debug)
+    with tell_output():
+        code = _run_command(tokens, debug=debug)
         try:
             print(end="", flush=True)
         except NobodyReads:
@@ -56,8 +56,7 @@ def run(arguments: Sequence[str]) -> int:
     return code
 
 
-def _ended(tokens: list[str], *, debug: bool) -> int:
-    """Run one command to its end, of whatever kind; returns its exit code."""
+def _run_command(tokens: list[str], *, debug: bool) -> int:
     try:
         _require_names(tokens)
         result = build()(tokens)
@@ -91,7 +90,7 @@ def build() -> cyclopts.App:
         help_epilogue=EPILOGUE,
         help_format="markdown",
         default_parameter=cyclopts.Parameter(
-            negative=(), show_default=_default_shown, converter=_convert
+            negative=(), show_default=_show_default, converter=_convert
         ),
         version=f"stithy {stithy.__version__}",
         exit_on_error=False,
@@ -99,7 +98,7 @@ def build() -> cyclopts.App:
         suppress_keyboard_interrupt=False,
         result_action="return_value",
     )
-    for name, module in command_modules(cli).items():
+    for name, module in list_command_modules(cli).items():
         app.command(module.COMMAND, name=name)
     return app
 
@@ -113,8 +112,7 @@ def _convert(kind: Any, tokens: Sequence[cyclopts.Token]) -> Any:
     return cyclopts.convert(kind, tokens)
 
 
-def _default_shown(value: object) -> str | None:
-    """How help shows a default: an option that is off, empty or not there needs no word."""
+def _show_default(value: object) -> str | None:
     text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
     return None if value is None or value is False else text or None
 

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from stithy.cli.talk.render import UNKNOWN, rate_text, say, show, table, time_text
+from stithy.cli.talk.render import (
+    UNKNOWN,
+    format_rate_text,
+    format_time_text,
+    make_table,
+    say,
+    show,
+)
 from stithy.errors import Exit, UserError
 
 if TYPE_CHECKING:
@@ -123,18 +130,18 @@ def block(
     json
         Print one JSON document at the end: results, report, findings.
     """
-    from stithy.cli.running.shortcut import candidates_of, shortcut
+    from stithy.cli.talk.shortcut import make_shortcut, read_candidates
 
-    learned = None if learn is None else _learned(learn, profile)
+    learned = None if learn is None else _learn_profile(learn, profile)
     if learned is not None and not targets:
         return Exit.OK
-    candidates = candidates_of(targets, wipe=wipe)
+    candidates = read_candidates(targets, wipe=wipe)
     keys = {
         "profiles": profile,
-        "rate": tuple(map(_rate, rate)) or (learned and (round(learned.rate_per_s) or 1,)),
+        "rate": tuple(map(_read_rate, rate)) or (learned and (round(learned.rate_per_s) or 1,)),
         "stop_at": stop_at,
         "size": size,
-        "volumes": _volumes(volumes),
+        "volumes": _read_volumes(volumes),
         "ramp_up": ramp_up,
         "duration": duration,
         "replay": replay,
@@ -146,17 +153,17 @@ def block(
     question = (
         "What can this storage do?" if len(candidates) == 1 else "Which storage serves I/O best?"
     )
-    made = shortcut("block", question, candidates, "block-io", keys)
+    made = make_shortcut("block", question, candidates, "block-io", keys)
     file = made.file()
     if print_study and json:
         remedy = "leave out one of them"
         raise UserError("a study is printed as YAML", where="--print --json", remedy=remedy)
     if print_study:
-        from stithy.run.preparation.io import profile_tables
+        from stithy.run.equip import describe_profile_tables
 
         comments = (
             f"# {line}"
-            for profile_table in profile_tables(file.study)
+            for profile_table in describe_profile_tables(file.study)
             for line in profile_table.split("\n")
         )
         show("\n".join([*comments, made.text.rstrip()]))
@@ -169,13 +176,13 @@ def _measure(
     file: "StudyFile", out: Path | None, learned: "Learned | None", *, waits: bool, json: bool
 ) -> Exit:
     """Run the study, and show first what was measured, or what was learned beside it."""
-    from stithy.cli.running.conclude import conclude
-    from stithy.cli.running.display import display
-    from stithy.cli.running.shortcut import side_by_side
+    from stithy.cli.talk.conclude import conclude
+    from stithy.cli.talk.display import display
+    from stithy.cli.talk.shortcut import are_side_by_side
     from stithy.report.sections.certainty import describe_status
     from stithy.run.deciders import make_deciders
+    from stithy.run.equip import Tools
     from stithy.run.executor import execute
-    from stithy.run.preparation.equip import Tools
     from stithy.run.session import Stop
     from stithy.run.start import start
 
@@ -185,19 +192,18 @@ def _measure(
             context = start(file, out, stop, shown, Tools(waits=waits))
             outcome = execute(context, make_deciders(describe_status))
         with stop.shield():
-            first = partial(side_by_side, learned) if learned else measured
+            first = partial(are_side_by_side, learned) if learned else show_measured
             return conclude(outcome, None, json=json, first=first)
 
 
-def _learned(trace: Path, profile: tuple[str, ...]) -> "Learned":
-    """Learn the profile, and write it. Raises UserError."""
-    from stithy.cli.running.shortcut import keep, learned_from
+def _learn_profile(trace: Path, profile: tuple[str, ...]) -> "Learned":
+    from stithy.cli.talk.shortcut import find_learned, keep
     from stithy.units import format_size
 
     if len(profile) != 1 or not profile[0].endswith(".toml"):
         remedy = "name one new file: --profile ./mine.toml"
         raise UserError("what is learned has no file", where="--learn", remedy=remedy)
-    learned = learned_from(trace)
+    learned = find_learned(trace)
     keep(learned, Path(profile[0]))
     span = format_size(learned.span_bytes)
     say(f"{profile[0]}: {learned.rate_per_s:,.0f} reads and writes per second over {span}")
@@ -206,22 +212,20 @@ def _learned(trace: Path, profile: tuple[str, ...]) -> "Learned":
     return learned
 
 
-def _volumes(given: tuple[str, ...]) -> int | tuple[str, ...] | None:
-    """A number, or roles, as a study has them."""
+def _read_volumes(given: tuple[str, ...]) -> int | tuple[str, ...] | None:
     if len(given) == 1 and given[0].isdecimal():
         return int(given[0])
     return given or None
 
 
-def _rate(text: str) -> float | str:
-    """Requests a second are numbers in a study."""
+def _read_rate(text: str) -> float | str:
     try:
         return int(text) if text.isdecimal() else float(text)
     except ValueError:
         return text
 
 
-def measured(context: "Context") -> str:
+def show_measured(context: "Context") -> str:
     """What each candidate did at each profile, by its valid windows."""
     from stithy.metrics import Quantity
     from stithy.report.words.loads import submissions
@@ -230,15 +234,15 @@ def measured(context: "Context") -> str:
     for point in evidence.points:
         for name in evidence.candidates:
             iops, moved, mean_s, p99_s = (
-                evidence.level_of(name, point, Quantity(each)) for each in FIGURES
+                evidence.level_of(name, point, Quantity(figure)) for figure in FIGURES
             )
             rows.append((
                 " at ".join(map(str, point.values.values())),
-                submitted.get(str(point.values["profile"]), UNKNOWN), name, rate_text(iops),
-                rate_text(None if moved is None else moved / BYTES_PER_MB),
-                time_text(mean_s), time_text(p99_s),
+                submitted.get(str(point.values["profile"]), UNKNOWN), name, format_rate_text(iops),
+                format_rate_text(None if moved is None else moved / BYTES_PER_MB),
+                format_time_text(mean_s), format_time_text(p99_s),
             ))  # fmt: skip
-    return table(HEADER, rows, "<<<>>>>")
+    return make_table(HEADER, rows, "<<<>>>>")
 
 
 COMMAND = block

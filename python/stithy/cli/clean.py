@@ -4,20 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stithy.cli.talk.render import left_text, say, show, show_json
+from stithy.cli.talk.render import format_left, say, show, show_json
 from stithy.errors import Exit, UserError
 
 if TYPE_CHECKING:
-    from stithy.run.cleanup.handlers import Cleaned
-    from stithy.run.cleanup.orphans import OrphanCleaned
+    from stithy.run.cleaning import Cleaned, OrphanCleaned
 
 
-def clean(
-    directory: Path | None = None,
-    /,
-    *,
-    json: bool = False,
-) -> Exit:
+def clean(directory: Path | None = None, /, *, json: bool = False) -> Exit:
     """Remove what a killed run left behind, or what `stithy run --keep` left running.
 
     Ends the servers of these runs. Removes their databases, directories, mounts, emulated drives,
@@ -40,8 +34,8 @@ def clean(
     json
         Print what was done as JSON.
     """
-    from stithy.run.cleanup.handlers import clean as clean_runs
-    from stithy.run.cleanup.orphans import clean_orphans
+    from stithy.run.cleaning import clean as clean_runs
+    from stithy.run.cleaning import clean_orphans
 
     cleaned = clean_runs(directory)
     if directory is not None and not cleaned and not directory.exists():
@@ -53,13 +47,13 @@ def clean(
     # After the runs, whose own drives and clusters are gone by now.
     orphans = clean_orphans() if directory is None else []
     if json:
-        show_json([*map(_as_json, cleaned), *map(_orphan_as_json, orphans)])
+        show_json([*map(_make_json, cleaned), *map(_make_orphan_json, orphans)])
     elif not cleaned and not orphans:
         show("Nothing to clean.")
     else:
         _show(cleaned)
         _show_orphans(orphans)
-    left = [*(each.left for each in cleaned), *(orphan.left for orphan in orphans)]
+    left = [*(cleaned_run.left for cleaned_run in cleaned), *(orphan.left for orphan in orphans)]
     return Exit.INFRASTRUCTURE if any(left) else Exit.OK
 
 
@@ -67,16 +61,16 @@ COMMAND = clean
 
 
 def _show(cleaned: Sequence["Cleaned"]) -> None:
-    for each in cleaned:
-        if each.running:
-            show(f"{each.run.what}: the run is still active, nothing removed")
+    for cleaned_run in cleaned:
+        if cleaned_run.running:
+            show(f"{cleaned_run.run.what}: the run is still active, nothing removed")
             continue
-        show(f"{each.run.what}: {_removed(each)}")
-        for left in each.left:
-            say(left_text(left))
+        show(f"{cleaned_run.run.what}: {_describe_removed(cleaned_run)}")
+        for left in cleaned_run.left:
+            say(format_left(left))
 
 
-def _removed(cleaned: "Cleaned") -> str:
+def _describe_removed(cleaned: "Cleaned") -> str:
     if not cleaned.left:
         return f"removed everything that {'it' if cleaned.run.by_hand else 'the run'} left"
     left = len(cleaned.left)
@@ -93,7 +87,7 @@ def _show_orphans(orphans: Sequence["OrphanCleaned"]) -> None:
             say(f"not removed: {what}: {orphan.left}")
 
 
-def _orphan_as_json(cleaned: "OrphanCleaned") -> dict[str, object]:
+def _make_orphan_json(cleaned: "OrphanCleaned") -> dict[str, object]:
     orphan = cleaned.orphan
     return {
         "kind": orphan.kind,
@@ -103,7 +97,7 @@ def _orphan_as_json(cleaned: "OrphanCleaned") -> dict[str, object]:
     }
 
 
-def _as_json(cleaned: "Cleaned") -> dict[str, object]:
+def _make_json(cleaned: "Cleaned") -> dict[str, object]:
     return {
         "run_id": cleaned.run.run_id,
         "directory": str(cleaned.run.directory),

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stithy.cli.talk.render import show, show_json, table
+from stithy.cli.talk.render import make_table, show, show_json
 from stithy.errors import Exit, UserError
 
 if TYPE_CHECKING:
@@ -71,19 +71,19 @@ def compare(
     from stithy.report.context import context_of
     from stithy.results.files import read_run
 
-    asked = tuple(quantity_asked(each) for each in metric)
+    asked = tuple(read_quantity(name) for name in metric)
     first, *rest = (context_of(read_run(other)) for other in (base, *others))
     found = pairs(first, rest, ignore, asked)
     if json:
-        shown = [_as_json(each) for each in found]
+        shown = [_make_json(pair) for pair in found]
         show_json({"schema_version": 1, "base": str(base), "comparisons": shown})
     else:
-        show("\n\n".join([*map(_as_text, found), NOTE]))
+        show("\n\n".join([*map(_make_text, found), NOTE]))
     known = any(row.change.is_known for pair in found for row in pair.rows)
     return Exit.OK if known else Exit.INVALID
 
 
-def quantity_asked(text: str) -> "Quantity":
+def read_quantity(text: str) -> "Quantity":
     """The metric that a person named. Raises UserError."""
     from stithy.metrics import UnknownQuantity, parse_quantity
 
@@ -95,44 +95,47 @@ def quantity_asked(text: str) -> "Quantity":
         ) from error
 
 
-def _as_text(pair: "Pair") -> str:
+def _make_text(pair: "Pair") -> str:
     from stithy.report.between import cells, flaws, machine, rates
 
     lines = [
-        *(f"differs, ignored on request: {each}" for each in pair.ignored),
-        *(f"differs, does not prevent the comparison: {each}" for each in pair.reported),
+        *(f"differs, ignored on request: {difference}" for difference in pair.ignored),
+        *(
+            f"differs, does not prevent the comparison: {difference}"
+            for difference in pair.reported
+        ),
         *(
             text
-            for each in (pair.base, pair.other)
-            for text in flaws(each, str(each.run.directory.root))
+            for run in (pair.base, pair.other)
+            for text in flaws(run, str(run.run.directory.root))
         ),
         *rates(pair),
         *machine(pair),
     ]
     header = ("metric", "candidate", "level", *pair.names, "change", "95 % interval", "n")
     rows = [cells(row) for row in pair.rows]
-    return "\n".join([*lines, *([""] if lines else []), table(header, rows, "<<>>>>>>")])
+    return "\n".join([*lines, *([""] if lines else []), make_table(header, rows, "<<>>>>>>")])
 
 
-def _as_json(pair: "Pair") -> dict[str, object]:
+def _make_json(pair: "Pair") -> dict[str, object]:
     from stithy.report.between import flaws, machine, rates
 
     runs = (("base", pair.base), ("other", pair.other))
     return {
         "other": str(pair.other.run.directory.root),
-        "ignored": [asdict(each) for each in pair.ignored],
-        "reported": [asdict(each) for each in pair.reported],
+        "ignored": [asdict(difference) for difference in pair.ignored],
+        "reported": [asdict(difference) for difference in pair.reported],
         "rates": rates(pair),
         "machine": machine(pair),
         "flaws": {name: flaws(run) for name, run in runs},
         "durability_given_up": {
-            name: [asdict(each) for each in run.given_up] for name, run in runs
+            name: [asdict(point) for point in run.given_up] for name, run in runs
         },
-        "rows": [_row(row) for row in pair.rows],
+        "rows": [_make_row(row) for row in pair.rows],
     }
 
 
-def _row(row: "Row") -> dict[str, object]:
+def _make_row(row: "Row") -> dict[str, object]:
     from stithy.report.between import level
 
     shown = {key: value for key, value in asdict(row).items() if key not in ("quantity", "point")}

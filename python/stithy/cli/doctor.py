@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from stithy.needs import Judgement, Need
-    from stithy.run.preparation.doctor import Examination, ExaminedPart, Needed
+    from stithy.run.doctor import Examination, ExaminedPart, Needed
 
 
 def doctor(*, json: bool = False) -> Exit:
@@ -39,29 +39,28 @@ def doctor(*, json: bool = False) -> Exit:
     """
     say("looking at this machine")
     from stithy.hosts.host import LocalHost
-    from stithy.run.preparation.doctor import examine, left_behind
+    from stithy.run.doctor import examine, judge_left_behind
 
-    found = examine(LocalHost(), _needs_of_commands(), left=left_behind())
+    found = examine(LocalHost(), _list_needs_of_commands(), left=judge_left_behind())
     if json:
-        show_json(as_json(found))
+        show_json(make_json(found))
     else:
-        show(as_text(found))
+        show(make_text(found))
     return Exit.PRECONDITION if found.demo_lacks else Exit.OK
 
 
 COMMAND = doctor
 
 
-def _needs_of_commands() -> "Mapping[str, tuple[Need, ...]]":
-    """The commands that need more than any other, as they are called."""
+def _list_needs_of_commands() -> "Mapping[str, tuple[Need, ...]]":
     from stithy.cli import drive, hammer
-    from stithy.cli.commands import command_modules
+    from stithy.cli.commands import list_command_modules
 
     return {
         f"{package.__name__.rpartition('.')[2]} {name}": module.NEEDS
         for package in (drive, hammer)
-        for name, module in command_modules(package).items()
-        if hasattr(module, "NEEDS")
+        for name, module in list_command_modules(package).items()
+        if "NEEDS" in vars(module)
     }
 
 
@@ -73,7 +72,7 @@ FAMILIES = (
 OWN_PREFIX = "stithy-"
 
 
-def as_json(found: "Examination") -> dict[str, object]:
+def make_json(found: "Examination") -> dict[str, object]:
     """Every check and every need of every part."""
     return {
         "schema_version": 1,
@@ -82,7 +81,8 @@ def as_json(found: "Examination") -> dict[str, object]:
             "lacks": [asdict(demo_lack) for demo_lack in found.demo_lacks],
         },
         "checks": {
-            name: [asdict(each) for each in judged] for name, judged in found.checks.items()
+            name: [asdict(judgement) for judgement in judged]
+            for name, judged in found.checks.items()
         },
         "parts": [
             {
@@ -96,20 +96,20 @@ def as_json(found: "Examination") -> dict[str, object]:
             }
             for part in found.parts
         ],
-        "left": [asdict(each) for each in found.left],
+        "left": [asdict(left_run) for left_run in found.left],
     }
 
 
-def as_text(found: "Examination") -> str:
+def make_text(found: "Examination") -> str:
     """One screen: the answer, what is missing, what may disturb, what there is."""
     judged = chain.from_iterable(found.checks.values())
-    disturbing = (each for each in judged if each.state == "disturbing")
+    disturbing = (judgement for judgement in judged if judgement.state == "disturbing")
     sections = [
         _answer(found),
-        _section("Missing", _missing(found)),
-        _section("May change results", map(_describe, disturbing)),
-        _section("Left behind", map(_describe, found.left)),
-        _section("There is", _there(found)),
+        _write_section("Missing", _write_missing(found)),
+        _write_section("May change results", map(_describe, disturbing)),
+        _write_section("Left behind", map(_describe, found.left)),
+        _write_section("There is", _write_present(found)),
     ]
     return "\n\n".join(section for section in sections if section)
 
@@ -121,24 +121,23 @@ def _answer(found: "Examination") -> str:
     answer = textwrap.fill(
         f"The demo cannot run here yet. It lacks: {names}.", WIDTH, break_on_hyphens=False
     )
-    if _works(found, "provider", "path") and _works(found, "engine", None):
+    if _list_working(found, "provider", "path") and _list_working(found, "engine", None):
         answer += "\nDirectories can be compared: `stithy new` writes a study of them."
     return answer
 
 
-def _works(found: "Examination", family: str, name: str | None) -> bool:
+def _list_working(found: "Examination", family: str, name: str | None) -> bool:
     return any(
         part.works for part in found.parts if part.family == family and name in (None, part.name)
     )
 
 
-def _section(title: str, lines: Iterable[str]) -> str:
+def _write_section(title: str, lines: Iterable[str]) -> str:
     body = "\n".join(lines)
     return f"{title}\n{body}" if body else ""
 
 
-def _entry(what: str, *texts: str) -> str:
-    """A name, and texts beside it, each beginning a line of its own."""
+def _write_entry(what: str, *texts: str) -> str:
     margin = " " * INDENT
     lines = [
         line
@@ -157,19 +156,19 @@ def _entry(what: str, *texts: str) -> str:
     return "\n".join([head + lines[0], *(margin + line for line in lines[1:])])
 
 
-def _missing(found: "Examination") -> Iterator[str]:
+def _write_missing(found: "Examination") -> Iterator[str]:
     """What the demo lacks first, what can wait last; what one package brings in one row."""
-    wanted = _wanted(found)
+    wanted = _list_wanted(found)
     rows: dict[tuple[str, str], list[Judgement]] = {}
     for judged in dict.fromkeys([*found.demo_lacks, *wanted]):
-        rows.setdefault((judged.found, _remedy(judged)), []).append(judged)
+        rows.setdefault((judged.found, _write_remedy(judged)), []).append(judged)
     for (seen, remedy), group in rows.items():
         wishes = [wish for judged in group for wish in wanted.get(judged, ["the demo"])]
         text = f"{seen}; needed for {', '.join(dict.fromkeys(wishes))}"
-        yield _entry(", ".join(judged.what for judged in group), text, remedy)
+        yield _write_entry(", ".join(judged.what for judged in group), text, remedy)
 
 
-def _wanted(found: "Examination") -> "dict[Judgement, list[str]]":
+def _list_wanted(found: "Examination") -> "dict[Judgement, list[str]]":
     """What is missing, with who wants it and why; what a part cannot do without comes first."""
     by_family = sorted(found.parts, key=lambda each: FAMILIES.index(each.family))
     missing = [
@@ -179,31 +178,30 @@ def _wanted(found: "Examination") -> "dict[Judgement, list[str]]":
         if need.judgement.state == "missing"
     ]
     wanted: dict[Judgement, list[str]] = {}
-    for part, each in sorted(missing, key=lambda pair: pair[1].optional):
-        wanted.setdefault(each.judgement, []).append(_wish(part, each))
+    for part, need in sorted(missing, key=lambda pair: pair[1].optional):
+        wanted.setdefault(need.judgement, []).append(_name_wish(part, need))
     return wanted
 
 
-def _wish(part: "ExaminedPart", needed: "Needed") -> str:
+def _name_wish(part: "ExaminedPart", needed: "Needed") -> str:
     """`drive (provider)`, or what a part does without: `drives with xfs`."""
     if part.family == "command":
         return f"`stithy {part.name}`"
     return needed.why if needed.optional else f"the {part.family} {part.name}"
 
 
-def _remedy(judged: "Judgement") -> str:
+def _write_remedy(judged: "Judgement") -> str:
     return f"→ {judged.remedy}" if judged.remedy else "→ no fix is known"
 
 
 def _describe(judged: "Judgement") -> str:
-    return _entry(judged.what, judged.found, _remedy(judged))
+    return _write_entry(judged.what, judged.found, _write_remedy(judged))
 
 
-def _there(found: "Examination") -> Iterator[str]:
-    """What works, in a line or two for each kind of thing."""
+def _write_present(found: "Examination") -> Iterator[str]:
     for family in FAMILIES:
-        parts = [each for each in found.parts if each.family == family]
-        yield _entry(f"{family}s", ", ".join(_part(each) for each in parts))
+        parts = [part for part in found.parts if part.family == family]
+        yield _write_entry(f"{family}s", ", ".join(_name_part(part) for part in parts))
     seen = dict.fromkeys(
         f"{need.judgement.what} {need.judgement.found}"
         for part in found.parts
@@ -214,22 +212,32 @@ def _there(found: "Examination") -> Iterator[str]:
         and " " not in need.judgement.what
     )
     programs = sorted(seen, key=lambda each: not each.startswith(OWN_PREFIX))
-    yield _entry("programs", ", ".join(programs))
-    kernel = [each for each in found.checks.get("kernel", ()) if each.state == "there"]
-    yield _entry("kernel", ", ".join(_feature(each) for each in kernel) or "nothing of use")
-    if absent := [each.what for each in found.checks.get("kernel", ()) if each.state == "absent"]:
-        yield _entry("not here", f"{', '.join(absent)} (needed only where a line above says so)")
+    yield _write_entry("programs", ", ".join(programs))
+    kernel = [
+        judgement for judgement in found.checks.get("kernel", ()) if judgement.state == "there"
+    ]
+    yield _write_entry(
+        "kernel", ", ".join(_name_feature(judgement) for judgement in kernel) or "nothing of use"
+    )
+    if absent := [
+        judgement.what
+        for judgement in found.checks.get("kernel", ())
+        if judgement.state == "absent"
+    ]:
+        yield _write_entry(
+            "not here", f"{', '.join(absent)} (needed only where a line above says so)"
+        )
     for name, judged in found.checks.items():
         if name != "kernel":
-            for each in judged:
-                if each.state in ("there", "unknown"):
-                    yield _entry(
-                        each.what, each.found + (f": {each.remedy}" if each.remedy else "")
+            for judgement in judged:
+                if judgement.state in ("there", "unknown"):
+                    yield _write_entry(
+                        judgement.what,
+                        judgement.found + (f": {judgement.remedy}" if judgement.remedy else ""),
                     )
 
 
-def _part(part: "ExaminedPart") -> str:
-    """An engine with its version; what does not work here is marked so."""
+def _name_part(part: "ExaminedPart") -> str:
     if not part.works:
         return f"{part.name} (not here)"
     if part.family == "engine":
@@ -237,8 +245,7 @@ def _part(part: "ExaminedPart") -> str:
     return part.name
 
 
-def _feature(judged: "Judgement") -> str:
-    """Most are named and no more; JSON has the rest."""
+def _name_feature(judged: "Judgement") -> str:
     if judged.what == "Linux":
         return f"Linux {judged.found}"
     if judged.what == "control groups":

@@ -14,11 +14,7 @@ STANDARD_OUTPUT = "-"
 
 
 def export(
-    directory: Path,
-    /,
-    *,
-    to: Annotated[str, Parameter(name="--to")],
-    out: str = STANDARD_OUTPUT,
+    directory: Path, /, *, to: Annotated[str, Parameter(name="--to")], out: str = STANDARD_OUTPUT
 ) -> Exit:
     """Write the results of a run in a format that another program reads.
 

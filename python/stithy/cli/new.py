@@ -12,7 +12,7 @@ from stithy.cli.talk.render import say, show, show_json
 from stithy.errors import PreconditionError, UserError, failures_of_the_machine, reason_of
 
 if TYPE_CHECKING:
-    from stithy.run.preparation.draft import Drafted
+    from stithy.run.draft import Drafted
 
 STANDARD_OUTPUT = "-"
 
@@ -26,7 +26,7 @@ def new(
     engine: str | None = None,
     workload: str | None = None,
     scenario: str | None = None,
-    units: Annotated[int | None, Parameter(name="--size")] = None,
+    size: str | None = None,
     short: bool = False,
     json: bool = False,
 ) -> None:
@@ -64,9 +64,9 @@ def new(
     scenario
         What the study does; default: virtual users at several levels (`load`). The study has a
         database, a workload and users only if its scenario needs them.
-    units
+    size
         Size of the database, as the study's `workload` section counts it; default: what fits, at
-        most about 2 GiB.
+        most about 2 GiB. A number, or several as KEY=NUMBER, with commas between them.
     short
         A small database and short windows: some minutes instead of an hour.
     json
@@ -74,7 +74,7 @@ def new(
     """
     say("looking at this machine")
     from stithy.hosts.host import LocalHost
-    from stithy.run.preparation.draft import Wishes, describe_cautions, draft
+    from stithy.run.draft import Wishes, describe_cautions, draft
     from stithy.study.scenario import Scenario
     from stithy.study.sections import USUAL
 
@@ -89,7 +89,7 @@ def new(
     require_plugin(Engine, engine, f"{engine!r} is not a database engine", "--engine")
     require_plugin(Workload, workload, f"{workload!r} is not a workload", "--workload")
     require_plugin(Scenario, scenario, f"{scenario!r} is not a scenario", "--scenario")
-    wishes = Wishes(path, drive, engine, units, short, workload, scenario or USUAL)
+    wishes = Wishes(path, drive, engine, size, short, workload, scenario or USUAL)
     host = LocalHost()
     drafted = draft(host, wishes, choose_margin=_choose_margin)
     if file == STANDARD_OUTPUT:
@@ -98,32 +98,30 @@ def new(
     _write(Path(file), drafted.text)
     cautions = describe_cautions(host, drafted.study)
     if json:
-        show_json({**_as_json(file, drafted), "cautions": list(cautions)})
+        show_json({**_make_json(file, drafted), "cautions": list(cautions)})
     else:
-        say("\n".join((_summary(file, drafted), *(f"warning: {text}" for text in cautions))))
+        say("\n".join((_describe_draft(file, drafted), *(f"warning: {text}" for text in cautions))))
 
 
 COMMAND = new
 
 
 def _choose_margin(drafted: "Drafted") -> float:
-    """The default in per cent, or what the noise of earlier runs lets a study decide."""
-    from stithy.cli.talk.prospects import outlook
+    from stithy.cli.talk.prospects import make_outlook
     from stithy.metrics import parse_quantity
-    from stithy.run.preparation.forecast import earlier_noise
+    from stithy.run.forecast import read_noise
     from stithy.study.primary import MARGIN_PERCENT
 
     asked, among = drafted.plan.question, len(drafted.study.candidates)
-    noise = earlier_noise(str(parse_quantity(asked.metric))) if asked else ()
-    expected = outlook(asked, among, noise, drafted.plan.seed)
+    noise = read_noise(str(parse_quantity(asked.metric))) if asked else ()
+    expected = make_outlook(asked, among, noise, drafted.plan.seed)
     needed = expected.margin_needed if expected else None
     return MARGIN_PERCENT if needed is None else round(needed * 100, 1)
 
 
 def _need_free(file: Path) -> None:
-    """Before the machine is looked at; `_write` makes sure of it."""
     if os.path.lexists(file):
-        raise _taken(file)
+        raise _make_taken(file)
     if not os.path.isdir(file.parent):
         raise UserError(
             f"this user sees no directory {file.parent}",
@@ -145,7 +143,7 @@ def _write(file: Path, text: str) -> None:
                 file.unlink(missing_ok=True)
                 raise
     except FileExistsError as error:
-        raise _taken(file) from error
+        raise _make_taken(file) from error
     except PermissionError as error:
         raise PreconditionError(
             f"this user may not write to {file.parent.absolute()}",
@@ -160,7 +158,7 @@ def _write(file: Path, text: str) -> None:
         ) from error
 
 
-def _taken(file: Path) -> UserError:
+def _make_taken(file: Path) -> UserError:
     return UserError(
         "the file exists already, and is not overwritten",
         where=str(file),
@@ -168,8 +166,8 @@ def _taken(file: Path) -> UserError:
     )
 
 
-def _summary(file: str, drafted: "Drafted") -> str:
-    from stithy.cli.running.display import expected_time
+def _describe_draft(file: str, drafted: "Drafted") -> str:
+    from stithy.cli.talk.display import format_expected_time
     from stithy.plan.cost import certain, total_s
     from stithy.units import format_duration
 
@@ -178,14 +176,14 @@ def _summary(file: str, drafted: "Drafted") -> str:
     engine = f", with {database.engine}" if database else ""
     likely_s, at_most_s = total_s(steps)
     least_s, _ = total_s(certain(steps))
-    takes = expected_time(least_s, likely_s if least_s < likely_s else None)
+    takes = format_expected_time(least_s, likely_s if least_s < likely_s else None)
     return (
         f"{file}: compares {names}{engine}; takes {takes}, at most "
         f"{format_duration(round(at_most_s))}\nread the file, then: stithy run {shlex.quote(file)}"
     )
 
 
-def _as_json(file: str, drafted: "Drafted") -> dict[str, object]:
+def _make_json(file: str, drafted: "Drafted") -> dict[str, object]:
     from stithy.activity import level_factor
     from stithy.plan.cost import certain, total_s
 
@@ -199,7 +197,7 @@ def _as_json(file: str, drafted: "Drafted") -> dict[str, object]:
         "scenario": study.scenario.name,
         "engine": database and database.engine,
         "workload": workload and workload.name,
-        "size": workload and workload.units,
+        "size": workload and dict(workload.size),
         level_factor().name: load and list(load.levels),
         "time_s_least": total_s(certain(drafted.plan.steps))[0],
         "time_s": time_s,

@@ -61,46 +61,40 @@ def plan(
 
     read = read_study(study)
     say("looking at this machine")
-    from stithy.cli.talk.planned import as_json, as_text, checks, known
-    from stithy.cli.talk.prospects import outlook
+    from stithy.cli.talk.planned import describe_checks, describe_known, make_json, make_text
+    from stithy.cli.talk.prospects import make_outlook
     from stithy.cli.talk.render import show_error as show_failure
     from stithy.metrics import parse_quantity
     from stithy.plan.additional import trial
     from stithy.plan.expand import as_null, expand
     from stithy.plan.sensitivity import representative
     from stithy.results.layout import RunDirectory
-    from stithy.run.preparation import preflight as before
-    from stithy.run.preparation.equip import Tools
-    from stithy.run.preparation.forecast import (
-        Forecast,
-        earlier_factors,
-        earlier_noise,
-        mended,
-        mended_steps,
-    )
-    from stithy.run.start import default_directory
+    from stithy.run import preflight as before
+    from stithy.run.equip import Tools
+    from stithy.run.forecast import Forecast, correct_plan, correct_steps, read_factors, read_noise
+    from stithy.run.start import choose_directory
 
     tools = Tools()
     file = as_null(read) if null else read
-    forecast = Forecast(earlier_factors())
-    planned = mended(expand(file.study, null=null), forecast)
-    tried = mended_steps(trial(file.study, planned), forecast)
+    forecast = Forecast(read_factors())
+    planned = correct_plan(expand(file.study, null=null), forecast)
+    tried = correct_steps(trial(file.study, planned), forecast)
     asked = planned.question
-    noise = earlier_noise(str(parse_quantity(asked.metric))) if asked else ()
-    expected = outlook(asked, len(file.study.candidates), noise, planned.seed)
-    directory = RunDirectory(out or default_directory(study, tools.clock.now_s()))
-    checked = before.preflight(file, directory, token_hex(6), tools, clean=False)
+    noise = read_noise(str(parse_quantity(asked.metric))) if asked else ()
+    expected = make_outlook(asked, len(file.study.candidates), noise, planned.seed)
+    directory = RunDirectory(out or choose_directory(study, tools.clock.now_s()))
+    checked = before.check_machine(file, directory, token_hex(6), tools, clean=False)
     corner = None
     if sensitivity:
         known_before = len(checked.problems.found)
         checked.problems.attempt(lambda: before.check_sensitivity(file))
         if asked is not None and len(checked.problems.found) == known_before:
-            corner = mended(expand(representative(file, asked)), forecast)
+            corner = correct_plan(expand(representative(file, asked)), forecast)
     if json:
-        show_json(as_json(file.study, planned, tried, expected, corner))
+        show_json(make_json(file.study, planned, tried, expected, corner))
     else:
-        page = as_text(file.study, planned, tried, expected, corner, all_steps=steps)
-        show(f"{page}\n{known(planned, forecast)}\n\n{checks(checked)}")
+        page = make_text(file.study, planned, tried, expected, corner, all_steps=steps)
+        show(f"{page}\n{describe_known(planned, forecast)}\n\n{describe_checks(checked)}")
     if (refusal := checked.problems.refusal(str(study))) is None:
         return Exit.OK
     return Exit(show_failure(refusal, debug=False))

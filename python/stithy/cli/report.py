@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from stithy.cli.compare import quantity_asked
+from stithy.cli.compare import read_quantity
 from stithy.cli.talk.options import require_writable
 from stithy.cli.talk.render import say, show, show_json
 from stithy.errors import Exit, PreconditionError, UserError
@@ -68,7 +68,7 @@ def report(
     json
         Print the paths, the main findings, what weakens them, and the thresholds as JSON.
     """
-    from stithy.cli.running.conclude import judge
+    from stithy.cli.talk.conclude import judge
     from stithy.report.context import context_of
     from stithy.report.sections.answer import cautions, main_findings
     from stithy.report.write import formats_named, write_report_of
@@ -77,7 +77,7 @@ def report(
     wanted = formats_named(formats)
     require_writable(junit)
     context = context_of(read_run(directory))
-    pairs = _pairs(context, compare, ignore, metric)
+    pairs = _compare_with_others(context, compare, ignore, metric)
     written = [path.resolve() for path in write_report_of(context, wanted, pairs)]
     found, weak = main_findings(context), cautions(context)
     judged = judge(context, junit)
@@ -91,15 +91,14 @@ def report(
             show(sentence)
         for path in written:
             show(f"Report: {path}")
-    if open_page and not opened(written[0]):
+    if open_page and not read_opened(written[0]):
         say(f"not opened, because no graphical web browser was found: {written[0]}")
     return judged.exit
 
 
-def _pairs(
+def _compare_with_others(
     context: "Context", others: Sequence[Path], ignore: Sequence[str], metric: Sequence[str]
 ) -> "tuple[Pair, ...]":
-    """This run against each of the others, under the rules of `stithy compare`."""
     from stithy.report.between import pairs
     from stithy.report.context import context_of
     from stithy.results.files import read_run
@@ -110,7 +109,7 @@ def _pairs(
             remedy = "name a run: `--compare DIR`"
             raise UserError("this option needs --compare", where=where, remedy=remedy)
         return ()
-    asked = tuple(quantity_asked(each) for each in metric)
+    asked = tuple(read_quantity(name) for name in metric)
     befores = [context_of(read_run(other)) for other in others]
     return pairs(context, befores, ignore, asked, earlier=True)
 
@@ -122,7 +121,7 @@ PATIENCE_S = 5.0
 """How long a program of the desktop may take to fail; one that runs on by then has opened it."""
 
 
-def opened(page: Path, patience_s: float = PATIENCE_S) -> bool:
+def read_opened(page: Path, patience_s: float = PATIENCE_S) -> bool:
     """Whether a browser with windows took the page.
 
     It is not waited for, but for a program in BROWSER that Python does not know: its exit code

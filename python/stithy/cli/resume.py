@@ -62,19 +62,14 @@ def resume(
     json
         Print one JSON document at the end: results, report, findings, thresholds, instances kept.
     """
-    from stithy.cli.running.conclude import conclude
-    from stithy.cli.running.display import display, with_live_numbers
-    from stithy.cli.running.sensitivity import (
-        ended_before_its_corners,
-        refuse_kept,
-        with_corners,
-    )
+    from stithy.cli.talk.conclude import conclude, is_ended_before_corners, refuse_kept, run_corners
+    from stithy.cli.talk.display import display, serve_live_numbers
     from stithy.report.sections.certainty import describe_status
     from stithy.results.layout import RunDirectory
     from stithy.run.deciders import make_deciders
+    from stithy.run.equip import Tools
     from stithy.run.executor import execute
-    from stithy.run.preparation.equip import Tools
-    from stithy.run.resuming.resume import resumed_run
+    from stithy.run.resume import resume_run
     from stithy.run.session import Stop
 
     require_writable(junit)
@@ -82,18 +77,14 @@ def resume(
     stop, tools = Stop(say), Tools(waits=not no_wait)
     with stop.installed():
         asked = make_deciders(describe_status)
-        with (
-            display() as shown,
-            with_live_numbers(metrics, shown) as tell,
-            ExitStack() as held,
-        ):
-            if (outcome := ended_before_its_corners(directory, held)) is None:
-                resumed = resumed_run(
+        with display() as shown, serve_live_numbers(metrics, shown) as tell, ExitStack() as held:
+            if (outcome := is_ended_before_corners(directory, held)) is None:
+                resumed = resume_run(
                     directory, stop, tell, force=force, tools=tools, deciders=asked
                 )
                 context = held.enter_context(resumed)
                 outcome = execute(context, asked, keep=keep)
-            outcome = with_corners(outcome, stop, tell, tools=tools, force=force)
+            outcome = run_corners(outcome, stop, tell, tools=tools, force=force)
         with stop.shield():
             return conclude(outcome, junit, json=json)
 

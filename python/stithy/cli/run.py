@@ -72,13 +72,12 @@ def run(
     json
         Print one JSON document at the end: results, report, findings, thresholds, instances kept.
     """
-    from stithy.cli.running.conclude import conclude
-    from stithy.cli.running.display import display, with_live_numbers
-    from stithy.cli.running.sensitivity import refuse_kept, with_corners
+    from stithy.cli.talk.conclude import conclude, refuse_kept, run_corners
+    from stithy.cli.talk.display import display, serve_live_numbers
     from stithy.report.sections.certainty import describe_status
     from stithy.run.deciders import make_deciders
+    from stithy.run.equip import Tools
     from stithy.run.executor import execute
-    from stithy.run.preparation.equip import Tools
     from stithy.run.session import Stop
     from stithy.run.start import start_run
 
@@ -86,10 +85,10 @@ def run(
     refuse_kept(keep=keep, sensitivity=sensitivity)
     stop, tools = Stop(say), Tools(waits=not no_wait)
     with stop.installed():
-        with display() as shown, with_live_numbers(metrics, shown) as tell:
+        with display() as shown, serve_live_numbers(metrics, shown) as tell:
             context = start_run(study, out, stop, tell, tools, null=null, sensitivity=sensitivity)
             outcome = execute(context, make_deciders(describe_status), keep=keep)
-            outcome = with_corners(outcome, stop, tell, tools=tools)
+            outcome = run_corners(outcome, stop, tell, tools=tools)
         with stop.shield():
             return conclude(outcome, junit, json=json)
 

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stithy.cli.talk.render import show, show_json, table
+from stithy.cli.talk.render import make_table, show, show_json
 from stithy.errors import Exit, UserError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def space(target: Path, /, *, json: bool = False) -> Exit:
         Print the numbers as JSON: bytes, null where a number is not known.
     """
     if os.path.isfile(target):
-        rows, notes = _planned(target)
+        rows, notes = _read_planned(target)
         columns = tuple(rows[0])
     elif os.path.isfile(target / "manifest.json"):
         from stithy.results.files import read_run
@@ -96,12 +96,12 @@ def _print(
     headings = {key: heading for heading, key in MEASURED}
     sides = "".join("<" if key in WORDS else ">" for key in columns)
     header = [headings.get(key, key.removesuffix("_bytes").replace("_", " ")) for key in columns]
-    cells = [tuple(_cell(key, row[key]) for key in columns) for row in rows]
+    cells = [tuple(_format_cell(key, row[key]) for key in columns) for row in rows]
     said = [f"not known: {note}" for note in notes]
-    show("\n".join([table(header, cells, sides), *([""] if said else []), *said]))
+    show("\n".join([make_table(header, cells, sides), *([""] if said else []), *said]))
 
 
-def _cell(key: str, value: Any) -> str:
+def _format_cell(key: str, value: Any) -> str:
     from stithy.units import format_size
 
     if value is None:
@@ -111,7 +111,7 @@ def _cell(key: str, value: Any) -> str:
     return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
-def _planned(file: Path) -> tuple[Rows, list[str]]:
+def _read_planned(file: Path) -> tuple[Rows, list[str]]:
     from stithy.plan.expand import needed_bytes, set_aside
     from stithy.study.load import read_study
 

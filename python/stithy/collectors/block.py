@@ -53,7 +53,7 @@ def samples(name: str, last: DiskCounters, now: DiskCounters, elapsed_s: float) 
     """All metrics of one device between two readings `elapsed_s` apart."""
     found = []
     for kind in _KINDS:
-        found += _of_kind(name, kind, last, now, elapsed_s)
+        found += _read_kind(name, kind, last, now, elapsed_s)
     queue = counter_growth(last.weighted_ms, now.weighted_ms) / MS_PER_S / elapsed_s
     busy = counter_growth(last.busy_ms, now.busy_ms) / MS_PER_S / elapsed_s
     found.append(Sample(name, "queue_length", queue))
@@ -62,7 +62,7 @@ def samples(name: str, last: DiskCounters, now: DiskCounters, elapsed_s: float) 
     return found
 
 
-def _of_kind(
+def _read_kind(
     name: str, kind: str, last: DiskCounters, now: DiskCounters, elapsed_s: float
 ) -> list[Sample]:
     rate, latency = f"{_PLURALS[kind]}_per_s", f"{kind}_latency_s"

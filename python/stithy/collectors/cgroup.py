@@ -55,7 +55,7 @@ UNLIMITED_BYTES = 2**62
 
 
 @dataclass(frozen=True)
-class Reading:
+class CgroupReading:
     """Levels in the order of `OF_MEMORY`, and the counters of the scheduler; None: no such group.
 
     Without counters the kernel reports none.
@@ -77,20 +77,22 @@ class Groups:
         self._periods = _open(cpu / "cpu.stat", 4096) if cpu else None
         self._is_capped = cpu is not None
         every = (*self._levels, self._stat, self._periods)
-        self.files = [each for each in every if each is not None]
+        self.files = [reading for reading in every if reading is not None]
 
-    def read(self) -> dict[str, Reading]:
+    def read(self) -> dict[str, CgroupReading]:
         """What both groups say."""
         levels = None
         if self._stat is not None:
             stat = parse_stat(self._stat.read())
             of_stat = (stat.get(self._file_key), stat.get(self._anonymous_key))
-            levels = [*map(_level, self._levels), *of_stat]
+            levels = [*map(_read_level, self._levels), *of_stat]
         told = parse_stat(self._periods.read()) if self._periods is not None else {}
-        return {"": Reading(levels, told if self._is_capped else None)}
+        return {"": CgroupReading(levels, told if self._is_capped else None)}
 
 
-def samples(subject: str, last: Reading, now: Reading, _elapsed_s: float) -> Iterator[Sample]:
+def samples(
+    subject: str, last: CgroupReading, now: CgroupReading, _elapsed_s: float
+) -> Iterator[Sample]:
     """Levels of memory as they are, and the share of periods between two readings.
 
     Source: kernel documentation, scheduler/sched-bwc.rst; the names are the same in version 2.
@@ -118,7 +120,7 @@ def _open(path: Path, size_bytes: int = 64) -> KernelFile | None:
     return KernelFile(path, size_bytes) if path.exists() else None
 
 
-def _level(file: KernelFile | None) -> int | None:
+def _read_level(file: KernelFile | None) -> int | None:
     if file is None:
         return None
     text = file.read().strip()
@@ -132,7 +134,7 @@ def parse_stat(text: bytes) -> dict[bytes, int]:
     return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2}
 
 
-def create(scope: Scope, instance: InstanceScope) -> Rates[Reading]:
+def create(scope: Scope, instance: InstanceScope) -> Rates[CgroupReading]:
     """The collector; Unavailable where the server has no control group of its own."""
     if instance.memory_cgroup is None and instance.cpu_cgroup is None:
         raise Unavailable(NO_MEMORY_GROUP)

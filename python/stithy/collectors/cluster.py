@@ -70,7 +70,7 @@ METRICS = (
 SPACE = ("stored_bytes", "allocated_bytes")
 OF_POOL_BY_OSDS = frozenset({*SPACE, "recovery_per_s"})
 OF_IMAGES = ("reads_per_s", "writes_per_s", "read_latency_s", "write_latency_s", "queue_length")
-OF_OSDS = tuple(each.name for each in METRICS[:-1])
+OF_OSDS = tuple(metric.name for metric in METRICS[:-1])
 CLIENTS = "clients"
 NO_REQUEST = "no such request ended in this second"
 SILENT = "the OSD does not answer"
@@ -104,7 +104,9 @@ class Clusters:
 
     def sample(self) -> Sequence[Sample]:
         """All metrics of each OSD, host and pool, and the CPU time of each host."""
-        now = {each: Reading(readings(each), image_counters(each)) for each in self._folders}
+        now = {
+            folder: Reading(readings(folder), image_counters(folder)) for folder in self._folders
+        }
         ticks, now_s = self._read_ticks(), self._clock.monotonic_s()
         last, self._last = self._last, now
         before, self._ticks = self._ticks, ticks
@@ -115,22 +117,20 @@ class Clusters:
         found = [
             sample
             for folder, entry in self._folders.items()
-            for sample in of_cluster(
+            for sample in sample_cluster(
                 entry, last[folder], now[folder], elapsed_s, self._role(folder)
             )
         ]
-        pairs = [pair for folder in now for pair in _pairs(last[folder], now[folder]).values()]
-        return [*found, *of_osds("", pairs, elapsed_s), *_cpu(before, ticks, elapsed_s)]
+        pairs = [pair for folder in now for pair in _pair(last[folder], now[folder]).values()]
+        return [*found, *sample_osds("", pairs, elapsed_s), *_sum_cpu(before, ticks, elapsed_s)]
 
     def close(self) -> None:
         """Nothing is held: each question is a connection of its own."""
 
     def _role(self, folder: Path) -> str:
-        """What the subjects of a cluster begin with where there are several."""
         return f"{folder.name.rpartition('-')[2]}:" if len(self._folders) > 1 else ""
 
     def _read_ticks(self) -> dict[int, tuple[str, int]]:
-        """CPU ticks of each process of the clusters, with its host."""
         found = {}
         for folder, entry in self._folders.items():
             hosts = {str(osd): f"host{host}" for osd, host in entry.osds}
@@ -138,13 +138,12 @@ class Clusters:
                 stat = stat_of(self._proc / str(pid))
                 if stat is not None:
                     ticks = int(stat.fields[11]) + int(stat.fields[12])
-                    host = hosts.get(_osd_of(self._proc, pid), CLIENTS)
+                    host = hosts.get(_find_osd(self._proc, pid), CLIENTS)
                     found[pid] = (f"{self._role(folder)}{host}", ticks)
         return found
 
 
-def _osd_of(proc: Path, pid: int) -> str:
-    """The number after `-i` of an OSD's words; nothing for another program."""
+def _find_osd(proc: Path, pid: int) -> str:
     try:
         words = (proc / str(pid) / "cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:
@@ -153,7 +152,7 @@ def _osd_of(proc: Path, pid: int) -> str:
     return words[words.index("-i") + 1] if is_osd else ""
 
 
-def _cpu(
+def _sum_cpu(
     before: Mapping[int, tuple[str, int]], now: Mapping[int, tuple[str, int]], elapsed_s: float
 ) -> Iterator[Sample]:
     spent: dict[str, int] = {}
@@ -164,26 +163,26 @@ def _cpu(
         yield Sample(host, "cpu_share", ticks / TICKS_PER_S / elapsed_s)
 
 
-def of_cluster(
+def sample_cluster(
     entry: Entry, last: Reading, now: Reading, elapsed_s: float, role: str = ""
 ) -> Iterator[Sample]:
     """All metrics of each OSD, host and pool of one cluster between two readings."""
-    pairs, hosts = _pairs(last, now), dict[str, list[Pair]]()
+    pairs, hosts = _pair(last, now), dict[str, list[Pair]]()
     for osd, host in entry.osds:
         hosts.setdefault(f"host{host}", []).append(pairs[f"osd.{osd}"])
     for subject, of in ({name: [pair] for name, pair in pairs.items()} | hosts).items():
-        yield from of_osds(f"{role}{subject}", of, elapsed_s)
+        yield from sample_osds(f"{role}{subject}", of, elapsed_s)
     pool = f"{role}{entry.pool if entry.access else POOL}"
-    whole = of_osds(pool, list(pairs.values()), elapsed_s)
-    yield from (each for each in whole if each.metric in OF_POOL_BY_OSDS)
-    yield from of_image(pool, (last.image, now.image), elapsed_s)
+    whole = sample_osds(pool, list(pairs.values()), elapsed_s)
+    yield from (value for value in whole if value.metric in OF_POOL_BY_OSDS)
+    yield from sample_image(pool, (last.image, now.image), elapsed_s)
 
 
-def _pairs(last: Reading, now: Reading) -> dict[str, Pair]:
+def _pair(last: Reading, now: Reading) -> dict[str, Pair]:
     return {osd: (last.osds.get(osd), counted) for osd, counted in now.osds.items()}
 
 
-def of_osds(name: str, pairs: Sequence[Pair], elapsed_s: float) -> Iterator[Sample]:
+def sample_osds(name: str, pairs: Sequence[Pair], elapsed_s: float) -> Iterator[Sample]:
     """All metrics of some OSDs together; null where one of them did not answer both times."""
     if not pairs:
         return
@@ -192,40 +191,40 @@ def of_osds(name: str, pairs: Sequence[Pair], elapsed_s: float) -> Iterator[Samp
         yield from (Sample(name, metric, None, why) for metric in OF_OSDS)
         return
     osds, stores = ([(a[part], b[part]) for a, b in pairs] for part in ("osd", "bluestore"))
-    yield Sample(name, "reads_per_s", _grown(osds, "op_r") / elapsed_s)
-    yield Sample(name, "writes_per_s", _grown(osds, "op_w") / elapsed_s)
-    yield _mean(name, "read_latency_s", osds, "op_r_latency")
-    yield _mean(name, "write_latency_s", osds, "op_w_latency")
-    yield _mean(name, "commit_latency_s", stores, "commit_lat")
+    yield Sample(name, "reads_per_s", _subtract(osds, "op_r") / elapsed_s)
+    yield Sample(name, "writes_per_s", _subtract(osds, "op_w") / elapsed_s)
+    yield _divide(name, "read_latency_s", osds, "op_r_latency")
+    yield _divide(name, "write_latency_s", osds, "op_w_latency")
+    yield _divide(name, "commit_latency_s", stores, "commit_lat")
     yield Sample(name, "queue_length", sum(now["op_wip"] for _, now in osds))
-    yield Sample(name, "recovery_per_s", _grown(osds, "recovery_ops") / elapsed_s)
+    yield Sample(name, "recovery_per_s", _subtract(osds, "recovery_ops") / elapsed_s)
     for metric in SPACE:
         yield Sample(name, metric, sum(now[f"bluestore_{metric[:-6]}"] for _, now in stores))
 
 
-def of_image(name: str, pair: Pair, elapsed_s: float) -> Iterator[Sample]:
+def sample_image(name: str, pair: Pair, elapsed_s: float) -> Iterator[Sample]:
     """What the client of an image counted; null where it did not tell both times."""
     if None in pair:
         yield from (Sample(name, metric, None, NO_CLIENT) for metric in OF_IMAGES)
         return
-    yield Sample(name, "reads_per_s", _grown([pair], "rd") / elapsed_s)
-    yield Sample(name, "writes_per_s", _grown([pair], "wr") / elapsed_s)
-    yield _mean(name, "read_latency_s", [pair], "rd_latency")
-    yield _mean(name, "write_latency_s", [pair], "wr_latency")
+    yield Sample(name, "reads_per_s", _subtract([pair], "rd") / elapsed_s)
+    yield Sample(name, "writes_per_s", _subtract([pair], "wr") / elapsed_s)
+    yield _divide(name, "read_latency_s", [pair], "rd_latency")
+    yield _divide(name, "write_latency_s", [pair], "wr_latency")
     active = pair[1]["active"]
     yield Sample(name, "queue_length", active, None if active is not None else NO_CLIENT)
 
 
-def _grown(pairs: Sequence[Pair], key: str) -> float:
+def _subtract(pairs: Sequence[Pair], key: str) -> float:
     return float(sum(now[key] - last[key] for last, now in pairs))
 
 
-def _mean(name: str, metric: str, pairs: Sequence[Pair], key: str) -> Sample:
+def _divide(name: str, metric: str, pairs: Sequence[Pair], key: str) -> Sample:
     of = [(last[key], now[key]) for last, now in pairs]
-    count = _grown(of, "avgcount")
+    count = _subtract(of, "avgcount")
     if count <= 0:
         return Sample(name, metric, None, NO_REQUEST)
-    return Sample(name, metric, max(0.0, _grown(of, "sum") / count))
+    return Sample(name, metric, max(0.0, _subtract(of, "sum") / count))
 
 
 def create(scope: Scope) -> Clusters:
@@ -237,11 +236,5 @@ def create(scope: Scope) -> Clusters:
 
 
 PLUGINS = (
-    Collector(
-        name="cluster",
-        subject="the cluster",
-        metrics=METRICS,
-        create=create,
-        blocks=True,
-    ),
+    Collector(name="cluster", subject="the cluster", metrics=METRICS, create=create, blocks=True),
 )

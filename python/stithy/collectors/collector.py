@@ -187,5 +187,5 @@ class Rates(Generic[T]):
 
     def close(self) -> None:
         """Close the files."""
-        for each in self._files:
-            each.close()
+        for file in self._files:
+            file.close()

@@ -52,17 +52,17 @@ def parse(text: bytes) -> Ticks:
     steal, guest, guest_nice; guests are already in user and nice.
     Source: Documentation/filesystems/proc.rst of Linux.
     """
-    return _ticks(text[: text.index(b"\n")])
+    return _parse_ticks(text[: text.index(b"\n")])
 
 
 def parse_cpus(text: bytes, cpus: Sequence[int]) -> Ticks:
     """The same of some CPUs together; one that is offline has no line and adds nothing."""
     names = {f"cpu{number}".encode() for number in cpus}
     lines = [line for line in text.splitlines() if line.split(b" ", 1)[0] in names]
-    return tuple(map(sum, zip(*map(_ticks, lines), strict=True))) or (0,) * len(METRICS)
+    return tuple(map(sum, zip(*map(_parse_ticks, lines), strict=True))) or (0,) * len(METRICS)
 
 
-def _ticks(line: bytes) -> Ticks:
+def _parse_ticks(line: bytes) -> Ticks:
     user, nice, system, idle, iowait, irq, softirq, steal = map(int, line.split()[1:9])
     return user, nice, system, idle, iowait, irq + softirq, steal
 

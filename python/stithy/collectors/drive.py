@@ -74,14 +74,14 @@ def samples(
 ) -> Iterator[Sample]:
     """All metrics of one drive between two readings `elapsed_s` apart."""
     for before, after in zip(last.operations, now.operations, strict=True):
-        yield from _of_operation(name, before, after, elapsed_s)
+        yield from _sample_operation(name, before, after, elapsed_s)
     yield Sample(name, "queue_length", now.depth)
     none = None if now.cache_fill_bytes is not None else "it has no cache"
     yield Sample(name, "cache_fill_bytes", now.cache_fill_bytes, none)
     yield Sample(name, "volatile_bytes", now.volatile_bytes)
     late = (now.late_answers - last.late_answers) / elapsed_s
     yield Sample(name, "late_answers_per_s", late)
-    grown = _mean_grown(last.late.mean_s, last.late.count, now.late.mean_s, now.late.count)
+    grown = _divide_grown(last.late.mean_s, last.late.count, now.late.mean_s, now.late.count)
     why = None if grown is not None else "nothing was answered in this second"
     yield Sample(name, "late_s", grown, why)
     for metric, then, after_s in (
@@ -94,7 +94,7 @@ def samples(
             yield Sample(name, metric, (after_s - then) / elapsed_s)
 
 
-def _of_operation(
+def _sample_operation(
     name: str, last: "OperationCounters", now: "OperationCounters", elapsed_s: float
 ) -> Iterator[Sample]:
     subject = f"{name}:{now.name}"
@@ -102,15 +102,14 @@ def _of_operation(
     yield Sample(subject, "moved_bytes_per_s", (now.moved_bytes - last.moved_bytes) / elapsed_s)
     yield Sample(subject, "errors_per_s", (now.errors - last.errors) / elapsed_s)
     before, after = last.latency, now.latency
-    mean_s = _mean_grown(before.mean_s, before.count, after.mean_s, after.count)
+    mean_s = _divide_grown(before.mean_s, before.count, after.mean_s, after.count)
     why = None if mean_s is not None else f"no {now.name} was answered in this second"
     yield Sample(subject, "latency_s", mean_s, why)
 
 
-def _mean_grown(
+def _divide_grown(
     mean_before: float | None, count_before: int, mean_after: float | None, count_after: int
 ) -> float | None:
-    """The mean of what was added between two totals; None where nothing was."""
     added = count_after - count_before
     if added <= 0:
         return None
@@ -135,10 +134,6 @@ def create(scope: Scope) -> "Rates[DriveCounters]":
 
 PLUGINS = (
     Collector(
-        name="drive",
-        subject="the emulated drives",
-        metrics=METRICS,
-        create=create,
-        blocks=True,
+        name="drive", subject="the emulated drives", metrics=METRICS, create=create, blocks=True
     ),
 )

@@ -46,7 +46,7 @@ def parse(text: bytes) -> dict[str, Counts]:
     found: dict[str, Counts] = {}
     for line in text.splitlines()[2:]:
         name, _, rest = line.partition(b":")
-        field = [int(each) for each in rest.split()]
+        field = [int(part) for part in rest.split()]
         found[name.strip().decode()] = (
             *(field[0], field[1], field[2] + field[3]),
             *(field[8], field[9], field[10] + field[11]),

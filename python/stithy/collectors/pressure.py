@@ -67,9 +67,11 @@ def parse(text: bytes) -> dict[str, int]:
 def create(scope: Scope) -> Rates[dict[str, int]]:
     """The collector; Unavailable where the kernel has no pressure stall information."""
     try:
-        files = {each: KernelFile(scope.proc / "pressure" / each, 512) for each in RESOURCES}
-        for each in files.values():
-            each.read()
+        files = {
+            resource: KernelFile(scope.proc / "pressure" / resource, 512) for resource in RESOURCES
+        }
+        for file in files.values():
+            file.read()
     except OSError as error:
         raise Unavailable(
             f"this kernel gives no pressure stall information ({reason_of(error)})"

@@ -38,17 +38,22 @@ class Processes:
     def ticks(self) -> int | None:
         """Of user and system, with those of children that were waited for; None without any."""
         self._look()
-        mine = (self._proc / pid for pid, place in self._places.items() if self._is_own(place))
+        inside = f"{self._data}/"
+        mine = (
+            self._proc / pid
+            for pid, place in self._places.items()
+            if place == self._data or place.startswith(inside)
+        )
         ticks = [
             sum(map(int, stat.fields[11:15]))
-            for each in mine
-            if (stat := stat_of(each)) is not None
+            for process in mine
+            if (stat := stat_of(process)) is not None
         ]
         return sum(ticks) if ticks else None
 
     def _look(self) -> None:
         """Where processes work: a process is asked once, or a dozen servers would each ask all."""
-        there = [each for each in os.listdir(self._proc) if each.isdigit()]
+        there = [pid for pid in os.listdir(self._proc) if pid.isdigit()]
         known = self._places
         self._places = {pid: known[pid] if pid in known else self._place(pid) for pid in there}
 
@@ -57,9 +62,6 @@ class Processes:
             return os.readlink(self._proc / pid / "cwd")
         except OSError:
             return ""
-
-    def _is_own(self, place: str) -> bool:
-        return place == self._data or place.startswith(f"{self._data}/")
 
 
 def samples(
@@ -73,7 +75,7 @@ def samples(
     yield Sample(subject, "cpu_share", max(0, after - before) / TICKS_PER_S / elapsed_s)
 
 
-def of_server(data: Path, proc: Path, clock: Clock) -> Rates[int | None]:
+def sample_server(data: Path, proc: Path, clock: Clock) -> Rates[int | None]:
     """The collector of the server in this directory."""
     processes = Processes(data, proc)
     return Rates(lambda: {"": processes.ticks()}, samples, clock)
@@ -83,14 +85,9 @@ def create(scope: Scope, instance: InstanceScope) -> Rates[int | None]:
     """The collector; Unavailable where no server of Stithy's is measured."""
     if instance.database is None or instance.data is None:
         raise Unavailable("no database server that Stithy started is measured")
-    return of_server(instance.data, scope.proc, scope.clock)
+    return sample_server(instance.data, scope.proc, scope.clock)
 
 
 PLUGINS = (
-    Collector(
-        name="server",
-        subject="the database server",
-        metrics=METRICS,
-        create_for=create,
-    ),
+    Collector(name="server", subject="the database server", metrics=METRICS, create_for=create),
 )

@@ -114,7 +114,8 @@ def paced_per_s_max(load: Load, workload: Workload, users: int) -> float:
         return UNEVEN * load.rate_per_s
     if load.pace.think_s is not None:
         return UNEVEN * users / load.pace.think_s
-    return UNEVEN * users / workload.pause_s if load.pace.kind == "keyed" else math.inf
+    is_keyed, pause_s = load.pace.kind == "keyed", workload.pause_s
+    return UNEVEN * users / pause_s if is_keyed and pause_s is not None else math.inf
 
 
 def held_bytes(size: Sizes) -> int:
@@ -214,14 +215,16 @@ def baseline_check(wait_s: float) -> Cost:
 def window(study: Study, size: Sizes, workload: Workload, held: int, memory: int) -> Cost:
     """Starting and warming up, ramp-up, measurement, the quick check and the ledger behind it."""
     measured_s = study.load.ramp_up_s + study.load.duration_s
-    around_s = 4.0 + size.units * workload.quick_check_s_per_unit
+    conditions = workload.conditions
+    around_s = 4.0 + (size.units * conditions.quick_s_per_unit if conditions else 0.0)
     around_s += LEDGER_S if study.load.ledger else 0.0
     return Cost(measured_s + around_s, measured_s + SLOWER * around_s, held, memory)
 
 
 def check(size: Sizes, workload: Workload, held: int, memory: int) -> Cost:
-    """All consistency conditions."""
-    likely_s = 1.0 + size.units * workload.check_s_per_unit
+    """All consistency conditions, as far as the workload has any."""
+    conditions = workload.conditions
+    likely_s = 1.0 + (size.units * conditions.s_per_unit if conditions else 0.0)
     return Cost(likely_s, SLOWER * likely_s, held, memory)
 
 

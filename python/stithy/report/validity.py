@@ -13,6 +13,7 @@ from stithy.point import Point
 from stithy.registry import plugins
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show, table_of
+from stithy.report.words import loads
 from stithy.report.words.loads import restore_method
 from stithy.report.words.wording import format_moment, in_one, listing, plural
 from stithy.results.manifest import SessionFacts
@@ -202,7 +203,9 @@ def _list_unchecked(context: Context) -> list[str]:
     if manifest is None or manifest.end != "finished":
         return []
     scenario = plugins(Scenario).get(manifest.scenario.partition(" ")[0])
-    if scenario is None or not scenario.checks_at_end:
+    workload = loads.known_workload(manifest.given_workload)
+    has_none = workload is not None and workload.conditions is None
+    if scenario is None or not scenario.checks_at_end or has_none:
         return []
     ends = context.run.conditions.filter(pl.col("moment") == "end")
     checked = ends["candidate"].to_list()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from stithy.storage.copy import Contents
 
 
-class Files(RestoreMethod):
+class FileRestore(RestoreMethod):
     """A master copy of all files beside the results."""
 
     name = "files"
@@ -30,9 +30,9 @@ class Files(RestoreMethod):
 
     def keep(self, context: "Context", dataset: "Dataset", master: Path) -> "Contents":
         """Copy what was loaded."""
-        from stithy.run.copies import restore
+        from stithy.run import datasets
 
-        return restore.copy_loaded(context, master)
+        return datasets.copy_loaded(context, master)
 
     def describe(self, contents: "Contents") -> str:
         """Say its size."""
@@ -42,9 +42,9 @@ class Files(RestoreMethod):
         self, context: "Context", candidate: str, dataset: "Dataset", instances: int
     ) -> Restored:
         """Replace the candidate's database by a copy of the master copy, for each instance."""
-        from stithy.run.copies import restore
+        from stithy.run import datasets
 
-        return restore.copy_back(context, candidate, dataset, instances)
+        return datasets.copy_back(context, candidate, dataset, instances)
 
 
-PLUGINS = (Files(),)
+PLUGINS = (FileRestore(),)

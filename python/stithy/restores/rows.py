@@ -29,9 +29,9 @@ class RowsMethod(RestoreMethod):
 
     def keep(self, context: "Context", dataset: "Dataset", master: Path) -> "Contents":
         """Write down by table the number and a checksum of the rows that were loaded."""
-        from stithy.run.copies import rows
+        from stithy.run import datasets
 
-        return rows.keep(context, dataset, master)
+        return datasets.keep(context, dataset, master)
 
     def describe(self, contents: "Contents") -> str:
         """Say the same for every dataset: a number of bytes says nothing."""
@@ -57,16 +57,16 @@ class Reload(RowsMethod):
         self, context: "Context", candidate: str, dataset: "Dataset", instances: int
     ) -> Restored:
         """Nothing of an earlier database is left."""
-        from stithy.run.copies import rows
+        from stithy.run import datasets
         from stithy.run.volumes import number_instances
 
         verify_s = 0.0
-        rows.make_databases(context, candidate, instances)
+        datasets.make_databases(context, candidate, instances)
         for number in number_instances(instances):
-            with rows.loading(context, candidate, number) as instance:
-                rows.load_again(context, candidate, dataset, instance)
-                verify_s += rows.compare(context, dataset, instance)
-        return Restored(verify_s, *rows.held(context, candidate, instances))
+            with datasets.run_for_loading(context, candidate, number) as instance:
+                datasets.load_again(context, candidate, dataset, instance)
+                verify_s += datasets.compare_rows(context, dataset, instance)
+        return Restored(verify_s, *datasets.measure_held(context, candidate, instances))
 
 
 class Native(RowsMethod):
@@ -103,27 +103,27 @@ class Native(RowsMethod):
         self, context: "Context", candidate: str, dataset: "Dataset", instances: int
     ) -> Restored:
         """Where its servers have not kept the dataset yet, they load it."""
-        from stithy.run.copies import rows
+        from stithy.run import datasets
         from stithy.run.volumes import Inside, number_instances
 
         verify_s, kept = 0.0, _list_kept(context, candidate, instances)
         for number in number_instances(instances):
-            with rows.loading(context, candidate, number) as instance:
+            with datasets.run_for_loading(context, candidate, number) as instance:
                 _restore(context, candidate, dataset, instance, is_kept=dataset.name in kept)
-                verify_s += rows.compare(context, dataset, instance)
+                verify_s += datasets.compare_rows(context, dataset, instance)
         # Last: where anything failed before, nothing is known of what the servers have kept.
         context.volumes.inside[candidate] = Inside(instances, kept | {dataset.name})
-        return Restored(verify_s, *rows.held(context, candidate, instances))
+        return Restored(verify_s, *datasets.measure_held(context, candidate, instances))
 
 
 def _list_kept(context: "Context", candidate: str, instances: int) -> frozenset[str]:
     """List the datasets that the candidate's servers have kept; without any make them anew."""
-    from stithy.run.copies import rows
+    from stithy.run import datasets
 
     inside = context.volumes.inside.pop(candidate, None)
     if inside is not None and inside.instances == instances:
         return inside.datasets
-    rows.make_databases(context, candidate, instances)
+    datasets.make_databases(context, candidate, instances)
     return frozenset()
 
 
@@ -131,7 +131,7 @@ def _restore(
     context: "Context", candidate: str, dataset: "Dataset", instance: "Instance", *, is_kept: bool
 ) -> None:
     from stithy.engines.instance import kept_of
-    from stithy.run.copies import rows
+    from stithy.run import datasets
 
     native = get_engine(context.file.study.database.engine).get_native_restore()
     name = f"kept{context.plan.datasets.index(dataset) + 1}"
@@ -141,7 +141,7 @@ def _restore(
         name = f"{kept_of(context.session.run_id)}c{number}{name}"
     if not is_kept:
         native.empty(instance.url) if remote is None else remote.empty()
-        rows.load_again(context, candidate, dataset, instance)
+        datasets.load_again(context, candidate, dataset, instance)
         native.keep(instance.url, name)
     if remote is None:
         native.restore(instance.url, name, dataset.log_bytes)

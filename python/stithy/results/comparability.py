@@ -67,7 +67,9 @@ MEANINGS: Mapping[str, Meaning] = {
     "scenario": Meaning("workload", "what the study did; which points, and how often, may differ"),
     "workload": Meaning("workload", "what the users do"),
     **_of_fields("workload", WorkloadFacts),
-    "workload.*": Meaning("workload", "what else the workload's own keys say, defaults resolved"),
+    "workload.*": Meaning(
+        "workload", "size of the data, and what else the workload's own keys say, defaults resolved"
+    ),
     "fio": Meaning("workload", "version of fio, where it has windows"),
     "profile.*": Meaning(
         "workload", "content of an I/O profile or a trace of your own, of those that both runs have"
@@ -220,7 +222,7 @@ def comparability(
     found: dict[str, Any] = {"scenario": scenario}
     if workload is not None:
         found |= {"workload": workload.name, **_needed(workload)}
-        for name, value in workload.options.items():
+        for name, value in (workload.size | workload.options).items():
             if name not in workload.varied:
                 found[f"workload.{name}"] = value
     if load is not None:

@@ -175,12 +175,13 @@ def window_numbers(
 ) -> Row:
     """The columns of LOAD that the hammer knows; the caller adds what it knows itself.
 
-    `headline` is the transaction type whose commits are counted a minute. Rates divide by the
+    `headline` is the transaction type whose commits are counted. Rates divide by the
     measurement's real length; they are None where nothing was measured. `expected`: the classes of
     errors that another activity of the window causes on purpose.
     """
     unexpected = [each for each in summary.errors if each.kind not in expected]
-    minutes = (summary.measure_to_s - summary.measure_from_s) / 60
+    measured_s = summary.measure_to_s - summary.measure_from_s
+    minutes = measured_s / 60
     committed = sum(
         transaction.committed
         for transaction in summary.transactions
@@ -194,6 +195,7 @@ def window_numbers(
         "headline_committed": committed,
         "transactions": completed,
         "headline_per_min": committed / minutes if minutes > 0 else None,
+        "headline_per_s": committed / measured_s if measured_s > 0 else None,
         "tpm": completed / minutes if minutes > 0 else None,
         "errors": sum(error.count for error in unexpected),
         "errors_expected": sum(each.count for each in summary.errors if each.kind in expected),

@@ -186,14 +186,18 @@ class MemoryFacts(_Facts):
     varied: tuple[str, ...] = ()
 
 
-class WorkloadFacts(_Facts):
-    """The workload and its size; what of it is in `varied` differs between points.
+Numbers = dict[str, int]
 
-    `options` is what its own keys say of the users, defaults resolved.
+
+class WorkloadFacts(_Facts):
+    """The workload and its size, each number by its key.
+
+    What is in `varied` differs between points. `options` is what its own keys say of the users,
+    defaults resolved.
     """
 
     name: str
-    units: Annotated[int, Compared("size of the data, in what the workload counts")]
+    size: Numbers
     data_compressible_percent: Annotated[
         int | None, Compared("how well the generated text compresses")
     ] = None

@@ -44,7 +44,7 @@ class Times:
 
 
 @dataclass(frozen=True)
-class MeasuredValue:
+class WindowValue:
     """A value of a metric that the activity declares; `of` as in the table `values`."""
 
     metric: str
@@ -101,7 +101,7 @@ class WindowActivity(Protocol):
     def cut_short(self) -> str:
         """Why the work did not come to its planned end."""
 
-    def values(self) -> Iterable[MeasuredValue]:
+    def values(self) -> Iterable[WindowValue]:
         """What was measured."""
 
     def spans(self) -> Iterable[Span]:

@@ -18,14 +18,8 @@ from stithy.drives.program import CONTROL
 from stithy.errors import InfrastructureError, PreconditionError, UserError
 from stithy.hosts.runner import LocalRunner
 from stithy.names import closest
-from stithy.run.cleanup.handlers import Left, clean_up, goes_on, serves
-from stithy.run.cleanup.register import (
-    Register,
-    Registered,
-    all_registered,
-    make_scratch,
-    read_registered,
-)
+from stithy.run.books import Register, Registered, list_registered, make_scratch, read_registered
+from stithy.run.cleaning import Left, clean_up, is_going_on, is_serving
 from stithy.storage.provider import ROLES, Role, Site
 from stithy.storage.providers.ceph.keys import CephKeys
 from stithy.storage.providers.ceph.laboratory import LaboratoryStorage
@@ -55,7 +49,7 @@ class Cluster:
     @property
     def is_whole(self) -> bool:
         """Whether it came up, and has not died since."""
-        return serves(self.registered)
+        return is_serving(self.registered)
 
     @property
     def alive(self) -> tuple[Path, Entry]:
@@ -82,7 +76,7 @@ def raise_by_hand(name: str, keys: CephKeys, needed_bytes: Mapping[Role, int]) -
             f"{name!r} cannot be the name of a cluster", where="--name",
             remedy="use at most 32 lower-case letters, digits and hyphens",
         )  # fmt: skip
-    if any(cluster.name == name for cluster in clusters()):
+    if any(cluster.name == name for cluster in list_clusters()):
         raise UserError(
             "a cluster of this name is already up, or was killed",
             where=name,
@@ -98,44 +92,44 @@ def raise_by_hand(name: str, keys: CephKeys, needed_bytes: Mapping[Role, int]) -
         register.keep()
         register.close(remove=False)
     except BaseException:
-        left = _removed(register)
+        left = _remove_now(register)
         register.close(remove=not left)
         raise
-    return cluster_named(name)
+    return find_cluster(name)
 
 
-def _removed(register: Register) -> Sequence[Left]:
+def _remove_now(register: Register) -> Sequence[Left]:
     found = read_registered(register.path)
     resources = found.resources if found else ()
     return clean_up(found.run_id if found else "", resources, register.removed)
 
 
-def clusters() -> Sequence[Cluster]:
+def list_clusters() -> Sequence[Cluster]:
     """All clusters that a person of this user started, also killed ones, by name."""
-    found = [_cluster(each) for each in all_registered() if each.by_hand]
+    found = [_read_cluster(run) for run in list_registered() if run.by_hand]
     return sorted(found, key=lambda each: each.name)
 
 
-def _cluster(registered: Registered) -> Cluster:
+def _read_cluster(registered: Registered) -> Cluster:
     facts = {resource.kind: resource.facts for resource in registered.resources}
     folder = Path(facts["cluster"]["folder"]) if "cluster" in facts else None
-    point = Path(facts["mount"]["path"]) if "mount" in facts else _device(folder)
+    point = Path(facts["mount"]["path"]) if "mount" in facts else _find_device(folder)
     drives = Path(facts["drive"]["folder"]) if "drive" in facts else None
     entry = layout.read_entry(folder) if folder else None
     return Cluster(registered.run_id.removeprefix(MARK), registered, folder, entry, point, drives)
 
 
-def _device(folder: Path | None) -> Path | None:
+def _find_device(folder: Path | None) -> Path | None:
     if folder is None or (entry := layout.read_entry(folder)) is None:
         return None
     found = [*loops(folder / "device"), *(device for _, device in image.devices(entry.image))]
     return Path(found[0]) if found else None
 
 
-def cluster_named(name: str | None) -> Cluster:
+def find_cluster(name: str | None) -> Cluster:
     """The cluster of this name; None: the only one. Raises UserError with the nearest."""
-    every = clusters()
-    names = [each.name for each in every]
+    every = list_clusters()
+    names = [run.name for run in every]
     if name is None and len(every) == 1:
         return every[0]
     if name in names:
@@ -151,7 +145,7 @@ def cluster_named(name: str | None) -> Cluster:
 
 def take_down(cluster: Cluster) -> None:
     """Remove all that belongs to it; its data are lost. Raises where something is left."""
-    if goes_on(cluster.registered):
+    if is_going_on(cluster.registered):
         raise UserError(
             "it is just being raised", where=cluster.name, remedy="wait until that has ended"
         )
@@ -159,7 +153,7 @@ def take_down(cluster: Cluster) -> None:
     register = Register(
         cluster.registered.run_id, cluster.registered.directory, SystemClock(), by_hand=True
     )
-    left = _removed(register)
+    left = _remove_now(register)
     register.close(remove=not left)
     if left:
         first = left[0]

@@ -22,7 +22,7 @@ from stithy.study.load import StudyFile
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
 from stithy.study.sections import workload_named
-from stithy.wire.hammer import Hammer, Program
+from stithy.wire.hammer import Checked, Hammer, Program, Watch
 from stithy.wire.jobs import BackToBack, DataShape, Keyed, Pace, Rate, Think, WorkloadChoice
 from stithy.workloads.workload import Workload
 
@@ -60,7 +60,7 @@ class Discovered:
 
 
 @dataclass
-class Progress:
+class StudyProgress:
     """How far the run is.
 
     `done`: ids of steps that earlier sessions of the run have done for good. `before`: what those
@@ -85,7 +85,7 @@ class State:
 
     rows: dict[str, list[Row]] = field(default_factory=dict)
     known: Discovered = field(default_factory=Discovered)
-    progress: Progress = field(default_factory=Progress)
+    progress: StudyProgress = field(default_factory=StudyProgress)
 
 
 @dataclass(frozen=True)
@@ -161,19 +161,29 @@ class Context:
 
     def choice_at(self, point: Point) -> WorkloadChoice:
         """The workload at a point as the hammer is told it."""
-        return choice_of(self.file.study.at(point))
+        return make_choice(self.file.study.at(point))
+
+    def verify_conditions(
+        self, hammer: Program, choice: WorkloadChoice, output: Path,
+        *, quick: bool = True,
+    ) -> Checked | None:  # fmt: skip
+        """Verify the consistency conditions; None for a workload that has none."""
+        if self.workload.conditions is None:
+            return None
+        watch = Watch(raw_output=output)
+        return hammer.check(choice, quick=quick, after_load=False, watch=watch)
 
     def data_of(self, dataset: str) -> DataShape:
         """What the generated text is to be like, as the hammer is told it."""
         return self.study_of(dataset).workload.shape()
 
 
-def choice_of(study: Study) -> WorkloadChoice:
+def make_choice(study: Study) -> WorkloadChoice:
     """A study's workload in the words of the hammer."""
     return study.workload.choice(study.driving)
 
 
-def pace_of(load: Load) -> Pace:
+def make_pace(load: Load) -> Pace:
     """When users act; a rate takes the place of a pace."""
     if load.rate_per_s is not None:
         return Rate(per_s=load.rate_per_s, arrivals=load.arrivals)
@@ -184,9 +194,9 @@ def pace_of(load: Load) -> Pace:
     return BackToBack()
 
 
-def pause_s(study: Study) -> float | None:
+def find_pause_s(study: Study) -> float | None:
     """The mean time between two transactions of a user; None for users who do not pause."""
-    match pace_of(study.load):
+    match make_pace(study.load):
         case Think(mean_s=mean_s):
             return mean_s
         case Keyed():
@@ -194,7 +204,7 @@ def pause_s(study: Study) -> float | None:
     return None
 
 
-def value_of(context: Context, candidate: str, point: Point, metric: str) -> float | None:
+def read_value(context: Context, candidate: str, point: Point, metric: str) -> float | None:
     """A value of the candidate's first block at a point, of its second attempt where it has one."""
     for attempt in (1, 0):
         name = window_id(candidate, point, 0, attempt=attempt)

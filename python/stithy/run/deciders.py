@@ -30,7 +30,7 @@ Describe = Callable[[Analysis, DecisionStatus], str]
 def make_deciders(describe: Describe) -> Deciders:
     """Make those of every run; a scheduler is asked after those before it have what they need."""
     return Deciders(
-        judge_by(describe), (Repeats(find_invalid), search_further), find_invalid, advise
+        judge_by(describe), (Repeats(find_invalid), search_further), find_invalid, give_advice
     )
 
 
@@ -64,7 +64,7 @@ def find_invalid(directory: RunDirectory, windows: Sequence[str]) -> dict[str, s
     }
 
 
-def advise(directory: RunDirectory, windows: Sequence[str]) -> str:
+def give_advice(directory: RunDirectory, windows: Sequence[str]) -> str:
     """Give what the flags of these windows advise, the most frequent two."""
     evidence = judge_windows(read_run(directory.root, windows))
     flags = Counter(flag.advice for window in evidence.windows for flag in window.failures)
@@ -114,7 +114,7 @@ def search_further(so_far: SoFar) -> Additional | None:
     wanted = unfinished[setting]
     point = setting.at_level(wanted.level)
     added = tried(study, so_far.steps, point, wanted.candidates)
-    after = windows[-1].id if windows else _last_before_windows(so_far)
+    after = windows[-1].id if windows else _find_last_before_windows(so_far)
     is_again = point in {step.window.point for step in windows if step.window}
     level = f"{wanted.level:,} user{'' if wanted.level == 1 else 's'}"
     where = f" with {setting.in_words()}" if setting.factors else ""
@@ -126,14 +126,12 @@ def search_further(so_far: SoFar) -> Additional | None:
 
 
 def _find_wanted(evidence: Evidence, setting: Point, search: Search, study: Study) -> Wanted | None:
-    """Find what the search at a setting of what varies wants next; None where it has ended."""
     here = evidence.at_setting(setting)
     return choose_next_windows(
         {name: list_trials(here, name, search) for name in study.candidates}, search
     )
 
 
-def _last_before_windows(so_far: SoFar) -> str:
-    """Find the step after which windows may begin, where the plan has none."""
+def _find_last_before_windows(so_far: SoFar) -> str:
     copying = [step for step in so_far.steps if plugins(StepKind)[step.kind].phase == "copying"]
     return copying[-1].id

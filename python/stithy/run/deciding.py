@@ -22,10 +22,10 @@ from stithy.results.files import read_rows
 from stithy.results.layout import RunDirectory
 from stithy.results.tables import TRANSACTIONS, WINDOW
 from stithy.run.activity import Activity
+from stithy.run.books import Journal
 from stithy.run.context import Context
 from stithy.run.events import InterimAnalysis, StepSkipped, StepStarted, WindowsAdded
-from stithy.run.journal import Journal
-from stithy.run.preparation.forecast import Forecast
+from stithy.run.forecast import Forecast
 from stithy.study.load import StudyFile
 
 ADDED = "windows-added"
@@ -116,7 +116,7 @@ def ask(so_far: SoFar, schedulers: Sequence[Scheduler], journal: Journal) -> tup
     return so_far.additional
 
 
-def additional_from(facts: Mapping[str, Any]) -> Additional:
+def read_additional(facts: Mapping[str, Any]) -> Additional:
     """Additional windows as the journal has them. Raises KeyError, TypeError or ValueError where it
     lacks.
     """
@@ -130,7 +130,7 @@ FUTILE_BLOCKS = 3
 """Own: each was measured twice, so one that a passing disturbance hit is not among them."""
 
 
-class Schedule:
+class StepSchedule:
     """The steps of one session in their order, as far as they are decided by now."""
 
     def __init__(
@@ -182,12 +182,11 @@ class Schedule:
             self.ask()
 
     def _check_futile(self, window: WindowPlan) -> None:
-        """Judge a block at the end of its last attempt; `_futile` are those without a valid one."""
         left = [step.window for step in self._left if step.kind == "window" and step.window]
         block = (window.point, window.block)
         self._futile.setdefault(block, []).append(window.id)
         judge, directory = self._deciders.invalid, self._context.session.directory
-        if judge is None or any((each.point, each.block) == block for each in left):
+        if judge is None or any((step.point, step.block) == block for step in left):
             return
         windows = [name for names in self._futile.values() for name in names]
         invalid = judge(directory, windows)
@@ -213,7 +212,6 @@ class Schedule:
         return self._forecast.left_s(certain), None if len(certain) == len(steps) else whole_s
 
     def _not_needed(self, step: Step) -> str | None:
-        """Why an activity of a window has no use for it."""
         if step.kind != "window" or (window := step.window) is None:
             return None
         for name in window.activities:
@@ -229,10 +227,10 @@ class Schedule:
         so_far = SoFar(session.directory, context.file, context.plan, before, done)
         progress.additional = ask(so_far, self._deciders.schedulers, session.journal)
         self._left = self._steps()
-        for each in progress.additional[len(before) :]:
-            ids = tuple(window.id for window in each.windows)
+        for added in progress.additional[len(before) :]:
+            ids = tuple(window.id for window in added.windows)
             steps = [step for step in self._left if step.window and step.window.id in ids]
-            session.tell(WindowsAdded(ids, each.because, self._forecast.left_s(steps)))
+            session.tell(WindowsAdded(ids, added.because, self._forecast.left_s(steps)))
 
     def _steps(self) -> list[Step]:
         return [

@@ -84,7 +84,7 @@ class WindowsAdded:
 
 
 @dataclass(frozen=True)
-class Progress:
+class StepProgress:
     """How far the hammer is inside a step."""
 
     stage: str
@@ -94,13 +94,17 @@ class Progress:
 
 @dataclass(frozen=True)
 class SecondPassed:
-    """One second of a window; `p95_s` is of the headline transaction, None of too few."""
+    """One second of a window: transactions at the rate that `label` names, such as TPM.
+
+    `p95_s` is of the headline transaction, None of too few.
+    """
 
     window: WindowPlan
     second: int
     phase: str
-    tpm: float
+    rate: float
     p95_s: float | None
+    label: str = "TPM"
 
 
 @dataclass(frozen=True)
@@ -120,7 +124,7 @@ class Note:
 
 
 OfStep = StepStarted | StepFinished | StepSkipped
-Other = InterimAnalysis | WindowsAdded | Progress | SecondPassed | MachineBusy | Note
+Other = InterimAnalysis | WindowsAdded | StepProgress | SecondPassed | MachineBusy | Note
 Event = RunStarted | OfStep | Other
 Observer = Callable[[Event], None]
 
@@ -138,12 +142,12 @@ NAMES: dict[type[Event], str] = {
 """What is logged; progress and seconds are in the hammer's raw output already."""
 
 
-def logging(path: Path, clock: Clock, observer: Observer) -> Observer:
+def log_events(path: Path, clock: Clock, observer: Observer) -> Observer:
     """An observer that logs to `path` and hands every event on to `observer`."""
 
     def observe(event: Event) -> None:
         if (name := NAMES.get(type(event))) is not None:
-            facts = _of_step(event) if isinstance(event, OfStep) else asdict(event)
+            facts = _read_step(event) if isinstance(event, OfStep) else asdict(event)
             line = {"at_s": clock.now_s(), "event": name, **facts}
             # A full disk ends the run where results are written, not here.
             with suppress(OSError), path.open("a", encoding="utf-8") as file:
@@ -153,8 +157,7 @@ def logging(path: Path, clock: Clock, observer: Observer) -> Observer:
     return observe
 
 
-def _of_step(event: OfStep) -> dict[str, Any]:
-    """A step by its id; its cost and window are in the plan."""
+def _read_step(event: OfStep) -> dict[str, Any]:
     step = event.step
     head = {"step_id": step.id, "kind": step.kind, "candidate": step.candidate}
     return {**head, **{k: v for k, v in vars(event).items() if k != "step"}}

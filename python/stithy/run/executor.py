@@ -19,15 +19,15 @@ from stithy.results.layout import RunDirectory
 from stithy.results.manifest import End
 from stithy.results.tables import WINDOW
 from stithy.run.activity import StepKind
-from stithy.run.cleanup.handlers import Left
+from stithy.run.cleaning import Left
 from stithy.run.context import Context
-from stithy.run.copies.drives import paced_for
-from stithy.run.deciding import Deciders, Schedule, TransactionRates
+from stithy.run.deciding import Deciders, StepSchedule, TransactionRates
+from stithy.run.drives import pace_drives
 from stithy.run.events import Note, RunStarted, StepFinished
+from stithy.run.forecast import Forecast, keep_learned, read_factors
 from stithy.run.manifest import ManifestFile
-from stithy.run.preparation.forecast import Forecast, earlier_factors, keep_learned
-from stithy.run.resuming.remaining import Reusable, worth_keeping
-from stithy.run.session import interrupted
+from stithy.run.remaining import Reusable, is_worth_keeping
+from stithy.run.session import make_interrupted
 from stithy.storage.consent import DATA
 from stithy.study.candidates import is_emulated
 from stithy.study.database import label, of_candidate, sentences
@@ -59,14 +59,14 @@ def execute(
 
     `deciders` None: every block of the plan is measured, and nothing else.
     """
-    forecast = Forecast(earlier_factors())
-    schedule = Schedule(context, deciders or Deciders(), forecast, keep=keep)
+    forecast = Forecast(read_factors())
+    schedule = StepSchedule(context, deciders or Deciders(), forecast, keep=keep)
     manifest = ManifestFile(context)
     error: StithyError | None = None
     try:
         manifest.write()
         times = schedule.expected_s(context.steps)
-        notes = notes_of(context.file.study, context.plan)
+        notes = describe_notes(context.file.study, context.plan)
         root, count = str(context.session.directory.root), len(context.steps)
         context.session.tell(RunStarted(root, count, *times, notes=notes))
         # The study asks for a database which may lose what it acknowledged.
@@ -75,7 +75,7 @@ def execute(
         _do_steps(context, manifest, schedule, forecast)
         kept = keep_running(context) if keep else {}
     except Interrupted:
-        error, kept = interrupted("`stithy resume` measures the rest"), {}
+        error, kept = make_interrupted("`stithy resume` measures the rest"), {}
     except StithyError as raised:
         error, kept = raised, {}
     except BaseException as bug:
@@ -83,7 +83,7 @@ def execute(
         with suppress(StithyError):  # the bug is what must be reported
             manifest.write("failed", f"a bug in {fault_of(bug) or 'Stithy'}")
         raise
-    stays = worth_keeping(context) if error is not None and error.resumable else Reusable()
+    stays = is_worth_keeping(context) if error is not None and error.resumable else Reusable()
     left = () if kept else _take_down(context, stays)
     error = _write_end(context, manifest, error)
     paths = [context.volumes.place_of(owner) / name for owner, names in stays.trees.items()
@@ -94,7 +94,6 @@ def execute(
 def _write_end(
     context: Context, manifest: ManifestFile, error: StithyError | None
 ) -> StithyError | None:
-    """Write down how the run ended; its error, or the one of writing where it had none."""
     end, because = _end_of(error), str(error) if error else None
     try:
         context.session.journal.write("run-ended", end=end, because=because)
@@ -106,9 +105,8 @@ def _write_end(
 
 
 def _do_steps(
-    context: Context, manifest: ManifestFile, schedule: Schedule, forecast: Forecast
+    context: Context, manifest: ManifestFile, schedule: StepSchedule, forecast: Forecast
 ) -> None:
-    """Do each step that is needed; what was learned is kept, however that ends."""
     rates = TransactionRates(context)
     try:
         schedule.ask()
@@ -153,7 +151,7 @@ def do_step(context: Context, step: Step) -> float:
         kind = plugins(StepKind)[step.kind]
         with (
             failures_of_the_machine(f"step {step.id}"),
-            paced_for(context, step, paced=kind.is_paced),
+            pace_drives(context, step, paced=kind.is_paced),
         ):
             result = kind.do(context, step)
     except StithyError as error:
@@ -204,7 +202,7 @@ def keep_running(context: Context) -> dict[str, str]:
     return urls
 
 
-def notes_of(study: Study, plan: Plan) -> Mapping[str, str]:
+def describe_notes(study: Study, plan: Plan) -> Mapping[str, str]:
     """By candidate, without those of which nothing must be said."""
     of_users = None
     if study.given_workload is not None and study.given_load is not None:

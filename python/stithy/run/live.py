@@ -22,10 +22,10 @@ from stithy.run.deciding import Invalid
 from stithy.run.events import (
     Event,
     InterimAnalysis,
-    Progress,
     RunStarted,
     SecondPassed,
     StepFinished,
+    StepProgress,
     StepSkipped,
     StepStarted,
 )
@@ -59,7 +59,7 @@ class _State:
     step: StepStarted | None = None
     step_began_s: float = 0.0
     second: SecondPassed | None = None
-    progress: Progress | None = None
+    progress: StepProgress | None = None
     interim: InterimAnalysis | None = None
     windows_done: int = 0
     invalid: dict[str, str] | None = field(default_factory=dict)
@@ -88,7 +88,7 @@ class LiveNumbers:
         """All numbers as OpenMetrics text; what is not known is not in it."""
         with self._lock:
             numbers = [*self._run(), *self._now()]
-        return "".join(written(each, [point]) for each, point in numbers) + END
+        return "".join(written(family, [point]) for family, point in numbers) + END
 
     def _hear(self, event: Event) -> None:
         state = self._state
@@ -104,7 +104,7 @@ class LiveNumbers:
                 state.second = state.progress = None
             case SecondPassed():
                 state.second = event
-            case Progress():
+            case StepProgress():
                 state.progress = event
             case InterimAnalysis():
                 state.interim = event
@@ -112,7 +112,6 @@ class LiveNumbers:
                 pass
 
     def _judged(self, event: Event) -> Mapping[str, str] | None:
-        """The invalid ones of the windows that an event adds; None where it adds none."""
         if isinstance(event, RunStarted):
             directory = RunDirectory(Path(event.directory))
             windows = sorted(
@@ -152,7 +151,6 @@ class LiveNumbers:
                 yield family(("run", name), RUN[name]), Point(float(value), run)
 
     def _left_s(self, left_s: float | None) -> float | None:
-        """What is left of an expected time by now; 0 where a step takes longer."""
         if left_s is None:
             return None
         return max(0.0, left_s - (self._clock.monotonic_s() - self._state.step_began_s))
@@ -165,16 +163,16 @@ class LiveNumbers:
                 "point": str(window.point), "block": str(window.block), "phase": second.phase,
             }  # fmt: skip
             whole_s = window.ramp_up_s + window.duration_s
-            yield _now("progress_share", min(1.0, (second.second + 1) / whole_s), labels)
-            yield _now("transactions_per_min", second.tpm, labels)
+            yield _make_number("progress_share", min(1.0, (second.second + 1) / whole_s), labels)
+            per_min = second.rate * (60 if second.label == "TPS" else 1)
+            yield _make_number("transactions_per_min", per_min, labels)
             if second.p95_s is not None:
-                yield _now("response_p95_s", second.p95_s, labels)
+                yield _make_number("response_p95_s", second.p95_s, labels)
         elif (progress := self._state.progress) is not None and progress.total > 0:
             labels = {**self._labels(), "stage": progress.stage}
-            yield _now("progress_share", min(1.0, progress.done / progress.total), labels)
+            yield _make_number("progress_share", min(1.0, progress.done / progress.total), labels)
 
     def _whose(self, candidate: str) -> dict[str, str]:
-        """The candidate, with what must stand beside its numbers where anything must."""
         note = self._state.notes.get(candidate)
         return {"candidate": candidate, **({"note": note} if note else {})}
 
@@ -183,7 +181,7 @@ class LiveNumbers:
         return {"run": RunDirectory(directory).name} if directory is not None else {}
 
 
-def _now(name: str, value: float, labels: Mapping[str, str]) -> tuple[Family, Point]:
+def _make_number(name: str, value: float, labels: Mapping[str, str]) -> tuple[Family, Point]:
     return family(("now", name), NOW[name]), Point(float(value), labels)
 
 
@@ -215,11 +213,11 @@ def parse_address(text: str) -> Address:
     host, _, port = text.rpartition(":")
     host = "127.0.0.1" if host == "localhost" else host.removeprefix("[").removesuffix("]")
     if not (port.isascii() and port.isdigit() and len(port) <= 5 and int(port) <= 65535):
-        raise _wrong(text, "this is not an address with a port")
+        raise _make_problem(text, "this is not an address with a port")
     try:
         known = ipaddress.ip_address(host)
     except ValueError:
-        raise _wrong(text, "its host is not an IP address") from None
+        raise _make_problem(text, "its host is not an IP address") from None
     if not known.is_loopback:
         remedy = f"name {EXAMPLE}, and let `ssh -L` or a proxy of your own lead to it"
         problem = "other machines could read it there, without a password"
@@ -227,17 +225,17 @@ def parse_address(text: str) -> Address:
     return Address(host, int(port))
 
 
-def _wrong(text: str, problem: str) -> UserError:
+def _make_problem(text: str, problem: str) -> UserError:
     return UserError(problem, where=f"--metrics {text}", remedy=f"write it as {EXAMPLE}")
 
 
 @contextmanager
-def endpoint(address: Address, text: Callable[[], str]) -> Iterator[str]:
+def serve_numbers(address: Address, text: Callable[[], str]) -> Iterator[str]:
     """Inside, whoever asks at the address gets `text`; gives the address of the page.
 
     Raises PreconditionError where the port cannot be had.
     """
-    server = _server(address, text)
+    server = _open_server(address, text)
     thread = threading.Thread(target=server.serve_forever, name="live numbers", daemon=True)
     thread.start()
     try:
@@ -248,10 +246,10 @@ def endpoint(address: Address, text: Callable[[], str]) -> Iterator[str]:
         thread.join()
 
 
-def _server(address: Address, text: Callable[[], str]) -> ThreadingHTTPServer:
+def _open_server(address: Address, text: Callable[[], str]) -> ThreadingHTTPServer:
     kind = _Server6 if ":" in address.host else _Server
     try:
-        return kind((address.host, address.port), _handler(text))
+        return kind((address.host, address.port), _make_handler(text))
     except OSError as error:
         raise PreconditionError(
             f"this address cannot be used: {reason_of(error)}",
@@ -271,7 +269,7 @@ class _Server6(_Server):
     address_family = socket.AF_INET6
 
 
-def _handler(text: Callable[[], str]) -> type[BaseHTTPRequestHandler]:
+def _make_handler(text: Callable[[], str]) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         """Answers one program."""
 

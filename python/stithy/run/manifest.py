@@ -30,7 +30,7 @@ from stithy.results.manifest import (
     SessionFacts,
     WorkloadFacts,
 )
-from stithy.run.context import Context, pace_of
+from stithy.run.context import Context, make_pace
 from stithy.storage.provider import Volume
 from stithy.storage.volume import facts_of
 from stithy.study.candidates import url_of
@@ -108,7 +108,6 @@ class ManifestFile:
     def _sessions(
         self, end: End, because: str | None, ended_at_s: float | None
     ) -> tuple[SessionFacts, ...]:
-        """Those before this one, and this one."""
         before = self._context.state.progress.before
         now = SessionFacts(
             started_at_s=self._began_at_s,
@@ -131,8 +130,8 @@ class ManifestFile:
             skipped=skipped,
             further=tuple(
                 window.id
-                for each in self._context.state.progress.additional
-                for window in each.windows
+                for added in self._context.state.progress.additional
+                for window in added.windows
             ),
             master_candidate=plan.master_candidate,
             question=None if plan.question is None else QuestionFacts(**vars(plan.question)),
@@ -146,16 +145,18 @@ class ManifestFile:
         if search is None:
             return None
         alone = not self._context.file.study.load.levels
-        return SearchFacts(**asdict(search.limit), **_alike(SearchFacts, search), alone=alone)
+        return SearchFacts(**asdict(search.limit), **_copy_fields(SearchFacts, search), alone=alone)
 
     def _workload(self) -> WorkloadFacts | None:
         study = self._context.file.study
         if study.given_workload is None:
             return None
-        every = [_workload(variant.workload, variant.driving) for variant in study.variants]
-        varied = _differing([each.model_dump() | each.options for each in every])
-        own = tuple(name for name in varied if name != "options")
-        facts = _workload(study.workload, study.driving)
+        every = [_make_workload(variant.workload, variant.driving) for variant in study.variants]
+        varied = _list_differing(
+            [facts.model_dump() | facts.size | facts.options for facts in every]
+        )
+        own = tuple(name for name in varied if name not in ("size", "options"))
+        facts = _make_workload(study.workload, study.driving)
         return facts.model_copy(update={"varied": own})
 
     def _load(self) -> LoadFacts | None:
@@ -163,7 +164,7 @@ class ManifestFile:
         if study.given_load is None:
             return None
         every = [_load(variant) for variant in study.variants]
-        varied = _differing([each.model_dump() for each in every])
+        varied = _list_differing([facts.model_dump() for facts in every])
         return _load(study).model_copy(update={"varied": varied})
 
     def _database(self, shared: dict[str, str] | None) -> DatabaseFacts | None:
@@ -174,7 +175,9 @@ class ManifestFile:
         facts = self._context.state.known.server_facts
         version = self._shared_version() if facts else self._context.servers.installation.version
         variants = [variant.database.settings for variant in study.variants]
-        settings = [{name.lower(): value for name, value in each.items()} for each in variants]
+        settings = [
+            {name.lower(): value for name, value in settings.items()} for settings in variants
+        ]
         return DatabaseFacts(
             engine=database.engine,
             settings=dict(database.settings),
@@ -182,8 +185,8 @@ class ManifestFile:
             effective_settings=shared,
             missing_because=None if facts else "no window was started",
             cpus=self._context.servers.cpus[database.cpus],
-            cpus_varied=len({each.database.cpus for each in study.variants}) > 1,
-            varied=_differing(settings),
+            cpus_varied=len({variant.database.cpus for variant in study.variants}) > 1,
+            varied=_list_differing(settings),
             backups=dict(self._context.servers.installation.backups),
             restore=database.restore,
             by_url=study.by_url,
@@ -213,14 +216,12 @@ class ManifestFile:
         }
 
     def _own_settings(self, candidate: str, shared: dict[str, str] | None) -> dict[str, str] | None:
-        """The other settings in force in a candidate's server; None before its first window."""
         known = self._context.state.known.server_facts.get(candidate)
         if known is None or shared is None:
             return None
         return {name: value for name, value in known.settings.items() if name not in shared}
 
     def _memory(self) -> MemoryFacts | None:
-        """The study's limit; enforced only if that of every candidate so far was."""
         study = self._context.file.study
         if study.given_database is None or study.by_url:
             return None
@@ -231,7 +232,7 @@ class ManifestFile:
             limit_bytes=study.database.memory_bytes,
             enforced=all(held for held, _ in limits.values()) if limits else None,
             note="; ".join(notes) or None,
-            varied=_differing(every),
+            varied=_list_differing(every),
         )
 
     def _calibration(self) -> CalibrationFacts | None:
@@ -270,32 +271,31 @@ class ManifestFile:
         )
         if volume is None or volume.database is not None:
             return base
-        found = _alike(CandidateFacts, volume) | {
+        found = _copy_fields(CandidateFacts, volume) | {
             "path": base.path,
             "mount_point": str(volume.mount_point),
             "drives": tuple(
-                DriveFacts(**_alike(DriveFacts, drive), **_alike(DriveFacts, part))
+                DriveFacts(**_copy_fields(DriveFacts, drive), **_copy_fields(DriveFacts, part))
                 for part in volume.parts
                 for drive in part.emulated
             ),
-            "arrays": tuple(_arrays(volume)),
-            "roles": tuple(_roles(volume)),
+            "arrays": tuple(_make_arrays(volume)),
+            "roles": tuple(_make_roles(volume)),
         }
         return base.model_copy(update=found)
 
     def _known_before(self, name: str) -> CandidateFacts | None:
-        """A candidate that this session has not made: as an earlier one found it."""
         before = self._context.state.progress.before
         manifest = before.manifest if before else None
         known = manifest.candidates if manifest else ()
-        return next((each for each in known if each.name == name), None)
+        return next((candidate for candidate in known if candidate.name == name), None)
 
 
-def _workload(asked: WorkloadKeys, driving: Driving) -> WorkloadFacts:
+def _make_workload(asked: WorkloadKeys, driving: Driving) -> WorkloadFacts:
     shape = asked.shape()
     return WorkloadFacts(
         name=asked.name,
-        units=asked.units,
+        size=dict(asked.size),
         data_compressible_percent=shape.compressible_percent,
         data_duplicate_percent=shape.duplicate_percent,
         options=dict(asked.options(driving)),
@@ -304,7 +304,7 @@ def _workload(asked: WorkloadKeys, driving: Driving) -> WorkloadFacts:
 
 def _load(study: Study) -> LoadFacts:
     load = study.load
-    pace = pace_of(load)
+    pace = make_pace(load)
     # What the section and the manifest call alike is kept as written.
     same = load.model_dump(include=set(LoadFacts.model_fields) - {"pace"})
     other = {
@@ -315,16 +315,14 @@ def _load(study: Study) -> LoadFacts:
     return LoadFacts(**same | other)
 
 
-def _differing(every: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """The names whose values are not the same in all, or that not all have."""
-    names = dict.fromkeys(name for each in every for name in each)
+def _list_differing(every: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    names = dict.fromkeys(name for facts in every for name in facts)
     return tuple(
-        name for name in names if any(each.get(name) != every[0].get(name) for each in every)
+        name for name in names if any(facts.get(name) != every[0].get(name) for facts in every)
     )
 
 
-def _arrays(volume: Volume) -> Iterator[ArrayFacts]:
-    """The layers and clusters under a candidate's volumes, each by the role that is on it."""
+def _make_arrays(volume: Volume) -> Iterator[ArrayFacts]:
     for role, part in volume.by_role.items():
         if (array := part.array or part.system) is not None:
             yield ArrayFacts(
@@ -332,14 +330,13 @@ def _arrays(volume: Volume) -> Iterator[ArrayFacts]:
             )
 
 
-def _roles(volume: Volume) -> Iterator[RoleFacts]:
+def _make_roles(volume: Volume) -> Iterator[RoleFacts]:
     """The volumes of other roles that lie on no emulated drive."""
     for role, part in volume.by_role.items():
         if role != "data" and not part.emulated:
-            same = _alike(RoleFacts, part)
+            same = _copy_fields(RoleFacts, part)
             yield RoleFacts(role=role, **same | {"path": str(part.path)})
 
 
-def _alike(kind: type[BaseModel], of: object) -> dict[str, Any]:
-    """What of a thing facts of this kind call alike, and keep as it is."""
+def _copy_fields(kind: type[BaseModel], of: object) -> dict[str, Any]:
     return {name: getattr(of, name) for name in kind.model_fields if hasattr(of, name)}

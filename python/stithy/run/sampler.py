@@ -44,21 +44,25 @@ class Sampler:
         """`collectors`: by name, those of a host."""
         names = [instance.name for instance in scope.instances]
         assert len(names) == len(set(names)), "samples of servers could not be told apart"
-        every = [each for kind in collectors.values() for each in _watched(kind, scope)]
+        every = [
+            collector for kind in collectors.values() for collector in _watch_kind(kind, scope)
+        ]
         self._stop = threading.Event()
-        self._rounds = [_Rounds(scope, [each], self._stop) for each in every if each.blocks]
-        if quick := [each for each in every if not each.blocks]:
+        self._rounds = [
+            _Rounds(scope, [collector], self._stop) for collector in every if collector.blocks
+        ]
+        if quick := [collector for collector in every if not collector.blocks]:
             self._rounds.append(_Rounds(scope, quick, self._stop))
 
     def start(self) -> None:
         """Begin; the first readings come with the next whole second."""
-        for each in self._rounds:
-            each.start()
+        for collectors in self._rounds:
+            collectors.start()
 
     def stop(self) -> tuple[TimedSample, ...]:
         """End, and return all readings in the order of their time."""
         self._stop.set()
-        readings = [reading for each in self._rounds for reading in each.leave()]
+        readings = [reading for collectors in self._rounds for reading in collectors.leave()]
         return tuple(sorted(readings, key=lambda reading: reading.at_s))
 
 
@@ -79,18 +83,17 @@ class _Rounds(threading.Thread):
     def run(self) -> None:
         """Once a second until told to stop."""
         at_s = self._clock.now_s()
-        for each in self._watched:
-            self._readings += each.prime(at_s)
+        for collector in self._watched:
+            self._readings += collector.prime(at_s)
         due_s = self._begun_s() + 1.0
         while not self._ended.wait(max(0.0, due_s - self._clock.now_s())):
             self._round(due_s)
             # A round that took longer than a second leaves out the seconds it slept through.
             due_s = max(due_s, self._begun_s()) + 1.0
-        for each in self._watched:
-            each.close()
+        for collector in self._watched:
+            collector.close()
 
     def _begun_s(self) -> float:
-        """When it was its turn last: on the second, or so long after it."""
         return math.floor(self._clock.now_s() - self._after_s) + self._after_s
 
     def leave(self) -> list[TimedSample]:
@@ -100,13 +103,15 @@ class _Rounds(threading.Thread):
         if self.is_alive():
             now_s = self._clock.now_s()
             why = f"it did not answer for {LEAVE_PATIENCE_S:.0f} s"
-            readings += [lost for each in self._watched for lost in each.left_behind(now_s, why)]
+            readings += [
+                lost for collector in self._watched for lost in collector.left_behind(now_s, why)
+            ]
         return readings
 
     def _round(self, due_s: float) -> None:
         at_s, begin_s, cpu_s = self._clock.now_s(), self._clock.monotonic_s(), thread_cpu_s()
-        for each in self._watched:
-            self._readings += each.read(at_s)
+        for collector in self._watched:
+            self._readings += collector.read(at_s)
         own = (at_s - due_s, self._clock.monotonic_s() - begin_s, thread_cpu_s() - cpu_s)
         self._readings += [
             TimedSample(
@@ -120,8 +125,7 @@ class _Rounds(threading.Thread):
         ]
 
 
-def _watched(collector: Collector, scope: Scope) -> Iterator["_Watched"]:
-    """One for the machine, or one for each server; without a server one that says so."""
+def _watch_kind(collector: Collector, scope: Scope) -> Iterator["_Watched"]:
     if (create := collector.create) is not None:
         yield _Watched(collector, lambda: create(scope))
         return
@@ -208,7 +212,7 @@ class _Watched:
             return
 
 
-def series_rows(
+def make_series_rows(
     window_id: str, readings: Iterable[TimedSample], started_at_s: float | None
 ) -> list[dict[str, Any]]:
     """Rows of SERIES; `second` counts from `started_at_s`, and is null where that is not known."""
@@ -229,7 +233,9 @@ def series_rows(
     ]
 
 
-def checkpoints_inside(readings: Iterable[TimedSample], from_s: float, to_s: float) -> int | None:
+def count_checkpoints_inside(
+    readings: Iterable[TimedSample], from_s: float, to_s: float
+) -> int | None:
     """How many checkpoints began and ended between two moments of Unix time.
 
     The server tells, in whole seconds, when the last complete checkpoint began; one that began in

@@ -23,9 +23,9 @@ from stithy.plan.expand import needed_bytes
 from stithy.plan.steps import Plan, WindowPlan, name_instance
 from stithy.point import Point
 from stithy.run.activity import Subject
-from stithy.run.cleanup.register import Resource
+from stithy.run.books import Resource
 from stithy.run.session import Session
-from stithy.run.volumes import Volumes, own, parts_of
+from stithy.run.volumes import Volumes, get_parts, own
 from stithy.study.database import Database
 from stithy.study.model import Study
 from stithy.units import format_size
@@ -34,7 +34,7 @@ ServerCpus = Mapping[int | None, tuple[int, ...] | None]
 """By how many CPUs a study asks for, None for the default, their numbers; None for any of all."""
 
 
-def configuration_of(database: Database) -> Configuration:
+def make_configuration(database: Database) -> Configuration:
     """What a server of this database is given."""
     return Configuration(database.settings, database.memory_bytes)
 
@@ -202,7 +202,7 @@ class Servers:
         """What of a running server is watched; of one of several by its own name."""
         if self.volumes.of(window.candidate).database is not None:
             return Subject((InstanceScope("", instance),))
-        parts = parts_of(self.volumes.of(window.candidate), number)
+        parts = get_parts(self.volumes.of(window.candidate), number)
         cap = self.caps.get(parts.data)
         one = InstanceScope(
             "" if number is None else name_instance(number),
@@ -289,7 +289,7 @@ class Servers:
         if volume.memory_backed:
             dataset = self.plan.dataset_at(point)
             held = dataset.database_bytes + dataset.growth_bytes
-        if backup.memory_backed and parts_of(volume).data in self.more:
+        if backup.memory_backed and get_parts(volume).data in self.more:
             # It archives its log there, and its backups are made within its memory.
             held += needed_bytes(self.study)["backup"]
         if held == 0:
@@ -310,8 +310,7 @@ class Servers:
         point: Point | None = None,
         number: int | None = None,
     ) -> Start:
-        """The start of a server on the candidate's database, where its parts lie by now."""
-        parts = parts_of(self.volumes.of(candidate), number)
+        parts = get_parts(self.volumes.of(candidate), number)
         sockets = self.sockets(candidate, number)
         start = Start(
             parts.data, sockets, log, memory_cgroup=memory_cgroup, loading=loading,
@@ -324,13 +323,11 @@ class Servers:
         return replace(start, temp=parts.temp, own=self._own(candidate, point), more=more)
 
     def _own(self, candidate: str, point: Point | None) -> Configuration | None:
-        """The candidate's configuration at a point, None where it is the study's."""
         study = self.study if point is None else self.study.at(point)
-        own = configuration_of(study.database_of(candidate))
-        return None if own == configuration_of(self.study.database) else own
+        own = make_configuration(study.database_of(candidate))
+        return None if own == make_configuration(self.study.database) else own
 
     def _server_facts(self, candidate: str, start: Start) -> dict[str, str]:
-        """By what a server is found that outlived its run."""
         program = self.engine.program
         return {"data": str(start.data), "program": program, "candidate": candidate}
 

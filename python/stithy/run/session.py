@@ -14,9 +14,9 @@ from stithy.clock import Clock
 from stithy.errors import Interrupted
 from stithy.hosts.host import Host
 from stithy.results.layout import RunDirectory
-from stithy.run.cleanup.handlers import Books
+from stithy.run.books import Journal
+from stithy.run.cleaning import Books
 from stithy.run.events import Observer
-from stithy.run.journal import Journal
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -50,7 +50,7 @@ class Stop:
     def check(self) -> None:
         """Raise Interrupted if a person asked to stop."""
         if self.asked.is_set():
-            raise interrupted()
+            raise make_interrupted()
 
     @contextmanager
     def part(self) -> Iterator["Stop"]:
@@ -76,7 +76,7 @@ class Stop:
         elif self.asked.is_set():
             # Once only: a third signal must not cut the way from here to the shield short.
             self._ending = True
-            raise interrupted()
+            raise make_interrupted()
         else:
             self.asked.set()
             self._tell("finishing: cleaning up and writing the report; Ctrl-C again ends at once")
@@ -98,7 +98,7 @@ class Stop:
             self.signal()
 
         survives = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-        heard = [each for each in SIGNALS if not (survives and each is signal.SIGHUP)]
+        heard = [number for number in SIGNALS if not (survives and number is signal.SIGHUP)]
         before = {number: signal.signal(number, handle) for number in heard}
         try:
             yield
@@ -107,7 +107,7 @@ class Stop:
                 signal.signal(number, handler)
 
 
-def interrupted(remedy: str = "start it again") -> Interrupted:
+def make_interrupted(remedy: str = "start it again") -> Interrupted:
     """The error of what a person stopped."""
     return Interrupted("stopped by a signal", where="the run", remedy=remedy)
 

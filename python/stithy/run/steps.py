@@ -3,13 +3,13 @@
 from stithy.errors import InfrastructureError, Interrupted, StithyError
 from stithy.hosts.devices import shared_by
 from stithy.plan.steps import Step
+from stithy.run import datasets, drives
 from stithy.run.activity import StepKind
 from stithy.run.context import Context
-from stithy.run.copies import loading, space
-from stithy.run.copies.restore import restore_step
+from stithy.run.datasets import restore_step
 from stithy.run.events import Note
-from stithy.run.windows.surroundings import check_baseline
-from stithy.run.windows.window import window_step
+from stithy.run.surroundings import check_baseline
+from stithy.run.window import measure_window
 from stithy.storage.provider import Volume
 
 
@@ -47,7 +47,7 @@ def find_shared_device(context: Context, candidate: str) -> str | None:
 def check_conditions(context: Context, step: Step) -> str:
     """Verify all conditions; at a candidate's end a database that is gone ends nothing."""
     try:
-        return loading.check(context, step)
+        return datasets.check(context, step)
     except Interrupted:
         raise
     except StithyError as error:
@@ -59,7 +59,7 @@ def check_conditions(context: Context, step: Step) -> str:
 
 def tear_down(context: Context, step: Step) -> str:
     """Remove what was made for one candidate."""
-    space.record(context, step.whose, "end")
+    drives.record(context, step.whose, "end")
     left = context.session.books.remove_all(candidate=step.whose)
     if left:
         raise InfrastructureError(
@@ -72,18 +72,18 @@ def tear_down(context: Context, step: Step) -> str:
 
 PLUGINS = (
     StepKind("provision", provision, "around", "create the volume", "create volumes", True),
-    StepKind("prepare", loading.prepare, "loading", "load the database", "load"),
+    StepKind("prepare", datasets.prepare, "loading", "load the database", "load"),
     StepKind(
         "check", check_conditions, "loading", "check all consistency conditions", "check"
     ),
-    StepKind("snapshot", loading.snapshot, "copying", "keep what restores need",
+    StepKind("snapshot", datasets.snapshot, "copying", "keep what restores need",
              "keep what restores need"),
     StepKind("restore", restore_step, "measuring", "restore the database", ""),
     StepKind(
         "baseline-check", check_baseline, "measuring",
         "wait for a quiet machine, check the baseline", "", True,
     ),
-    StepKind("window", window_step, "measuring", "measure a window", "", True),
+    StepKind("window", measure_window, "measuring", "measure a window", "", True),
     StepKind(
         "tear-down", tear_down, "around", "remove what was created", "remove everything", True
     ),

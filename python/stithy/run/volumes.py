@@ -8,7 +8,7 @@ from pathlib import Path
 from stithy.hosts.host import Host
 from stithy.hosts.runner import ServerUser
 from stithy.plan.steps import Dataset, name_instance
-from stithy.run.cleanup.handlers import Books
+from stithy.run.cleaning import Books
 from stithy.storage.consent import DATA, MASTER
 from stithy.storage.copy import Contents
 from stithy.storage.provider import EmulatedDrive, Role, Storage, Volume
@@ -19,7 +19,7 @@ KEEPER = "master copy"
 has a space."""
 
 
-def master_name(dataset: Dataset) -> str:
+def name_master(dataset: Dataset) -> str:
     """The directory of its master copy: of the only one it is `master`."""
     return f"{MASTER}-{dataset.name}" if dataset.factors.factors else MASTER
 
@@ -38,7 +38,7 @@ class Parts:
     temp: Path | None
 
 
-def parts_of(volume: Volume, number: int | None = None) -> Parts:
+def get_parts(volume: Volume, number: int | None = None) -> Parts:
     """Where the parts of the database of the candidate with this volume lie, or are to be made.
 
     Of several instances each, by its `number` from 1, has folders of its own in them.
@@ -47,7 +47,7 @@ def parts_of(volume: Volume, number: int | None = None) -> Parts:
     if number is None:
         return whole
     name = name_instance(number)
-    log, temp = (each and each / name for each in (whole.log, whole.temp))
+    log, temp = (part and part / name for part in (whole.log, whole.temp))
     return Parts(whole.data / name, log, temp)
 
 

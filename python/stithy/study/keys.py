@@ -20,7 +20,7 @@ from stithy.study.problems import Loc
 from stithy.study.scenario import OPTIONAL, Scenario
 from stithy.study.sections import USUAL, sections_of
 from stithy.units import format_duration, format_size
-from stithy.workloads.workload import Workload
+from stithy.workloads.workload import Size, Workload
 
 ANY = "<name>"
 """Stands for a name that the person chooses."""
@@ -156,9 +156,9 @@ class Option:
 class Draft:
     """What a new study says.
 
-    `head`: lines about it as a whole. `candidates` are in it, `others` could be. `units` is the
-    size, which has the key `units_key`. The rest as in the study file; what its scenario has no
-    section for is left out.
+    `head`: lines about it as a whole. `candidates` are in it, `others` could be. `size` is
+    that of its database, each number by its key. The rest as in the study file; what its scenario
+    has no section for is left out.
     """
 
     head: tuple[str, ...]
@@ -168,8 +168,7 @@ class Draft:
     engine: str | None
     memory_bytes: int
     workload: str
-    units: int
-    units_key: str
+    size: Size
     levels: tuple[int, ...]
     ramp_up_s: float = 30.0
     duration_s: float = 60.0
@@ -235,7 +234,8 @@ def _write_database(draft: Draft) -> Iterator[str]:
 
 
 def _write_workload(draft: Draft) -> Iterator[str]:
-    values, name = {"name": draft.workload, draft.units_key: str(draft.units)}, draft.workload
+    name = draft.workload
+    values = {"name": name, **{key: str(number) for key, number in draft.size.items()}}
     needed = [each for each in needed_at(("workload",), name) if each not in values]
     return _write_section("workload", values | _examples(("workload",), needed, name), name)
 

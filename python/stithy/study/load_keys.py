@@ -370,4 +370,5 @@ class Load(Levels, BaseModel):
             at_shares=self._at_shares,
             touch_percent=self.touch_percent,
             find_most=find_most,
+            ledger=self.ledger,
         )

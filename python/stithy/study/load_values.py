@@ -232,6 +232,7 @@ class LoadOptions:
     touch_percent: int
     find_most: int | None = None
     at_shares: bool = False
+    ledger: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -259,6 +260,7 @@ class LoadOptions:
             is_keyed=self.keyed,
             is_open=self.is_open,
             touch_percent=self.touch_percent,
+            keeps_ledger=self.ledger,
         )
 
 

@@ -459,11 +459,12 @@ class Study(BaseModel):
             return self
         search = self.search
         asked = self.load.asked(search.users_most if search else None)
-        options = self.workload.options(asked.driving)
-        defers = sections.workload_named(self.workload.name).defers(options)
+        workload = sections.workload_named(self.workload.name)
+        defers = workload.defers(self.workload.options(asked.driving))
         found = [*conflicts(asked, defers=defers), *self._unknown_transaction()]
         wrong = [each._replace(loc=("load", *each.loc)) for each in found]
-        refuse([*wrong, *(Violation(*each) for each in self.workload.misfits(asked.driving))])
+        misfits = workload.find_misfits(self.workload, asked.driving)
+        refuse([*wrong, *(Violation(*misfit) for misfit in misfits)])
         return self
 
     def _unknown_transaction(self) -> Iterator[Violation]:

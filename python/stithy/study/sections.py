@@ -28,9 +28,9 @@ def workload_named(name: str) -> Workload:
 def example_workload() -> dict[str, Any]:
     """The section of a workload that there is, with its size alone."""
     name, workload = next(iter(plugins(Workload).items()))
-    examples = workload.keys.model_fields[workload.units].examples
-    assert examples  # each workload has one, which the contract tests show
-    return {"name": name, workload.units: examples[0]}
+    fields = {number.key: workload.keys.model_fields[number.key] for number in workload.size}
+    # Each number of a size has an example, which the contract tests show.
+    return {"name": name, **{key: (field.examples or [])[0] for key, field in fields.items()}}
 
 
 def read_workload(value: Any) -> WorkloadKeys:

@@ -11,10 +11,13 @@ from stithy.metrics import Metric
 from stithy.units import Percent, PercentOrNone
 from stithy.wire.jobs import U32, DataShape, WorkloadChoice
 from stithy.workloads.workload import (
-    HEADLINE_PER_MIN,
+    HEADLINE_COLUMNS,
+    Conditions,
     Driving,
     Misfit,
     Options,
+    Size,
+    SizeNumber,
     TransactionType,
     Workload,
     WorkloadKeys,
@@ -30,14 +33,14 @@ COMPRESSIBLE_MIN_PERCENT = 26
 """Letters and digits, however random, compress by a quarter."""
 
 
-def _compressible(value: int) -> int:
+def _check_compressible(value: int) -> int:
     if value < COMPRESSIBLE_MIN_PERCENT:
         right = f"at least {COMPRESSIBLE_MIN_PERCENT}%, or leave it out for random text"
         raise PydanticCustomError("bound", "{what}: {right}", {"what": "too small", "right": right})
     return value
 
 
-class Data(BaseModel):
+class DataKeys(BaseModel):
     """The text in the loaded rows: how well it compresses, how much of it repeats.
 
     Names, by which rows are found and sorted, stay random. What a sample comes to is measured with
@@ -46,7 +49,7 @@ class Data(BaseModel):
 
     model_config = _STRICT
 
-    compressible_percent: Annotated[PercentOrNone, AfterValidator(_compressible)] = Field(
+    compressible_percent: Annotated[PercentOrNone, AfterValidator(_check_compressible)] = Field(
         default=None,
         alias="compressible",
         json_schema_extra={"default": "that of random letters and digits"},
@@ -87,7 +90,7 @@ class Choice(WorkloadChoice):
     procedures: bool | None = Field(default=None, exclude_if=lambda value: value is None)
 
 
-class Spec(WorkloadKeys):
+class OrderEntryKeys(WorkloadKeys):
     """The study's `workload` section for order entry."""
 
     name: Literal["order-entry"] = Field(
@@ -99,8 +102,8 @@ class Spec(WorkloadKeys):
         description="Number of warehouses; each takes about 100 MB on disk.",
         examples=[10],
     )
-    data: Data = Field(
-        default_factory=Data,
+    data: DataKeys = Field(
+        default_factory=DataKeys,
         json_schema_extra={"default": {}},
         description="Properties of the generated text.",
         examples=[{"compressible": "50%", "duplicate": "0%"}],
@@ -150,9 +153,9 @@ class Spec(WorkloadKeys):
     )
 
     @property
-    def units(self) -> int:
+    def size(self) -> Size:
         """Warehouses."""
-        return self.warehouses
+        return {"warehouses": self.warehouses}
 
     def shape(self) -> DataShape:
         """As the section says."""
@@ -228,7 +231,6 @@ class Spec(WorkloadKeys):
             )
 
     def _wrong_homes(self, driving: Driving) -> Iterator[Misfit]:
-        """Homes in an open loop, and users without one where all should have one."""
         homes = self.home_users(driving)
         if driving.is_open and self.users_per_warehouse is not None:
             yield Misfit(
@@ -241,7 +243,6 @@ class Spec(WorkloadKeys):
             yield from self._too_few(driving, homes)
 
     def _too_few(self, driving: Driving, homes: int) -> Iterator[Misfit]:
-        """Every user has a home within reach."""
         reach, most = driving.touched(self.warehouses), driving.users_most
         if most <= reach * homes:
             return
@@ -309,9 +310,9 @@ HAMMERDB = "PROFILE HAMMERDB: its mix and uniform keys, not those of the specifi
 
 ORDER_ENTRY = OrderEntry(
     name=NAME,
-    keys=Spec,
+    keys=OrderEntryKeys,
     title="Order entry",
-    unit="warehouse",
+    size=(SizeNumber("warehouses", "warehouse"),),
     run_keys=frozenset({"users_per_warehouse", "delivery", "profile", "procedures"}),
     not_varied={"profile": "it labels every number of a run: run a second study"},
     # Clauses 5.2.4.2 (a deck of 23 cards) and 5.2.5.7 (keying and mean think times). HammerDB draws
@@ -331,8 +332,6 @@ ORDER_ENTRY = OrderEntry(
     # checkpoint to change its ten pages of stock, and those are logged whole.
     log_bytes_per_transaction=64 * 1024,
     load_s_per_unit=1.5,
-    check_s_per_unit=0.8,
-    quick_check_s_per_unit=0.05,
     warm_up_per_unit=500,
     provenance=(
         "The order-entry workload is derived from the TPC-C specification; it is not a TPC "
@@ -345,8 +344,17 @@ ORDER_ENTRY = OrderEntry(
         "The specification has ten users per warehouse, with keying and think times."
     ),
     metric=Metric(
-        "nopm", "1/min", "higher", "window", HEADLINE_PER_MIN, "new orders per minute", "NOPM"
+        "nopm",
+        "1/min",
+        "higher",
+        "window",
+        HEADLINE_COLUMNS["1/min"],
+        "new orders per minute",
+        "NOPM",
     ),
+    conditions=Conditions(s_per_unit=0.8, quick_s_per_unit=0.05),
+    has_ledger=True,
+    counts_headline=True,
 )
 
 PLUGINS = (ORDER_ENTRY,)

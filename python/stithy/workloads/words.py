@@ -18,7 +18,7 @@ PACE = frozenset({"pace", "think_s", "rate_per_s", "arrivals"})
 """What of a load says when users act, by the manifest's names."""
 
 
-def loop(
+def describe_loop(
     pace: str,
     think_s: float | None,
     rate_per_s: float | None,
@@ -44,22 +44,22 @@ def loop(
     return f"closed loop, {words.get(pace, f'pace {pace}')}"
 
 
-def pool(connections: int | None, *, is_open: bool = False) -> str:
+def describe_pool(connections: int | None, *, is_open: bool = False) -> str:
     """What users share: `over 64 connections`, or one each."""
     if connections is not None:
         return f"over {connections:,} {'connection' if connections == 1 else 'connections'}"
     return "users are connections" if is_open else "one connection per user"
 
 
-def kept_up(connections: int, rate_per_s_max: float | None) -> str:
+def describe_headroom(connections: int, rate_per_s_max: float | None) -> str:
     """What a calibration found: the highest rate on time, None where every rate was late."""
-    over = pool(connections)
+    over = describe_pool(connections)
     if rate_per_s_max is None:
         return f"late at every rate {over}: this host is busy, or too slow for the driver"
     return f"on time up to {rate_per_s_max:,.0f} transactions per second {over}"
 
 
-def reach(
+def describe_reach(
     touched: int,
     total: int,
     units: str,

@@ -1,16 +1,18 @@
 """The interface of a workload: sizes, transaction types, limits, and how the hammer is asked.
 
 A workload is one module in `workloads/` whose `PLUGINS` has an instance of `Workload`. Whoever is
-outside knows of its keys only what `WorkloadKeys` and `Workload` say.
+outside knows of its keys only what `WorkloadKeys` and `Workload` say: of its size the numbers by
+name, and of what it can be asked to prove only what it declares.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import ceil
-from typing import ClassVar, NamedTuple
+from math import ceil, prod
+from typing import ClassVar, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from stithy.errors import UserError
 from stithy.metrics import TPM, Metric, Quantity
 from stithy.registry import Family, Plugin
 from stithy.wire.jobs import DataShape, WorkloadChoice
@@ -18,8 +20,14 @@ from stithy.wire.jobs import DataShape, WorkloadChoice
 Option = str | int | float | bool | None
 """What a workload's own key says."""
 
-HEADLINE_PER_MIN = "headline_per_min"
-"""The column of windows with the committed headline transactions per minute."""
+Per = Literal["1/min", "1/s"]
+"""By what time a workload counts its transactions."""
+
+HEADLINE_COLUMNS: Mapping[Per, str] = {"1/min": "headline_per_min", "1/s": "headline_per_s"}
+"""The columns of windows with the committed headline transactions in that time."""
+
+Size = Mapping[str, int]
+"""The numbers that make the size of a database, by the study's keys for them."""
 
 Options = Mapping[str, Option]
 """The same of all its keys that say what users do, defaults resolved."""
@@ -30,38 +38,58 @@ class TransactionType:
     """One transaction type, its share of the mix (0 to 1) and its times, seconds.
 
     `keying_s` and the mean of the think time are waited with keyed pace, in which `deferred` types
-    are done behind the user's back.
+    are done behind the user's back; both are None of a workload that specifies no pauses.
     """
 
     name: str
     share: float
-    keying_s: float
-    think_mean_s: float
+    keying_s: float | None = None
+    think_mean_s: float | None = None
     deferred: bool = False
 
     @property
-    def pause_s(self) -> float:
-        """What a keyed user waits in all, on average."""
+    def pause_s(self) -> float | None:
+        """The mean pause of a keyed user in all; None without pauses."""
+        if self.keying_s is None or self.think_mean_s is None:
+            return None
         return self.keying_s + self.think_mean_s
+
+
+class SizeNumber(NamedTuple):
+    """One number of a size: the study's key for it, and what one of it is called."""
+
+    key: str
+    unit: str
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Consistency conditions of the data: the time for each unit, of all and of the quick ones."""
+
+    s_per_unit: float
+    quick_s_per_unit: float
 
 
 @dataclass(frozen=True)
 class Workload(Plugin):
     """What planning and reporting must know of a workload; the hammer knows the rest.
 
-    `unit` is one of what its size counts, such as a row; the study's key for the size is its
-    plural. `run_keys` are the keys of its section that only say what users do: all others make
-    another database. `not_varied` are those that are the same at all points, with the reason and
-    what to do.
+    `size` declares the numbers of its size. Units, which users touch and by which everything is
+    estimated, are what the last of them counts: their number is the product of all. `run_keys` are
+    the keys of its section that only say what users do: all others make another database.
+    `not_varied` are those that are the same at all points, with the reason and what to do.
 
     `bytes_fixed` and `bytes_per_unit` estimate the loaded database on disk, indexes included.
     `bytes_per_transaction` estimates its growth, write-ahead log apart; of that a transaction
-    writes at most about `log_bytes_per_transaction`. The times of a unit are those of loading, of
-    all consistency conditions, and of the quick ones. `warm_up_per_unit`: transactions of the
-    read-only pass before each window. `headline`: the transaction type that stands for the work
-    done; `metric` is what its commits per minute are called. `throughput_per_unit_max`: what users
-    with its pauses can do at most for each unit of the size; `throughput_per_unit_because` says
-    why, in a sentence.
+    writes at most about `log_bytes_per_transaction`. `load_s_per_unit` is the time to load one.
+    `warm_up_per_unit`: transactions of the read-only pass before each window. `headline`: the
+    transaction type that stands for the work done; `metric` is what its commits per minute or per
+    second are called. `throughput_per_unit_max`: what users with its pauses can do at most for each
+    unit, by that metric; `throughput_per_unit_because` says why, in a sentence.
+
+    What not every workload has: `conditions` None has no consistency conditions, `has_ledger` says
+    whether a commit ledger can keep its transactions, `counts_headline` whether its data show how
+    many transactions of the headline type were done.
     """
 
     family: ClassVar = Family("workloads", interface=frozenset({"words", "workload"}))
@@ -71,7 +99,7 @@ class Workload(Plugin):
     """The study's section `workload`."""
 
     title: str
-    unit: str
+    size: tuple[SizeNumber, ...]
     transactions: tuple[TransactionType, ...]
     headline: str
     bytes_fixed: int
@@ -79,8 +107,6 @@ class Workload(Plugin):
     bytes_per_transaction: int
     log_bytes_per_transaction: int
     load_s_per_unit: float
-    check_s_per_unit: float
-    quick_check_s_per_unit: float
     warm_up_per_unit: float
     provenance: str
     deviations: str
@@ -89,6 +115,9 @@ class Workload(Plugin):
     throughput_per_unit_max: float | None = None
     throughput_per_unit_because: str = ""
     metric: Metric | None = None
+    conditions: Conditions | None = None
+    has_ledger: bool = False
+    counts_headline: bool = False
 
     @property
     def throughput(self) -> Quantity:
@@ -101,23 +130,80 @@ class Workload(Plugin):
         return tuple(dict.fromkeys((self.throughput, TPM)))
 
     @property
+    def is_per_second(self) -> bool:
+        """Whether its transactions are counted by the second, and not by the minute."""
+        return self.metric is not None and self.metric.unit == "1/s"
+
+    @property
+    def unit(self) -> str:
+        """One of what users touch: what the last number of the size counts."""
+        return self.size[-1].unit
+
+    @property
     def units(self) -> str:
-        """More than one of what its size counts: the study's key for it."""
+        """More than one of them."""
         return f"{self.unit}s"
 
     @property
     def shares(self) -> Mapping[str, float]:
         """The share of each transaction type (0 to 1) in the mix of every profile."""
-        return {each.name: each.share for each in self.transactions}
+        return {kind.name: kind.share for kind in self.transactions}
 
     @property
-    def pause_s(self) -> float:
-        """What a keyed user waits on average between two transactions, seconds."""
-        return sum(each.share * each.pause_s for each in self.transactions)
+    def pause_s(self) -> float | None:
+        """The mean pause of a keyed user between two transactions, seconds; None without pauses."""
+        pauses = [(kind.share, kind.pause_s) for kind in self.transactions]
+        if any(pause_s is None for _, pause_s in pauses):
+            return None
+        return sum(share * pause_s for share, pause_s in pauses if pause_s is not None)
 
     def data_bytes(self, units: int) -> int:
         """The loaded database of a size, without its write-ahead log."""
         return self.bytes_fixed + units * self.bytes_per_unit
+
+    def fit_size(self, units: int) -> Size:
+        """The size of about so many units: the last number fits, the others are their examples."""
+        fields, (*others, last) = self.keys.model_fields, self.size
+        size = {number.key: int((fields[number.key].examples or [1])[0]) for number in others}
+        return {**size, last.key: max(1, units // prod(size.values()))}
+
+    def parse_size(self, text: str) -> Size:
+        """`10`, or `tables=2,rows=1000` where the size has several numbers. Raises UserError."""
+        keys = [number.key for number in self.size]
+        pairs = [word.partition("=") for word in text.split(",")]
+        if len(keys) == 1 and "=" not in text:
+            pairs = [(keys[0], "=", text)]
+        size = {key.strip(): int(value) for key, _, value in pairs if value.strip().isdecimal()}
+        if list(size) != keys or len(pairs) != len(keys):
+            shape = "a number" if len(keys) == 1 else ",".join(f"{key}=NUMBER" for key in keys)
+            problem = f"{text!r} is not a size of {self.name}"
+            raise UserError(problem, where="--size", remedy=f"give {shape}")
+        return size
+
+    def format_size(self, size: Size) -> str:
+        """`6 rows`, `2 tables × 1,000 rows`; a key that it does not declare stays as it is."""
+        names = dict(self.size)
+        return " × ".join(
+            f"{value:,} {key if value != 1 else names.get(key, key)}" for key, value in size.items()
+        )
+
+    def find_misfits(self, keys: "WorkloadKeys", driving: "Driving") -> Iterator["Misfit"]:
+        """What does not go together with how users are driven: asks for what it has not, first."""
+        if driving.is_keyed and self.pause_s is None:
+            yield Misfit(
+                "keyed pace of a workload without pauses",
+                f"{self.name} specifies no keying and think times: write `think: 2s`, or `none`",
+                "keyed",
+                ("load", "pace"),
+            )
+        if driving.keeps_ledger and not self.has_ledger:
+            yield Misfit(
+                "a ledger of a workload without one",
+                f"leave it out: no commit ledger can keep the transactions of {self.name}",
+                True,
+                ("load", "ledger"),
+            )
+        yield from keys.misfits(driving)
 
     def label(self, options: Options) -> str | None:
         """What must stand beside every number of users with these options; None: nothing.
@@ -155,6 +241,7 @@ class Driving:
     is_keyed: bool = False
     is_open: bool = False
     touch_percent: int = 100
+    keeps_ledger: bool = False
 
     def touched(self, units: int) -> int:
         """The units that users touch: the share rounded up, at least one."""
@@ -181,9 +268,14 @@ class WorkloadKeys(BaseModel):
     name: str
 
     @property
-    def units(self) -> int:
-        """The size of the database."""
+    def size(self) -> Size:
+        """The size of the database, each number that the workload declares by its key."""
         raise NotImplementedError
+
+    @property
+    def units(self) -> int:
+        """The number of units: the product of all numbers of the size."""
+        return prod(self.size.values())
 
     def shape(self) -> DataShape:
         """What the generated text is to be like."""

@@ -16,7 +16,7 @@ from stithy.drives import filesystems, places
 from stithy.drives.program import drive_named, find, remove
 from stithy.hosts.devices import mounts
 from stithy.hosts.processes import end
-from stithy.run.cleanup.register import all_registered
+from stithy.run.books import list_registered
 from stithy.storage.copy import sync_filesystem
 
 PYTHON = Path(__file__).resolve().parents[3] / "python"
@@ -161,7 +161,7 @@ from pathlib import Path
 from stithy.clock import SystemClock
 from stithy.drives import filesystems, places, program
 from stithy.drives.control import DriveSpec
-from stithy.run.cleanup.register import Register
+from stithy.run.books import Register
 
 point = Path(sys.argv[1])
 register = Register("r1", point.parent, SystemClock())
@@ -192,4 +192,4 @@ def test_drives_of_a_killed_run_are_cleaned(place: Path) -> None:
     assert app.run(["clean"]) == 0
     assert not point.exists()
     assert places.all_folders() == []
-    assert all_registered() == []
+    assert list_registered() == []

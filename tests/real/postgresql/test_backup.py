@@ -11,7 +11,7 @@ from time import perf_counter
 
 import pytest
 
-from stithy.activities.backup.cycles import size_of
+from stithy.activities.backup.cycles import measure_size
 from stithy.engines.backup import FULL, BackupJob, BackupOptions, Source
 from stithy.engines.engine import get_engine
 from stithy.engines.instance import Start
@@ -204,9 +204,9 @@ def test_a_backup_that_is_killed_does_not_hinder_the_next_one(
         source = Source(server.url, kept.place / "data")
         command = kept.method.back_up(kept.job(slowly), source)
         command = replace(command, argv=[*under, *command.argv], detached=True)
-        before_bytes = size_of(kept.folder)
+        before_bytes = measure_size(kept.folder)
         running = LocalRunner().start(replace(command, user=USER.name if USER else None))
-        while running.poll() is None and size_of(kept.folder) < before_bytes + 2**20:
+        while running.poll() is None and measure_size(kept.folder) < before_bytes + 2**20:
             pass
         running.send_signal(SIGKILL)
         assert -running.wait(60) in (SIGKILL, SIGXFSZ)
@@ -244,7 +244,7 @@ def test_a_repository_says_how_large_its_last_backup_is(loaded: tuple[Path, Post
         sizes = []
         for kind in (FULL, "incremental"):
             kept.take(server, kind)
-            sizes.append(size_of(kept.method.locate_last(kept.folder)))
+            sizes.append(measure_size(kept.method.locate_last(kept.folder)))
     assert 0 < sizes[1] < sizes[0] / 2
 
 

@@ -16,7 +16,7 @@ import pytest
 from stithy import cli
 from stithy.analysis.verdict import Call
 from stithy.cli import app
-from stithy.cli.commands import command_modules
+from stithy.cli.commands import list_command_modules
 from stithy.cli.talk import options, prospects, render
 from stithy.errors import InfrastructureError, PreconditionError, UserError
 from stithy.plan.steps import Question
@@ -65,7 +65,7 @@ def test_mistakes_of_a_command_line_are_told_plainly(capsys: Captured) -> None:
     """The word that was meant, or all that there are; what is missing, by its name in the help."""
     for line, reported in (
         ("rnu", "stithy: There is no command 'rnu'. Did you mean run?"),
-        ("zzz", ", ".join(sorted(command_modules(cli)))),
+        ("zzz", ", ".join(sorted(list_command_modules(cli)))),
         ("hammer frob", "There are calibrate, check, prepare, run, verify-ledger."),
         ("run", "stithy run: STUDY is missing."),
         ("--nonsense", "stithy: There is no option --nonsense before a command."),
@@ -178,7 +178,7 @@ def test_talk_is_never_missed_and_data_are(
     assert capsys.readouterr() == ('{\n  "größe": "µs"\n}\n', "talk\n")
     monkeypatch.setattr(sys, "stderr", stream)
     render.say("talk")
-    shown = render.table(["name", "n"], [["a", "1"], ["longer", "100"]], "<>")
+    shown = render.make_table(["name", "n"], [["a", "1"], ["longer", "100"]], "<>")
     assert shown == "name      n\na         1\nlonger  100"
 
 
@@ -215,25 +215,26 @@ def test_an_option_is_given_with_its_unit() -> None:
 def test_the_prospects_of_a_question_follow_from_noise_and_blocks() -> None:
     """Noise is assumed or the median of earlier runs; advice where equals would end undecided."""
     asked = Question(at(4), "nopm", 0.02, ("a", "b"), 4, 6, ())
-    assumed = prospects.outlook(asked, 2, (), 1)
-    quiet = prospects.outlook(replace(asked, blocks_most=20), 2, (0.001, 0.005, 0.5), 1)
+    assumed = prospects.make_outlook(asked, 2, (), 1)
+    quiet = prospects.make_outlook(replace(asked, blocks_most=20), 2, (0.001, 0.005, 0.5), 1)
     assert assumed is not None
     assert quiet is not None
     assert [each.ratio for each in assumed.prospects] == [1.0, 1.02, 1.04]
     assert assumed.margin_needed == pytest.approx(0.06, abs=0.006)
-    reported = prospects.as_text(assumed)
+    reported = prospects.make_text(assumed)
     assert "block noise 2%\n(assumed" in reported
     assert "a margin of " in reported
     assert (quiet.noise_share, quiet.margin_needed) == (0.005, None)
     equal, _, better = (prospect.shares for prospect in quiet.prospects)
     assert equal[Call.EQUIVALENT] > 0.95 < better[Call.BETTER]
-    assert prospects.as_values(quiet)["noise_runs"] == 3
-    assert "(the median of 3 earlier runs" in prospects.as_text(quiet)
+    assert prospects.make_values(quiet)["noise_runs"] == 3
+    assert "(the median of 3 earlier runs" in prospects.make_text(quiet)
     for none in (None, replace(asked, blocks_least=2, blocks_most=2)):
-        assert prospects.outlook(none, 2, (), 1) is None
+        assert prospects.make_outlook(none, 2, (), 1) is None
     wide = replace(asked, blocks_most=12)
     pairs = [
-        prospects.outlook(replace(wide, candidates=each), 3, (), 1) for each in (("a", "b"), None)
+        prospects.make_outlook(replace(wide, candidates=each), 3, (), 1)
+        for each in (("a", "b"), None)
     ]
     named, later = [pair.prospects[2].shares[Call.BETTER] for pair in pairs if pair]
     assert later < named, "a pair that is chosen later is harder to tell"

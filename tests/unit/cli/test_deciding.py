@@ -13,7 +13,7 @@ from fakes.hammer import FakeHammer
 from stithy.analysis.capacity import find_capacities, find_capacity
 from stithy.analysis.decision import is_answered
 from stithy.cli.app import run
-from stithy.cli.running.sensitivity import ended_before_its_corners, with_corners
+from stithy.cli.talk.conclude import is_ended_before_corners, run_corners
 from stithy.errors import InfrastructureError
 from stithy.report.context import Context, context_of
 from stithy.report.formats.json import JsonFormat
@@ -22,7 +22,7 @@ from stithy.report.sections.answer import answer, sensitivity
 from stithy.report.sections.certainty import describe_status
 from stithy.results.files import read_manifest, read_run, write_json
 from stithy.results.layout import RunDirectory
-from stithy.run.cleanup.handlers import clean
+from stithy.run.cleaning import clean
 from stithy.run.deciders import find_invalid, judge_by, make_deciders
 from stithy.run.deciding import Deciders
 from stithy.run.events import InterimAnalysis, StepStarted
@@ -261,7 +261,7 @@ def asked(root: Path, speeds: Speeds) -> tuple[FakedRun, RunOutcome]:
 
 
 def _corners(faked: FakedRun, outcome: RunOutcome) -> RunOutcome:
-    return with_corners(outcome, faked.stop, faked.events.append, tools=faked.tools)
+    return run_corners(outcome, faked.stop, faked.events.append, tools=faked.tools)
 
 
 def _said(faked: FakedRun) -> tuple[list[str], list[str]]:
@@ -288,7 +288,7 @@ def test_a_corner_that_was_cut_off_goes_on_and_can_be_cleaned(tmp_path: Path) ->
     assert all(not each.left for each in clean(faked.out))
     faked.hammer.before_run = lambda: None
     with ExitStack() as held:
-        again = ended_before_its_corners(faked.out, held)
+        again = is_ended_before_corners(faked.out, held)
         assert again is not None
         assert _corners(faked, again).end == "finished"
     [holds], flaws = _said(faked)
@@ -301,7 +301,7 @@ def test_a_corner_that_was_cut_off_goes_on_and_can_be_cleaned(tmp_path: Path) ->
         assert f"25 % {how}" in (corner / f"{name}.data.toml").read_text()
     assert len(list((corner / "run/windows").iterdir())) == 2 * 4
     with ExitStack() as held:
-        assert ended_before_its_corners(faked.out, held) is None
+        assert is_ended_before_corners(faked.out, held) is None
 
 
 def test_without_a_better_candidate_both_corners_are_measured(tmp_path: Path) -> None:

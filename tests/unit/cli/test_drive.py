@@ -133,10 +133,10 @@ NO_FAULTS: list[tuple[str, dict[str, Any], str]] = [
 def test_words_become_a_fault_or_are_refused() -> None:
     """Shares are percent, times and sizes have units; no option is taken silently."""
     for kind, how, expected in FAULTS:
-        assert fault.made(kind, fault.FaultOptions(**how)) == expected
+        assert fault.make_fault(kind, fault.FaultOptions(**how)) == expected
     for kind, how, reported in NO_FAULTS:
         with pytest.raises(UserError) as caught:
-            fault.made(kind, fault.FaultOptions(**how))
+            fault.make_fault(kind, fault.FaultOptions(**how))
         assert reported in str(caught.value)
     assert set().union(*fault.TAKES.values()) == set(fault.FaultOptions.__dataclass_fields__)
 
@@ -210,8 +210,11 @@ def test_a_device_is_written_to_only_if_it_is_named_and_no_file_is_replaced(tmp_
     for target, write in ((DEVICE, False), (FOLDER, True), (FOLDER, False)):
         with pytest.raises(UserError, match="nothing to erase"):
             profile.need_consent(target, write=write, erase="x")
-    assert profile.files(tmp_path / "a.toml") == (tmp_path / "a.toml", tmp_path / "a.measured.json")
+    assert profile.list_files(tmp_path / "a.toml") == (
+        tmp_path / "a.toml",
+        tmp_path / "a.measured.json",
+    )
     (tmp_path / "a.measured.json").touch()
     for wrong in (tmp_path / "a.toml", tmp_path / "gone/a.toml"):
         with pytest.raises(UserError):
-            profile.files(wrong)
+            profile.list_files(wrong)

@@ -48,7 +48,7 @@ def hammer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
         def made(database: Endpoint) -> Hammer:
             return Hammer(runner, database.url, program=Path("/bin/stithy-hammer"))
 
-        monkeypatch.setattr(options, "hammer", made)
+        monkeypatch.setattr(options, "make_hammer", made)
         command, *rest = words.split()
         code = app.run(["hammer", command, URL, *rest])
         return Ended(code, *capsys.readouterr(), list(runner.jobs))
@@ -180,6 +180,6 @@ def test_a_second_is_told_without_a_percentile_that_too_few_orders_bear() -> Non
             live_p95_s=0.012,
         )  # fmt: skip
         second = example("second.ramp-up").model_copy(update={"transactions": (of,)[: orders or 0]})
-        line = outcome.second_line("new-order", second)
+        line = outcome.describe_second("new-order", second)
         assert f"p95 {shown:>8}" in line
         assert ("0 transactions" in line) is (orders != 1_999)

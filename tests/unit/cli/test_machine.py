@@ -13,11 +13,10 @@ from conftest import ROOT
 from fakes.clock import FakeClock
 from fakes.machine import FakeMachine
 from stithy.cli import app
-from stithy.cli.running.display import Plain, line_of, with_live_numbers
+from stithy.cli.talk.display import Plain, describe_event, serve_live_numbers
 from stithy.errors import PreconditionError, Problems, StithyError, UserError
 from stithy.needs import Judgement
-from stithy.run import events
-from stithy.run.preparation import doctor, draft, preflight
+from stithy.run import doctor, draft, events, preflight
 from stithy.study.load import read_study
 from support.examples import STEP, WINDOW
 from support.studies import write_study
@@ -32,7 +31,7 @@ def _found(patch: pytest.MonkeyPatch, *problems: StithyError, warnings: str = ""
     known = Problems()
     known.found += problems
     checked = preflight.Preflight(None, known, (warnings,) if warnings else ())
-    patch.setattr(preflight, "preflight", lambda *_, **__: checked)
+    patch.setattr(preflight, "check_machine", lambda *_, **__: checked)
 
 
 @pytest.fixture
@@ -41,7 +40,7 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     there = Judgement("postgresql", "there", "15.1 in /x")
     for module in (doctor, draft):
-        monkeypatch.setattr(module, "engine_here", lambda host, name: there)
+        monkeypatch.setattr(module, "judge_engine", lambda host, name: there)
     monkeypatch.setattr("stithy.hosts.host.LocalHost", FakeMachine)
     monkeypatch.setattr(draft, "check_here", lambda host, study, plan: None)
     _found(monkeypatch)
@@ -79,7 +78,7 @@ def test_a_new_study_can_be_planned_at_once(tmp_path: Path, capsys: Captured) ->
     assert (reported["file"], reported["candidates"], reported["size"]) == (
         "a.yaml",
         ["gp3"],
-        3,
+        {"warehouses": 3},
     )
     assert (reported["scenario"], reported["workload"]) == ("load", "order-entry")
     assert reported["time_s_least"] <= reported["time_s"] < reported["time_s_max"]
@@ -205,12 +204,12 @@ def test_each_event_has_its_line_or_none(capsys: Captured) -> None:
         (events.StepSkipped(STEP, "b is better."), None),
         (events.StepFinished(STEP, 31.25, "4,400 NOPM"), "    4,400 NOPM (31.2 s)"),
         (second, "    10 s (measure): 12,346 TPM, p95 12.3 ms"),
-        (replace(second, p95_s=None, tpm=0.0), "    10 s (measure): 0 TPM"),
+        (replace(second, p95_s=None, rate=0.0), "    10 s (measure): 0 TPM"),
         (replace(second, second=10), None),
-        (events.Progress("loading", 1, 2), None),
+        (events.StepProgress("loading", 1, 2), None),
     ]  # fmt: skip
     for event, expected in reported:
-        assert line_of(event) == expected
+        assert describe_event(event) == expected
         Plain(FakeClock()).show(event)
         out, err = capsys.readouterr()
         assert (out, err[9:]) == ("", f"{expected}\n" if expected else "")
@@ -220,8 +219,8 @@ def test_live_numbers_are_told_where_an_address_is_given(tmp_path: Path, capsys:
     """A port in use, or one for other machines, ends a command before anything starts."""
     shown: list[events.Event] = []
     for address, reported in ((None, ""), ("127.0.0.1:0", "live numbers: http://127.0.0.1:")):
-        with with_live_numbers(address, shown.append) as tell:
-            tell(events.Progress("loading", 1, 2))
+        with serve_live_numbers(address, shown.append) as tell:
+            tell(events.StepProgress("loading", 1, 2))
         assert reported in capsys.readouterr().err
     assert len(shown) == 2
     with socket.create_server(("127.0.0.1", 0)) as taken:

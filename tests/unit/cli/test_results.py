@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 import pytest
 
 from stithy.cli.app import run
-from stithy.cli.report import opened
-from stithy.cli.running.conclude import conclude, remember_noise
+from stithy.cli.report import read_opened
+from stithy.cli.talk.conclude import conclude, save_noise
 from stithy.errors import (
     InfrastructureError,
     InvalidMeasurement,
@@ -27,7 +27,7 @@ from stithy.report.sections.answer import answer
 from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory, write_with_checksum
 from stithy.run.executor import RunOutcome
-from stithy.run.preparation.forecast import earlier_noise
+from stithy.run.forecast import read_noise
 from support.sample_run import Shape, build_run, window_id
 from support.sample_thresholds import thresholds
 
@@ -139,10 +139,10 @@ def test_the_report_is_opened_by_a_program_of_the_desktop_unless_it_fails(
     for body, opens in (("exit 0", True), ("exit 3", False), ("exec /bin/sleep 2", True)):
         program.write_text(f'#!/bin/sh\necho "$@" > "{reported}"\necho talk\n{body}\n')
         program.chmod(0o755)
-        assert opened(page, patience_s=1.0 if "sleep" in body else 30.0) is opens
+        assert read_opened(page, patience_s=1.0 if "sleep" in body else 30.0) is opens
         assert reported.read_text().strip() == page.as_uri()
     program.unlink()
-    assert not opened(page)
+    assert not read_opened(page)
 
 
 MET, MISSED = "memory.nopm_at_4 >= 1.2 * disk.nopm_at_4", "disk.nopm_at_4 >= memory.nopm_at_4"
@@ -182,8 +182,8 @@ def test_how_much_blocks_varied_is_remembered_and_what_can_be_gone_on_with_is_to
 ) -> None:
     """Three blocks tell too little; what the first window showed holds for the rest, too."""
     few = Path(build(tmp_path / "few", users=(4,)))
-    remember_noise(context_of(read_run(few)))
-    assert earlier_noise("nopm") == []
+    save_noise(context_of(read_run(few)))
+    assert read_noise("nopm") == []
     root = Path(build(tmp_path / "run", users=(4,), repeat=4))
     ended = error("it ended", where="here", remedy="look")
     stays = (root / "tables",)
@@ -197,7 +197,7 @@ def test_how_much_blocks_varied_is_remembered_and_what_can_be_gone_on_with_is_to
     rows = read_run(root).window.sort("candidate", "block").to_dicts()
     values = [row["headline_per_min"] for row in rows]
     logs = [math.log(b / a) for a, b in zip(values[:4], values[4:], strict=True)]
-    assert earlier_noise("nopm") == pytest.approx([stdev(logs)])
+    assert read_noise("nopm") == pytest.approx([stdev(logs)])
 
 
 def test_the_last_lines_have_the_cautions_of_the_first_screen(

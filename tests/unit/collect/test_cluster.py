@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from stithy.cluster.layout import POOL, Entry
-from stithy.collectors.cluster import NO_CLIENT, SILENT_AMONG, Reading, of_cluster, of_osds
+from stithy.collectors.cluster import NO_CLIENT, SILENT_AMONG, Reading, sample_cluster, sample_osds
 
 LAB = Entry("lab", None, "abc123", "10.1.2", hosts=2, drives_per_host=2)
 Values = dict[tuple[str, str], float | None]
@@ -37,7 +37,7 @@ def reading(*requests: int, client: Any = None, lost: str = "") -> Reading:
 
 def values(last: Reading, now: Reading) -> Values:
     """By subject and metric, over two seconds."""
-    found = of_cluster(LAB, last, now, 2.0)
+    found = sample_cluster(LAB, last, now, 2.0)
     return {(each.subject, each.metric): each.value for each in found}
 
 
@@ -63,7 +63,7 @@ def test_a_pool_has_the_requests_of_its_image_as_the_client_sees_them() -> None:
     assert found[POOL, "write_latency_s"] == pytest.approx(0.03)
     assert found[POOL, "queue_length"] == 3
     assert (found[POOL, "stored_bytes"], found[POOL, "allocated_bytes"]) == (400, 240)
-    silent = of_cluster(LAB, reading(0, 0, 0, 0), now, 2.0)
+    silent = sample_cluster(LAB, reading(0, 0, 0, 0), now, 2.0)
     [why] = {each.missing_because for each in silent if each.subject == POOL and each.value is None}
     assert why == NO_CLIENT
 
@@ -75,6 +75,6 @@ def test_what_holds_an_osd_that_does_not_answer_is_not_known() -> None:
     assert found["host2", "writes_per_s"] is None
     assert found["osd.2", "writes_per_s"] == 5
     assert found["host1", "writes_per_s"] == 10
-    [whole] = {each.missing_because for each in of_osds("", [(1, 1), (1, None)], 2.0)}
+    [whole] = {each.missing_because for each in sample_osds("", [(1, 1), (1, None)], 2.0)}
     assert whole == SILENT_AMONG
-    assert [*of_osds("", [], 2.0)] == []
+    assert [*sample_osds("", [], 2.0)] == []

@@ -20,7 +20,7 @@ from stithy.metrics import SAMPLER as NAME
 from stithy.metrics import CollectedMetric
 from stithy.results.files import frame_of
 from stithy.results.tables import SERIES, STOPPED, UNANSWERED
-from stithy.run.sampler import Sampler, checkpoints_inside, series_rows
+from stithy.run.sampler import Sampler, count_checkpoints_inside, make_series_rows
 
 
 class _Steady:
@@ -117,7 +117,7 @@ def test_of_each_server_there_is_a_collector_whose_samples_have_its_name(
     assert {each.instance for each in readings if each.collector == "machine"} == {""}
     own = {(each.instance, each.sample.subject) for each in readings if each.collector == NAME}
     assert (("t1", "of_each") in own) == blocks
-    rows = series_rows("w", readings, None)
+    rows = make_series_rows("w", readings, None)
     assert {each["instance"] for each in rows if each["collector"] == "of_each"} == {"t1", "t2"}
 
 
@@ -141,17 +141,17 @@ def test_rows_count_seconds_from_the_start_and_checkpoints_that_lie_inside() -> 
         TimedSample(99.0, "cpu", "", Sample("", "user_share", 0.5)),
         TimedSample(101.5, "block", "s", Sample("vda", "read_latency_s", None, "no reads")),
     ]
-    frame = frame_of(SERIES, series_rows("w-1", readings, started_at_s=100.0))
+    frame = frame_of(SERIES, make_series_rows("w-1", readings, started_at_s=100.0))
     assert frame["second"].to_list() == [-1.0, 1.5]
     assert frame["missing_because"].to_list() == [None, "no reads"]
-    assert series_rows("w-1", readings, None)[0]["second"] is None
+    assert make_series_rows("w-1", readings, None)[0]["second"] is None
 
     def seen(at_s: float, began_s: float | None) -> TimedSample:
         return TimedSample(at_s, "database", "s", Sample("", "last_checkpoint_at_s", began_s, None))
 
     readings = [seen(101, 90), seen(105, 103), seen(106, 103), seen(109, 107)]
     readings += [replace(each, instance="tenant-2") for each in (seen(107, 106), seen(110, 109))]
-    assert checkpoints_inside(readings[4:], 100, 110) is None, "each tenant has its own"
+    assert count_checkpoints_inside(readings[4:], 100, 110) is None, "each tenant has its own"
     for start_s, end_s, count in ((100, 110, 2), (104, 110, 1), (100, 104, 0)):
-        assert checkpoints_inside(readings, start_s, end_s) == count
-        assert checkpoints_inside([seen(101, None)], start_s, end_s) is None
+        assert count_checkpoints_inside(readings, start_s, end_s) == count
+        assert count_checkpoints_inside([seen(101, None)], start_s, end_s) is None

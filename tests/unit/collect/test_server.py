@@ -30,7 +30,7 @@ def test_all_processes_in_the_data_directory_count_and_none_elsewhere(tmp_path: 
     for each in (data, other, alike):
         each.mkdir(parents=True)
     clock = FakeClock()
-    collector = server.of_server(data, proc, clock)
+    collector = server.sample_server(data, proc, clock)
     _process(proc, 10, data, user=5 * TICKS)
     _process(proc, 11, data / "base", user=1 * TICKS)
     for pid, place in ((12, tmp_path), (13, other), (14, alike)):
@@ -50,7 +50,7 @@ def test_all_processes_in_the_data_directory_count_and_none_elsewhere(tmp_path: 
 def test_without_a_process_nothing_is_said_to_be_zero(tmp_path: Path) -> None:
     """It is missing, with its reason."""
     (tmp_path / "proc").mkdir()
-    collector = server.of_server(tmp_path, tmp_path / "proc", clock := FakeClock())
+    collector = server.sample_server(tmp_path, tmp_path / "proc", clock := FakeClock())
     assert collector.sample() == []
     clock.sleep_s(1.0)
     assert collector.sample() == [Sample("", "cpu_share", None, server.NO_PROCESS)]

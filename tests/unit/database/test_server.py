@@ -100,11 +100,11 @@ def test_shared_memory_is_removed_once_nobody_uses_it(
     facts = {"key": "1", "shmid": "7", "files": ""}
     for attached in ((2, 1, 0), (None,)):
         shown: Iterator[int | None] = chain(attached, repeat(None))
-        monkeypatch.setattr(server, "_attached", lambda facts, shown=shown: next(shown))
+        monkeypatch.setattr(server, "_list_attached", lambda facts, shown=shown: next(shown))
         remove_segment(facts)
     assert Libc.removed == [7]
     monkeypatch.setattr(server, "SEGMENT_PATIENCE_S", 0.05)
-    monkeypatch.setattr(server, "_attached", lambda facts: 2)
+    monkeypatch.setattr(server, "_list_attached", lambda facts: 2)
     (tmp_path / "PostgreSQL.7").touch()
     for used in (facts, {"files": "PostgreSQL.7"}):
         with pytest.raises(InfrastructureError, match="it is still there"):

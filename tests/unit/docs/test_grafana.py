@@ -13,9 +13,9 @@ from stithy.report.exports.openmetrics import OpenMetricsExport
 from stithy.run.events import (
     Event,
     InterimAnalysis,
-    Progress,
     RunStarted,
     SecondPassed,
+    StepProgress,
     StepStarted,
 )
 from stithy.run.live import NOW, RUN, LiveNumbers
@@ -30,7 +30,7 @@ BEGUN: tuple[Event, ...] = (
 )
 MOMENTS: tuple[tuple[Event, ...], ...] = (
     (SecondPassed(WINDOW, 9, "measure", 12_345.0, 0.0123), InterimAnalysis("b", 4, decided=True)),
-    (Progress("loading", 1, 4),),
+    (StepProgress("loading", 1, 4),),
 )
 """Of a run: while a window is measured, and while something else goes on."""
 

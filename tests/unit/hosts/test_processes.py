@@ -15,7 +15,7 @@ from stithy.errors import InfrastructureError, Interrupted, PreconditionError
 from stithy.hosts import processes, resources
 from stithy.hosts.resources import V1, V2, MemoryGroup
 from stithy.hosts.runner import Command, LocalRunner
-from stithy.run.session import interrupted
+from stithy.run.session import make_interrupted
 
 LIMIT = 64 * 2**20
 
@@ -38,7 +38,7 @@ def test_a_person_who_stops_does_not_wait_for_a_process() -> None:
     """A second Ctrl-C in the hours of a resync: the process is ended, and the error goes on."""
 
     def stop(_: int, __: FrameType | None) -> None:
-        raise interrupted()
+        raise make_interrupted()
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, 0.2)

@@ -11,7 +11,7 @@ from stithy.plan.cost import space_by_candidate
 from stithy.plan.expand import expand
 from stithy.plan.steps import Plan, WindowPlan
 from stithy.point import OFF, ON
-from stithy.run.preparation.preflight import cautions
+from stithy.run.preflight import list_cautions
 from stithy.scenarios.backup.plan import (
     BACKUP,
     CYCLES_MOST,
@@ -141,7 +141,7 @@ def test_a_combination_that_the_method_cannot_have_is_left_out_and_said() -> Non
         "scenario.backup.compression=zstd"
         for users in (1, 4)
     }  # fmt: skip
-    said = next(cautions(asked, FakeMachine()))
+    said = next(list_cautions(asked, FakeMachine()))
     assert said.startswith("4 combinations of `vary` cannot be had and will not be measured: base")
 
 

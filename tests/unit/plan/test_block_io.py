@@ -9,7 +9,7 @@ from stithy.errors import UserError
 from stithy.fio.load import Data
 from stithy.plan.expand import as_found, expand
 from stithy.plan.sensitivity import check
-from stithy.run.preparation.preflight import describe_rounding
+from stithy.run.preflight import describe_rounding
 from stithy.scenarios.block_io.plan import PLUGINS, data_laid_out, spec_of, target_bytes
 from stithy.study.load import StudyFile, parse_study
 from stithy.study.model import Study

@@ -7,7 +7,7 @@ import pytest
 from fakes.machine import FakeMachine
 from stithy.errors import PreconditionError, UserError
 from stithy.plan.expand import expand, less_room, needed_bytes
-from stithy.run.preparation.preflight import check_memory, check_needs
+from stithy.run.preflight import check_memory, check_needs
 from stithy.scenarios.noisy_neighbour.plan import PLUGINS
 from stithy.study.load import parse_study
 from stithy.study.model import Study

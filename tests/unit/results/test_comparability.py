@@ -159,9 +159,11 @@ def test_the_key_changes_with_what_changes_numbers() -> None:
 def test_of_what_varies_the_points_say_how_much_it_was() -> None:
     """Another value in the sections is no difference then; that one run varies it is one."""
 
-    def parts(units: int, pool: int | None, *, varied: bool) -> dict[str, Any]:
-        own = (("units",), ("connections",)) if varied else ((), ())
-        workload = BASE.workload.model_copy(update={"units": units, "varied": own[0]})
+    def parts(warehouses: int, pool: int | None, *, varied: bool) -> dict[str, Any]:
+        own = (("warehouses",), ("connections",)) if varied else ((), ())
+        workload = BASE.workload.model_copy(
+            update={"size": {"warehouses": warehouses}, "varied": own[0]}
+        )
         load = BASE.load.model_copy(update={"connections": pool, "varied": own[1]})
         found = facts.comparability("load", workload, load, BASE.database, BASE.memory, "1.2.3")
         return dict(found)
@@ -173,7 +175,7 @@ def test_of_what_varies_the_points_say_how_much_it_was() -> None:
         for varied in (False, True)
     )
     shown = [str(difference) for difference in differences(one, several, NAMES)]
-    assert "units: 2 and not known" in shown
+    assert "workload.warehouses: 2 and not known" in shown
 
 
 @pytest.mark.parametrize("effective", [None, {"wal_level": "replica", "work_mem": "4MB"}])

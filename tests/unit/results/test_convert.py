@@ -65,6 +65,7 @@ def test_a_window_has_its_rates_and_what_was_held_up_reached_and_lost() -> None:
     """By the real length of the measurement; null where it could not be read, never 0."""
     numbers = window_numbers(_summary(), "new-order", 0.006)
     assert numbers["headline_per_min"] == pytest.approx(8240 * 3)
+    assert numbers["headline_per_s"] == pytest.approx(8240 / 20)
     assert numbers["tpm"] == pytest.approx((8240 + 81) * 3), "with the intended rollbacks"
     expected = {
         "errors": 4, "error_text": "connection closed", "service_p50_s": 0.006,

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from fakes.clock import FakeClock
 from stithy.errors import InfrastructureError, Interrupted
 from stithy.plan.steps import Cost, Step
-from stithy.run.events import Event, InterimAnalysis, Note, Progress, StepSkipped, logging
-from stithy.run.journal import Journal, read_journal
+from stithy.run.books import Journal, read_journal
+from stithy.run.events import Event, InterimAnalysis, Note, StepProgress, StepSkipped, log_events
 from stithy.run.session import Stop, UsersStart
 
 
@@ -65,10 +65,10 @@ def test_a_journal_comes_back_with_its_facts_and_without_a_line_that_was_not_wri
 def test_events_are_logged_with_their_keys_and_handed_on(tmp_path: Path) -> None:
     """Progress is not logged: it is in the hammer's own output."""
     seen: list[Event] = []
-    observe = logging(tmp_path / "run.log", FakeClock(), seen.append)
+    observe = log_events(tmp_path / "run.log", FakeClock(), seen.append)
     skipped = StepSkipped(Step("w-a-u1-b4", "window", "a", Cost(1, 2, 0, 0)), "b is better")
     look = InterimAnalysis("b is better", 4, decided=True)
-    events: list[Event] = [Note("mind the gap"), Progress("loading", 1, 2), look, skipped]
+    events: list[Event] = [Note("mind the gap"), StepProgress("loading", 1, 2), look, skipped]
     for event in events:
         observe(event)
     assert seen == events

@@ -18,11 +18,10 @@ from stithy.errors import InfrastructureError, PreconditionError
 from stithy.hosts.processes import boot_id, identity_of, own_identity
 from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
+from stithy.run import books, cleaning
 from stithy.run.activity import StepKind
-from stithy.run.cleanup import handlers, orphans, register
-from stithy.run.cleanup.register import Register, Resource
-from stithy.run.journal import Journal
-from stithy.run.preparation.doctor import left_behind
+from stithy.run.books import Journal, Register, Resource
+from stithy.run.doctor import judge_left_behind
 from stithy.secrets import Secret
 from stithy.storage.consent import Mark, read_mark, write_mark
 from support.examples import DEAD
@@ -46,14 +45,14 @@ def test_what_was_created_is_known_and_a_running_run_is_not_cleaned(own_state: P
     book.creating("mark", {"path": "/x"})
     book.creating("tree", {"name": "data"})
     book.removed(first)
-    [found] = register.all_registered()
+    [found] = books.list_registered()
     assert (found.run_id, found.directory, found.kept) == ("r1", Path("/results"), False)
     assert [resource.kind for resource in found.resources] == ["mark", "tree"]
-    [cleaned] = handlers.clean()
-    assert (cleaned.running, cleaned.removed, handlers.find_run("r1")) == (True, 0, None)
-    assert len(register.all_registered()) == 1
+    [cleaned] = cleaning.clean()
+    assert (cleaned.running, cleaned.removed, cleaning.find_run("r1")) == (True, 0, None)
+    assert len(books.list_registered()) == 1
     book.close(remove=True)
-    assert register.all_registered() == []
+    assert books.list_registered() == []
 
 
 def test_a_kept_run_is_cleaned_and_what_is_left_stays_registered(tmp_path: Path) -> None:
@@ -63,13 +62,13 @@ def test_a_kept_run_is_cleaned_and_what_is_left_stays_registered(tmp_path: Path)
     (place / "mine").touch()
     book.creating("directory", {"path": str(place)})
     book.keep()
-    assert handlers.clean(Path("/elsewhere")) == []
-    [cleaned] = handlers.clean(Path("/results"))
+    assert cleaning.clean(Path("/elsewhere")) == []
+    [cleaned] = cleaning.clean(Path("/results"))
     assert [left.reason for left in cleaned.left] == ["directory not empty"]
     (place / "mine").unlink()
-    [again] = handlers.clean()
+    [again] = cleaning.clean()
     assert (again.removed, again.left, again.running, place.exists()) == (1, (), False, False)
-    assert register.all_registered() == []
+    assert books.list_registered() == []
 
 
 def test_a_moved_run_is_found_by_its_journal_and_what_is_left_is_counted(
@@ -104,7 +103,7 @@ def test_what_an_ended_run_left_is_examined(made: int, found: str) -> None:
         book.creating("mark", {"path": "/x", "run_id": "r1"})
     book.close(remove=False)
     book.path.write_text(book.path.read_text().replace(boot_id(), "another boot"))
-    assert [each.found for each in left_behind()] == [f"ended, and left {found} behind"]
+    assert [each.found for each in judge_left_behind()] == [f"ended, and left {found} behind"]
 
 
 def test_a_resumed_run_is_that_of_its_new_process_and_finds_its_password() -> None:
@@ -117,27 +116,27 @@ def test_a_resumed_run_is_that_of_its_new_process_and_finds_its_password() -> No
     [path] = book.path.parent.glob("*.password")
     assert path.stat().st_mode & 0o777 == 0o600
     book.path.write_text(book.path.read_text().replace(boot_id(), "another boot"))
-    [before] = register.all_registered()
+    [before] = books.list_registered()
     again = enter()
-    password = register.kept_password("r1")
+    password = books.read_password("r1")
     assert password is not None
     assert password.reveal() == "never tell"
     path.write_text("")
-    assert register.kept_password("r1") is None
-    [found] = register.all_registered()
-    assert (handlers.goes_on(found), found.kept) == (True, False)
+    assert books.read_password("r1") is None
+    [found] = books.list_registered()
+    assert (cleaning.is_going_on(found), found.kept) == (True, False)
     assert [resource.kind for resource in found.resources] == ["mark"]
-    handlers.clean_run(before)
-    assert [run.run_id for run in register.all_registered()] == ["r1"]
+    cleaning.clean_run(before)
+    assert [run.run_id for run in books.list_registered()] == ["r1"]
     again.keep()
-    handlers.clean()
+    cleaning.clean()
     assert list(book.path.parent.iterdir()) == []
 
 
 def undone(*resources: Resource) -> tuple[list[int], list[str]]:
     """Numbers of what was undone, and reasons of what was not."""
     numbers: list[int] = []
-    left = handlers.clean_up("r1", resources, numbers.append, everything=False)
+    left = cleaning.clean_up("r1", resources, numbers.append, everything=False)
     return numbers, [each.reason for each in left]
 
 
@@ -162,8 +161,8 @@ def test_things_are_unmade_in_reverse_and_again(
 
     place, resources = tmp_path / "x", volume(tmp_path / "x")
     with monkeypatch.context() as patch:
-        refusing = {**handlers.CLEANUP_HANDLERS, "tree": refuse}
-        patch.setattr(handlers, "CLEANUP_HANDLERS", refusing)
+        refusing = {**cleaning.CLEANUP_HANDLERS, "tree": refuse}
+        patch.setattr(cleaning, "CLEANUP_HANDLERS", refusing)
         reasons = ["something is mounted inside", *["data in it is left"] * 2]
         assert undone(*resources) == ([], reasons)
     assert read_mark(place) is not None
@@ -201,7 +200,7 @@ def test_neither_a_failure_nor_a_full_disk_keeps_the_rest_from_going(tmp_path: P
     def refuse(number: int) -> None:
         raise InfrastructureError("full", where="register", remedy="make room")
 
-    left = handlers.clean_up("0123", resources, refuse, everything=False)
+    left = cleaning.clean_up("0123", resources, refuse, everything=False)
     assert sorted(each.resource.number for each in left) == [1, 2]
     assert [path.name for path in tmp_path.iterdir()] == ["full"]
 
@@ -210,7 +209,7 @@ FAR = {"marked-database"}
 """On somebody's server: whether nothing is there only that server tells (e2e/test_by_url.py)."""
 
 
-@pytest.mark.parametrize("kind", sorted({*handlers.cleanup_handlers()} - FAR))
+@pytest.mark.parametrize("kind", sorted({*cleaning.list_cleanup_handlers()} - FAR))
 def test_every_way_back_is_harmless_where_nothing_is(kind: str, tmp_path: Path) -> None:
     """A kill between the record and the making leaves just that."""
     places = ("path", "volume", "data", "folder")
@@ -236,7 +235,7 @@ def test_a_persons_process_is_never_ended(tmp_path: Path) -> None:
             book.write("creating", kind="directory", facts={"path": str(tmp_path / name)})
             book.close()
             (tmp_path / name).mkdir()
-        cleaned = {each.run.run_id: each.running for each in handlers.clean()}
+        cleaned = {each.run.run_id: each.running for each in cleaning.clean()}
         assert cleaned == {"r1": False, "r2": True}
         assert [(tmp_path / name).exists() for name in ("r1", "r2")] == [False, True]
         assert other.poll() is None
@@ -269,7 +268,7 @@ def test_a_drive_with_a_used_name_is_left(tmp_path: Path, monkeypatch: pytest.Mo
     entry = Entry(None, ("mine",), DEAD, devices=("/dev/loop7",))
     places.make(places.folder_of("mine"), entry)
     mended: list[Path] = []
-    monkeypatch.setattr(handlers, "repair", mended.append)
+    monkeypatch.setattr(cleaning, "repair", mended.append)
     facts = {"path": str(tmp_path), "device": "/dev/loop7"}
     assert (undone(Resource(0, "mount", facts)), mended) == (([0], []), [])
 
@@ -288,7 +287,9 @@ def test_another_users_cluster_in_a_closed_folder_is_no_orphan(
         return found(path)
 
     monkeypatch.setattr(Path, "lstat", lstat)
-    assert [orphan.folder for orphan in orphans.orphans() if orphan.kind == "cluster"] == [gone]
+    assert [orphan.folder for orphan in cleaning.list_orphans() if orphan.kind == "cluster"] == [
+        gone
+    ]
 
 
 def test_what_killed_drives_left_is_removed_and_what_lives_is_left_alone(
@@ -306,8 +307,8 @@ def test_what_killed_drives_left_is_removed_and_what_lives_is_left_alone(
     ):  # fmt: skip
         places.make(places.folder_of(name, run_id), Entry(run_id, (name,), owner))
     with monkeypatch.context() as patch:
-        patch.setattr(orphans, "find", lambda folder: own_identity())
-        assert [clean_orphan.orphan.folder.name for clean_orphan in orphans.clean_orphans()] == [
+        patch.setattr(cleaning, "find", lambda folder: own_identity())
+        assert [clean_orphan.orphan.folder.name for clean_orphan in cleaning.clean_orphans()] == [
             "r2.nvme"
         ]
     assert app.run(["clean", str(tmp_path)]) == 0
@@ -322,7 +323,7 @@ def test_what_killed_drives_left_is_removed_and_what_lives_is_left_alone(
     assert app.run(["clean"]) == 0
     assert capsys.readouterr().out == "Nothing to clean.\n"
     places.make(places.folder_of("fast"), Entry(None, ("fast",), DEAD))
-    monkeypatch.setitem(orphans.REMOVE, "drive", refuse)
+    monkeypatch.setitem(cleaning.REMOVE, "drive", refuse)
     assert app.run(["clean", str(tmp_path / "rnus/x")]) == 2
     assert app.run(["clean"]) == 4
     assert "not removed: drive fast: " in capsys.readouterr().err

@@ -12,11 +12,11 @@ from fakes.drives import done, serving
 from fakes.engine import FakeEngine
 from stithy.errors import InfrastructureError
 from stithy.results.layout import RunDirectory
+from stithy.run.books import read_journal
 from stithy.run.context import Context
-from stithy.run.copies.drives import counters
+from stithy.run.drives import read_counters
 from stithy.run.events import Event, StepStarted
 from stithy.run.executor import execute
-from stithy.run.journal import read_journal
 from stithy.storage.provider import EmulatedDrive, Record, Role, Storage, Volume
 from stithy.wire.drive.control import AnswerStats, AnyAnswer, AnyCommand, Set, Stats
 from support.drive_counters import counters as shown
@@ -138,7 +138,7 @@ def test_windows_have_paced_drives_as_after_loading_and_the_log_on_its_own(faked
         assert execute(context).error is None
         of["a"].paced["data"] = False
         with pytest.raises(InfrastructureError, match="does not take its profile's time"):
-            counters(context.volumes, "a")
+            read_counters(context.volumes, "a")
     assert seen == [(True, True, True)] * 4
     temps = [each.temp and each.temp.name for each in (engine.starts[0], engine.starts[-1])]
     assert temps == [None, "temp"]

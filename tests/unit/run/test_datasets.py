@@ -78,7 +78,7 @@ def test_a_resumed_run_loads_what_has_no_whole_master_copy(
     assert _loaded(faked.out)[len(first) :] == again
     conditions = read_run(faked.out).conditions
     assert (conditions["moment"] == "load").sum() == 2 * 12
-    assert manifest(faked.out)["workload"]["varied"] == ["units"]
+    assert manifest(faked.out)["workload"]["varied"] == ["warehouses"]
     context = context_of(read_run(faked.out))
     assert "several paces" in context.done
     assert run(["report", str(faked.out), "--format", "md"]) == 0

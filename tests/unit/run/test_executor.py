@@ -17,7 +17,7 @@ from stithy.results.files import Run, read_run
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import LimitFacts
 from stithy.run import events
-from stithy.run.cleanup.handlers import clean
+from stithy.run.cleaning import clean
 from stithy.run.executor import execute
 from stithy.units import Money
 from stithy.wire.messages import ErrorCount

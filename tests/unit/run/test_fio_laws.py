@@ -10,7 +10,7 @@ from stithy.fio.logs import Second
 from stithy.fio.measure import Measured as FioMeasured
 from stithy.fio.output import Answer, Served
 from stithy.fio.streamjob import RenderedStream
-from stithy.run.activity import MeasuredValue
+from stithy.run.activity import WindowValue
 from stithy.scenarios.block_io.outcome import evenness, in_flight, per_second, size_errors
 
 KIB8 = 8192
@@ -30,7 +30,7 @@ def measured(counts: dict[int, int], *, mean_s: float = 2e-3, size: int = KIB8) 
     return FioMeasured((stream,), (answer,), {"data": rows}, {})
 
 
-def values(found: Iterable[MeasuredValue]) -> dict[str, float | None]:
+def values(found: Iterable[WindowValue]) -> dict[str, float | None]:
     """By metric."""
     return {each.metric: each.value for each in found}
 

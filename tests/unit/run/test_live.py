@@ -16,8 +16,8 @@ from stithy.errors import PreconditionError, UserError
 from stithy.plan.expand import expand, nulled
 from stithy.plan.steps import Cost, Step
 from stithy.run import events
-from stithy.run.executor import notes_of
-from stithy.run.live import Address, LiveNumbers, endpoint, parse_address
+from stithy.run.executor import describe_notes
+from stithy.run.live import Address, LiveNumbers, parse_address, serve_numbers
 from support.examples import STEP, WINDOW
 from support.openmetrics import Read, read
 from support.studies import study, workload
@@ -90,7 +90,8 @@ def test_the_time_left_goes_down_to_nothing_and_loading_and_looks_are_told() -> 
     clock = FakeClock()
     shown = _numbers(
         events.RunStarted("runs/x", 17, 250.0), events.StepStarted(LOADING, 2, 17, 88.0),
-        events.Progress("loading", 1, 4), events.InterimAnalysis("b", 4, decided=True), clock=clock,
+        events.StepProgress("loading", 1, 4), events.InterimAnalysis("b", 4, decided=True),
+        clock=clock,
     )  # fmt: skip
     for passed_s, left_s in ((8.0, 80.0), (100.0, 0.0)):
         clock.sleep_s(passed_s)
@@ -148,7 +149,7 @@ def test_the_page_tells_the_text_of_the_moment_in_the_type_that_is_asked_for() -
     The end frees the port, also while a program listens that connected and never asked.
     """
     texts = iter(["one\n", "two\n", "three\n"])
-    with endpoint(Address("127.0.0.1", 0), lambda: next(texts)) as page:
+    with serve_numbers(Address("127.0.0.1", 0), lambda: next(texts)) as page:
         assert _asked(page) == (200, "text/plain; version=0.0.4; charset=utf-8", "one\n")
         kind = "application/openmetrics-text; version=1.0.0"
         status, shown, text = _asked(page, accept=f"{kind.replace(' ', '')},text/plain;q=0.5")
@@ -156,7 +157,7 @@ def test_the_page_tells_the_text_of_the_moment_in_the_type_that_is_asked_for() -
         assert [_asked(page, path)[0] for path in ("/", "/metrics/../secret")] == [404, 404]
         port = urlsplit(page).port or 0
         silent = socket.create_connection(("127.0.0.1", port))
-        taken = endpoint(Address("127.0.0.1", port), lambda: "")
+        taken = serve_numbers(Address("127.0.0.1", port), lambda: "")
         with pytest.raises(PreconditionError, match="address already in use"), taken:
             pass
         assert _asked(page)[2] == "three\n"
@@ -177,6 +178,6 @@ def test_what_must_be_known_of_a_candidate_is_told_of_it_and_of_no_other() -> No
         (study(hammerdb), False, ["disk", "memory"], "PROFILE HAMMERDB"),
         (study(fsync), False, ["disk", "memory"], "NOT DURABLE: fsync off"),
     ):
-        found = notes_of(known, expand(known, null=null))
+        found = describe_notes(known, expand(known, null=null))
         assert list(found) == names
         assert all(re.match(words, text) for text in found.values())

@@ -9,7 +9,7 @@ from stithy.fio.precondition import plan
 from stithy.fio.profile import Pattern
 from stithy.plan.expand import expand
 from stithy.results.files import read_rows, read_run
-from stithy.run.events import Note, Progress
+from stithy.run.events import Note, StepProgress
 from stithy.scenarios.block_io.activity import load_of, until_steady
 from stithy.scenarios.block_io.declared import PRECONDITIONING
 from stithy.scenarios.block_io.keys import Spec
@@ -44,7 +44,7 @@ def test_rounds_go_on_until_the_last_five_of_each_test_are_steady(faked: FakedRu
     assert not any(row["steady"] for row in rows if row["round"] < 10)
     context.session.directory.windows.mkdir()
     assert read_run(faked.out).detail("preconditioning").height == len(rows)
-    assert [each.done for each in faked.events if isinstance(each, Progress)] == list(range(10))
+    assert [each.done for each in faked.events if isinstance(each, StepProgress)] == list(range(10))
     notes = [event.text for event in faked.events if isinstance(event, Note)]
     assert "a: round 4 of at most 25, at most 1 h 24 min left" in notes
 

@@ -11,7 +11,7 @@ from conftest import ROOT
 from fakes.engine import FakeEngine
 from fakes.machine import FACTS, TEXTS, FakeMachine, place
 from stithy.cli.new import _choose_margin
-from stithy.cli.talk.prospects import outlook
+from stithy.cli.talk.prospects import make_outlook
 from stithy.drives.profiles import catalogue
 from stithy.engines.instance import Installation
 from stithy.errors import PreconditionError, Refused, UserError
@@ -26,10 +26,10 @@ from stithy.plan.steps import Cost, Plan, Step, WindowPlan
 from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import Fact
+from stithy.run import doctor, draft, equip, forecast, preflight, room
+from stithy.run.draft import Wishes
 from stithy.run.events import Note
-from stithy.run.preparation import doctor, draft, equip, forecast, preflight
-from stithy.run.preparation.draft import Wishes
-from stithy.run.start import default_directory
+from stithy.run.start import choose_directory
 from stithy.run.volumes import KEEPER
 from stithy.storage.provider import ROLES, Provider, Room, Site, Storage
 from stithy.storage.providers.path import DirectoryStorage
@@ -71,7 +71,7 @@ def test_all_must_have_room_together_on_their_file_systems_and_in_memory(tmp_pat
         study = read_study(write_study(tmp_path / "s.yaml", paths)).study
         parts = {name: (each,) for name, each in rooms.items()}
         with pytest.raises(PreconditionError, match=problem) if problem else nullcontext():
-            preflight.check_room(study, expand(study), parts, round(available_gib * GIB))
+            room.check_room(study, expand(study), parts, round(available_gib * GIB))
 
 
 @pytest.mark.parametrize(("rooms", "available_gib", "where", "remedy"), [
@@ -92,13 +92,13 @@ def test_without_a_database_too_little_room_names_what_the_scenario_has(
     study = parse_study("study.yaml", text.encode())
     parts = {name: (each,) for name, each in rooms.items()}
     with pytest.raises(PreconditionError) as caught:
-        preflight.check_room(study, expand(study), parts, round(available_gib * GIB))
+        room.check_room(study, expand(study), parts, round(available_gib * GIB))
     assert (caught.value.where, caught.value.remedy) == (where, remedy)
     assert "server" not in str(caught.value)
 
 
 def _checked(study: Study, providers: Mapping[str, Storage], root: Path) -> None:
-    keeper, plan = equip.keeper_in(RunDirectory(root / "out")), expand(study, null=True)
+    keeper, plan = equip.make_keeper(RunDirectory(root / "out")), expand(study, null=True)
     preflight.check_candidates(study, plan, providers, keeper, FakeMachine())
 
 
@@ -134,7 +134,7 @@ def test_results_go_to_a_new_or_empty_directory_outside_of_the_candidates(tmp_pa
     for wrong in (out, out / "x", out / "x/y", tmp_path / "a/out", tmp_path):
         with pytest.raises(UserError):
             preflight.check_directory(wrong, providers)
-    reported = default_directory(Path("x/demo.yaml"), 1_795_220_000.0)
+    reported = choose_directory(Path("x/demo.yaml"), 1_795_220_000.0)
     assert reported == Path("runs/demo-20261121T001320Z")
 
 
@@ -160,7 +160,7 @@ def test_every_check_is_made_whatever_the_others_find(tmp_path: Path) -> None:
     machine = FakeMachine(texts=SMALL, doing=BUSY, no_memory_limit="no group can be made")
     tools = replace(FakedRun(tmp_path, engine=Refusing()).tools, host=lambda run_id: machine)
     out = RunDirectory(tmp_path / "out")
-    found = preflight.preflight(study, out, "1", tools, clean=False)
+    found = preflight.check_machine(study, out, "1", tools, clean=False)
     refusal = found.problems.refusal("s.yaml")
     assert refusal is not None
     assert (refusal.exit, len(refusal.parts()), found.equipped) == (3, 5, None)
@@ -178,21 +178,21 @@ def test_every_check_is_made_whatever_the_others_find(tmp_path: Path) -> None:
     ):
         assert part in warnings
     full = OpenPlace(Path("/full/x"), Path("/full"), "ext4", "8:1", 0, False, ())
-    assert not list(preflight.cautions(study.study, FakeMachine(open_places=(full,))))
+    assert not list(preflight.list_cautions(study.study, FakeMachine(open_places=(full,))))
     large = write_study(tmp_path / "large.yaml", {"a": tmp_path / "a"})
     large.write_text(large.read_text().replace("192 MiB", "900 MiB"))
-    [reported] = preflight.cautions(read_study(large).study, FakeMachine())
+    [reported] = preflight.list_cautions(read_study(large).study, FakeMachine())
     assert "memory of 900 MiB holds the whole database" in reported
     more = {"a": f"{{path: {tmp_path / 'a'}}}", "b": f"{{path: {tmp_path / 'b'}, memory: 900 MiB}}"}
     own = read_study(write_study(tmp_path / "own.yaml", more)).study
-    [reported] = preflight.cautions(own, FakeMachine())
+    [reported] = preflight.list_cautions(own, FakeMachine())
     assert "memory of 900 MiB on b holds the whole database" in reported
     with pytest.raises(Refused) as refused:
         preflight.check_memory(own, FakeMachine(texts=SMALL))
     wheres = [each.where for each in refused.value.parts()]
     assert wheres == ["database.memory", "candidates.b.memory"]
     (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemFree: 1 kB\nMemAvailable: 4 kB\n")
-    assert preflight.memory_available_bytes(tmp_path) == 4096, "caches can be dropped"
+    assert room.read_memory_available_bytes(tmp_path) == 4096, "caches can be dropped"
 
 
 def test_a_busy_machine_is_told_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,15 +204,15 @@ def test_a_busy_machine_is_told_before(tmp_path: Path, monkeypatch: pytest.Monke
     context.servers.scratch.rmdir()
     assert [event for event in run.events if isinstance(event, Note) and "cargo (7)" in event.text]
     asked = {("nvme", "read"): 92e-6, ("nvme", "write"): 21e-6, ("nvme", "flush"): 15e-6}
-    [reported] = preflight.not_delivered(asked)
+    [reported] = preflight.describe_undelivered(asked)
     assert (
         "writes about 50 µs (profile: 21 µs) and flushes about 50 µs (profile: 15 µs)" in reported
     )
     assert "reads" not in reported
     forecast.keep_added_s({"nvme read": 3e-6, "nvme write": 4e-6, "nvme flush": 32e-6})
-    [reported] = preflight.not_delivered(asked)
+    [reported] = preflight.describe_undelivered(asked)
     assert "under load: flushes about 47 µs (profile: 15 µs). The" in reported
-    assert list(preflight.not_delivered({("sata", "flush"): 40e-6})) == []
+    assert list(preflight.describe_undelivered({("sata", "flush"): 40e-6})) == []
 
 
 def test_what_the_demo_lacks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,7 +231,7 @@ def test_what_the_demo_lacks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr("stithy.hosts.host.server_user", nobody)
     missing = Judgement("postgresql", "missing", "users: nobody is there", "make one")
-    assert doctor.engine_here(LocalHost(), "postgresql") == missing
+    assert doctor.judge_engine(LocalHost(), "postgresql") == missing
 
 
 Check = Callable[[Study, Plan], None]
@@ -244,7 +244,7 @@ def _drafted(wishes: Wishes, machine: FakeMachine, check: Check = lambda *_: Non
 def test_a_new_study_compares_what_is_asked_for_or_else_what_the_machine_has() -> None:
     """Users grow with the CPUs, of which drives take their share; storage is read; in an hour."""
     two = (place("/a/stithy", 90), place("/b/stithy", 80, device="sdb"))
-    wished = Wishes(paths=(Path("/x/one"),), drives=("gp3", "gp3"), units=7)
+    wished = Wishes(paths=(Path("/x/one"),), drives=("gp3", "gp3"), size="7")
     x = Wishes(paths=(Path("/x"),))
     for wishes, machine, names, users, warehouses in (
         (Wishes(), FakeMachine(open_places=two), ["a", "b"], (1, 16, 32), 20),
@@ -277,19 +277,19 @@ def test_a_new_study_ends_within_an_hour_with_the_margin_that_noise_allows(
     )  # fmt: skip
     question = chosen.plan.question
     assert question is not None
-    expected = outlook(question, 2, (), chosen.plan.seed)
+    expected = make_outlook(question, 2, (), chosen.plan.seed)
     assert expected is not None
     assert expected.margin_needed is None
     assert total_s(chosen.plan.steps)[0] <= draft.TIME_S_MAX
     slow = {step.sort: [2.0] for step in chosen.plan.steps}
-    monkeypatch.setattr(draft, "earlier_factors", lambda: slow)
+    monkeypatch.setattr(draft, "read_factors", lambda: slow)
     slower = _drafted(wishes, machine)
     assert total_s(slower.plan.steps)[0] > total_s(expand(slower.study).steps)[0]
 
 
 def test_candidates_on_one_device_are_named(disk_place: Path) -> None:
     """Two directories are; an image of a drive beside one is not."""
-    wishes = Wishes(paths=(disk_place / "a", disk_place / "b"), drives=("gp3",), units=1)
+    wishes = Wishes(paths=(disk_place / "a", disk_place / "b"), drives=("gp3",), size="1")
     study = _drafted(wishes, FakeMachine()).study
     [caution] = draft.describe_cautions(FakeMachine(), study)
     assert "candidates a and b lie on the same storage" in caution
@@ -303,7 +303,7 @@ def test_a_new_study_of_any_scenario_has_the_sections_that_it_needs(scenario: st
     sections = sections_of(scenario)
     for wishes, section in (
         (Wishes(engine="postgresql", scenario=scenario), "database"),
-        (Wishes(units=3, scenario=scenario), "workload"),
+        (Wishes(size="3", scenario=scenario), "workload"),
     ):
         assert (getattr(found.study, f"given_{section}") is not None) is (section in sections)
         if section not in sections:
@@ -313,9 +313,15 @@ def test_a_new_study_of_any_scenario_has_the_sections_that_it_needs(scenario: st
 
 def test_a_new_study_has_the_workload_that_is_asked_for(fakes: Path) -> None:
     """With its key for the size, and no key of another."""
-    found = _drafted(Wishes(workload="counter", units=9), FakeMachine())
-    assert (found.study.workload.name, found.study.workload.units) == ("counter", 9)
+    found = _drafted(Wishes(workload="counter", size="groups=2,counters=9"), FakeMachine())
+    assert (found.study.workload.name, found.study.workload.units) == ("counter", 18)
+    assert "  groups: 2\n" in found.text
     assert "  counters: 9\n" in found.text
+    fitting = _drafted(Wishes(workload="counter"), FakeMachine()).study.workload
+    assert fitting.size["groups"] == 10, "the example"
+    assert fitting.size["counters"] > 1000
+    with pytest.raises(UserError, match="'9' is not a size of counter: give groups=NUMBER,"):
+        _drafted(Wishes(workload="counter", size="9"), FakeMachine())
     assert "warehouse" not in found.text
 
 
@@ -347,13 +353,13 @@ def test_the_largest_that_fits_is_taken_or_the_reason_told(disk_place: Path) -> 
         _drafted(Wishes(), FakeMachine(open_places=(), is_root=False))
     with pytest.raises(PreconditionError, match="no server programs: apt-get install it"):
         draft.draft(FakeMachine(), Wishes(), ask_engine=lambda _: LACKS)
-    found = _drafted(Wishes(paths=(disk_place / "stithy",), units=1), FakeMachine())
+    found = _drafted(Wishes(paths=(disk_place / "stithy",), size="1"), FakeMachine())
     draft.check_here(FakeMachine(), found.study, found.plan)
     small = FakeMachine(texts=TEXTS | {"/proc/meminfo": "MemAvailable: 409600 kB"})
     with pytest.raises(PreconditionError, match="more than half"):
         draft.check_here(small, found.study, found.plan)
     (disk_place / "photo.jpg").touch()
-    mine = Wishes(paths=(disk_place,), units=1)
+    mine = Wishes(paths=(disk_place,), size="1")
     with pytest.raises(PreconditionError, match="photo"):
         draft.draft(FakeMachine(), mine, ask_engine=lambda _: THERE)
 
@@ -362,7 +368,7 @@ def test_offers_are_named_after_their_mounts_by_names_that_a_study_takes() -> No
     """The root's is the system's; names are unique, whatever a directory is called."""
     root = replace(place("/var/tmp/stithy", 9), mount_point=Path("/"))
     twice = place("/Data 1/stithy", 5), place("/data.1/stithy", 4)
-    found = draft.offered_places(FakeMachine(open_places=(root, *twice)))
+    found = draft.offer_places(FakeMachine(open_places=(root, *twice)))
     assert [each.name for each in found] == ["system", "data-1", "data-1-2"]
     assert found[0].lines == {"path": "/var/tmp/stithy"}
     assert found[0].note == "ext4 on vda, 9 GiB free"
@@ -371,7 +377,7 @@ def test_offers_are_named_after_their_mounts_by_names_that_a_study_takes() -> No
         "workload: {name: order-entry, warehouses: 1}\n"
     )
     for path in ("/a/true", "/a/7200", "/a/---", "/", f"/a/{'x' * 200}", "/a/Ä", "/a/a b"):
-        name = draft.directory(Path(path), ["at"]).name
+        name = draft.offer_directory(Path(path), ["at"]).name
         text = f"study: q?\ncandidates: {{{name}: {{path: /x}}}}\n{rest}"
         assert list(parse_study("s", text.encode()).candidates) == [name]
 
@@ -400,11 +406,11 @@ def test_a_step_misses_its_estimate_as_those_like_it_did() -> None:
     assert known.expected_s(_step("check", "b", 2)) == 6
     assert (known.knows("check"), known.knows("prepare")) == (True, False)
     forecast.keep_learned(known.learned)
-    later = forecast.Forecast(forecast.earlier_factors())
+    later = forecast.Forecast(forecast.read_factors())
     assert later.expected_s(_step("check", "z", 1)) == 3
     plan = Plan(1, (_step("check", "a", 2),), "a")
     for factor, bound_s in ((1.5, 4.0), (5.0, 10.0)):
-        [shown] = forecast.mended(plan, forecast.Forecast({"check": [factor]})).steps
+        [shown] = forecast.correct_plan(plan, forecast.Forecast({"check": [factor]})).steps
         assert shown.cost == Cost(2.0 * factor, bound_s, 0, 0)
 
 
@@ -417,21 +423,23 @@ def test_what_runs_have_shown_is_kept_side_by_side_and_may_be_lost(own_state: Pa
     forecast.keep_noise("nopm", 0.03)
     forecast.keep_noise("p95", 0.2)
     forecast.keep_added_s({"nvme flush": 20e-6})
-    noise = forecast.earlier_noise
+    noise = forecast.read_noise
     assert (noise("nopm"), noise("p95")) == ([0.01, 0.03], [0.2])
-    assert forecast.earlier_factors() == {"check": [9.0, *[1.0] * (forecast.KEPT - 1)]}
-    assert forecast.earlier_rates() == {"disk": 500.0}
-    assert forecast.earlier_added_s() == {"nvme flush": 20e-6, "nvme read": -5e-6}
+    assert forecast.read_factors() == {"check": [9.0, *[1.0] * (forecast.KEPT - 1)]}
+    assert forecast.read_rates() == {"disk": 500.0}
+    assert forecast.read_added_s() == {"nvme flush": 20e-6, "nvme read": -5e-6}
     for content in ("", "{", "[]", '{"version": 2, "noise": {}}', '{"version": 1}'):
         (own_state / "durations.json").write_text(content)
-        lost = (forecast.earlier_factors(), noise("nopm"), forecast.earlier_added_s())
+        lost = (forecast.read_factors(), noise("nopm"), forecast.read_added_s())
         assert lost == ({}, [], {}), content
 
 
 def test_each_change_of_a_machine_is_told_with_both_values() -> None:
     """What may change between two windows anyway is not in its fingerprint."""
     facts: dict[str, str | int] = {"kernel": "6.1.0", "cpus": 2, "memory_bytes": 8 * GIB, "x": 1}
-    before = equip.fingerprint({key: Fact(value=each) for key, each in facts.items()}, {"x": "1"})
+    before = equip.make_fingerprint(
+        {key: Fact(value=each) for key, each in facts.items()}, {"x": "1"}
+    )
     assert before == {
         "kernel": "6.1.0", "architecture": None, "CPU": None, "number of CPUs": 2,
         "memory": 8 * GIB, "x": "1",
@@ -443,4 +451,4 @@ def test_each_change_of_a_machine_is_told_with_both_values() -> None:
         ("memory", 4 * GIB, ("memory: 8 GiB before, 4 GiB now",)),
         ("hammer", "2.0", ("hammer: not known before, 2.0 now",)),
     ):
-        assert equip.changes(before, {**before, name: value}) == reported
+        assert equip.describe_changes(before, {**before, name: value}) == reported

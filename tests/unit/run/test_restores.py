@@ -22,7 +22,7 @@ from stithy.report.page import Page
 from stithy.report.sections.answer import answer
 from stithy.restores.method import RestoreMethod
 from stithy.results.files import read_run
-from stithy.run.copies.restore import restore
+from stithy.run.datasets import restore
 from stithy.run.events import Note, StepStarted
 from stithy.run.executor import do_step
 from stithy.study.load import parse_study

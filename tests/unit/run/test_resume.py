@@ -12,7 +12,7 @@ from fakes.hammer import FakeHammer
 from stithy.errors import Exit, InfrastructureError, PreconditionError, Refused, UserError
 from stithy.results.layout import RunDirectory
 from stithy.run.events import Event, StepFinished, StepStarted
-from stithy.run.resuming.resume import resumed_run
+from stithy.run.resume import resume_run
 from stithy.run.session import Stop
 from stithy.storage.providers.path import DirectoryStorage
 from support.faked_run import FakedRun
@@ -175,7 +175,7 @@ def _other_storage(faked: FakedRun) -> Any:
 LEVELS = "[1, 2]", "[1, 2, 3]"
 REFUSED: dict[str, tuple[str, Callable[[FakedRun], Any]]] = {
     "another session resumes it": (
-        "by another process", lambda f: resumed_run(f.out, Stop(), lambda _: None, tools=f.tools)
+        "by another process", lambda f: resume_run(f.out, Stop(), lambda _: None, tools=f.tools)
     ),
     "its own copy of the study was changed": (
         "own copy", lambda f: _rewritten(RunDirectory(f.out).study, *LEVELS)

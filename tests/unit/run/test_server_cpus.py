@@ -11,8 +11,8 @@ from stithy.errors import PreconditionError
 from stithy.hosts.runner import LocalRunner, Runner
 from stithy.results.files import read_manifest, read_run
 from stithy.results.layout import RunDirectory
-from stithy.run.preparation.equip import Tools
-from stithy.run.preparation.preflight import preflight
+from stithy.run.equip import Tools
+from stithy.run.preflight import check_machine
 from stithy.secrets import Secret
 from stithy.study.load import read_study
 from stithy.wire.hammer import Program
@@ -98,7 +98,7 @@ def test_a_plan_warns_where_servers_differ_and_the_largest_leaves_no_cpu(
     places = {"a": f"{{path: {tmp_path / 'a'}}}", "b": f"{{path: {tmp_path / 'b'}{more}}}"}
     study = read_study(write_study(tmp_path / "s.yaml", places, users=(2,), vary=vary))
     tools = EightCpus(tmp_path).tools
-    found = preflight(study, RunDirectory(tmp_path / "out"), "1", tools, clean=False)
+    found = check_machine(study, RunDirectory(tmp_path / "out"), "1", tools, clean=False)
     said = [warning for warning in found.warnings if "leaves no CPU to the load driver:" in warning]
     assert len(said) == warned
     assert all("fewer than the 8" in each for each in said)

@@ -7,7 +7,7 @@ import pytest
 from stithy.errors import InfrastructureError
 from stithy.results.files import read_rows
 from stithy.results.tables import SPACE
-from stithy.run.copies import space
+from stithy.run import drives
 from support.faked_run import FakedRun
 
 MIB = 2**20
@@ -29,8 +29,8 @@ def test_each_volume_is_asked_once_a_moment(faked: FakedRun) -> None:
     volume = context.volumes.provision("a")
     (volume.path / "file").write_bytes(b"x" * MIB)
     for moment in ("loaded", "loaded", "end"):
-        space.record(context, "a", moment)
-    space.record(context, "b", "end")  # which was not made
+        drives.record(context, "a", moment)
+    drives.record(context, "b", "end")  # which was not made
     rows = context.state.rows[SPACE.name]
     assert [(row["candidate"], row["role"], row["moment"]) for row in rows] == [
         ("a", "data", "loaded"), ("a", "data", "end"),
@@ -52,7 +52,7 @@ def test_what_cannot_be_read_has_its_reason_and_fails_no_run(
         raise InfrastructureError("no books", where="a", remedy="none")
 
     monkeypatch.setattr(context.volumes.providers["a"], "space", refuse)
-    space.record(context, "a", "end")
+    drives.record(context, "a", "end")
     [row] = context.state.rows[SPACE.name]
     assert row["physical_bytes"] is None
     assert "no books" in row["missing_because"]

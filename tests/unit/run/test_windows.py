@@ -21,14 +21,15 @@ from stithy.hosts.devices import DiskCounters
 from stithy.plan.expand import expand
 from stithy.results.layout import RunDirectory, WindowDirectory
 from stithy.results.tables import Row
-from stithy.run.context import Context, choice_of
-from stithy.run.context import pause_s as find_pause_s
+from stithy.run import surroundings, window
+from stithy.run.context import Context, make_choice
+from stithy.run.context import find_pause_s as find_pause_s
 from stithy.run.events import Note
-from stithy.run.windows import surroundings, window
 from stithy.storage.provider import EmulatedDrive
 from stithy.storage.volume import describe
 from stithy.wire.jobs import BackToBack, Keyed, Rate, Think
 from stithy.wire.messages import Second, TransactionSecond
+from stithy.workloads.order_entry import ORDER_ENTRY
 from support.faked_run import FakedRun
 from support.points import at
 from support.running import left_by, manifest, window_row
@@ -55,9 +56,9 @@ def test_users_are_driven_as_the_study_has_it() -> None:
         own = [OTHER] if more else []
         made = study(("  users: [1, 4]\n", f"  users: [1, 4]\n  {line}\n{more}"), *own)
         plan = next(step.window for step in expand(made).steps if step.window)
-        asked = request.request_of(made, plan, WindowDirectory(Path("w")))
+        asked = request.make_request(made, plan, WindowDirectory(Path("w")))
         assert (asked.users, asked.ramp_up_s, asked.duration_s, asked.pace) == (1, 2.0, 3.0, pace)
-        choice: Any = choice_of(made)
+        choice: Any = make_choice(made)
         assert (asked.ledger, choice.users_per_warehouse) == (None, 10 if "keyed" in line else None)
         pool = (asked.connections, choice.warehouses_touched, choice.profile)
         assert pool == ((2, 1, "hammerdb") if more else (None, None, "specification"))
@@ -72,12 +73,12 @@ def test_a_second_tells_no_percentile_that_too_few_orders_bear() -> None:
     )  # fmt: skip
     few = of.model_copy(update={"committed": 1_999})
     other = of.model_copy(update={"name": "payment", "committed": 1, "rolled_back": 2})
-    context: Any = SimpleNamespace(workload=SimpleNamespace(headline="new-order"))
+    context: Any = SimpleNamespace(workload=ORDER_ENTRY)
     activity = HammerActivity(context, cast("Any", None))
     for each, p95_s, done in (((few, other), None, 2002), ((of,), 0.012, 2000), ((), None, 0)):
         second = Second(second=3, at_s=1.0, phase="measure", transactions=each)
         shown = activity._second(second)
-        assert (shown.p95_s, shown.tpm) == (p95_s, 60.0 * done)
+        assert (shown.p95_s, shown.rate) == (p95_s, 60.0 * done)
 
 
 @pytest.mark.parametrize(("cpu_s", "is_busy"), [(0.5, False), (0.51, True)])
@@ -172,7 +173,7 @@ def _around(
     activity = HammerActivity(context, plan, maintenance=log)
     activity.checkpoint_rule = CheckpointRule(300.0, 2**28)
     measured = window.MeasuredWindow(plan, (activity,), snapshots=(snapshot(0), snapshot(10)))
-    return surroundings.row(context, measured)
+    return surroundings.make_row(context, measured)
 
 
 def test_what_was_around_a_window_is_told_apart_by_disks_and_candidates(tmp_path: Path) -> None:

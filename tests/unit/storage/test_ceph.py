@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from stithy.cli.cluster.up import ClusterOptions, keys_of
+from stithy.cli.cluster.up import ClusterOptions, make_keys
 from stithy.errors import UserError
 from stithy.hosts.runner import LocalRunner
 from stithy.plan.expand import daemons_bytes, image_bytes, set_aside
@@ -90,11 +90,11 @@ def test_links_are_scaled_as_drives_are() -> None:
 
 def test_options_by_hand_are_keys_of_a_study() -> None:
     """Also of the faster drives; what does not go together is reported at its option."""
-    found = keys_of(ClusterOptions(cache="generic-nvme", drive="generic-7200", hosts=4))
+    found = make_keys(ClusterOptions(cache="generic-nvme", drive="generic-7200", hosts=4))
     assert found.cache is not None
     assert (found.cache.drive, found.drive, found.hosts) == ("generic-nvme", "generic-7200", 4)
     with pytest.raises(UserError, match="^these options: .*zeros compress to nothing"):
-        keys_of(ClusterOptions(space="thick", compression="lz4"))
+        make_keys(ClusterOptions(space="thick", compression="lz4"))
 
 
 @pytest.mark.parametrize(("limit", "is_said"), [({}, False), ({"iops_limit": 500}, True)])

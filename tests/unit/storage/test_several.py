@@ -6,8 +6,8 @@ import pytest
 
 from stithy.hosts.runner import LocalRunner
 from stithy.plan.expand import image_bytes, set_aside
-from stithy.run.cleanup.handlers import clean_up
-from stithy.run.cleanup.register import Resource
+from stithy.run.books import Resource
+from stithy.run.cleaning import clean_up
 from stithy.storage.provider import ROLES, Site
 from stithy.storage.several import SeveralSources, provider_of
 from stithy.study.candidates import drive_names, is_emulated, read_candidate

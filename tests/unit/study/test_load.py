@@ -160,8 +160,8 @@ DRAFT = Draft(
         Option("nvme", {"drive": "generic-nvme"}, "emulated"),
     ),
     others=(Option("memory", {"path": "/dev/shm/stithy"}, "tmpfs"),),
-    engine="postgresql", memory_bytes=512 * 2**20, workload="order-entry", units=3,
-    units_key="warehouses", levels=(1, 4), ramp_up_s=30.0, duration_s=60.0,
+    engine="postgresql", memory_bytes=512 * 2**20, workload="order-entry", size={"warehouses": 3},
+    levels=(1, 4), ramp_up_s=30.0, duration_s=60.0,
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from stithy.study.load_values import Pace
 from stithy.study.thresholds import NotAThreshold, parse_threshold
 from stithy.thresholds import Constant, MeasuredValue, Threshold
 from stithy.units import Money
-from stithy.workloads.order_entry import Spec
+from stithy.workloads.order_entry import OrderEntryKeys
 from stithy.workloads.workload import Driving
 from support.points import at
 from support.sample_thresholds import NAMES
@@ -110,7 +110,7 @@ def test_a_load_that_contradicts_itself_is_refused_at_the_key_to_change(
 ) -> None:
     """One problem, and no second one that follows from it; what goes together is taken."""
     said = lines.split("|")
-    own = [each for each in said if each.split(":")[0] in Spec.model_fields]
+    own = [each for each in said if each.split(":")[0] in OrderEntryKeys.model_fields]
     section = _section(*(each for each in said if each not in own))
     assert refused(section, workload(*own)) == ([f"load.{key}"] if key else [])
 

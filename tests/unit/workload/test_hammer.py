@@ -10,7 +10,7 @@ from stithy.wire.hammer import Hammer, Watch
 from stithy.wire.jobs import CheckJob, PrepareJob, RunJob, RunRequest, WarmUpJob, WorkloadChoice
 from stithy.wire.messages import AnyMessage, PrepareSummary, WarmUpSummary, parse_message
 from stithy.workloads.order_entry import Choice
-from stithy.workloads.words import reach
+from stithy.workloads.words import describe_reach
 from support.examples import wire_example
 
 SIZE = Choice(warehouses=3)
@@ -65,8 +65,11 @@ def test_each_job_says_what_is_wanted_and_hides_the_password(tmp_path: Path) -> 
 
 def test_what_users_reach_is_told_as_far_as_it_is_known() -> None:
     """Their share of the data, beside what the server may keep in memory."""
-    assert reach(10, 10, "rows", 2**31, None, buffers="") == "users touch all 2 GiB"
-    assert reach(3, 10, "warehouses", None, None, buffers="") == "users touch 3 of 10 warehouses"
-    shown = reach(3, 10, "warehouses", 10 * 2**30, 2**27, 2**30, buffers="shared buffers")
+    assert describe_reach(10, 10, "rows", 2**31, None, buffers="") == "users touch all 2 GiB"
+    assert (
+        describe_reach(3, 10, "warehouses", None, None, buffers="")
+        == "users touch 3 of 10 warehouses"
+    )
+    shown = describe_reach(3, 10, "warehouses", 10 * 2**30, 2**27, 2**30, buffers="shared buffers")
     assert shown.startswith("users touch about 3 GiB of 10 GiB (3 of 10 warehouses)")
     assert shown.endswith("128 MiB of shared buffers and a memory limit of 1 GiB")

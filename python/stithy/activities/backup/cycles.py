@@ -27,7 +27,7 @@ from stithy.hosts.processes import end
 from stithy.hosts.runner import Command
 from stithy.run.context import Context
 from stithy.run.events import Note
-from stithy.run.volumes import own, parts_of
+from stithy.run.volumes import get_parts, own
 from stithy.storage.copy import sync_filesystem
 from stithy.storage.provider import Role
 
@@ -39,7 +39,7 @@ RESTORE_FAILED, UNEQUAL = "restore failed", "NOT EQUAL"
 """Outcomes. Only the last one says something of the backup; a failed one is made or tried again."""
 
 _OF_THE_MACHINE = tuple(
-    os.strerror(each).lower() for each in (*REMEDIES, errno.ENXIO, errno.ENODEV)
+    os.strerror(number).lower() for number in (*REMEDIES, errno.ENXIO, errno.ENODEV)
 )
 """A drive that is gone answers with the last two, beside EIO."""
 _KILLED = re.compile(r"\bsignal (?:1|2|3|9|15)\b|\bSIG(?:HUP|INT|QUIT|KILL|TERM)\b")
@@ -53,7 +53,7 @@ def is_of_the_machine(because: str) -> bool:
     `because`: what the program, the server or a call said.
     """
     said = because.lower()
-    return bool(_KILLED.search(because)) or any(each in said for each in _OF_THE_MACHINE)
+    return bool(_KILLED.search(because)) or any(text in said for text in _OF_THE_MACHINE)
 
 
 FOLDER, RESTORED = "backup", "restored"
@@ -89,7 +89,7 @@ FAILURES_MOST = 3
 def is_hopeless(cycles: Sequence[Cycle]) -> bool:
     """Whether the last ones all failed, so that another is likely to."""
     last = cycles[-FAILURES_MOST:]
-    return len(last) == FAILURES_MOST and all(each.failed_because for each in last)
+    return len(last) == FAILURES_MOST and all(line.failed_because for line in last)
 
 
 @dataclass(frozen=True)
@@ -162,14 +162,14 @@ class Backups:
     def take(self, instance: Instance, log: Path) -> Cycle:
         """Back the server up, instead of the backup before. Raises Interrupted, nothing else."""
         context = self.context
-        began_s, size = context.session.clock.now_s(), size_of(self._data, self._log_folder)
+        began_s, size = context.session.clock.now_s(), measure_size(self._data, self._log_folder)
         if not self.method.keeps_repository:
             context.volumes.make_tree(self.candidate, self._name(FOLDER), "backup")
         command = self.method.back_up(self._job, Source(instance.url, self._data))
         group = context.servers.groups.get(self._data) if self.method.reads_files else None
         because = self._run(replace(command, memory_cgroup=group), log)
         ended_s, stored = context.session.clock.now_s(), self.method.locate_last(self._folder)
-        return Cycle(began_s, ended_s, size, size_of(stored), because)
+        return Cycle(began_s, ended_s, size, measure_size(stored), because)
 
     @contextmanager
     def restored(self, log: Path) -> Iterator[tuple[Cycle, Instance | None]]:
@@ -190,12 +190,11 @@ class Backups:
                 if isinstance(found, str):
                     yield Cycle(began_s, now_s, 0, None, found), None
                 else:
-                    yield Cycle(began_s, now_s, size_of(data, self._log_folder)), found
+                    yield Cycle(began_s, now_s, measure_size(data, self._log_folder)), found
         finally:
             context.volumes.remove(place, self._name(RESTORED))
 
     def _second(self, data: Path, log: Path, stack: ExitStack) -> Instance | str:
-        """A server on what is restored into `data`, or why there is none. Raises Interrupted."""
         servers, method = self.context.servers, self.method
         try:
             if method.loads_rows:
@@ -254,7 +253,7 @@ class Backups:
     def _data(self) -> Path:
         if self.whose is not None:
             return self.whose.data
-        return parts_of(self.context.volumes.of(self.candidate)).data
+        return get_parts(self.context.volumes.of(self.candidate)).data
 
     @property
     def _job(self) -> BackupJob:
@@ -266,11 +265,9 @@ class Backups:
         return self.context.servers.engine.log_folder
 
     def _run_all(self, commands: Iterable[Command], log: Path) -> str | None:
-        """Run them one after the other, up to the first that fails; why it did."""
         return next(filter(None, (self._run(command, log) for command in commands)), None)
 
     def _run(self, command: Command, log: Path) -> str | None:
-        """Run it to its end; why it failed, None where it did not. Raises Interrupted."""
         context, host = self.context, self.context.host
         program = Path(command.argv[0]).name
         asked = replace(command, user=host.user.name if host.user else None, detached=True)
@@ -295,7 +292,7 @@ class Backups:
         return " | ".join([f"{program} {ended}", *said])
 
 
-def size_of(root: Path, without: str | None = None) -> int:
+def measure_size(root: Path, without: str | None = None) -> int:
     """Sum the bytes of all files below a directory, some of which may vanish meanwhile."""
     size_bytes = 0
     for folder, folders, names in os.walk(root):

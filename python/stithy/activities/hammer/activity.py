@@ -35,17 +35,12 @@ from stithy.results.convert import (
 )
 from stithy.results.layout import WindowDirectory
 from stithy.results.tables import Row, Table
-from stithy.run.activity import Activity, MeasuredValue, Span, StepKind, Subject, Times
-from stithy.run.context import Context, pace_of, value_of
+from stithy.run.activity import Activity, Span, StepKind, Subject, Times, WindowValue
+from stithy.run.context import Context, make_pace, read_value
 from stithy.run.events import Note, SecondPassed
 from stithy.study.model import Study
 from stithy.wire.hammer import Checked, Driven, LedgerVerified, Program, Watch
-from stithy.wire.jobs import (
-    Pace,
-    Rate,
-    RunRequest,
-    WorkloadChoice,
-)
+from stithy.wire.jobs import Pace, Rate, RunRequest, WorkloadChoice
 from stithy.wire.messages import AnyMessage, Second
 
 WARM_UP_MAX = 20_000
@@ -103,14 +98,13 @@ class HammerActivity:
                     if group and instance.pid is not None:
                         self.limit_lost = group.lost(instance.pid)
                 finally:
-                    self.ended_because = _ended(instance, group)
+                    self.ended_because = _explain_end(instance, group)
                     self.peak_bytes = group.peak_bytes() if group else None
                 if self.driven is not None and not self.driven.summary.complete:
                     # Whatever held the transactions back would hold back the ordinary end, too.
                     instance.stop(at_once=True)
 
     def _used(self, instance: Instance, group: MemoryGroup | None) -> Iterator[Subject]:
-        """Everything between the server's start and its stop."""
         hammer = self.context.hammer(instance.url)
         self._instance = instance
         self._keep_facts(instance)
@@ -123,12 +117,8 @@ class HammerActivity:
         finally:
             rows.verify(self, hammer, instance)
         # An interrupted window is verified too: what it did must be right all the same.
-        self.checked = hammer.check(
-            self._choice,
-            quick=True,
-            after_load=False,
-            watch=Watch(raw_output=self.directory.check_output),
-        )
+        output = self.directory.check_output
+        self.checked = self.context.verify_conditions(hammer, self._choice, output)
 
     def begin(self) -> None:
         """Read the server's counters, after a checkpoint where the study wants one."""
@@ -140,8 +130,8 @@ class HammerActivity:
     def act(self) -> None:
         """The users work."""
         context, directory = self.context, self.directory
-        self.asked = pace_at(context, self.window)
-        request = request_of(
+        self.asked = choose_pace(context, self.window)
+        request = make_request(
             context.file.study, self.window, directory, self.asked, self.start_at_s
         )
 
@@ -197,14 +187,15 @@ class HammerActivity:
         self.commits.append(self._server.commits(self.context.session.clock))
 
     def _keep_facts(self, instance: Instance) -> None:
-        """Keep the server's version, and the settings in force in all windows of the candidate."""
         known, candidate = self.context.state.known.server_facts, self.window.candidate
         before = known.get(candidate)
         if before is None:
             known[candidate] = instance.facts()
         elif self.window.point.others:
             now = instance.facts().settings
-            same = {name: each for name, each in before.settings.items() if now.get(name) == each}
+            same = {
+                name: value for name, value in before.settings.items() if now.get(name) == value
+            }
             known[candidate] = replace(before, settings=same)
 
     def _warm_up(self, hammer: Program) -> None:
@@ -216,10 +207,7 @@ class HammerActivity:
             self._choice,
             seed=derive_seed(context.plan.seed, "warm-up"),
             transactions=min(WARM_UP_MAX, round(context.workload.warm_up_per_unit * touched)),
-            watch=Watch(
-                raw_output=self.directory.warm_up_output,
-                stop=context.session.stop.asked,
-            ),
+            watch=Watch(raw_output=self.directory.warm_up_output, stop=context.session.stop.asked),
         )
         self.warm_up_s = summary.duration_s
 
@@ -228,9 +216,11 @@ class HammerActivity:
             transaction.committed + transaction.rolled_back for transaction in message.transactions
         )
         headline = [t for t in message.transactions if t.name == self.context.workload.headline]
-        few = sum(each.committed + each.rolled_back for each in headline) < count_values_needed(95)
+        few = sum(kind.committed + kind.rolled_back for kind in headline) < count_values_needed(95)
         p95_s = None if few else headline[0].live_p95_s
-        return SecondPassed(self.window, message.second, message.phase, done * 60.0, p95_s)
+        workload = self.context.workload
+        rate, label = (done, "TPS") if workload.is_per_second else (done * 60.0, "TPM")
+        return SecondPassed(self.window, message.second, message.phase, rate, p95_s, label)
 
     @cached_property
     def transactions(self) -> list[Row]:
@@ -286,13 +276,13 @@ class HammerActivity:
             return "the hammer did not begin"
         if errors := self.driven.summary.errors:
             worst = max(errors, key=lambda error: error.count)
-            return f"the hammer gave up: {_plain(worst.text)} ({worst.count} times)"
+            return f"the hammer gave up: {_make_plain(worst.text)} ({worst.count} times)"
         shown = [warning.text for warning in self.driven.warnings]
-        return _plain(shown[-1]) if shown else "the hammer ended before its time"
+        return _make_plain(shown[-1]) if shown else "the hammer ended before its time"
 
-    def values(self) -> Iterator[MeasuredValue]:
+    def values(self) -> Iterator[WindowValue]:
         """Rates and percentiles, by transaction type."""
-        return rows.values(self)
+        return rows.make_values(self)
 
     def spans(self) -> tuple[Span, ...]:
         """None: the users work all the time."""
@@ -300,7 +290,7 @@ class HammerActivity:
 
     def tables(self, readings: Sequence[TimedSample]) -> Iterator[tuple[Table, list[Row]]]:
         """What the hammer, the server and the checks say."""
-        return rows.tables_of(self, readings)
+        return rows.make_tables(self, readings)
 
     def surroundings(self) -> Row:
         """What its server does by itself."""
@@ -316,11 +306,10 @@ class HammerActivity:
 
     def said(self) -> str:
         """Throughput, response time, and what the ledger shows."""
-        return rows.in_words(self) + rows.describe_ledger(self)
+        return rows.describe_rates(self) + rows.describe_ledger(self)
 
 
-def _ended(instance: Instance, group: MemoryGroup | None) -> str | None:
-    """How the server ended by itself, or that it lost processes for want of memory."""
+def _explain_end(instance: Instance, group: MemoryGroup | None) -> str | None:
     ended = instance.ended_by()
     killed = group.killed() if group else None
     lost = f" ({killed} of its processes were killed)"
@@ -330,7 +319,7 @@ def _ended(instance: Instance, group: MemoryGroup | None) -> str | None:
     return f"the server {ended}{cause}: {instance.last_words()}"
 
 
-def _plain(text: str) -> str:
+def _make_plain(text: str) -> str:
     return " ".join(text.split())
 
 
@@ -341,18 +330,18 @@ PLUGINS = (
 )  # fmt: skip
 
 
-def pace_at(context: Context, window: WindowPlan) -> Pace:
+def choose_pace(context: Context, window: WindowPlan) -> Pace:
     """When users act in a window: at a share of a measured maximum, or as the load says.
 
     Raises InvalidMeasurement for a share of a maximum that was not measured.
     """
     load = context.file.study.at(window.point).load
     if window.rate_share is None:
-        return pace_of(load)
+        return make_pace(load)
     assert window.maximum_at is not None  # the plan says both
     at = Point.parse(window.maximum_at)
-    per_minute = [value_of(context, name, at, "tpm") for name in window.maximum_of]
-    known = [each for each in per_minute if each]
+    per_minute = [read_value(context, name, at, "tpm") for name in window.maximum_of]
+    known = [rate for rate in per_minute if rate]
     if len(known) < len(per_minute):
         raise InvalidMeasurement(
             f"{window.rate_share:.0%} of the maximum cannot be asked: a window that measures it "
@@ -364,7 +353,7 @@ def pace_at(context: Context, window: WindowPlan) -> Pace:
     return Rate(per_s=per_s, arrivals=load.arrivals)
 
 
-def request_of(
+def make_request(
     study: Study,
     window: WindowPlan,
     directory: WindowDirectory,
@@ -379,7 +368,7 @@ def request_of(
         ramp_up_s=window.ramp_up_s,
         duration_s=window.duration_s,
         connections=load.connections,
-        pace=pace or pace_of(load),
+        pace=pace or make_pace(load),
         start_at_s=start_at_s,
         isolation=load.isolation,
         error_limit=load.error_limit,

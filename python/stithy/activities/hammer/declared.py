@@ -50,6 +50,7 @@ LOAD = Table(
         integer("headline_committed", "", "committed transactions of the workload's headline type in the measurement", null=True),
         integer("transactions", "", "all completed transactions in the measurement", null=True),
         real("headline_per_min", "1/min", "the same per minute: the throughput by the workload's own metric", null=True),
+        real("headline_per_s", "1/s", "the same per second, for a workload whose metric counts by the second", null=True),
         real("tpm", "1/min", "completed transactions (committed, and rolled back as specified) per minute", null=True),
         integer("errors", "", "unexpected errors in the whole job", null=True),
         integer("errors_expected", "", "errors that another activity of the window causes on purpose, such as connections that a fault cuts; they are not among `errors`", null=True),

@@ -10,9 +10,9 @@ from stithy.hosts.activity import MachineActivity, between
 from stithy.plan.steps import Step
 from stithy.results.files import write_json
 from stithy.results.manifest import CalibrationFacts
-from stithy.run.context import Context, pause_s
-from stithy.run.copies.loading import need_database
-from stithy.run.events import Note, Progress
+from stithy.run.context import Context, find_pause_s
+from stithy.run.datasets import need_database
+from stithy.run.events import Note, StepProgress
 from stithy.wire.hammer import Watch
 from stithy.wire.messages import AnyMessage, CalibrateSummary
 from stithy.wire.messages import Progress as HammerProgress
@@ -31,7 +31,7 @@ def calibrate(context: Context, step: Step) -> str:
     Raises Interrupted.
     """
     try:
-        summary, others = _calibrated(context, step)
+        summary, others = _make_facts(context, step)
     except Interrupted:
         raise
     except StithyError as error:
@@ -42,7 +42,7 @@ def calibrate(context: Context, step: Step) -> str:
     write_json(context.session.directory.calibration, summary)
     spent_s = others.span_s * len(context.host.cpus)
     share = min(1.0, others.cpu_s / spent_s) if spent_s else None
-    over = words.pool(summary.connections)
+    over = words.describe_pool(summary.connections)
     late = f"the driver was late at every rate that was tried {over}"
     context.state.known.calibration = CalibrationFacts(
         connections=summary.connections,
@@ -58,11 +58,10 @@ def calibrate(context: Context, step: Step) -> str:
         used = f"other programs used {100 * share:.0f} % of the CPUs"
         found = "the result is a lower bound"
         context.session.tell(Note(f"{used} during the calibration of the driver{who}: {found}"))
-    return words.kept_up(summary.connections, summary.rate_per_s_max)
+    return words.describe_headroom(summary.connections, summary.rate_per_s_max)
 
 
-def _calibrated(context: Context, step: Step) -> tuple[CalibrateSummary, MachineActivity]:
-    """What was found, and what others used meanwhile."""
+def _make_facts(context: Context, step: Step) -> tuple[CalibrateSummary, MachineActivity]:
     output = context.session.directory.calibrate_output
     candidate = step.candidate or context.master_candidate
     need_database(context, candidate, step)
@@ -72,7 +71,7 @@ def _calibrated(context: Context, step: Step) -> tuple[CalibrateSummary, Machine
         )
         before = context.host.counters(context.session.clock, own)
         # Who keeps up with the users that act most often keeps up with all.
-        pauses = map(pause_s, context.file.study.variants)
+        pauses = map(find_pause_s, context.file.study.variants)
         summary = context.hammer(instance.url).calibrate(
             connections=context.file.study.connections_max,
             trial_s=TRIAL_S,
@@ -85,6 +84,6 @@ def _calibrated(context: Context, step: Step) -> tuple[CalibrateSummary, Machine
 def _watch(context: Context) -> Watch:
     def on_message(message: AnyMessage) -> None:
         if isinstance(message, HammerProgress):
-            context.session.tell(Progress(message.stage, message.done, message.total))
+            context.session.tell(StepProgress(message.stage, message.done, message.total))
 
     return Watch(context.session.directory.calibrate_output, on_message, context.session.stop.asked)

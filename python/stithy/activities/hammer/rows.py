@@ -24,9 +24,9 @@ from stithy.results.convert import (
 )
 from stithy.results.manifest import CalibrationFacts
 from stithy.results.tables import Row, Table
-from stithy.run.activity import MeasuredValue
-from stithy.run.context import pace_of, pause_s
-from stithy.run.sampler import checkpoints_inside
+from stithy.run.activity import WindowValue
+from stithy.run.context import find_pause_s, make_pace
+from stithy.run.sampler import count_checkpoints_inside
 from stithy.run.steps import find_shared_device
 from stithy.study.model import Study
 from stithy.units import format_duration
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from stithy.activities.hammer.activity import HammerActivity
 
 
-def tables_of(
+def make_tables(
     of: "HammerActivity", readings: Sequence[TimedSample]
 ) -> Iterator[tuple[Table, list[Row]]]:
     """All tables that only the hammer fills; empty where the users never began."""
@@ -56,7 +56,7 @@ def tables_of(
     yield from list_ledger_tables(of)
 
 
-def values(of: "HammerActivity") -> Iterator[MeasuredValue]:
+def make_values(of: "HammerActivity") -> Iterator[WindowValue]:
     """Rates of the whole, and the response times of each transaction type."""
     if of.driven is None:
         return
@@ -64,19 +64,19 @@ def values(of: "HammerActivity") -> Iterator[MeasuredValue]:
     for quantity in of.context.workload.rates:
         value = row[quantity.known.column]
         missing = "nothing was measured" if value is None else None
-        yield MeasuredValue(quantity.metric, value, missing_because=missing)
+        yield WindowValue(quantity.metric, value, missing_because=missing)
     for transaction in of.transactions:
         count = transaction["committed"] + transaction["rolled_back"]
         for name in PERCENTILES:
             value = transaction[f"response_{name.replace('.', '')}_s"]
             missing = "no answer was measured" if value is None else None
-            yield MeasuredValue(name, value, transaction["transaction"], count, missing)
+            yield WindowValue(name, value, transaction["transaction"], count, missing)
         share = find_error_share(transaction)
         missing = "no transaction ended" if share is None else None
-        yield MeasuredValue(ERROR_SHARE, share, transaction["transaction"], count, missing)
+        yield WindowValue(ERROR_SHARE, share, transaction["transaction"], count, missing)
 
 
-def in_words(of: "HammerActivity") -> str:
+def describe_rates(of: "HammerActivity") -> str:
     """Throughput and response time."""
     row = of.numbers
     merged = next(
@@ -91,11 +91,10 @@ def in_words(of: "HammerActivity") -> str:
 
 
 def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
-    """The row of LOAD; null for whatever the window did not come to."""
     context, window = of.context, of.window
     study = context.file.study.at(window.point)
     load = study.load
-    asked = of.asked or pace_of(load)
+    asked = of.asked or make_pace(load)
     known = context.state.known.calibration
     row: Row = {column.name: None for column in LOAD.columns}
     said = tuple((key, value) for key, value in study.options.items() if value is not None)
@@ -119,29 +118,28 @@ def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
         "ledger_unverified_because": of.ledger_unverified_because,
         # What the driver was shown to keep up with; users are only tried where they pause.
         "driver_rate_per_s_max": known.rate_per_s_max if known else None,
-        "driver_users_max": _users_max(known, study),
+        "driver_users_max": _find_users_max(known, study),
         "driver_others_share": known.others_share if known else None,
         "ledger_shares": find_shared_device(context, window.candidate),
     }
-    return row if of.driven is None else row | of.numbers | _of_server(of, readings)
+    return row if of.driven is None else row | of.numbers | _count_server_work(of, readings)
 
 
-def _users_max(known: CalibrationFacts | None, study: Study) -> int | None:
+def _find_users_max(known: CalibrationFacts | None, study: Study) -> int | None:
     """How many users the driver was shown to serve who pause as these do.
 
     Where pauses vary they were tried with the shortest: of others the rate alone says something.
     """
-    if known is None or known.think_s is None or pause_s(study) != known.think_s:
+    if known is None or known.think_s is None or find_pause_s(study) != known.think_s:
         return None
     return known.users_max
 
 
-def _of_server(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
-    """What the server counted meanwhile."""
+def _count_server_work(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
     assert of.driven is not None  # asked by the caller
     summary = of.driven.summary
     within = (summary.measure_from_s, summary.measure_to_s)
-    row: Row = {"checkpoints_inside": checkpoints_inside(readings, *within)}
+    row: Row = {"checkpoints_inside": count_checkpoints_inside(readings, *within)}
     if len(of.commits) > 1:
         before, after = of.commits
         if before is not None and after is not None:
@@ -167,8 +165,8 @@ def verify(measured: "HammerActivity", hammer: Program, instance: Instance) -> N
     elif ended := instance.ended_by():
         measured.ledger_unverified_because = f"the server {ended}"
     else:
-        with _keeping_reason(measured):
-            measured.ledger = _verified(measured, hammer)
+        with _keep_reason(measured):
+            measured.ledger = _verify_ledger(measured, hammer)
 
 
 def verify_after_end(measured: "HammerActivity") -> None:
@@ -185,17 +183,17 @@ def verify_after_end(measured: "HammerActivity") -> None:
         return
     with (
         suppress(Interrupted),
-        _keeping_reason(measured, "after the server's end, "),
+        _keep_reason(measured, "after the server's end, "),
         context.servers.running(
             measured.window.candidate, directory.recovery_log, number=measured.number
         ) as instance,
     ):
-        measured.ledger = _verified(measured, context.hammer(instance.url))
+        measured.ledger = _verify_ledger(measured, context.hammer(instance.url))
         measured.ledger_unverified_because = None
 
 
 @contextmanager
-def _keeping_reason(measured: "HammerActivity", when: str = "") -> Iterator[None]:
+def _keep_reason(measured: "HammerActivity", when: str = "") -> Iterator[None]:
     """What fails inside is kept as the reason why the ledger was not compared."""
     try:
         with failures_of_the_machine(f"the ledger of window {measured.window.id}"):
@@ -207,7 +205,7 @@ def _keeping_reason(measured: "HammerActivity", when: str = "") -> Iterator[None
         measured.ledger_unverified_because = f"{when}{error.text}"
 
 
-def _verified(measured: "HammerActivity", hammer: Program) -> LedgerVerified:
+def _verify_ledger(measured: "HammerActivity", hammer: Program) -> LedgerVerified:
     context, directory = measured.context, measured.directory
     watch = Watch(raw_output=directory.ledger_output)
     return hammer.verify_ledger(

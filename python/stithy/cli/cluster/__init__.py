@@ -3,12 +3,12 @@
 import cyclopts
 
 from stithy.cli import cluster
-from stithy.cli.commands import command_modules
+from stithy.cli.commands import list_command_modules
 
 COMMAND = cyclopts.App(
     help="Raise, break and remove a laboratory cluster of Ceph without a run. All commands need "
     "root."
 )
 
-for _name, _module in command_modules(cluster).items():
+for _name, _module in list_command_modules(cluster).items():
     COMMAND.command(_module.COMMAND, name=_name)

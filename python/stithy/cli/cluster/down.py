@@ -34,17 +34,17 @@ def down(
     all_of_them
         Remove all clusters that a person raised.
     """
-    from stithy.run.by_hand import cluster_named, clusters, take_down
+    from stithy.run.by_hand import find_cluster, list_clusters, take_down
 
     if name is not None and all_of_them:
         raise UserError("both a name and --all", where="--all", remedy="give one of them")
-    chosen = list(clusters()) if all_of_them else [cluster_named(name)]
-    for each in chosen:
-        take_down(each)
+    chosen = list(list_clusters()) if all_of_them else [find_cluster(name)]
+    for cluster in chosen:
+        take_down(cluster)
         if not json:
-            say(f"{each.name} is down")
+            say(f"{cluster.name} is down")
     if json:
-        show_json({"down": [each.name for each in chosen]})
+        show_json({"down": [cluster.name for cluster in chosen]})
     elif not chosen:
         say("No cluster is up.")
 

@@ -50,9 +50,9 @@ def fault(
     duration
         How long a drive stalls, such as 30s.
     """
-    from stithy.run.by_hand import cluster_named
+    from stithy.run.by_hand import find_cluster
 
-    cluster = cluster_named(name)
+    cluster = find_cluster(name)
     if kind == "heal":
         from stithy.cluster import faults
         from stithy.wire.drive.jobs import NoFault
@@ -91,18 +91,18 @@ def _break(cluster: "Cluster", kind: str, number: int | None, duration: str | No
             f"{kind!r} does not have this option", where="--duration", remedy="leave it out"
         )
     if kind == "stall-drive":
-        return _stall(cluster, number, read_seconds(duration or STALL, "--duration"))
+        return _read_stall(cluster, number, read_seconds(duration or STALL, "--duration"))
     {**faults.OF_HOSTS, **faults.OF_OSDS}[kind](folder, entry, number)
     return f"{kind} {number} is done"
 
 
-def _stall(cluster: "Cluster", osd: int, duration_s: float) -> str:
+def _read_stall(cluster: "Cluster", osd: int, duration_s: float) -> str:
     from stithy.cluster.layout import drive_of
     from stithy.wire.drive.jobs import Stall
 
     folder, _ = cluster.alive
     control, drives = cluster.drive_control
     device = drive_of(folder, osd)
-    drive = next(each.drive for each in drives if each.device == device)
+    drive = next(drive.drive for drive in drives if drive.device == device)
     control.fault(drive, Stall(duration_s=duration_s))
     return f"the drive {drive} of osd.{osd} stalls for {duration_s:g} s"

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from stithy.cli.talk.options import Json
-from stithy.cli.talk.render import UNKNOWN, show, show_json, size_text, table
+from stithy.cli.talk.render import UNKNOWN, format_size_text, make_table, show, show_json
 
 if TYPE_CHECKING:
     from stithy.cluster.faults import Status
@@ -27,22 +27,22 @@ def status(name: str | None = None, /, *, json: Json = False) -> None:
     name
         The cluster; default: all.
     """
-    from stithy.run.by_hand import cluster_named, clusters
+    from stithy.run.by_hand import find_cluster, list_clusters
 
-    found = [cluster_named(name)] if name is not None else list(clusters())
-    told = [(each, _status(each)) for each in found]
+    found = [find_cluster(name)] if name is not None else list(list_clusters())
+    told = [(cluster, _show_status(cluster)) for cluster in found]
     if json:
-        show_json([_as_json(cluster, status) for cluster, status in told])
+        show_json([_make_json(cluster, status) for cluster, status in told])
     elif not told:
         show("No cluster is up.")
     else:
-        show("\n\n".join(_as_text(cluster, status) for cluster, status in told))
+        show("\n\n".join(_make_text(cluster, status) for cluster, status in told))
 
 
 COMMAND = status
 
 
-def _status(cluster: "Cluster") -> "Status | None":
+def _show_status(cluster: "Cluster") -> "Status | None":
     from stithy.cluster.faults import status_of
 
     if cluster.folder is None or cluster.entry is None or not cluster.is_whole:
@@ -50,33 +50,33 @@ def _status(cluster: "Cluster") -> "Status | None":
     return status_of(cluster.folder, cluster.entry)
 
 
-def _as_json(cluster: "Cluster", status: "Status | None") -> dict[str, object]:
+def _make_json(cluster: "Cluster", status: "Status | None") -> dict[str, object]:
     osds = [asdict(osd) for osd in status.osds] if status else None
-    return cluster_json(cluster) | {"health": status.health if status else None, "osd": osds}
+    return make_cluster_json(cluster) | {"health": status.health if status else None, "osd": osds}
 
 
-def _as_text(cluster: "Cluster", status: "Status | None") -> str:
+def _make_text(cluster: "Cluster", status: "Status | None") -> str:
     if status is None:
-        return cluster_text(cluster)
+        return make_cluster_text(cluster)
     header = ["OSD", "host", "state", "stored", "taken", "of", "groups led", "not clean",
               "recovered"]  # fmt: skip
     rows = [
         [
-            f"osd.{osd.osd}", f"host{osd.host}", osd.state, size_text(osd.stored_bytes),
-            size_text(osd.allocated_bytes), size_text(osd.size_bytes), _count(osd.pgs),
-            _count(osd.unclean), _count(osd.recovered),
+            f"osd.{osd.osd}", f"host{osd.host}", osd.state, format_size_text(osd.stored_bytes),
+            format_size_text(osd.allocated_bytes), format_size_text(osd.size_bytes),
+            _count(osd.pgs), _count(osd.unclean), _count(osd.recovered),
         ]
         for osd in status.osds
     ]  # fmt: skip
-    lines = [cluster_text(cluster), f"volume: {cluster.path}", f"health: {status.health}"]
-    return "\n".join([*lines, table(header, rows, "<<<>>>>>>")])
+    lines = [make_cluster_text(cluster), f"volume: {cluster.path}", f"health: {status.health}"]
+    return "\n".join([*lines, make_table(header, rows, "<<<>>>>>>")])
 
 
 def _count(number: int | None) -> str:
     return UNKNOWN if number is None else f"{number:,}"
 
 
-def cluster_json(cluster: "Cluster") -> dict[str, Any]:
+def make_cluster_json(cluster: "Cluster") -> dict[str, Any]:
     """A cluster; null for what a killed one does not tell any more."""
     entry = cluster.entry
     return {
@@ -92,7 +92,7 @@ def cluster_json(cluster: "Cluster") -> dict[str, Any]:
     }
 
 
-def cluster_text(cluster: "Cluster") -> str:
+def make_cluster_text(cluster: "Cluster") -> str:
     """`lab is up: 3 hosts with 3 OSDs, FTT 1 (2 copies, min_size 1)`."""
     entry = cluster.entry
     if entry is None or not cluster.is_whole:

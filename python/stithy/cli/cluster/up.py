@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from stithy.cli.cluster.status import cluster_json, cluster_text
+from stithy.cli.cluster.status import make_cluster_json, make_cluster_text
 from stithy.cli.talk.options import Json
 from stithy.cli.talk.render import say, show, show_json
 from stithy.errors import UserError
@@ -92,20 +92,20 @@ def up(
     from stithy.run.by_hand import raise_by_hand
 
     need_root()
-    keys, needed = (keys_of(how), {}) if candidate is None else _of_study(candidate, how)
+    keys, needed = (make_keys(how), {}) if candidate is None else _read_candidate(candidate, how)
     raised = raise_by_hand(name, keys, needed)
     if json:
-        show_json(cluster_json(raised))
+        show_json(make_cluster_json(raised))
         return
     show(str(raised.path))
-    say(cluster_text(raised))
+    say(make_cluster_text(raised))
     say(f"to remove it: stithy cluster down {raised.name}")
 
 
 COMMAND = up
 
 
-def keys_of(how: ClusterOptions) -> "CephKeys":
+def make_keys(how: ClusterOptions) -> "CephKeys":
     """The options as keys of a study. Raises UserError for what does not go together."""
     from pydantic import ValidationError
 
@@ -121,7 +121,7 @@ def keys_of(how: ClusterOptions) -> "CephKeys":
         return CephKeys.model_validate({**words, "policy": policy})
     except ValidationError as error:
         first = error.errors()[0]
-        options = [f"--{each}".replace("_", "-") for each in first["loc"][-1:]]
+        options = [f"--{key}".replace("_", "-") for key in first["loc"][-1:]]
         raise UserError(
             first["msg"].rstrip("."),
             where=options[0] if options else "these options",
@@ -129,8 +129,7 @@ def keys_of(how: ClusterOptions) -> "CephKeys":
         ) from error
 
 
-def _of_study(asked: str, how: ClusterOptions) -> "tuple[CephKeys, dict[Role, int]]":
-    """The keys of a study's candidate, and what the study needs of it."""
+def _read_candidate(asked: str, how: ClusterOptions) -> "tuple[CephKeys, dict[Role, int]]":
     from stithy.names import instead
     from stithy.plan.expand import needed_bytes
     from stithy.storage.providers.ceph.keys import CephKeys
@@ -148,8 +147,8 @@ def _of_study(asked: str, how: ClusterOptions) -> "tuple[CephKeys, dict[Role, in
         raise UserError("this is no candidate of a study", where=asked, remedy=remedy)
     study = read_study(Path(file)).study
     clusters = {
-        each: keys
-        for each, found in study.candidates.items()
+        name: keys
+        for name, found in study.candidates.items()
         if isinstance(keys := getattr(found.spec, "ceph", None), CephKeys)
     }
     if name not in clusters:

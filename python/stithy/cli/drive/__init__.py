@@ -3,11 +3,11 @@
 import cyclopts
 
 from stithy.cli import drive
-from stithy.cli.commands import command_modules
+from stithy.cli.commands import list_command_modules
 
 COMMAND = cyclopts.App(
     help="Start, break and measure emulated drives without a study. Most commands need root."
 )
 
-for _name, _module in command_modules(drive).items():
+for _name, _module in list_command_modules(drive).items():
     COMMAND.command(_module.COMMAND, name=_name)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from stithy.cli.talk.render import say, show, show_json, table, time_text
+from stithy.cli.talk.render import format_time_text, make_table, say, show, show_json
 
 if TYPE_CHECKING:
     from stithy.wire.drive.messages import ProfileFacts, ShippedSchedule
@@ -39,19 +39,20 @@ def catalogue(name: str | None = None, /, *, json: bool = False) -> None:
     if json:
         show_json(
             {
-                "profiles": [each.facts.model_dump(mode="json") for each in found.profiles],
+                "profiles": [profile.facts.model_dump(mode="json") for profile in found.profiles],
                 "schedules": [
-                    each.model_dump(mode="json", exclude={"message"}) for each in found.schedules
+                    schedule.model_dump(mode="json", exclude={"message"})
+                    for schedule in found.schedules
                 ],
             }
         )
         return
     header = ["profile", "what it is", "capacity", "IOPS r/w/both", "MB/s r/w/both", "assumed"]
-    rows = [_row(profile.facts) for profile in found.profiles]
+    rows = [_make_row(profile.facts) for profile in found.profiles]
     schedules = [_schedule_row(schedule) for schedule in found.schedules]
-    show(table(header, rows, "<<>>><"))
+    show(make_table(header, rows, "<<>>><"))
     show("")
-    show(table(["schedule", "what is slow", "lasts"], schedules))
+    show(make_table(["schedule", "what is slow", "lasts"], schedules))
 
 
 COMMAND = catalogue
@@ -68,7 +69,7 @@ def _show_one(name: str, *, json: bool) -> None:
     say(f"{profile.facts.name}: no problems")
 
 
-def _row(facts: "ProfileFacts") -> list[str]:
+def _make_row(facts: "ProfileFacts") -> list[str]:
     iops = (facts.read_iops, facts.write_iops, facts.total_iops)
     rates = (facts.read_bytes_per_s, facts.write_bytes_per_s, facts.total_bytes_per_s)
     # Tables of which something is assumed; the profile itself tells which keys.
@@ -77,13 +78,13 @@ def _row(facts: "ProfileFacts") -> list[str]:
         facts.name,
         facts.title + ("" if facts.rpm is None else "; it spins"),
         f"{facts.capacity_bytes / 1e9:,.0f} GB",
-        _caps(iops),
-        _caps([None if rate is None else rate / 1e6 for rate in rates]),
+        _format_caps(iops),
+        _format_caps([None if rate is None else rate / 1e6 for rate in rates]),
         ", ".join(assumed) or "nothing",
     ]
 
 
-def _caps(values: Iterable[float | None]) -> str:
+def _format_caps(values: Iterable[float | None]) -> str:
     """`440,000/150,000/-`; a single dash where there is none at all."""
     texts = ["-" if value is None else f"{value:,.0f}" for value in values]
     return "-" if set(texts) == {"-"} else "/".join(texts)
@@ -91,4 +92,4 @@ def _caps(values: Iterable[float | None]) -> str:
 
 def _schedule_row(schedule: "ShippedSchedule") -> list[str]:
     lasts_s = sum(phase.duration_s for phase in schedule.phases)
-    return [schedule.name, schedule.title, time_text(lasts_s)]
+    return [schedule.name, schedule.title, format_time_text(lasts_s)]

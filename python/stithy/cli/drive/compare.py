@@ -4,8 +4,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stithy.cli.drive.profile import comparison, steps
-from stithy.cli.talk.options import Json, read_measured, read_size, until_interrupted
+from stithy.cli.drive.profile import compare_profiles, describe_steps
+from stithy.cli.talk.options import Json, read_measured, read_size, stop_when_interrupted
 from stithy.cli.talk.render import show, show_json
 from stithy.errors import Exit
 from stithy.fio import FIO
@@ -18,12 +18,7 @@ SEED = 1
 
 
 def compare(
-    profile: str,
-    /,
-    *,
-    duration: str = "3min",
-    size: str | None = None,
-    json: Json = False,
+    profile: str, /, *, duration: str = "3min", size: str | None = None, json: Json = False
 ) -> Exit:
     """Start the emulated drive of a profile, measure it, and compare it with the real drive.
 
@@ -59,24 +54,24 @@ def compare(
 
     duration_s, runner = read_measured(duration), LocalRunner()
     found = find_profile(profile, runner=runner)
-    against = reference(profile, found.text)
+    against = read_reference(profile, found.text)
     points = tuple(against.figures)
     plan = Plan(points, schedule(duration_s, len(points), sustained=False), SEED)
     need_root()
-    size_bytes = drive_bytes(size, min(against.span_bytes, found.facts.capacity_bytes))
+    size_bytes = read_drive_bytes(size, min(against.span_bytes, found.facts.capacity_bytes))
     spec = DriveSpec(compare.name_of_process(), found.text, size_bytes, seed=SEED)
     beside = other_work()
-    with until_interrupted() as stop:
-        again = compare.measure_emulated(spec, plan, runner, steps(stop))
+    with stop_when_interrupted() as stop:
+        again = compare.measure_emulated(spec, plan, runner, describe_steps(stop))
     rows = compare.compared(against.figures, again)
     differing = against.engine and against.engine != again.engine
     engines = f"by other engines: {against.engine}, emulated {again.engine}" if differing else None
     if json:
         about = {"against": against.what, "engines": engines, "other_work": beside}
-        show_json({**about, **as_json(rows)})
+        show_json({**about, **make_json(rows)})
     else:
-        words = [f"against {against.what}", engines, beside, verdict(rows)]
-        show(f"{comparison(rows)}\n\n" + "\n".join(filter(None, words)))
+        words = [f"against {against.what}", engines, beside, describe_verdict(rows)]
+        show(f"{compare_profiles(rows)}\n\n" + "\n".join(filter(None, words)))
     return Exit.THRESHOLD if any(row.missed() for row in rows) else Exit.OK
 
 
@@ -90,7 +85,7 @@ class Against:
     engine: str | None = None
 
 
-def reference(profile: str, text: str) -> Against:
+def read_reference(profile: str, text: str) -> Against:
     """The measurement beside a profile's file; where there is none, the profile's own figures."""
     from stithy.drives.measure import compare, measurement
     from stithy.drives.measure.compare import SIZE_BYTES
@@ -109,14 +104,14 @@ def reference(profile: str, text: str) -> Against:
     return Against(compare.of_profile(points, shown), SIZE_BYTES, what)
 
 
-def drive_bytes(size: str | None, span_bytes: int) -> int:
+def read_drive_bytes(size: str | None, span_bytes: int) -> int:
     """How large the emulated drive is. Raises UserError."""
     from stithy.drives.measure.compare import SIZE_BYTES
 
     return min(span_bytes, SIZE_BYTES) if size is None else read_size(size, "--size")
 
 
-def as_json(rows: tuple["Compared", ...]) -> dict[str, object]:
+def make_json(rows: tuple["Compared", ...]) -> dict[str, object]:
     """Every row with its ratios, for programs."""
     from stithy.drives.measure.compare import TOLERANCES
 
@@ -128,7 +123,7 @@ def as_json(rows: tuple["Compared", ...]) -> dict[str, object]:
     return {"tolerances": TOLERANCES, "points": points}
 
 
-def verdict(rows: tuple["Compared", ...]) -> str:
+def describe_verdict(rows: tuple["Compared", ...]) -> str:
     """How many are within their tolerances."""
     within = sum(not row.missed() for row in rows)
     mark = "✓" if within == len(rows) else "✗"

@@ -53,7 +53,7 @@ def down(
         if name
         else [all_drive for all_drive in all_drives() if not all_drive.run_id]
     )
-    failures = [failure for each in chosen if (failure := _taken_down(each)) is not None]
+    failures = [failure for drive in chosen if (failure := _take_one_down(drive)) is not None]
     if json:
         gone = [each.name for each in chosen if each.name not in {name for name, _ in failures}]
         show_json({"down": gone, "left": {name: str(error) for name, error in failures}})
@@ -65,7 +65,7 @@ def down(
 COMMAND = down
 
 
-def _taken_down(found: "FoundDrive") -> tuple[str, StithyError] | None:
+def _take_one_down(found: "FoundDrive") -> tuple[str, StithyError] | None:
     """Take one down and say so; its name and why not, where it could not be."""
     from stithy.drives.program import remove
 
@@ -92,7 +92,7 @@ def _refuse_mounted(found: "FoundDrive") -> None:
 
     entry = read_entry(found.folder)
     own = {mount.point for mount in entry.mounts} if entry else set()
-    if foreign := [str(each) for each in found.mounted if each not in own]:
+    if foreign := [str(mount) for mount in found.mounted if mount not in own]:
         raise PreconditionError(
             f"it is mounted at {', '.join(foreign)}",
             where=found.full_name,

@@ -1,13 +1,13 @@
 """`stithy drive fault`: break an emulated drive, or repair it, while it runs."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import Parameter
 
 from stithy.cli.drive import options
-from stithy.cli.talk.options import Json, read_seconds, read_size, within
+from stithy.cli.talk.options import Json, read_seconds, read_size, require_within
 from stithy.cli.talk.render import say, show_json
 from stithy.errors import UserError
 
@@ -73,40 +73,40 @@ UNIT_BYTES = 512
 Keys = dict[str, Any]
 
 
-def made(kind: str, how: FaultOptions) -> "AnyFault":
+def make_fault(kind: str, how: FaultOptions) -> "AnyFault":
     """The fault that these words mean. Raises UserError for what is wrong or of another kind."""
     from pydantic import TypeAdapter
 
     from stithy.wire.drive.jobs import DriveFault
 
     _refuse_foreign(kind, how)
-    within("--bits", how.bits, 1, BITS_MAX)
-    within("--seed", how.seed, 0, 2**64 - 1)
+    require_within("--bits", how.bits, 1, BITS_MAX)
+    require_within("--seed", how.seed, 0, 2**64 - 1)
     keys = _KEYS[kind](how) if kind in _KEYS else {}
     known: TypeAdapter[AnyFault] = TypeAdapter(DriveFault)
     return known.validate_python({"kind": kind, **keys})
 
 
 def _refuse_foreign(kind: str, how: FaultOptions) -> None:
-    for option in fields(how):
-        if getattr(how, option.name) is not None and option.name not in TAKES[kind]:
+    for option, value in vars(how).items():
+        if value is not None and option not in TAKES[kind]:
             takes = ", ".join(f"--{name}" for name in sorted(TAKES[kind]))
             raise UserError(
                 f"{kind!r} does not have this option",
-                where=f"--{option.name}",
+                where=f"--{option}",
                 remedy=f"leave it out; it takes {takes}" if takes else "leave it out",
             )
 
 
-def _share(text: str | None, option: str, default: str = "100%") -> float:
-    return options.share(text or default, option)
+def _read_share(text: str | None, option: str, default: str = "100%") -> float:
+    return options.read_share(text or default, option)
 
 
-def _stall(how: FaultOptions) -> Keys:
+def _make_stall(how: FaultOptions) -> Keys:
     return {"duration_s": read_seconds(how.duration or STALL, "--duration")}
 
 
-def _slow(how: FaultOptions) -> Keys:
+def _make_slow(how: FaultOptions) -> Keys:
     if how.factor is None and how.added is None:
         raise UserError(
             "neither a factor nor an added time is given",
@@ -121,7 +121,7 @@ def _slow(how: FaultOptions) -> Keys:
             remedy="give 1 to 1e9; 10 takes ten times as long",
         )
     added_s = read_seconds(how.added, "--added") if how.added else 0.0
-    return {"factor": factor, "added_s": added_s, "share": _share(how.share, "--share")}
+    return {"factor": factor, "added_s": added_s, "share": _read_share(how.share, "--share")}
 
 
 def _schedule(how: FaultOptions) -> Keys:
@@ -137,17 +137,17 @@ def _schedule(how: FaultOptions) -> Keys:
     return {"schedule": {"kind": "shipped", "name": shipped.schedule(how.schedule).name}}
 
 
-def _errors(how: FaultOptions) -> Keys:
+def _make_errors(how: FaultOptions) -> Keys:
     return {
         "reads": how.only != "writes",
         "writes": how.only != "reads",
-        "offset_bytes": _offset(how),
+        "offset_bytes": _read_offset(how),
         "length_bytes": read_size(how.length, "--length") if how.length else None,
-        "share": _share(how.share, "--share"),
+        "share": _read_share(how.share, "--share"),
     }
 
 
-def _corrupt(how: FaultOptions) -> Keys:
+def _make_corrupt(how: FaultOptions) -> Keys:
     if how.length is None:
         raise UserError(
             "no range is given in which bits flip",
@@ -155,15 +155,15 @@ def _corrupt(how: FaultOptions) -> Keys:
             remedy="give the length of the range, such as 1MiB, and its start with --offset",
         )
     return {
-        "offset_bytes": _offset(how),
+        "offset_bytes": _read_offset(how),
         "length_bytes": read_size(how.length, "--length"),
         "bits": 1 if how.bits is None else how.bits,
         "seed": how.seed or 0,
     }
 
 
-def _power_cut(how: FaultOptions) -> Keys:
-    lost, torn = _share(how.lost, "--lost", LOST), _share(how.torn, "--torn", TORN)
+def _make_power_cut(how: FaultOptions) -> Keys:
+    lost, torn = _read_share(how.lost, "--lost", LOST), _read_share(how.torn, "--torn", TORN)
     if lost + torn > 1:
         raise UserError(
             "the shares of lost and torn writes exceed 100% together",
@@ -181,13 +181,13 @@ def _power_cut(how: FaultOptions) -> Keys:
     return {"seed": how.seed or 0, **shares, "unit_bytes": unit_bytes}
 
 
-def _offset(how: FaultOptions) -> int:
+def _read_offset(how: FaultOptions) -> int:
     return read_size(how.offset, "--offset") if how.offset else 0
 
 
 _KEYS: Mapping[str, Callable[[FaultOptions], Keys]] = {
-    "stall": _stall, "slow": _slow, "schedule": _schedule, "errors": _errors,
-    "corrupt": _corrupt, "power-cut": _power_cut,
+    "stall": _make_stall, "slow": _make_slow, "schedule": _schedule, "errors": _make_errors,
+    "corrupt": _make_corrupt, "power-cut": _make_power_cut,
 }  # fmt: skip
 """The keys of each kind that has any, as on the wire."""
 
@@ -245,7 +245,7 @@ def fault(
     """
     from stithy.drives.program import drive_named
 
-    fault_made = made(kind, how)
+    fault_made = make_fault(kind, how)
     found = drive_named(name)
     cut = found.control.fault(found.name, fault_made)
     if json:
@@ -273,7 +273,6 @@ TOLD = {
 
 
 def _cut_text(name: str, cut: "AnswerPowerCut") -> str:
-    """What became of the writes that were volatile."""
     total = cut.kept + cut.torn + cut.lost
     became = (
         f"of {total:,} volatile writes {cut.kept:,} were kept, {cut.torn:,} torn, {cut.lost:,} lost"

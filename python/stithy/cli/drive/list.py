@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from stithy.cli.drive.options import backing_text, found_json, profile_text
+from stithy.cli.drive.options import describe_backing, describe_profile, make_found_json
 from stithy.cli.talk.options import Json
-from stithy.cli.talk.render import UNKNOWN, say, show, show_json, size_text, table
+from stithy.cli.talk.render import UNKNOWN, format_size_text, make_table, say, show, show_json
 
 if TYPE_CHECKING:
     from stithy.drives.program import FoundDrive
@@ -20,26 +20,26 @@ def list_drives(*, json: Json = False) -> None:
 
     drives = all_drives()
     if json:
-        show_json([found_json(drive) for drive in drives])
+        show_json([make_found_json(drive) for drive in drives])
     elif not drives:
         show("No emulated drive is up.")
     else:
         from stithy.drives.program import KILLED
 
         header = ["name", "device", "size", "profile", "backing", "mounted at", "of run", "state"]
-        show(table(header, [_row(each) for each in drives]))
-        if any(each.problem == KILLED for each in drives):
+        show(make_table(header, [_make_row(drive) for drive in drives]))
+        if any(drive.problem == KILLED for drive in drives):
             say("`stithy clean` removes what killed programs left")
 
 
 COMMAND = list_drives
 
 
-def _row(found: "FoundDrive") -> list[str]:
+def _make_row(found: "FoundDrive") -> list[str]:
     facts = found.facts
-    mounted = ", ".join(str(each) for each in found.mounted)
+    mounted = ", ".join(str(mount) for mount in found.mounted)
     known = (
-        [size_text(facts.size_bytes), profile_text(facts), backing_text(facts)]
+        [format_size_text(facts.size_bytes), describe_profile(facts), describe_backing(facts)]
         if facts
         else [UNKNOWN] * 3
     )

@@ -3,14 +3,14 @@
 from typing import TYPE_CHECKING, Any
 
 from stithy.cli.talk.options import read
-from stithy.cli.talk.render import size_text
+from stithy.cli.talk.render import format_size_text
 
 if TYPE_CHECKING:
     from stithy.drives.program import FoundDrive
     from stithy.wire.drive.messages import DriveFacts
 
 
-def share(text: str, option: str) -> float:
+def read_share(text: str, option: str) -> float:
     """A share of an option given in percent, 0 to 1. Raises UserError."""
     from stithy.units import parse_fine_percent
 
@@ -24,12 +24,12 @@ def scale(text: str, option: str) -> float:
     return read(parse_scale, text, option, "a scale")
 
 
-def backing_text(facts: "DriveFacts") -> str:
+def describe_backing(facts: "DriveFacts") -> str:
     """`memory`, or the path of the file."""
     return facts.backing.path if facts.backing.kind == "file" else "memory"
 
 
-def profile_text(facts: "DriveFacts") -> str:
+def describe_profile(facts: "DriveFacts") -> str:
     """`generic-nvme`, `generic-nvme 1/8`, or that it takes no time."""
     from stithy.units import format_scale
 
@@ -38,29 +38,29 @@ def profile_text(facts: "DriveFacts") -> str:
     return facts.profile + ("" if facts.scale == 1 else f" {format_scale(facts.scale)}")
 
 
-def drive_text(facts: "DriveFacts") -> str:
+def describe_drive(facts: "DriveFacts") -> str:
     """`data is up: 8 GiB in memory, generic-nvme`."""
-    takes = "takes no time" if facts.profile is None else profile_text(facts)
-    size = size_text(facts.size_bytes)
-    return f"{facts.drive} is up: {size} in {backing_text(facts)}, {takes}"
+    takes = "takes no time" if facts.profile is None else describe_profile(facts)
+    size = format_size_text(facts.size_bytes)
+    return f"{facts.drive} is up: {size} in {describe_backing(facts)}, {takes}"
 
 
-def drive_json(facts: "DriveFacts") -> dict[str, Any]:
+def make_drive_json(facts: "DriveFacts") -> dict[str, Any]:
     """A drive that is up, as on the wire."""
     keys = set(type(facts).model_fields) - {"answer", "message"}
     return facts.model_dump(mode="json", include=keys)
 
 
-def found_json(found: "FoundDrive") -> dict[str, Any]:
+def make_found_json(found: "FoundDrive") -> dict[str, Any]:
     """A drive of the list; what is not known of it is null, with the reason in `problem`."""
     from stithy.wire.drive.messages import DriveFacts
 
-    known = drive_json(found.facts) if found.facts else dict.fromkeys(DriveFacts.model_fields)
+    known = make_drive_json(found.facts) if found.facts else dict.fromkeys(DriveFacts.model_fields)
     return known | {
         "drive": found.name,
         "device": found.device,
         "full_name": found.full_name,
         "run_id": found.run_id,
         "problem": found.problem,
-        "mounted": [str(each) for each in found.mounted],
+        "mounted": [str(mount) for mount in found.mounted],
     }

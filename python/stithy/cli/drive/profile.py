@@ -6,8 +6,16 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from stithy.cli.talk.options import Json, read_measured, read_size, until_interrupted
-from stithy.cli.talk.render import UNKNOWN, rate_text, say, show, show_json, table, time_text
+from stithy.cli.talk.options import Json, read_measured, read_size, stop_when_interrupted
+from stithy.cli.talk.render import (
+    UNKNOWN,
+    format_rate_text,
+    format_time_text,
+    make_table,
+    say,
+    show,
+    show_json,
+)
 from stithy.errors import PreconditionError, UserError
 from stithy.fio import FIO
 
@@ -84,21 +92,21 @@ def profile(
     found = inspect(target)
     chosen = name or profiling.name_for(found, facts(found, 0).model)
     profiling.check_name(chosen)
-    file, beside = files(out or Path(f"{chosen}.toml"))
+    file, beside = list_files(out or Path(f"{chosen}.toml"))
     need_consent(found, write=write, erase=erase)
     span_bytes = None if size is None else read_size(size, "--size")
     wanted = profiling.Wanted(chosen, duration_s, write, span_bytes, seed)
-    with until_interrupted() as stop:
-        done = profiling.profile(found, wanted, runner, steps(stop))
+    with stop_when_interrupted() as stop:
+        done = profiling.profile(found, wanted, runner, describe_steps(stop))
     file.write_text(done.text, encoding="utf-8")
     beside.write_text(f"{done.measurement.model_dump_json(indent=1)}\n", encoding="utf-8")
     if json:
-        show_json({"profile": str(file), "measured": str(beside), **as_json(done)})
+        show_json({"profile": str(file), "measured": str(beside), **make_json(done)})
     else:
-        show(as_text(done, file, beside))
+        show(make_text(done, file, beside))
 
 
-def files(out: Path) -> tuple[Path, Path]:
+def list_files(out: Path) -> tuple[Path, Path]:
     """The profile's file and the one beside it. Raises UserError where one of them is there."""
     from stithy.drives.measure import measurement
 
@@ -133,14 +141,14 @@ def need_consent(target: "Target", *, write: bool, erase: str | None) -> None:
     may_erase(target.path, erase, LocalRunner())
 
 
-def as_json(done: "Profiled") -> dict[str, object]:
+def make_json(done: "Profiled") -> dict[str, object]:
     """What was fitted, for programs; the measurement itself lies in its own file."""
     from dataclasses import asdict
 
     return {"name": done.name, "fit": asdict(done.fit), "notes": list(done.measurement.notes)}
 
 
-def as_text(done: "Profiled", file: Path, beside: Path) -> str:
+def make_text(done: "Profiled", file: Path, beside: Path) -> str:
     """What was measured, what was made of it, and what to do with it."""
     named = quote(str(file))
     from stithy.units import format_duration, format_size
@@ -163,7 +171,7 @@ def as_text(done: "Profiled", file: Path, beside: Path) -> str:
         f"measured: {beside}",
         f"start it with `stithy drive up {named}`, check it with `stithy drive compare {named}`",
     ]
-    return f"{table_of(done.measurement)}\n\n" + "\n".join(lines)
+    return f"{make_points_table(done.measurement)}\n\n" + "\n".join(lines)
 
 
 COMMAND = profile
@@ -174,7 +182,7 @@ SAID_PARTS = 20
 """How often a long measurement says how far it is."""
 
 
-def steps(stop: threading.Event) -> "Watch":
+def describe_steps(stop: threading.Event) -> "Watch":
     """Says what is done now, about twenty times in all."""
     from stithy.drives.measure.measuring import Watch
 
@@ -189,21 +197,23 @@ def steps(stop: threading.Event) -> "Watch":
     return Watch(tell, stop)
 
 
-def table_of(measurement: "Measurement") -> str:
+def make_points_table(measurement: "Measurement") -> str:
     """A row for each kind of request at each point."""
     head = ["point", "of", "IOPS", "MB/s", "p50", "p99", "p99.9", "rounds"]
-    rows = [row for each in measurement.matrix for row in _rows(each)]
-    return table(head, rows, "<<>>>>>>")
+    rows = [row for measured in measurement.matrix for row in _make_rows(measured)]
+    return make_table(head, rows, "<<>>>>>>")
 
 
-def _rows(measured: "MeasuredPoint") -> Iterator[list[str]]:
+def _make_rows(measured: "MeasuredPoint") -> Iterator[list[str]]:
     from stithy.drives.measure.measuring import point_of
 
     name = point_of(measured).name
     for kind in ("read", "write", "flush"):
         served: Served | None = getattr(measured.answer, kind)
         if served is not None:
-            times = [time_text(served.latency.quantile_s(share)) for share in (0.5, 0.99, 0.999)]
+            times = [
+                format_time_text(served.latency.quantile_s(share)) for share in (0.5, 0.99, 0.999)
+            ]
             megabytes = f"{served.bytes_per_s / 1e6:,.1f}" if served.moved_bytes else UNKNOWN
             iops = measured.iops_by_round
             mean = sum(iops) / len(iops)
@@ -214,29 +224,30 @@ def _rows(measured: "MeasuredPoint") -> Iterator[list[str]]:
             name = ""
 
 
-def comparison(rows: tuple["Compared", ...]) -> str:
+def compare_profiles(rows: tuple["Compared", ...]) -> str:
     """Real against emulated: each figure with the ratio, and whether it is within its tolerance."""
     head = ["point", "of", "IOPS", "emulated", "ratio", "p50", "emulated", "ratio", "p99"]
     shown = [
         [
             row.point,
             row.kind,
-            *_pair(row, "iops"),
-            *_pair(row, "p50_s"),
-            *_pair(row, "p99_s"),
-            "yes" if not row.missed() else f"NO: {', '.join(map(_word, row.missed()))}",
+            *_format_pair(row, "iops"),
+            *_format_pair(row, "p50_s"),
+            *_format_pair(row, "p99_s"),
+            "yes"
+            if not row.missed()
+            else f"NO: {', '.join(WORDS[figure] for figure in row.missed())}",
         ]
         for row in rows
     ]
-    return table([*head, "emulated", "ratio", "within"], shown, "<<>>>>>>>>><")
+    return make_table([*head, "emulated", "ratio", "within"], shown, "<<>>>>>>>>><")
 
 
-def _pair(row: "Compared", figure: str) -> list[str]:
+WORDS = {"iops": "IOPS", "p50_s": "p50", "p99_s": "p99"}
+
+
+def _format_pair(row: "Compared", figure: str) -> list[str]:
     real, emulated = getattr(row.real, figure), getattr(row.emulated, figure)
     ratio = row.ratio(figure)
-    text = rate_text if figure == "iops" else time_text
+    text = format_rate_text if figure == "iops" else format_time_text
     return [text(real), text(emulated), UNKNOWN if ratio is None else f"{ratio:.2f}"]
-
-
-def _word(figure: str) -> str:
-    return {"iops": "IOPS", "p50_s": "p50", "p99_s": "p99"}[figure]

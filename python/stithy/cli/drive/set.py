@@ -2,9 +2,9 @@
 
 from typing import Literal
 
-from stithy.cli.drive.options import drive_json
+from stithy.cli.drive.options import make_drive_json
 from stithy.cli.talk.options import Json, read_seconds
-from stithy.cli.talk.render import say, show_json, time_text
+from stithy.cli.talk.render import format_time_text, say, show_json
 from stithy.errors import UserError
 
 
@@ -55,13 +55,13 @@ def set_drive(
         transport_s=None if transport is None else read_seconds(transport, "--transport"),
         spin_s=None if spin is None else read_seconds(spin, "--spin"),
     )
-    facts = next(each for each in found.control.list() if each.drive == found.name)
+    facts = next(counters for counters in found.control.list() if counters.drive == found.name)
     if json:
-        show_json(drive_json(facts))
+        show_json(make_drive_json(facts))
         return
     say(
         f"{found.name}: {'paced' if facts.paced else 'unpaced, requests take no time'}, transport "
-        f"{time_text(facts.transport_s)}, spins {time_text(facts.spin_s)}"
+        f"{format_time_text(facts.transport_s)}, spins {format_time_text(facts.spin_s)}"
     )
 
 

@@ -6,7 +6,14 @@ from time import sleep
 from typing import TYPE_CHECKING
 
 from stithy.cli.talk.options import Json
-from stithy.cli.talk.render import say, show, show_json, size_text, table, time_text
+from stithy.cli.talk.render import (
+    format_size_text,
+    format_time_text,
+    make_table,
+    say,
+    show,
+    show_json,
+)
 from stithy.errors import Exit
 
 if TYPE_CHECKING:
@@ -16,13 +23,7 @@ if TYPE_CHECKING:
 WATCH_S = 1.0
 
 
-def stats(
-    name: str | None = None,
-    /,
-    *,
-    watch: bool = False,
-    json: Json = False,
-) -> Exit:
+def stats(name: str | None = None, /, *, watch: bool = False, json: Json = False) -> Exit:
     """Show what a drive, or each drive, has done since it started.
 
     Latency is the time from a request's arrival at the drive to its answer, without the time in the
@@ -53,11 +54,11 @@ def stats(
     if watch:
         _watch(drives)
         return Exit.OK
-    counted = _counted(drives, must=name is not None)
+    counted = _read_counters(drives, must=name is not None)
     if json:
-        show_json([each.model_dump(mode="json", exclude={"answer"}) for each in counted])
+        show_json([counters.model_dump(mode="json", exclude={"answer"}) for counters in counted])
     elif counted:
-        show("\n\n".join(_text(each) for each in counted))
+        show("\n\n".join(_make_text(counters) for counters in counted))
     elif not drives:
         show("No emulated drive is up.")
     return Exit.OK if len(counted) == len(drives) else Exit.INFRASTRUCTURE
@@ -66,8 +67,7 @@ def stats(
 COMMAND = stats
 
 
-def _counted(drives: Iterable["FoundDrive"], *, must: bool) -> list["DriveCounters"]:
-    """The counters of each drive that tells them; `must`: raise where one does not."""
+def _read_counters(drives: Iterable["FoundDrive"], *, must: bool) -> list["DriveCounters"]:
     from stithy.errors import StithyError
 
     counted = []
@@ -81,69 +81,68 @@ def _counted(drives: Iterable["FoundDrive"], *, must: bool) -> list["DriveCounte
     return counted
 
 
-def _text(counters: "DriveCounters") -> str:
-    """A table of the operations and what concerns all of them."""
+def _make_text(counters: "DriveCounters") -> str:
     header = ["operation", "answered", "moved", "errors", "mean", "p50", "p99", "p99.9", "max"]
-    rows = [_row(operation) for operation in counters.operations]
-    head = f"{counters.drive}, up for {time_text(counters.duration_s)}"
-    return "\n".join([head, table(header, rows, "<>>>>>>>>"), *_totals(counters)])
+    rows = [_make_row(operation) for operation in counters.operations]
+    head = f"{counters.drive}, up for {format_time_text(counters.duration_s)}"
+    return "\n".join([head, make_table(header, rows, "<>>>>>>>>"), *_describe_totals(counters)])
 
 
-def _row(operation: "OperationCounters") -> list[str]:
+def _make_row(operation: "OperationCounters") -> list[str]:
     took = operation.latency
     times = (took.mean_s, took.p50_s, took.p99_s, took.p999_s, took.max_s)
     return [
         operation.name,
         f"{operation.answered:,}",
-        size_text(operation.moved_bytes),
+        format_size_text(operation.moved_bytes),
         f"{operation.errors:,}",
-        *map(time_text, times),
+        *map(format_time_text, times),
     ]
 
 
-def _totals(counters: "DriveCounters") -> Iterable[str]:
+def _describe_totals(counters: "DriveCounters") -> Iterable[str]:
     cache = counters.cache_fill_bytes
     yield (
         f"in progress: {counters.depth:,}, at most {counters.depth_max:,}   "
-        f"in the write cache: {size_text(cache)}   "
-        f"a power cut could lose: {size_text(counters.volatile_bytes)}"
+        f"in the write cache: {format_size_text(cache)}   "
+        f"a power cut could lose: {format_size_text(counters.volatile_bytes)}"
     )
     late = counters.late
     yield (
-        f"late: p50 {time_text(late.p50_s)}, p99 {time_text(late.p99_s)}, "
-        f"max {time_text(late.max_s)}; {counters.late_answers:,} of {late.count:,} answers by more "
-        "than 5% and 50 µs"
+        f"late: p50 {format_time_text(late.p50_s)}, p99 {format_time_text(late.p99_s)}, "
+        f"max {format_time_text(late.max_s)}; {counters.late_answers:,} of {late.count:,} answers "
+        "by more than 5% and 50 µs"
     )
     if counters.cpu_s is not None:
-        waited = time_text(counters.cpu_wait_s)
-        yield f"CPU: {time_text(counters.cpu_s)}, waited {waited} for one"
+        waited = format_time_text(counters.cpu_wait_s)
+        yield f"CPU: {format_time_text(counters.cpu_s)}, waited {waited} for one"
 
 
 def _watch(drives: Sequence["FoundDrive"]) -> None:
     """A line a second for each drive: what it did between two readings; Ctrl-C is its usual end."""
     with suppress(KeyboardInterrupt):
-        before = {each.drive: each for each in _counted(drives, must=True)}
+        before = {counter.drive: counter for counter in _read_counters(drives, must=True)}
         while before:
             sleep(WATCH_S)
-            after = {each.drive: each for each in _counted(drives, must=True)}
+            after = {counters.drive: counters for counters in _read_counters(drives, must=True)}
             for name, counters in after.items():
-                show(between(before[name], counters))
+                show(subtract_counters(before[name], counters))
             before = after
 
 
-def between(before: "DriveCounters", after: "DriveCounters") -> str:
+def subtract_counters(before: "DriveCounters", after: "DriveCounters") -> str:
     """`data  read 1,200/s 4.7 MiB/s  write … flush 12/s  errors 0  under way 3  late 0`."""
     time_s = after.duration_s - before.duration_s
     pairs = list(zip(before.operations, after.operations, strict=True))
-    parts = [_rates(one, other, time_s) for one, other in pairs]
+    parts = [_make_rates(one, other, time_s) for one, other in pairs]
     errors = sum(other.errors - one.errors for one, other in pairs)
     late = after.late_answers - before.late_answers
     ends = [f"errors {errors:,}", f"in progress {after.depth:,}", f"late {late:,}"]
     return "  ".join([after.drive, *parts, *ends])
 
 
-def _rates(before: "OperationCounters", after: "OperationCounters", time_s: float) -> str:
+def _make_rates(before: "OperationCounters", after: "OperationCounters", time_s: float) -> str:
     rate = f"{after.name} {(after.answered - before.answered) / time_s:,.0f}/s"
     if after.name == "flush":
         return rate
-    return f"{rate} {size_text((after.moved_bytes - before.moved_bytes) / time_s)}/s"
+    return f"{rate} {format_size_text((after.moved_bytes - before.moved_bytes) / time_s)}/s"

@@ -14,12 +14,7 @@ if TYPE_CHECKING:
 
 
 def trace(
-    name: str,
-    file: Path | None = None,
-    /,
-    *,
-    stop: bool = False,
-    json: Json = False,
+    name: str, file: Path | None = None, /, *, stop: bool = False, json: Json = False
 ) -> None:
     """Record every request of a drive in a file, until --stop.
 
@@ -57,7 +52,7 @@ def trace(
     if json:
         show_json(counts.model_dump(mode="json", exclude={"answer"}))
     else:
-        say(_ended(counts) if stop else f"{name}: each request is written to {counts.path}")
+        say(_describe_end(counts) if stop else f"{name}: each request is written to {counts.path}")
 
 
 COMMAND = trace
@@ -76,8 +71,7 @@ def _may_write(found: "FoundDrive", file: Path) -> None:
         )
 
 
-def _ended(counts: "AnswerTrace") -> str:
-    """How many requests are in the file, and how many are not."""
+def _describe_end(counts: "AnswerTrace") -> str:
     lost = f"; {counts.lost:,} could not be recorded" if counts.lost else ", none is missing"
     return (
         f"{counts.drive}: {counts.written:,} requests are in {counts.path}{lost}\n"

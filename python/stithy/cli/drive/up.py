@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from cyclopts import Parameter
 
 from stithy.cli.drive import options
-from stithy.cli.drive.options import drive_json, drive_text
+from stithy.cli.drive.options import describe_drive, make_drive_json
 from stithy.cli.talk.options import Json, read_size
 from stithy.cli.talk.render import say, show, show_json
 from stithy.errors import Exit, StithyError, UserError
@@ -89,7 +89,7 @@ def up(
     from stithy.drives.program import need_root, start
 
     need_root()
-    spec = _spec(profile, how)
+    spec = _make_spec(profile, how)
     if mount is not None:
         _may_mount(mount)
     program = start([spec], places.folder_of(spec.name), hold_off_idle=not how.deep_idle)
@@ -99,10 +99,10 @@ def up(
         kind = _mount_or_take_down(program, mount, filesystem)
     facts = program.control.list()[0]
     if json:
-        show_json(drive_json(facts) | {"mounted": [str(mount.resolve())] if mount else []})
+        show_json(make_drive_json(facts) | {"mounted": [str(mount.resolve())] if mount else []})
     else:
         show(facts.device)
-        say(drive_text(facts) + (f", {kind} at {mount.resolve()}" if mount else ""))
+        say(describe_drive(facts) + (f", {kind} at {mount.resolve()}" if mount else ""))
         say(f"to stop it: stithy drive down {facts.drive}")
     return Exit.OK
 
@@ -110,13 +110,12 @@ def up(
 COMMAND = up
 
 
-def _spec(profile: str, how: UpOptions) -> "DriveSpec":
-    """The drive that is asked for. Raises UserError for what is wrong with it."""
+def _make_spec(profile: str, how: UpOptions) -> "DriveSpec":
     from stithy.drives.control import DriveSpec, check_name
 
     scale = options.scale(how.scale, "--scale")
     size_bytes = None if how.size is None else read_size(how.size, "--size")
-    found = _profile(profile, scale)
+    found = _find_profile(profile, scale)
     usual_name = found.facts.name if found else IMMEDIATE
     capacity_bytes = found.facts.capacity_bytes if found else SIZE_BYTES
     usual_bytes = min(SIZE_BYTES, capacity_bytes) // how.sector * how.sector if how.sector else 0
@@ -133,14 +132,14 @@ def _spec(profile: str, how: UpOptions) -> "DriveSpec":
         profile=found.text if found else None,
         size_bytes=usual_bytes if size_bytes is None else size_bytes,
         sector_bytes=how.sector,
-        backing=None if how.backing == "memory" else _image(how.backing),
+        backing=None if how.backing == "memory" else _find_image(how.backing),
         scale=scale,
         seed=how.seed,
-        volatile=_volatile(how.volatile),
+        volatile=_read_volatile(how.volatile),
     )
 
 
-def _profile(profile: str, scale: float) -> "Profile | None":
+def _find_profile(profile: str, scale: float) -> "Profile | None":
     from stithy.drives.profiles import find_profile
 
     if profile != IMMEDIATE:
@@ -154,8 +153,7 @@ def _profile(profile: str, scale: float) -> "Profile | None":
     return None
 
 
-def _image(text: str) -> Path:
-    """The file of an image, new or a file already. Raises UserError."""
+def _find_image(text: str) -> Path:
     path = Path(text)
     if not text or path.is_dir() or (path.exists() and not path.is_file()):
         raise UserError(
@@ -172,7 +170,7 @@ def _image(text: str) -> Path:
     return path
 
 
-def _volatile(text: str):  # type: ignore[no-untyped-def]  # one of three wire types, imported late
+def _read_volatile(text: str):  # type: ignore[no-untyped-def]  # one of three wire types, imported late
     from stithy.wire.drive.jobs import FromProfile, Protected, VolatileBytes
 
     if text == "profile":
@@ -208,7 +206,7 @@ def _mount_or_take_down(program: "DriveProgram", point: Path, wanted: str | None
 
     device = program.drives[0].device
     try:
-        if (kind := _kind_there(device, wanted)) is None:
+        if (kind := _find_kind(device, wanted)) is None:
             filesystems.make(device, kind := wanted or USUAL)
         made_folder = not point.exists()
         places.add_mount(program.folder, Mounting(device, point.resolve(), made_folder))
@@ -220,8 +218,7 @@ def _mount_or_take_down(program: "DriveProgram", point: Path, wanted: str | None
     return kind
 
 
-def _kind_there(device: str, wanted: str | None) -> str | None:
-    """The file system that an image brought along. Raises UserError where it is another one."""
+def _find_kind(device: str, wanted: str | None) -> str | None:
     from stithy.drives.filesystems import tag_on
 
     there = tag_on(device, "TYPE")

@@ -3,7 +3,7 @@
 import cyclopts
 
 from stithy.cli import hammer
-from stithy.cli.commands import command_modules
+from stithy.cli.commands import list_command_modules
 from stithy.engines.engine import Engine
 from stithy.registry import own_plugins
 
@@ -12,7 +12,7 @@ COMMAND = cyclopts.App(help="Run the load driver alone, against any database ser
 # Of the first engine, for `{url}` and `{local_url}` in examples.
 _url, _local_url = next(iter(own_plugins(Engine).values())).url_examples
 
-for _name, _module in command_modules(hammer).items():
+for _name, _module in list_command_modules(hammer).items():
     _help = _module.COMMAND.__doc__
     _module.COMMAND.__doc__ = _help.replace("{url}", _url).replace("{local_url}", _local_url)
     COMMAND.command(_module.COMMAND, name=_name)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from stithy.cli.hammer import options
 from stithy.cli.hammer.options import PasswordEnv, Url
 from stithy.cli.talk.options import Json, read_measured
-from stithy.cli.talk.render import show, show_json, table, time_text
+from stithy.cli.talk.render import format_time_text, make_table, show, show_json
 from stithy.errors import Exit
 
 if TYPE_CHECKING:
@@ -43,22 +43,22 @@ def calibrate(
         Mean time between two transactions of a user, such as 21s: the mean with the keying and
         think times of the specification. `none` tries no users.
     """
-    options.within_bounds(connections=connections)
+    options.require_bounds(connections=connections)
     think_s = None if think == "none" else read_measured(think, "--think")
     trial_s = read_measured(trial, "--trial")
-    with options.watching({"progress": lambda tried: tried.stage}) as watch:
-        driver = options.hammer(options.open_database(url, password_env))
+    with options.watch_job({"progress": lambda tried: tried.stage}) as watch:
+        driver = options.make_hammer(options.open_database(url, password_env))
         summary = driver.calibrate(
             connections=connections, trial_s=trial_s, think_s=think_s, watch=watch
         )
     if json:
         show_json(summary.model_dump(mode="json"))
     else:
-        show(calibrated(summary, trial_s))
+        show(describe_calibration(summary, trial_s))
     return Exit.OK if summary.rate_per_s_max else Exit.INVALID
 
 
-def calibrated(summary: "CalibrateSummary", trial_s: float) -> str:
+def describe_calibration(summary: "CalibrateSummary", trial_s: float) -> str:
     """A row a trial of `trial_s`, rates before users, each rising; then the answer."""
     head = ["load", "on time", "done", "lateness p99", "service p50", "driver CPU per transaction"]
     trials = sorted(summary.trials, key=lambda trial: (trial.users or 0, trial.rate_per_s))
@@ -67,29 +67,29 @@ def calibrated(summary: "CalibrateSummary", trial_s: float) -> str:
             f"{trial.rate_per_s:,.0f}/s" if trial.users is None else f"{trial.users:,} users",
             "yes" if trial.on_time else "NO",
             f"{trial.done / (trial.rate_per_s * trial_s):.1%}",
-            time_text(trial.lateness_p99_s),
-            time_text(trial.service_p50_s),
-            time_text(trial.driver_cpu_s / trial.done if trial.done else None),
+            format_time_text(trial.lateness_p99_s),
+            format_time_text(trial.service_p50_s),
+            format_time_text(trial.driver_cpu_s / trial.done if trial.done else None),
         ]
         for trial in trials
     ]
-    return f"{table(head, rows, '><>>>>')}\n\n{answer(summary)}"
+    return f"{make_table(head, rows, '><>>>>')}\n\n{answer(summary)}"
 
 
 def answer(summary: "CalibrateSummary") -> str:
     """What to stay below, or that nothing was found."""
-    from stithy.workloads.words import kept_up
+    from stithy.workloads.words import describe_headroom
 
-    found = kept_up(summary.connections, summary.rate_per_s_max)
+    found = describe_headroom(summary.connections, summary.rate_per_s_max)
     if summary.rate_per_s_max is None:
         return found
-    return f"{found}{_users(summary)}; a measurement should need at most half of that"
+    return f"{found}{_describe_users(summary)}; a measurement should need at most half of that"
 
 
-def _users(summary: "CalibrateSummary") -> str:
+def _describe_users(summary: "CalibrateSummary") -> str:
     if summary.think_s is None:
         return ""
-    pause = f"with a mean pause of {time_text(summary.think_s)}"
+    pause = f"with a mean pause of {format_time_text(summary.think_s)}"
     if summary.users_max is None:
         return f", and late with every number of users {pause}"
     more = ", the highest number that is tried" if summary.users_limit_reached else ""

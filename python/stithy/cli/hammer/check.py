@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from stithy.cli.hammer import options
 from stithy.cli.hammer.options import Named, PasswordEnv, Size, Url
 from stithy.cli.talk.options import Json
-from stithy.cli.talk.render import show, show_json, table, time_text
+from stithy.cli.talk.render import format_time_text, make_table, show, show_json
 from stithy.errors import Exit
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def check(
     *,
     password_env: PasswordEnv = None,
     workload: Named = None,
-    units: Size = None,
+    size: Size = None,
     quick: bool = False,
     after_load: bool = False,
     json: Json = False,
@@ -40,42 +40,48 @@ def check(
     after_load
         Verify condition 11, too. It holds only as long as nothing has run since loading.
     """
+    from stithy.study.sections import workload_named
     from stithy.workloads.workload import Driving
 
     database = options.open_database(url, password_env)
-    choice = options.loaded(database, workload, units).choice(Driving())
-    with options.watching({"condition": condition_line}) as watch:
-        checked = options.hammer(database).check(
+    section = options.find_loaded(database, workload, size)
+    if workload_named(section.name).conditions is None:
+        raise options.refuse_unable(section.name, "has no consistency conditions")
+    choice = section.choice(Driving())
+    with options.watch_job({"condition": describe_condition}) as watch:
+        checked = options.make_hammer(database).check(
             choice, quick=quick, after_load=after_load, watch=watch
         )
     if json:
         conditions = [condition.model_dump(mode="json") for condition in checked.conditions]
         show_json({"conditions": conditions, "broken": list(checked.broken)})
     else:
-        show(conditions_text(checked.conditions))
+        show(make_conditions_text(checked.conditions))
     return Exit.INVALID if checked.broken else Exit.OK
 
 
-def condition_line(verified: "Condition") -> str:
+def describe_condition(verified: "Condition") -> str:
     """A condition as soon as it is verified."""
     return f"condition {verified.number}: {'holds' if verified.holds else 'BROKEN'}"
 
 
-def conditions_text(conditions: Iterable["Condition"]) -> str:
+def make_conditions_text(conditions: Iterable["Condition"]) -> str:
     """A row a condition, with a mark and the word."""
     rows = [
         [
             f"{condition.number}",
             "✓ holds" if condition.holds else "✗ BROKEN",
-            time_text(condition.duration_s),
-            condition.text if condition.holds else f"{condition.text} — {_damage(condition)}",
+            format_time_text(condition.duration_s),
+            condition.text
+            if condition.holds
+            else f"{condition.text} — {_describe_damage(condition)}",
         ]
         for condition in conditions
     ]
-    return table(["condition", "result", "time", "what must hold"], rows, "><<<")
+    return make_table(["condition", "result", "time", "what must hold"], rows, "><<<")
 
 
-def _damage(condition: "Condition") -> str:
+def _describe_damage(condition: "Condition") -> str:
     example = f", such as {condition.example}" if condition.example else ""
     rows = "row violates" if condition.violations == 1 else "rows violate"
     return f"{condition.violations} {rows} it{example}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from stithy.cli.talk.options import require_plugin, until_interrupted, within
+from stithy.cli.talk.options import require_plugin, require_within, stop_when_interrupted
 from stithy.cli.talk.render import say
 from stithy.errors import PreconditionError, UserError
 
@@ -24,17 +24,15 @@ PasswordEnv = Annotated[
     Parameter(help="Environment variable that holds the password, for a URL without one."),
 ]
 Size = Annotated[
-    int | None,
-    Parameter(
-        name="--size", help="Size of the database, as its workload counts it; default: as loaded."
-    ),
+    str | None,
+    Parameter(help="Size of the database, as its workload counts it; default: as loaded."),
 ]
 Named = Annotated[
     str | None, Parameter(name="--workload", help="Name of the workload; default: as loaded.")
 ]
 
 
-def hammer(database: "Endpoint") -> "Hammer":
+def make_hammer(database: "Endpoint") -> "Hammer":
     """The hammer against a database."""
     from stithy.hosts.runner import LocalRunner
     from stithy.wire.hammer import Hammer
@@ -43,7 +41,7 @@ def hammer(database: "Endpoint") -> "Hammer":
 
 
 @contextmanager
-def watching(lines: Mapping[str, Callable[[Any], str | None]]) -> Iterator["Watch"]:
+def watch_job(lines: Mapping[str, Callable[[Any], str | None]]) -> Iterator["Watch"]:
     """Who listens to a job, until it is interrupted: a person, by a line of each message.
 
     `lines`: by the kind of a message how it is said; None: not at all.
@@ -55,11 +53,11 @@ def watching(lines: Mapping[str, Callable[[Any], str | None]]) -> Iterator["Watc
         if line is not None and (text := line(message)) is not None:
             say(text)
 
-    with until_interrupted() as stop:
+    with stop_when_interrupted() as stop:
         yield Watch(on_message=tell, stop=stop)
 
 
-def warning_line(warning: "Warning") -> str:
+def describe_warning(warning: "Warning") -> str:
     """Something a reader should know."""
     return f"warning: {warning.text}"
 
@@ -73,7 +71,7 @@ def open_database(url: str, password_env: str | None) -> "Endpoint":
     return find_engine_of(named).connect(named, password)
 
 
-def section(workload: str | None, units: int, keys: Sequence[str] = ()) -> "WorkloadKeys":
+def read_section(workload: str | None, size: str, keys: Sequence[str] = ()) -> "WorkloadKeys":
     """A workload as a study's section says it; None is the first that there is.
 
     `keys`: more of its keys, each as `key=value`. Raises UserError for what it cannot be.
@@ -87,17 +85,22 @@ def section(workload: str | None, units: int, keys: Sequence[str] = ()) -> "Work
     known = plugins(Workload)
     name = workload or next(iter(known))
     plugin = known[name]
-    given = {"name": name, plugin.units: units}
+    given = {"name": name, **plugin.parse_size(size)}
     for key in keys:
-        given |= _key(key)
+        given |= _read_key(key)
     try:
         return plugin.keys.model_validate(given)
     except ValidationError as error:
-        raise _wrong_key(error, plugin, list(plugin.keys.model_fields)) from error
+        raise _make_key_error(error, plugin, list(plugin.keys.model_fields)) from error
 
 
-def _key(text: str) -> dict[str, object]:
-    """A key and its value, which is written as in a study."""
+def refuse_unable(workload: str, lack: str) -> UserError:
+    """The error for a workload that cannot do what a command is for."""
+    remedy = "see what each workload has in docs/reference/study.md"
+    return UserError(f"the workload {workload} {lack}", where="--workload", remedy=remedy)
+
+
+def _read_key(text: str) -> dict[str, object]:
     from stithy.study.document import read_document
 
     key, equals, value = text.partition("=")
@@ -110,7 +113,7 @@ def _key(text: str) -> dict[str, object]:
     return document.data
 
 
-def _wrong_key(error: "ValidationError", workload: "Workload", known: list[str]) -> UserError:
+def _make_key_error(error: "ValidationError", workload: "Workload", known: list[str]) -> UserError:
     """The first thing that is wrong with a section, at the option that says it."""
     from stithy.names import instead
     from stithy.study.load import said
@@ -118,24 +121,24 @@ def _wrong_key(error: "ValidationError", workload: "Workload", known: list[str])
     first = error.errors(include_url=False)[0]
     key, value = str(first["loc"][0]), first["input"]
     if first["type"] == "extra_forbidden":
-        known = [each for each in known if each not in ("name", workload.units, "data")]
+        known = [name for name in known if name not in {"name", "data", *dict(workload.size)}]
         what, right = f"{workload.name} has no such key", instead(key, known, quote="")
     else:
         what, right = said(first, ("workload", *first["loc"]))
         what = f"{what}: {value}"
-    where = "--size" if key == workload.units else f"--set {key}"
+    where = "--size" if key in dict(workload.size) else f"--set {key}"
     return UserError(what, where=where, remedy=right)
 
 
-def loaded(
-    database: "Endpoint", workload: str | None, units: int | None, keys: Sequence[str] = ()
+def find_loaded(
+    database: "Endpoint", workload: str | None, size: str | None, keys: Sequence[str] = ()
 ) -> "WorkloadKeys":
     """The same as the options say, or else as the database does.
 
     Raises PreconditionError where that holds nothing.
     """
-    if units is not None:
-        return section(workload, units, keys)
+    if size is not None:
+        return read_section(workload, size, keys)
     say("looking for what was loaded")
     if (found := database.loaded()) is None:
         raise PreconditionError(
@@ -143,7 +146,7 @@ def loaded(
             where=database.place,
             remedy="load it with `stithy hammer prepare URL --size N`",
         )
-    return section(workload or found.workload, found.units, keys)
+    return read_section(workload or found.workload, f"{found.units}", keys)
 
 
 BOUNDS = {
@@ -156,7 +159,7 @@ BOUNDS = {
 """Least and greatest value of each numeric option."""
 
 
-def within_bounds(**numbers: int | None) -> None:
+def require_bounds(**numbers: int | None) -> None:
     """Raise UserError for an option outside its bounds."""
     for name, value in numbers.items():
-        within(f"--{name.replace('_', '-')}", value, *BOUNDS[name])
+        require_within(f"--{name.replace('_', '-')}", value, *BOUNDS[name])

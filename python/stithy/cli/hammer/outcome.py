@@ -4,21 +4,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stithy.cli.talk.render import rate_text, table, time_text
+from stithy.cli.talk.render import format_rate_text, format_time_text, make_table
 from stithy.metrics import BEYOND_LEAST, has_enough
 
 if TYPE_CHECKING:
     from stithy.wire.hammer import Driven
     from stithy.wire.jobs import RunRequest
-    from stithy.wire.messages import (
-        Second,
-        TransactionSecond,
-    )
+    from stithy.wire.messages import Second, TransactionSecond
     from stithy.workloads.workload import Driving, Options, Workload, WorkloadKeys
 
 
 @dataclass(frozen=True)
-class Asked:
+class DrivenWorkload:
     """The workload of a run, and how it was driven."""
 
     section: "WorkloadKeys"
@@ -46,21 +43,23 @@ class HammerOutcome:
 
     driven: "Driven"
     request: "RunRequest"
-    asked: Asked
+    asked: DrivenWorkload
     numbers: dict[str, Any]
     rows: list[dict[str, Any]]
     buffers: str
 
 
-def second_line(headline: str, second: "Second") -> str:
+def describe_second(headline: str, second: "Second") -> str:
     """`  12 s  measure    2891 transactions    1240 new-order  p95  18.5 ms  0 errors`.
 
     `headline`: the type that stands for all.
     """
-    done = sum(map(_done, second.transactions))
+    done = sum(map(_count_done, second.transactions))
     errors = sum(transaction.errors for transaction in second.transactions)
-    of = next((each for each in second.transactions if each.name == headline), None)
-    p95 = time_text(of.live_p95_s if of and has_enough("response_p95_s", _done(of)) else None)
+    of = next((kind for kind in second.transactions if kind.name == headline), None)
+    p95 = format_time_text(
+        of.live_p95_s if of and has_enough("response_p95_s", _count_done(of)) else None
+    )
     return (
         f"{second.second:4d} s  {second.phase:8}{done:8d} transactions"
         f"{of.committed if of else 0:8d} {headline}  p95 {p95:>8}  {errors} errors"
@@ -68,11 +67,13 @@ def second_line(headline: str, second: "Second") -> str:
     )
 
 
-def _done(of: "TransactionSecond") -> int:
+def _count_done(of: "TransactionSecond") -> int:
     return of.committed + of.rolled_back
 
 
-def outcome(driven: "Driven", request: "RunRequest", asked: Asked, buffers: str) -> HammerOutcome:
+def make_outcome(
+    driven: "Driven", request: "RunRequest", asked: DrivenWorkload, buffers: str
+) -> HammerOutcome:
     """A run with its numbers."""
     from stithy.results.convert import transaction_rows, window_numbers
 
@@ -83,14 +84,14 @@ def outcome(driven: "Driven", request: "RunRequest", asked: Asked, buffers: str)
     return HammerOutcome(driven, request, asked, numbers, rows, buffers)
 
 
-def outcome_json(outcome: HammerOutcome) -> dict[str, Any]:
+def make_outcome_json(outcome: HammerOutcome) -> dict[str, Any]:
     """The run for programs; the summary is as on the wire."""
     asked, section = outcome.request, outcome.asked.section
     return {
         "users": asked.users,
         "connections": asked.connections,
         "pace": asked.pace.model_dump(mode="json"),
-        "workload": {"name": section.name, "size": section.units, **outcome.asked.options},
+        "workload": {"name": section.name, "size": dict(section.size), **outcome.asked.options},
         **outcome.numbers,
         "transactions_by_type": outcome.rows,
         "warnings": [warning.text for warning in outcome.driven.warnings],
@@ -98,7 +99,7 @@ def outcome_json(outcome: HammerOutcome) -> dict[str, Any]:
     }
 
 
-def outcome_text(outcome: HammerOutcome) -> str:
+def make_outcome_text(outcome: HammerOutcome) -> str:
     """The run for people: a row by transaction type, then what it comes to."""
     head = ["transaction", "committed", "rolled back", "errors", "retries"]
     times = ["p50", "p95", "p99", "max"]
@@ -106,32 +107,29 @@ def outcome_text(outcome: HammerOutcome) -> str:
         [
             row["transaction"],
             *(f"{row[name]:,}" for name in ("committed", "rolled_back", "errors", "retries")),
-            *(_time(row, f"response_{name}_s") for name in times),
+            *(_format_time(row, f"response_{name}_s") for name in times),
         ]
         for row in outcome.rows
     ]
-    by_type = table([*head, "response p50", *times[1:]], rows, "<>>>>>>>>")
+    by_type = make_table([*head, "response p50", *times[1:]], rows, "<>>>>>>>>")
     # What must be read before any number.
     label = outcome.asked.workload.label(outcome.asked.options)
-    tables = [by_type, "", _times(outcome), *_few(outcome)]
-    return "\n".join([*([f"{label}\n"] if label else []), *tables, "", *_totals(outcome)])
+    tables = [by_type, "", _make_times(outcome), *_explain_dash(outcome)]
+    return "\n".join([*([f"{label}\n"] if label else []), *tables, "", *_describe_totals(outcome)])
 
 
-def _few(outcome: HammerOutcome) -> Iterable[str]:
-    """What a dash means, where one stands for what too few transactions bear."""
+def _explain_dash(outcome: HammerOutcome) -> Iterable[str]:
     fewest = min(row["committed"] + row["rolled_back"] for row in outcome.rows)
     if not has_enough("response_p99_s", fewest):
         yield f"-: fewer than {BEYOND_LEAST} values lie beyond the percentile"
 
 
-def _time(row: dict[str, Any], column: str) -> str:
-    """A time of a row; a dash for a percentile that too few of its transactions bear."""
+def _format_time(row: dict[str, Any], column: str) -> str:
     there = row["committed"] + row["rolled_back"]
-    return time_text(row[column] if has_enough(column, there) else None)
+    return format_time_text(row[column] if has_enough(column, there) else None)
 
 
-def _times(outcome: HammerOutcome) -> str:
-    """A row a kind of time, over all transactions; without a pool nobody waits for one."""
+def _make_times(outcome: HammerOutcome) -> str:
     from stithy.results.convert import distribution
     from stithy.results.hlog import decode
 
@@ -139,29 +137,31 @@ def _times(outcome: HammerOutcome) -> str:
     merged = outcome.rows[-1]
     shown = merged | distribution("lateness", decode(outcome.driven.summary.lateness))
     rows = [
-        [name.replace("_", " "), *(_time(shown, f"{name}_{mark}_s") for mark in marks)]
+        [name.replace("_", " "), *(_format_time(shown, f"{name}_{mark}_s") for mark in marks)]
         for name in ("response", "pool_wait", "service", "lateness")
         if name != "pool_wait" or merged["pool_wait_p50_s"] is not None
     ]
-    return table(["all types", *marks[:3], "p99.9", "max"], rows, "<>>>>>")
+    return make_table(["all types", *marks[:3], "p99.9", "max"], rows, "<>>>>>")
 
 
-def _totals(outcome: HammerOutcome) -> Iterable[str]:
-    from stithy.workloads.words import reach
+def _describe_totals(outcome: HammerOutcome) -> Iterable[str]:
+    from stithy.workloads.words import describe_reach
 
     numbers, summary = outcome.numbers, outcome.driven.summary
-    measured = time_text(summary.measure_to_s - summary.measure_from_s)
+    measured = format_time_text(summary.measure_to_s - summary.measure_from_s)
     state = "complete" if summary.complete else "CUT SHORT"
-    yield f"{_who(outcome.request, outcome.asked)}, measured for {measured}, {state}"
+    yield f"{_describe_users(outcome.request, outcome.asked)}, measured for {measured}, {state}"
     rates = outcome.asked.workload.rates
-    yield "   ".join(f"{rate.label} {rate_text(numbers[rate.known.column])}" for rate in rates)
+    yield "   ".join(
+        f"{rate.label} {format_rate_text(numbers[rate.known.column])}" for rate in rates
+    )
     section, driving = outcome.asked.section, outcome.asked.driving
     total, sizes = section.units, summary.sizes
     units = outcome.asked.workload.units
     known = (sizes.database_bytes, sizes.cache_bytes)
     # Users with a home reach fewer than a share of the data says.
     touched = summary.workload.get("units_touched", driving.touched(total))
-    yield reach(touched, total, units, *known, buffers=outcome.buffers)
+    yield describe_reach(touched, total, units, *known, buffers=outcome.buffers)
     if summary.suppressed_arrivals is not None:
         held = "during answers of over ten times their median"
         yield f"suppressed arrivals: {summary.suppressed_arrivals:,} {held}"
@@ -169,22 +169,23 @@ def _totals(outcome: HammerOutcome) -> Iterable[str]:
         yield f"backlog at end: {summary.backlog:,} were due and had not begun"
     counts = summary.connections
     if counts.lost:
-        back = time_text(counts.first_success_s)
+        back = format_time_text(counts.first_success_s)
         success = "no success" if counts.first_success_s is None else f"first success {back}"
         yield (
             f"connections: {counts.lost:,} of {counts.opened:,} lost, {counts.reopened:,} opened "
             f"again, {success} after the loss"
         )
     driver, done = summary.driver, numbers["transactions"]
-    cpu = time_text(driver.cpu_s / done if done else None)
+    cpu = format_time_text(driver.cpu_s / done if done else None)
     nice = "not known" if driver.nice is None else f"{driver.nice}"
-    queued = time_text(driver.run_queue_delay_s)
+    queued = format_time_text(driver.run_queue_delay_s)
     cost = f"driver: {cpu} of CPU per transaction"
     yield f"{cost}, waited {queued} for a CPU, priority (nice) {nice}"
-    yield _orders_text(outcome)
+    if outcome.asked.workload.counts_headline:
+        yield _describe_proof(outcome)
     if (written := summary.ledger) is not None:
         ended = f"; ENDED EARLY: {written.problem}" if written.problem else ""
-        slowest = time_text(written.slowest_sync_s)
+        slowest = format_time_text(written.slowest_sync_s)
         yield (
             f"ledger: {written.acknowledged:,} acknowledgements durable, {written.syncs:,} syncs, "
             f"slowest {slowest}{ended}"
@@ -193,7 +194,7 @@ def _totals(outcome: HammerOutcome) -> Iterable[str]:
         yield f"error {error.code or ''} ({error.count} times): {error.text}"
 
 
-def _who(asked: "RunRequest", of: Asked) -> str:
+def _describe_users(asked: "RunRequest", of: DrivenWorkload) -> str:
     """`15,000 users over 64 connections, closed loop, keyed as specified, …`."""
     from stithy.wire.jobs import Rate, Think
     from stithy.workloads import words
@@ -202,19 +203,19 @@ def _who(asked: "RunRequest", of: Asked) -> str:
     think_s = pace.mean_s if isinstance(pace, Think) else None
     rate_per_s = pace.per_s if isinstance(pace, Rate) else None
     arrivals = str(pace.arrivals) if isinstance(pace, Rate) else None
-    loop = words.loop(pace.kind, think_s, rate_per_s, arrivals)
+    loop = words.describe_loop(pace.kind, think_s, rate_per_s, arrivals)
     parts = [loop, *of.workload.in_words(of.options)]
     count = (asked.connections or asked.users) if is_open else asked.users
     noun = "connection" if is_open else "user"
     who = f"{count:,} {noun}{'' if count == 1 else 's'}"
     if not is_open and asked.connections is not None:
-        who = f"{who} {words.pool(asked.connections)}"
+        who = f"{who} {words.describe_pool(asked.connections)}"
     elif not is_open:
-        parts.insert(0, words.pool(None))
+        parts.insert(0, words.describe_pool(None))
     return f"{who}, {', '.join(parts)}"
 
 
-def _orders_text(outcome: HammerOutcome) -> str:
+def _describe_proof(outcome: HammerOutcome) -> str:
     orders = outcome.driven.summary.proof
     if orders.before is None or orders.after is None:
         return "acknowledged work: not verified, as the database could not be read"

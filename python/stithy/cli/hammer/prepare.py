@@ -1,14 +1,12 @@
 """`stithy hammer prepare`: load the tables of a workload into an empty database."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING
 
 from stithy.cli.hammer import options
 from stithy.cli.hammer.options import PasswordEnv, Url
 from stithy.cli.talk.options import Json, read_percent
-from stithy.cli.talk.render import show, show_json, table, time_text
+from stithy.cli.talk.render import format_time_text, make_table, show, show_json
 from stithy.errors import Exit
 
 if TYPE_CHECKING:
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
 def prepare(
     url: Url,
     *,
-    units: Annotated[int, Parameter(name="--size")],
+    size: str,
     password_env: PasswordEnv = None,
     workload: str | None = None,
     seed: int = 1,
@@ -39,9 +37,9 @@ def prepare(
 
     Parameters
     ----------
-    units
+    size
         Size of the database, as the `workload` section of a study counts it: see
-        docs/reference/study.md.
+        docs/reference/study.md. A number, or several as KEY=NUMBER, with commas between them.
     workload
         Name of the workload; default: the first in docs/reference/study.md.
     seed
@@ -57,26 +55,26 @@ def prepare(
     from stithy.wire.jobs import DataShape
     from stithy.workloads.workload import Driving
 
-    options.within_bounds(loaders=loaders, seed=seed)
+    options.require_bounds(loaders=loaders, seed=seed)
     data = DataShape(
         compressible_percent=None
         if compressible is None
         else read_percent(compressible, "--compressible"),
         duplicate_percent=read_percent(duplicate, "--duplicate"),
     )
-    choice = options.section(workload, units).choice(Driving())
-    progress = progress_line()
-    with options.watching({"progress": progress, "warning": options.warning_line}) as watch:
-        driver = options.hammer(options.open_database(url, password_env))
+    choice = options.read_section(workload, size).choice(Driving())
+    progress = make_progress_line()
+    with options.watch_job({"progress": progress, "warning": options.describe_warning}) as watch:
+        driver = options.make_hammer(options.open_database(url, password_env))
         summary = driver.prepare(choice, seed=seed, loaders=loaders, data=data, watch=watch)
     if json:
         show_json(summary.model_dump(mode="json"))
     else:
-        show(prepared(summary))
+        show(describe_prepared(summary))
     return Exit.OK
 
 
-def progress_line() -> "Callable[[Progress], str | None]":
+def make_progress_line() -> "Callable[[Progress], str | None]":
     """How far a long job is, once for each change of the stage or the tenth part done."""
     shown: set[tuple[str, int]] = set()
 
@@ -90,17 +88,16 @@ def progress_line() -> "Callable[[Progress], str | None]":
     return line
 
 
-def prepared(summary: "PrepareSummary") -> str:
+def describe_prepared(summary: "PrepareSummary") -> str:
     """Rows of each table, and how long it took."""
-    rows: list[list[str]] = [[each.table, f"{each.rows:,}"] for each in summary.tables]
-    took = (
-        f"loaded in {time_text(summary.duration_s)}: rows {time_text(summary.copy_s)}, "
-        f"indexes, keys and procedures {time_text(summary.index_s)}"
-    )
-    return f"{table(['table', 'rows'], rows, '<>')}\n\n{took}\n{_sample(summary)}"
+    rows: list[list[str]] = [[table.table, f"{table.rows:,}"] for table in summary.tables]
+    times = (summary.duration_s, summary.copy_s, summary.index_s)
+    whole, copied, indexed = map(format_time_text, times)
+    took = f"loaded in {whole}: rows {copied}, indexes, keys and procedures {indexed}"
+    return f"{make_table(['table', 'rows'], rows, '<>')}\n\n{took}\n{_describe_sample(summary)}"
 
 
-def _sample(summary: "PrepareSummary") -> str:
+def _describe_sample(summary: "PrepareSummary") -> str:
     from stithy.wire.hammer import text_percent
 
     sample = summary.sample

@@ -14,13 +14,7 @@ from cyclopts import Parameter
 
 from stithy.cli.hammer import options, outcome
 from stithy.cli.hammer.options import Named, PasswordEnv, Size, Url
-from stithy.cli.talk.options import (
-    Json,
-    read,
-    read_measured,
-    read_percent,
-    read_seconds,
-)
+from stithy.cli.talk.options import Json, read, read_measured, read_percent, read_seconds
 from stithy.cli.talk.render import say, show, show_json
 from stithy.errors import Exit, UserError
 
@@ -34,7 +28,7 @@ if TYPE_CHECKING:
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class Driving:
+class DrivingOptions:
     """When users act, what they share, and how much of the data they touch."""
 
     connections: int | None = None
@@ -51,8 +45,8 @@ class Driving:
     """Share of the data that users touch, such as 30%."""
 
 
-def driven_so(
-    request: "RunRequest", section: "WorkloadKeys", driving: Driving
+def read_driving(
+    request: "RunRequest", section: "WorkloadKeys", driving: DrivingOptions
 ) -> tuple["RunRequest", "Driven"]:
     """The request with these options, and the same as the workload must know it.
 
@@ -63,22 +57,23 @@ def driven_so(
     from stithy.study.sections import workload_named
     from stithy.wire.jobs import Keyed, Rate
 
-    options.within_bounds(connections=driving.connections)
-    pace = _pace(driving)
+    options.require_bounds(connections=driving.connections)
+    pace = _read_pace(driving)
     asked = LoadOptions(
         users=(request.users,),
-        given=frozenset(name for name in _MAY_CLASH if getattr(driving, name) is not None),
+        given=frozenset(name for name in _MAY_CLASH if vars(driving)[name] is not None),
         connections=driving.connections,
         keyed=isinstance(pace, Keyed),
         rate_per_s=pace.per_s if isinstance(pace, Rate) else None,
-        touch_percent=_touch(driving.touch),
+        touch_percent=_read_touch(driving.touch),
+        ledger=request.ledger is not None,
     )
     workload = workload_named(section.name)
     defers = workload.defers(section.options(asked.driving))
     for wrong in conflicts(asked, defers=defers):
-        raise _refusal(wrong._replace(loc=("load", *wrong.loc)))
-    for misfit in section.misfits(asked.driving):
-        raise _refusal(Violation(*misfit))
+        raise _make_refusal(wrong._replace(loc=("load", *wrong.loc)))
+    for misfit in workload.find_misfits(section, asked.driving):
+        raise _make_refusal(Violation(*misfit))
     request = request.model_copy(update={"connections": driving.connections, "pace": pace})
     return request, asked.driving
 
@@ -86,11 +81,11 @@ def driven_so(
 _MAY_CLASH = ("pace", "arrivals")
 
 
-def _pace(driving: Driving) -> "Pace":
+def _read_pace(driving: DrivingOptions) -> "Pace":
     from stithy.wire.jobs import BackToBack, Keyed, Rate, Think
 
     if driving.rate is not None:
-        return Rate(per_s=_rate(driving.rate), arrivals=driving.arrivals or "poisson")
+        return Rate(per_s=_read_rate(driving.rate), arrivals=driving.arrivals or "poisson")
     word, colon, time = (driving.pace or "none").partition(":")
     if word == "think" and colon:
         return Think(mean_s=read_measured(time, "--pace"))
@@ -103,7 +98,7 @@ def _pace(driving: Driving) -> "Pace":
     return Keyed() if word == "keyed" else BackToBack()
 
 
-def _rate(text: str) -> float:
+def _read_rate(text: str) -> float:
     from stithy.study.load_keys import RATE_PER_S_MAX, RATE_PER_S_MIN
     from stithy.units import parse_rate
 
@@ -117,40 +112,41 @@ def _rate(text: str) -> float:
     return per_s
 
 
-def _touch(text: str) -> int:
+def _read_touch(text: str) -> int:
     share = read_percent(text, "--touch")
     if share < 1:
         raise UserError("nothing would be reached", where="--touch", remedy="give at least 1%")
     return share
 
 
-def _refusal(wrong: "Violation") -> UserError:
-    """A broken rule of the study's keys, in words of options."""
+def _make_refusal(wrong: "Violation") -> UserError:
     section, key = map(str, wrong.loc[:2])
-    where = _option(section == "workload", key)
-    return UserError(_as_options(wrong.what), where=where, remedy=_as_options(wrong.right))
+    where = _name_option(section == "workload", key)
+    return UserError(
+        _write_as_options(wrong.what), where=where, remedy=_write_as_options(wrong.right)
+    )
 
 
-def _option(of_workload: bool, key: str) -> str:
+def _name_option(of_workload: bool, key: str) -> str:
     return f"--set {key}" if of_workload else f"--{key.replace('_', '-')}"
 
 
-def _as_options(text: str) -> str:
+def _write_as_options(text: str) -> str:
     """Study keys in backticks as options.
 
-    >>> _as_options("or `rate: 5/s`, or `workload.rows: 5`")
+    >>> _write_as_options("or `rate: 5/s`, or `workload.rows: 5`")
     'or `--rate 5/s`, or `--set rows=5`'
     """
 
     def option(match: re.Match[str]) -> str:
         of_workload, key, value = bool(match[1]), match[2], match[3]
         joint = "=" if of_workload else " "
-        return f"`{_option(of_workload, key)}{joint + value if value else ''}`"
+        return f"`{_name_option(of_workload, key)}{joint + value if value else ''}`"
 
     return re.sub(r"`(?:load\.|(workload\.))?(\w+)(?:: ([^`]*))?`", option, text)
 
 
-DRIVING = Driving()
+DRIVING = DrivingOptions()
 
 
 def run(
@@ -158,9 +154,9 @@ def run(
     *,
     password_env: PasswordEnv = None,
     users: int = 8,
-    driving: Driving = DRIVING,
+    driving: DrivingOptions = DRIVING,
     workload: Named = None,
-    units: Size = None,
+    size: Size = None,
     own: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
     seed: int = 1,
     ramp_up: str = "5s",
@@ -214,8 +210,8 @@ def run(
     from stithy.study.sections import workload_named
     from stithy.wire.jobs import RunRequest
 
-    options.within_bounds(users=users, seed=seed, error_limit=error_limit)
-    _pace(driving)  # refused before a server is asked
+    options.require_bounds(users=users, seed=seed, error_limit=error_limit)
+    _read_pace(driving)  # refused before a server is asked
     plain = RunRequest(
         seed=seed,
         users=users,
@@ -227,17 +223,17 @@ def run(
         ledger=ledger,
     )
     database = options.open_database(url, password_env)
-    section = options.loaded(database, workload, units, own)
-    request, so = driven_so(plain, section, driving)
-    second = partial(outcome.second_line, workload_named(section.name).headline)
-    with options.watching({"second": second, "warning": options.warning_line}) as watch:
-        driven = options.hammer(database).run(section.choice(so), request, watch=watch)
+    section = options.find_loaded(database, workload, size, own)
+    request, so = read_driving(plain, section, driving)
+    second = partial(outcome.describe_second, workload_named(section.name).headline)
+    with options.watch_job({"second": second, "warning": options.describe_warning}) as watch:
+        driven = options.make_hammer(database).run(section.choice(so), request, watch=watch)
     buffers = find_engine_of(database.url).declaration.buffers
-    shown = outcome.outcome(driven, request, outcome.Asked(section, so), buffers)
+    shown = outcome.make_outcome(driven, request, outcome.DrivenWorkload(section, so), buffers)
     if json:
-        show_json(outcome.outcome_json(shown))
+        show_json(outcome.make_outcome_json(shown))
     else:
-        show(outcome.outcome_text(shown))
+        show(outcome.make_outcome_text(shown))
     if watch.stop is not None and watch.stop.is_set():
         return Exit.INTERRUPTED
     return Exit.OK if _is_valid(driven.summary) else Exit.INVALID

@@ -1,5 +1,6 @@
 """`stithy hammer verify-ledger`: is everything that was acknowledged still there?"""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING
 from stithy.cli.hammer import options
 from stithy.cli.hammer.options import Named, PasswordEnv, Size, Url
 from stithy.cli.talk.options import Json
-from stithy.cli.talk.render import show, show_json, table
+from stithy.cli.talk.render import make_table, show, show_json
 from stithy.errors import Exit
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def verify_ledger(
     *,
     password_env: PasswordEnv = None,
     workload: Named = None,
-    units: Size = None,
+    size: Size = None,
     json: Json = False,
 ) -> Exit:
     """Prove from a commit ledger that the database has lost nothing that it acknowledged.
@@ -37,17 +38,21 @@ def verify_ledger(
     ledger
         The file that `stithy hammer run --ledger` or a study with `ledger: true` wrote.
     """
+    from stithy.study.sections import workload_named
     from stithy.workloads.workload import Driving
 
     database = options.open_database(url, password_env)
-    choice = options.loaded(database, workload, units).choice(Driving())
-    with options.watching({"ledger-finding": finding_line}) as watch:
-        verified = options.hammer(database).verify_ledger(choice, ledger, watch=watch)
+    section = options.find_loaded(database, workload, size)
+    if not workload_named(section.name).has_ledger:
+        raise options.refuse_unable(section.name, "keeps no commit ledger")
+    choice = section.choice(Driving())
+    with options.watch_job({"ledger-finding": describe_finding}) as watch:
+        verified = options.make_hammer(database).verify_ledger(choice, ledger, watch=watch)
     if json:
         findings = [finding.model_dump(mode="json") for finding in verified.findings]
         show_json({**verified.summary.model_dump(mode="json"), "findings": findings})
     else:
-        show(ledger_text(verified))
+        show(make_ledger_text(verified))
     return Exit.OK if verified.summary.holds else Exit.INVALID
 
 
@@ -62,7 +67,7 @@ FINDINGS = {
 """What each kind of finding is called."""
 
 
-def finding_line(found: "LedgerFinding") -> str:
+def describe_finding(found: "LedgerFinding") -> str:
     """A finding of a ledger as soon as it is made."""
     return f"{FINDINGS[found.kind]}: {found.text}"
 
@@ -71,36 +76,37 @@ HEADINGS = {"unknown": "not in the ledger"}
 """What a count is called where its name does not say it."""
 
 
-def ledger_text(verified: "LedgerVerified") -> str:
+def make_ledger_text(verified: "LedgerVerified") -> str:
     """Transactions by kind and by what became of them, and the answer."""
     from stithy.wire.messages import LedgerCounts
 
     summary = verified.summary
     names = list(LedgerCounts.model_fields)
     rows = [
-        [f"{deal}s", *(f"{getattr(counts, name):,}" for name in names)]
+        [f"{deal}s", *(f"{number:,}" for number in counts.model_dump().values())]
         for deal, counts in summary.entries.items()
     ]
     head = ["", *(HEADINGS.get(name, name.replace("_", " ")) for name in names)]
-    return "\n".join([table(head, rows, "<" + ">" * len(names)), "", *_answer(verified)])
+    return "\n".join([make_table(head, rows, "<" + ">" * len(names)), "", *_answer(verified)])
 
 
 def _answer(verified: "LedgerVerified") -> Iterator[str]:
     from stithy.results.tables import GONE
 
     summary = verified.summary
-    both = tuple(summary.entries.values())
+    total: Counter[str] = Counter()
+    for counts in summary.entries.values():
+        total.update(counts.model_dump())
     # Each doubt is one, found or not.
-    named = (*GONE, "in_doubt", "unknown")
-    found = sum(getattr(counts, name) for counts in both for name in named)
-    if (unnamed := found - len(verified.findings)) > 0:
+    counted = sum(total[name] for name in (*GONE, "in_doubt", "unknown"))
+    if (unnamed := counted - len(verified.findings)) > 0:
         yield f"{unnamed:,} more findings are counted above, but not listed"
     torn = f"; the ledger's last {summary.torn_bytes:,} bytes were never synced"
     after = torn if summary.torn_bytes else ""
     if summary.holds:
         yield f"✓ nothing acknowledged was lost{after}"
         return
-    gone = [f"{n:,} {name}" for name in GONE if (n := sum(getattr(each, name) for each in both))]
+    gone = [f"{total[name]:,} {name}" for name in GONE if total[name]]
     yield f"✗ ACKNOWLEDGED WORK IS GONE: {', '.join(gone)}{after}"
 
 

@@ -58,7 +58,7 @@ def read_size(text: str, option: str) -> int:
     return read(parse_size, text, option, "a size")
 
 
-def within(option: str, number: int | None, least: int, greatest: int) -> None:
+def require_within(option: str, number: int | None, least: int, greatest: int) -> None:
     """Raise UserError for a number of an option outside its bounds; None: not given."""
     if number is not None and not least <= number <= greatest:
         raise UserError(
@@ -69,7 +69,7 @@ def within(option: str, number: int | None, least: int, greatest: int) -> None:
 
 
 @contextmanager
-def until_interrupted() -> Iterator[threading.Event]:
+def stop_when_interrupted() -> Iterator[threading.Event]:
     """An event that SIGINT or SIGTERM sets; a second signal raises KeyboardInterrupt."""
     stop = threading.Event()
 
@@ -79,12 +79,12 @@ def until_interrupted() -> Iterator[threading.Event]:
         stop.set()
         say("stopping; press Ctrl-C again to stop at once")
 
-    before = {each: signal.signal(each, ask) for each in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield stop
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def require_new(path: Path) -> None:

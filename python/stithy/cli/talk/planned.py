@@ -8,9 +8,9 @@ from itertools import groupby
 
 from stithy.activity import factor_named, level_factor
 from stithy.cli.talk.prospects import Outlook
-from stithy.cli.talk.prospects import as_text as outlook_text
-from stithy.cli.talk.prospects import as_values as outlook_values
-from stithy.cli.talk.render import table
+from stithy.cli.talk.prospects import make_text as outlook_text
+from stithy.cli.talk.prospects import make_values as outlook_values
+from stithy.cli.talk.render import make_table
 from stithy.metrics import parse_quantity
 from stithy.plan.additional import windows_most
 from stithy.plan.cost import (
@@ -29,9 +29,9 @@ from stithy.registry import plugins
 from stithy.report.words.wording import value
 from stithy.restores.method import get_restore
 from stithy.run.activity import StepKind
-from stithy.run.preparation.forecast import Forecast
-from stithy.run.preparation.io import profile_tables, profile_words
-from stithy.run.preparation.preflight import Preflight
+from stithy.run.equip import describe_profile_tables, describe_profiles
+from stithy.run.forecast import Forecast
+from stithy.run.preflight import Preflight
 from stithy.search import Search
 from stithy.study.database import sentences
 from stithy.study.document import as_yaml
@@ -42,7 +42,7 @@ from stithy.units import format_duration, format_percent, format_size
 from stithy.workloads import words
 
 
-def as_json(
+def make_json(
     study: Study,
     plan: Plan,
     tried: Sequence[Step] = (),
@@ -67,17 +67,16 @@ def as_json(
             "memory_bytes": memory_bytes(plan),
             "space_bytes": space_by_candidate(plan),
         },
-        "search_most": _search_most(plan, tried),
-        "sensitivity": _corner_times(corner) if corner else None,
-        "short_windows": list(_short(study)),
-        "durability_given_up": [asdict(each) for each in study.given_up],
+        "search_most": _sum_search(plan, tried),
+        "sensitivity": _sum_corner_times(corner) if corner else None,
+        "short_windows": list(_describe_short(study)),
+        "durability_given_up": [asdict(point) for point in study.given_up],
         "prospects": outlook_values(expected) if expected else None,
-        "profile_words": profile_words(study),
+        "profile_words": describe_profiles(study),
     }
 
 
-def _search_most(plan: Plan, tried: Sequence[Step]) -> dict[str, object] | None:
-    """What a search takes at most beside the totals; None without one."""
+def _sum_search(plan: Plan, tried: Sequence[Step]) -> dict[str, object] | None:
     if plan.search is None:
         return None
     windows = windows_most(plan.search)
@@ -90,8 +89,7 @@ def _search_most(plan: Plan, tried: Sequence[Step]) -> dict[str, object] | None:
     }
 
 
-def _corner_times(corner: Plan) -> dict[str, object]:
-    """What varied drives take beside the totals: one run where a candidate is better, else two."""
+def _sum_corner_times(corner: Plan) -> dict[str, object]:
     time_s, time_s_max = total_s(corner.steps)
     return {
         "runs_least": 1,
@@ -102,7 +100,7 @@ def _corner_times(corner: Plan) -> dict[str, object]:
     }
 
 
-def as_text(
+def make_text(
     study: Study,
     plan: Plan,
     tried: Sequence[Step] = (),
@@ -118,18 +116,18 @@ def as_text(
     parts = [
         study.study,
         *([f"Scenario: {study.scenario}"] if study.scenario.name != USUAL else []),
-        "\n".join(filter(None, [_users(study), _question(study, plan)])),
-        *_varied(study),
+        "\n".join(filter(None, [_describe_users(study), _describe_question(study, plan)])),
+        *_describe_varied(study),
         *([f"Restore before each window: {plan.restore}"] if plan.restore else []),
         *(["\n".join(lost)] if (lost := sentences(study.given_up)) else []),
-        _totals(study, plan),
+        _describe_totals(study, plan),
         *([outlook_text(expected)] if expected else []),
-        _candidates(study, plan),
-        *profile_tables(study),
-        _steps(plan) if all_steps else _folded(plan),
+        _describe_candidates(study, plan),
+        *describe_profile_tables(study),
+        _describe_steps(plan) if all_steps else _fold_steps(plan),
     ]
     if plan.search is not None:
-        parts.append(_search(plan.search, tried))
+        parts.append(_describe_search(plan.search, tried))
     elif plan.limit is not None:
         parts.append(
             f"Response-time target: {plan.limit.text}; the report shows how many users meet it."
@@ -145,19 +143,18 @@ def as_text(
         )
     if study.given_load and study.load.ledger:
         parts.append(LEDGERS)
-    if short := _short(study):
+    if short := _describe_short(study):
         parts.append("\n".join(short))
     return "\n\n".join(parts)
 
 
-def _short(study: Study) -> tuple[str, ...]:
-    """What windows shorter than usual cost."""
+def _describe_short(study: Study) -> tuple[str, ...]:
     if study.given_load is None:
         return ()
     return costs_of_short_windows(study.load.ramp_up_s, study.load.duration_s)
 
 
-def known(plan: Plan, forecast: Forecast) -> str:
+def describe_known(plan: Plan, forecast: Forecast) -> str:
     """Where the likely times come from."""
     kinds = dict.fromkeys(step.sort for step in plan.steps)
     unknown = [kind for kind in kinds if not forecast.knows(kind)]
@@ -168,7 +165,7 @@ def known(plan: Plan, forecast: Forecast) -> str:
     return "Likely times are those of earlier runs on this machine."
 
 
-def checks(checked: Preflight) -> str:
+def describe_checks(checked: Preflight) -> str:
     """What the checks of this machine found; the problems themselves are errors."""
     count = len(checked.problems.found)
     if count:
@@ -181,15 +178,13 @@ def checks(checked: Preflight) -> str:
 
 
 def _show_server(checked: Preflight) -> list[str]:
-    """Which of the installed servers is used, in a line; none where no server is started."""
     if (equipped := checked.equipped) is None or (database := equipped.database) is None:
         return []
     found = database.installation
     return [f"Database: {equipped.file.study.database.engine} {found}"] if found.version else []
 
 
-def _users(study: Study) -> str:
-    """How the users act, in a line; nothing without users."""
+def _describe_users(study: Study) -> str:
     if study.given_load is None:
         return ""
     load = study.load
@@ -197,22 +192,23 @@ def _users(study: Study) -> str:
         return words.IDLE
     is_open = load.is_open
     loads = [variant.load for variant in study.variants]
-    paces = {(each.pace, each.rate_per_s, each.arrivals) for each in loads}
-    loop = words.loop(
+    paces = {(load.pace, load.rate_per_s, load.arrivals) for load in loads}
+    loop = words.describe_loop(
         "rate" if is_open else load.pace.kind, load.pace.think_s, load.rate_per_s, load.arrivals,
         varied=("pace",) if len(paces) > 1 else (),
     )  # fmt: skip
-    several = len({each.load.connections for each in study.variants}) > 1
-    pool = words.SEVERAL_POOLS if several else words.pool(load.connections, is_open=is_open)
+    several = len({variant.load.connections for variant in study.variants}) > 1
+    pool = (
+        words.SEVERAL_POOLS if several else words.describe_pool(load.connections, is_open=is_open)
+    )
     # What the workload's own keys say, as far as it is the same at all points.
-    every = [each.options for each in study.variants]
-    same = (name for name in every[0] if len({each[name] for each in every}) == 1)
+    every = [variant.options for variant in study.variants]
+    same = (name for name in every[0] if len({text[name] for text in every}) == 1)
     own = workload_named(study.workload.name).in_words({name: every[0][name] for name in same})
     return ", ".join([f"{loop[0].upper()}{loop[1:]}", pool, *own])
 
 
-def _question(study: Study, plan: Plan) -> str:
-    """The primary question, and how long the study tries to answer it."""
+def _describe_question(study: Study, plan: Plan) -> str:
     asked = plan.question
     if asked is None and len(study.candidates) > 1:
         return "Question: which candidate serves more users. A search answers it without a verdict."
@@ -243,9 +239,8 @@ def _question(study: Study, plan: Plan) -> str:
     )
 
 
-def _varied(study: Study) -> list[str]:
-    """What varies beside the levels."""
-    others = {key: each for key, each in study.factors.items() if not factor_named(key).counts}
+def _describe_varied(study: Study) -> list[str]:
+    others = {key: values for key, values in study.factors.items() if not factor_named(key).counts}
     if not others:
         return []
     lines = [f"{key}: {', '.join(map(said, values))}" for key, values in others.items()]
@@ -260,45 +255,44 @@ LEDGERS = (
 """Where ledgers go; on which device that is only the machine knows, which is not asked here."""
 
 
-def _steps(plan: Plan) -> str:
+def _describe_steps(plan: Plan) -> str:
     points = [step.window.point for step in plan.steps if step.window]
     of = level_factor().name if all(point.others == () for point in points) else "point"
     header = ["step", "what", of, "block", "likely", "at most", "space"]
-    rows = [_row(number, step) for number, step in enumerate(plan.steps, start=1)]
-    return table(["", *header], rows, "><<>>>>>")
+    rows = [_make_row(number, step) for number, step in enumerate(plan.steps, start=1)]
+    return make_table(["", *header], rows, "><<>>>>>")
 
 
-def _folded(plan: Plan) -> str:
+def _fold_steps(plan: Plan) -> str:
     """A line for each level, as far as its blocks follow each other; and what is around them."""
     several = any(step.window and step.window.point.others for step in plan.steps)
     of = "points" if several else level_factor().name
     header = ["steps", "what", of, "blocks", "windows", "likely", "at most", "space"]
     rows, number = [], 1
-    for _, group in groupby(plan.steps, key=partial(_group, several=several)):
+    for _, group in groupby(plan.steps, key=partial(_get_group, several=several)):
         steps = list(group)
-        rows.append(_folded_row(number, steps))
+        rows.append(_make_folded_row(number, steps))
         number += len(steps)
-    return table(header, rows, "><>>>>>>")
+    return make_table(header, rows, "><>>>>>>")
 
 
-def _group(step: Step, *, several: bool) -> tuple[object, bool]:
-    """Equal for neighbours that share a line: of a level, or of all points in their rounds."""
+def _get_group(step: Step, *, several: bool) -> tuple[object, bool]:
     point = step.window.point if step.window else None
     return (point is not None if several else point, step.if_undecided)
 
 
-def _folded_row(first: int, steps: Sequence[Step]) -> list[str]:
+def _make_folded_row(first: int, steps: Sequence[Step]) -> list[str]:
     windows = [step for step in steps if step.kind == "window"]
     blocks = sorted({step.window.block for step in windows if step.window})
     time_s, time_s_max = total_s(steps)
-    known = [_what(step) for step in windows] or [
-        _by_method(step) or plugins(StepKind)[step.kind].in_short for step in steps
+    known = [_describe_step(step) for step in windows] or [
+        _describe_by_method(step) or plugins(StepKind)[step.kind].in_short for step in steps
     ]
     what = ", ".join(dict.fromkeys(known))
     return [
         f"{first}-{first + len(steps) - 1}" if len(steps) > 1 else str(first),
         what,
-        _points(steps),
+        _describe_points(steps),
         "" if not blocks else f"{blocks[0]}-{blocks[-1]}" if len(blocks) > 1 else str(blocks[0]),
         str(len(windows)) if windows else "",
         format_duration(round(time_s)),
@@ -307,20 +301,19 @@ def _folded_row(first: int, steps: Sequence[Step]) -> list[str]:
     ]
 
 
-def _points(steps: Sequence[Step]) -> str:
-    """The level of a line, or how many points there are."""
+def _describe_points(steps: Sequence[Step]) -> str:
     points = {step.window.point for step in steps if step.window}
     if any(point.others for point in points):
         return str(len(points))
     return "".join(f"{point.level:,}" for point in points)
 
 
-def _row(number: int, step: Step) -> list[str]:
+def _make_row(number: int, step: Step) -> list[str]:
     window = step.window if step.kind == "window" else None
     return [
         str(number),
         step.id,
-        _what(step),
+        _describe_step(step),
         window.point.brief if window else "",
         str(window.block) if window else "",
         format_duration(round(step.cost.time_s)),
@@ -329,25 +322,23 @@ def _row(number: int, step: Step) -> list[str]:
     ]
 
 
-def _what(step: Step) -> str:
-    """A step in a few words."""
+def _describe_step(step: Step) -> str:
     if step.window and step.kind == "window":
         ramp_up, duration = step.window.ramp_up_s, step.window.duration_s
         text = f"ramp-up {format_duration(ramp_up)}, measure {format_duration(duration)}"
         return f"{text}, if undecided" if step.if_undecided else text
-    what = _by_method(step) or plugins(StepKind)[step.kind].in_plan
+    what = _describe_by_method(step) or plugins(StepKind)[step.kind].in_plan
     return f"{what}, if undecided" if step.if_undecided else what
 
 
-def _by_method(step: Step) -> str | None:
-    """What a step of a restore method does."""
+def _describe_by_method(step: Step) -> str | None:
     if step.method is None:
         return None
     method = get_restore(step.method)
     return method.restore_step if step.window else method.keep_step
 
 
-def _candidates(study: Study, plan: Plan) -> str:
+def _describe_candidates(study: Study, plan: Plan) -> str:
     rows = []
     for name, space in space_by_candidate(plan).items():
         candidate = study.candidates[name]
@@ -361,16 +352,17 @@ def _candidates(study: Study, plan: Plan) -> str:
         kept = f", with {len(plan.datasets)} master copies" if several else ", with the master copy"
         kept = kept if plan.masters_bytes else ""
         rows.append(["", f"the results{kept}", format_size(plan.masters_bytes), ""])
-    return table(["candidate", "storage", "space", ""], rows, "<<><")
+    return make_table(["candidate", "storage", "space", ""], rows, "<<><")
 
 
-def _totals(study: Study, plan: Plan) -> str:
-    """What all of it takes; before that, what it takes if the first interim analysis decides."""
+def _describe_totals(study: Study, plan: Plan) -> str:
     least, asked = certain(plan.steps), plan.question
     memory = memory_bytes(plan)
-    lines = [_amount(plan.steps) + (f"; memory at most {format_size(memory)}" if memory else "")]
+    lines = [
+        _format_amount(plan.steps) + (f"; memory at most {format_size(memory)}" if memory else "")
+    ]
     if asked is not None and len(least) < len(plan.steps):
-        lines.insert(0, f"Decided after {asked.blocks_least} blocks: {_amount(least)}")
+        lines.insert(0, f"Decided after {asked.blocks_least} blocks: {_format_amount(least)}")
         lines[1] = f"Undecided to the end: {lines[1]}"
     if study.quiet.wait_s:
         short, long = (format_duration(min(s, study.quiet.wait_s)) for s in (QUIET_S, math.inf))
@@ -383,8 +375,7 @@ def _totals(study: Study, plan: Plan) -> str:
     return "\n".join(lines)
 
 
-def _search(search: Search, tried: Sequence[Step]) -> str:
-    """What is searched for, and what that takes at most beside the steps above."""
+def _describe_search(search: Search, tried: Sequence[Step]) -> str:
     windows = windows_most(search)
     time_s, time_s_max = total_s(tried)
     begun = "; it begins with the results of the levels above" if search.listed else ""
@@ -400,7 +391,7 @@ def _search(search: Search, tried: Sequence[Step]) -> str:
     )
 
 
-def _amount(steps: Sequence[Step]) -> str:
+def _format_amount(steps: Sequence[Step]) -> str:
     time_s, time_s_max = total_s(steps)
     windows = sum(step.kind == "window" for step in steps)
     return (

@@ -14,7 +14,7 @@ from stithy.analysis.decision import (
 )
 from stithy.analysis.statistics import BLOCKS_LEAST
 from stithy.analysis.verdict import Call, count_pairs_among
-from stithy.cli.talk.render import table
+from stithy.cli.talk.render import make_table
 from stithy.metrics import parse_quantity
 from stithy.plan.steps import Question
 from stithy.units import format_percent
@@ -40,7 +40,7 @@ class Outlook:
     margin_needed: float | None
 
 
-def outlook(
+def make_outlook(
     asked: Question | None, candidates: int, noise: Sequence[float], seed: int
 ) -> Outlook | None:
     """What to expect if equal, better by the margin, and by twice the margin.
@@ -67,7 +67,7 @@ def outlook(
     return Outlook(share, len(noise), asked.margin_share, found, needed)
 
 
-def as_text(known: Outlook) -> str:
+def make_text(known: Outlook) -> str:
     """A table of the answers, where the noise comes from, and what would mend a poor outlook."""
     rows = [
         [
@@ -78,8 +78,8 @@ def as_text(known: Outlook) -> str:
         for prospect in known.prospects
     ]
     lines = [
-        f"How likely each answer is: {STUDIES} simulated studies a line, {_noise(known)}.",
-        table(["if truly", *SHOWN, "blocks, mean"], rows, "<" + ">" * (len(SHOWN) + 1)),
+        f"How likely each answer is: {STUDIES} simulated studies a line, {_describe_noise(known)}.",
+        make_table(["if truly", *SHOWN, "blocks, mean"], rows, "<" + ">" * (len(SHOWN) + 1)),
     ]
     if known.margin_needed is not None:
         share = known.prospects[0].shares[Call.EQUIVALENT]
@@ -91,7 +91,7 @@ def as_text(known: Outlook) -> str:
     return "\n".join(lines)
 
 
-def _noise(known: Outlook) -> str:
+def _describe_noise(known: Outlook) -> str:
     text = f"block noise {_percent(known.noise_share)}"
     if not known.noise_runs:
         return f"{text}\n(assumed: no earlier run on this machine measured it)"
@@ -103,7 +103,7 @@ def _percent(share: float) -> str:
     return format_percent(round(share, 2 if share >= 0.1 else 3))
 
 
-def as_values(known: Outlook) -> dict[str, object]:
+def make_values(known: Outlook) -> dict[str, object]:
     """The same for programs, with all digits."""
     return {
         "noise_share": known.noise_share,

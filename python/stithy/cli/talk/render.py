@@ -21,7 +21,7 @@ from stithy.registry import fault_of
 from stithy.report.words.escape import seen
 
 if TYPE_CHECKING:
-    from stithy.run.cleanup.handlers import Left
+    from stithy.run.cleaning import Left
 
 
 def say(text: str) -> None:
@@ -50,7 +50,7 @@ def show_json(value: object) -> None:
     print(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], sides: str = "") -> str:
+def make_table(header: Sequence[str], rows: Sequence[Sequence[str]], sides: str = "") -> str:
     """A plain text table: columns by their widest cell, two spaces between, no lines drawn.
 
     Shapes: every row has as many entries as `header`; `sides` a letter for each column, `<` or `>`
@@ -59,15 +59,15 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], sides: str = "")
     lines = [header, *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     formats = list(zip(sides or "<" * len(header), widths, strict=True))
-    return "\n".join(_line(row, formats) for row in lines)
+    return "\n".join(_write_line(row, formats) for row in lines)
 
 
-def _line(row: Sequence[str], formats: Sequence[tuple[str, int]]) -> str:
+def _write_line(row: Sequence[str], formats: Sequence[tuple[str, int]]) -> str:
     cells = (f"{cell:{side}{width}}" for cell, (side, width) in zip(row, formats, strict=True))
     return "  ".join(cells).rstrip()
 
 
-def left_text(left: "Left") -> str:
+def format_left(left: "Left") -> str:
     """What of a run could not be removed, and why."""
     facts = ", ".join(f"{name} {value}" for name, value in left.resource.facts.items())
     return f"not removed: {left.resource.kind} ({facts}): {left.reason}"
@@ -76,21 +76,21 @@ def left_text(left: "Left") -> str:
 UNKNOWN = "-"
 
 
-def time_text(seconds: float | None) -> str:
+def format_time_text(seconds: float | None) -> str:
     """A time."""
     from stithy.units import format_duration
 
     return UNKNOWN if seconds is None else format_duration(seconds)
 
 
-def size_text(size_bytes: float | None) -> str:
+def format_size_text(size_bytes: float | None) -> str:
     """A size."""
     from stithy.units import format_size
 
     return UNKNOWN if size_bytes is None else format_size(size_bytes)
 
 
-def rate_text(value: float | None) -> str:
+def format_rate_text(value: float | None) -> str:
     """A whole number."""
     return UNKNOWN if value is None else f"{value:,.0f}"
 
@@ -144,7 +144,7 @@ class Output:
 
 
 @contextmanager
-def told_output() -> Iterator[None]:
+def tell_output() -> Iterator[None]:
     """Inside, standard output is an `Output`; where the caller closed it, it stays nothing."""
     if sys.stdout is None:
         yield
@@ -178,12 +178,11 @@ def show_error(error: BaseException, *, debug: bool, as_json: bool = False) -> i
 def show_usage(error: cyclopts.CycloptsError) -> int:
     """Tell the person what is wrong with the command line, and where its help is."""
     command = " ".join(("stithy", *(error.command_chain or ())))
-    say(f"error: {command}: {_usage(error)} See `{command} --help`.")
+    say(f"error: {command}: {_describe_usage(error)} See `{command} --help`.")
     return Exit.USAGE
 
 
-def _usage(error: cyclopts.CycloptsError) -> str:
-    """What is wrong with the command line: the commonest mistakes in words of our own."""
+def _describe_usage(error: cyclopts.CycloptsError) -> str:
     words, argument = error.unused_tokens or [], error.argument
     if isinstance(error, UnknownCommandError) and error.app is not None and words:
         if words[0].startswith("-"):
@@ -213,12 +212,12 @@ def _show_known(error: StithyError, *, debug: bool) -> int:
             say(f"\n… and {len(parts) - SHOWN_MAX} more")
         say(f"\nerror: {error}")
     if debug:
-        say(_traceback(error))
+        say(_format_traceback(error))
     return error.exit
 
 
 def _show_bug(error: BaseException, *, debug: bool) -> int:
-    text = _traceback(error)
+    text = _format_traceback(error)
     if debug:
         say(text)
     kept = _keep(text)
@@ -234,7 +233,7 @@ def _show_bug(error: BaseException, *, debug: bool) -> int:
     return Exit.BUG
 
 
-def _traceback(error: BaseException) -> str:
+def _format_traceback(error: BaseException) -> str:
     return "".join(traceback.format_exception(error))
 
 

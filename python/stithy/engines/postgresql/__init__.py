@@ -65,7 +65,7 @@ _UNSURE = ("", "o")
 """As the server reads a boolean: any beginning of a word that fits no other."""
 
 
-def _reads(value: str, words: tuple[str, ...]) -> bool:
+def _read_reads(value: str, words: tuple[str, ...]) -> bool:
     given = value.strip().lower()
     return given not in _UNSURE and any(word.startswith(given) for word in words)
 
@@ -109,16 +109,16 @@ class PostgreSQLEngine(Engine):
         On Linux every `wal_sync_method` flushes, so none is among them.
         """
         given_up = {}
-        if _reads(settings.get("fsync", ""), _FALSE):
+        if _read_reads(settings.get("fsync", ""), _FALSE):
             given_up["fsync"] = _NOT_FLUSHED
         commit = settings.get("synchronous_commit", "").strip().lower()
         if commit in _FALSE:
             given_up["synchronous_commit"] = _NOT_WAITED
         elif commit in ("local", "remote_write") and settings.get("synchronous_standby_names"):
             given_up["synchronous_commit"] = _NOT_THERE
-        if _reads(settings.get("full_page_writes", ""), _FALSE):
+        if _read_reads(settings.get("full_page_writes", ""), _FALSE):
             given_up["full_page_writes"] = _TORN
-        if _reads(settings.get("data_sync_retry", ""), _TRUE):
+        if _read_reads(settings.get("data_sync_retry", ""), _TRUE):
             given_up["data_sync_retry"] = _DROPPED
         return given_up
 

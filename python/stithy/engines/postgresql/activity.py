@@ -178,14 +178,14 @@ def _count(answer: dict[str, Any], group: str, name: str) -> int | None:
 
 def _io(last: dict[str, Any], now: dict[str, Any], elapsed_s: float) -> Iterator[Sample]:
     if not now.get("io"):
-        for each in _IO_RATES:
-            yield Sample("", f"io_{each}_per_s", None, "PostgreSQL counts it since version 16")
+        for name in _IO_RATES:
+            yield Sample("", f"io_{name}_per_s", None, "PostgreSQL counts it since version 16")
         return
     for kind, counts in now["io"].items():
-        for each in _IO_RATES:
-            before, after = last["io"].get(kind, {}).get(each), counts[each]
+        for name in _IO_RATES:
+            before, after = last["io"].get(kind, {}).get(name), counts[name]
             if before is not None and after is not None:
-                yield Sample(kind, f"io_{each}_per_s", max(0, after - before) / elapsed_s)
+                yield Sample(kind, f"io_{name}_per_s", max(0, after - before) / elapsed_s)
 
 
 def _levels(now: dict[str, Any]) -> Iterator[Sample]:

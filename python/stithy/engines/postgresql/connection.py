@@ -13,7 +13,7 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import RowMaker
 
-from stithy.engines.postgresql.url import Target
+from stithy.engines.postgresql.url import ServerAddress
 from stithy.environment import forget
 from stithy.errors import InfrastructureError, PreconditionError, StithyError
 from stithy.secrets import Secret
@@ -53,7 +53,7 @@ def _make_lists(_: object) -> RowMaker[list[Any]]:
 class Connection:
     """An open connection; each statement is a transaction of its own."""
 
-    def __init__(self, target: Target, session: _Session) -> None:
+    def __init__(self, target: ServerAddress, session: _Session) -> None:
         """`session` commits by itself."""
         self._target = target
         self._session = session
@@ -113,7 +113,9 @@ class Connection:
         self.close()
 
 
-def connect(target: Target, *, database: str | None = None, timeout_s: float = 60.0) -> Connection:
+def connect(
+    target: ServerAddress, *, database: str | None = None, timeout_s: float = 60.0
+) -> Connection:
     """A connection to the target, or to another database of its server.
 
     `timeout_s` bounds each answer. Raises PreconditionError or InfrastructureError with place and
@@ -125,12 +127,12 @@ def connect(target: Target, *, database: str | None = None, timeout_s: float = 6
         conninfo = make_conninfo(**_list_parameters(target))
         session = _Session.connect(conninfo, autocommit=True, row_factory=_make_lists)
     except psycopg.Error as error:
-        raise _not_opened(target, str(error)) from error
+        raise _explain_not_opened(target, str(error)) from error
     session.patience_s = timeout_s
     return Connection(target, session)
 
 
-def _list_parameters(target: Target) -> dict[str, str]:
+def _list_parameters(target: ServerAddress) -> dict[str, str]:
     """What libpq is given; of the rest the hammer knows nothing, so it is not left to defaults."""
     given = {
         "host": target.host,
@@ -176,7 +178,7 @@ _REMEDIES: tuple[tuple[str, type[StithyError], str], ...] = (
 """By what libpq or the server says: there is no SQLSTATE before a session."""
 
 
-def _not_opened(target: Target, text: str) -> StithyError:
+def _explain_not_opened(target: ServerAddress, text: str) -> StithyError:
     """Why there is no session: libpq tries addresses and ways of encrypting in turn.
 
     Of those that a server refused counts the one that went beyond pg_hba.conf, else the last.

@@ -25,11 +25,7 @@ from stithy.engines.postgresql.activity import (
     checkpoint_columns,
     checkpoint_view,
 )
-from stithy.engines.postgresql.connection import (
-    MAINTENANCE_DATABASE,
-    Connection,
-    connect,
-)
+from stithy.engines.postgresql.connection import MAINTENANCE_DATABASE, Connection, connect
 from stithy.engines.postgresql.url import parse_url
 from stithy.secrets import Secret
 
@@ -64,12 +60,12 @@ PRIVATE = (
 """Settings that name places of a machine or could hold secrets."""
 
 
-def endpoint(url: Secret, password: Secret | None = None) -> "Endpoint":
+def endpoint(url: Secret, password: Secret | None = None) -> "PostgreSQLEndpoint":
     """The endpoint of a URL as a person gives it, and of the password that is given beside it.
 
     Raises UserError for what is no such URL; errors of `connection.connect`.
     """
-    return Endpoint(resolve(url, password))
+    return PostgreSQLEndpoint(resolve(url, password))
 
 
 def resolve(url: Secret, password: Secret | None) -> Secret:
@@ -81,7 +77,7 @@ def resolve(url: Secret, password: Secret | None) -> Secret:
     return target.url
 
 
-class Endpoint:
+class PostgreSQLEndpoint:
     """What can be asked of a database by URL. Errors as in `connection.connect`."""
 
     def __init__(self, url: Secret) -> None:
@@ -107,11 +103,11 @@ class Endpoint:
         """
         name, until_s = parse_url(self.url).database, clock.monotonic_s() + SETTLE_PATIENCE_S
         with self._connected(MAINTENANCE_DATABASE) as connection:
-            last = _commits(connection, name)
+            last = _read_commits(connection, name)
             while clock.monotonic_s() < until_s:
                 clock.sleep_s(SETTLE_PAUSE_S)
-                quiet = not _hammer_connections(connection, name)
-                now = _commits(connection, name)
+                quiet = not _count_hammer_connections(connection, name)
+                now = _read_commits(connection, name)
                 if quiet and now == last:
                     return CommitCounters(*now, settled=True)
                 last = now
@@ -174,7 +170,7 @@ class Endpoint:
                 " WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
                 f" AND schemaname || '.' || tablename <> '{MARK}' ORDER BY 1"
             )]  # fmt: skip
-            return {name: _checksum(connection, name) for name in names}
+            return {name: _read_checksum(connection, name) for name in names}
 
     def activity(self, clock: Clock) -> LiveCollector:
         """Its metrics of the collector `database`; connected at once."""
@@ -192,7 +188,7 @@ class Endpoint:
         return connect(parse_url(self.url), database=database, timeout_s=timeout_s)
 
 
-def _commits(connection: Connection, database: str) -> tuple[int, int]:
+def _read_commits(connection: Connection, database: str) -> tuple[int, int]:
     rows = connection.run(
         "SELECT xact_commit, xact_rollback FROM pg_stat_database WHERE datname = %(name)s",
         name=database,
@@ -201,7 +197,7 @@ def _commits(connection: Connection, database: str) -> tuple[int, int]:
     return commits, rollbacks
 
 
-def _hammer_connections(connection: Connection, database: str) -> int:
+def _count_hammer_connections(connection: Connection, database: str) -> int:
     rows = connection.run(
         "SELECT count(*) FROM pg_stat_activity"
         " WHERE datname = %(name)s AND application_name = %(app)s",
@@ -212,7 +208,7 @@ def _hammer_connections(connection: Connection, database: str) -> int:
     return count
 
 
-def _checksum(connection: Connection, table: str) -> str:
+def _read_checksum(connection: Connection, table: str) -> str:
     """The name is quoted by the server itself."""
     [[count, total]] = connection.run(
         f"SELECT count(*), coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)::text"

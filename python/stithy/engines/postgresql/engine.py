@@ -19,12 +19,7 @@ from pathlib import Path
 
 from stithy.engines.instance import Configuration, Installation, Request, Start
 from stithy.engines.postgresql import PLUGINS
-from stithy.engines.postgresql.server import (
-    PROGRAM,
-    ROLE,
-    TEMP_TABLESPACE,
-    Server,
-)
+from stithy.engines.postgresql.server import PROGRAM, ROLE, TEMP_TABLESPACE, Server
 from stithy.engines.postgresql.settings import (
     LOADING,
     Questions,
@@ -61,7 +56,7 @@ def find_installation(
     Raises PreconditionError where there is none, with what was found instead.
     """
     searched = list(default_places() if places is None else places)
-    packaged = list(_packaged()) if places is None else []
+    packaged = list(_find_packaged()) if places is None else []
     where = f"{len(searched)} directories, PATH among them"
     if asked and "/" in asked:
         searched, packaged, where, asked = [Path(expanduser(asked))], [], asked, None
@@ -69,11 +64,13 @@ def find_installation(
     installed: list[Installation] = []
     for folders in (searched, packaged):
         probed = (_probe(host, folder, problems) for folder in folders)
-        new = {each.programs: each for each in probed if each}.values()
-        installed += sorted(new, key=lambda each: _number(each.version), reverse=True)
+        new = {
+            installation.programs: installation for installation in probed if installation
+        }.values()
+        installed += sorted(new, key=lambda each: _parse_number(each.version), reverse=True)
     for installation in installed:
         version = installation.version
-        if asked in (None, version, str(_number(version)[0])):
+        if asked in (None, version, str(_parse_number(version)[0])):
             others = [each for each in installed if each is not installation]
             return replace(installation, others=others)
     if installed:
@@ -94,14 +91,14 @@ def find_installation(
 
 def default_places() -> Iterable[Path]:
     """Directories of the PATH and of the distributions."""
-    known = [Path(each) for pattern in DISTRIBUTIONS for each in sorted(glob(pattern))]
+    known = [Path(path) for pattern in DISTRIBUTIONS for path in sorted(glob(pattern))]
     return dict.fromkeys([*search_path(), *known])
 
 
-def _packaged() -> Iterator[Path]:
+def _find_packaged() -> Iterator[Path]:
     folders = dict.fromkeys([sysconfig.get_path("purelib"), *site.getsitepackages()])
     for folder in folders:
-        yield from (Path(each) for each in sorted(glob(f"{folder}/{PACKAGE}")))
+        yield from (Path(path) for path in sorted(glob(f"{folder}/{PACKAGE}")))
 
 
 def _probe(host: Host, folder: Path, problems: list[str]) -> Installation | None:
@@ -134,7 +131,7 @@ def _ask(host: Host, folder: Path, problems: list[str]) -> Installation | None:
     return Installation(folder, match[1] + match[2])
 
 
-def _number(version: str) -> tuple[int, ...]:
+def _parse_number(version: str) -> tuple[int, ...]:
     return tuple(int(digits) for digits in re.findall(r"\d+", version))
 
 
@@ -188,7 +185,6 @@ class PostgreSQL:
         return replace(self._found, backups=made)
 
     def _run(self, command: Command) -> Finished:
-        """As the server's user."""
         user = self._request.host.user
         own = replace(command, user=user.name if user else None)
         return self._request.host.runner.run(own, timeout_s=30)
@@ -205,7 +201,7 @@ class PostgreSQL:
         finally:
             password.unlink(missing_ok=True)
         if finished.code != 0:
-            raise _initdb_failed(data, message(finished.stderr))
+            raise _explain_initdb(data, message(finished.stderr))
         (data / "postgresql.conf").write_text(
             configuration(self._complete(self._request.configuration))
         )
@@ -264,7 +260,7 @@ class PostgreSQL:
     def _loading(self) -> dict[str, str]:
         """Settings of the loading server; it keeps the log segments that a plan has room for."""
         every = (self._request.configuration, *(own for _, own in self._request.own))
-        size = f"{max(PLUGINS[0].count_log_bytes(each.settings) for each in every) // 2**20}MB"
+        size = f"{max(PLUGINS[0].count_log_bytes(option.settings) for option in every) // 2**20}MB"
         version = int(self._installation().version.split(".")[0])
         # Since 17 summaries of the log need more than the minimal one.
         later = {"summarize_wal": "off"} if version >= 17 else {}
@@ -277,7 +273,6 @@ class PostgreSQL:
         return self._found or self.check()
 
     def _write_password(self, path: Path) -> None:
-        """For initdb's eyes only, and removed at once."""
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(fd, "w") as file:
             file.write(self._request.password.reveal())
@@ -285,7 +280,7 @@ class PostgreSQL:
             os.chown(path, user.uid, user.gid)
 
 
-def _initdb_failed(data: Path, said: str) -> InfrastructureError:
+def _explain_initdb(data: Path, said: str) -> InfrastructureError:
     remedy = "correct what it names, then run again"
     if "shared memory" in said:
         remedy = "give /dev/shm more room (containers: --shm-size=1g), then run again"

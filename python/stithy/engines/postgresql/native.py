@@ -94,8 +94,8 @@ def restore(url: Secret, name: str, log_bytes: int) -> None:
     # Other sessions: at its end this one has reported its new rows in the catalogue of databases.
     with ExitStack() as stack:
         sessions = [
-            stack.enter_context(connect(target, database=each, timeout_s=PATIENCE_S))
-            for each in OTHERS
+            stack.enter_context(connect(target, database=name, timeout_s=PATIENCE_S))
+            for name in OTHERS
         ]
         freeze(sessions)
         fill_log(sessions[0], log_bytes)

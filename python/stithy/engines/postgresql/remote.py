@@ -9,12 +9,8 @@ from statistics import median
 
 from stithy.engines.instance import Mark, NotStarted, kept_of
 from stithy.engines.postgresql import native
-from stithy.engines.postgresql.connection import (
-    MAINTENANCE_DATABASE,
-    Connection,
-    quote_name,
-)
-from stithy.engines.postgresql.endpoint import MARK, Endpoint, resolve
+from stithy.engines.postgresql.connection import MAINTENANCE_DATABASE, Connection, quote_name
+from stithy.engines.postgresql.endpoint import MARK, PostgreSQLEndpoint, resolve
 from stithy.engines.postgresql.upkeep import freeze
 from stithy.engines.postgresql.url import parse_url
 from stithy.errors import InfrastructureError, PreconditionError, StithyError
@@ -72,12 +68,12 @@ def locate(url: Secret) -> str:
     return parse_url(url).place
 
 
-def remote(url: Secret, password: Secret | None = None) -> "Remote":
+def remote(url: Secret, password: Secret | None = None) -> "RemotePostgreSQL":
     """The database of a URL, connected."""
-    return Remote(resolve(url, password))
+    return RemotePostgreSQL(resolve(url, password))
 
 
-class Remote(NotStarted, Endpoint):
+class RemotePostgreSQL(NotStarted, PostgreSQLEndpoint):
     """A database on a server that runs already."""
 
     def __init__(self, url: Secret) -> None:
@@ -92,10 +88,12 @@ class Remote(NotStarted, Endpoint):
     def check(self, *, keeps_inside: bool = False, sessions: int = 0) -> None:
         """Version, rights, room for users, and whether it is empty."""
         with self._session() as session:
-            if problem := _unfit(session, keeps_inside=keeps_inside) or _full(session, sessions):
+            if problem := _find_unfit(session, keeps_inside=keeps_inside) or _find_full(
+                session, sessions
+            ):
                 what, remedy = problem
                 raise PreconditionError(what, where=self.place, remedy=remedy)
-            held = _held(session)
+            held = _list_held(session)
         if held and self.mark() is None:
             first = " ".join(held[0])
             raise PreconditionError(
@@ -130,11 +128,11 @@ class Remote(NotStarted, Endpoint):
         """Tables and routines of this user, all others are refused: nothing is cascaded."""
         with self._session() as session:
             [[user]] = session.run("SELECT oid FROM pg_roles WHERE rolname = current_user")
-            made = _held(session, user)
+            made = _list_held(session, user)
             for kind in ("table", "routine"):
                 if names := [name for of, name in made if of == kind]:
                     session.run(f"DROP {kind} {', '.join(names)}")
-            left = _held(session)
+            left = _list_held(session)
         if left:
             raise InfrastructureError(
                 f"the database holds the {' '.join(left[0])}, which the run did not make",
@@ -211,14 +209,12 @@ class Remote(NotStarted, Endpoint):
         return self._session(MAINTENANCE_DATABASE)
 
 
-def _held(session: Connection, owner: int | None = None) -> list[tuple[str, str]]:
-    """Kind and name of all that the database holds but the mark; of an owner only."""
+def _list_held(session: Connection, owner: int | None = None) -> list[tuple[str, str]]:
     rows = session.run(HELD)
     return [(kind, name) for kind, name, of in rows if name != MARK and owner in (None, of)]
 
 
-def _unfit(session: Connection, *, keeps_inside: bool) -> tuple[str, str] | None:
-    """Why a run cannot use it, and what to do."""
+def _find_unfit(session: Connection, *, keeps_inside: bool) -> tuple[str, str] | None:
     if session.is_pooled:
         return "a connection pooler answers, such as pgbouncer", "name the server itself"
     if session.version < OLDEST:
@@ -239,8 +235,7 @@ def _unfit(session: Connection, *, keeps_inside: bool) -> tuple[str, str] | None
     return None
 
 
-def _full(session: Connection, sessions: int) -> tuple[str, str] | None:
-    """As `_unfit`, for so many users at once."""
+def _find_full(session: Connection, sessions: int) -> tuple[str, str] | None:
     [[room]] = session.run(ROOM)
     if room >= sessions + OWN_SESSIONS:
         return None

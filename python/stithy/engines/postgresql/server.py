@@ -10,13 +10,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from stithy.engines.instance import Start
-from stithy.engines.postgresql.connection import (
-    MAINTENANCE_DATABASE,
-    Connection,
-    connect,
-    literal,
-)
-from stithy.engines.postgresql.endpoint import Endpoint
+from stithy.engines.postgresql.connection import MAINTENANCE_DATABASE, Connection, connect, literal
+from stithy.engines.postgresql.endpoint import PostgreSQLEndpoint
 from stithy.engines.postgresql.upkeep import OTHERS, fill_log, freeze
 from stithy.engines.postgresql.url import parse_url
 from stithy.errors import InfrastructureError, StithyError
@@ -32,7 +27,7 @@ _IPC_RMID = 0
 _NAME = "PostgreSQL."
 
 
-def segment_facts(pid: int, pid_file: Path) -> dict[str, str]:
+def read_segment_facts(pid: int, pid_file: Path) -> dict[str, str]:
     """What must be known of a living server's shared memory; what cannot be read is left out."""
     facts: dict[str, str] = {}
     with suppress(OSError, IndexError, ValueError):
@@ -47,7 +42,7 @@ def segment_facts(pid: int, pid_file: Path) -> dict[str, str]:
 
 
 def remove_segment(facts: Mapping[str, str]) -> None:
-    """Remove what `segment_facts` named, and all that its list of files names. Idempotent.
+    """Remove what `read_segment_facts` named, and all that its list of files names. Idempotent.
 
     Raises InfrastructureError where it stays: while any process uses the System V segment, for a
     living server keeps it; but that is waited for a while, because processes that were just killed
@@ -65,7 +60,7 @@ def remove_segment(facts: Mapping[str, str]) -> None:
 
 
 def _remove(facts: Mapping[str, str]) -> None:
-    attached = _attached_at_last(facts)
+    attached = _wait_for_detachment(facts)
     if attached:
         return
     for name in facts.get("files", "").split():
@@ -75,10 +70,10 @@ def _remove(facts: Mapping[str, str]) -> None:
         ctypes.CDLL(None).shmctl(int(facts["shmid"]), _IPC_RMID, None)
 
 
-def _attached_at_last(facts: Mapping[str, str]) -> int | None:
-    """As `_attached`, once that is none, or when patience is over."""
+def _wait_for_detachment(facts: Mapping[str, str]) -> int | None:
+    """As `_list_attached`, once that is none, or when patience is over."""
     until_s = time.monotonic() + SEGMENT_PATIENCE_S
-    while (attached := _attached(facts)) and time.monotonic() < until_s:
+    while (attached := _list_attached(facts)) and time.monotonic() < until_s:
         time.sleep(0.02)
     return attached
 
@@ -102,7 +97,7 @@ def _remove_files(control: Path) -> None:
         control.unlink()
 
 
-def _attached(facts: Mapping[str, str]) -> int | None:
+def _list_attached(facts: Mapping[str, str]) -> int | None:
     """Processes that use the System V segment; None where it is gone or belongs to another."""
     with suppress(OSError):
         for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]:
@@ -115,8 +110,8 @@ def _attached(facts: Mapping[str, str]) -> int | None:
 def is_gone(facts: Mapping[str, str]) -> bool:
     """Whether nothing of it is left."""
     files = [SHM / name for name in facts.get("files", "").split()]
-    segment = _attached(facts) if "shmid" in facts else None
-    return segment is None and not any(each.exists() for each in files)
+    segment = _list_attached(facts) if "shmid" in facts else None
+    return segment is None and not any(file.exists() for file in files)
 
 
 PROGRAM = "postgres"
@@ -136,7 +131,7 @@ LAST_LINES = 3
 STARTING = "the database system is starting up"
 
 
-class Server(Endpoint):
+class Server(PostgreSQLEndpoint):
     """A server process and the way to talk to it."""
 
     def __init__(self, running: Running, start: Start, password: Secret) -> None:
@@ -178,7 +173,7 @@ class Server(Endpoint):
 
     def shared_memory(self) -> Mapping[str, str]:
         """What stays in memory if the server is killed."""
-        return segment_facts(self.pid, self.data / "postmaster.pid")
+        return read_segment_facts(self.pid, self.data / "postmaster.pid")
 
     def make_database(self) -> None:
         """Make the database under test, where the server that loads does not have it yet."""
@@ -242,7 +237,6 @@ class Server(Endpoint):
 
     @contextmanager
     def _session(self, database: str = DATABASE) -> Iterator[Connection]:
-        """A session; errors name the server and what it said last."""
         try:
             target = parse_url(self.url)
             with connect(target, database=database, timeout_s=ANSWER_PATIENCE_S) as session:

@@ -111,7 +111,7 @@ class Questions:
         problems = Problems()
         found = {name: self._value(name, value) for name, value in asked.items()}
         if refused := {name: text for name, (code, text) in found.items() if code != 0}:
-            problems.found.append(_refused(refused, f"{where}.settings"))
+            problems.found.append(_make_refused(refused, f"{where}.settings"))
         if "shared_buffers" in asked or shared is None or given.memory_bytes != shared.memory_bytes:
             key = "settings.shared_buffers" if "shared_buffers" in asked else "memory"
             problems.attempt(lambda: self._check_memory(given, f"{where}.{key}"))
@@ -168,7 +168,7 @@ def _check_connections(value: str, connections_max: int, where: str) -> None:
         )
 
 
-def _refused(refused: Mapping[str, str], where: str) -> UserError:
+def _make_refused(refused: Mapping[str, str], where: str) -> UserError:
     shown = "; ".join(f"{name}: {text}" for name, text in refused.items())
     return UserError(
         f"PostgreSQL refuses {shown}",

@@ -35,7 +35,7 @@ def fill_log(session: Connection, log_bytes: int) -> None:
     removing them). Edge case: with a small `max_wal_size` the server makes checkpoints meanwhile,
     which take segments away; there are then as many as these leave.
     """
-    wanted = _segments(session, log_bytes) + BESIDE
+    wanted = _count_segments(session, log_bytes) + BESIDE
     # Loading does without: then the server may write a message only after segments were counted.
     session.run("SET synchronous_commit = on")
     session.run(FILL)
@@ -49,7 +49,7 @@ def fill_log(session: Connection, log_bytes: int) -> None:
     session.run("CHECKPOINT")
 
 
-def _segments(session: Connection, log_bytes: int) -> int:
+def _count_segments(session: Connection, log_bytes: int) -> int:
     """Enough for so much log, at most what `min_wal_size` keeps."""
     [[segment_bytes, kept_mb]] = session.run(
         "SELECT current_setting('wal_segment_size')::text,"

@@ -44,7 +44,7 @@ _EXAMPLE = (
 
 
 @dataclass(frozen=True)
-class Target:
+class ServerAddress:
     """What a URL names; `host` is a name, an address, or the directory of a Unix socket.
 
     `hostaddr` is where to call instead of looking up the name. `options` are words for the server.
@@ -83,7 +83,7 @@ class Target:
         if root == SYSTEM_ROOTS:
             root = next((file for file in _ROOT_FILES if Path(file).is_file()), _ROOT_FILES[0])
         if not root and self.sslmode != "require":
-            raise _refusal(
+            raise _make_refusal(
                 f"sslmode is {self.sslmode}, and there is no certificate to verify with",
                 "name a file of root certificates with sslrootcert=, or sslrootcert=system",
             )
@@ -111,7 +111,7 @@ class Target:
         return Secret(f"postgresql://{user}{word}@/{database}?{'&'.join(options)}")
 
 
-def parse_url(url: Secret, password: Secret | None = None) -> Target:
+def parse_url(url: Secret, password: Secret | None = None) -> ServerAddress:
     """What the URL names; `password` is one that is given beside it.
 
     Raises UserError for what is no such URL, and for what the hammer cannot follow; does not look
@@ -121,14 +121,14 @@ def parse_url(url: Secret, password: Secret | None = None) -> Target:
     given = _parse(text)
     _refuse_unfollowed(text, given)
     if password is not None and given.get("password"):
-        raise _refusal("the URL has a password, and another is given", "take one of them out")
+        raise _make_refusal("the URL has a password, and another is given", "take one of them out")
     is_system = given.get("sslrootcert") == SYSTEM_ROOTS
     sslmode = given.get("sslmode", "verify-full" if is_system else "prefer")
     if is_system and sslmode != "verify-full":
         problem = f"sslmode is {sslmode}, which is too weak for sslrootcert=system"
-        raise _refusal(problem, "give sslmode=verify-full")
+        raise _make_refusal(problem, "give sslmode=verify-full")
     word = Secret(given["password"]) if given.get("password") else None
-    return Target(
+    return ServerAddress(
         host=given["host"],
         hostaddr=given.get("hostaddr", ""),
         port=int(given.get("port") or 5432),
@@ -145,23 +145,22 @@ def parse_url(url: Secret, password: Secret | None = None) -> Target:
 
 
 def _parse(text: str) -> dict[str, str]:
-    """Name and value of all that the URL says, as libpq decodes it."""
     from psycopg import ProgrammingError  # the plug-in is loaded by each command: 150 ms
     from psycopg.conninfo import conninfo_to_dict
 
     if not text.startswith(("postgresql://", "postgres://")):
-        raise _refusal("the URL is not one of a PostgreSQL database")
+        raise _make_refusal("the URL is not one of a PostgreSQL database")
     try:
         if re.search(r"\s", text):
             raise ProgrammingError
         return {name: str(value) for name, value in conninfo_to_dict(text).items()}
     except UnicodeDecodeError:
-        raise _refusal("the URL cannot be read") from None
+        raise _make_refusal("the URL cannot be read") from None
     except ProgrammingError as error:
         # libpq quotes what it stumbles over, and that may be a piece of the password.
         if "invalid URI query parameter" in str(error):
-            raise _refusal("the URL has an option that is not followed", _LEAVE) from None
-        raise _refusal("the URL cannot be read") from None
+            raise _make_refusal("the URL has an option that is not followed", _LEAVE) from None
+        raise _make_refusal("the URL cannot be read") from None
 
 
 def _refuse_unfollowed(text: str, given: Mapping[str, str]) -> None:
@@ -169,26 +168,28 @@ def _refuse_unfollowed(text: str, given: Mapping[str, str]) -> None:
     rest = text.partition("://")[2]
     login = re.match(r"[^@/]*@", rest)
     if "@" in rest[login.end() if login else 0 :].partition("?")[0]:
-        raise _refusal("the URL has an @ after the one before the host")
+        raise _make_refusal("the URL has an @ after the one before the host")
     if unfollowed := [name for name in given if name not in OPTIONS]:
-        raise _refusal(f"the URL has the option {unfollowed[0]}, which is not followed", _LEAVE)
+        raise _make_refusal(
+            f"the URL has the option {unfollowed[0]}, which is not followed", _LEAVE
+        )
     if any("," in given.get(name, "") for name in ("host", "hostaddr", "port")):
-        raise _refusal("the URL names more than one host; one server is driven at a time")
+        raise _make_refusal("the URL names more than one host; one server is driven at a time")
     if not given.get("host"):
-        raise _refusal("the URL names neither a host nor a socket directory")
+        raise _make_refusal("the URL names neither a host nor a socket directory")
     if not given.get("user"):
-        raise _refusal("the URL names no user")
+        raise _make_refusal("the URL names no user")
     try:
         ip_address(given.get("hostaddr") or "::")
     except ValueError:
-        raise _refusal("the URL's hostaddr is no address") from None
+        raise _make_refusal("the URL's hostaddr is no address") from None
     if not _is_whole(given.get("port") or "5432", range(1, 2**16)):
-        raise _refusal("the URL's port is no number from 1 to 65535")
+        raise _make_refusal("the URL's port is no number from 1 to 65535")
     if not _is_whole(given.get("connect_timeout") or "0", range(-(2**31), 2**31)):
-        raise _refusal("the URL's connect_timeout is no whole number of seconds")
+        raise _make_refusal("the URL's connect_timeout is no whole number of seconds")
     for name, choices in CHOICES.items():
         if given.get(name, choices[0]) not in choices:
-            raise _refusal(f"the URL's {name} is none of {', '.join(choices)}")
+            raise _make_refusal(f"the URL's {name} is none of {', '.join(choices)}")
 
 
 def _is_whole(text: str, allowed: range) -> bool:
@@ -198,7 +199,7 @@ def _is_whole(text: str, allowed: range) -> bool:
 _LEAVE = f"leave it out; followed are {', '.join(OPTIONS)}"
 
 
-def _refusal(problem: str, remedy: str = _EXAMPLE) -> UserError:
+def _make_refusal(problem: str, remedy: str = _EXAMPLE) -> UserError:
     return UserError(problem, where="database URL", remedy=remedy)
 
 

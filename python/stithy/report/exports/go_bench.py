@@ -36,8 +36,9 @@ def _write_facts(context: Context) -> Iterator[str]:
         return
     if workload := manifest.given_workload:
         yield f"workload: {_one_line(workload.name)}"
-        if "units" not in workload.varied:
-            yield f"{loads.unit(workload)}s: {workload.units}"
+        yield from (
+            f"{key}: {value}" for key, value in workload.size.items() if key not in workload.varied
+        )
     else:
         yield f"scenario: {_one_line(manifest.scenario)}"
     if database := manifest.given_database:

@@ -20,7 +20,7 @@ from stithy.report.section import SectionKind
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words import loads
 from stithy.report.words.loads import named
-from stithy.report.words.wording import DASH, duration, format_moment, listing, plural
+from stithy.report.words.wording import DASH, duration, format_moment, listing
 from stithy.results.manifest import CandidateFacts, Fact, Manifest, SessionFacts, WorkloadFacts
 from stithy.units import format_rate, format_size
 
@@ -102,8 +102,8 @@ def _own_settings(manifest: Manifest) -> str:
 def _format_size_of(context: Context, workload: WorkloadFacts) -> str:
     """`6 rows`; where that varies each number of them."""
     unit = loads.unit(workload)
-    if "units" not in workload.varied:
-        return plural(workload.units, unit)
+    if not workload.size.keys() & set(workload.varied):
+        return loads.format_workload_size(workload)
     known = {each.row["units_total"] for each in context.evidence.windows} - {None}
     return f"{listing([f'{each:,}' for each in sorted(known)])} {unit}s"
 
@@ -285,9 +285,9 @@ def _load(manifest: Manifest) -> list[Pair]:
 
 
 def _describe_workload(workload: WorkloadFacts) -> dict[str, Any]:
-    facts = _fields(workload, leave={"name", "units", "options", "varied"})
-    size = {f"{loads.unit(workload)}s": workload.units}
-    return {"name": workload.name, **size, **facts, **workload.options, "varied": workload.varied}
+    facts = _fields(workload, leave={"name", "size", "options", "varied"})
+    keys = {**workload.size, **facts, **workload.options}
+    return {"name": workload.name, **keys, "varied": workload.varied}
 
 
 def _database(manifest: Manifest) -> list[Pair]:

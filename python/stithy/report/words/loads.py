@@ -56,11 +56,11 @@ def said(load: LoadFacts | None, workload: WorkloadFacts | None) -> str:
     if load.is_idle:
         return words.IDLE
     is_open = load.is_open
-    loop = words.loop(
+    loop = words.describe_loop(
         load.pace, load.think_s, load.rate_per_s, load.arrivals,
         varied=load.varied,
     )  # fmt: skip
-    pool = words.pool(load.connections, is_open=is_open)
+    pool = words.describe_pool(load.connections, is_open=is_open)
     isolation = load.isolation.replace("-", " ")
     parts = [
         loop[0].upper() + loop[1:],
@@ -118,7 +118,7 @@ def reached(rows: Sequence[Row], workload: WorkloadFacts | None, buffers: str) -
     limit_bytes = limits.pop() if all_limited and len(limits) == 1 else None
     sizes = (row["database_bytes"], row["buffer_pool_bytes"], limit_bytes)
     units = (row["units_touched"], row["units_total"], f"{unit(workload)}s")
-    shown = words.reach(*units, *sizes, buffers=buffers)
+    shown = words.describe_reach(*units, *sizes, buffers=buffers)
     differing = len({each["units_touched"] for each in known}) > 1
     where = f"At {count_users(row):,} users, " if differing else ""
     return f"{where}{shown}." if where else f"{shown[0].upper()}{shown[1:]}."
@@ -302,6 +302,13 @@ def unit(workload: WorkloadFacts | None) -> str:
     """One of what the size of a workload counts, such as a row; `unit` where nobody knows it."""
     known = known_workload(workload)
     return known.unit if known else "unit"
+
+
+def format_workload_size(workload: WorkloadFacts) -> str:
+    """`6 rows`; by its keys where nobody knows the workload."""
+    if known := known_workload(workload):
+        return known.format_size(workload.size)
+    return " × ".join(f"{value:,} {key}" for key, value in workload.size.items())
 
 
 def provenance(manifest: Manifest | None) -> str:

@@ -33,15 +33,15 @@ from stithy.results.layout import WindowDirectory
 from stithy.run.activity import (
     Activity,
     BasicActivity,
-    MeasuredValue,
     Span,
     StepKind,
     Subject,
     Times,
+    WindowValue,
 )
 from stithy.run.context import Context
 from stithy.run.events import Note
-from stithy.run.volumes import parts_of
+from stithy.run.volumes import get_parts
 from stithy.scenarios.backup.plan import spec_of
 from stithy.scenarios.backup.proof import backups_at, prepare_backup, prove_backup
 from stithy.units import format_measured_duration, format_size
@@ -109,7 +109,7 @@ class BackupActivity(BasicActivity):
     def _taken(self) -> Cycle:
         """A cycle; what fails before its program begins is its failure, too."""
         began_s = self.context.session.clock.now_s()
-        data = parts_of(self.context.volumes.of(self.window.candidate)).data
+        data = get_parts(self.context.volumes.of(self.window.candidate)).data
         instance = self.context.servers.live[data]
         self._promised_bytes = length(self._directory)
         try:
@@ -161,9 +161,9 @@ class BackupActivity(BasicActivity):
     def _check(self, hammer: Program) -> None:
         """Whether what was restored is consistent, and holds what was promised before."""
         choice = self.context.choice_at(self.window.point)
-        watch = Watch(raw_output=self._log.with_name("restored-check.jsonl"))
-        checked = hammer.check(choice, quick=True, after_load=False, watch=watch)
-        self._broken = checked.broken
+        output = self._log.with_name("restored-check.jsonl")
+        checked = self.context.verify_conditions(hammer, choice, output)
+        self._broken = checked.broken if checked else None
         if self._promised_bytes is None:
             return
         lost = missing(hammer, choice, self._directory, self._promised_bytes)
@@ -175,7 +175,7 @@ class BackupActivity(BasicActivity):
     def _good(self) -> list[Cycle]:
         return [each for each in self._cycles if each.failed_because is None]
 
-    def values(self) -> Iterator[MeasuredValue]:
+    def values(self) -> Iterator[WindowValue]:
         """Means of the cycles that succeeded."""
         good = self._good
         rates = [each.source_bytes / each.duration_s for each in good]
@@ -188,13 +188,13 @@ class BackupActivity(BasicActivity):
         for number, each in enumerate(self._cycles, 1):
             if each.failed_because is None and each.size_bytes:
                 of, ratio = f"{NAME} {number}", each.source_bytes / each.size_bytes
-                yield MeasuredValue("backup.cycle_bytes", float(each.size_bytes), of)
-                yield MeasuredValue("backup.cycle_ratio", ratio, of)
+                yield WindowValue("backup.cycle_bytes", float(each.size_bytes), of)
+                yield WindowValue("backup.cycle_ratio", ratio, of)
         covered = self._covered()
         missing = "nobody works" if covered is None else None
-        yield MeasuredValue("backup.covered_share", covered, missing_because=missing)
+        yield WindowValue("backup.covered_share", covered, missing_because=missing)
         # Also of those that failed: they may have come that far.
-        yield MeasuredValue("backup.commits", float(self._backups.commits * len(self._cycles)))
+        yield WindowValue("backup.commits", float(self._backups.commits * len(self._cycles)))
         restores = [each for each in self._restores if each.failed_because is None]
         yield _mean("backup.restore_s", [each.duration_s for each in restores], NOT_RESTORED)
         rates = [each.source_bytes / each.duration_s for each in restores]
@@ -243,10 +243,10 @@ class BackupActivity(BasicActivity):
         return f"{said}, restore {took}: {self._restored(restore)}"
 
 
-def _mean(name: str, values: list[float], missing: str = NONE) -> MeasuredValue:
+def _mean(name: str, values: list[float], missing: str = NONE) -> WindowValue:
     if not values:
-        return MeasuredValue(name, None, missing_because=missing)
-    return MeasuredValue(name, fmean(values), count=len(values))
+        return WindowValue(name, None, missing_because=missing)
+    return WindowValue(name, fmean(values), count=len(values))
 
 
 CHUNK_BYTES = 2**20

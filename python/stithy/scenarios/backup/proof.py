@@ -26,10 +26,9 @@ from stithy.plan.steps import Step, WindowPlan
 from stithy.results.files import read_rows
 from stithy.results.layout import WindowDirectory
 from stithy.results.tables import SPANS, WINDOW
-from stithy.run.context import Context, choice_of
-from stithy.run.copies.loading import need_database
-from stithy.run.copies.restore import settle
-from stithy.run.volumes import parts_of
+from stithy.run.context import Context, make_choice
+from stithy.run.datasets import need_database, settle
+from stithy.run.volumes import get_parts
 from stithy.scenarios.backup.plan import proven, spec_of
 from stithy.units import format_measured_duration
 from stithy.wire.hammer import Watch
@@ -49,7 +48,7 @@ def prepare_backup(context: Context, step: Step) -> str:
     log = context.session.directory.window(step.window.id).root / "backup.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     said = backups_at(context, step.window).prepare(log)
-    settle(context, step.whose, [parts_of(context.volumes.of(step.whose))])
+    settle(context, step.whose, [get_parts(context.volumes.of(step.whose))])
     return said
 
 
@@ -131,11 +130,10 @@ def _compare(candidate: str, before: Mapping[str, str], after: dict[str, str]) -
 
 def _check_conditions(context: Context, candidate: str, restored: Instance) -> None:
     output = context.session.directory.check_output(candidate, "restored")
-    choice = choice_of(context.study_of(context.volumes.held[candidate]))
-    checked = context.hammer(restored.url).check(
-        choice, quick=False, after_load=False, watch=Watch(raw_output=output)
-    )
-    if checked.broken:
+    choice = make_choice(context.study_of(context.volumes.held[candidate]))
+    hammer = context.hammer(restored.url)
+    checked = context.verify_conditions(hammer, choice, output, quick=False)
+    if checked and checked.broken:
         broken = ", ".join(map(str, checked.broken))
         raise _build_inequality(candidate, f"conditions {broken} do not hold in what was restored")
 
@@ -149,7 +147,7 @@ def _compare_ledger(context: Context, candidate: str, restored: Instance) -> str
     if last is None or not last.ledger.exists():
         return ""
     output = context.session.directory.check_output(candidate, "restored-ledger")
-    choice = choice_of(context.study_of(context.volumes.held[candidate]))
+    choice = make_choice(context.study_of(context.volumes.held[candidate]))
     found = context.hammer(restored.url).verify_ledger(
         choice, last.ledger, watch=Watch(raw_output=output)
     )

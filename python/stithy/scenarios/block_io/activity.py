@@ -12,9 +12,9 @@ from stithy.fio.profile import Pattern
 from stithy.plan.steps import Step, WindowPlan, derive_seed
 from stithy.results.layout import emptied
 from stithy.results.tables import HISTOGRAMS, Row, Table
-from stithy.run.activity import Activity, BasicActivity, MeasuredValue, StepKind, Subject, Times
+from stithy.run.activity import Activity, BasicActivity, StepKind, Subject, Times, WindowValue
 from stithy.run.context import Context
-from stithy.run.events import Note, Progress
+from stithy.run.events import Note, StepProgress
 from stithy.scenarios.block_io.declared import IO_SECONDS, IO_STREAMS, IO_VOLUMES, PRECONDITIONING
 from stithy.scenarios.block_io.keys import Spec
 from stithy.scenarios.block_io.outcome import FioOutcome, not_needed, rate_of
@@ -92,7 +92,7 @@ class FioActivity(BasicActivity):
         for each in self._files.glob("run/**/*.log"):
             each.unlink(missing_ok=True)
 
-    def values(self) -> Iterator[MeasuredValue]:
+    def values(self) -> Iterator[WindowValue]:
         """Of each operation, and of reads and writes together."""
         yield from self._outcome.values() if self._outcome else ()
 
@@ -149,7 +149,7 @@ def until_steady(context: Context, candidate: str, plan: Preconditioning, test: 
     decision = Decision(goes_on=True, rounds=0, steady_after=None)
     while decision.goes_on:
         number = decision.rounds + 1
-        context.session.tell(Progress("rounds of preconditioning", number - 1, ROUNDS_MOST))
+        context.session.tell(StepProgress("rounds of preconditioning", number - 1, ROUNDS_MOST))
         for pattern in plan.patterns:
             _keep_round(context, candidate, pattern.name, number, tracked, test(pattern, number))
         decision = decide(tracked)

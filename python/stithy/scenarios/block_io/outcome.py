@@ -15,8 +15,8 @@ from stithy.fio.variants import is_past
 from stithy.metrics import ALL, OPERATIONS, PERCENTILES
 from stithy.plan.steps import WindowPlan
 from stithy.results.tables import Row
-from stithy.run.activity import MeasuredValue
-from stithy.run.context import Context, value_of
+from stithy.run.activity import WindowValue
+from stithy.run.context import Context, read_value
 from stithy.scenarios.block_io.plan import PROFILE, spec_of
 from stithy.scenarios.block_io.rates import MAXIMUM, RATE, amount, share_of
 from stithy.units import format_duration
@@ -42,7 +42,7 @@ def rate_of(context: Context, window: WindowPlan) -> RequestRate | None:
         asked = spec.replayed_per_s(name) or spec.mixed_rate(name)
         return None if asked is None else RequestRate(asked, None)
     at = window.point.replaced(RATE, MAXIMUM)
-    maximum = value_of(context, window.candidate, at, "fio.iops")
+    maximum = read_value(context, window.candidate, at, "fio.iops")
     share = share_of(value)
     if share is None:
         return RequestRate(float(value), maximum)
@@ -64,7 +64,7 @@ def not_needed(context: Context, window: WindowPlan) -> str | None:
     for lower in spec_of(context.file.study).rates:
         if amount(lower) < amount(asked):
             at = window.point.replaced(RATE, lower)
-            mean_s = value_of(context, window.candidate, at, "fio.mean_s")
+            mean_s = read_value(context, window.candidate, at, "fio.mean_s")
             if is_past(mean_s, limit_s):
                 return f"at {lower} the mean latency of {window.candidate} was beyond stop_at"
     return None
@@ -103,42 +103,42 @@ class FioOutcome:
         """By operation those that there were, and reads and writes together."""
         return _sides(self.found.answers)
 
-    def values(self) -> Iterator[MeasuredValue]:
+    def values(self) -> Iterator[WindowValue]:
         """Of each operation, and of reads and writes together."""
         for of, side in self.sides.items():
             count = side.latency.count
             missing = None if count else NOTHING
-            yield MeasuredValue("fio.iops", side.iops, of, count)
+            yield WindowValue("fio.iops", side.iops, of, count)
             if side.bytes_per_s is not None:
-                yield MeasuredValue("fio.bytes_per_s", side.bytes_per_s, of, count)
-            yield MeasuredValue("fio.mean_s", side.latency.mean_s, of, count, missing)
+                yield WindowValue("fio.bytes_per_s", side.bytes_per_s, of, count)
+            yield WindowValue("fio.mean_s", side.latency.mean_s, of, count, missing)
             for name, (percent, _) in PERCENTILES.items():
-                yield MeasuredValue(
+                yield WindowValue(
                     f"fio.{name}", side.latency.quantile_s(percent / 100), of, count, missing
                 )
         count, cpu_s = self.sides[ALL].latency.count, sum(e.cpu_s for e in self.found.answers)
         because = NOTHING if not self.sides[ALL].iops else None if cpu_s else UNCOUNTED
-        yield MeasuredValue("fio.cpu_s", None if because else cpu_s / count, ALL, count, because)
+        yield WindowValue("fio.cpu_s", None if because else cpu_s / count, ALL, count, because)
         yield from self._paced() if self.rate else in_flight(self.pattern, self.found, self.workers)
         yield from size_errors(self.pattern, self.found, self.workers)
         yield from evenness(self.found, self.duration_s)
-        yield MeasuredValue("fio.messages", float(len(self.found.messages)), ALL)
+        yield WindowValue("fio.messages", float(len(self.found.messages)), ALL)
 
-    def _paced(self) -> Iterator[MeasuredValue]:
+    def _paced(self) -> Iterator[WindowValue]:
         """The rate that was asked, what came of it, and how many requests began late."""
         assert self.rate is not None  # asked by the caller
         asked, maximum = self.rate.asked_per_s, self.rate.maximum_per_s
-        yield MeasuredValue("fio.asked_iops", asked)
-        yield MeasuredValue("fio.achieved_share", self.sides[ALL].iops / asked)
+        yield WindowValue("fio.asked_iops", asked)
+        yield WindowValue("fio.achieved_share", self.sides[ALL].iops / asked)
         missing = None if maximum else "its maximum was not measured"
-        yield MeasuredValue(
+        yield WindowValue(
             "fio.maximum_share", asked / maximum if maximum else None, ALL, None, missing
         )
         late = self.found.late_shares
         reasons = [each.in_line_because for each in self.found.streams if not each.is_open]
         because = next((each for each in reasons if each), None)
         known = max(late.values()) if late and not reasons else None
-        yield MeasuredValue("fio.late_share", known, ALL, None, because)
+        yield WindowValue("fio.late_share", known, ALL, None, because)
 
     def buckets(self, window_id: str) -> Iterator[Row]:
         """Rows of the table `histograms`."""
@@ -227,7 +227,7 @@ CHANCE = 3.0
 """Standard deviations by which the mean of random sizes may differ from that of the profile."""
 
 
-def in_flight(pattern: Pattern, found: FioMeasured, workers: int) -> Iterator[MeasuredValue]:
+def in_flight(pattern: Pattern, found: FioMeasured, workers: int) -> Iterator[WindowValue]:
     """Requests outstanding by Little's law, beside those that a closed loop keeps.
 
     Nothing of patterns that pause or hold back, and of traces, which flush: those have no such
@@ -239,9 +239,9 @@ def in_flight(pattern: Pattern, found: FioMeasured, workers: int) -> Iterator[Me
         return
     mean = sum(map(_waiting, found.answers))
     count = sum(each.count for each in found.answers)
-    yield MeasuredValue("fio.in_flight", mean, ALL, count)
+    yield WindowValue("fio.in_flight", mean, ALL, count)
     outstanding = workers * sum(each.outstanding for each in found.streams)
-    yield MeasuredValue("fio.outstanding", float(outstanding), ALL)
+    yield WindowValue("fio.outstanding", float(outstanding), ALL)
 
 
 def _waiting(answer: Answer) -> float:
@@ -249,7 +249,7 @@ def _waiting(answer: Answer) -> float:
     return (answer.latency.sum_s + flushed_s) / answer.duration_s
 
 
-def size_errors(pattern: Pattern, found: FioMeasured, workers: int) -> Iterator[MeasuredValue]:
+def size_errors(pattern: Pattern, found: FioMeasured, workers: int) -> Iterator[WindowValue]:
     """By how much bandwidth differs from IOPS x the profile's mean size, beyond chance.
 
     Each fio may count the bytes of a request that was under way when the measurement began, and not
@@ -258,7 +258,7 @@ def size_errors(pattern: Pattern, found: FioMeasured, workers: int) -> Iterator[
     for way in DIRECTIONS:
         errors = list(_errors(pattern, found, way, workers))
         if errors:
-            yield MeasuredValue("fio.size_error_share", max(errors), way)
+            yield WindowValue("fio.size_error_share", max(errors), way)
 
 
 def _errors(pattern: Pattern, found: FioMeasured, way: Direction, workers: int) -> Iterator[float]:
@@ -277,18 +277,18 @@ def _errors(pattern: Pattern, found: FioMeasured, way: Direction, workers: int) 
         yield max(0.0, abs(measured / asked - 1) - chance)
 
 
-def evenness(found: FioMeasured, duration_s: float) -> Iterator[MeasuredValue]:
+def evenness(found: FioMeasured, duration_s: float) -> Iterator[WindowValue]:
     """How even the seconds were, the worst of them, and those in which nothing was answered."""
     counts = per_second(found, duration_s)
     numbers = list(counts.values())
     if len(numbers) < 2 or not sum(numbers):
         because = "the window has fewer than two whole seconds"
         for name in ("fio.variation", "fio.worst_iops"):
-            yield MeasuredValue(name, None, ALL, len(numbers), because)
+            yield WindowValue(name, None, ALL, len(numbers), because)
         return
-    yield MeasuredValue("fio.variation", stdev(numbers) / fmean(numbers), ALL, len(numbers))
-    yield MeasuredValue("fio.worst_iops", float(min(numbers)), ALL, len(numbers))
-    yield MeasuredValue("fio.idle_s", float(numbers.count(0)), ALL, len(numbers))
+    yield WindowValue("fio.variation", stdev(numbers) / fmean(numbers), ALL, len(numbers))
+    yield WindowValue("fio.worst_iops", float(min(numbers)), ALL, len(numbers))
+    yield WindowValue("fio.idle_s", float(numbers.count(0)), ALL, len(numbers))
 
 
 def per_second(found: FioMeasured, duration_s: float) -> Mapping[int, int]:

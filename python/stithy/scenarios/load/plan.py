@@ -32,8 +32,9 @@ def load_database(study: Study, scene: DatabaseScene) -> Iterator[Step]:
         loaded = cost.prepare(size, scene.workload, memory)
         yield Step(step_id("prepare", subject), "prepare", master, loaded, dataset=name)
         # Before it is kept, and removed here: afterwards both would need a restore of their own.
-        checked = cost.check(size, scene.workload, size.database_bytes, memory)
-        yield Step(step_id("check-load", subject), "check", master, checked, dataset=name)
+        if scene.workload.conditions:
+            checked = cost.check(size, scene.workload, size.database_bytes, memory)
+            yield Step(step_id("check-load", subject), "check", master, checked, dataset=name)
         if study.load.calibrate and dataset is scene.datasets[0][0]:
             tried = cost.calibrate(study, size, memory)
             yield Step("calibrate", "calibrate", master, tried, dataset=name)
@@ -43,9 +44,10 @@ def load_database(study: Study, scene: DatabaseScene) -> Iterator[Step]:
 
 def check_at_end(study: Study, scene: DatabaseScene) -> Iterator[Step]:
     """After all windows, because how many blocks there will be is not known before."""
-    for name in study.candidates:
-        taken = cost.check(scene.largest, scene.workload, scene.held, scene.memory(name))
-        yield Step(step_id("check-end", name), "check", name, taken, at_end=True)
+    if scene.workload.conditions:
+        for name in study.candidates:
+            checked = cost.check(scene.largest, scene.workload, scene.held, scene.memory(name))
+            yield Step(step_id("check-end", name), "check", name, checked, at_end=True)
 
 
 class LoadScenario(PlannedScenario):

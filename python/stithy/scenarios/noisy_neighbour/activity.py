@@ -19,13 +19,13 @@ from stithy.results.layout import emptied
 from stithy.run.activity import (
     Activity,
     BasicActivity,
-    MeasuredValue,
     Span,
     StepKind,
     Subject,
     Times,
+    WindowValue,
 )
-from stithy.run.context import Context, choice_of
+from stithy.run.context import Context, make_choice
 from stithy.scenarios.noisy_neighbour.aggressors import analytic_scan, backup, block_io, bulk_load
 from stithy.scenarios.noisy_neighbour.beside import (
     Beside,
@@ -150,7 +150,7 @@ class NeighbourBulkLoad(Beside):
         if self.cycles:  # also one that failed has left tables
             self._empty()
         context.hammer(self.up[0].url).prepare(
-            choice_of(study),
+            make_choice(study),
             seed=derive_seed(context.plan.seed, "data"),
             loaders=self.level,
             data=context.data_of(dataset.name),
@@ -234,18 +234,18 @@ class NeighbourBlockIo(BasicActivity):
         for each in self._files.glob("run/**/*.log"):
             each.unlink(missing_ok=True)
 
-    def values(self) -> Iterator[MeasuredValue]:
+    def values(self) -> Iterator[WindowValue]:
         """What was asked and what came of it."""
         asked, found = float(self._asked_per_s), self._found
-        yield MeasuredValue("neighbour.asked_per_s", asked)
-        yield MeasuredValue("neighbour.offered_per_s", self._offered_per_s)
+        yield WindowValue("neighbour.asked_per_s", asked)
+        yield WindowValue("neighbour.offered_per_s", self._offered_per_s)
         because = None if found else self.ended_because or "it never began"
-        yield MeasuredValue("neighbour.achieved_per_s", found.iops if found else None,
+        yield WindowValue("neighbour.achieved_per_s", found.iops if found else None,
                        missing_because=because)  # fmt: skip
         latency = merged(each.latency for each in found.answers) if found else None
         mean_s = latency.mean_s if latency else None
         missing = because or (None if mean_s is not None else "nothing was answered")
-        yield MeasuredValue("neighbour.mean_s", mean_s, missing_because=missing)
+        yield WindowValue("neighbour.mean_s", mean_s, missing_because=missing)
 
     def spans(self) -> tuple[Span, ...]:
         """While it worked."""

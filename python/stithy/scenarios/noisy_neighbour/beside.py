@@ -19,9 +19,9 @@ from stithy.errors import (
 )
 from stithy.plan.steps import WindowPlan
 from stithy.results.layout import emptied
-from stithy.run.activity import Activity, BasicActivity, MeasuredValue, Span, Subject, Times
+from stithy.run.activity import Activity, BasicActivity, Span, Subject, Times, WindowValue
 from stithy.run.context import Context
-from stithy.run.volumes import master_name
+from stithy.run.volumes import name_master
 from stithy.scenarios.noisy_neighbour.aggressor import OwnDatabase
 from stithy.scenarios.noisy_neighbour.declared import WHOLE, cycle_name
 from stithy.scenarios.noisy_neighbour.plan import NEIGHBOUR, level_of, spec_of
@@ -277,14 +277,14 @@ class Beside(BasicActivity):
         failed = None if cut else because
         return NeighbourCycle(worker, began_s, clock.now_s(), failed_because=failed, cut=cut)
 
-    def values(self) -> Iterator[MeasuredValue]:
+    def values(self) -> Iterator[WindowValue]:
         """What was asked and what came of it."""
         workers, every_s, limit = self.workers, self.spec.every_s, self.spec.limit
         asked = asked_per_s(workers, every_s)
         free = AS_FAST_AS_IT_CAN if asked is None else None
-        yield MeasuredValue("neighbour.asked_per_s", asked, missing_because=free)
+        yield WindowValue("neighbour.asked_per_s", asked, missing_because=free)
         offered, why = (asked, free) if limit is None else (None, BY_BYTES)
-        yield MeasuredValue("neighbour.offered_per_s", offered, missing_because=why)
+        yield WindowValue("neighbour.offered_per_s", offered, missing_because=why)
         found = {
             "neighbour.achieved_per_s": achieved_per_s(self.cycles, workers, every_s),
             "neighbour.mean_s": mean_s(self.cycles),
@@ -292,13 +292,13 @@ class Beside(BasicActivity):
         }
         for metric, value in found.items():
             missing = None if value is not None else self.ended_because or NO_CYCLE
-            yield MeasuredValue(metric, value, missing_because=missing)
+            yield WindowValue(metric, value, missing_because=missing)
         if limit is not None:
-            yield MeasuredValue("neighbour.limit_bytes_per_s", float(limit))
+            yield WindowValue("neighbour.limit_bytes_per_s", float(limit))
         for number, each in enumerate(self._in_order, 1):
             if each.done and each.size_bytes:
                 size = float(each.size_bytes)
-                yield MeasuredValue("neighbour.cycle_bytes", size, cycle_name(number))
+                yield WindowValue("neighbour.cycle_bytes", size, cycle_name(number))
 
     def spans(self) -> Iterator[Span]:
         """While it worked, and each of its cycles."""
@@ -344,7 +344,7 @@ def lay_out_databases(context: Context, candidate: str) -> str:
     """Copy the dataset for each of the neighbour's databases; in words."""
     spec, dataset = spec_of(context.file.study), context.plan.datasets[0]
     tree = context.volumes.make_tree(candidate, OTHER, spec.volume)
-    master = context.volumes.masters_place / master_name(dataset)
+    master = context.volumes.masters_place / name_master(dataset)
     most = max(spec_of(each).count_servers_beside() for each in context.file.study.variants)
     for number in range(most):
         place = data_of(context, candidate, spec.volume, number)

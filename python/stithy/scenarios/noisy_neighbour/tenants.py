@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from stithy.activities.hammer.activity import HammerActivity
 from stithy.activities.hammer.declared import LOAD
-from stithy.activities.hammer.rows import tables_of as tables_of_one
+from stithy.activities.hammer.rows import make_tables as tables_of_one
 from stithy.collectors.collector import TimedSample
 from stithy.errors import Interrupted, StithyError, failures_of_the_machine
 from stithy.metrics import ALL, PERCENTILES, count_values_needed
@@ -27,7 +27,7 @@ from stithy.results.convert import (
 )
 from stithy.results.hlog import LoggedInterval, decode, merge
 from stithy.results.tables import Row, Table
-from stithy.run.activity import MeasuredValue, Span, Subject, Times
+from stithy.run.activity import Span, Subject, Times, WindowValue
 from stithy.run.context import Context
 from stithy.run.volumes import number_instances
 from stithy.scenarios.noisy_neighbour.declared import TENANT_SECONDS
@@ -160,14 +160,14 @@ def _histograms(window_id: str, kept: Iterable["HammerActivity"]) -> Iterator[Ro
 OF_EACH = ("p95", "p99")
 
 
-def measure_tenants(of: "TenantsActivity") -> Iterator[MeasuredValue]:
+def measure_tenants(of: "TenantsActivity") -> Iterator[WindowValue]:
     """Throughput of all and of each, and response times of each."""
     known = [each.numbers for each in of.kept]
     lost = f"{len(of.lost)} of {len(of.each)} tenants were lost" if of.lost else None
     for quantity in of.context.workload.rates:
         rates = [row[quantity.known.column] for row in known]
         whole = None if lost or None in rates or not rates else sum(rates)
-        yield MeasuredValue(
+        yield WindowValue(
             quantity.metric,
             whole,
             missing_because=lost or (None if rates else "nothing was measured"),
@@ -176,10 +176,10 @@ def measure_tenants(of: "TenantsActivity") -> Iterator[MeasuredValue]:
         name = name_instance(number + 1)
         if because := of.lost.get(number) or (None if each.driven else "its users never began"):
             for metric in ("tenant.tpm", *(f"tenant.{key}_s" for key in OF_EACH)):
-                yield MeasuredValue(metric, None, name, missing_because=because)
+                yield WindowValue(metric, None, name, missing_because=because)
         else:
             rate = each.numbers["tpm"]
-            yield MeasuredValue(
+            yield WindowValue(
                 "tenant.tpm", rate, name, None, None if rate is not None else "nothing was measured"
             )
             whole = next(row for row in each.transactions if row["transaction"] == ALL)
@@ -190,7 +190,7 @@ def measure_tenants(of: "TenantsActivity") -> Iterator[MeasuredValue]:
                 missing = None if value is not None else "no answer was measured"
                 if count < needed:
                     value, missing = None, f"it needs {needed:,} answers, and there were {count:,}"
-                yield MeasuredValue(f"tenant.{key}_s", value, name, count, missing)
+                yield WindowValue(f"tenant.{key}_s", value, name, count, missing)
 
 
 def list_lost(of: "TenantsActivity") -> Iterator[Span]:
@@ -341,7 +341,7 @@ class TenantsActivity:
         """Why none came to its end."""
         return next(iter(self.lost.values()), None) or self.each[0].cut_short()
 
-    def values(self) -> Iterator[MeasuredValue]:
+    def values(self) -> Iterator[WindowValue]:
         """Of all together, and of each tenant."""
         return measure_tenants(self)
 

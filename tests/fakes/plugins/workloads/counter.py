@@ -1,4 +1,7 @@
-"""A second workload: counters, which users increment; some users each keep to one counter."""
+"""A second workload: groups of counters, which users increment.
+
+It counts by the second, specifies no pauses, and has neither conditions nor a ledger.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -8,10 +11,12 @@ from pydantic import Field
 from stithy.metrics import Metric
 from stithy.wire.jobs import WorkloadChoice
 from stithy.workloads.workload import (
-    HEADLINE_PER_MIN,
+    HEADLINE_COLUMNS,
     Driving,
     Misfit,
     Options,
+    Size,
+    SizeNumber,
     TransactionType,
     Workload,
     WorkloadKeys,
@@ -21,31 +26,32 @@ NAME = "counter"
 
 
 class Spec(WorkloadKeys):
-    """How many counters there are, and by how much one is incremented."""
+    """How many groups of how many counters there are, and by how much one is incremented."""
 
     name: Literal["counter"] = Field(description="Name of the workload.", examples=[NAME])
-    counters: int = Field(ge=1, description="Number of counters.", examples=[1000])
+    groups: int = Field(default=1, ge=1, description="Number of groups.", examples=[10])
+    counters: int = Field(ge=1, description="Number of counters in each.", examples=[1000])
     step: int = Field(default=1, ge=1, description="What is added at once.", examples=[5])
 
     @property
-    def units(self) -> int:
-        """Counters."""
-        return self.counters
+    def size(self) -> Size:
+        """Groups, and counters in each."""
+        return {"groups": self.groups, "counters": self.counters}
 
     def choice(self, driving: Driving) -> WorkloadChoice:
-        """Its size, what is touched of it, and its step."""
-        touched = driving.touched(self.counters)
-        said = {"counters": self.counters, "touched": touched, "step": self.step}
-        return WorkloadChoice.model_validate({"name": NAME, **said})
+        """All counters, what is touched of them, and the step."""
+        touched = driving.touched(self.units)
+        keys = {"counters": self.units, "touched": touched, "step": self.step}
+        return WorkloadChoice.model_validate({"name": NAME, **keys})
 
     def options(self, driving: Driving) -> Options:
         """Its step."""
         return {"step": self.step}
 
     def misfits(self, driving: Driving) -> Iterator[Misfit]:
-        """Nobody keys in a number that is added to a counter."""
-        if driving.is_keyed and self.step > 1:
-            yield Misfit("a step with keys", "leave it out", self.step, ("workload", "step"))
+        """Nobody waits for a counter that grows by steps."""
+        if driving.is_open and self.step > 1:
+            yield Misfit("a step at a rate", "leave it out", self.step, ("workload", "step"))
 
 
 class Counting(Workload):
@@ -60,22 +66,20 @@ COUNTER = Counting(
     name=NAME,
     keys=Spec,
     title="Counters",
-    unit="counter",
+    size=(SizeNumber("groups", "group"), SizeNumber("counters", "counter")),
     run_keys=frozenset({"step"}),
-    transactions=(TransactionType("increment", 1.0, 1.0, 2.0),),
+    transactions=(TransactionType("increment", 1.0),),
     headline="increment",
     bytes_fixed=2**20,
     bytes_per_unit=100,
     bytes_per_transaction=100,
     log_bytes_per_transaction=8192,
     load_s_per_unit=1e-5,
-    check_s_per_unit=1e-6,
-    quick_check_s_per_unit=1e-6,
     warm_up_per_unit=0.1,
     provenance="The workload counter is made up; it is no TPC benchmark.",
     deviations="nothing",
     metric=Metric(
-        "ipm", "1/min", "higher", "window", HEADLINE_PER_MIN, "increments per minute", "IPM"
+        "ips", "1/s", "higher", "window", HEADLINE_COLUMNS["1/s"], "increments per second", "IPS"
     ),
 )
 

@@ -1,6 +1,7 @@
 """What proves that the work was done: ledgers, and how near the load came to its specification."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import Any
 
 import polars as pl
@@ -126,6 +127,7 @@ def specified_sentences(context: Context) -> tuple[str, ...]:
         *_describe_isolation(workload, manifest.load, [window.row for window in windows]),
         *_describe_deferred(manifest, workload, types),
         *_describe_unit(manifest, workload, windows),
+        *_describe_unproven(workload),
         f"All other differences from the specification, with reasons: {workload.deviations}.",
     )
 
@@ -161,17 +163,26 @@ def _describe_deferred(
             )
 
 
+def _describe_unproven(workload: Workload) -> Iterator[str]:
+    """What the workload does not declare, once for all windows."""
+    if workload.conditions is None:
+        yield "The workload has no consistency conditions: none were verified."
+    if not workload.counts_headline:
+        yield (
+            f"Its data do not show how many {workload.headline} transactions were done: "
+            "the acknowledged ones were not compared with the database."
+        )
+
+
 def _describe_unit(
     manifest: Manifest, workload: Workload, windows: Sequence[Window]
 ) -> Iterator[str]:
-    most = workload.throughput_per_unit_max
-    size = manifest.workload.units
+    most, column = workload.throughput_per_unit_max, workload.throughput.known.column
+    units = prod(manifest.workload.size.values())
     work = [
-        each.row["headline_per_min"]
-        / (each.row["units_total"] or size)
-        / count_servers(each.values)
-        for each in windows
-        if each.row["headline_per_min"] is not None
+        window.row[column] / (window.row["units_total"] or units) / count_servers(window.values)
+        for window in windows
+        if window.row[column] is not None
     ]
     if most is None or not work or max(work) <= FAR * most:
         return

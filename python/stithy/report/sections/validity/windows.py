@@ -15,7 +15,6 @@ from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.sections.validity import machine
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import capital, upper_bound
-from stithy.workloads.workload import HEADLINE_PER_MIN
 
 
 def words(context: Context) -> str:
@@ -116,15 +115,16 @@ def windows(context: Context) -> PageTable:
         "valid": pl.Boolean,
     }  # fmt: skip
     rows = [_make_window_row(context, window) for window in context.evidence.windows]
+    metric = context.evidence.throughput
+    column = metric.known.column
     measured = context.run.window.select(
-        "window_id", HEADLINE_PER_MIN, *(each.column for each in _MEASURED)
+        "window_id", *{column, *(show.column for show in _MEASURED)}
     )
     frame = pl.DataFrame(rows, schema=types).join(
         measured, on="window_id", how="left", maintain_order="left"
     )
-    metric = context.evidence.throughput
-    rates = {each.column: each for each in (
-        Show(metric.known.column, metric.label, "count"), _MEASURED[0],
+    rates = {show.column: show for show in (
+        Show(column, metric.label, "count"), _MEASURED[0],
     )}  # fmt: skip
     served = (*rates.values(), *_PERCENTILES, *_MEASURED[1:], Show("steady", "Steady", "truth"))
     shows = (

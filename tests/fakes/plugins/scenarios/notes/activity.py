@@ -7,7 +7,7 @@ from typing import Any
 from stithy.activity import table_named
 from stithy.plan.steps import WindowPlan
 from stithy.results.tables import Row, Table
-from stithy.run.activity import Activity, BasicActivity, MeasuredValue, Span, Subject, Times
+from stithy.run.activity import Activity, BasicActivity, Span, Subject, Times, WindowValue
 from stithy.run.context import Context
 
 TREE = "notes"
@@ -57,11 +57,11 @@ class Note(BasicActivity):
         """What was noted is there."""
         self._there = len(self._path.read_text().splitlines())
 
-    def values(self) -> Iterator[MeasuredValue]:
+    def values(self) -> Iterator[WindowValue]:
         """How many there were a second."""
         if self.times is not None:
-            yield MeasuredValue("note.lines_per_s", self._there / self.window.duration_s)
-            yield MeasuredValue("note.lost", float(self._lost))
+            yield WindowValue("note.lines_per_s", self._there / self.window.duration_s)
+            yield WindowValue("note.lost", float(self._lost))
 
     def spans(self) -> list[Span]:
         """All of it."""

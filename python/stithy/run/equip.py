@@ -5,7 +5,8 @@ and the programs must be the same for a run to go on where it was cut off: less 
 that the manifest records, only what numbers rest on and no restart changes.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -13,7 +14,10 @@ import stithy
 from stithy.clock import Clock, SystemClock
 from stithy.engines.engine import get_engine
 from stithy.engines.instance import Configuration, ConfiguredEngine, Installation, Request
-from stithy.errors import Problems
+from stithy.errors import Problems, StithyError
+from stithy.fio import library, program
+from stithy.fio.profile import Pattern, Profile
+from stithy.fio.streamjob import engine_for, submitted
 from stithy.hosts.host import Host, LocalHost
 from stithy.hosts.processes import RUN_VARIABLE
 from stithy.hosts.resources import other_cpus, server_cpus
@@ -22,15 +26,14 @@ from stithy.plan.expand import as_found, expand, less_room, needed_bytes
 from stithy.plan.scenario import scenario_of
 from stithy.plan.steps import Plan, derive_seed
 from stithy.restores.method import get_restore
-from stithy.results.comparability import is_same_memory
+from stithy.results.comparability import PROFILE, SUBMISSION, is_same_memory
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import Fact, Scalar
-from stithy.run.cleanup.handlers import Books, clean_run, find_run
-from stithy.run.cleanup.register import kept_password, make_scratch
+from stithy.run.books import make_scratch, read_password
+from stithy.run.cleaning import Books, clean_run, find_run
 from stithy.run.context import Context, State
-from stithy.run.events import Observer, logging
-from stithy.run.preparation.io import io_facts, profile_words
-from stithy.run.servers import ServerCpus, Servers, configuration_of
+from stithy.run.events import Observer, log_events
+from stithy.run.servers import ServerCpus, Servers, make_configuration
 from stithy.run.session import Session, Stop
 from stithy.run.volumes import KEEPER, Volumes
 from stithy.secrets import Secret, generate_password
@@ -58,18 +61,18 @@ FACTS = {
 """Facts of the machine that count, and what a person calls them."""
 
 
-def native_hammer(runner: Runner, cpus: tuple[int, ...] | None) -> Callable[[Secret], Program]:
+def find_hammer(runner: Runner, cpus: tuple[int, ...] | None) -> Callable[[Secret], Program]:
     """The native hammer, found now: a machine without it is told so before anything starts."""
     program = find_program(HAMMER)
     return lambda url: Hammer(runner, url, program, cpus)
 
 
-def native_version(runner: Runner) -> str:
+def read_hammer_version(runner: Runner) -> str:
     """The version of the native hammer, as it tells it."""
     return runner.run(Command([str(find_program(HAMMER)), "--version"])).stdout.strip()
 
 
-def engine_of(file: StudyFile, request: Request) -> ConfiguredEngine:
+def configure_engine(file: StudyFile, request: Request) -> ConfiguredEngine:
     """The engine that the study names."""
     return get_engine(file.study.database.engine).configure(request)
 
@@ -80,14 +83,14 @@ class Tools:
 
     clock: Clock = field(default_factory=SystemClock)
     host: Callable[[str], Host] = lambda run_id: LocalHost(LocalRunner({RUN_VARIABLE: run_id}))
-    hammer: Callable[[Runner, tuple[int, ...] | None], Callable[[Secret], Program]] = native_hammer
-    hammer_version: Callable[[Runner], str] = native_version
-    engine: Callable[[StudyFile, Request], ConfiguredEngine] = engine_of
+    hammer: Callable[[Runner, tuple[int, ...] | None], Callable[[Secret], Program]] = find_hammer
+    hammer_version: Callable[[Runner], str] = read_hammer_version
+    engine: Callable[[StudyFile, Request], ConfiguredEngine] = configure_engine
     waits: bool = True
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundDatabase:
     """The database engine of a study, and its programs as they were found."""
 
     engine: ConfiguredEngine
@@ -109,7 +112,7 @@ class Equipped:
     host: Host
     password: Secret
     server_cpus: ServerCpus
-    database: Found | None
+    database: FoundDatabase | None
     hammer: Callable[[Secret], Program]
     providers: Mapping[str, Storage]
     keeper: Storage
@@ -123,7 +126,7 @@ class Equipped:
 
         Raises PreconditionError where none can be made.
         """
-        heard = logging(self.directory.log, self.clock, tell)
+        heard = log_events(self.directory.log, self.clock, tell)
         session = Session(self.host, self.directory, books, self.clock, stop, heard)
         volumes = Volumes(books, self.host, self.providers, self.keeper)
         scratch = make_scratch(books.record, self.host.user)
@@ -141,7 +144,7 @@ class Equipped:
             )
         state = state or State()
         state.known.io_facts = dict(self.io_facts)
-        state.known.profile_words = profile_words(self.file.study)
+        state.known.profile_words = describe_profiles(self.file.study)
         return Context(self.file, self.plan, session, volumes, servers, self.hammer, scratch, state)
 
 
@@ -156,17 +159,17 @@ def equip(
         quiet = Quiet.model_validate({"wait": "0 s"})
         file = replace(file, study=file.study.model_copy(update={"quiet": quiet}))
     host, problems = tools.host(run_id), Problems()
-    cpus = problems.attempt(lambda: _server_cpus(file, host)) or {}
-    others = never_of_servers(file.study, cpus, host)
-    password = kept_password(run_id) or generate_password()
-    database = _database(file, _request(file, host, password), tools, problems)
+    cpus = problems.attempt(lambda: _choose_server_cpus(file, host)) or {}
+    others = find_cpus_without_servers(file.study, cpus, host)
+    password = read_password(run_id) or generate_password()
+    database = _find_database(file, _make_request(file, host, password), tools, problems)
     hammer = problems.attempt(lambda: tools.hammer(host.runner, others))
     hammer_version = problems.attempt(lambda: tools.hammer_version(host.runner))
-    io = problems.attempt(lambda: io_facts(file.study, host.runner)) or {}
+    io = problems.attempt(lambda: read_io_facts(file.study, host.runner)) or {}
     problems.refuse(str(file.path))
     assert hammer is not None  # else there was a problem, as with the next one
     assert hammer_version is not None
-    providers = providers_of(file, logs, host, others)
+    providers = make_providers(file, logs, host, others)
     return Equipped(
         run_id=run_id,
         file=file,
@@ -179,54 +182,52 @@ def equip(
         database=database,
         hammer=hammer,
         providers=providers,
-        keeper=keeper_in(directory),
-        machine=_machine(file, host, database, {"hammer": hammer_version, **io}, providers),
+        keeper=make_keeper(directory),
+        machine=_take_fingerprint(
+            file, host, database, {"hammer": hammer_version, **io}, providers
+        ),
         io_facts=io,
     )
 
 
-def _database(
+def _find_database(
     file: StudyFile, request: Request | None, tools: Tools, problems: Problems
-) -> Found | None:
-    """The engine that the study needs; None where it needs none, or there was a problem."""
+) -> FoundDatabase | None:
     if request is None:
         return None
     engine = tools.engine(file, request)
     if file.study.by_url:
-        return Found(engine, Installation(NOWHERE, ""))  # whose servers run already
+        return FoundDatabase(engine, Installation(NOWHERE, ""))  # whose servers run already
     installation = problems.attempt(engine.check)
-    return None if installation is None else Found(engine, installation)
+    return None if installation is None else FoundDatabase(engine, installation)
 
 
-def _machine(
+def _take_fingerprint(
     file: StudyFile,
     host: Host,
-    database: Found | None,
+    database: FoundDatabase | None,
     known: Mapping[str, str],
     providers: Mapping[str, Storage],
 ) -> Fingerprint:
-    """`known`: other programs and files, by name."""
     programs = {"stithy": stithy.__version__, **known}
     if database and database.installation.version:
         programs[file.study.database.engine] = database.installation.version
     if database:
         programs |= {f"backup {name}": t for name, t in database.installation.backups.items()}
-    storage = {f"storage of {name}": each.fingerprint() for name, each in providers.items()}
+    storage = {f"storage of {name}": storage.fingerprint() for name, storage in providers.items()}
     there = {name: words for name, words in storage.items() if words is not None}
-    return fingerprint(host.facts, {**programs, **there})
+    return make_fingerprint(host.facts, {**programs, **there})
 
 
-def _server_cpus(file: StudyFile, host: Host) -> ServerCpus:
-    """For each number of CPUs that any server is asked to have, which they are."""
+def _choose_server_cpus(file: StudyFile, host: Host) -> ServerCpus:
     emulated = any(map(is_emulated, file.study.candidates.values()))
     return {
         asked: server_cpus(asked, host.cpus, emulated=emulated, where=where)
-        for asked, where in _asked_cpus(file.study).items()
+        for asked, where in _list_cpu_counts(file.study).items()
     }
 
 
-def _asked_cpus(study: Study) -> dict[int | None, str]:
-    """Each number that is asked, None for the default, and which key asks it."""
+def _list_cpu_counts(study: Study) -> dict[int | None, str]:
     if study.given_database is None:
         return {None: "database.cpus"}
     found: dict[int | None, str] = {
@@ -238,7 +239,7 @@ def _asked_cpus(study: Study) -> dict[int | None, str]:
     return {**found, study.database.cpus: "database.cpus"}
 
 
-def cpus_in_windows(study: Study, cpus: ServerCpus) -> set[tuple[int, ...] | None]:
+def list_cpus_in_windows(study: Study, cpus: ServerCpus) -> set[tuple[int, ...] | None]:
     """The CPUs of each server that has others in a window; None for one that may use any."""
     if study.given_database is None:
         return {cpus.get(None)}
@@ -249,46 +250,48 @@ def cpus_in_windows(study: Study, cpus: ServerCpus) -> set[tuple[int, ...] | Non
     }
 
 
-def never_of_servers(study: Study, cpus: ServerCpus, host: Host) -> tuple[int, ...] | None:
+def find_cpus_without_servers(study: Study, cpus: ServerCpus, host: Host) -> tuple[int, ...] | None:
     """The CPUs that no server has in a window: so the driver and drives always have the same.
 
     None where there is no such CPU: they may use any.
     """
-    found = [cpus_in_window or () for cpus_in_window in cpus_in_windows(study, cpus)]
+    found = [cpus_in_window or () for cpus_in_window in list_cpus_in_windows(study, cpus)]
     return other_cpus(max(found, key=len), host.cpus) if all(found) else None
 
 
-def _request(file: StudyFile, host: Host, password: Secret) -> Request | None:
-    """What the engine is asked to be; None without one."""
+def _make_request(file: StudyFile, host: Host, password: Secret) -> Request | None:
     study = file.study
     if study.given_database is None:
         return None
-    shared = configuration_of(study.database)
+    shared = make_configuration(study.database)
     return Request(
         host=host,
         configuration=shared,
         connections_max=study.connections_max,
         password=password,
-        own=tuple((where, each) for where, each in _own(study) if each != shared),
+        own=tuple(
+            (where, configuration)
+            for where, configuration in _list_configurations(study)
+            if configuration != shared
+        ),
         backups=tuple(scenario_of(study).list_backups(study)),
         programs=study.database.programs,
     )
 
 
-def _own(study: Study) -> Iterator[tuple[str, Configuration]]:
-    """What servers are given besides the study's own configuration, and by which section."""
+def _list_configurations(study: Study) -> Iterator[tuple[str, Configuration]]:
     for name in study.candidates:
-        yield f"candidates.{name}", configuration_of(study.database_of(name))
+        yield f"candidates.{name}", make_configuration(study.database_of(name))
     known: list[Configuration] = []
     for variant in study.variants if study.vary else ():
         for name in study.candidates:
-            given = configuration_of(variant.database_of(name))
+            given = make_configuration(variant.database_of(name))
             if given not in known:
                 known.append(given)
                 yield "vary", given
 
 
-def providers_of(
+def make_providers(
     file: StudyFile, logs: Path, host: Host, cpus: tuple[int, ...] | None
 ) -> dict[str, Storage]:
     """The provider of each candidate, with what the run offers it."""
@@ -306,17 +309,19 @@ def providers_of(
             sessions=file.study.connections_max if database else 0,
             as_found=as_found(file.study),
         )
-        sources = {role: (each.provider, each.spec) for role, each in candidate.sources.items()}
+        sources = {
+            role: (source.provider, source.spec) for role, source in candidate.sources.items()
+        }
         made[name] = provider_of(sources, name, site)
     return made
 
 
-def keeper_in(directory: RunDirectory) -> Storage:
+def make_keeper(directory: RunDirectory) -> Storage:
     """What keeps the master copy, beside the results: on no candidate's volume."""
     return DirectoryStorage(directory.master_copy.absolute(), KEEPER)
 
 
-def leftovers(
+def describe_leftovers(
     providers: Mapping[str, Storage], *, clean: bool, run_id: str | None = None
 ) -> Iterator[str]:
     """What dead runs but this one left on these candidates, and how to continue those runs.
@@ -336,31 +341,105 @@ def leftovers(
         yield f"candidate {name} holds files of {of}: {does}{instead}"
 
 
-def fingerprint(machine: Mapping[str, Fact], programs: Mapping[str, str]) -> dict[str, Scalar]:
+def make_fingerprint(machine: Mapping[str, Fact], programs: Mapping[str, str]) -> dict[str, Scalar]:
     """The fingerprint of this machine with these versions of programs."""
-    found = {word: _scalar(machine.get(name)) for name, word in FACTS.items()}
+    found = {word: _read_scalar(machine.get(name)) for name, word in FACTS.items()}
     return {**found, **programs}
 
 
-def changes(before: Fingerprint, now: Fingerprint) -> tuple[str, ...]:
+def describe_changes(before: Fingerprint, now: Fingerprint) -> tuple[str, ...]:
     """What is not as it was, each in words: `kernel: 6.1.0 before, 6.2.0 now`."""
+    pairs = {name: (before.get(name), now.get(name)) for name in dict.fromkeys([*before, *now])}
     return tuple(
-        f"{name}: {_in_words(name, before.get(name))} before, {_in_words(name, now.get(name))} now"
-        for name in dict.fromkeys([*before, *now])
-        if not _same(name, before.get(name), now.get(name))
+        f"{name}: {_format_fact(name, old)} before, {_format_fact(name, new)} now"
+        for name, (old, new) in pairs.items()
+        if not (is_same_memory(old, new) if name == MEMORY else old == new)
     )
 
 
-def _same(name: str, before: Scalar, now: Scalar) -> bool:
-    return is_same_memory(before, now) if name == MEMORY else before == now
-
-
-def _scalar(fact: Fact | None) -> Scalar:
+def _read_scalar(fact: Fact | None) -> Scalar:
     value = fact.value if fact else None
     return value if isinstance(value, str | int | float) else None
 
 
-def _in_words(name: str, value: Scalar) -> str:
+def _format_fact(name: str, value: Scalar) -> str:
     if value is None:
         return "not known"
     return format_size(value) if name == MEMORY and isinstance(value, int) else str(value)
+
+
+HASH_DIGITS = 16
+
+
+def read_io_facts(study: Study, runner: Runner) -> dict[str, str]:
+    """`fio` with its version, how each pattern is submitted, and `profile.mine.toml` with a hash.
+
+    Empty without windows of fio. A fio that is missing or does not start is another check's to
+    tell; it has no version here. Raises PreconditionError where an engine does not work.
+    """
+    runs = _list_profiles(study)
+    if not runs:
+        return {}
+    try:
+        found = program.find(runner)
+    except StithyError:
+        facts = {}
+    else:
+        facts = {"fio": found.version, **_describe_submissions(study, runner, found)}
+    for name in dict.fromkeys(name for run in runs for name in run):
+        if files := library.own_files(name):
+            facts[f"{PROFILE}{files[0]}"] = _hash(files, library.find(name))
+    return facts
+
+
+def _describe_submissions(study: Study, runner: Runner, found: program.Found) -> dict[str, str]:
+    usual, texts = program.async_engine(runner, found), dict[str, dict[str, None]]()
+    patterns = list(_list_patterns(study))
+    streams = (stream for _, pattern in patterns for stream in pattern.streams)
+    for engine in dict.fromkeys(engine_for(stream, usual) for stream in streams):
+        program.need_engine(runner, found, engine)
+    for label, pattern in patterns:
+        texts.setdefault(label, {})[submitted(pattern, usual)] = None
+    return {f"{SUBMISSION}{label}": " or ".join(text) for label, text in texts.items()}
+
+
+def describe_profile_tables(study: Study) -> Iterator[str]:
+    """How requests are submitted, and what becomes of the words of other tools' files."""
+    lines = dict.fromkeys(
+        f"{label}, {stream.name}: {stream.submission} by {stream.engine or 'the usual engine'}, "
+        f"jobs {stream.jobs}, iodepth {stream.iodepth}"
+        for label, pattern in _list_patterns(study)
+        for stream in pattern.streams
+    )
+    if lines:
+        yield "\n  ".join(["How requests are submitted:", *lines])
+    for file, words in describe_profiles(study).items():
+        yield "\n  ".join([f"What becomes of the words of {file}:", *words])
+
+
+def describe_profiles(study: Study) -> dict[str, tuple[str, ...]]:
+    """What becomes of the words of other tools' files, a line for each kind of word."""
+    by_file = {library.own_files(name): name for run in _list_profiles(study) for name in run}
+    known = {files: library.find(name).words for files, name in by_file.items()}
+    return {str(files[0]): words for files, words in known.items() if words}
+
+
+def _list_profiles(study: Study) -> list[Mapping[str, Profile]]:
+    every = (variant.scenario.keys.list_profiles() for variant in study.variants)
+    return [profiles for profiles in every if profiles]
+
+
+def _list_patterns(study: Study) -> Iterator[tuple[str, Pattern]]:
+    for run in _list_profiles(study):
+        for name, profile in run.items():
+            for pattern in profile.patterns:
+                yield name if len(profile.patterns) == 1 else f"{name}/{pattern.name}", pattern
+
+
+def _hash(files: Iterable[Path], profile: Profile) -> str:
+    """Hexadecimal digits of what they hold, and of what variables and other files make of it."""
+    whole = hashlib.sha256(profile.model_dump_json(exclude={"words"}).encode())
+    for each in files:
+        with each.open("rb") as file:
+            hashlib.file_digest(file, lambda: whole)
+    return whole.hexdigest()[:HASH_DIGITS]

@@ -8,6 +8,7 @@ nothing is made.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import prod
 from pathlib import Path
 
 from stithy.engines.engine import Engine
@@ -21,14 +22,11 @@ from stithy.plan.expand import expand, less_room, needed_bytes
 from stithy.plan.steps import Plan
 from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
-from stithy.run.preparation.doctor import DEMO_ENGINE, engine_here
-from stithy.run.preparation.equip import keeper_in
-from stithy.run.preparation.forecast import Forecast, earlier_factors, mended
-from stithy.run.preparation.preflight import (
-    check_candidates,
-    check_room,
-    describe_shared_devices,
-)
+from stithy.run.doctor import DEMO_ENGINE, judge_engine
+from stithy.run.equip import make_keeper
+from stithy.run.forecast import Forecast, correct_plan, read_factors
+from stithy.run.preflight import check_candidates, describe_shared_devices
+from stithy.run.room import check_room
 from stithy.run.volumes import KEEPER
 from stithy.storage.provider import ROLES, Provider, Room, Site, Storage
 from stithy.storage.several import provider_of
@@ -40,7 +38,7 @@ from stithy.study.primary import MARGIN_PERCENT
 from stithy.study.scenario import Scenario
 from stithy.study.sections import USUAL, sections_of, workload_named
 from stithy.units import format_size
-from stithy.workloads.workload import Workload
+from stithy.workloads.workload import Size, Workload
 
 MIB = 2**20
 DATA_BYTES_MOST = 2400 * MIB
@@ -78,13 +76,13 @@ ALONE_WITHOUT_USERS = "How fast is this storage?"
 class Wishes:
     """What the person asks for; empty or None: whatever fits. `short`: minutes, not an hour.
 
-    `units`: the size of the database, as its workload counts it. Names are those of plug-ins.
+    `size`: that of the database, as its workload counts it. Names are those of plug-ins.
     """
 
     paths: tuple[Path, ...] = ()
     drives: tuple[str, ...] = ()
     engine: str | None = None
-    units: int | None = None
+    size: str | None = None
     short: bool = False
     workload: str | None = None
     scenario: str = USUAL
@@ -95,7 +93,7 @@ class Wishes:
         for option, wish, section in (
             ("--engine", self.engine, "database"),
             ("--workload", self.workload, "workload"),
-            ("--size", self.units, "workload"),
+            ("--size", self.size, "workload"),
         ):
             if wish is not None and section not in sections:
                 what = f"the scenario {self.scenario} has no {section}"
@@ -132,18 +130,19 @@ def draft(
     study can have.
     """
     wishes.refuse_misfits()
-    asked = ask_engine or partial(engine_here, host)
+    asked = ask_engine or partial(judge_engine, host)
     has_database = "database" in sections_of(wishes.scenario)
     engine = choose_engine(wishes.engine, asked) if has_database else None
     checked = check or (lambda study, plan: check_here(host, study, plan))
     problem: PreconditionError | None = None
     largest: Drafted | None = None
-    for number, begun in enumerate(_drafts(host, wishes, engine)):
-        for units in _sizes(wishes, workload_named(begun.workload)) if has_database else (1,):
-            data = workload_named(begun.workload).data_bytes(units)
+    for number, begun in enumerate(_list_drafts(host, wishes, engine)):
+        workload = workload_named(begun.workload)
+        for size in _list_sizes(wishes, workload) if has_database else (begun.size,):
+            data = workload.data_bytes(prod(size.values()))
             memory = data // DATA_PER_MEMORY // MEMORY_STEP_BYTES * MEMORY_STEP_BYTES
-            sized = replace(begun, units=units, memory_bytes=max(MEMORY_BYTES_MIN, memory))
-            drafted = _fitted(sized, wishes, choose_margin)
+            sized = replace(begun, size=size, memory_bytes=max(MEMORY_BYTES_MIN, memory))
+            drafted = _fit_effort(sized, wishes, choose_margin)
             try:
                 checked(drafted.study, drafted.plan)
             except PreconditionError as error:
@@ -169,13 +168,13 @@ def choose_engine(wish: str | None, ask: Callable[[str], Judgement]) -> str:
     """
     names = dict.fromkeys([DEMO_ENGINE, *plugins(Engine)]) if wish is None else [wish]
     judged = {name: ask(name) for name in names}
-    for name, each in judged.items():
-        if each.state == "there":
+    for name, judgement in judged.items():
+        if judgement.state == "there":
             return name
     raise PreconditionError(
-        "; ".join(f"{name}: {each.found}" for name, each in judged.items()),
+        "; ".join(f"{name}: {judgement.found}" for name, judgement in judged.items()),
         where="database engine",
-        remedy="; ".join(each.remedy for each in judged.values() if each.remedy),
+        remedy="; ".join(judgement.remedy for judgement in judged.values() if judgement.remedy),
     )
 
 
@@ -184,16 +183,18 @@ def check_here(host: Host, study: Study, plan: Plan) -> None:
     name = study.scenario.name
     needs = plugins(Scenario)[name].needs
     judged = [need.judge(host) for need in needs if not need.optional]
-    for each in judged:
-        if each.state == "missing":
-            remedy = each.remedy or "see what is missing with `stithy doctor`"
-            problem = f"{each.what}: {each.found}"
+    for judgement in judged:
+        if judgement.state == "missing":
+            remedy = judgement.remedy or "see what is missing with `stithy doctor`"
+            problem = f"{judgement.what}: {judgement.found}"
             raise PreconditionError(problem, where=f"scenario {name}", remedy=remedy)
-    providers = {name: _provider(host, study, name) for name in study.candidates}
-    keeper = keeper_in(RunDirectory(Path("runs")))
+    providers = {name: _make_provider(host, study, name) for name in study.candidates}
+    keeper = make_keeper(RunDirectory(Path("runs")))
     check_candidates(study, plan, providers, keeper, host)
     places = {**providers, KEEPER: keeper}
-    rooms = {name: [_spared(room) for room in each.rooms()] for name, each in places.items()}
+    rooms = {
+        name: [_spare_room(room) for room in storage.rooms()] for name, storage in places.items()
+    }
     available = round((read_memory(host, "MemAvailable") or 0) * FREE_SHARE)
     check_room(study, plan, rooms, available)
     database = study.given_database
@@ -206,12 +207,12 @@ def check_here(host: Host, study: Study, plan: Plan) -> None:
         )
 
 
-def _spared(room: Room) -> Room:
+def _spare_room(room: Room) -> Room:
     free = room.free_bytes
     return room if free is None else replace(room, free_bytes=round(free * FREE_SHARE))
 
 
-def _provider(host: Host, study: Study, name: str) -> Storage:
+def _make_provider(host: Host, study: Study, name: str) -> Storage:
     candidate = study.candidates[name]
     site = Site(
         runner=host.runner,
@@ -220,32 +221,32 @@ def _provider(host: Host, study: Study, name: str) -> Storage:
         seeds=dict.fromkeys(ROLES, 0),
         less_room=less_room(study),
     )
-    sources = {role: (each.provider, each.spec) for role, each in candidate.sources.items()}
+    sources = {role: (source.provider, source.spec) for role, source in candidate.sources.items()}
     return provider_of(sources, name, site)
 
 
-def _drafts(machine: Machine, wishes: Wishes, engine: str | None) -> Iterator[Draft]:
+def _list_drafts(machine: Machine, wishes: Wishes, engine: str | None) -> Iterator[Draft]:
     """Studies without a size, the one with the most to compare first."""
-    places, memory = offered_places(machine), offered_memory(machine)
-    drives = offered_drives(machine)
+    places, memory = offer_places(machine), offer_memory(machine)
+    drives = offer_drives(machine)
     offers = [*places, *memory, *drives]
-    for chosen in _choices(wishes, places, memory, drives):
+    for chosen in _list_choices(wishes, places, memory, drives):
         if chosen:
-            lines = [each.lines for each in chosen]
+            lines = [option.lines for option in chosen]
             others = tuple(offer for offer in offers if offer.lines not in lines)
-            yield _begun(machine, wishes, engine, tuple(chosen), others)
+            yield _begin_draft(machine, wishes, engine, tuple(chosen), others)
 
 
-def _choices(
+def _list_choices(
     wishes: Wishes, places: Sequence[Option], memory: Sequence[Option], drives: Sequence[Option]
 ) -> Iterator[Sequence[Option]]:
     """What is asked for; else all places, and where there is but one, something beside it."""
     if wishes.paths or wishes.drives:
         found: list[Option] = []
         for path in wishes.paths:
-            found.append(directory(path, [each.name for each in found]))
+            found.append(offer_directory(path, [option.name for option in found]))
         for profile in wishes.drives:
-            found.append(drive(profile, [each.name for each in found]))
+            found.append(offer_drive(profile, [option.name for option in found]))
         yield found
         return
     if len(places) > 1:
@@ -259,14 +260,13 @@ def _choices(
     yield memory[:1]
 
 
-def _begun(
+def _begin_draft(
     machine: Machine,
     wishes: Wishes,
     engine: str | None,
     candidates: tuple[Option, ...],
     others: tuple[Option, ...],
 ) -> Draft:
-    """A draft with everything but the size of its database."""
     workload = wishes.workload or next(iter(plugins(Workload)))
     several, alone = (QUESTION, ALONE) if engine else (WITHOUT_USERS, ALONE_WITHOUT_USERS)
     # Levels by the number of CPUs; fewer users where drives take their share of those.
@@ -275,21 +275,20 @@ def _begun(
     most = (cpus if isinstance(cpus, int) else 1) * (2 if emulated else 4)
     ladder = (1, most // 2) if wishes.short else (1, most // 2, most)
     return Draft(
-        head=_head(machine),
+        head=_write_head(machine),
         question=several if len(candidates) > 1 else alone,
         candidates=candidates,
         others=others,
         engine=engine,
         memory_bytes=MEMORY_BYTES_MIN,
         workload=workload,
-        units=1,
-        units_key=workload_named(workload).units,
-        levels=tuple(dict.fromkeys(min(each, USERS_MAX) for each in ladder)),
+        size=workload_named(workload).fit_size(1),
+        levels=tuple(dict.fromkeys(min(users, USERS_MAX) for users in ladder)),
         scenario=wishes.scenario,
     )
 
 
-def _head(machine: Machine) -> tuple[str, ...]:
+def _write_head(machine: Machine) -> tuple[str, ...]:
     facts: Mapping[str, object] = {
         name: machine.facts[name].value for name in ("cpus", "distribution")
     }
@@ -303,36 +302,36 @@ def _head(machine: Machine) -> tuple[str, ...]:
     )
 
 
-def _sizes(wishes: Wishes, workload: Workload) -> Sequence[int]:
-    """Sizes to try, in units of the workload, the largest first."""
-    if wishes.units is not None:
-        return (wishes.units,)
+def _list_sizes(wishes: Wishes, workload: Workload) -> Sequence[Size]:
+    if wishes.size is not None:
+        return (workload.parse_size(wishes.size),)
     most_bytes = SHORT_DATA_BYTES_MOST if wishes.short else DATA_BYTES_MOST
     most = max(1, (most_bytes - workload.bytes_fixed) // workload.bytes_per_unit)
-    return list(dict.fromkeys(max(1, most >> halved) for halved in range(SIZES)))
+    sizes = (workload.fit_size(max(1, most >> halved)) for halved in range(SIZES))
+    return list({tuple(size.items()): size for size in sizes}.values())
 
 
-def _fitted(sized: Draft, wishes: Wishes, choose_margin: ChooseMargin) -> Drafted:
+def _fit_effort(sized: Draft, wishes: Wishes, choose_margin: ChooseMargin) -> Drafted:
     """The study with the largest effort that ends in time; the smallest first: it may not."""
     efforts = EFFORTS_SHORT if wishes.short else EFFORTS
     for ramp_up_s, duration_s, blocks in (efforts[-1], *efforts):
         timed = replace(sized, ramp_up_s=ramp_up_s, duration_s=duration_s, blocks=blocks)
-        drafted = _finished(timed)
+        drafted = _finish_draft(timed)
         ends_in_time = total_s(drafted.plan.steps)[0] <= TIME_S_MAX
         if ends_in_time == (blocks > efforts[-1][2]):
             break
-    return _finished(replace(timed, margin_percent=choose_margin(drafted)))
+    return _finish_draft(replace(timed, margin_percent=choose_margin(drafted)))
 
 
-def _finished(sized: Draft) -> Drafted:
+def _finish_draft(sized: Draft) -> Drafted:
     text = study_text(sized)
     study = parse_study("the new study", text.encode())
-    return Drafted(text, study, mended(expand(study), Forecast(earlier_factors())))
+    return Drafted(text, study, correct_plan(expand(study), Forecast(read_factors())))
 
 
 def describe_cautions(host: Host, study: Study) -> tuple[str, ...]:
     """Say which candidates lie on one device, a sentence each."""
-    providers = {name: _provider(host, study, name) for name in study.candidates}
+    providers = {name: _make_provider(host, study, name) for name in study.candidates}
     return tuple(describe_shared_devices(providers))
 
 
@@ -344,42 +343,46 @@ DRIVES = {
 """Shipped profiles of the kinds that most people choose between, and what they are."""
 
 
-def offered_places(machine: Machine) -> list[Option]:
+def offer_places(machine: Machine) -> list[Option]:
     """Directories on which a candidate could stand, most room first, none of them memory."""
-    return _named(
+    return _name_option(
         (place, _place_note(place)) for place in machine.places() if not place.memory_backed
     )
 
 
-def offered_memory(machine: Machine) -> list[Option]:
+def offer_memory(machine: Machine) -> list[Option]:
     """The same of file systems in memory."""
-    return _named((place, _place_note(place)) for place in machine.places() if place.memory_backed)
+    return _name_option(
+        (place, _place_note(place)) for place in machine.places() if place.memory_backed
+    )
 
 
-def offered_drives(machine: Machine) -> list[Option]:
+def offer_drives(machine: Machine) -> list[Option]:
     """Emulated drives, as far as the machine has what they need."""
     needs = plugins(Provider)["drive"].needs
     if any(need.judge(machine).state == "missing" for need in needs if not need.optional):
         return []
-    return [drive(profile, note=f"emulated: {title}") for profile, title in DRIVES.items()]
+    return [offer_drive(profile, note=f"emulated: {title}") for profile, title in DRIVES.items()]
 
 
-def drive(profile: str, taken: Collection[str] = (), note: str = "an emulated drive") -> Option:
+def offer_drive(
+    profile: str, taken: Collection[str] = (), note: str = "an emulated drive"
+) -> Option:
     """The offer of a drive profile: a shipped one's name, or a file."""
     name = find_free(name_candidate(Path(profile).name.removesuffix(".toml")), taken)
     return Option(name, {"drive": profile}, note)
 
 
-def directory(path: Path, taken: Collection[str] = ()) -> Option:
+def offer_directory(path: Path, taken: Collection[str] = ()) -> Option:
     """The offer of a directory that a person names."""
     name = find_free(name_candidate(path.name), taken)
     return Option(name, {"path": str(path.absolute())}, "a directory")
 
 
-def _named(places: Iterable[tuple[OpenPlace, str]]) -> list[Option]:
+def _name_option(places: Iterable[tuple[OpenPlace, str]]) -> list[Option]:
     found: list[Option] = []
     for place, note in places:
-        taken = [each.name for each in found]
+        taken = [filesystem.name for filesystem in found]
         name = find_free(_place_name(place), taken)
         found.append(Option(name, {"path": str(place.path)}, note))
     return found

@@ -28,11 +28,11 @@ from stithy.results.layout import RunDirectory
 from stithy.results.manifest import CalibrationFacts, Manifest
 from stithy.results.tables import Row
 from stithy.run.activity import StepKind
-from stithy.run.cleanup.register import Resource
+from stithy.run.books import Resource
 from stithy.run.context import Context, Discovered, State
-from stithy.run.preparation.preflight import RESERVE_BYTES
-from stithy.run.resuming.history import History, read_history
-from stithy.run.volumes import KEEPER, master_name
+from stithy.run.history import History, read_history
+from stithy.run.room import RESERVE_BYTES
+from stithy.run.volumes import KEEPER, name_master
 from stithy.storage.consent import DATA
 from stithy.storage.copy import Contents, contents_of
 from stithy.storage.provider import Storage
@@ -55,7 +55,7 @@ class Remaining:
     impossible: Mapping[str, str]
 
 
-def remaining_of(
+def find_remaining(
     steps: Sequence[Step],
     directory: RunDirectory,
     history: History,
@@ -70,16 +70,16 @@ def remaining_of(
     candidates of which what their last window left is there.
     """
     windows = [step for step in steps if step.kind == "window"]
-    measured = _measured(windows, directory, history)
+    measured = _read_measured(windows, directory, history)
     left = [step for step in windows if step.id not in {*measured, *history.skipped}]
-    calibration = _calibration(history, manifest)
+    calibration = _read_calibration(history, manifest)
     known = {*history.finished, *history.skipped}
     ends = [step for step in steps if step.at_end and step.id not in known]
     checks = [step for step in ends if step.candidate in databases]
-    done = _done(steps, left, checks) | _settled(steps, calibrated=calibration is not None,
-                                                 masters=masters)  # fmt: skip
+    settled = _list_settled(steps, calibrated=calibration is not None, masters=masters)
+    done = _list_done(steps, left, checks) | settled
     impossible = {step.id: GONE for step in ends if step.id in done}
-    again = {step.id for step in steps if _loads(step)} - done
+    again = {step.id for step in steps if _is_loading(step)} - done
     reloaded = bool(left) and bool(again & history.finished)
     state = _state(directory, manifest, measured, reloaded=reloaded)
     state.known.calibration = calibration
@@ -91,14 +91,15 @@ def remaining_of(
     return Remaining(state, len(left), len(measured), written, impossible)
 
 
-def over(steps: Sequence[Step], directory: RunDirectory, history: History) -> frozenset[str]:
+def list_over(steps: Sequence[Step], directory: RunDirectory, history: History) -> frozenset[str]:
     """The ids of those windows among the steps that are measured or were left out."""
     windows = [step for step in steps if step.kind == "window"]
-    return frozenset({*_measured(windows, directory, history), *history.skipped})
+    return frozenset({*_read_measured(windows, directory, history), *history.skipped})
 
 
-def _measured(windows: Sequence[Step], directory: RunDirectory, history: History) -> dict[str, Row]:
-    """The rows of the windows that are measured, by id."""
+def _read_measured(
+    windows: Sequence[Step], directory: RunDirectory, history: History
+) -> dict[str, Row]:
     found = {}
     for step in windows:
         if step.id in history.finished:
@@ -107,7 +108,9 @@ def _measured(windows: Sequence[Step], directory: RunDirectory, history: History
     return found
 
 
-def _done(steps: Sequence[Step], left: Sequence[Step], checks: Sequence[Step]) -> frozenset[str]:
+def _list_done(
+    steps: Sequence[Step], left: Sequence[Step], checks: Sequence[Step]
+) -> frozenset[str]:
     """The steps that are not to be done again; where no window is left all but final checks."""
     waiting = {step.id for step in left}
     candidates = {step.candidate for step in left}
@@ -119,29 +122,27 @@ def _done(steps: Sequence[Step], left: Sequence[Step], checks: Sequence[Step]) -
         for step in steps
         if (step.window is not None and step.window.id not in waiting)
         or (step.at_end and step.id not in ends)
-        or not (left or step.at_end or (_phase(step) == "around" and step.candidate in around))
+        or not (left or step.at_end or (_get_phase(step) == "around" and step.candidate in around))
     )
 
 
-def _phase(step: Step) -> str:
-    """What part of a run its kind belongs to."""
+def _get_phase(step: Step) -> str:
     return plugins(StepKind)[step.kind].phase
 
 
-def _loads(step: Step) -> bool:
-    """Whether it is done before there is a master copy."""
-    return _phase(step) == "loading" and not step.at_end
+def _is_loading(step: Step) -> bool:
+    return _get_phase(step) == "loading" and not step.at_end
 
 
-def _settled(steps: Sequence[Step], *, calibrated: bool, masters: frozenset[str]) -> frozenset[str]:
-    """The steps whose outcome is known or there, whatever is left to do."""
-    loading = {step.id for step in steps if _loads(step) and step.dataset in masters}
-    calibration = {step.id for step in steps if _phase(step) == "calibration"}
+def _list_settled(
+    steps: Sequence[Step], *, calibrated: bool, masters: frozenset[str]
+) -> frozenset[str]:
+    loading = {step.id for step in steps if _is_loading(step) and step.dataset in masters}
+    calibration = {step.id for step in steps if _get_phase(step) == "calibration"}
     return frozenset(loading | (calibration if calibrated else set()))
 
 
-def _calibration(history: History, manifest: Manifest | None) -> CalibrationFacts | None:
-    """What the driver was shown to keep up with, where an earlier session found that out."""
+def _read_calibration(history: History, manifest: Manifest | None) -> CalibrationFacts | None:
     known = manifest.calibration if manifest else None
     return known if known and known.connections and "calibrate" in history.finished else None
 
@@ -221,16 +222,16 @@ class Reusable:
     def without_master(self, dataset: str, because: str) -> "Reusable":
         """The same where the master copy of a dataset is of no use."""
         gone = {self.masters[dataset].name} if dataset in self.masters else set()
-        trees = {name: each - gone for name, each in self.trees.items()}
+        trees = {name: tree - gone for name, tree in self.trees.items()}
         return replace(
             self,
-            trees={name: each for name, each in trees.items() if each},
-            masters={name: each for name, each in self.masters.items() if name != dataset},
+            trees={name: tree for name, tree in trees.items() if tree},
+            masters={name: master for name, master in self.masters.items() if name != dataset},
             lost={**self.lost, dataset: because},
         )
 
 
-def reusable_of(
+def find_reusable(
     history: History,
     plan: Plan,
     providers: Mapping[str, Storage],
@@ -238,17 +239,17 @@ def reusable_of(
     *,
     unusable: str | None,
 ) -> Reusable:
-    """What is there; the contents of master copies are yet to be proven, with `proven`.
+    """What is there; the contents of master copies are yet to be proven, with `list_proven`.
 
     `unusable` is why nothing at all may be used, None where it may. Changes nothing.
     """
     if unusable is not None:
-        return Reusable(lost={each.name: unusable for each in plan.datasets})
-    places = {name: each.survives(history.run_id) for name, each in providers.items()}
+        return Reusable(lost={dataset.name: unusable for dataset in plan.datasets})
+    places = {name: storage.survives(history.run_id) for name, storage in providers.items()}
     kept = keeper.survives(history.run_id)
-    found = {dataset.name: _master(dataset, history, kept) for dataset in plan.datasets}
-    masters = {name: each for name, each in found.items() if isinstance(each, Path)}
-    lost = {name: each for name, each in found.items() if isinstance(each, str)}
+    found = {dataset.name: _find_master(dataset, history, kept) for dataset in plan.datasets}
+    masters = {name: contents for name, contents in found.items() if isinstance(contents, Path)}
+    lost = {name: contents for name, contents in found.items() if isinstance(contents, str)}
     trees = {
         name: frozenset({DATA})
         for name, place in places.items()
@@ -259,7 +260,7 @@ def reusable_of(
     return Reusable(trees, masters, lost)
 
 
-def worth_keeping(context: Context) -> Reusable:
+def is_worth_keeping(context: Context) -> Reusable:
     """What the next session of a run that ends now can use of what there is, and nothing else.
 
     Master copies, while windows are left; of candidates without any what their last one left.
@@ -270,7 +271,9 @@ def worth_keeping(context: Context) -> Reusable:
         known = {*history.finished, *history.skipped}
         left = [step for step in context.steps if step.kind == "window" and step.id not in known]
         checks = {step.candidate for step in context.steps if step.at_end and step.id not in known}
-        found = reusable_of(history, context.plan, volumes.providers, volumes.keeper, unusable=None)
+        found = find_reusable(
+            history, context.plan, volumes.providers, volumes.keeper, unusable=None
+        )
         kept = checks - {step.candidate for step in left} | ({KEEPER} if left else set())
         return replace(found, trees={
             owner: names for owner, names in found.trees.items()
@@ -290,19 +293,18 @@ def _has_database(name: str, place: Path, history: History, plan: Plan) -> bool:
     return touched.id in ends or (touched.kind == "window" and touched.id in history.finished)
 
 
-def _master(dataset: Dataset, history: History, place: Path | None) -> Path | str:
-    """Where a master copy lies, or why there is none; `place` is what its keeper has."""
+def _find_master(dataset: Dataset, history: History, place: Path | None) -> Path | str:
     if dataset.name not in history.masters:
         return "its master copy had not been finished"
     if place is None:
         return "its master copy is gone: the directory that it lay in was removed"
-    master = place / master_name(dataset)
+    master = place / name_master(dataset)
     if master.is_symlink() or not master.is_dir():
         return f"its master copy {master} is gone"
     return master
 
 
-def proven(master: Path, sha256: str) -> Contents | str:
+def list_proven(master: Path, sha256: str) -> Contents | str:
     """The contents of a master copy if they are what they were, or why it cannot be used."""
     try:
         contents = contents_of(master)

@@ -1,18 +1,17 @@
 """All that can be known to fail is found before anything is started, made or measured.
 
-`stithy plan` and `stithy run` make the same checks, by `preflight`.
+`stithy plan` and `stithy run` make the same checks, by `check_machine`.
 """
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from pathlib import Path
 from shlex import quote
-from typing import NamedTuple
 
 from stithy.activity import DeclaredActivity
 from stithy.drives.profiles import profile_text
@@ -28,27 +27,27 @@ from stithy.names import instead
 from stithy.needs import Machine
 from stithy.plan import sensitivity
 from stithy.plan.answerable import doubtful, unanswerable
-from stithy.plan.cost import space_by_candidate
-from stithy.plan.expand import data_bytes, expand, less_room
+from stithy.plan.expand import data_bytes, expand
 from stithy.plan.sensitivity import profiles_of
 from stithy.plan.steps import Plan
 from stithy.registry import plugins
 from stithy.results.drives import PLURALS, tolerance_s
 from stithy.results.layout import RunDirectory
 from stithy.run.activity import Activity, StepKind
-from stithy.run.preparation.equip import (
+from stithy.run.equip import (
     Equipped,
     Tools,
-    cpus_in_windows,
+    describe_leftovers,
     equip,
-    keeper_in,
-    leftovers,
-    never_of_servers,
-    providers_of,
+    find_cpus_without_servers,
+    list_cpus_in_windows,
+    make_keeper,
+    make_providers,
 )
-from stithy.run.preparation.forecast import earlier_added_s, earlier_rates
+from stithy.run.forecast import read_added_s, read_rates
+from stithy.run.room import check_room, read_memory_available_bytes
 from stithy.run.volumes import KEEPER
-from stithy.storage.provider import Room, Storage
+from stithy.storage.provider import Storage
 from stithy.storage.sizes import MIB
 from stithy.storage.volume import existing_part
 from stithy.study.candidates import is_emulated
@@ -56,9 +55,6 @@ from stithy.study.document import read_document
 from stithy.study.load import StudyFile
 from stithy.study.model import Study
 from stithy.units import format_duration, format_size, parse_size
-
-RESERVE_BYTES = 64 * 2**20
-"""Left free on every file system: other programs write there too."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +69,7 @@ class Preflight:
     warnings: tuple[str, ...]
 
 
-def preflight(
+def check_machine(
     file: StudyFile, directory: RunDirectory, run_id: str, tools: Tools, *, clean: bool
 ) -> Preflight:
     """Every check of this machine before a run, each made whatever the others find.
@@ -87,26 +83,28 @@ def preflight(
     warnings: list[str] = []
     equipped = problems.attempt(lambda: equip(file, directory, run_id, directory.drives, tools))
     host = equipped.host if equipped else tools.host(run_id)
-    providers = equipped.providers if equipped else providers_of(file, directory.drives, host, None)
+    providers = (
+        equipped.providers if equipped else make_providers(file, directory.drives, host, None)
+    )
     if equipped or not clean:
-        warnings += leftovers(providers, clean=clean)
-    usable = _usable(problems, file.study, providers, host)
-    keeper = keeper_in(directory)
+        warnings += describe_leftovers(providers, clean=clean)
+    usable = _find_usable(problems, file.study, providers, host)
+    keeper = make_keeper(directory)
     problems.attempt(lambda: _check_together(file.study, plan, providers, usable, keeper))
     problems.attempt(lambda: check_memory(file.study, host))
     problems.attempt(lambda: check_needs(file.study, host))
     problems.attempt(lambda: check_directory(directory.root, usable))
-    asked = (file.study, plan.question, earlier_rates())
+    asked = (file.study, plan.question, read_rates())
     problems.found += unanswerable(*asked)
     warnings += doubtful(*asked)
     warnings += [caution for provider in usable.values() for caution in provider.cautions()]
     warnings += () if plan.null else describe_shared_devices(usable)
-    warnings += not_delivered(
-        {key: s for each in usable.values() for key, s in each.asked_times_s().items()}
+    warnings += describe_undelivered(
+        {key: s for storage in usable.values() for key, s in storage.asked_times_s().items()}
     )
-    warnings += [*_cpu_cautions(equipped), *_version_cautions(equipped)] if equipped else ()
+    warnings += [*_describe_cpus(equipped), *_describe_versions(equipped)] if equipped else ()
     warnings += describe_rounding(read_document("study", file.content.decode("utf-8-sig")).data)
-    return Preflight(equipped, problems, (*warnings, *cautions(file.study, host)))
+    return Preflight(equipped, problems, (*warnings, *list_cautions(file.study, host)))
 
 
 def _require_plugins(scenario: str, plan: Plan) -> None:
@@ -128,18 +126,18 @@ def check_sensitivity(file: StudyFile) -> None:
     """Raise UserError where `--sensitivity` has nothing to vary, or no answer that could change."""
     named = profiles_of(file.content)
     assumed = {
-        name: sum(len(assumed_numbers(profile_text(each))) for each in by_role.values())
+        name: sum(len(assumed_numbers(profile_text(profile))) for profile in by_role.values())
         for name, by_role in named.items()
     }
     sensitivity.check(file, expand(file.study, null=file.null).question, assumed)
 
 
-def not_delivered(asked: Mapping[tuple[str, str], float]) -> Iterator[str]:
+def describe_undelivered(asked: Mapping[tuple[str, str], float]) -> Iterator[str]:
     """Which drives are likely to take other times here than asked for, by profile and operation.
 
     By what the last run with each found, or else by the time that any request takes under load.
     """
-    added_s = earlier_added_s()
+    added_s = read_added_s()
     for profile in dict.fromkeys(name for name, _ in asked):
         short = []
         for operation in ("read", "write", "flush"):
@@ -160,23 +158,18 @@ def not_delivered(asked: Mapping[tuple[str, str], float]) -> Iterator[str]:
 
 
 def check_candidates(
-    study: Study,
-    plan: Plan,
-    providers: Mapping[str, Storage],
-    keeper: Storage,
-    host: Host,
+    study: Study, plan: Plan, providers: Mapping[str, Storage], keeper: Storage, host: Host
 ) -> None:
     """Raise all problems with the candidates' places: consent, nesting, way to it, room."""
     problems = Problems()
-    usable = _usable(problems, study, providers, host)
+    usable = _find_usable(problems, study, providers, host)
     problems.attempt(lambda: _check_together(study, plan, providers, usable, keeper))
     problems.refuse("the candidates")
 
 
-def _usable(
+def _find_usable(
     problems: Problems, study: Study, providers: Mapping[str, Storage], host: Host
 ) -> dict[str, Storage]:
-    """The candidates whose own place has no problem."""
     usable = {}
     user = host.user if study.databases else None  # without a server only the caller goes there
     for name, provider in providers.items():
@@ -197,14 +190,13 @@ def _check_together(
     usable: Mapping[str, Storage],
     keeper: Storage,
 ) -> None:
-    """Raise all problems that candidates and the master copy have with each other."""
     problems = Problems()
     problems.attempt(lambda: _refuse_nesting(providers))
     problems.attempt(lambda: _refuse_sharing(usable))
     if plan.null:
         problems.attempt(lambda: _refuse_unlike(usable))
-    rooms = {name: each.rooms() for name, each in {**usable, KEEPER: keeper}.items()}
-    problems.attempt(lambda: check_room(study, plan, rooms, memory_available_bytes()))
+    rooms = {name: storage.rooms() for name, storage in {**usable, KEEPER: keeper}.items()}
+    problems.attempt(lambda: check_room(study, plan, rooms, read_memory_available_bytes()))
     problems.refuse("the candidates")
 
 
@@ -215,7 +207,7 @@ def _refuse_unlike(providers: Mapping[str, Storage]) -> None:
         for provider in providers.values()
     ]
     if any(place != places[0] for place in places):
-        first, second = (str(each.place()) for each in providers.values())
+        first, second = (str(storage.place()) for storage in providers.values())
         raise PreconditionError(
             f"{second} is not on the file system of {first}",
             where="--null",
@@ -243,7 +235,9 @@ def check_memory(study: Study, machine: Machine) -> None:
         return
     total, problems = read_memory(machine, "MemTotal"), Problems()
     servers, several = study.servers, f"{study.servers} servers" if study.servers > 1 else ""
-    own = {f"candidates.{name}": each.memory_bytes for name, each in study.candidates.items()}
+    own = {
+        f"candidates.{name}": candidate.memory_bytes for name, candidate in study.candidates.items()
+    }
     varied = max(database.memory_bytes for database in study.databases) if study.vary else None
     for section, asked in {
         "database": study.database.memory_bytes,
@@ -278,11 +272,12 @@ def check_needs(study: Study, machine: Machine) -> None:
     problems.refuse("the scenario")
 
 
-def _cpu_cautions(equipped: Equipped) -> Iterator[str]:
-    """Where servers differ in their CPUs, and what works beside them has not the same in turn."""
+def _describe_cpus(equipped: Equipped) -> Iterator[str]:
     study, cpus, host = equipped.file.study, equipped.server_cpus, equipped.host
-    counts = {len(cpus_in_window or host.cpus) for cpus_in_window in cpus_in_windows(study, cpus)}
-    if len(counts) == 1 or never_of_servers(study, cpus, host):
+    counts = {
+        len(cpus_in_window or host.cpus) for cpus_in_window in list_cpus_in_windows(study, cpus)
+    }
+    if len(counts) == 1 or find_cpus_without_servers(study, cpus, host):
         return
     drives = any(map(is_emulated, study.candidates.values()))
     yield (
@@ -293,13 +288,12 @@ def _cpu_cautions(equipped: Equipped) -> Iterator[str]:
     )
 
 
-def _version_cautions(equipped: Equipped) -> Iterator[str]:
-    """A server with a known defect; servers that run already and differ, as fingerprints say."""
+def _describe_versions(equipped: Equipped) -> Iterator[str]:
     study, database = equipped.file.study, equipped.database
     if database is None:
         return
     known = {name: equipped.machine.get(f"storage of {name}") for name in study.candidates}
-    versions = [str(each).removeprefix("server version ") for each in known.values()]
+    versions = [str(version).removeprefix("server version ") for version in known.values()]
     find = declaration(study.database.engine).find_defect
     yield from dict.fromkeys(filter(None, map(find, [database.installation.version, *versions])))
     if study.by_url and len({*known.values()} - {None}) > 1:
@@ -310,18 +304,18 @@ def _version_cautions(equipped: Equipped) -> Iterator[str]:
         )
 
 
-def cautions(study: Study, machine: Machine) -> Iterator[str]:
+def list_cautions(study: Study, machine: Machine) -> Iterator[str]:
     """What prevents no run, but changes what it shows: one sentence each."""
     for because, count in Counter(study.impossible.values()).items():
         combinations = f"{count} combination{'s' if count > 1 else ''} of `vary`"
         yield f"{combinations} cannot be had and will not be measured: {because}"
     if (data := data_bytes(study)) is not None and not study.by_url:
-        for limit, asked in _limits(study):
-            yield from _memory_cautions(limit, asked, data, machine)
-    for each in judge_load(machine):
+        for limit, asked in _list_limits(study):
+            yield from _describe_memory(limit, asked, data, machine)
+    for judgement in judge_load(machine):
         # Of space only what the study uses matters, which `check_room` knows.
-        if each.state == "disturbing" and each.what != "space":
-            yield f"the machine is not quiet: {each.found}: {each.remedy}"
+        if judgement.state == "disturbing" and judgement.what != "space":
+            yield f"the machine is not quiet: {judgement.found}: {judgement.remedy}"
 
 
 def describe_rounding(value: object, *way: str) -> Iterator[str]:
@@ -338,20 +332,19 @@ def describe_rounding(value: object, *way: str) -> Iterator[str]:
                     yield f"{'.'.join(way)}: {text} is {size:,} B: {rounded}"
 
 
-def _limits(study: Study) -> Iterator[tuple[str, int]]:
-    """Each memory limit in words, with whose it is where it is not everyone's; bytes."""
+def _list_limits(study: Study) -> Iterator[tuple[str, int]]:
     names: dict[int, list[str]] = {}
     studies = study.variants
-    for each in studies:
+    for variant in studies:
         for name in study.candidates:
-            names.setdefault(each.database_of(name).memory_bytes, []).append(name)
+            names.setdefault(variant.database_of(name).memory_bytes, []).append(name)
     for asked, having in names.items():
         few = len(names) > 1 and len(studies) == 1
         whose = f" on {' and '.join(having)}" if few else ""
         yield f"the server's memory of {format_size(asked)}{whose}", asked
 
 
-def _memory_cautions(limit: str, asked: int, data: int, machine: Machine) -> Iterator[str]:
+def _describe_memory(limit: str, asked: int, data: int, machine: Machine) -> Iterator[str]:
     available = read_memory(machine, "MemAvailable")
     if available is not None and available < asked <= (read_memory(machine, "MemTotal") or asked):
         yield f"{limit} is more than the {format_size(available)} that are free now"
@@ -370,7 +363,7 @@ def _memory_cautions(limit: str, asked: int, data: int, machine: Machine) -> Ite
 def check_directory(directory: Path, providers: Mapping[str, Storage]) -> None:
     """Raise unless results can be written to `directory`: missing or empty, and on no volume."""
     real = directory.resolve()
-    for name, place in _places(providers).items():
+    for name, place in _list_places(providers).items():
         if real.is_relative_to(place) or place.is_relative_to(real):
             raise UserError(
                 f"the results directory {directory} and candidate {name} overlap",
@@ -396,15 +389,14 @@ def check_directory(directory: Path, providers: Mapping[str, Storage]) -> None:
         )
 
 
-def _places(providers: Mapping[str, Storage]) -> dict[str, Path]:
-    """The directories of those candidates that have one."""
+def _list_places(providers: Mapping[str, Storage]) -> dict[str, Path]:
     every = {name: provider.place() for name, provider in providers.items()}
     return {name: place for name, place in every.items() if place is not None}
 
 
 def _refuse_nesting(providers: Mapping[str, Storage]) -> None:
     """One candidate inside another, or the same by way of a link, would measure each other."""
-    places = _places(providers)
+    places = _list_places(providers)
     for name, place in places.items():
         for other, around in places.items():
             if name != other and place.is_relative_to(around):
@@ -444,79 +436,3 @@ def _check_way(name: str, place: Path, host: Host, user: str) -> None:
             where=f"candidate {name}",
             remedy=f"allow it (chmod o+x {quote(closed)}), or name another directory",
         )
-
-
-def check_room(
-    study: Study, plan: Plan, rooms: Mapping[str, Sequence[Room]], available: int
-) -> None:
-    """Raise unless all candidates fit together, by file system and in the `available` memory."""
-    shares = list(_shares(plan, rooms))
-    for place in dict.fromkeys(each.room.filesystem_id for each in shares):
-        here = [each for each in shares if each.room.filesystem_id == place]
-        needed, free = _sum(here) + RESERVE_BYTES, here[0].room.free_bytes
-        if free is not None and needed > free:
-            what = f"on {here[0].room.mount_point}"
-            raise _too_small(study, plan, here, needed, free, what)
-    in_memory = [share for share in shares if share.room.memory_backed]
-    needed = _sum(in_memory) + max(
-        (database.memory_bytes for database in study.databases), default=0
-    )
-    if in_memory and needed > available:
-        what = "of memory, the server's included" if study.databases else "of memory"
-        raise _too_small(study, plan, in_memory, needed, available, what)
-
-
-class _Share(NamedTuple):
-    """What a candidate takes of one room."""
-
-    candidate: str
-    room: Room
-    size_bytes: int
-
-
-def _shares(plan: Plan, rooms: Mapping[str, Sequence[Room]]) -> Iterator[_Share]:
-    needs = {**space_by_candidate(plan), KEEPER: plan.masters_bytes}
-    for name, parts in rooms.items():
-        for room in parts:
-            taken = room.takes_bytes
-            yield _Share(name, room, needs[name] if taken is None else taken)
-
-
-def _sum(shares: Iterable[_Share]) -> int:
-    return sum(share.size_bytes for share in shares)
-
-
-def _too_small(
-    study: Study, plan: Plan, shares: list[_Share], needed: int, free: int, what: str
-) -> PreconditionError:
-    names = list(dict.fromkeys(each.candidate for each in shares if each.candidate != KEEPER))
-    kept = any(share.candidate == KEEPER for share in shares)
-    results = f"--out, for the {'master copy' if plan.masters_bytes else 'results'}" if kept else ""
-    images = any(each.room.takes_bytes is not None for each in shares)
-    less = less_room(study)
-    ways = [
-        "make room",
-        "give drives a smaller `size` or a directory as `backing`"
-        if images
-        else "name another directory",
-        *(["name another --out"] if kept else []),
-        *([f"use {less}"] if less else []),
-    ]
-    candidates = f"candidate{'s' if len(names) > 1 else ''} {' and '.join(names)}" if names else ""
-    return PreconditionError(
-        f"{format_size(needed)} may be needed {what}, {format_size(free)} are free",
-        where=", and ".join(each for each in (candidates, results) if each),
-        remedy=f"{', '.join(ways[:-1])}, or {ways[-1]}",
-    )
-
-
-def memory_available_bytes(proc: Path = Path("/proc")) -> int:
-    """Memory that could be used now without swapping. Source: proc_meminfo(5), MemAvailable."""
-    for line in (proc / "meminfo").read_text().splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) * 1024
-    raise PreconditionError(
-        "the kernel does not report the available memory",
-        where=str(proc / "meminfo"),
-        remedy="use a kernel of version 3.14 or later",
-    )

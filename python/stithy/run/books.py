@@ -1,24 +1,122 @@
-"""The register: which runs have left what on this machine, whatever became of their results.
+"""The journal of a run and the register of all runs: one JSON object a line, synced beforehand.
 
-One file a run in the user's state directory, in the journal's form: the run, then each resource
-that is about to be created, each that was removed. `stithy clean` needs nothing else, so a run
-directory may be moved or deleted at any time. The run's private scratch directory is made here.
+A torn last line, from a crash in the middle of a write, is left out when reading. The register has
+a file for each run in the user's state directory: the run, each resource that is about to be
+created, each that was removed. `stithy clean` needs nothing else, so a run directory may be moved
+or deleted at any time. The run's private scratch directory is made here.
 """
 
+import errno
+import json
 import os
 import secrets
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from stithy.clock import Clock
 from stithy.environment import state_home
 from stithy.errors import InfrastructureError, PreconditionError, reason_of
 from stithy.hosts.processes import ProcessIdentity, identity_from, own_identity
 from stithy.hosts.runner import ServerUser
-from stithy.run.journal import Journal, read_journal
+from stithy.results.layout import sync_directory
 from stithy.secrets import Secret
+
+
+@dataclass(frozen=True)
+class JournalEntry:
+    """One line. `sequence` counts from 0; `monotonic_s` never goes back within one process."""
+
+    sequence: int
+    at_s: float
+    monotonic_s: float
+    event: str
+    facts: Mapping[str, Any]
+
+
+class Journal:
+    """An open journal. Several threads may write: each entry is whole, with its own number."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        """Goes on after the last whole line of an existing file; a new one comes with its first."""
+        self.path = path
+        self._clock = clock
+        self._next = len(read_journal(path))
+        self._lock = threading.Lock()
+        self._fd: int | None = None
+
+    def write(self, event: str, **facts: Any) -> int:
+        """Append one entry, durably; returns its sequence number.
+
+        Raises InfrastructureError where the file system refuses.
+        """
+        with self._lock:
+            line = {
+                "sequence": self._next,
+                "at_s": self._clock.now_s(),
+                "monotonic_s": self._clock.monotonic_s(),
+                "event": event,
+                "facts": facts,
+            }
+            try:
+                self._append((json.dumps(line, ensure_ascii=False) + "\n").encode())
+            except OSError as error:
+                raise InfrastructureError(
+                    f"the journal could not be written: {reason_of(error)}",
+                    where=str(self.path),
+                    remedy="make room on that file system",
+                ) from error
+            self._next += 1
+            return self._next - 1
+
+    def close(self) -> None:
+        """Give up the file. Idempotent."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    def _append(self, line: bytes) -> None:
+        if self._fd is None:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+            self._fd = os.open(self.path, flags, 0o644)
+            sync_directory(self.path.parent)
+            # What is appended to a last line without an end would be lost with it.
+            content = self.path.read_bytes()
+            if content and not content.endswith(b"\n"):
+                line = b"\n" + line
+        _write_whole(self._fd, line)
+
+
+def _write_whole(fd: int, line: bytes) -> None:
+    """All of the line or none: a full disk may take a part, and the next line must not join it."""
+    before_bytes = os.fstat(fd).st_size
+    try:
+        if os.write(fd, line) != len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.fsync(fd)
+    except OSError:
+        with suppress(OSError):
+            os.ftruncate(fd, before_bytes)
+        raise
+
+
+def read_journal(path: Path) -> list[JournalEntry]:
+    """All whole entries, in order; none for a missing file."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return []
+    return [entry for line in lines if (entry := _read_entry(line)) is not None]
+
+
+def _read_entry(line: str) -> JournalEntry | None:
+    try:
+        return JournalEntry(**json.loads(line))
+    except (ValueError, TypeError):
+        return None  # torn by a crash
 
 
 @dataclass(frozen=True)
@@ -62,7 +160,7 @@ class Register:
 
         Raises PreconditionError where nothing can be written.
         """
-        entry = _entry(run_id)
+        entry = _make_entry_path(run_id)
         try:
             entry.parent.mkdir(parents=True, exist_ok=True)
             self._journal = Journal(entry, clock)
@@ -100,7 +198,8 @@ class Register:
         none, and a later session begins anew.
         """
         with suppress(OSError):
-            fd = os.open(_password(self.path), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            path = _make_password_path(self.path)
+            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with os.fdopen(fd, "w") as file:
                 file.write(password.reveal())
                 file.flush()
@@ -113,25 +212,29 @@ class Register:
             forget(self.path)
 
 
-def kept_password(run_id: str) -> Secret | None:
+def read_password(run_id: str) -> Secret | None:
     """The password of a run's servers; None where it is not known."""
     try:
-        return Secret(text) if (text := _password(_entry(run_id)).read_text()) else None
+        return (
+            Secret(text)
+            if (text := _make_password_path(_make_entry_path(run_id)).read_text())
+            else None
+        )
     except OSError:
         return None
 
 
 def forget(path: Path) -> None:
     """Remove the entry of a run, its file last. Idempotent."""
-    _password(path).unlink(missing_ok=True)
+    _make_password_path(path).unlink(missing_ok=True)
     path.unlink(missing_ok=True)
 
 
-def _entry(run_id: str) -> Path:
+def _make_entry_path(run_id: str) -> Path:
     return state_home() / "runs" / f"{run_id}.jsonl"
 
 
-def _password(entry: Path) -> Path:
+def _make_password_path(entry: Path) -> Path:
     return entry.with_suffix(".password")
 
 
@@ -158,7 +261,7 @@ def read_registered(path: Path) -> Registered | None:
     )
 
 
-def all_registered() -> list[Registered]:
+def list_registered() -> list[Registered]:
     """All runs of this user's register, oldest first."""
     files = sorted((state_home() / "runs").glob("*.jsonl"))
     return [found for path in files if (found := read_registered(path)) is not None]

@@ -33,7 +33,7 @@ from stithy.units import format_duration
 from stithy.wire.hammer import NOWHERE, Watch, Work
 
 if TYPE_CHECKING:
-    from stithy.run.windows.window import MeasuredWindow
+    from stithy.run.window import MeasuredWindow
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def run_pids(context: Context) -> set[int]:
     return {os.getpid(), *pids}.union(*map(pids_within, context.volumes.clusters))
 
 
-def row(context: Context, measured: "MeasuredWindow") -> Row:
+def make_row(context: Context, measured: "MeasuredWindow") -> Row:
     """The row of SURROUNDINGS of a window with two snapshots."""
     assert measured.snapshots is not None  # asked by the caller
     before, after = measured.snapshots
@@ -76,7 +76,7 @@ def row(context: Context, measured: "MeasuredWindow") -> Row:
         for drive in volume.drives
         if name != candidate
     }
-    moved = {name: _moved(before, after, name) for name in after.others.devices}
+    moved = {name: _count_moved(before, after, name) for name in after.others.devices}
     here = {name for part in volumes[candidate].parts for name in part.devices}
     elsewhere = sum(moved[name] for name in moved if name not in here and not is_partition(name))
     on_disks = sum(moved.get(name, 0) for name in disks)
@@ -106,8 +106,7 @@ def row(context: Context, measured: "MeasuredWindow") -> Row:
     )
 
 
-def _moved(before: MachineSnapshot, after: MachineSnapshot, name: str) -> int:
-    """Bytes that a device read and wrote between both; one made meanwhile did all of them."""
+def _count_moved(before: MachineSnapshot, after: MachineSnapshot, name: str) -> int:
     now, known = after.others.devices[name].bytes, before.others.devices
     then = known[name].bytes if name in known else {}
     return sum(counter_growth(then.get(kind, 0), now[kind]) for kind in ("read", "write"))
@@ -148,8 +147,8 @@ def check_baseline(context: Context, step: Step) -> str:
         }
         if summary.reads is not None:
             row["reads"] = summary.reads.count
-            for name in ("mean_s", "p50_s", "p99_s", "max_s"):
-                row[f"read_{name}"] = getattr(summary.reads, name)
+            times = summary.reads.model_dump(include={"mean_s", "p50_s", "p99_s", "max_s"})
+            row |= {f"read_{name}": value for name, value in times.items()}
     except Interrupted:
         raise
     except StithyError as error:

@@ -22,16 +22,16 @@ from stithy.results.drives import LOG_SUFFIX, drive_rows, read_log
 from stithy.results.files import list_window_tables, write_table
 from stithy.results.layout import WindowDirectory
 from stithy.results.tables import Row
+from stithy.run import surroundings
 from stithy.run.activity import Activity, Subject, Times, WindowActivity
 from stithy.run.context import Context
-from stithy.run.copies.drives import Counters, counters, traced
-from stithy.run.sampler import Sampler, series_rows
+from stithy.run.drives import Counters, read_counters, trace_window
+from stithy.run.sampler import Sampler, make_series_rows
 from stithy.run.session import Stop, UsersStart
-from stithy.run.windows import surroundings
-from stithy.run.windows.surroundings import MachineSnapshot, snapshot
+from stithy.run.surroundings import MachineSnapshot, snapshot
 
 if TYPE_CHECKING:
-    from stithy.run.copies.drives import DriveReading
+    from stithy.run.drives import DriveReading
 
     pass
 
@@ -61,7 +61,7 @@ class MeasuredWindow:
         return done and self.missing_because is None
 
 
-def window_step(context: Context, step: Step) -> str:
+def measure_window(context: Context, step: Step) -> str:
     """Measure one window and write its tables; returns in words what came of it.
 
     Raises InfrastructureError for a full disk, and Interrupted for a window that a person cut
@@ -69,7 +69,7 @@ def window_step(context: Context, step: Step) -> str:
     """
     assert step.window is not None  # the plan gives every window step its window
     with context.session.stop.part() as stop:
-        measured = _measured(context, step.window, stop)
+        measured = _measure_whole(context, step.window, stop)
     result = write_window(context, context.session.directory.window(step.window.id), measured)
     _stop_when_full(context, measured)
     if not measured.complete:
@@ -78,7 +78,7 @@ def window_step(context: Context, step: Step) -> str:
     return result
 
 
-def _measured(context: Context, window: WindowPlan, stop: Stop) -> MeasuredWindow:
+def _measure_whole(context: Context, window: WindowPlan, stop: Stop) -> MeasuredWindow:
     """A window, and why it has no numbers where something failed; `stop` is the window's own."""
     within = replace(context, session=replace(context.session, stop=stop, start=UsersStart()))
     made = tuple(plugins(Activity)[name].create(within, window) for name in window.activities)
@@ -90,8 +90,8 @@ def _measured(context: Context, window: WindowPlan, stop: Stop) -> MeasuredWindo
         # What ended by itself comes first: it explains the rest.
         own = (activity.ended_because for activity in measured.activities)
         measured.missing_because = next(filter(None, own), None) or str(error)
-    for each in made:
-        each.aftermath()
+    for activity in made:
+        activity.aftermath()
     return measured
 
 
@@ -102,31 +102,30 @@ def _measure(context: Context, measured: MeasuredWindow, stop: Stop) -> None:
     with ExitStack() as stack:
         subjects = [stack.enter_context(activity.ready()) for activity in measured.activities]
         # What is watched of all activities: every server, under one sampler.
-        served = next((each for each in subjects if each.instances), subjects[0])
+        served = next((subject for subject in subjects if subject.instances), subjects[0])
         subject = replace(
             served,
-            instances=tuple(one for each in subjects for one in each.instances),
-            pids=frozenset().union(*(each.pids for each in subjects)),
+            instances=tuple(one for subject in subjects for one in subject.instances),
+            pids=frozenset().union(*(subject.pids for subject in subjects)),
         )
-        with _sampled(context, measured, subject):
-            for each in measured.activities:
-                each.begin()
-            before = counters(context.volumes, candidate)
+        with _sample_inside(context, measured, subject):
+            for activity in measured.activities:
+                activity.begin()
+            before = read_counters(context.volumes, candidate)
             first = snapshot(context, subject.pids, subject.log_folder)
-            with traced(context.volumes, candidate, directory):
+            with trace_window(context.volumes, candidate, directory):
                 try:
-                    _together([each.act for each in measured.activities], stop.asked)
+                    _act_together([activity.act for activity in measured.activities], stop.asked)
                 finally:
                     # What ended the others early holds up nothing of what follows.
                     context.session.stop.pass_on(stop)
             measured.snapshots = (first, snapshot(context, subject.pids, subject.log_folder))
-            measured.drives = (before, counters(context.volumes, candidate))
-            for each in measured.activities:
-                each.end()
+            measured.drives = (before, read_counters(context.volumes, candidate))
+            for activity in measured.activities:
+                activity.end()
 
 
-def _together(works: Sequence[Callable[[], None]], stop: threading.Event) -> None:
-    """All of them at once; the first error is raised when all have ended."""
+def _act_together(works: Sequence[Callable[[], None]], stop: threading.Event) -> None:
     if len(works) == 1:
         works[0]()
         return
@@ -142,15 +141,14 @@ def _together(works: Sequence[Callable[[], None]], stop: threading.Event) -> Non
     threads = [threading.Thread(target=work, args=(each,)) for each in works]
     for thread in threads:
         thread.start()
-    for each in threads:
-        each.join()
+    for thread in threads:
+        thread.join()
     if errors:
         raise errors[0]
 
 
 @contextmanager
-def _sampled(context: Context, measured: MeasuredWindow, subject: Subject) -> Iterator[None]:
-    """Collectors run inside; what they read is kept whatever happens."""
+def _sample_inside(context: Context, measured: MeasuredWindow, subject: Subject) -> Iterator[None]:
     volume = context.volumes.of(measured.window.candidate)
     sampler = Sampler(
         Scope(
@@ -185,28 +183,28 @@ def _stop_when_full(context: Context, measured: MeasuredWindow) -> None:
 
 def write_window(context: Context, directory: WindowDirectory, measured: "MeasuredWindow") -> str:
     """Write all tables of a window; returns in words what came of it."""
-    row = window_row(context, measured)
-    around = [surroundings.row(context, measured)] if measured.snapshots else []
+    row = make_window_row(context, measured)
+    around = [surroundings.make_row(context, measured)] if measured.snapshots else []
     pairs = list(zip(measured.window.activities, measured.activities, strict=True))
     found: dict[str, list[Row]] = {
         "values": [
-            {"window_id": measured.window.id, "activity": name, **vars(each)}
+            {"window_id": measured.window.id, "activity": name, **vars(value)}
             for name, activity in pairs
-            for each in activity.values()
+            for value in activity.values()
         ],
         "spans": [
             {"window_id": measured.window.id, "activity": name, **vars(span)}
             for name, activity in pairs
             for span in activity.spans()
         ],
-        "series": series_rows(row["window_id"], measured.readings, row["started_at_s"]),
-        "drives": _drive_rows(context, measured),
+        "series": make_series_rows(row["window_id"], measured.readings, row["started_at_s"]),
+        "drives": _make_drive_rows(context, measured),
         "surroundings": around,
     }
     own = {
         table.name: (table, rows)
-        for each in measured.activities
-        for table, rows in each.tables(measured.readings)
+        for activity in measured.activities
+        for table, rows in activity.tables(measured.readings)
     }
     for table in {*list_window_tables(), tables.SERIES} - {tables.WINDOW}:
         _, rows = own.pop(table.name, (table, found.get(table.name, [])))
@@ -217,10 +215,10 @@ def write_window(context: Context, directory: WindowDirectory, measured: "Measur
     write_table(directory.table("window"), tables.WINDOW, [row])
     if not row["complete"]:
         return f"no measurement: {row['missing_because']}"
-    return "; ".join(each.said() for each in measured.activities)
+    return "; ".join(activity.said() for activity in measured.activities)
 
 
-def window_row(context: Context, measured: "MeasuredWindow") -> Row:
+def make_window_row(context: Context, measured: "MeasuredWindow") -> Row:
     """The row of WINDOW; null for whatever the window did not come to."""
     window, times = measured.window, measured.times
     missing = measured.missing_because
@@ -252,11 +250,10 @@ def _cut_short(context: Context, measured: "MeasuredWindow") -> str:
         for activity in measured.activities
         if not (activity.times and activity.times.complete)
     )
-    return next(each.ended_because or each.cut_short() for each in short)
+    return next(activity.ended_because or activity.cut_short() for activity in short)
 
 
-def _drive_rows(context: Context, measured: "MeasuredWindow") -> list[Row]:
-    """What each emulated drive of the window's candidate did."""
+def _make_drive_rows(context: Context, measured: "MeasuredWindow") -> list[Row]:
     if measured.drives is None or measured.times is None:
         return []
     before, after = measured.drives
@@ -265,13 +262,15 @@ def _drive_rows(context: Context, measured: "MeasuredWindow") -> list[Row]:
         path = drive.log_stem.with_name(drive.log_stem.name + LOG_SUFFIX)
         log = read_log(path, times.measure_from_s, times.measure_to_s)
         then, now = before[drive.name], after[drive.name]
-        means_s = _device_mean_s(then, now)
+        means_s = _measure_device_mean_s(then, now)
         window_id = measured.window.id
         rows += drive_rows(window_id, drive.name, then.reported, now.reported, log, means_s)
     return rows
 
 
-def _device_mean_s(before: "DriveReading", after: "DriveReading") -> dict[str, float | None]:
+def _measure_device_mean_s(
+    before: "DriveReading", after: "DriveReading"
+) -> dict[str, float | None]:
     """What requests took on a drive's block device; empty where the kernel does not count it."""
     then, now = before.device, after.device
     if then is None or now is None:

@@ -14,11 +14,10 @@ from stithy.hosts.processes import ProcessIdentity, identity_from
 from stithy.plan.additional import Additional
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import SessionFacts
-from stithy.run.cleanup.register import Resource
-from stithy.run.copies.loading import MASTER_MADE
-from stithy.run.deciding import ADDED, additional_from
-from stithy.run.journal import Entry, read_journal
-from stithy.run.preparation.equip import Fingerprint
+from stithy.run.books import JournalEntry, Resource, read_journal
+from stithy.run.datasets import MASTER_MADE
+from stithy.run.deciding import ADDED, read_additional
+from stithy.run.equip import Fingerprint
 
 MASTER_KEPT = "master-kept"
 """The event of a session that begins with the master copy of an earlier one."""
@@ -76,12 +75,12 @@ def read_history(directory: RunDirectory) -> History:
     Raises UserError where there is no run, or none that began; PreconditionError for a journal
     that this user may not read, or without what a run needs to go on.
     """
-    entries = _entries(directory)
+    entries = _read_entries(directory)
     begun = next((entry for entry in entries if entry.event == "run-started"), None)
     if begun is None:
-        raise _no_run(directory)
+        raise _make_no_run(directory)
     try:
-        return _history(entries, begun.facts)
+        return _make_history(entries, begun.facts)
     except (KeyError, TypeError, ValueError) as error:
         raise PreconditionError(
             "its journal lacks entries that resuming needs",
@@ -90,11 +89,11 @@ def read_history(directory: RunDirectory) -> History:
         ) from error
 
 
-def _entries(directory: RunDirectory) -> Sequence[Entry]:
+def _read_entries(directory: RunDirectory) -> Sequence[JournalEntry]:
     try:
         return read_journal(directory.journal)
     except NotADirectoryError as error:
-        raise _no_run(directory) from error
+        raise _make_no_run(directory) from error
     except OSError as error:
         raise PreconditionError(
             f"its journal cannot be read: {reason_of(error)}",
@@ -103,7 +102,7 @@ def _entries(directory: RunDirectory) -> Sequence[Entry]:
         ) from error
 
 
-def _no_run(directory: RunDirectory) -> UserError:
+def _make_no_run(directory: RunDirectory) -> UserError:
     there = directory.root.is_dir()
     if there and _is_of_a_start(directory):
         return UserError(
@@ -133,7 +132,7 @@ def _is_of_a_start(directory: RunDirectory) -> bool:
     return bool(found & {directory.study, directory.journal}) and found <= written and empty
 
 
-def _history(entries: Sequence[Entry], begun: Mapping[str, Any]) -> History:
+def _make_history(entries: Sequence[JournalEntry], begun: Mapping[str, Any]) -> History:
     machine = [entry.facts["machine"] for entry in entries if entry.event in BEGINNINGS]
     skipped = [entry.facts for entry in entries if entry.event == "step-skipped"]
     finished = [entry.facts["id"] for entry in entries if entry.event == "step-finished"]
@@ -144,10 +143,10 @@ def _history(entries: Sequence[Entry], begun: Mapping[str, Any]) -> History:
         study_sha256=begun["study_sha256"],
         null=begun["null"],
         machine=machine[-1],
-        sessions=tuple(_sessions(entries)),
+        sessions=tuple(_split_sessions(entries)),
         finished=frozenset(finished),
         skipped={facts["id"]: facts["because"] for facts in skipped},
-        additional=tuple(additional_from(each.facts) for each in entries if each.event == ADDED),
+        additional=tuple(read_additional(entry.facts) for entry in entries if entry.event == ADDED),
         # A candidate's storage holds what it held when it is made ready for another session.
         touched={
             facts["candidate"]: Touched(facts["id"], facts["kind"])
@@ -159,12 +158,12 @@ def _history(entries: Sequence[Entry], begun: Mapping[str, Any]) -> History:
             for facts in started
             if facts["kind"] == "restore"
         },
-        masters=_masters(entries),
-        resources=_resources(entries),
+        masters=_read_masters(entries),
+        resources=_read_resources(entries),
     )
 
 
-def _masters(entries: Sequence[Entry]) -> dict[str, str]:
+def _read_masters(entries: Sequence[JournalEntry]) -> dict[str, str]:
     found: dict[str, str] = {}
     for entry in entries:
         if entry.event == "step-started" and entry.facts.get("kind") == "prepare":
@@ -174,14 +173,13 @@ def _masters(entries: Sequence[Entry]) -> dict[str, str]:
     return found
 
 
-def _sessions(entries: Sequence[Entry]) -> Iterator[RecordedSession]:
+def _split_sessions(entries: Sequence[JournalEntry]) -> Iterator[RecordedSession]:
     starts = [number for number, entry in enumerate(entries) if entry.event in BEGINNINGS]
     for start, stop in zip(starts, [*starts[1:], len(entries)], strict=True):
-        yield _session(entries[start:stop])
+        yield _read_session(entries[start:stop])
 
 
-def _session(entries: Sequence[Entry]) -> RecordedSession:
-    """A session from its entries; what comes after its end (there is nothing) does not count."""
+def _read_session(entries: Sequence[JournalEntry]) -> RecordedSession:
     first = entries[0]
     ended = next((entry for entry in entries if entry.event == "run-ended"), None)
     owner = identity_from(first.facts["owner"])
@@ -197,13 +195,12 @@ def _session(entries: Sequence[Entry]) -> RecordedSession:
     return RecordedSession(owner, facts)
 
 
-def _resources(entries: Sequence[Entry]) -> tuple[Resource, ...]:
-    """What was created, without what was removed later in the journal."""
+def _read_resources(entries: Sequence[JournalEntry]) -> tuple[Resource, ...]:
     made: list[Resource] = []
     for entry in entries:
         if entry.event == "creating":
             made.append(Resource(entry.sequence, entry.facts["kind"], entry.facts["facts"]))
         elif entry.event == "removed":
             gone = (entry.facts["kind"], entry.facts["facts"])
-            made = [each for each in made if (each.kind, each.facts) != gone]
+            made = [resource for resource in made if (resource.kind, resource.facts) != gone]
     return tuple(made)

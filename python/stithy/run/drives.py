@@ -10,13 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stithy.drives.control import Control
-from stithy.errors import InfrastructureError, StithyError
+from stithy.errors import InfrastructureError, StithyError, reason_of
 from stithy.hosts.devices import DiskCounters, parse_diskstats
-from stithy.plan.steps import Step
+from stithy.plan.steps import INSTANCE, Step
 from stithy.results.layout import WindowDirectory
+from stithy.results.tables import SPACE, Row
 from stithy.run.context import Context
 from stithy.run.volumes import Volumes
-from stithy.storage.provider import EmulatedDrive
+from stithy.storage.consent import DATA
+from stithy.storage.provider import EmulatedDrive, Storage, Volume
+from stithy.storage.space import with_log
 from stithy.wire.drive.messages import DriveCounters
 
 DISKSTATS = Path("/proc/diskstats")
@@ -42,7 +45,7 @@ Counters = Mapping[str, DriveReading]
 
 
 @contextmanager
-def paced_for(context: Context, step: Step, *, paced: bool) -> Iterator[None]:
+def pace_drives(context: Context, step: Step, *, paced: bool) -> Iterator[None]:
     """Inside, all drives answer as the step needs it; afterwards they are as their profiles say."""
     drives = [] if paced else context.volumes.drives
     if not drives:
@@ -72,7 +75,7 @@ def put_back(volumes: Volumes, candidate: str) -> None:
         Control(drive.control).restore(drive.name)
 
 
-def counters(volumes: Volumes, candidate: str) -> Counters:
+def read_counters(volumes: Volumes, candidate: str) -> Counters:
     """What each drive of the candidate did so far.
 
     Raises InfrastructureError for one that does not take its profile's time, because that would be
@@ -97,9 +100,9 @@ def counters(volumes: Volumes, candidate: str) -> Counters:
 
 
 @contextmanager
-def traced(volumes: Volumes, candidate: str, window: WindowDirectory) -> Iterator[None]:
+def trace_window(volumes: Volumes, candidate: str, window: WindowDirectory) -> Iterator[None]:
     """Inside, those of the candidate's drives whose requests the study wants record them."""
-    drives = [each for each in volumes.of(candidate).drives if each.traced]
+    drives = [drive for drive in volumes.of(candidate).drives if drive.traced]
     try:
         for drive in drives:
             path = window.trace(drive.name).absolute()
@@ -115,3 +118,48 @@ def traced(volumes: Volumes, candidate: str, window: WindowDirectory) -> Iterato
 def _set_paced(drives: list[EmulatedDrive], *, paced: bool) -> None:
     for drive in drives:
         Control(drive.control).set(drive.name, paced=paced)
+
+
+NUMBERS = (
+    "logical_bytes", "written_bytes", "stored_bytes", "physical_bytes", "redundancy", "reduction",
+    "provisioned_bytes", "allocated_bytes", "log_written_bytes", "log_stored_bytes",
+)  # fmt: skip
+
+
+def record(context: Context, candidate: str, moment: str) -> None:
+    """Add the rows of a candidate's volumes, unless it has some of this moment and dataset.
+
+    What cannot be read is missing with its reason: no run fails for it.
+    """
+    volumes = context.volumes
+    volume = volumes.made.get(candidate)
+    dataset = volumes.held.get(candidate)
+    known = [(row["candidate"], row["moment"], row["dataset"])
+             for row in context.state.rows.get(SPACE.name, ())]  # fmt: skip
+    if volume is None or volume.raw or (candidate, moment, dataset) in known:
+        return
+    rows = [
+        {"candidate": candidate, "role": role, "moment": moment, "dataset": dataset}
+        | _measure_row(context, volumes.providers[candidate], part)
+        for role, part in volume.by_role.items()
+        if not part.raw
+    ]
+    context.add_rows(SPACE, rows)
+
+
+def _measure_row(context: Context, provider: Storage, part: Volume) -> Row:
+    try:
+        space = with_log(provider.space(part), part, _find_logs(context, part))
+    except (OSError, StithyError) as error:
+        return dict.fromkeys(NUMBERS) | {"missing_because": reason_of(error)}
+    because = "; ".join(dict.fromkeys(space.missing.values()))
+    return {name: getattr(space, name) for name in NUMBERS} | {"missing_because": because or None}
+
+
+def _find_logs(context: Context, part: Volume) -> list[Path]:
+    """The folders of the write-ahead log beside data, those of several instances, too; no links."""
+    if context.given_servers is None or (name := context.servers.engine.log_folder) is None:
+        return []
+    data = part.path / DATA
+    found = [data / name, *data.glob(f"{INSTANCE}-*/{name}")]
+    return [folder for folder in found if folder.is_dir() and not folder.is_symlink()]

@@ -47,7 +47,7 @@ class Forecast:
 
     def learn(self, step: Step, duration_s: float) -> None:
         """A step took so long."""
-        fixed_s = _fixed_s(step)
+        fixed_s = _find_fixed_s(step)
         if step.cost.time_s <= fixed_s:
             return
         factor = max(0.0, duration_s - fixed_s) / (step.cost.time_s - fixed_s)
@@ -61,7 +61,7 @@ class Forecast:
 
     def expected_s(self, step: Step) -> float:
         """Seconds that this step is expected to take."""
-        fixed_s = _fixed_s(step)
+        fixed_s = _find_fixed_s(step)
         known = (
             self._factors.get((step.sort, step.candidate))
             or self._factors.get((step.sort, None))
@@ -70,24 +70,23 @@ class Forecast:
         return fixed_s + (step.cost.time_s - fixed_s) * median(known)
 
 
-def mended(plan: Plan, forecast: Forecast) -> Plan:
+def correct_plan(plan: Plan, forecast: Forecast) -> Plan:
     """The plan with the times that its steps are expected to take."""
-    return replace(plan, steps=mended_steps(plan.steps, forecast))
+    return replace(plan, steps=correct_steps(plan.steps, forecast))
 
 
-def mended_steps(steps: Iterable[Step], forecast: Forecast) -> tuple[Step, ...]:
+def correct_steps(steps: Iterable[Step], forecast: Forecast) -> tuple[Step, ...]:
     """The steps with the times that they are expected to take."""
-    return tuple(_mended(step, forecast) for step in steps)
+    return tuple(_correct_step(step, forecast) for step in steps)
 
 
-def _mended(step: Step, forecast: Forecast) -> Step:
+def _correct_step(step: Step, forecast: Forecast) -> Step:
     time_s = forecast.expected_s(step)
     most_s = max(time_s, step.cost.time_s_max)
     return replace(step, cost=replace(step.cost, time_s=time_s, time_s_max=most_s))
 
 
-def _fixed_s(step: Step) -> float:
-    """The part of a step that the study fixes."""
+def _find_fixed_s(step: Step) -> float:
     if step.kind != "window" or step.window is None:
         return 0.0
     return step.window.ramp_up_s + step.window.duration_s
@@ -108,25 +107,25 @@ Factors = Mapping[str, Sequence[float]]
 """By kind of step: by how much steps of that kind missed their estimates, oldest first."""
 
 
-def earlier_factors() -> Factors:
+def read_factors() -> Factors:
     """What is known of this machine; empty where nothing is, or what is there cannot be read."""
-    return _read("factors", lambda known: [float(each) for each in known])
+    return _read("factors", lambda known: [float(entry) for entry in known])
 
 
-def earlier_rates() -> Mapping[str, float]:
+def read_rates() -> Mapping[str, float]:
     """Transactions a second of earlier windows, by `plan.answerable.rate_key`; empty as above."""
     return _read("rates", float)
 
 
-def earlier_noise(metric: str) -> Sequence[float]:
+def read_noise(metric: str) -> Sequence[float]:
     """How much blocks varied by this metric in each earlier run, oldest first; empty as above.
 
     The standard deviation of a block's log ratio.
     """
-    return _noise().get(metric, [])
+    return _parse_noise().get(metric, [])
 
 
-def earlier_added_s() -> Mapping[str, float]:
+def read_added_s() -> Mapping[str, float]:
     """By how much emulated drives missed their profiles in the last run with each, seconds.
 
     By profile and operation, such as `generic-nvme flush`; empty as above.
@@ -134,13 +133,13 @@ def earlier_added_s() -> Mapping[str, float]:
     return _read("added_s", float)
 
 
-def _noise() -> dict[str, list[float]]:
-    return _read("noise", lambda known: [float(each) for each in known])
+def _parse_noise() -> dict[str, list[float]]:
+    return _read("noise", lambda known: [float(entry) for entry in known])
 
 
 def _read(section: str, value: Callable[[Any], T]) -> dict[str, T]:
     try:
-        shown = json.loads(_path().read_bytes())
+        shown = json.loads(_make_path().read_bytes())
         if shown["version"] != VERSION:
             return {}
         return {str(key): value(known) for key, known in shown.get(section, {}).items()}
@@ -150,41 +149,41 @@ def _read(section: str, value: Callable[[Any], T]) -> dict[str, T]:
 
 def keep_learned(learned: Factors, rates: Mapping[str, float] | None = None) -> None:
     """Add what a run has learned; where it cannot be written, it is forgotten."""
-    known_rates = dict(earlier_rates())
+    known_rates = dict(read_rates())
     for key, rate in (rates or {}).items():  # the newest last
         known_rates.pop(key, None)
         known_rates[key] = rate
     newest = dict(list(known_rates.items())[-RATES_KEPT:])
-    _write(factors=_longer(earlier_factors(), learned), rates=newest)
+    _write(factors=_lengthen(read_factors(), learned), rates=newest)
 
 
 def keep_noise(metric: str, noise_share: float) -> None:
     """Add how much the blocks of a run varied; where it cannot be written, it is forgotten."""
-    _write(noise=_longer(_noise(), {metric: [noise_share]}))
+    _write(noise=_lengthen(_parse_noise(), {metric: [noise_share]}))
 
 
 def keep_added_s(added_s: Mapping[str, float]) -> None:
     """Keep by how much drives missed their profiles; if it cannot be written, it is forgotten."""
-    _write(added_s={**earlier_added_s(), **added_s})
+    _write(added_s={**read_added_s(), **added_s})
 
 
-def _longer(known: Factors, learned: Factors) -> Factors:
+def _lengthen(known: Factors, learned: Factors) -> Factors:
     kinds = sorted({*known, *learned})
     return {kind: [*known.get(kind, ()), *learned.get(kind, ())][-KEPT:] for kind in kinds}
 
 
 def _write(**changed: Mapping[str, object]) -> None:
     known = {
-        "factors": earlier_factors(),
-        "rates": earlier_rates(),
-        "noise": _noise(),
-        "added_s": earlier_added_s(),
+        "factors": read_factors(),
+        "rates": read_rates(),
+        "noise": _parse_noise(),
+        "added_s": read_added_s(),
     }
     shown = {"version": VERSION, **known, **changed}
     text = json.dumps(shown, indent=1)
     with suppress(InfrastructureError):
-        write_durably(_path(), text.encode())
+        write_durably(_make_path(), text.encode())
 
 
-def _path() -> Path:
+def _make_path() -> Path:
     return state_home() / "durations.json"

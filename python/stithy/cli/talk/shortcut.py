@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stithy.cli.talk.options import require_new
-from stithy.cli.talk.render import rate_text, table, time_text
+from stithy.cli.talk.render import format_rate_text, format_time_text, make_table
 from stithy.errors import Refused, StithyError, UserError, failures_of_the_machine, reason_of
 from stithy.fio import library
 from stithy.fio.foreign.lines import plain_name
@@ -62,15 +62,15 @@ class Shortcut:
         return UserError(problem.problem, where=option, remedy=problem.remedy)
 
 
-def shortcut(
+def make_shortcut(
     name: str, question: str, candidates: Mapping[str, Keys], scenario: str, keys: Keys
 ) -> Shortcut:
     """The study of a command; a key of the scenario is an option unless it is None."""
-    rows = [(f"study: {_flow(question)}", ""), ("candidates:", "")]
-    rows += [(f"  {each}: {_flow(spec)}", each) for each, spec in candidates.items()]
+    rows = [(f"study: {_write_flow(question)}", ""), ("candidates:", "")]
+    rows += [(f"  {name}: {_write_flow(spec)}", name) for name, spec in candidates.items()]
     rows += [("scenario:", ""), (f"  {scenario}:", "")]
     rows += [
-        (f"    {key}: {_flow(value)}", f"--{_ONE.get(key, key).replace('_', '-')}")
+        (f"    {key}: {_write_flow(value)}", f"--{_ONE.get(key, key).replace('_', '-')}")
         for key, value in keys.items()
         if value is not None
     ]
@@ -78,16 +78,15 @@ def shortcut(
     return Shortcut(name, "".join(f"{line}\n" for line, _ in rows), options)
 
 
-def _flow(value: object) -> str:
-    """A value on one line of YAML."""
+def _write_flow(value: object) -> str:
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {_flow(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {_write_flow(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_flow(each) for each in value) + "]"
+        return "[" + ", ".join(_write_flow(inner) for inner in value) + "]"
     return quoted(value) if isinstance(value, str) else json.dumps(value, default=str)
 
 
-def candidates_of(targets: Sequence[str], *, wipe: bool) -> dict[str, Keys]:
+def read_candidates(targets: Sequence[str], *, wipe: bool) -> dict[str, Keys]:
     """The candidates that targets stand for, each with a name. Raises UserError.
 
     `wipe`: consent for the devices among them.
@@ -97,18 +96,18 @@ def candidates_of(targets: Sequence[str], *, wipe: bool) -> dict[str, Keys]:
         raise UserError("nothing is named to be measured", where="TARGETS", remedy=remedy)
     found: dict[str, Keys] = {}
     for target in targets:
-        for name, keys in _meant(target, wipe=wipe):
+        for name, keys in _read_word(target, wipe=wipe):
             found[find_free(name, found)] = keys
-    if wipe and not any("device" in each for each in found.values()):
+    if wipe and not any("device" in candidate for candidate in found.values()):
         problem, remedy = "no target is a device", "leave it out: nothing else is overwritten"
         raise UserError(problem, where="--wipe", remedy=remedy)
     return found
 
 
-def _meant(target: str, *, wipe: bool) -> Iterator[tuple[str, Keys]]:
+def _read_word(target: str, *, wipe: bool) -> Iterator[tuple[str, Keys]]:
     study, _, candidate = target.partition(":")
     if study.lower().endswith(STUDIES):
-        yield from _of_study(Path(study), candidate)
+        yield from _read_from_study(Path(study), candidate)
     elif Path(target).is_relative_to(DEVICES) and not Path(target).is_relative_to(MEMORY):
         # As it is: no file system, and consent only from the person.
         keys = {"device": target, "filesystem": "none", **({"wipe": True} if wipe else {})}
@@ -120,8 +119,7 @@ def _meant(target: str, *, wipe: bool) -> Iterator[tuple[str, Keys]]:
         yield name_candidate(Path(target).name.removesuffix(PROFILES)), {"drive": target}
 
 
-def _of_study(path: Path, wanted: str) -> Iterator[tuple[str, Keys]]:
-    """The candidates of a study, or one of them, as that file says them."""
+def _read_from_study(path: Path, wanted: str) -> Iterator[tuple[str, Keys]]:
     file = read_other(path)
     known = list(file.study.candidates)
     if wanted and wanted not in known:
@@ -136,14 +134,14 @@ TRACES = "*.trace"
 HEADER = ("operation", "by", "per second", "mean")
 
 
-def learned_from(trace: Path) -> Learned:
+def find_learned(trace: Path) -> Learned:
     """What a trace of any kind teaches, or the one of a run.
 
     Of a run's trace only what was measured counts. Raises UserError.
     """
     try:
         if trace.is_dir():
-            return _learned_from_run(trace)
+            return _find_learned_in_run(trace)
         file, device = library.split_file(str(trace))
         source = trace if file is None else file
         return learn(read_requests(source, device), f"{source.name} {device}".strip())
@@ -153,7 +151,7 @@ def learned_from(trace: Path) -> Learned:
         raise UserError(problem, where=f"--learn {trace}", remedy=remedy) from error
 
 
-def _learned_from_run(run: Path) -> Learned:
+def _find_learned_in_run(run: Path) -> Learned:
     """What the traces of a run teach, from the begin to the end of a measurement.
 
     They must be of one drive at one point: then any of them will do, and one that was measured
@@ -166,7 +164,7 @@ def _learned_from_run(run: Path) -> Learned:
         for path in results.directory.window(row["window_id"]).root.glob(TRACES):
             found[row["candidate"], row["point"], path.name] = (path, row)
     if len(found) != 1:
-        raise _not_one(run, sorted(path for path, _ in found.values()))
+        raise _make_not_one(run, sorted(path for path, _ in found.values()))
     [(path, row)] = found.values()
     from_s, to_s = row["measure_from_s"], row["measure_to_s"]
     zero_s = read_trace(path).started_at_s
@@ -178,7 +176,7 @@ def _learned_from_run(run: Path) -> Learned:
     return learn(within, str(run))
 
 
-def _not_one(run: Path, found: Sequence[Path]) -> UserError:
+def _make_not_one(run: Path, found: Sequence[Path]) -> UserError:
     if found:
         problem = f"it has traces of {len(found)} drives or points"
         remedy = f"name one of them, such as --learn {found[0]}"
@@ -200,10 +198,10 @@ def keep(learned: Learned, file: Path) -> None:
         raise UserError(problem, where=str(file), remedy="name another file") from error
 
 
-def side_by_side(learned: Learned, context: "Context") -> str:
+def are_side_by_side(learned: Learned, context: "Context") -> str:
     """What was traced, and what each candidate did with the profile at the same rate."""
     rows = [
-        (operation, "trace", rate_text(seen.per_s), time_text(seen.mean_s))
+        (operation, "trace", format_rate_text(seen.per_s), format_time_text(seen.mean_s))
         for operation, seen in learned.served.items()
         if seen.count
     ]
@@ -218,5 +216,5 @@ def side_by_side(learned: Learned, context: "Context") -> str:
                     for metric in ("fio.iops", "fio.mean_s")
                 )
                 if iops is not None:
-                    rows.append((operation, name, rate_text(iops), time_text(mean_s)))
-    return table(HEADER, sorted(rows, key=lambda row: OPERATIONS.index(row[0])), "<<>>")
+                    rows.append((operation, name, format_rate_text(iops), format_time_text(mean_s)))
+    return make_table(HEADER, sorted(rows, key=lambda row: OPERATIONS.index(row[0])), "<<>>")

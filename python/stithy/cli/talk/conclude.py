@@ -1,7 +1,8 @@
 """The end of `stithy run` and `stithy resume`: report, thresholds, what is left, exit code."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
 from statistics import median, stdev
@@ -13,16 +14,34 @@ from stithy.analysis.decision import Outcome as Met
 from stithy.analysis.findings import answer_question
 from stithy.analysis.instruments import ANSWERS_MIN
 from stithy.analysis.statistics import BLOCKS_LEAST
-from stithy.cli.talk.render import left_text, say, show, show_json
-from stithy.errors import Exit, InfrastructureError, InvalidMeasurement
+from stithy.cli.talk.render import format_left, say, show, show_json
+from stithy.errors import (
+    Exit,
+    InfrastructureError,
+    Interrupted,
+    InvalidMeasurement,
+    StithyError,
+    UserError,
+)
 from stithy.report.context import Context, context_of
 from stithy.report.junit import junit_xml
 from stithy.report.sections.answer import cautions, lines, main_findings
 from stithy.report.sections.answer import judged as judgements_of
+from stithy.report.sections.answer.sensitivity import wanted
+from stithy.report.sections.certainty import describe_status
 from stithy.results.files import read_run
-from stithy.results.layout import write_durably
-from stithy.run.executor import RunOutcome
-from stithy.run.preparation.forecast import keep_added_s, keep_noise
+from stithy.results.layout import RunDirectory, write_durably
+from stithy.results.manifest import End
+from stithy.run.deciders import make_deciders
+from stithy.run.equip import Tools
+from stithy.run.events import Note, Observer
+from stithy.run.executor import RunOutcome, execute
+from stithy.run.forecast import keep_added_s, keep_noise
+from stithy.run.history import read_history
+from stithy.run.resume import hold_run as run_held
+from stithy.run.resume import refuse_living
+from stithy.run.session import Stop
+from stithy.run.start import begin_corner, is_over, prepare_corner
 from stithy.storage.space import files_bytes
 from stithy.units import format_size
 
@@ -67,11 +86,11 @@ def conclude(
         say("writing the report")
         page, *_ = write_report_of(context, formats_there(outcome.directory))
         found, weak = main_findings(context), cautions(context)
-        remember_noise(context)
-        remember_drives(context)
+        save_noise(context)
+        save_drives(context)
     judged = judge(context, junit)
     for left in outcome.left:
-        say(f"{left_text(left)}: run `stithy clean` later")
+        say(f"{format_left(left)}: run `stithy clean` later")
     if json:
         words = context.manifest.profile_words if context.manifest else {}
         also = {"cautions": list(weak), "profile_words": words}
@@ -105,7 +124,7 @@ def conclude(
     return judged.exit if judged.answered else Exit.INVALID
 
 
-def remember_noise(context: Context) -> None:
+def save_noise(context: Context) -> None:
     """Remember how much the blocks of the question varied, for the plans of later studies.
 
     Plans are worked out for ratios: what is compared as a difference is not among them.
@@ -117,7 +136,7 @@ def remember_noise(context: Context) -> None:
         keep_noise(str(answer.metric), stdev(answer.effect.apart))
 
 
-def remember_drives(context: Context) -> None:
+def save_drives(context: Context) -> None:
     """Remember by how much emulated drives missed their profiles, for later plans."""
 
     profiles = {
@@ -202,3 +221,67 @@ def _write(path: Path, content: bytes) -> None:
     except InfrastructureError as error:
         remedy = f"{error.remedy}, or name another file: `stithy report --junit` writes it again"
         raise InfrastructureError(error.problem, where=error.where, remedy=remedy) from error
+
+
+def refuse_kept(*, keep: bool, sensitivity: bool) -> None:
+    """Raise UserError where servers that are kept would disturb the windows that follow."""
+    if keep and sensitivity:
+        raise UserError(
+            "servers that --keep leaves running would disturb the later windows of --sensitivity",
+            where="--keep",
+            remedy="leave out --keep or --sensitivity",
+        )
+
+
+def run_corners(
+    outcome: RunOutcome,
+    stop: Stop,
+    tell: Observer,
+    *,
+    tools: Tools | None = None,
+    force: bool = False,
+) -> RunOutcome:
+    """The outcome of a run after its corners were measured, where they were asked for.
+
+    Its error is then that of the first corner that did not come to its end.
+    """
+    main = outcome.directory
+    if outcome.error is not None or not main.sensitivity.is_dir():
+        return outcome
+    try:
+        for against in _prepare_corners(main):
+            asked = make_deciders(describe_status)
+            tell(Note(f"sensitivity: every assumed number of drives is now worse for {against}"))
+            with begin_corner(
+                main, against, stop, tell, deciders=asked, tools=tools, force=force
+            ) as context:
+                found = execute(context, asked)
+            outcome = replace(outcome, left=(*outcome.left, *found.left))
+            if found.error is not None:
+                return replace(outcome, end=found.end, error=found.error, stays=found.stays)
+    except StithyError as error:
+        end: End = "interrupted" if isinstance(error, Interrupted) else "failed"
+        return replace(outcome, end=end, error=error)
+    return outcome
+
+
+def is_ended_before_corners(directory: Path, held: ExitStack) -> RunOutcome | None:
+    """A run that ended well and whose corners did not; locked against other sessions of it."""
+    main = RunDirectory(directory)
+    if not main.sensitivity.is_dir() or not is_over(main):
+        return None
+    refuse_living(main, read_history(main))
+    if not any(_prepare_corners(main)):
+        return None
+    held.enter_context(run_held(directory))
+    return RunOutcome(main, "finished", None, (), {})
+
+
+def _prepare_corners(main: RunDirectory) -> Iterator[str]:
+
+    for against, other in wanted(context_of(read_run(main.root))):
+        known = main.corners().get(against)
+        if known is not None and is_over(known):
+            continue
+        if known is not None or prepare_corner(main, against, other):
+            yield against

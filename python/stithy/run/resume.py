@@ -26,22 +26,21 @@ from stithy.restores.method import get_restore
 from stithy.results.files import read_manifest
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import Manifest
-from stithy.run.cleanup.handlers import Books, clean_up
-from stithy.run.cleanup.register import Register, Resource, kept_password, read_registered
+from stithy.run.books import Journal, Register, Resource, read_password, read_registered
+from stithy.run.cleaning import Books, clean_up
 from stithy.run.context import Before, Context
 from stithy.run.deciding import Deciders, SoFar, ask
+from stithy.run.equip import Equipped, Tools, describe_changes, describe_leftovers, equip
 from stithy.run.events import Note, Observer
-from stithy.run.journal import Journal
-from stithy.run.preparation.equip import Equipped, Tools, changes, equip, leftovers
-from stithy.run.preparation.preflight import check_candidates
-from stithy.run.resuming.history import MASTER_KEPT, History, read_history
-from stithy.run.resuming.remaining import (
+from stithy.run.history import MASTER_KEPT, History, read_history
+from stithy.run.preflight import check_candidates
+from stithy.run.remaining import (
     Remaining,
     Reusable,
-    over,
-    proven,
-    remaining_of,
-    reusable_of,
+    find_remaining,
+    find_reusable,
+    list_over,
+    list_proven,
 )
 from stithy.run.session import Stop
 from stithy.storage.consent import read_mark
@@ -64,7 +63,7 @@ class ResumableRun:
 
 
 @contextmanager
-def resumed_run(
+def resume_run(
     root: Path,
     stop: Stop,
     tell: Observer,
@@ -82,12 +81,12 @@ def resumed_run(
     """
     directory = RunDirectory(root)
     read_history(directory)
-    with held(root):
-        found = _found(directory, tools or Tools(), force=force)
+    with hold_run(root):
+        found = _find_past(directory, tools or Tools(), force=force)
         books = _enter(found)
         try:
             _clean(found, books.register, found.reusable)
-            context = _context(found, books, stop, tell, deciders)
+            context = _make_context(found, books, stop, tell, deciders)
         except StithyError as error:
             # The session ends before its first step; what it has made itself goes again.
             books.end(found.reusable.keeps)
@@ -99,7 +98,7 @@ def resumed_run(
 
 
 @contextmanager
-def held(root: Path) -> Iterator[None]:
+def hold_run(root: Path) -> Iterator[None]:
     """Hold a lock on the run directory: two sessions of a run would clean each other away."""
     fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -107,22 +106,19 @@ def held(root: Path) -> Iterator[None]:
         yield
     except BlockingIOError as error:
         raise PreconditionError(
-            "it is being resumed by another process",
-            where=str(root),
-            remedy="wait for its end",
+            "it is being resumed by another process", where=str(root), remedy="wait for its end"
         ) from error
     finally:
         os.close(fd)
 
 
-def _found(directory: RunDirectory, tools: Tools, *, force: bool) -> ResumableRun:
-    """Everything that speaks against going on is found here; nothing is changed."""
+def _find_past(directory: RunDirectory, tools: Tools, *, force: bool) -> ResumableRun:
     history, manifest = read_history(directory), read_manifest(directory.manifest)
     _refuse_ended(directory, history, manifest)
     refuse_living(directory, history)
-    file = _study(directory, history)
+    file = _read_study_copy(directory, history)
     logs = directory.drives / f"session-{len(history.sessions) + 1}"
-    knows_password = kept_password(history.run_id) is not None
+    knows_password = read_password(history.run_id) is not None
     equipped = equip(file, directory, history.run_id, logs, tools)
     # Storage that does not answer need not have changed: raise what it says of itself.
     problems = Problems()
@@ -131,7 +127,10 @@ def _found(directory: RunDirectory, tools: Tools, *, force: bool) -> ResumableRu
         if key in history.machine and key not in equipped.machine:
             problems.attempt(provider.check)
     problems.refuse(str(directory.root))
-    changed = (*_study_changed(history, file), *changes(history.machine, equipped.machine))
+    changed = (
+        *_has_study_changed(history, file),
+        *describe_changes(history.machine, equipped.machine),
+    )
     if changed and not force:
         raise PreconditionError(
             f"windows from before and after would not be comparable, because this has changed: "
@@ -140,7 +139,7 @@ def _found(directory: RunDirectory, tools: Tools, *, force: bool) -> ResumableRu
             remedy="run the study again as a new run, or resume it anyway with --force",
         )
     unusable = CHANGED if changed else None if knows_password else FORGOTTEN
-    reusable = reusable_of(
+    reusable = find_reusable(
         history, equipped.plan, equipped.providers, equipped.keeper, unusable=unusable
     )
     return ResumableRun(history, manifest, equipped, changed, reusable)
@@ -152,7 +151,6 @@ FORGOTTEN = "it was cleaned up, or the password of its server is no longer known
 
 
 def _refuse_ended(directory: RunDirectory, history: History, manifest: Manifest | None) -> None:
-    """A run that ended well has nothing left to do; its manifest is the last that it writes."""
     ends = (history.sessions[-1].facts.end, manifest.end if manifest else None)
     if ends != ("finished", "finished"):
         return
@@ -177,8 +175,7 @@ def refuse_living(directory: RunDirectory, history: History) -> None:
         )
 
 
-def _study(directory: RunDirectory, history: History) -> StudyFile:
-    """The study as it was when the run began: the copy among its results."""
+def _read_study_copy(directory: RunDirectory, history: History) -> StudyFile:
     kept = read_study(directory.study)
     if kept.sha256 != history.study_sha256:
         raise PreconditionError(
@@ -190,7 +187,7 @@ def _study(directory: RunDirectory, history: History) -> StudyFile:
     return as_null(named) if history.null else named
 
 
-def _study_changed(history: History, file: StudyFile) -> list[str]:
+def _has_study_changed(history: History, file: StudyFile) -> list[str]:
     """Whether the person changed the study since; one that is gone or closed says nothing."""
     try:
         now = history.study.read_bytes()
@@ -200,7 +197,6 @@ def _study_changed(history: History, file: StudyFile) -> list[str]:
 
 
 def _enter(found: ResumableRun) -> Books:
-    """Register this session, and write down that it begins."""
     equipped, history = found.equipped, found.history
     directory = equipped.directory
     register = Register(history.run_id, directory.root.resolve(), equipped.clock)
@@ -239,9 +235,11 @@ def _clean(found: ResumableRun, register: Register, reusable: Reusable) -> None:
     resources = known.resources if known else ()
     if not resources:
         resources = tuple(
-            Resource(register.creating(each.kind, each.facts), each.kind, each.facts)
-            for each in history.resources
-            if _is_own(each, history.run_id)
+            Resource(
+                register.creating(resource.kind, resource.facts), resource.kind, resource.facts
+            )
+            for resource in history.resources
+            if _is_own(resource, history.run_id)
         )
     going = [resource for resource in resources if not reusable.keeps(resource)]
     left = clean_up(history.run_id, going, register.removed)
@@ -253,20 +251,19 @@ def _clean(found: ResumableRun, register: Register, reusable: Reusable) -> None:
         )
 
 
-def _context(
+def _make_context(
     found: ResumableRun, books: Books, stop: Stop, tell: Observer, deciders: Deciders | None
 ) -> Context:
-    """The context of the session: what is left to do, and what is known from before."""
     equipped, history = found.equipped, found.history
-    so_far = _so_far(found, books.journal, deciders or Deciders())
-    masters, reusable = _masters(found, books, so_far, tell)
-    remaining = remaining_of(so_far.steps, equipped.directory, history, found.manifest,
+    so_far = _make_so_far(found, books.journal, deciders or Deciders())
+    masters, reusable = _verify_masters(found, books, so_far, tell)
+    remaining = find_remaining(so_far.steps, equipped.directory, history, found.manifest,
                    masters=frozenset(masters), databases=reusable.databases)  # fmt: skip
     remaining.state.progress.additional = so_far.additional
     sessions = tuple(session.facts for session in history.sessions)
     remaining.state.progress.before = Before(sessions, found.manifest, found.changed, bool(masters))
     if remaining.windows:
-        for sentence in leftovers(equipped.providers, clean=True, run_id=history.run_id):
+        for sentence in describe_leftovers(equipped.providers, clean=True, run_id=history.run_id):
             tell(Note(sentence))
         file = equipped.file
         check_candidates(
@@ -293,22 +290,21 @@ def _context(
     )
     # The register knows them already.
     context.volumes.recorded.update(
-        (name, t) for name, each in reusable.trees.items() for t in each
+        (name, t) for name, tree in reusable.trees.items() for t in tree
     )
     _tell(context, remaining)
     return context
 
 
-def _masters(
+def _verify_masters(
     found: ResumableRun, books: Books, so_far: SoFar, tell: Observer
 ) -> tuple[dict[str, Contents], Reusable]:
-    """The contents of the master copies that are used on, by dataset; and what stays then."""
     reusable, history = found.reusable, found.history
     kept: dict[str, Contents] = {}
     if not so_far.has_windows_left:
         return kept, reusable
     for dataset, master in reusable.masters.items():
-        contents = proven(master, history.masters[dataset])
+        contents = list_proven(master, history.masters[dataset])
         if isinstance(contents, str):
             reusable = reusable.without_master(dataset, contents)
         else:
@@ -326,7 +322,6 @@ def _tell_of_masters(
     books: Books,
     tell: Observer,
 ) -> None:
-    """Say which are used on and which are not; what is of no use is removed."""
     several = len(found.equipped.plan.datasets) > 1
     if kept:
         of = f" of {' and '.join(kept)}" if several else ""
@@ -340,7 +335,7 @@ def _tell_of_masters(
         tell(Note(f"the database{of} is loaded again: {lost}"))
 
 
-def _so_far(found: ResumableRun, journal: Journal, deciders: Deciders) -> SoFar:
+def _make_so_far(found: ResumableRun, journal: Journal, deciders: Deciders) -> SoFar:
     """The run until now, with the windows that its last one needs where nobody had asked yet.
 
     They are asked for before it is known what is left: a run may have nothing left but them.
@@ -348,7 +343,7 @@ def _so_far(found: ResumableRun, journal: Journal, deciders: Deciders) -> SoFar:
     equipped, history = found.equipped, found.history
     directory, file, plan = equipped.directory, equipped.file, equipped.plan
     so_far = SoFar(directory, file, plan, history.additional, frozenset())
-    so_far = replace(so_far, done=over(so_far.steps, directory, history))
+    so_far = replace(so_far, done=list_over(so_far.steps, directory, history))
     return replace(so_far, additional=ask(so_far, deciders.schedulers, journal))
 
 

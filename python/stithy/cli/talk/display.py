@@ -23,10 +23,10 @@ from stithy.run.events import (
     MachineBusy,
     Note,
     Observer,
-    Progress,
     RunStarted,
     SecondPassed,
     StepFinished,
+    StepProgress,
     StepSkipped,
     StepStarted,
     WindowsAdded,
@@ -46,20 +46,20 @@ class Plain:
 
     def show(self, event: Event) -> None:
         """Print the line of an event, if it has one."""
-        text = line_of(event)
+        text = describe_event(event)
         if text is not None:
             at = datetime.fromtimestamp(self._clock.now_s())
             say(f"{at:%H:%M:%S} {text}")
 
 
-def line_of(event: Event) -> str | None:
+def describe_event(event: Event) -> str | None:
     """An event in one line; None for those that a log does not need."""
     match event:
         case RunStarted():
-            expected = expected_time(event.time_s, event.time_s_undecided)
+            expected = format_expected_time(event.time_s, event.time_s_undecided)
             return f"{event.steps} steps, {expected}; results go to {event.directory}"
         case StepStarted():
-            left = expected_time(event.left_s, event.left_s_undecided, " left")
+            left = format_expected_time(event.left_s, event.left_s_undecided, " left")
             return f"[{event.number}/{event.steps}] {event.step.id}, {left}"
         case StepFinished():
             return f"    {event.result} ({format_duration(event.duration_s)})"
@@ -70,17 +70,17 @@ def line_of(event: Event) -> str | None:
             return f"    waiting for a quiet machine ({waited} of at most {most}): {event.text}"
         case SecondPassed():
             second = event.second + 1
-            shown = f"    {second} s ({event.phase}): {rates(event)}"
+            shown = f"    {second} s ({event.phase}): {format_rates(event)}"
             return shown if second % PLAIN_EVERY_S == 0 else None
         case InterimAnalysis():
             return f"interim analysis: {event.text}"
         case WindowsAdded():
-            return f"added: {event.because} ({expected_time(event.time_s, None, ' more')})"
-        case Progress() | StepSkipped():
+            return f"added: {event.because} ({format_expected_time(event.time_s, None, ' more')})"
+        case StepProgress() | StepSkipped():
             return None
 
 
-def expected_time(time_s: float, time_s_undecided: float | None, word: str = "") -> str:
+def format_expected_time(time_s: float, time_s_undecided: float | None, word: str = "") -> str:
     """A time in words: `about 5 min left (25 min if it stays undecided)`."""
     shown = f"about {format_duration(round(time_s))}{word}"
     if time_s_undecided is None:
@@ -88,11 +88,10 @@ def expected_time(time_s: float, time_s_undecided: float | None, word: str = "")
     return f"{shown} ({format_duration(round(time_s_undecided))} if it stays undecided)"
 
 
-def rates(event: SecondPassed) -> str:
+def format_rates(event: SecondPassed) -> str:
     """What the users do now, in numbers."""
-    if event.p95_s is None:
-        return f"{event.tpm:,.0f} TPM"
-    return f"{event.tpm:,.0f} TPM, p95 {format_duration(event.p95_s)}"
+    p95 = "" if event.p95_s is None else f", p95 {format_duration(event.p95_s)}"
+    return f"{event.rate:,.0f} {event.label}{p95}"
 
 
 @contextmanager
@@ -109,7 +108,7 @@ def display() -> Iterator[Observer]:
 
 
 @contextmanager
-def with_live_numbers(metrics: str | None, show: Observer) -> Iterator[Observer]:
+def serve_live_numbers(metrics: str | None, show: Observer) -> Iterator[Observer]:
     """Inside, the events that are shown are served as numbers, too; None: they are shown only.
 
     Raises UserError for an address that is wrong or not on loopback, PreconditionError for a port
@@ -120,7 +119,7 @@ def with_live_numbers(metrics: str | None, show: Observer) -> Iterator[Observer]
         return
     # A server that hardly anybody asks for.
     from stithy.run.deciders import find_invalid
-    from stithy.run.live import LiveNumbers, endpoint, parse_address
+    from stithy.run.live import LiveNumbers, parse_address, serve_numbers
 
     numbers = LiveNumbers(SystemClock(), find_invalid)
 
@@ -128,7 +127,7 @@ def with_live_numbers(metrics: str | None, show: Observer) -> Iterator[Observer]
         show(event)
         numbers.show(event)
 
-    with endpoint(parse_address(metrics), numbers.text) as page:
+    with serve_numbers(parse_address(metrics), numbers.text) as page:
         say(f"live numbers: {page}")
         yield both
 
@@ -161,7 +160,7 @@ class Live:
     def _show(self, event: Event) -> None:
         match event:
             case RunStarted() | Note() | InterimAnalysis() | WindowsAdded():
-                self._above(line_of(event) or "")
+                self._above(describe_event(event) or "")
             case StepStarted():
                 self._step = event
                 self._draw("")
@@ -172,12 +171,13 @@ class Live:
             case StepSkipped():
                 pass
             case MachineBusy():
-                self._draw((line_of(event) or "").strip())
-            case Progress():
-                self._draw(f"{event.stage} {_bar(event.done, event.total)}")
+                self._draw((describe_event(event) or "").strip())
+            case StepProgress():
+                self._draw(f"{event.stage} {_draw_bar(event.done, event.total)}")
             case SecondPassed():
                 whole = event.window.ramp_up_s + event.window.duration_s
-                self._draw(f"{event.phase} {_bar(event.second + 1, round(whole))} {rates(event)}")
+                drawn = _draw_bar(event.second + 1, round(whole))
+                self._draw(f"{event.phase} {drawn} {format_rates(event)}")
 
     def _above(self, text: str) -> None:
         self._console.print(Text(seen(text)))
@@ -185,13 +185,12 @@ class Live:
     def _draw(self, what: str) -> None:
         if (step := self._step) is None:
             return
-        left = expected_time(step.left_s, step.left_s_undecided, " left")
+        left = format_expected_time(step.left_s, step.left_s_undecided, " left")
         head = f"step {step.number} of {step.steps}: {step.step.id}, {left}"
         self._live.update(Text("\n".join(part for part in (head, what) if part)))
 
 
-def _bar(done: int, total: int) -> str:
-    """A bar of fixed width with its numbers, so that it reads without colour."""
+def _draw_bar(done: int, total: int) -> str:
     share = min(1.0, done / total) if total > 0 else 0.0
     full = round(share * BAR_WIDTH)
     return f"[{'=' * full}{' ' * (BAR_WIDTH - full)}] {done}/{total}"

@@ -1,5 +1,8 @@
 """How each kind of created resource is removed: by a run's end, its failure and `clean` alike.
 
+What killed processes left that no run in the register is to remove (drives and clusters) is found
+and removed, too. What a person started and what runs that go on have made is no orphan.
+
 Every cleanup handler is idempotent, and removes only what the register names and what still carries
 the run's mark. Processes go first, then the rest in the reverse order of its creation.
 """
@@ -9,33 +12,44 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from stithy.clock import SystemClock
-from stithy.cluster import removal
+from stithy.cluster import daemons, layout, removal
+from stithy.drives import places, program
 from stithy.drives.filesystems import is_mounted, unmount
-from stithy.drives.program import remove, repair, serving
+from stithy.drives.program import find, remove, repair, serving
 from stithy.engines.engine import get_engine
 from stithy.errors import StithyError, reason_of
-from stithy.hosts.processes import end, is_alive, pids_inside, pids_of_run
+from stithy.hosts.processes import (
+    DELETED,
+    abandoned_folders,
+    end,
+    is_alive,
+    pids_inside,
+    pids_of_run,
+)
 from stithy.hosts.resources import remove_group
 from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
 from stithy.run.activity import StepKind
-from stithy.run.cleanup.register import (
+from stithy.run.books import (
     PREFIX,
     SCRATCH_PLACES,
+    Journal,
     Register,
     Registered,
     Resource,
-    all_registered,
     forget,
+    list_registered,
+    read_journal,
     read_registered,
 )
-from stithy.run.journal import Journal, read_journal
 from stithy.storage.consent import remove_mark
 from stithy.storage.layer import LayerKind
 from stithy.storage.provider import Provider, Record
 from stithy.storage.volume import remove_own, remove_tree
+from stithy.wire.program import DRIVE
 
 Facts = Mapping[str, str]
 
@@ -71,14 +85,13 @@ def clean_up(
         end(pids_of_run(run_id), signal.SIGTERM)
     left = _remove_each(list(reversed(ordered)), removed)
     # What lay on a drive that has died cannot be removed from it, and is gone with its mount.
-    return _remove_each([each.resource for each in left], removed)
+    return _remove_each([resource.resource for resource in left], removed)
 
 
 def _remove_each(resources: Iterable[Resource], removed: Callable[[int], object]) -> list[Left]:
-    """Remove each, in the order given; returns what is left."""
     left: list[Left] = []
     for resource in resources:
-        because = _held(resource, left) or _removal_failed(resource)
+        because = _explain_hold(resource, left) or _try_removal(resource)
         if because is not None:
             left.append(Left(resource, because))
             continue
@@ -88,21 +101,20 @@ def _remove_each(resources: Iterable[Resource], removed: Callable[[int], object]
     return left
 
 
-def _held(resource: Resource, left: Iterable[Left]) -> str | None:
-    """Why a volume stays known as the run's: a tree in it is left, for the next clean to find."""
+def _explain_hold(resource: Resource, left: Iterable[Left]) -> str | None:
     if resource.kind not in MARKING:
         return None
     place = resource.facts.get("path")
-    trees = [each.resource.facts for each in left if each.resource.kind == "tree"]
+    trees = [resource.resource.facts for resource in left if resource.resource.kind == "tree"]
     return next(
         (f"{tree['name']} in it is left" for tree in trees if tree["volume"] == place), None
     )
 
 
-def _removal_failed(resource: Resource) -> str | None:
+def _try_removal(resource: Resource) -> str | None:
     """Remove it; why that failed, None where it did not."""
     try:
-        remove_it = CLEANUP_HANDLERS.get(resource.kind) or cleanup_handlers()[resource.kind]
+        remove_it = CLEANUP_HANDLERS.get(resource.kind) or list_cleanup_handlers()[resource.kind]
         remove_it(resource.facts)
     except KeyError:
         return f"nothing here removes a {resource.kind}: set STITHY_PLUGINS as for the run"
@@ -171,7 +183,7 @@ CLEANUP_HANDLERS: Mapping[str, Callable[[Facts], None]] = {
 """One handler for each kind of resource that is nobody's alone."""
 
 
-def cleanup_handlers() -> Mapping[str, Callable[[Facts], None]]:
+def list_cleanup_handlers() -> Mapping[str, Callable[[Facts], None]]:
     """One handler for each kind of resource, those of plug-ins among them."""
     found = dict(CLEANUP_HANDLERS)
     for provider in plugins(Provider).values():
@@ -201,20 +213,21 @@ def clean(directory: Path | None = None) -> Sequence[Cleaned]:
 
     A directory that was moved is known by the runs that its journals name.
     """
-    runs = [run for run in all_registered() if not serves(run)]
+    runs = [run for run in list_registered() if not is_serving(run)]
     if directory is not None:
         own = RunDirectory(directory.resolve())
-        inside, ids = own.sensitivity, set(_run_ids(own))
+        inside, ids = own.sensitivity, set(_read_run_ids(own))
         runs = [
             run
             for run in runs
             if run.directory == own.root or inside in run.directory.parents or run.run_id in ids
         ]
-    return [Cleaned(run, 0, (), running=True) if goes_on(run) else clean_run(run) for run in runs]
+    return [
+        Cleaned(run, 0, (), running=True) if is_going_on(run) else clean_run(run) for run in runs
+    ]
 
 
-def _run_ids(own: RunDirectory) -> Iterator[str]:
-    """The runs that the journals of a run directory name."""
+def _read_run_ids(own: RunDirectory) -> Iterator[str]:
     for corner in (own, *own.corners().values()):
         with suppress(OSError):
             for entry in read_journal(corner.journal):
@@ -222,7 +235,7 @@ def _run_ids(own: RunDirectory) -> Iterator[str]:
                     yield entry.facts["run_id"]
 
 
-def serves(run: Registered) -> bool:
+def is_serving(run: Registered) -> bool:
     """Whether it is a cluster that a person started, is whole, and has not died since."""
     folders = [
         Path(resource.facts["folder"]) for resource in run.resources if resource.kind == "cluster"
@@ -230,7 +243,7 @@ def serves(run: Registered) -> bool:
     return run.by_hand and run.kept and any(map(removal.is_alive, folders))
 
 
-def goes_on(run: Registered) -> bool:
+def is_going_on(run: Registered) -> bool:
     """A kept run has ended, even while the process that ran it still writes its report."""
     return is_alive(run.owner) and not run.kept
 
@@ -246,7 +259,7 @@ def clean_run(
     finally:
         journal.close()
     # Whoever resumed it meanwhile writes into that file.
-    is_over = not ((now := read_registered(run.path)) and goes_on(now))
+    is_over = not ((now := read_registered(run.path)) and is_going_on(now))
     if is_over and not left and len(going) == len(run.resources):
         forget(run.path)
     return Cleaned(run, len(going) - len(left), tuple(left))
@@ -255,7 +268,7 @@ def clean_run(
 def find_run(run_id: str) -> Registered | None:
     """The ended run of this id in the register."""
     return next(
-        (run for run in all_registered() if run.run_id == run_id and not goes_on(run)), None
+        (run for run in list_registered() if run.run_id == run_id and not is_going_on(run)), None
     )
 
 
@@ -287,7 +300,11 @@ class Books:
 
     def remove_all(self, *, candidate: str) -> list[Left]:
         """Remove what is registered of one candidate. Returns what is left."""
-        resources = [each for each in self._registered if each.facts.get("candidate") == candidate]
+        resources = [
+            resource
+            for resource in self._registered
+            if resource.facts.get("candidate") == candidate
+        ]
         return clean_up(self.run_id, resources, self.register.removed, everything=False)
 
     def end(self, keeps: Callable[[Resource], bool] = lambda resource: False) -> list[Left]:
@@ -314,3 +331,90 @@ class Books:
             yield
         finally:
             self.remove(made)
+
+
+@dataclass(frozen=True)
+class Orphan:
+    """What belongs to a folder of which nobody knows any more; `name` is what people call it."""
+
+    kind: Literal["drive", "cluster"]
+    name: str
+    folder: Path
+
+
+@dataclass(frozen=True)
+class OrphanCleaned:
+    """What became of one; `left` is why it could not be removed."""
+
+    orphan: Orphan
+    left: str | None
+
+
+def list_orphans() -> Sequence[Orphan]:
+    """All of them, drives last: clusters lie on them. Nothing is changed."""
+    # Folders first: those of a run that begins meanwhile are in the register by then.
+    clusters, drives = layout.all_folders(), places.all_folders()
+    known = {run.run_id for run in list_registered()}
+    return [*_find_clusters(clusters, known), *_find_drives(drives, known)]
+
+
+def _find_clusters(folders: Sequence[Path], known: set[str]) -> Iterator[Orphan]:
+    for folder in folders:
+        entry = layout.read_entry(folder)
+        if entry is None or entry.run_id not in known:
+            yield Orphan("cluster", entry.name if entry else folder.name, folder)
+    for folder in dict.fromkeys(daemons.tags().values()):
+        if _is_gone(folder):
+            yield Orphan("cluster", folder.name, folder)
+
+
+def _is_gone(folder: Path) -> bool:
+    """Whether nothing is there; what another user has closed to this one is theirs."""
+    try:
+        folder.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _find_drives(folders: Sequence[Path], known: set[str]) -> Iterator[Orphan]:
+    for folder in folders:
+        entry = places.read_entry(folder)
+        if entry is None or entry.is_starting or entry.run_id in known:
+            continue
+        if entry.run_id is not None or find(folder) is None:
+            yield Orphan("drive", ", ".join(entry.drives), folder)
+    for folder in abandoned_folders(DRIVE):
+        yield Orphan("drive", folder.name, folder)
+
+
+def _remove_drive(folder: Path) -> None:
+    program.remove(folder)
+    end(pids_inside(Path(f"{folder}{DELETED}"), DRIVE), signal.SIGTERM)
+
+
+REMOVE: dict[str, Callable[[Path], None]] = {"drive": _remove_drive, "cluster": removal.remove}
+
+
+def clean_orphans() -> Sequence[OrphanCleaned]:
+    """Remove them all; to be called after the runs, whose own drives are gone by then."""
+    return [OrphanCleaned(orphan, _try_orphan_removal(orphan)) for orphan in list_orphans()]
+
+
+def _try_orphan_removal(orphan: Orphan) -> str | None:
+    try:
+        REMOVE[orphan.kind](orphan.folder)
+    except (OSError, StithyError) as error:
+        return reason_of(error)
+    return None
+
+
+def list_dead_runs() -> Sequence[Registered]:
+    """Runs of the register that go on no more and left something, and nobody asked to keep it."""
+    return [
+        run
+        for run in list_registered()
+        if not is_going_on(run) and not is_serving(run) and (run.by_hand or not run.kept)
+    ]

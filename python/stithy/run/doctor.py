@@ -20,7 +20,7 @@ from stithy.hosts.host import Host
 from stithy.needs import Judgement, Machine, Need
 from stithy.registry import Plugin, plugins
 from stithy.results.layout import RunDirectory
-from stithy.run.cleanup.orphans import dead_runs, orphans
+from stithy.run.cleaning import list_dead_runs, list_orphans
 from stithy.secrets import generate_password
 from stithy.storage.layer import LayerKind
 from stithy.storage.provider import Provider
@@ -104,7 +104,7 @@ def examine(
     """Judge all checks, parts and `commands` (their needs by name).
 
     `ask_engine` judges an engine by its name. `here` is where results would go by default. `left`
-    is what was left behind on this machine, see `left_behind`.
+    is what was left behind on this machine, see `judge_left_behind`.
     """
     families = [*((family, list_needs(family)) for family in FAMILIES), ("command", commands)]
     parts = [
@@ -112,7 +112,7 @@ def examine(
         for family, by_name in families
         for name, needs in by_name.items()
     ]
-    asked = ask_engine or partial(engine_here, host)
+    asked = ask_engine or partial(judge_engine, host)
     parts += [
         ExaminedPart("engine", name, (Needed("its server programs", False, asked(name)),))
         for name in plugins(Engine)
@@ -131,28 +131,28 @@ def examine(
         for need in part.needs
         if need.prevents
     ]
-    lacks += [*_too_little_memory(host), *_no_results(here or Path.cwd())]
+    lacks += [*_judge_memory(host), *_judge_results(here or Path.cwd())]
     return Examination(checks, tuple(parts), tuple(dict.fromkeys(lacks)), tuple(left))
 
 
 CLEANED = "stithy clean"
 
 
-def left_behind() -> Iterable[Judgement]:
+def judge_left_behind() -> Iterable[Judgement]:
     """What ended runs, killed drives and killed clusters of this user left: `clean` removes it."""
-    for run in dead_runs():
+    for run in list_dead_runs():
         left = len(run.resources)
         found = f"ended, and left {left} {'thing' if left == 1 else 'things'} behind"
         goes_on = not run.by_hand and RunDirectory(run.directory).journal.exists()
         resume = f"to continue it: stithy resume {run.directory}; to remove them: "
         yield Judgement(run.what, "disturbing", found, f"{resume if goes_on else ''}{CLEANED}")
-    for orphan in orphans():
+    for orphan in list_orphans():
         yield Judgement(
             f"{orphan.kind} {orphan.name}", "disturbing", f"left in {orphan.folder}", CLEANED
         )
 
 
-def engine_here(host: Host, name: str) -> Judgement:
+def judge_engine(host: Host, name: str) -> Judgement:
     """Whether an engine finds its programs and can run them, as the user that servers run as."""
     try:
         request = Request(
@@ -180,7 +180,7 @@ def _judged(needs: Iterable[Need], machine: Machine) -> tuple[Needed, ...]:
     return tuple(Needed(need.why, need.optional, need.judge(machine)) for need in needs)
 
 
-def _too_little_memory(machine: Machine) -> Iterable[Judgement]:
+def _judge_memory(machine: Machine) -> Iterable[Judgement]:
     available = read_memory(machine, "MemAvailable")
     if available is not None and available < DEMO_MEMORY_BYTES:
         found = f"{format_size(available)} to use, of {format_size(DEMO_MEMORY_BYTES)} for the demo"
@@ -188,7 +188,7 @@ def _too_little_memory(machine: Machine) -> Iterable[Judgement]:
         yield Judgement("memory", "missing", found, remedy)
 
 
-def _no_results(here: Path) -> Iterable[Judgement]:
+def _judge_results(here: Path) -> Iterable[Judgement]:
     there = existing_part(here)
     if not os.access(there, os.W_OK | os.X_OK):
         found = f"results cannot be written to {there}"

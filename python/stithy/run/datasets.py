@@ -1,0 +1,430 @@
+"""A dataset on volumes: made, loaded, verified, kept, put back, and proven to be the same.
+
+A restored database is made durable and dropped from the page cache: pages that a copier read or
+wrote are charged to the copier, so a server that found them would escape its memory limit.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from stithy.engines.instance import UNSEEN, Instance
+from stithy.errors import (
+    InfrastructureError,
+    InvalidMeasurement,
+    failures_of_the_machine,
+    reason_of,
+)
+from stithy.plan.steps import Dataset, Step, derive_seed
+from stithy.restores.method import Restored
+from stithy.results import tables
+from stithy.results.convert import condition_rows
+from stithy.run import drives
+from stithy.run.context import Context, make_choice
+from stithy.run.events import StepProgress
+from stithy.run.volumes import (
+    KEEPER,
+    LOG,
+    TEMP,
+    Parts,
+    Volumes,
+    get_parts,
+    name_master,
+    number_instances,
+    own,
+)
+from stithy.storage.consent import DATA
+from stithy.storage.copy import (
+    Contents,
+    contents_of,
+    copy_tree,
+    evict_tree,
+    joined,
+    size_of_tree,
+    sync_filesystem,
+)
+from stithy.units import format_duration, format_size
+from stithy.wire.hammer import Watch, text_percent
+from stithy.wire.messages import AnyMessage, PrepareSummary, Started
+from stithy.wire.messages import Progress as HammerProgress
+
+LOADERS_MAX = 8
+
+MASTER_MADE = "master-copy"
+"""The event that tells the hash of a master copy, once it is whole and durable."""
+
+
+def prepare(context: Context, step: Step) -> str:
+    """Make the database of a dataset on the master candidate's volume and load it."""
+    candidate, dataset = context.master_candidate, get_dataset(context, step)
+    if (there := context.servers.by_url(candidate)) is not None:
+        there.empty()
+    else:
+        data = context.volumes.make_tree(candidate, DATA)
+        context.servers.engine.initialise(data, context.servers.scratch)
+    context.volumes.held[candidate] = dataset.name
+    study = context.study_of(dataset.name)
+    named = dataset.name if dataset.factors.factors else None  # where there are several
+    output = context.session.directory.prepare_output(named)
+    log = output.with_name(f"{output.name.removesuffix('hammer.jsonl')}server.log")
+    loaders = min(os.cpu_count() or 1, LOADERS_MAX, study.workload.units + 1)
+    with context.servers.running(candidate, log, loading=True) as instance:
+        summary = load(context, dataset, instance, output, loaders=loaders)
+    rows = sum(table.rows for table in summary.tables)
+    saved, repeated = text_percent(summary.sample)
+    text = f"of their text zstd saves {saved:.0f}%, {repeated:.0f}% repeats"
+    return f"{rows:,} rows in {format_duration(summary.duration_s)}; {text}"
+
+
+def load(
+    context: Context, dataset: Dataset, instance: Instance, output: Path, *, loaders: int
+) -> PrepareSummary:
+    """Fill an empty database by so many loaders, and leave it as a long-running one would be."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    summary = context.hammer(instance.url).prepare(
+        make_choice(context.study_of(dataset.name)),
+        seed=derive_seed(context.plan.seed, "data"),
+        loaders=loaders,
+        data=context.data_of(dataset.name),
+        watch=_watch(context, output),
+    )
+    instance.finish_loading(dataset.log_bytes)
+    return summary
+
+
+def get_dataset(context: Context, step: Step) -> Dataset:
+    """The dataset that a step loads, checks or keeps."""
+    assert step.dataset is not None  # the plan gives each of these its dataset
+    return context.plan.dataset(step.dataset)
+
+
+def snapshot(context: Context, step: Step) -> str:
+    """Keep what restores need of the loaded database, durable, with the hash of every file.
+
+    It lies on no candidate's volume, so that all are as large and as full. The state of all
+    emulated drives is kept with it, and put back with each restore. A session that goes on with the
+    master copy of an earlier one keeps theirs alone.
+    """
+    place, dataset = context.volumes.provision_keeper(), get_dataset(context, step)
+    known = context.volumes.masters.get(dataset.name)
+    contents = known or _keep_master(context, place, dataset)
+    drives.keep_state(context.volumes)
+    return context.restore_method.describe(contents)
+
+
+def _keep_master(context: Context, place: Path, dataset: Dataset) -> Contents:
+    """Keep what was loaded and remove it there; written down once what is kept is whole."""
+    volumes = context.volumes
+    volume = volumes.of(context.master_candidate)
+    master = volumes.make_in(place, KEEPER, name_master(dataset))
+    contents = context.restore_method.keep(context, dataset, master)
+    if volume.database is None:
+        volumes.remove(volume.path, DATA)
+    context.session.journal.write(MASTER_MADE, dataset=dataset.name, sha256=contents.sha256)
+    volumes.masters[dataset.name] = contents
+    return contents
+
+
+def check(context: Context, step: Step) -> str:
+    """Verify all consistency conditions, after loading or at a candidate's end."""
+    candidate = step.candidate or context.master_candidate
+    moment = "end" if step.at_end else "load"
+    need_database(context, candidate, step)
+    when = step.id.removeprefix("check-") if moment == "load" else moment
+    output = context.session.directory.check_output(candidate, when)
+    choice = make_choice(context.study_of(context.volumes.held[candidate]))
+    with context.servers.running(candidate, output.with_suffix(".server.log")) as instance:
+        checked = context.hammer(instance.url).check(
+            choice, quick=step.quick, after_load=moment == "load", watch=_watch(context, output)
+        )
+    rows = condition_rows(candidate, moment, checked.conditions)
+    context.add_rows(tables.CONDITIONS, rows)
+    if checked.broken and moment == "load":
+        raise InvalidMeasurement(
+            f"conditions {', '.join(map(str, checked.broken))} do not hold after loading",
+            where=f"candidate {candidate}",
+            remedy=f"read {output}; loading or the device under it is at fault",
+        )
+    count = len(checked.conditions)
+    if not checked.broken:
+        return f"all {count} conditions hold"
+    return f"of {count} conditions, {', '.join(map(str, checked.broken))} do not hold"
+
+
+def need_database(context: Context, candidate: str, step: Step) -> None:
+    """Restore the candidate's database where there is none.
+
+    Raises InfrastructureError for a check at its end: a fresh copy says nothing of what the last
+    window left.
+    """
+    volume = context.volumes.of(candidate)
+    data = volume.path / DATA
+    if data.exists() or (volume.database is not None and candidate in context.volumes.held):
+        return
+    if step.at_end:
+        raise InfrastructureError(
+            "the database that its last window left is gone",
+            where=str(data),
+            remedy="none; the quick checks after its windows are valid",
+        )
+    restore(context, candidate, get_dataset(context, step), window_id=None)
+
+
+def _watch(context: Context, raw_output: Path) -> Watch:
+
+    def on_message(message: AnyMessage) -> None:
+        if isinstance(message, HammerProgress):
+            context.session.tell(StepProgress(message.stage, message.done, message.total))
+        elif isinstance(message, Started):
+            context.state.known.hammer_version = message.program
+
+    return Watch(raw_output=raw_output, on_message=on_message, stop=context.session.stop.asked)
+
+
+NOT_EVICTABLE = "the pages of this file system are memory themselves and cannot be evicted"
+STILL_THERE = "the kernel kept some pages, for example because another process has the files open"
+
+
+def restore_step(context: Context, step: Step) -> str:
+    """Restore before a window; emulated drives are put back to the state after loading, too."""
+    candidate, window = step.whose, step.window
+    assert window is not None  # the plan gives every restore one
+    dataset = context.plan.dataset_at(window.point)
+    row = restore(context, candidate, dataset, window_id=window.id, instances=window.instances)
+    drives.record(context, candidate, "loaded")
+    taken_s = row["copy_s"] + row["verify_s"] + row["sync_s"]
+    return f"{format_size(row['size_bytes'])} in {format_duration(taken_s)}, proven identical"
+
+
+def restore(
+    context: Context, candidate: str, dataset: Dataset, *, window_id: str | None, instances: int = 1
+) -> dict[str, Any]:
+    """Give the candidate the database of a dataset as it was loaded; returns the row of RESTORES.
+
+    Each of several `instances` gets one. A restore that belongs to no window is not written to the
+    table. Raises InfrastructureError where it differs.
+    """
+    clock, volumes = context.session.clock, context.volumes
+    began_s = clock.monotonic_s()
+    restored = context.restore_method.put_back(context, candidate, dataset, instances)
+    volumes.held[candidate] = dataset.name
+    put_back_s = clock.monotonic_s()
+    every = [get_parts(volumes.of(candidate), number) for number in number_instances(instances)]
+    resident, note = settle(context, candidate, every)
+    ended_s = clock.monotonic_s()
+    volumes.restore_s[candidate] = ended_s - began_s
+    row = {
+        "window_id": window_id or "",
+        "candidate": candidate,
+        "copy_s": put_back_s - began_s - restored.verify_s,
+        "verify_s": restored.verify_s,
+        "sync_s": ended_s - put_back_s,
+        "files": restored.files,
+        "size_bytes": restored.size_bytes,
+        "identical": True,
+        "resident_bytes": resident,
+        "resident_note": note,
+    }
+    if window_id is not None:
+        context.add_rows(tables.RESTORES, [row])
+    return row
+
+
+def settle(
+    context: Context, candidate: str, every: Iterable[Parts]
+) -> tuple[int | None, str | None]:
+    """Make a candidate's files durable and forget them; returns the bytes of pages that stay.
+
+    The second is why that is None or not 0. Emulated drives are in the state after loading.
+    """
+    volume = context.volumes.of(candidate)
+    if volume.database is not None:
+        return None, UNSEEN
+    for part in volume.parts:
+        sync_filesystem(part.path)
+    drives.put_back(context.volumes, candidate)
+    if volume.memory_backed:
+        return None, NOT_EVICTABLE
+    resident = sum(_evict(context, parts) for parts in every)
+    return resident, STILL_THERE if resident else None
+
+
+def make_trees(volumes: Volumes, candidate: str, instances: int) -> list[Parts]:
+    """Empty directories for all parts; what an earlier window left there is gone."""
+    parts = get_parts(volumes.of(candidate))
+    if parts.log is not None:
+        volumes.make_tree(candidate, LOG, "log")
+    if parts.temp is not None:
+        volumes.make_tree(candidate, TEMP, "temp")
+    volumes.make_tree(candidate, DATA)
+    every = [get_parts(volumes.of(candidate), number) for number in number_instances(instances)]
+    for part in every:
+        for path in (part.data, part.log, part.temp):
+            if path is not None and not path.exists():
+                path.mkdir(mode=0o700)
+                own(path, volumes.host.user)
+    return every
+
+
+def compare(master: Contents, found: Contents, where: str) -> None:
+    """Raise InfrastructureError where a copy differs from what it was made of."""
+    if found == master:
+        return
+    differing = sorted(
+        name
+        for name in {*master.files, *found.files}
+        if master.files.get(name) != found.files.get(name)
+    )
+    raise InfrastructureError(
+        f"the copy of the database differs from its original, first in "
+        f"{(differing or ['its directories'])[0]}",
+        where=where,
+        remedy="do not trust this device before its errors are found: read the kernel's log",
+    )
+
+
+def _evict(context: Context, parts: Parts) -> int:
+    if parts.log is None:
+        return evict_tree(parts.data)
+    return evict_tree(parts.data, context.servers.engine.log_folder) + evict_tree(parts.log)
+
+
+def copy_loaded(context: Context, master: Path) -> Contents:
+    """Copy what was loaded; it lies on no candidate's volume, so that all are as large and full."""
+    loaded = context.volumes.of(context.master_candidate).path / DATA
+    copy_tree(loaded, master)
+    sync_filesystem(master)
+    contents = contents_of(master)
+    compare(contents_of(loaded), contents, str(master))
+    return contents
+
+
+def copy_back(context: Context, candidate: str, dataset: Dataset, instances: int) -> Restored:
+    """Replace the candidate's database by a copy of the master copy, for each instance."""
+    clock, volumes = context.session.clock, context.volumes
+    source = volumes.masters_place / name_master(dataset)
+    trees = make_trees(volumes, candidate, instances)
+    for parts in trees:
+        _copy(context, source, parts)
+    copied_s = clock.monotonic_s()
+    for parts in trees:
+        copied = _read_contents(context, parts)
+        # The plan makes each master copy before any restore of it.
+        compare(volumes.masters[dataset.name], copied, str(parts.data))
+    verify_s = clock.monotonic_s() - copied_s
+    return Restored(verify_s, instances * len(copied.files), instances * copied.size_bytes)
+
+
+def _copy(context: Context, source: Path, parts: Parts) -> None:
+    """Copy each part to its place. A full device is an error."""
+    name = context.servers.engine.log_folder
+    try:
+        if parts.log is None or name is None:
+            copy_tree(source, parts.data)
+        else:
+            copy_tree(source, parts.data, without=name)
+            copy_tree(source / name, parts.log)
+            (parts.data / name).symlink_to(parts.log)
+    except OSError as error:
+        raise InfrastructureError(
+            f"the database could not be restored: {reason_of(error)}",
+            where=str(parts.data),
+            remedy="free space there, or look for errors of the device in the kernel log",
+        ) from error
+
+
+def _read_contents(context: Context, parts: Parts) -> Contents:
+    name = context.servers.engine.log_folder
+    if parts.log is None or name is None:
+        return contents_of(parts.data)
+    return joined(contents_of(parts.data, without=name), name, contents_of(parts.log))
+
+
+ROWS = "rows.json"
+ONE_LOADER = 1
+"""Several take turns at a table's end, so that each load would put the rows into other places."""
+
+
+def keep(context: Context, dataset: Dataset, master: Path) -> Contents:
+    """Write down by table the number and a checksum of the rows that were loaded."""
+    candidate = context.master_candidate
+    log = _log(context, candidate)
+    with context.servers.running(candidate, log) as instance:
+        (master / ROWS).write_text(json.dumps(dict(instance.checksums()), indent=1))
+    sync_filesystem(master)
+    return contents_of(master)
+
+
+def compare_rows(context: Context, dataset: Dataset, instance: Instance) -> float:
+    """Compare all rows with those that were loaded first; returns the seconds it took.
+
+    Raises InfrastructureError where they differ, with the first such table.
+    """
+    began_s = context.session.clock.monotonic_s()
+    kept = context.volumes.masters_place / name_master(dataset) / ROWS
+    loaded = json.loads(kept.read_bytes())
+    found = instance.checksums()
+    differing = sorted(name for name in {*loaded, *found} if loaded.get(name) != found.get(name))
+    if differing:
+        first = differing[0]
+        raise InfrastructureError(
+            f"the restored database differs from the one that was loaded first: {first} has "
+            f"{found.get(first, 'no rows')}, and had {loaded.get(first, 'no rows')}",
+            where=instance.place,
+            remedy="do not trust this device before its errors are found: read the kernel's log",
+        )
+    return context.session.clock.monotonic_s() - began_s
+
+
+def make_databases(context: Context, candidate: str, instances: int) -> None:
+    """Empty databases of all instances; nothing of earlier ones is left."""
+    if (there := context.servers.by_url(candidate)) is not None:
+        there.empty()
+        return
+    for parts in make_trees(context.volumes, candidate, instances):
+        _initialise(context, parts)
+
+
+def _initialise(context: Context, parts: Parts) -> None:
+    """Make an empty database in empty directories, with its log where that belongs."""
+    engine = context.servers.engine
+    engine.initialise(parts.data, context.servers.scratch)
+    if parts.log is None or engine.log_folder is None:
+        return
+    own = parts.data / engine.log_folder
+    with failures_of_the_machine(str(parts.log)):
+        copy_tree(own, parts.log)
+        shutil.rmtree(own)
+        own.symlink_to(parts.log)
+
+
+def run_for_loading(
+    context: Context, candidate: str, number: int | None
+) -> AbstractContextManager[Instance]:
+    """A server on the candidate's database with the settings of loading, inside only."""
+    log = _log(context, candidate)
+    return context.servers.running(candidate, log, loading=True, number=number)
+
+
+def load_again(context: Context, candidate: str, dataset: Dataset, instance: Instance) -> None:
+    """Load the rows of a dataset, which the database under test does not have yet."""
+    output = context.session.directory.restore_output(candidate)
+    load(context, dataset, instance, output, loaders=ONE_LOADER)
+
+
+def measure_held(context: Context, candidate: str, instances: int) -> tuple[int | None, int]:
+    """Number and bytes of the files of a candidate's databases; of one by URL only the bytes."""
+    if (there := context.servers.by_url(candidate)) is not None:
+        return None, there.size_bytes()
+    volume = context.volumes.of(candidate)
+    every = (get_parts(volume, number) for number in number_instances(instances))
+    sizes = [size_of_tree(tree) for parts in every for tree in (parts.data, parts.log) if tree]
+    return sum(files for files, _ in sizes), sum(size for _, size in sizes)
+
+
+def _log(context: Context, candidate: str) -> Path:
+    return context.session.directory.restore_output(candidate).with_name(f"{candidate}.server.log")

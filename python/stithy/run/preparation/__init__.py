@@ -1,1 +1,0 @@
-"""What is checked and worked out before a run begins; nothing is created."""

@@ -1,1 +1,0 @@
-"""What is measured: a window, and what is found out around it."""
