@@ -18,11 +18,11 @@ import polars as pl
 
 from stithy.metrics import SAMPLER, SAMPLER_METRICS
 from stithy.registry import plugins
-from stithy.results.convert import bucket_rows
+from stithy.results.convert import make_bucket_rows
 from stithy.results.files import write_frame
 from stithy.results.hlog import LoggedInterval
 from stithy.results.layout import RunDirectory
-from stithy.results.tables import HISTOGRAMS, SERIES, schema
+from stithy.results.tables import HISTOGRAMS, SERIES, make_schema
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 from stithy.collectors.collector import Collector
@@ -97,7 +97,7 @@ def _write_series(path: Path, size: Size, window: Row) -> None:
         pl.lit("").alias("instance"),
         pl.lit(None, dtype=pl.String).alias("missing_because"),
     )
-    whole = frame.select(list(schema(SERIES))).cast(schema(SERIES))
+    whole = frame.select(list(make_schema(SERIES))).cast(make_schema(SERIES))
     write_frame(path, SERIES, whole)
 
 
@@ -162,8 +162,8 @@ def _write_latencies(folder: Path, size: Size, window: Row) -> None:
                 if second >= size.ramp_up_s:
                     measured.append(LoggedInterval(name, at_s, 1.0, made))
         (folder / f"hammer.{kind}.hlog").write_text(log(*lines))
-        rows += _exact(list(bucket_rows(window["window_id"], kind, measured)), answered)
-    frame = pl.DataFrame(rows, schema=schema(HISTOGRAMS))
+        rows += _exact(list(make_bucket_rows(window["window_id"], kind, measured)), answered)
+    frame = pl.DataFrame(rows, schema=make_schema(HISTOGRAMS))
     write_frame(folder / "histograms.parquet", HISTOGRAMS, frame)
 
 

@@ -16,7 +16,7 @@ from functools import cache, partial
 
 from stithy.analysis.statistics import BLOCKS_MOST, INTERIM_BLOCKS
 from stithy.analysis.verdict import DIFFERENT, Call, Next, decide_next_step
-from stithy.plan.steps import blocks
+from stithy.plan.steps import list_blocks
 from stithy.point import Point
 
 SEED = 20261121
@@ -178,7 +178,7 @@ def signs_of(seed: int, where: Where = Where.BALANCED) -> tuple[int, ...]:
     if where is Where.COINS:
         coin = random.Random(f"coins {seed}")
         return tuple(coin.choice((1, -1)) for _ in range(BLOCKS_MOST))
-    found = blocks("ab", [(Point.of(users=8), BLOCKS_MOST)], seed)
+    found = list_blocks("ab", [(Point.of(users=8), BLOCKS_MOST)], seed)
     return tuple(1 if each.candidates[1] == "b" else -1 for each in found)
 
 

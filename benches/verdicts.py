@@ -30,7 +30,7 @@ from stithy.analysis.statistics import (
     BLOCKS_MOST,
     INTERIM_BLOCKS,
     find_critical,
-    t_critical,
+    find_critical_t,
 )
 from stithy.analysis.verdict import Call, decide
 
@@ -115,7 +115,7 @@ def bare_end(logs: Sequence[float]) -> Outcome:
 
 def naive_end(logs: Sequence[float]) -> Outcome:
     """A plain t test at 5 % at every look: what the boundaries are measured against."""
-    return _crossing(logs, lambda count: t_critical(count - 1))
+    return _crossing(logs, lambda count: find_critical_t(count - 1))
 
 
 def _crossing(logs: Sequence[float], value: Callable[[int], float]) -> Outcome:

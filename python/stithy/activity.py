@@ -1,6 +1,6 @@
 """What an activity says of itself, whoever reads its results: its tables, metrics and factors.
 
-It is declared in the stage `declared` of its folder, apart from what happens
+It is declared in the stage `map_factors` of its folder, apart from what happens
 (`stithy.run.activity`), so that readers of results and `stithy plan` load none of that.
 
 An activity declares the factors that are its own, such as the users of a load. Any other factor is
@@ -46,33 +46,33 @@ class DeclaredActivity(Plugin):
     expects: frozenset[str] = frozenset()
 
 
-def expected_errors(activities: Iterable[str]) -> frozenset[str]:
+def collect_expected_errors(activities: Iterable[str]) -> frozenset[str]:
     """Collect the classes of errors that one of these activities causes on purpose."""
     declared = plugins(DeclaredActivity)
     return frozenset().union(*(declared[name].expects for name in activities if name in declared))
 
 
-def names_in(activities: str) -> list[str]:
+def split_names(activities: str) -> list[str]:
     """Split the names of a window's activities, as the table `window` has them."""
     return activities.split(", ")
 
 
-def tables_of(activities: str) -> frozenset[str]:
+def list_tables(activities: str) -> frozenset[str]:
     """Name the tables that windows of these activities have; as in the table `window`."""
     declared = plugins(DeclaredActivity)
-    named = [name for name in names_in(activities) if name in declared]
+    named = [name for name in split_names(activities) if name in declared]
     return COMMON.union(*(declared[name].tables for name in named))
 
 
-def every_table() -> tuple[Table, ...]:
+def list_every_table() -> tuple[Table, ...]:
     """List all tables of results: the common ones, and the detail tables of each activity."""
     declared = plugins(DeclaredActivity).values()
     return (*TABLES, *(table for activity in declared for table in activity.details))
 
 
-def table_named(name: str) -> Table:
+def get_table(name: str) -> Table:
     """Look a table up. Raises StopIteration for one that nobody declares."""
-    return next(table for table in every_table() if table.name == name)
+    return next(table for table in list_every_table() if table.name == name)
 
 
 TAKEN = frozenset({
@@ -135,12 +135,12 @@ class Factor:
         return replace(self, title=title, unit=unit)
 
 
-def factor_named(name: str) -> Factor:
+def get_factor(name: str) -> Factor:
     """What is declared of a factor, or what holds for any other."""
-    return declared().get(name) or Factor(name, title=name)
+    return map_factors().get(name) or Factor(name, title=name)
 
 
-def level_factor() -> Factor:
+def get_level_factor() -> Factor:
     """The factor whose values are levels: that of the activity that fills the table `load`."""
     for activity in plugins(DeclaredActivity).values():
         if any(table.name == "load" for table in activity.details):
@@ -150,7 +150,7 @@ def level_factor() -> Factor:
 
 def count_users(load: Mapping[str, Any]) -> int:
     """Give the users of a window, by its row of the table `load`."""
-    return int(load[level_factor().name])
+    return int(load[get_level_factor().name])
 
 
 def require_usable(names: Collection[str], scenario: str) -> None:
@@ -163,7 +163,7 @@ def require_usable(names: Collection[str], scenario: str) -> None:
         )
 
 
-def declared() -> dict[str, Factor]:
+def map_factors() -> dict[str, Factor]:
     """All that activities declare, by name."""
     activities = plugins(DeclaredActivity).values()
     return {factor.name: factor for activity in activities for factor in activity.factors}

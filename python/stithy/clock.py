@@ -37,6 +37,6 @@ class SystemClock:
             time.sleep(seconds)
 
 
-def thread_cpu_s() -> float:
+def measure_thread_cpu_s() -> float:
     """CPU time that the calling thread has used, seconds; exact, where getrusage lags by a tick."""
     return time.thread_time()

@@ -25,7 +25,7 @@ def state_home() -> Path:
         raise PreconditionError(problem, where="HOME", remedy=remedy) from error
 
 
-def cache_home() -> Path:
+def find_cache_home() -> Path:
     """Directory for what can be made again at any time, and takes long to make.
 
     Root uses /var/cache/stithy; others follow the XDG base directories. Raises RuntimeError for a
@@ -42,7 +42,7 @@ def search_path() -> list[Path]:
     return _list_paths("PATH")
 
 
-def plugin_folders() -> tuple[Path, ...]:
+def list_plugin_folders() -> tuple[Path, ...]:
     """Directories with plug-ins of one's own (STITHY_PLUGINS), separated as in PATH."""
     return tuple(_list_paths("STITHY_PLUGINS"))
 
@@ -51,17 +51,17 @@ def _list_paths(name: str) -> list[Path]:
     return [Path(entry) for entry in os.environ.get(name, "").split(os.pathsep) if entry]
 
 
-def variable(name: str) -> str | None:
+def read_variable(name: str) -> str | None:
     """One that a person has named, such as the variable with a password; None where it is empty."""
     return os.environ.get(name) or None
 
 
-def no_colour() -> bool:
+def forbids_colour() -> bool:
     """Whether the person asked for plain text (NO_COLOR)."""
     return bool(os.environ.get("NO_COLOR"))
 
 
-def for_processes(without: tuple[str, ...]) -> dict[str, str]:
+def copy_for_processes(without: tuple[str, ...]) -> dict[str, str]:
     """The environment for processes that Stithy starts.
 
     Variables that begin `without` are those with which engines and their clients are told things: a

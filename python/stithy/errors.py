@@ -168,7 +168,7 @@ REMEDIES = {
 """What can fail in any call at any time, for no fault of Stithy's; other numbers are bugs."""
 
 
-def reason_of(error: BaseException) -> str:
+def give_reason(error: BaseException) -> str:
     """Why something failed, in words for a person: a known error's own, or the system's."""
     if isinstance(error, StithyError | TextError):
         return str(error)
@@ -177,7 +177,7 @@ def reason_of(error: BaseException) -> str:
 
 
 @contextmanager
-def failures_of_the_machine(where: str) -> Iterator[None]:
+def convert_machine_failures(where: str) -> Iterator[None]:
     """Inside, a full disk or a machine at its limits is an InfrastructureError, not a bug.
 
     `where` is told where the failed call names no file.

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 from stithy.activity import DeclaredActivity
 from stithy.collectors.collector import Collector
 from stithy.errors import UserError
-from stithy.names import closest, instead, make_plain
+from stithy.names import find_closest, make_plain, suggest_instead
 from stithy.registry import plugins
 
 Unit = Literal["s", "1/min", "1/s", "B", "B/s", "share", ""]
@@ -393,11 +393,11 @@ def _check_owner(metric: Metric, of: str, transactions: Sequence[str] | None) ->
         known, what = ROLES_OF_DRIVES, f"unknown role of a drive, `{of}`"
     else:
         known, what = metric.subjects, f"`{metric.name}` has no `{of}`"
-    return Problem(what, instead(of, known), "of") if known and of not in known else None
+    return Problem(what, suggest_instead(of, known), "of") if known and of not in known else None
 
 
 def _make_unknown(name: str) -> tuple[str, str]:
-    guess = closest(name, list_names())
+    guess = find_closest(name, list_names())
     few = [each for each in _list_declared() if "." not in each]
     right = f"one of {', '.join(few)}, or a collector's, such as block.reads_per_s"
     return f"unknown metric `{name}`", f"did you mean `{guess}`?" if guess else right

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from itertools import chain, count
 from pathlib import Path
 
-from stithy.errors import UserError, reason_of
+from stithy.errors import UserError, give_reason
 
 LENGTH_MAX = 100
 """Of what can be read in a name: with all that is joined to it, it stays the name of a file."""
@@ -55,16 +55,16 @@ def tell_apart(texts: Iterable[str], nameless: str = "job") -> list[str]:
     return names
 
 
-def closest(word: str, known: Iterable[str]) -> str | None:
+def find_closest(word: str, known: Iterable[str]) -> str | None:
     """The known word nearest to `word`, None where none is near; case, `-` and `_` are one."""
     plain = {_make_plain(each): each for each in known}
     found = get_close_matches(_make_plain(word), plain, n=1, cutoff=0.6)
     return plain[found[0]] if found else None
 
 
-def instead(word: str, known: Sequence[str], quote: str = "`") -> str:
+def suggest_instead(word: str, known: Sequence[str], quote: str = "`") -> str:
     """What to write instead of a word: the nearest of the known ones, or all of them."""
-    guess = closest(word, known)
+    guess = find_closest(word, known)
     return f"did you mean {quote}{guess}{quote}?" if guess else f"one of {', '.join(known)}"
 
 
@@ -77,25 +77,29 @@ def read_named(path: Path, most_bytes: int, what: str) -> bytes:
             if len(content := file.read(most_bytes + 1)) <= most_bytes:
                 return content
     except FileNotFoundError as error:
-        problem, remedy, cause = "there is no such file", _other_file(path), error
+        problem, remedy, cause = "there is no such file", _suggest_file(path), error
     except IsADirectoryError as error:
         problem, remedy, cause = "this is a directory", f"name the {what} in it", error
     except (OSError, ValueError) as error:
-        why = reason_of(error) if isinstance(error, OSError) else "no name of a file"
+        why = give_reason(error) if isinstance(error, OSError) else "no name of a file"
         problem, remedy, cause = f"cannot be read: {why}", "name a file that can", error
-    raise UserError(problem, where=printable(str(path)), remedy=printable(remedy)) from cause
+    raise UserError(
+        problem, where=make_printable(str(path)), remedy=make_printable(remedy)
+    ) from cause
 
 
-def _other_file(path: Path) -> str:
+def _suggest_file(path: Path) -> str:
     """The file beside it that may be meant."""
     try:
-        near = closest(path.name, [each.name for each in path.parent.iterdir() if each.is_file()])
+        near = find_closest(
+            path.name, [each.name for each in path.parent.iterdir() if each.is_file()]
+        )
     except OSError:
         return "check the directory's name"
     return f"did you mean {path.parent / near}?" if near else "check the name"
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     """The text with a dot for every character that would steer a terminal."""
     return "".join(each if each.isprintable() else "·" for each in text)
 

@@ -144,7 +144,7 @@ def _may_mount(machine: Machine) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Device(Need):
+class DeviceNeed(Need):
     """A device of the kernel that can be opened, and the module that brings it."""
 
     path: str
@@ -155,23 +155,23 @@ class Device(Need):
         closed = machine.closed(self.path)
         if closed is None:
             return Judgement(self.path, "there", "it opens")
-        if not machine.is_root and device_is_there(machine, self):
+        if not machine.is_root and has_device(machine, self):
             # Whoever lacks the rights of root is told so once, and not once a device.
             return Judgement(self.path, "there", "as far as one sees without root's rights")
-        return Judgement(self.path, "missing", closed, device_remedy(machine, self))
+        return Judgement(self.path, "missing", closed, suggest_device_remedy(machine, self))
 
 
-def device_is_there(machine: Machine, device: Device) -> bool:
+def has_device(machine: Machine, device: DeviceNeed) -> bool:
     """Whether it has a name in /dev, whoever may open it."""
     folder, _, name = device.path.rpartition("/")
     return name in machine.names(folder)
 
 
-def device_remedy(machine: Machine, device: Device) -> str:
+def suggest_device_remedy(machine: Machine, device: DeviceNeed) -> str:
     """How a device that does not open is got."""
-    if device_is_there(machine, device):
+    if has_device(machine, device):
         return f"allow it to this container, such as with `--device {device.path}`"
-    if module_is_available(machine, device.module):
+    if has_module(machine, device.module):
         return f"{'' if machine.is_root else 'sudo '}modprobe {device.module}"
     return (
         f"use a kernel with the module {device.module}; in a container, load it on the host and "
@@ -179,7 +179,7 @@ def device_remedy(machine: Machine, device: Device) -> str:
     )
 
 
-def module_is_available(machine: Machine, module: str) -> bool:
+def has_module(machine: Machine, module: str) -> bool:
     """Whether this kernel has it on disk or built in, though it need not be loaded."""
     kernel = machine.text("/proc/sys/kernel/osrelease") or ""
     folder = f"/lib/modules/{kernel}"
@@ -202,13 +202,13 @@ class KernelModule(Need):
         if loaded:
             return Judgement(what, "there", f"the kernel has {', '.join(sorted(loaded))}")
         for name in self.names:
-            if any(module_is_available(machine, each) for each in (name, name.replace("_", "-"))):
+            if any(has_module(machine, each) for each in (name, name.replace("_", "-"))):
                 return Judgement(what, "there", "the kernel loads it when it is asked for")
         return Judgement(what, "missing", "the kernel does not have it", self.remedy)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Program(Need):
+class ProgramNeed(Need):
     """A program of another project, new enough where `oldest` says how new it must be.
 
     `asked` are the words with which it tells its version, empty where it tells none.
@@ -225,7 +225,7 @@ class Program(Need):
         install = self.package.install(machine)
         if path is None:
             return Judgement(self.name, "missing", "not found", install)
-        version = version_in(machine.says(path, *self.asked)) if self.asked else ""
+        version = find_version(machine.says(path, *self.asked)) if self.asked else ""
         numbers = tuple(int(each) for each in re.findall(r"\d+", version))
         if self.oldest and numbers[: len(self.oldest)] < self.oldest:
             wanted = ".".join(map(str, self.oldest))
@@ -234,7 +234,7 @@ class Program(Need):
         return Judgement(self.name, "there", version or path)
 
 
-def version_in(text: str) -> str:
+def find_version(text: str) -> str:
     """The first number with a dot in what a program says of itself; empty without one."""
     found = re.search(r"\d+(\.\d+)+", text)
     return found[0] if found else ""
@@ -305,7 +305,7 @@ class OwnProgram(Need):
         if path is None:
             remedy = "install Stithy (`pip install .`), or build it: `cargo build --release`"
             return Judgement(self.name, "missing", "it was not found", remedy)
-        if version := version_in(machine.says(path, "--version")):
+        if version := find_version(machine.says(path, "--version")):
             return Judgement(self.name, "there", version)
         remedy = "install Stithy for this machine, or build it: `cargo build --release`"
         return Judgement(self.name, "missing", f"{path} does not start here", remedy)
@@ -323,7 +323,7 @@ class KernelFileSystem(Need):
         known = (machine.text("/proc/filesystems") or "").split()
         if self.name in known:
             return Judgement(what, "there", "the kernel knows it")
-        if module_is_available(machine, self.name):
+        if has_module(machine, self.name):
             return Judgement(what, "there", "the kernel loads it when it is mounted")
         remedy = f"use a kernel with {self.name}, or another file system"
         return Judgement(what, "missing", "the kernel does not know it", remedy)
@@ -344,7 +344,7 @@ class Readable(Need):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MemoryLimit(Need):
+class MemoryLimitNeed(Need):
     """A memory control group that can be made."""
 
     def judge(self, machine: Machine) -> Judgement:

@@ -22,7 +22,7 @@ UNITS = {
 
 
 @dataclass(frozen=True)
-class Family:
+class MetricFamily:
     """A metric family; `name` ends in `unit`, which is empty for what has none."""
 
     name: str
@@ -33,18 +33,18 @@ class Family:
     def head(self) -> str:
         """Its lines before its samples."""
         unit = f"# UNIT {self.name} {self.unit}\n" if self.unit else ""
-        return f"# TYPE {self.name} gauge\n{unit}# HELP {self.name} {escaped(self.help)}\n"
+        return f"# TYPE {self.name} gauge\n{unit}# HELP {self.name} {escape_text(self.help)}\n"
 
 
 @dataclass(frozen=True)
-class Point:
+class MetricPoint:
     """One value of a family now; `labels` in the order in which they are written."""
 
     value: float
     labels: Mapping[str, str]
 
 
-def family(parts: Sequence[str], help_text: str) -> Family:
+def make_family(parts: Sequence[str], help_text: str) -> MetricFamily:
     """The family of a name of ours with its unit last: `block`, `reads_per_s`.
 
     What no name may hold becomes `_`.
@@ -52,23 +52,23 @@ def family(parts: Sequence[str], help_text: str) -> Family:
     name = re.sub(r"[^a-zA-Z0-9_]", "_", "_".join((PREFIX, *parts)))
     for ending, unit in UNITS.items():
         if name.endswith(f"_{ending}"):
-            return Family(f"{name.removesuffix(ending)}{unit}", unit, help_text)
-    return Family(name, "", help_text)
+            return MetricFamily(f"{name.removesuffix(ending)}{unit}", unit, help_text)
+    return MetricFamily(name, "", help_text)
 
 
-def escaped(text: str) -> str:
+def escape_text(text: str) -> str:
     """A text as it stands within quotes, or as help."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
-def written(each: Family, points: Iterable[Point]) -> str:
+def written(each: MetricFamily, points: Iterable[MetricPoint]) -> str:
     """A family with its values; one that is not a number is left out, as if it were not known."""
-    lines = [_line(each, point) for point in points if math.isfinite(point.value)]
+    lines = [_write_line(each, point) for point in points if math.isfinite(point.value)]
     return "".join((each.head, *lines)) if lines else ""
 
 
-def _line(each: Family, point: Point) -> str:
-    labels = ",".join(f'{name}="{escaped(text)}"' for name, text in point.labels.items())
+def _write_line(each: MetricFamily, point: MetricPoint) -> str:
+    labels = ",".join(f'{name}="{escape_text(text)}"' for name, text in point.labels.items())
     return (
         f"{each.name}{{{labels}}} {point.value!r}\n" if labels else f"{each.name} {point.value!r}\n"
     )

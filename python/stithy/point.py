@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
 
-from stithy.activity import factor_named, level_factor
+from stithy.activity import get_factor, get_level_factor
 from stithy.names import hash_name, is_name
 from stithy.units import parse_duration, parse_size
 
@@ -60,7 +60,7 @@ class Point:
     @cached_property
     def counted(self) -> str | None:
         """The factor of the level, if one of them counts."""
-        return next((name for name, _ in self.factors if factor_named(name).counts), None)
+        return next((name for name, _ in self.factors if get_factor(name).counts), None)
 
     @property
     def level(self) -> int:
@@ -74,7 +74,7 @@ class Point:
 
     def at_level(self, level: int) -> "Point":
         """The same setting of all other factors with this level."""
-        return Point(((self.counted or level_factor().name, level), *self.others))
+        return Point(((self.counted or get_level_factor().name, level), *self.others))
 
     def replaced(self, name: str, value: Value) -> "Point":
         """The same with another value of a factor that it has."""
@@ -88,7 +88,7 @@ class Point:
         differ in the blank of an amount alone (`4MB`, `4 MB`) have one: no study has both.
         """
         shorts = [
-            factor_named(name).short or re.sub(r"[\W_]", "", name.rpartition(".")[2]).lower()
+            get_factor(name).short or re.sub(r"[\W_]", "", name.rpartition(".")[2]).lower()
             for name, _ in self.factors
         ]
         values = [name_value(value) for _, value in self.factors]
@@ -105,7 +105,7 @@ class Point:
     @property
     def brief(self) -> str:
         """In a cell: `1,500`, `8, 512 MiB`."""
-        return ", ".join(said(value) for _, value in self.factors)
+        return ", ".join(format_value(value) for _, value in self.factors)
 
     def in_words(self, unit: str | None = None) -> str:
         """As people say it: `1,500 users`, `8 users with database.memory 512 MiB, with backups`.
@@ -113,14 +113,16 @@ class Point:
         `unit`: one of what its level counts, if not as it is declared.
         """
         named = ", ".join(
-            f"{name} {said(value)}" for name, value in self.others if not _is_switch(name, value)
+            f"{name} {format_value(value)}"
+            for name, value in self.others
+            if not _is_switch(name, value)
         )
         switched = [
             f"{SWITCH[value]} {name}s" for name, value in self.others if _is_switch(name, value)
         ]
         if self.counted is None:
             return ", ".join([*([named] if named else []), *switched])
-        one = unit or factor_named(self.counted).unit
+        one = unit or get_factor(self.counted).unit
         level = f"{self.level:,} {one}{'' if self.level == 1 else 's'}"
         others = ", ".join([*([f"with {named}"] if named else []), *switched])
         return f"{level} {others}".rstrip()
@@ -132,7 +134,7 @@ class Point:
 
     def __str__(self) -> str:
         """Canonical text."""
-        return ", ".join(f"{name}={written(value)}" for name, value in self.factors)
+        return ", ".join(f"{name}={write_value(value)}" for name, value in self.factors)
 
     def __lt__(self, other: "Point") -> bool:
         """By the other factors, then by the level."""
@@ -146,11 +148,11 @@ class Point:
 
 def order(value: Value) -> tuple[int, float, str]:
     """By what values of a factor are sorted: how much they are, and words after all numbers."""
-    number = magnitude(value)
+    number = measure_magnitude(value)
     return (1, 0.0, str(value)) if number is None else (0, number, str(value))
 
 
-def magnitude(value: Value) -> float | None:
+def measure_magnitude(value: Value) -> float | None:
     """How much a value is: a number, the bytes of a size, the seconds of a time, a share.
 
     None for a word.
@@ -158,7 +160,7 @@ def magnitude(value: Value) -> float | None:
     if not isinstance(value, str):
         return float(value)
     if value[-1:] not in "kKmMgGtT":  # of a name: among what varies, units are written out
-        for read in (float, parse_size, parse_duration, _share):
+        for read in (float, parse_size, parse_duration, _read_share):
             with suppress(ValueError):
                 return number if math.isfinite(number := float(read(value))) else None
     return None
@@ -166,10 +168,12 @@ def magnitude(value: Value) -> float | None:
 
 def are_amounts(values: Iterable[Value]) -> bool:
     """Whether values have more and less; words and what is true or false have not."""
-    return all(not isinstance(each, bool) and magnitude(each) is not None for each in values)
+    return all(
+        not isinstance(each, bool) and measure_magnitude(each) is not None for each in values
+    )
 
 
-def _share(text: str) -> float:
+def _read_share(text: str) -> float:
     """Of a percent, which may be more than the whole."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", text)
     if match is None:
@@ -177,7 +181,7 @@ def _share(text: str) -> float:
     return float(match[1]) / 100
 
 
-def written(value: Value) -> str:
+def write_value(value: Value) -> str:
     """A value as it stands in the text of a point; quoted where it would be read as another one."""
     if not isinstance(value, str):
         return json.dumps(value)
@@ -190,7 +194,7 @@ def _is_switch(name: str, value: Value) -> bool:
     return value in SWITCH and "." not in name
 
 
-def said(value: Value) -> str:
+def format_value(value: Value) -> str:
     """A value as people read it: numbers with separators of thousands."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -216,7 +220,7 @@ _CLEAR = re.compile(  # a number, a word, a pattern of a profile, a file in the 
 
 def name_value(value: Value) -> tuple[str, bool]:
     """Write a value for names of files, and whether it can be read back from there."""
-    text = written(value)
+    text = write_value(value)
     if amount := _AMOUNT.fullmatch(text):
         return amount[1] + amount[2].lower().replace("%", "pct").replace("/", "p"), True
     return text.replace("./", ".").replace("/", "."), _CLEAR.fullmatch(text) is not None
@@ -227,12 +231,12 @@ def join_words(value: Value) -> str:
     return "".join(str(value).split())
 
 
-def named(points: Sequence[Point], word: str) -> Point | None:
+def find_named(points: Sequence[Point], word: str) -> Point | None:
     """The one of the points that a word names; None where there is none, or more than one.
 
     It is the point's own word, or the value of the only factor of which they have several.
     """
-    several = telling(points)
+    several = list_telling(points)
     words = [{point: point.slug for point in points}]
     if len(several) == 1:
         words += [{point: join_words(point.values[several[0]]) for point in points}]
@@ -243,7 +247,7 @@ def named(points: Sequence[Point], word: str) -> Point | None:
     return None
 
 
-def varied(points: Iterable[Point]) -> tuple[str, ...]:
+def list_varied(points: Iterable[Point]) -> tuple[str, ...]:
     """The factors of which the points have more than one value, in the points' order."""
     values: dict[str, set[Value]] = {}
     for point in points:
@@ -252,17 +256,17 @@ def varied(points: Iterable[Point]) -> tuple[str, ...]:
     return tuple(name for name, known in values.items() if len(known) > 1)
 
 
-def telling(points: Sequence[Point]) -> tuple[str, ...]:
+def list_telling(points: Sequence[Point]) -> tuple[str, ...]:
     """What is said of each point: what varies; where nothing does, the first factor."""
     first = [name for name, _ in points[0].factors[:1]] if points else []
-    return varied(points) or tuple(first) or (level_factor().name,)
+    return list_varied(points) or tuple(first) or (get_level_factor().name,)
 
 
-def _point(value: Any) -> Point:
+def _read_point(value: Any) -> Point:
     return value if isinstance(value, Point) else Point.parse(value)
 
 
 PointText = Annotated[
-    Point, PlainValidator(_point), PlainSerializer(str), WithJsonSchema({"type": "string"})
+    Point, PlainValidator(_read_point), PlainSerializer(str), WithJsonSchema({"type": "string"})
 ]
 """A point in a file, as its canonical text."""

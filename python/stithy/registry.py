@@ -21,9 +21,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from stithy.environment import plugin_folders
+from stithy.environment import list_plugin_folders
 from stithy.errors import StithyError, UserError
-from stithy.names import instead
+from stithy.names import suggest_instead
 
 if TYPE_CHECKING:
     from stithy.needs import Need
@@ -65,7 +65,7 @@ def plugins(family: type[P]) -> Mapping[str, P]:
     for a plug-in in it that cannot be loaded; ImportError for a name given twice or a module
     without `PLUGINS`.
     """
-    known = _load_instances(family.family, plugin_folders()).values()
+    known = _load_instances(family.family, list_plugin_folders()).values()
     return {plugin.name: plugin for plugin in known if isinstance(plugin, family)}
 
 
@@ -141,7 +141,7 @@ def _list_names(folder: str) -> list[str]:
 
 
 def _make_unloadable_error(error: Exception, family: str, place: str) -> UserError:
-    fault = fault_of(error)
+    fault = find_fault(error)
     return UserError(
         f"this plug-in of family {family} cannot be loaded: {type(error).__name__}: {error}",
         where=fault.where if fault else place,
@@ -162,7 +162,7 @@ class PluginFault:
         return f"the {self.family} plug-in {self.name}"
 
 
-def fault_of(error: BaseException) -> PluginFault | None:
+def find_fault(error: BaseException) -> PluginFault | None:
     """The plug-in of one's own in which an error arose, or which called what raised it.
 
     None if no line of the error's traceback is of one: then the error is Stithy's.
@@ -172,7 +172,7 @@ def fault_of(error: BaseException) -> PluginFault | None:
     if isinstance(error, SyntaxError) and error.filename:
         lines.append((error.filename, error.lineno))
     for file, line in reversed(lines):
-        for place in plugin_folders():
+        for place in list_plugin_folders():
             if Path(file).is_relative_to(place.absolute()):
                 family, *rest = Path(file).relative_to(place.absolute()).parts
                 if rest:  # as in Stithy's own tree: scenarios/append/plan.py
@@ -192,5 +192,5 @@ def _require_families(place: Path) -> None:
     for name in names:
         folders = [path.name for path in Path(__file__).parent.glob("[a-z]*/")]
         if name not in folders and not name.startswith(("_", ".")):
-            remedy = f"folders are named as those of Stithy: {instead(name, folders)}"
+            remedy = f"folders are named as those of Stithy: {suggest_instead(name, folders)}"
             raise UserError(f"{name} is no family of plug-ins", where=where, remedy=remedy)

@@ -91,9 +91,9 @@ class Search:
         known = sorted(self.listed)
         lowest = [1 + _count_halvings(self.users_least, known[0])] if known else []
         between = [_count_halvings(low, high) for low, high in pairwise(known)]
-        return max([*lowest, *between, *self._doubled(known[-1] if known else None)])
+        return max([*lowest, *between, *self._double_levels(known[-1] if known else None)])
 
-    def _doubled(self, obeys: int | None) -> Iterator[int]:
+    def _double_levels(self, obeys: int | None) -> Iterator[int]:
         """For each level that may be the first not to obey, doubling from one that does."""
         tried, level = (1, self.users_least) if obeys is None else (0, obeys)
         yield tried

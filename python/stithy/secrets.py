@@ -7,8 +7,8 @@ from os.path import expanduser
 from pathlib import Path
 from shlex import quote
 
-from stithy.environment import variable
-from stithy.errors import UserError, reason_of
+from stithy.environment import read_variable
+from stithy.errors import UserError, give_reason
 
 
 class Secret:
@@ -36,7 +36,7 @@ def generate_password() -> Secret:
     return Secret(_secrets.token_urlsafe(24))
 
 
-def masked(text: str) -> str:
+def mask_passwords(text: str) -> str:
     """The text with a star for each character of a password in a URL.
 
     >>> masked("url: postgresql://me:word@host/db, and on")
@@ -48,22 +48,22 @@ def masked(text: str) -> str:
     return re.sub(r"""([?&]password=)([^\s"']*)""", lambda of: of[1] + "*" * len(of[2]), text)
 
 
-def given_secret(name: str | None, file: str | None) -> Secret | None:
+def read_given_secret(name: str | None, file: str | None) -> Secret | None:
     """The secret that a variable or a file holds, for one that a person names; None for neither.
 
     Raises UserError where it is not there, or others may read it.
     """
     if name is not None:
-        if value := variable(name):
+        if value := read_variable(name):
             return Secret(value)
         raise UserError("this variable is not set", where=name, remedy=f"export {name}=…")
     if file is not None:
         path = Path(expanduser(file))
-        return Secret(closed_text(path, "correct `password_file` in the study").rstrip("\r\n"))
+        return Secret(read_closed_text(path, "correct `password_file` in the study").rstrip("\r\n"))
     return None
 
 
-def closed_text(path: Path, remedy: str) -> str:
+def read_closed_text(path: Path, remedy: str) -> str:
     """What a password file holds, which its owner alone may read. Raises UserError."""
     try:
         if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
@@ -77,5 +77,5 @@ def closed_text(path: Path, remedy: str) -> str:
         problem = "the password file is not UTF-8"
         raise UserError(problem, where=str(path), remedy=remedy) from error
     except OSError as error:
-        problem = f"the password file cannot be read: {reason_of(error)}"
+        problem = f"the password file cannot be read: {give_reason(error)}"
         raise UserError(problem, where=str(path), remedy=remedy) from error

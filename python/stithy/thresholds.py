@@ -103,7 +103,7 @@ RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
 
 
 @dataclass(frozen=True)
-class MeasuredValue:
+class MeasuredSide:
     """`factor` times what `candidate` did at a point.
 
     `of`: whose, where the metric has several: a transaction type, a device, an operation.
@@ -152,7 +152,7 @@ class Constant:
         return _percent(self.value) if self.unit == "share" else format_decimal(self.value)
 
 
-Side = MeasuredValue | Constant
+Side = MeasuredSide | Constant
 
 
 @dataclass(frozen=True)

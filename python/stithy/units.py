@@ -47,7 +47,7 @@ def parse_duration(text: object) -> float:
             raise TextError(f"unknown unit of time {unit!r}: use us, ms, s, min, h or d")
         # By decimals: 1.965 ms are 0.001965 s, and are written as they were given.
         total_s += float(value * Decimal(repr(SECONDS_BY_UNIT[unit.lower()])))
-    return _finite(total_s, "5 s")
+    return _require_finite(total_s, "5 s")
 
 
 def parse_size(text: object) -> int:
@@ -60,7 +60,7 @@ def parse_size(text: object) -> int:
         raise TextError(f"a number with a unit is needed, such as {example}")
     if unit.lower() not in BYTES_BY_UNIT:
         raise TextError(f"unknown unit of size {unit!r}: use KiB, MiB, GiB, TiB, kB, MB, GB or TB")
-    return round(_finite(float(value * BYTES_BY_UNIT[unit.lower()]), "1 GiB"))
+    return round(_require_finite(float(value * BYTES_BY_UNIT[unit.lower()]), "1 GiB"))
 
 
 def parse_percent(text: object) -> int:
@@ -94,10 +94,10 @@ def parse_rate(text: object) -> float:
     match = _RATE.match(text) if isinstance(text, str) else None
     if match is None or match[2].lower() not in SECONDS_BY_UNIT:
         raise TextError("a number by a unit of time is needed, such as 500/s or 30000/min")
-    return _finite(float(match[1]) / SECONDS_BY_UNIT[match[2].lower()], "500/s")
+    return _require_finite(float(match[1]) / SECONDS_BY_UNIT[match[2].lower()], "500/s")
 
 
-def number_or_rate(value: Any) -> Any:
+def read_rate(value: Any) -> Any:
     """Times a second of a text; what is no text is a number of them already."""
     return parse_rate(value) if isinstance(value, str) else value
 
@@ -121,7 +121,7 @@ def _split(text: object, example: str) -> list[tuple[Decimal, str]]:
     return [(Decimal(value), unit) for value, unit in parts]
 
 
-def _finite(value: float, example: str) -> float:
+def _require_finite(value: float, example: str) -> float:
     if not math.isfinite(value):
         raise TextError(f"a smaller number is needed, such as {example}")
     return value
@@ -140,7 +140,7 @@ def _tell_unit(parse: Callable[[object], Any], what: str) -> Callable[[Any], Any
     return checked
 
 
-def _as_text(units: Iterable[str], example: str, again: str = "") -> WithJsonSchema:
+def _describe_text(units: Iterable[str], example: str, again: str = "") -> WithJsonSchema:
     """What an editor's completion knows of a quantity: text, a number and then a unit."""
     names = "|".join(sorted(units, key=len, reverse=True))
     pattern = rf"^(\s*\d+(\.\d+)?\s*({names})){again}\s*$"
@@ -150,7 +150,7 @@ def _as_text(units: Iterable[str], example: str, again: str = "") -> WithJsonSch
 Seconds = Annotated[
     float,
     BeforeValidator(_tell_unit(parse_duration, "not a duration")),
-    _as_text(SECONDS_BY_UNIT, "20 s", "+"),
+    _describe_text(SECONDS_BY_UNIT, "20 s", "+"),
 ]
 """A duration in a study file; seconds once read."""
 
@@ -189,7 +189,7 @@ PER_SECOND_MOST = 10_000_000
 WholePerSecond = Annotated[
     int,
     Field(ge=1, le=PER_SECOND_MOST),
-    BeforeValidator(_tell_unit(number_or_rate, "not a rate")),
+    BeforeValidator(_tell_unit(read_rate, "not a rate")),
     WithJsonSchema(
         {
             "anyOf": [
@@ -212,7 +212,7 @@ PerSecondOrNone = Annotated[
 
 _BYTES_PARTS = (
     BeforeValidator(_tell_unit(parse_size, "not a size")),
-    _as_text(["B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", *"KMGTkmgt"], "1 GiB"),
+    _describe_text(["B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", *"KMGTkmgt"], "1 GiB"),
 )
 Bytes = Annotated[int, *_BYTES_PARTS]
 """A size in a study file; bytes once read."""
@@ -242,7 +242,7 @@ def format_duration(seconds: float) -> str:
 
 def format_measured_duration(seconds: float) -> str:
     """One that was measured, with all three digits that it is known to: `12.0 ms`, `3.40 s`."""
-    return _read_duration(seconds, _all_three_digits)
+    return _read_duration(seconds, _pad_three_digits)
 
 
 def _read_duration(seconds: float, digits: Callable[[float], str]) -> str:
@@ -314,7 +314,7 @@ def _round_three_digits(value: float) -> str:
     return f"{value:.3g}" if value < 99.95 else f"{value:.0f}"
 
 
-def _all_three_digits(value: float) -> str:
+def _pad_three_digits(value: float) -> str:
     """The same, with zeros at the end; nothing is `0`."""
     if value == 0:
         return "0"
@@ -337,11 +337,11 @@ class Money:
     @property
     def shown(self) -> str:
         """For people: `1,200 EUR`."""
-        return f"{_whole(f'{self.amount:,.2f}')} {self.currency}"
+        return f"{_format_whole(f'{self.amount:,.2f}')} {self.currency}"
 
     def __str__(self) -> str:
         """As it is written in a study."""
-        return f"{_whole(f'{self.amount:.2f}')} {self.currency}"
+        return f"{_format_whole(f'{self.amount:.2f}')} {self.currency}"
 
 
 def parse_money(text: object) -> Money:
@@ -359,5 +359,5 @@ def parse_money(text: object) -> Money:
     return Money(float(match[1]), match[2])
 
 
-def _whole(digits: str) -> str:
+def _format_whole(digits: str) -> str:
     return digits.removesuffix(".00")

@@ -17,8 +17,8 @@ from stithy.engines import instance
 from stithy.engines.instance import Instance
 from stithy.metrics import ALL
 from stithy.registry import plugins
-from stithy.results.convert import read_latencies, second_rows, transaction_rows
-from stithy.results.files import frame_of
+from stithy.results.convert import make_second_rows, make_transaction_rows, read_latencies
+from stithy.results.files import make_frame
 from stithy.results.tables import SECONDS, SERIES, TRANSACTIONS
 from stithy.run.sampler import Sampler, make_series_rows
 from stithy.wire.hammer import Watch
@@ -41,9 +41,9 @@ def test_a_run_fills_every_table_and_its_parts_agree(
     driven = loaded.hammer(server.url).run(loaded.choice, request(tmp_path / "hammer"))
     readings = sampler.stop()
     latencies = read_latencies(tmp_path / "hammer")
-    totals = frame_of(TRANSACTIONS, transaction_rows("w", driven.summary))
-    seconds = frame_of(SECONDS, second_rows("w", driven.seconds, latencies))
-    series = frame_of(SERIES, make_series_rows("w", readings, driven.summary.started_at_s))
+    totals = make_frame(TRANSACTIONS, make_transaction_rows("w", driven.summary))
+    seconds = make_frame(SECONDS, make_second_rows("w", driven.seconds, latencies))
+    series = make_frame(SERIES, make_series_rows("w", readings, driven.summary.started_at_s))
     assert driven.summary.complete
     *types, merged = totals["committed"].to_list()
     assert merged == sum(types) > 0

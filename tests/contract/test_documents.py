@@ -8,7 +8,7 @@ import pytest
 from conftest import ROOT
 from stithy import cli
 from stithy.cli.commands import list_command_modules
-from stithy.plan.answerable import unanswerable
+from stithy.plan.answerable import find_unanswerable
 from stithy.plan.expand import expand
 from stithy.study.load import parse_study, read_study
 
@@ -46,4 +46,4 @@ def test_every_example_study_is_a_study_and_the_readme_explains_the_demo() -> No
 def test_every_example_study_asks_what_its_windows_can_answer(path: Path) -> None:
     """Where nothing is known of the machine: a percentile needs enough values of a window."""
     study = read_study(path).study
-    assert list(unanswerable(study, expand(study).question, {})) == []
+    assert list(find_unanswerable(study, expand(study).question, {})) == []

@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from fakes.machine import FakeMachine
-from stithy.activity import DeclaredActivity, every_table
+from stithy.activity import DeclaredActivity, list_every_table
 from stithy.analysis.gathering import WindowChecks
 from stithy.engines.engine import Engine, declaration
 from stithy.hosts.checks import MachineCheck
@@ -23,7 +23,7 @@ from stithy.scenarios.noisy_neighbour.aggressor import Aggressor
 from stithy.scenarios.noisy_neighbour.beside import NeighbourActivity
 from stithy.storage.layer import LayerKind, OneLayer
 from stithy.storage.provider import Provider
-from stithy.study.keys import model_of
+from stithy.study.keys import find_model
 from stithy.study.scenario import Scenario
 from stithy.validity import Check, Flag
 from stithy.workloads.workload import Workload
@@ -53,7 +53,7 @@ def examples_of(spec: type[BaseModel]) -> dict[str, object]:
     """A mapping as people are told to write it, keys below keys included."""
     found: dict[str, object] = {}
     for name, info in spec.model_fields.items():
-        if below := model_of(info):
+        if below := find_model(info):
             one = any(isinstance(each, OneLayer) for each in info.metadata)
             examples = examples_of(below)
             found[info.alias or name] = dict([*examples.items()][:1]) if one else examples
@@ -145,7 +145,7 @@ def test_checks_of_windows_name_tables_and_their_flags_say_what_to_do(name: str)
     module, checks = OF_WINDOWS[name]
     assert checks
     named = {table for each in checks for table in each.needs}
-    assert named <= {each.name for each in every_table()}
+    assert named <= {each.name for each in list_every_table()}
     assert all(each.needs for each in checks)
     raised = [each for each in vars(module).values() if isinstance(each, Flag)]
     assert all(text.endswith(".") for each in raised for text in (each.sentence, each.advice))

@@ -5,7 +5,7 @@ from itertools import groupby
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stithy.plan.cost import certain
+from stithy.plan.cost import list_certain
 from stithy.plan.expand import expand
 from stithy.study.load import parse_study
 from stithy.study.model import Study
@@ -57,7 +57,7 @@ def test_a_block_is_one_window_of_every_candidate_back_to_back(study: Study, nul
     measured = [step for step in plan.steps if step.kind in ("restore", "window")]
     spared = [step for step in measured if step.if_undecided]
     assert measured[len(measured) - len(spared) :] == spared
-    assert [step for step in measured if step in certain(plan.steps)] + spared == measured
+    assert [step for step in measured if step in list_certain(plan.steps)] + spared == measured
     turns = {(step.window.point.level, step.window.block) for step in spared if step.window}
     more = range(asked.blocks_least, asked.blocks_most) if asked else range(0)
     assert turns == {(asked.point.level, block) for block in more if asked}

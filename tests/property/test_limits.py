@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stithy.analysis.bottlenecks.judge import judge
-from stithy.analysis.bottlenecks.observation import Cpus, Device, Observation, Reached, Sessions
+from stithy.analysis.bottlenecks.observation import Cpus, DeviceUse, Observation, Reached, Sessions
 from stithy.analysis.bottlenecks.rules import RULES
 from stithy.analysis.instruments import Headroom
 from support.sample_observation import sessions
@@ -26,7 +26,7 @@ def observations(draw: st.DrawFn) -> Observation:
         "w", places, False, paced, draw(share) * places if paced else float(places),
         Headroom(1.0, draw(share), None), draw(st.none() | some), None,
         sessions(draw(st.integers(1, 90)), **groups), Cpus(4, draw(share)), Cpus(2, draw(share)),
-        (Device("vda", draw(share), draw(some), draw(some)),),
+        (DeviceUse("vda", draw(share), draw(some), draw(some)),),
         tuple(Reached("data", "bandwidth", each) for each in draw(st.lists(share, max_size=2))),
         draw(st.booleans()), stalled_share=draw(share),
     )  # fmt: skip

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from stithy.cli.talk.shortcut import read_candidates
 from stithy.names import make_plain, name_text, tell_apart
-from stithy.plan.steps import window_id
-from stithy.point import Point, Value, join_words, magnitude, named
+from stithy.plan.steps import make_window_id
+from stithy.point import Point, Value, find_named, join_words, measure_magnitude
 from stithy.report.exports.go_bench import escape_word
 
 ALIKE = st.sampled_from("aAbBß16kK-_ ./+%:~\\=,\"'\n\u2028é漢")
@@ -38,7 +38,9 @@ CANDIDATES = st.from_regex(r"[a-z0-9][a-z0-9-]{0,39}", fullmatch=True) | st.samp
 def _amounts(point: Point) -> tuple[Value, ...]:
     """A study has no two values that are one amount, such as 4MB and 4 MB."""
     return tuple(
-        join_words(value) if isinstance(value, str) and magnitude(value) is not None else value
+        join_words(value)
+        if isinstance(value, str) and measure_magnitude(value) is not None
+        else value
         for _, value in point.factors
     )
 
@@ -62,14 +64,14 @@ def _assert_distinct_files(names: Sequence[str]) -> None:
 def test_distinct_windows_have_distinct_ids(every: list[Point], candidates: list[str]) -> None:
     """Each is the name of a directory, and of nothing else."""
     turns = product(candidates, every, (0, 10), (0, 1))
-    ids = [window_id(name, point, block, attempt=again) for name, point, block, again in turns]
+    ids = [make_window_id(name, point, block, attempt=again) for name, point, block, again in turns]
     _assert_distinct_files(ids)
 
 
 @given(points())
 def test_a_point_is_named_by_its_own_word(every: list[Point]) -> None:
     """No word names another point than the one that it was made of."""
-    assert [named(every, point.slug) for point in every] == every
+    assert [find_named(every, point.slug) for point in every] == every
 
 
 @given(st.lists(TEXTS, min_size=2, max_size=12, unique=True))

@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stithy.analysis.capacity import Said, Trial, choose_next_level, find_bracket, find_capacity
+from stithy.analysis.capacity import (
+    LevelOutcome,
+    Trial,
+    choose_next_level,
+    find_bracket,
+    find_capacity,
+)
 from stithy.search import Search, find_resolution
 from support.searched import LIMIT, SEARCH, evidence, one_more, window
 
@@ -66,9 +72,12 @@ def test_whatever_windows_say_the_search_ends_and_claims_what_they_bear(
         assert found.high.obeyed == 0
         between = [t for t in trials if (found.low.level if found.low else 0) < t.level]
         lower = [trial for trial in between if trial.level < found.high.level]
-        assert all(trial.said in (Said.SPLIT, Said.NOTHING, Said.OBEYED) for trial in lower)
-    obeyed = {trial.level for trial in trials if trial.said is Said.OBEYED}
-    assert obeyed == {t.level for t in below if t.said is Said.OBEYED} | {*found.again}
+        assert all(
+            trial.said in (LevelOutcome.SPLIT, LevelOutcome.NOTHING, LevelOutcome.OBEYED)
+            for trial in lower
+        )
+    obeyed = {trial.level for trial in trials if trial.said is LevelOutcome.OBEYED}
+    assert obeyed == {t.level for t in below if t.said is LevelOutcome.OBEYED} | {*found.again}
 
 
 @given(searches(), st.integers(0, 60_000), st.integers(0, 60_000))

@@ -8,12 +8,12 @@ from ruamel.yaml import YAML
 from ruamel.yaml.compat import StringIO
 
 from stithy.metrics import ALL, OWN, find, list_in_columns, list_names
-from stithy.plan.cost import space_by_candidate, total_s
+from stithy.plan.cost import sum_s, sum_space
 from stithy.plan.expand import expand
 from stithy.study.load import parse_study
 from stithy.study.problems import StudyError
 from stithy.study.thresholds import Names, NotAThreshold, parse_threshold
-from stithy.thresholds import RELATIONS, Constant, MeasuredValue, Threshold
+from stithy.thresholds import RELATIONS, Constant, MeasuredSide, Threshold
 from support.points import at
 from support.studies import TEXT
 
@@ -43,8 +43,8 @@ def _outcome(content: bytes) -> None:
     except StudyError as error:
         problems = error.problems
     else:
-        assert total_s(plan.steps)[0] < total_s(plan.steps)[1]
-        assert all(room > 0 for room in space_by_candidate(plan).values())
+        assert sum_s(plan.steps)[0] < sum_s(plan.steps)[1]
+        assert all(room > 0 for room in sum_space(plan).values())
         return
     assert problems
     for each in problems:
@@ -130,14 +130,14 @@ def thresholds(draw: st.DrawFn) -> Threshold:
     owner = draw(st.sampled_from([None, *owners] if known.of_several else [*known.subjects]))
     factor = draw(st.one_of(st.just(1.0), st.floats(1e-6, 1e6, allow_nan=False)))
     point = draw(st.sampled_from(KNOWN.points))
-    side = MeasuredValue(draw(st.sampled_from(KNOWN.candidates)), metric, point, owner, factor)
+    side = MeasuredSide(draw(st.sampled_from(KNOWN.candidates)), metric, point, owner, factor)
     value = draw(st.floats(0, 1e9))
     other = Constant(float(round(value)) if "B" in side.unit else value, side.unit)
     left, right = (other, side) if draw(st.booleans()) else (side, other)
     return Threshold(left, draw(st.sampled_from(sorted(RELATIONS))), right)
 
 
-DURATION = MeasuredValue("disk", "backup.duration_s", KNOWN.points[0])
+DURATION = MeasuredSide("disk", "backup.duration_s", KNOWN.points[0])
 SMALL = Threshold(DURATION, "<", Constant(1.2171738471502951e-229, "s"))
 
 

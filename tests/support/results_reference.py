@@ -1,6 +1,6 @@
 """The reference pages of tables and comparability key, written from what they declare."""
 
-from stithy.activity import every_table
+from stithy.activity import list_every_table
 from stithy.results.comparability import MEANINGS
 from stithy.results.manifest import SCHEMA_VERSION
 from stithy.results.tables import Column, Table
@@ -36,7 +36,7 @@ file, and names it. A window supports no claim without a file that could have ma
 
 def tables_page() -> str:
     """The page, as Markdown."""
-    return "\n".join([_HEAD, *(_section(table) for table in every_table())])
+    return "\n".join([_HEAD, *(_section(table) for table in list_every_table())])
 
 
 def _section(table: Table) -> str:

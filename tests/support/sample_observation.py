@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from stithy.analysis.bottlenecks.observation import Cpus, Device, Observation, Sessions
+from stithy.analysis.bottlenecks.observation import Cpus, DeviceUse, Observation, Sessions
 from stithy.analysis.instruments import Headroom
 
 LITTLE = Headroom(100.0, 0.05, None)
@@ -26,9 +26,9 @@ def observed(**changes: Any) -> Observation:
 
 def disk(
     used_share: float = 0.95, under_way: float = 8.0, reads_under_way: float = 2.5
-) -> tuple[Device, ...]:
+) -> tuple[DeviceUse, ...]:
     """One device, nearly always in use."""
-    return (Device("vda", used_share, under_way, reads_under_way),)
+    return (DeviceUse("vda", used_share, under_way, reads_under_way),)
 
 
 def sessions(looks: int = 60, **groups: float) -> Sessions:

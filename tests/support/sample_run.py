@@ -22,12 +22,12 @@ from unittest.mock import patch
 import polars as pl
 
 from stithy.activities.hammer.declared import LOAD
-from stithy.activity import every_table
+from stithy.activity import list_every_table
 from stithy.collectors.collector import Collector
 from stithy.point import Point
 from stithy.registry import plugins
 from stithy.results import tables
-from stithy.results.comparability import comparability, comparability_key
+from stithy.results.comparability import check_comparable, make_comparability_key
 from stithy.results.files import list_window_tables, write_frame, write_json, write_table
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import (
@@ -45,7 +45,7 @@ from stithy.results.manifest import (
     SearchFacts,
     SessionFacts,
     WorkloadFacts,
-    sha256_of,
+    hash_text,
 )
 from stithy.thresholds import Threshold
 from stithy.units import Money
@@ -160,7 +160,7 @@ def build_run(directory: Path, shape: Shape | None = None) -> RunDirectory:
 
 def rewrite(path: Path, frame: pl.DataFrame) -> None:
     """Write a table of a run again with other rows, as Stithy would have written them."""
-    [table] = [each for each in every_table() if each.name == path.stem]
+    [table] = [each for each in list_every_table() if each.name == path.stem]
     write_frame(path, table, frame)
 
 
@@ -259,13 +259,13 @@ def manifest(shape: Shape) -> Manifest:
     memory = MemoryFacts(
         limit_bytes=2**30, enforced=shape.memory_limit_enforced, note=shape.memory_limit_note
     )
-    parts = comparability("load", workload, load, database, memory, "0.1.0")
+    parts = check_comparable("load", workload, load, database, memory, "0.1.0")
     windows = [window_id(name, users, block, n) for users, block, n, name in _windows(shape)]
     further = tuple(each for each in windows if each.endswith("-again"))
     return Manifest(
         stithy_version="0.1.0", hammer_version="stithy-hammer 0.1.0", question=shape.question,
-        study_file="sample.yaml", study_sha256=sha256_of(study_text(shape)), seed=shape.seed,
-        comparability_key=comparability_key(parts), comparability=parts, workload=workload,
+        study_file="sample.yaml", study_sha256=hash_text(study_text(shape)), seed=shape.seed,
+        comparability_key=make_comparability_key(parts), comparability=parts, workload=workload,
         load=load, database=database, memory=memory, calibration=shape.calibration,
         plan=PlanFacts(
             windows=tuple(each for each in windows if each not in further), further=further,

@@ -12,12 +12,12 @@ from pydantic import BaseModel
 from stithy.engines.engine import Engine
 from stithy.registry import plugins
 from stithy.storage.provider import Provider
-from stithy.study.candidates import candidate_model
-from stithy.study.document import as_yaml
-from stithy.study.keys import scenarios
+from stithy.study.candidates import make_candidate_model
+from stithy.study.document import write_yaml
+from stithy.study.keys import list_scenarios
 from stithy.study.model import Study
 from stithy.study.scenario import OPTIONAL, Scenario
-from stithy.study.sections import USUAL, sections_of
+from stithy.study.sections import USUAL, list_sections
 from stithy.workloads.workload import Workload
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -28,7 +28,7 @@ def study_schema() -> dict[str, Any]:
     """The schema of a whole study file."""
     schema = Study.model_json_schema()
     properties = schema["properties"]
-    providers = {name: candidate_model(name) for name in plugins(Provider)}
+    providers = {name: make_candidate_model(name) for name in plugins(Provider)}
     workloads = {name: workload.keys for name, workload in plugins(Workload).items()}
     candidates = _specs(providers)
     for each in candidates:
@@ -40,7 +40,7 @@ def study_schema() -> dict[str, Any]:
     del properties["scenario"]["type"]
     named = {"type": "string", "enum": list(plugins(Scenario))}
     keyed = [
-        _keyed(name, each) for name, kind, spec in scenarios() for each in _specs({kind: spec})
+        _keyed(name, each) for name, kind, spec in list_scenarios() for each in _specs({kind: spec})
     ]
     properties["scenario"]["anyOf"] = [named, *keyed]
     schema["allOf"] = [_needed(name) for name in plugins(Scenario)]
@@ -61,7 +61,7 @@ def _present(section: dict[str, Any]) -> dict[str, Any]:
 def _needed(scenario: str) -> dict[str, Any]:
     """The sections that a study needs, and those it may not have, if it names this scenario."""
     names = {"anyOf": [{"const": scenario}, {"type": "object", "required": [scenario]}]}
-    needed = sections_of(scenario)
+    needed = list_sections(scenario)
     asked = {
         "properties": {"scenario": names},
         "required": ["scenario"] if scenario != USUAL else [],
@@ -184,9 +184,9 @@ def _page_section(title: str, schema: dict[str, Any]) -> str:
 
 def _row(schema: dict[str, Any], name: str, key: dict[str, Any]) -> str:
     needed = name in schema.get("required", [])
-    default = "required" if needed else f"`{as_yaml(key['default'])}`"
+    default = "required" if needed else f"`{write_yaml(key['default'])}`"
     examples = key.get("examples", [])
-    example = f"`{as_yaml(examples[0])}`" if examples else ""
+    example = f"`{write_yaml(examples[0])}`" if examples else ""
     cells = [f"`{name}`", key.get("description", ""), _value_kind(key), default, example]
     return f"| {' | '.join(each.replace('|', chr(92) + '|') for each in cells)} |"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from stithy import activity
-from stithy.activity import DeclaredActivity, Factor, level_factor, require_usable
+from stithy.activity import DeclaredActivity, Factor, get_level_factor, require_usable
 from stithy.errors import UserError
 from stithy.registry import plugins
 
@@ -15,8 +15,8 @@ def test_the_level_is_that_of_a_load_whatever_other_activities_count(
     first = DeclaredActivity("first", factors=(Factor("knocks", "Knocks", "knock"),))
     every = {"first": first, **plugins(DeclaredActivity)}
     monkeypatch.setattr(activity, "plugins", lambda _: every)
-    assert next(iter(activity.declared())) == "knocks"
-    assert level_factor().name == "users"
+    assert next(iter(activity.map_factors())) == "knocks"
+    assert get_level_factor().name == "users"
 
 
 def test_a_factor_with_the_name_of_another_column_of_figures_is_refused() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stithy.point import Point, Value, magnitude, named, varied
+from stithy.point import Point, Value, find_named, list_varied, measure_magnitude
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_.\-]{0,12}", fullmatch=True)
 VALUES: st.SearchStrategy[Value] = st.one_of(
@@ -39,23 +39,23 @@ def test_points_are_in_order_of_their_other_factors_and_then_of_the_users() -> N
     assert sorted(["on", "20 ms", "1 s", "off"], key=lambda v: Point.of(x=v)) == [
         "20 ms", "1 s", "off", "on",
     ]  # fmt: skip
-    assert magnitude("30%") == 0.3
-    assert {magnitude(name) for name in ("4k", "64m", "inf", "nan", "infinity")} == {None}
+    assert measure_magnitude("30%") == 0.3
+    assert {measure_magnitude(name) for name in ("4k", "64m", "inf", "nan", "infinity")} == {None}
 
 
 def test_a_word_names_the_point_that_it_tells_from_all_others() -> None:
     """The value where one factor varies, else the point's own word."""
     ladder = [Point.of(users=users) for users in (1, 13)]
-    found = [named(ladder, word) for word in ("13", "u13", "2", "")]
+    found = [find_named(ladder, word) for word in ("13", "u13", "2", "")]
     assert found == [ladder[1], ladder[1], None, None]
     sizes = [Point((("users", 8), ("database.memory", m))) for m in ("256 MiB", "1 GiB")]
-    assert [named(sizes, word) for word in ("1GiB", "u8-memory1gib", "8")] == [sizes[1]] * 2 + [
-        None
-    ]
+    assert [find_named(sizes, word) for word in ("1GiB", "u8-memory1gib", "8")] == [
+        sizes[1]
+    ] * 2 + [None]
     both = [*sizes, *(each.replaced("users", 4) for each in sizes)]
-    assert varied(both) == ("users", "database.memory")
-    assert named(both, "1GiB") is None
-    assert named(both, "u4-memory1gib") == both[3]
+    assert list_varied(both) == ("users", "database.memory")
+    assert find_named(both, "1GiB") is None
+    assert find_named(both, "u4-memory1gib") == both[3]
     assert both[3].in_words() == "4 users with database.memory 1 GiB"
 
 
@@ -79,7 +79,7 @@ def test_values_that_differ_in_their_sign_have_words_of_their_own() -> None:
     """Else -1 and 1 would be one value, and share the names of their files."""
     off, least, words = (Point.of(**{"database.settings.log": value}) for value in (-1, 1, "a-1"))
     assert (off.slug, least.slug, words.slug) == ("log-1", "log1", "loga-1")
-    assert [named([off, least], word) for word in ("-1", "1", "log-1")] == [off, least, off]
+    assert [find_named([off, least], word) for word in ("-1", "1", "log-1")] == [off, least, off]
 
 
 WORDS: dict[Value, str] = {

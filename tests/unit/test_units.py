@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from stithy import units
 from stithy.metrics import Unit
-from stithy.thresholds import RELATIONS, Constant, MeasuredValue, Threshold, format_decimal
+from stithy.thresholds import RELATIONS, Constant, MeasuredSide, Threshold, format_decimal
 from stithy.units import Money, format_duration, format_size, parse_duration, parse_money
 from support.points import at
 
@@ -109,7 +109,7 @@ CONSTANTS: tuple[tuple[float, Unit, str], ...] = (
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_only_relations_with_an_equals_sign_hold_of_equal_values(relation: str) -> None:
     """At the threshold itself `>=` and `<=` are met, `>` and `<` are not."""
-    value = MeasuredValue("log-on-nvme", "p95", at(13), "payment", 1.2)
+    value = MeasuredSide("log-on-nvme", "p95", at(13), "payment", 1.2)
     threshold = Threshold(Constant(0.005, "s"), relation, value)  # type: ignore[arg-type]  # parametrised over all
     assert str(threshold) == f"5 ms {relation} 1.2 * log-on-nvme.payment.p95_at_13"
     holds = [threshold.holds(left, 1.0) for left in (0.9, 1.0, 1.1)]

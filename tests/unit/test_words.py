@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from stithy.activities.hammer.declared import LOAD
-from stithy.errors import Exit, InfrastructureError, StithyError, failures_of_the_machine
+from stithy.errors import Exit, InfrastructureError, StithyError, convert_machine_failures
 from stithy.metrics import (
     ERROR_SHARE,
     PERCENTILES,
@@ -18,8 +18,8 @@ from stithy.metrics import (
     list_names,
     parse_quantity,
 )
-from stithy.names import closest, instead
-from stithy.openmetrics import END, Point, family, written
+from stithy.names import find_closest, suggest_instead
+from stithy.openmetrics import END, MetricPoint, make_family, written
 from stithy.results.tables import TRANSACTIONS, WINDOW
 from stithy.search import (
     ResponseTarget,
@@ -100,20 +100,20 @@ def test_a_search_closes_to_one_user_and_above_twenty_to_about_a_twentieth() -> 
 ])  # fmt: skip
 def test_a_name_ends_in_its_unit_as_openmetrics_wants_it(name: str, shown: str, unit: str) -> None:
     """Texts stay within their quotes and lines; what is no number is not written."""
-    each, text = family(("block", name), 'a"b\\c\nd'), 'a"b\\c\nd'
+    each, text = make_family(("block", name), 'a"b\\c\nd'), 'a"b\\c\nd'
     assert (each.name, each.unit) == (f"stithy_block_{shown}", unit)
-    found = read(written(each, [Point(1.5, {"name": text})]) + END)
+    found = read(written(each, [MetricPoint(1.5, {"name": text})]) + END)
     assert found[each.name].samples == [({"name": text}, 1.5, None)]
-    assert written(each, [Point(float("nan"), {}), Point(float("inf"), {})]) == ""
+    assert written(each, [MetricPoint(float("nan"), {}), MetricPoint(float("inf"), {})]) == ""
 
 
 def test_the_nearest_word_is_found_whatever_its_hyphens_and_case() -> None:
     """A word that is like none is answered with all."""
     known = ["users", "ramp_up"]
-    found = [closest(word, known) for word in ("rampup", "ramp-up", "RAMP_UP", "zebra")]
+    found = [find_closest(word, known) for word in ("rampup", "ramp-up", "RAMP_UP", "zebra")]
     assert found == ["ramp_up", "ramp_up", "ramp_up", None]
-    assert instead("user", known, "`") == "did you mean `users`?"
-    assert instead("zebra", known, "`") == "one of users, ramp_up"
+    assert suggest_instead("user", known, "`") == "did you mean `users`?"
+    assert suggest_instead("zebra", known, "`") == "one of users, ramp_up"
 
 
 def _tree(kind: type[StithyError]) -> list[type[StithyError]]:
@@ -140,5 +140,5 @@ def test_a_full_disk_is_no_bug_wherever_it_shows_and_a_missing_file_is_one() -> 
         (many, InfrastructureError, "step w: too many open files: raise the limit"),
         (FileNotFoundError(errno.ENOENT, "x", "/x"), FileNotFoundError, "/x"),
     ):
-        with pytest.raises(kind, match=shown), failures_of_the_machine("step w"):
+        with pytest.raises(kind, match=shown), convert_machine_failures("step w"):
             raise failure

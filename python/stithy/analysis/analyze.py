@@ -12,9 +12,14 @@ from typing import Any
 
 import polars as pl
 
-from stithy.activity import DeclaredActivity, tables_of
+from stithy.activity import DeclaredActivity, list_tables
 from stithy.analysis.bottlenecks.judge import Limited, judge
-from stithy.analysis.bottlenecks.observe import Abilities, Tables, observe_windows, read_ability
+from stithy.analysis.bottlenecks.observe import (
+    Abilities,
+    ObservedTables,
+    observe_windows,
+    read_ability,
+)
 from stithy.analysis.comparisons import UNPAIRED
 from stithy.analysis.effect import Paired
 from stithy.analysis.evidence import Evidence, Window
@@ -37,7 +42,7 @@ from stithy.results.files import Run
 from stithy.results.hlog import LoggedHistogram
 from stithy.results.manifest import LimitFacts, Manifest, QuestionFacts, SearchFacts
 from stithy.search import ResponseTarget, Search
-from stithy.thresholds import MeasuredValue
+from stithy.thresholds import MeasuredSide
 from stithy.workloads.workload import Workload
 
 Row = dict[str, Any]
@@ -72,7 +77,7 @@ class Analysis:
         if windows:
             return frozenset().union(*(window.tables for window in windows))
         alone = self.manifest is not None and self.manifest.given_load is None
-        return tables_of("" if alone else "hammer")
+        return list_tables("" if alone else "hammer")
 
     @cached_property
     def declared(self) -> tuple[Quantity, ...]:
@@ -87,10 +92,10 @@ class Analysis:
         if self.sampled.means.is_empty() or (manifest and manifest.given_load is None):
             return {}
         candidates = manifest.candidates if manifest else ()
-        tables = Tables(
+        tables = ObservedTables(
             self.sampled, self.run.seconds, self.run.surroundings, _count_cpus(manifest),
             frozenset(candidate.name for candidate in candidates if candidate.drives),
-            _abilities(manifest), self.engine,
+            _read_abilities(manifest), self.engine,
         )  # fmt: skip
         return {each.window_id: judge(each) for each in observe_windows(self.evidence, tables)}
 
@@ -199,7 +204,7 @@ def _count_cpus(manifest: Manifest | None) -> int | None:
     return fact.value if fact is not None and isinstance(fact.value, int) else None
 
 
-def _abilities(manifest: Manifest | None) -> Abilities:
+def _read_abilities(manifest: Manifest | None) -> Abilities:
     return {
         (candidate.name, drive.known_as): able
         for candidate in (manifest.candidates if manifest else ())
@@ -255,7 +260,7 @@ def _read_question(question: QuestionFacts | None, usual: Quantity) -> PrimaryCo
 def _list_demanded(manifest: Manifest | None) -> set[Quantity]:
     thresholds = manifest.thresholds if manifest else ()
     sides = (side for threshold in thresholds for side in (threshold.left, threshold.right))
-    return {side.quantity for side in sides if isinstance(side, MeasuredValue)}
+    return {side.quantity for side in sides if isinstance(side, MeasuredSide)}
 
 
 def _add_losses(analysis: Analysis) -> Analysis:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean, variance
 
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.statistics import adjust_by_holm, find_tail_chance, t_critical
+from stithy.analysis.statistics import adjust_by_holm, find_critical_t, find_tail_chance
 from stithy.analysis.surroundings import GAUGES, OTHERS_CPU_SHARE, Gauge, find_usual
 from stithy.analysis.verdict import WRONG_SHARE
 from stithy.metrics import ALL, Quantity
@@ -97,7 +97,7 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Change:
+class RunChange:
     """A ratio of means with its 95 % interval; `missing_because` is set where there is none.
 
     `difference`: of a metric whose best value is 0, instead of a ratio; the bounds are its own.
@@ -145,7 +145,7 @@ class Row:
     quantity: Quantity
     value_base: float | None
     value_other: float | None
-    change: Change
+    change: RunChange
 
 
 def compare_runs(
@@ -181,7 +181,7 @@ def list_shared(base: Evidence, other: Evidence) -> tuple[tuple[str, ...], tuple
 
 def compare_as_ratio(
     base: Sequence[float], other: Sequence[float], drift_log: float = 0.0
-) -> Change:
+) -> RunChange:
     """The ratio of `other` to `base`: of their geometric means, with Welch's interval.
 
     `drift_log`: how far the two may lie apart by the machine alone, as a logarithm.
@@ -199,14 +199,14 @@ def compare_as_ratio(
         [math.log(each) for each in base], [math.log(each) for each in other], drift_log, ROUNDING
     )
     low, high = (None, None) if half is None else (math.exp(log - half), math.exp(log + half))
-    return Change(
+    return RunChange(
         math.exp(log), low, high, len(base), len(other), chance, drift_share=math.expm1(drift_log)
     )
 
 
 def compare_as_difference(
     base: Sequence[float], other: Sequence[float], drift_log: float = 0.0
-) -> Change:
+) -> RunChange:
     """`other` less `base`, of metrics whose best value is 0: of their means, with Welch's interval.
 
     Shapes and edge cases: as `compare_as_ratio`, but 0 is a value. The drift of the machine, a
@@ -219,7 +219,7 @@ def compare_as_difference(
     drift = drift_share * max(abs(fmean(base)), abs(fmean(other)))
     apart, half, chance = _apply_welch(base, other, drift, ROUNDING * largest)
     low, high = (None, None) if half is None else (apart - half, apart + half)
-    return Change(
+    return RunChange(
         None, low, high, len(base), len(other), chance, drift_share=drift_share, difference=apart
     )
 
@@ -242,15 +242,15 @@ def _apply_welch(
     exact = 1 / (shares[0] ** 2 / (len(base) - 1) + shares[1] ** 2 / (len(other) - 1))
     degrees = max(1, math.floor(exact + 1e-9))  # 3.999999 is 4
     chance = find_tail_chance(max(0.0, abs(apart) - drift) / error, degrees)
-    return apart, t_critical(degrees) * error + drift, chance
+    return apart, find_critical_t(degrees) * error + drift, chance
 
 
-def _explain_no_window(base: Sequence[float], other: Sequence[float]) -> Change:
+def _explain_no_window(base: Sequence[float], other: Sequence[float]) -> RunChange:
     return _make_unknown(base, other, f"{WHOSE[0] if not base else WHOSE[1]} has no valid window")
 
 
-def _make_unknown(base: Sequence[float], other: Sequence[float], because: str) -> Change:
-    return Change(None, None, None, len(base), len(other), missing_because=because)
+def _make_unknown(base: Sequence[float], other: Sequence[float], because: str) -> RunChange:
+    return RunChange(None, None, None, len(base), len(other), missing_because=because)
 
 
 def _make_row(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import ClassVar
 
-from stithy.activity import level_factor
+from stithy.activity import get_level_factor
 from stithy.analysis.checks.instruments import DRIVE_SLOWED, DRIVER_LATE
 from stithy.analysis.evidence import Evidence, Window
 from stithy.point import Point
@@ -26,7 +26,7 @@ WINDOWS_ENOUGH = 2
 """Own: an end of a bracket rests on two windows, so that one lucky window does not decide."""
 
 
-class Said(Enum):
+class LevelOutcome(Enum):
     """What the windows of a level say together."""
 
     OBEYED = "meets the target"
@@ -48,16 +48,16 @@ class Trial:
     silent: int = 0
 
     @property
-    def said(self) -> Said:
+    def said(self) -> LevelOutcome:
         """What they say together.
 
         Own: one of several decides nothing.
         """
         if self.obeyed and self.missed:
-            return Said.SPLIT
+            return LevelOutcome.SPLIT
         if self.obeyed:
-            return Said.OBEYED
-        return Said.MISSED if self.missed else Said.NOTHING
+            return LevelOutcome.OBEYED
+        return LevelOutcome.MISSED if self.missed else LevelOutcome.NOTHING
 
     @property
     def is_sure(self) -> bool:
@@ -96,33 +96,35 @@ def find_bracket(trials: Sequence[Trial]) -> Bracket:
     Own: the cautious end of what is known, the users below the first sign of trouble.
     """
     known = sorted(trials, key=lambda trial: trial.level)
-    doubt = _find_first(known, Said.MISSED, Said.SPLIT)
-    obeyed = [each for each in known if each.said is Said.OBEYED]
+    doubt = _find_first(known, LevelOutcome.MISSED, LevelOutcome.SPLIT)
+    obeyed = [each for each in known if each.said is LevelOutcome.OBEYED]
     below = [each for each in obeyed if doubt is None or each.level < doubt.level]
     low = below[-1] if below else None
     over = [each for each in known if low is None or each.level > low.level]
     return Bracket(
         low=low,
-        high=_find_first(over, Said.MISSED),
-        wall=_find_first(over, Said.MISSED, Said.SPLIT, Said.NOTHING),
-        split=tuple(each.level for each in known if each.said is Said.SPLIT),
+        high=_find_first(over, LevelOutcome.MISSED),
+        wall=_find_first(over, LevelOutcome.MISSED, LevelOutcome.SPLIT, LevelOutcome.NOTHING),
+        split=tuple(each.level for each in known if each.said is LevelOutcome.SPLIT),
         again=tuple(each.level for each in obeyed if each not in below),
     )
 
 
-def _find_first(known: Sequence[Trial], *said: Said) -> Trial | None:
+def _find_first(known: Sequence[Trial], *said: LevelOutcome) -> Trial | None:
     return next((each for each in known if each.said in said), None)
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedLevel:
     """A level, and the candidates of which a window there is wanted."""
 
     level: int
     candidates: tuple[str, ...]
 
 
-def choose_next_windows(trials: Mapping[str, Sequence[Trial]], search: Search) -> Wanted | None:
+def choose_next_windows(
+    trials: Mapping[str, Sequence[Trial]], search: Search
+) -> WantedLevel | None:
     """What is measured next, given the trials of each candidate; None where the search has ended.
 
     Own: of the levels that candidates want, the lowest; it is the cheapest to be wrong about.
@@ -132,7 +134,7 @@ def choose_next_windows(trials: Mapping[str, Sequence[Trial]], search: Search) -
     if not wanted:
         return None
     lowest = min(wanted)
-    return Wanted(lowest, tuple(name for name, level in levels.items() if level == lowest))
+    return WantedLevel(lowest, tuple(name for name, level in levels.items() if level == lowest))
 
 
 def choose_next_level(trials: Sequence[Trial], search: Search) -> int | None:
@@ -266,7 +268,7 @@ def list_trials(evidence: Evidence, candidate: str, search: Search) -> tuple[Tri
 
 def list_levels(evidence: Evidence) -> dict[int, Point]:
     """The points of the levels, where the question is asked as to all other factors."""
-    return {point.level: point for point in evidence.along(level_factor().name)}
+    return {point.level: point for point in evidence.along(get_level_factor().name)}
 
 
 def read_value(window: Window, search: Search) -> float | None:
@@ -310,7 +312,7 @@ def _end(evidence: Evidence, name: str, trial: Trial | None, search: Search) -> 
 def _explain_end(evidence: Evidence, name: str, found: Bracket, search: Search) -> str | None:
     if found.high is not None or found.wall is None:
         return None
-    if found.wall.said is Said.SPLIT:
+    if found.wall.said is LevelOutcome.SPLIT:
         return "its windows disagree"
     # Why these windows say nothing of the storage: by what most of them were flagged.
     windows = evidence.at(name, list_levels(evidence)[found.wall.level])

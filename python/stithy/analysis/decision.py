@@ -19,15 +19,15 @@ from stithy.analysis.findings import answer_question
 from stithy.analysis.statistics import BLOCKS_LEAST, INTERIM_BLOCKS, estimate_interval
 from stithy.analysis.verdict import (
     DIFFERENT,
+    BlockProgress,
     Call,
     Next,
-    Progress,
     Verdict,
     decide,
     decide_next_step,
     estimate_blocks_needed,
 )
-from stithy.thresholds import Constant, MeasuredValue, Side, Threshold
+from stithy.thresholds import Constant, MeasuredSide, Side, Threshold
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class DecisionStatus:
     anything, or where the limit will not be enough.
     """
 
-    progress: Progress
+    progress: BlockProgress
     compared: Compared | None
     blocks_needed: int | None
 
@@ -110,7 +110,7 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True)
-class Judgement:
+class ThresholdJudgement:
     """A threshold with the values of its sides, factors included; one per minute or seconds.
 
     `because` is set where it could not be judged; then a value is None, or an interval holds what
@@ -135,7 +135,9 @@ class Judgement:
         return Outcome.MET if met else Outcome.NOT_MET
 
 
-def judge_thresholds(thresholds: Sequence[Threshold], evidence: Evidence) -> tuple[Judgement, ...]:
+def judge_thresholds(
+    thresholds: Sequence[Threshold], evidence: Evidence
+) -> tuple[ThresholdJudgement, ...]:
     """Each threshold judged, in their order; `evidence` has the measures that they need.
 
     Own: rates are means and percentiles are of the merged windows, as in the report.
@@ -145,19 +147,19 @@ def judge_thresholds(thresholds: Sequence[Threshold], evidence: Evidence) -> tup
 
 def list_windows(threshold: Threshold, evidence: Evidence) -> tuple[Window, ...]:
     """All windows on which a threshold rests, invalid ones too, each once."""
-    sides = (each for each in (threshold.left, threshold.right) if isinstance(each, MeasuredValue))
+    sides = (each for each in (threshold.left, threshold.right) if isinstance(each, MeasuredSide))
     found = (window for side in sides for window in evidence.at(side.candidate, side.point))
     return tuple({window.id: window for window in found}.values())
 
 
-def _judge_plain(threshold: Threshold, evidence: Evidence) -> Judgement:
+def _judge_plain(threshold: Threshold, evidence: Evidence) -> ThresholdJudgement:
     left, right = _find_value(threshold.left, evidence), _find_value(threshold.right, evidence)
     reasons = dict.fromkeys(each for each in (left, right) if isinstance(each, str))
     if isinstance(left, float) and isinstance(right, float):
         pairs = [_list_paired(side, evidence) for side in (threshold.left, threshold.right)]
         if any(pairs):
             return _judge_intervals(threshold, (left, right), pairs)
-    return Judgement(
+    return ThresholdJudgement(
         threshold,
         left if isinstance(left, float) else None,
         right if isinstance(right, float) else None,
@@ -176,7 +178,7 @@ Bounds = tuple[float, float]
 
 def _judge_intervals(
     threshold: Threshold, values: tuple[float, float], pairs: Sequence[Paired | None]
-) -> Judgement:
+) -> ThresholdJudgement:
     """Met if it holds at every end of the intervals, not met if at none, else not decided.
 
     Own: a plain interval, or a doubt, takes a claim away and gives none, as everywhere.
@@ -185,13 +187,13 @@ def _judge_intervals(
     right = _find_bounds(threshold.right, values[1], pairs[1])
     if isinstance(left, str) or isinstance(right, str):
         missing = left if isinstance(left, str) else str(right)
-        return Judgement(threshold, *values, because=missing)
+        return ThresholdJudgement(threshold, *values, because=missing)
     held = {threshold.holds(x, y) for x in left for y in right}
     if held == {False}:
-        return Judgement(threshold, *values, met=False)
+        return ThresholdJudgement(threshold, *values, met=False)
     doubts = (_explain_doubt(each) for each in pairs if each is not None)
     because = "its 95 % interval holds both" if len(held) > 1 else next(filter(None, doubts), None)
-    return Judgement(threshold, *values, because=because, met=True)
+    return ThresholdJudgement(threshold, *values, because=because, met=True)
 
 
 def _find_bounds(side: Side, value: float, paired: Paired | None) -> Bounds | str:

@@ -15,8 +15,8 @@ from stithy.analysis.statistics import (
     Bound,
     estimate_interval,
     estimate_plain_interval,
+    find_critical_t,
     is_bounded,
-    t_critical,
 )
 from stithy.results.hlog import LoggedHistogram, merge
 
@@ -241,7 +241,7 @@ def estimate_position_effect(
     )
     degrees = len(later) + len(earlier) - 2
     error = math.sqrt(squares / degrees * (1 / len(later) + 1 / len(earlier))) / 2
-    middle, half = (means[0] - means[1]) / 2, t_critical(degrees) * error
+    middle, half = (means[0] - means[1]) / 2, find_critical_t(degrees) * error
     shown = (lambda value: value) if is_difference else math.exp
     low, high = shown(middle - half), shown(middle + half)
     return Position(shown(middle), low, high, orders, is_difference)

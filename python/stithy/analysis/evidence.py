@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean, median
 
-from stithy.activity import tables_of
+from stithy.activity import list_tables
 from stithy.analysis.effect import (
     Effect,
     Paired,
@@ -25,7 +25,7 @@ from stithy.analysis.steadiness import Steadiness
 from stithy.analysis.surroundings import Baseline
 from stithy.analysis.verdict import PrimaryComparison
 from stithy.metrics import ALL, P95, TPM, Quantity, count_values_needed, has_enough, is_mean
-from stithy.point import Point, telling
+from stithy.point import Point, list_telling
 from stithy.search import Search
 from stithy.validity import Flag, Reason, Row, is_valid
 
@@ -62,7 +62,7 @@ class Window:
     @cached_property
     def tables(self) -> frozenset[str]:
         """The tables that its activities fill."""
-        return tables_of(self.row["activity"])
+        return list_tables(self.row["activity"])
 
     @property
     def candidate(self) -> str:
@@ -181,7 +181,7 @@ class Evidence:
     @cached_property
     def axis(self) -> str:
         """The factor along which levels lie: as chosen, else the first that varies."""
-        return self.factor if self.factor is not None else telling(self.points)[0]
+        return self.factor if self.factor is not None else list_telling(self.points)[0]
 
     @cached_property
     def levels(self) -> tuple[Point, ...]:

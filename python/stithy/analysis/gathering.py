@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from stithy.activity import every_table, tables_of
+from stithy.activity import list_every_table, list_tables
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.instruments import drop_refuted, find_machine_floors
 from stithy.analysis.invariants import Identity, check_invariants
@@ -22,7 +22,7 @@ from stithy.analysis.series import Sampled
 from stithy.analysis.steadiness import Steadiness, judge_steadiness_of_windows
 from stithy.analysis.surroundings import (
     Baseline,
-    Watched,
+    WatchedWindow,
     find_taken_share,
     judge_baselines,
     read_watched,
@@ -100,13 +100,13 @@ def _judge_row(row: Row, tables: _Tables, workload: Workload | None, damaged: Da
                for each in tables.transactions.get(name, ())}  # fmt: skip
     laws = check_invariants(row, {k: v for k, v in by_type.items() if k != ALL}, workload)
     steady = tables.steady.get(name)
-    around, watched = tables.around.get(name), tables.watched.get(name, Watched())
+    around, watched = tables.around.get(name), tables.watched.get(name, WatchedWindow())
     values = {(each["metric"], each["of"]): each for each in tables.values.get(name, ())}
     record = WindowRecord(
         window=row,
         conditions=tables.conditions.get(name, ()),
         restore=next(iter(tables.restores.get(name, ())), None),
-        watched=watched if name not in damaged else Watched(),
+        watched=watched if name not in damaged else WatchedWindow(),
         values=values,
         ledger=tables.ledgers.get(name, ()),
         ledger_findings=tables.findings.get(name, ()),
@@ -121,7 +121,7 @@ def _judge_row(row: Row, tables: _Tables, workload: Workload | None, damaged: Da
         damaged=damaged.get(name, ()),
         engine=tables.engine,
         workload=workload,
-        tables=tables_of(row["activity"]),
+        tables=list_tables(row["activity"]),
     )
     taken = find_taken_share(around, watched)
     spans = tuple(tables.spans.get(name, ()))
@@ -164,7 +164,7 @@ class WindowRecord:
     window: Row
     conditions: Sequence[Row] = ()
     restore: Row | None = None
-    watched: Watched = Watched()
+    watched: WatchedWindow = WatchedWindow()
     values: Mapping[tuple[str, str], Row] = field(default_factory=dict)
     ledger: Sequence[Row] = ()
     ledger_findings: Sequence[Row] = ()
@@ -180,7 +180,7 @@ class WindowRecord:
     engine: Declaration = UNKNOWN
     workload: Workload | None = None
     tables: frozenset[str] = field(
-        default_factory=lambda: frozenset(each.name for each in every_table())
+        default_factory=lambda: frozenset(each.name for each in list_every_table())
     )
 
 
@@ -269,7 +269,7 @@ def list_measured_again(evidence: Evidence) -> tuple[MeasuredAgain, ...]:
 
 
 @dataclass(frozen=True)
-class Block:
+class MedianBlock:
     """A block of a level: its windows by candidate.
 
     `value`: geometric mean over these by `metric`, None where one of them has none. `among`: how
@@ -285,7 +285,7 @@ class Block:
     among: int = 1
 
 
-def find_median_block(evidence: Evidence, point: Point) -> Block | None:
+def find_median_block(evidence: Evidence, point: Point) -> MedianBlock | None:
     """The block in the middle by the metric asked, of those with most valid candidates.
 
     Of an even number it is the lower one. Where not every window has a value of the metric asked
@@ -300,7 +300,9 @@ def find_median_block(evidence: Evidence, point: Point) -> Block | None:
     for window in shown:
         found.setdefault((window.block, window.attempt), {})[window.candidate] = window
     most = max(map(len, found.values()), default=0)
-    blocks = [Block(point, *key, each) for key, each in sorted(found.items()) if len(each) == most]
+    blocks = [
+        MedianBlock(point, *key, each) for key, each in sorted(found.items()) if len(each) == most
+    ]
     if not blocks:
         return None
     for metric in (evidence.primary.metric, evidence.throughput):
@@ -310,11 +312,11 @@ def find_median_block(evidence: Evidence, point: Point) -> Block | None:
             known.sort(key=lambda pair: (pair[0], pair[1].number, pair[1].attempt))
             value, block = known[(len(known) - 1) // 2]
             chosen = (block.point, block.number, block.attempt, block.windows)
-            return Block(*chosen, metric=metric, value=value, among=len(known))
+            return MedianBlock(*chosen, metric=metric, value=value, among=len(known))
     return blocks[0]
 
 
-def _find_value(evidence: Evidence, block: Block, metric: Quantity) -> float | None:
+def _find_value(evidence: Evidence, block: MedianBlock, metric: Quantity) -> float | None:
     values = [evidence.value_of(each, metric).number for each in block.windows.values()]
     known = [each for each in values if each is not None and each > 0]
     return exp(fmean(map(log, known))) if len(known) == len(values) else None

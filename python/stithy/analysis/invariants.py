@@ -40,7 +40,7 @@ class Identity:
 
 
 @dataclass(frozen=True)
-class Facts:
+class WindowFacts:
     """What the laws are about: a window's row, its transactions by type, and its workload."""
 
     row: Row
@@ -72,12 +72,12 @@ def check_invariants(
     """
     if row["missing_because"] is not None or row["tpm"] is None:
         return ()
-    facts = Facts(row, types, workload)
+    facts = WindowFacts(row, types, workload)
     closed = () if row["pace"] == "rate" else (check_users_in_closed_loop(facts),)
     return (*closed, check_parts_and_whole(facts), check_mix(facts))
 
 
-def check_users_in_closed_loop(facts: Facts) -> Identity:
+def check_users_in_closed_loop(facts: WindowFacts) -> Identity:
     """Little's law: users = transactions per second x (mean response time + mean pause).
 
     The response of a deferred transaction is nothing to its user. A user who waits at either end of
@@ -101,7 +101,7 @@ def check_users_in_closed_loop(facts: Facts) -> Identity:
     return _compare(name, facts, users, total / length_s * (response_s + pause_s), tolerance)
 
 
-def check_parts_and_whole(facts: Facts) -> Identity:
+def check_parts_and_whole(facts: WindowFacts) -> Identity:
     """TPM = sum of all transaction types per minute of measurement.
 
     Own: the merged count must equal the sum of its parts exactly.
@@ -114,7 +114,7 @@ def check_parts_and_whole(facts: Facts) -> Identity:
     return _compare(name, facts, tpm, total / (length_s / 60), SUM_TOLERANCE_SHARE)
 
 
-def check_mix(facts: Facts) -> Identity:
+def check_mix(facts: WindowFacts) -> Identity:
     """Each type's share of the transactions = its share of the workload's mix, the farthest shown.
 
     Besides chance, a transaction of each connection may be under way at the end, and some may not
@@ -139,7 +139,7 @@ def check_mix(facts: Facts) -> Identity:
     return _compare(name, facts, share, done.get(far, 0) / total, allowed[far] / share)
 
 
-def _average_response_s(facts: Facts) -> float | None:
+def _average_response_s(facts: WindowFacts) -> float | None:
     """Mean of what users waited for an answer; None where a type's is not known."""
     deferred = _is_deferred(facts)
     total, waited_s = sum(facts.done.values()), 0.0
@@ -151,13 +151,13 @@ def _average_response_s(facts: Facts) -> float | None:
     return waited_s / total if total else None
 
 
-def _is_deferred(facts: Facts) -> set[str]:
+def _is_deferred(facts: WindowFacts) -> set[str]:
     if facts.row["pace"] != "keyed" or facts.workload is None:
         return set()
     return {each.name for each in facts.workload.transactions if each.deferred}
 
 
-def _pause_s(facts: Facts) -> float | None:
+def _pause_s(facts: WindowFacts) -> float | None:
     """Mean pause between an answer and the next transaction, of the mix as it was done."""
     pace = facts.row["pace"]
     if pace != "keyed":
@@ -173,11 +173,13 @@ def _pause_s(facts: Facts) -> float | None:
     return sum(count * pauses[name] for name, count in facts.done.items()) / total
 
 
-def _make_unknown(name: str, facts: Facts, because: str) -> Identity:
+def _make_unknown(name: str, facts: WindowFacts, because: str) -> Identity:
     return Identity(name, facts.row["window_id"], None, None, None, None, None, because)
 
 
-def _compare(name: str, facts: Facts, left: float, right: float, tolerance: float) -> Identity:
+def _compare(
+    name: str, facts: WindowFacts, left: float, right: float, tolerance: float
+) -> Identity:
     window_id = facts.row["window_id"]
     if left == 0:
         because = "the left side is 0"

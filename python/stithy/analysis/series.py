@@ -11,7 +11,7 @@ from itertools import chain
 
 import polars as pl
 
-from stithy.results.tables import SERIES, STOPPED, UNANSWERED, empty_frame
+from stithy.results.tables import SERIES, STOPPED, UNANSWERED, make_empty_frame
 
 OF_ALL = pl.col("instance") == ""
 """The samples that are of no tenant alone."""
@@ -78,7 +78,7 @@ def sample_run(parts: Iterable[pl.DataFrame], windows: pl.DataFrame, weights: We
     Shapes: each of `parts` has the columns of `series`, and all rows of its windows; `windows` has
     those of `window`.
     """
-    nothing = empty_frame(SERIES)
+    nothing = make_empty_frame(SERIES)
     # One part after the other: all at once would be what is to be avoided.
     kept = [_keep_part(part, windows, weights) for part in chain([nothing], parts)]
     return Sampled(

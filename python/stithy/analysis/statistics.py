@@ -16,7 +16,7 @@ CONFIDENCE = 0.95
 
 
 @lru_cache(maxsize=256)
-def t_critical(degrees: int, confidence: float = CONFIDENCE) -> float:
+def find_critical_t(degrees: int, confidence: float = CONFIDENCE) -> float:
     """The two-sided critical value of Student's t: 95 % of the mass lies within it of 0.
 
     Found by bisection of the distribution function; exact to nine digits.
@@ -197,7 +197,7 @@ def estimate_plain_interval(logs: Sequence[float]) -> tuple[float, float] | None
 
 
 def _compute_plain_interval(mean: float, error: float, count: int) -> tuple[float, float]:
-    half = t_critical(count - 1) * error
+    half = find_critical_t(count - 1) * error
     return mean - half, mean + half
 
 

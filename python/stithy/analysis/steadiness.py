@@ -58,7 +58,7 @@ CHANGE_LEAST_SHARE = 0.10
 
 
 @dataclass(frozen=True)
-class Change:
+class LevelChange:
     """From value `index` on the mean is `after`, where it was `before` since the last change."""
 
     index: int
@@ -66,7 +66,7 @@ class Change:
     after: float
 
 
-def find_changes(values: Sequence[float]) -> tuple[Change, ...]:
+def find_changes(values: Sequence[float]) -> tuple[LevelChange, ...]:
     """The changes of level within a series, in their order; none in a short or constant one.
 
     The best cut into levels: the least sum of squares around their means plus a penalty for each
@@ -88,7 +88,7 @@ def find_changes(values: Sequence[float]) -> tuple[Change, ...]:
     means = [fmean(bins[a:b]) for a, b in zip(edges, edges[1:], strict=False)]
     least = CHANGE_LEAST_SHARE * abs(fmean(bins))
     found = zip(cuts, means, means[1:], strict=False)
-    return tuple(Change(cut * width, a, b) for cut, a, b in found if abs(b - a) >= least)
+    return tuple(LevelChange(cut * width, a, b) for cut, a, b in found if abs(b - a) >= least)
 
 
 def _estimate_variance(bins: Sequence[float]) -> float:
@@ -165,7 +165,7 @@ class Steadiness:
     slope_share: float | None = None
     late_s: int | None = None
     late_share: float | None = None
-    changes: tuple[Change, ...] = ()
+    changes: tuple[LevelChange, ...] = ()
     unknown_because: str | None = None
 
 

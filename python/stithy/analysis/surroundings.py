@@ -15,7 +15,7 @@ from stithy.validity import Row
 
 
 @dataclass(frozen=True)
-class Watched:
+class WatchedWindow:
     """What the collectors gave of a window's measurement.
 
     `stopped` are those that died by a fault, `unanswered` those that the server did not answer;
@@ -29,7 +29,7 @@ class Watched:
     steal_share: float | None = None
 
 
-def read_watched(samples: Sampled, windows: pl.DataFrame) -> dict[str, Watched]:
+def read_watched(samples: Sampled, windows: pl.DataFrame) -> dict[str, WatchedWindow]:
     """By window; a run that kept no series at all was not looked at."""
     if not samples.any_rows:
         return {}
@@ -39,7 +39,7 @@ def read_watched(samples: Sampled, windows: pl.DataFrame) -> dict[str, Watched]:
         _list_ended(samples.ended, UNANSWERED),
     )
     return {
-        name: Watched(
+        name: WatchedWindow(
             stopped.get(name, ()),
             unanswered.get(name, ()),
             found[name]["seconds"] if name in found else 0,
@@ -71,7 +71,7 @@ STEAL_SHARE = 0.02
 """Own: as `stithy doctor` judges it."""
 
 
-def find_taken_share(around: Row | None, watched: Watched) -> float | None:
+def find_taken_share(around: Row | None, watched: WatchedWindow) -> float | None:
     """The share of CPUs, or of what disks under the volumes moved, that was not the run's own.
 
     Edge cases: None where nobody counted; a disk that others hardly used counts as the run's.
@@ -222,13 +222,13 @@ def order_chance(values: Sequence[float]) -> float:
     n, pairs = len(values), len(values) * (len(values) - 1) // 2
     falls = sum(values[j] < values[i] for j in range(n) for i in range(j))
     rises = sum(values[j] > values[i] for j in range(n) for i in range(j))
-    counts = _inversions(n)
+    counts = _count_inversions(n)
     as_clear = (pairs - abs(rises - falls)) // 2
     return float(min(1.0, 2 * sum(counts[: as_clear + 1]) / factorial(n)))
 
 
 @cache
-def _inversions(n: int) -> tuple[int, ...]:
+def _count_inversions(n: int) -> tuple[int, ...]:
     """How many orders of n values have 0, 1, 2, … inversions."""
     counts = [1]
     for size in range(2, n + 1):

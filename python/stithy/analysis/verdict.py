@@ -22,10 +22,10 @@ from stithy.analysis.statistics import (
     estimate_interval,
     estimate_widening,
     find_critical,
+    find_critical_t,
     is_bounded,
     sample_bootstrap_interval,
     sign_flip_chance,
-    t_critical,
 )
 from stithy.metrics import TPM, Better, Quantity
 from stithy.point import Point
@@ -213,7 +213,7 @@ class Next(Enum):
 
 
 @dataclass(frozen=True)
-class Progress:
+class BlockProgress:
     """What to do next, and the verdict as it stands."""
 
     step: Next
@@ -230,7 +230,7 @@ def decide_next_step(
     b_later: Sequence[bool] = (),
     negligible: float | None = None,
     bounds: Sequence[Bound] = (),
-) -> Progress:
+) -> BlockProgress:
     """What to do after the blocks so far, given the log ratios `ln(b/a)` of the valid ones.
 
     The stopping rule is evaluated at the interim analyses and at the limit, and nowhere else: each
@@ -245,8 +245,8 @@ def decide_next_step(
     )  # fmt: skip
     count = len(logs)
     if verdict.decided and (count in INTERIM_BLOCKS or count >= limit):
-        return Progress(Next.DECIDED, verdict)
-    return Progress(Next.LIMIT_REACHED if count >= limit else Next.ANOTHER_BLOCK, verdict)
+        return BlockProgress(Next.DECIDED, verdict)
+    return BlockProgress(Next.LIMIT_REACHED if count >= limit else Next.ANOTHER_BLOCK, verdict)
 
 
 def estimate_blocks_needed(
@@ -349,7 +349,7 @@ def _find_boundary(known: Interval, blocks: int, among: int) -> float:
     if among == 1:
         return half
     rare = WRONG_SHARE / (count_analyses(blocks) * among)
-    return max(half, t_critical(blocks - 1, 1.0 - rare) * known.widened * known.error)
+    return max(half, find_critical_t(blocks - 1, 1.0 - rare) * known.widened * known.error)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from stithy.cli.talk.options import require_plugin
 from stithy.cli.talk.render import say, show, show_json
-from stithy.errors import PreconditionError, UserError, failures_of_the_machine, reason_of
+from stithy.errors import PreconditionError, UserError, convert_machine_failures, give_reason
 
 if TYPE_CHECKING:
     from stithy.run.draft import Drafted
@@ -132,10 +132,10 @@ def _need_free(file: Path) -> None:
 
 def _write(file: Path, text: str) -> None:
     """All of it or nothing: a half-written study would be taken for a whole one."""
-    from stithy.study.load import shortened
+    from stithy.study.load import shorten
 
     try:
-        with failures_of_the_machine(str(file)), file.open("x", encoding="utf-8") as opened:
+        with convert_machine_failures(str(file)), file.open("x", encoding="utf-8") as opened:
             try:
                 opened.write(text)
                 opened.flush()
@@ -152,8 +152,8 @@ def _write(file: Path, text: str) -> None:
         ) from error
     except OSError as error:
         raise UserError(
-            f"this cannot be the name of a file: {reason_of(error)}",
-            where=shortened(str(file)),
+            f"this cannot be the name of a file: {give_reason(error)}",
+            where=shorten(str(file)),
             remedy="name another",
         ) from error
 
@@ -168,14 +168,14 @@ def _make_taken(file: Path) -> UserError:
 
 def _describe_draft(file: str, drafted: "Drafted") -> str:
     from stithy.cli.talk.display import format_expected_time
-    from stithy.plan.cost import certain, total_s
+    from stithy.plan.cost import list_certain, sum_s
     from stithy.units import format_duration
 
     names, steps = ", ".join(drafted.study.candidates), drafted.plan.steps
     database = drafted.study.given_database
     engine = f", with {database.engine}" if database else ""
-    likely_s, at_most_s = total_s(steps)
-    least_s, _ = total_s(certain(steps))
+    likely_s, at_most_s = sum_s(steps)
+    least_s, _ = sum_s(list_certain(steps))
     takes = format_expected_time(least_s, likely_s if least_s < likely_s else None)
     return (
         f"{file}: compares {names}{engine}; takes {takes}, at most "
@@ -184,10 +184,10 @@ def _describe_draft(file: str, drafted: "Drafted") -> str:
 
 
 def _make_json(file: str, drafted: "Drafted") -> dict[str, object]:
-    from stithy.activity import level_factor
-    from stithy.plan.cost import certain, total_s
+    from stithy.activity import get_level_factor
+    from stithy.plan.cost import list_certain, sum_s
 
-    time_s, time_s_max = total_s(drafted.plan.steps)
+    time_s, time_s_max = sum_s(drafted.plan.steps)
     study = drafted.study
     database, workload, load = study.given_database, study.given_workload, study.given_load
     return {
@@ -198,8 +198,8 @@ def _make_json(file: str, drafted: "Drafted") -> dict[str, object]:
         "engine": database and database.engine,
         "workload": workload and workload.name,
         "size": workload and dict(workload.size),
-        level_factor().name: load and list(load.levels),
-        "time_s_least": total_s(certain(drafted.plan.steps))[0],
+        get_level_factor().name: load and list(load.levels),
+        "time_s_least": sum_s(list_certain(drafted.plan.steps))[0],
         "time_s": time_s,
         "time_s_max": time_s_max,
     }

@@ -65,9 +65,9 @@ def plan(
     from stithy.cli.talk.prospects import make_outlook
     from stithy.cli.talk.render import show_error as show_failure
     from stithy.metrics import parse_quantity
-    from stithy.plan.additional import trial
-    from stithy.plan.expand import as_null, expand
-    from stithy.plan.sensitivity import representative
+    from stithy.plan.additional import plan_trial
+    from stithy.plan.expand import expand, make_null_file
+    from stithy.plan.sensitivity import choose_representative
     from stithy.results.layout import RunDirectory
     from stithy.run import preflight as before
     from stithy.run.equip import Tools
@@ -75,10 +75,10 @@ def plan(
     from stithy.run.start import choose_directory
 
     tools = Tools()
-    file = as_null(read) if null else read
+    file = make_null_file(read) if null else read
     forecast = Forecast(read_factors())
     planned = correct_plan(expand(file.study, null=null), forecast)
-    tried = correct_steps(trial(file.study, planned), forecast)
+    tried = correct_steps(plan_trial(file.study, planned), forecast)
     asked = planned.question
     noise = read_noise(str(parse_quantity(asked.metric))) if asked else ()
     expected = make_outlook(asked, len(file.study.candidates), noise, planned.seed)
@@ -89,7 +89,7 @@ def plan(
         known_before = len(checked.problems.found)
         checked.problems.attempt(lambda: before.check_sensitivity(file))
         if asked is not None and len(checked.problems.found) == known_before:
-            corner = correct_plan(expand(representative(file, asked)), forecast)
+            corner = correct_plan(expand(choose_representative(file, asked)), forecast)
     if json:
         show_json(make_json(file.study, planned, tried, expected, corner))
     else:

@@ -112,11 +112,11 @@ def _format_cell(key: str, value: Any) -> str:
 
 
 def _read_planned(file: Path) -> tuple[Rows, list[str]]:
-    from stithy.plan.expand import needed_bytes, set_aside
+    from stithy.plan.expand import set_aside, sum_needed_bytes
     from stithy.study.load import read_study
 
     study = read_study(file).study
-    needed = {str(role): size for role, size in needed_bytes(study).items()}
+    needed = {str(role): size for role, size in sum_needed_bytes(study).items()}
     rows = [
         {
             "candidate": name,

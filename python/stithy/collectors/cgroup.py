@@ -16,7 +16,7 @@ from stithy.collectors.collector import (
     Unavailable,
 )
 from stithy.metrics import CollectedMetric
-from stithy.needs import MemoryLimit
+from stithy.needs import MemoryLimitNeed
 
 THROTTLED = "throttled_share"
 OF_MEMORY = (
@@ -148,6 +148,6 @@ PLUGINS = (
         subject="the server and its page cache",
         metrics=METRICS,
         create_for=create,
-        needs=(MemoryLimit(why="the memory of the server's own group"),),
+        needs=(MemoryLimitNeed(why="the memory of the server's own group"),),
     ),
 )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from stithy.collectors.collector import Collector, KernelFile, Rates, Sample, Scope, Unavailable
-from stithy.errors import reason_of
+from stithy.errors import give_reason
 from stithy.metrics import CollectedMetric
 from stithy.needs import Readable
 
@@ -74,7 +74,7 @@ def create(scope: Scope) -> Rates[dict[str, int]]:
             file.read()
     except OSError as error:
         raise Unavailable(
-            f"this kernel gives no pressure stall information ({reason_of(error)})"
+            f"this kernel gives no pressure stall information ({give_reason(error)})"
         ) from error
 
     def read() -> dict[str, dict[str, int]]:

@@ -13,7 +13,7 @@ from stithy.hosts.devices import mounts
 from stithy.hosts.host import SYSTEM_FOLDERS
 from stithy.hosts.processes import named, users_of
 from stithy.hosts.runner import Command, Finished, LocalRunner, Runner
-from stithy.needs import KernelFileSystem, Need, Package, Program
+from stithy.needs import KernelFileSystem, Need, Package, ProgramNeed
 
 BUSY_PATIENCE_S = 5.0
 TIMEOUT_S = 1800.0
@@ -78,9 +78,11 @@ def needs(usual: str) -> tuple[Need, ...]:
     return (*found, _require_program("mount", MOUNTING, why="mounting drives"))
 
 
-def _require_program(name: str, package: Package, *, why: str, optional: bool = False) -> Program:
+def _require_program(
+    name: str, package: Package, *, why: str, optional: bool = False
+) -> ProgramNeed:
     version = "--version" if name in ("btrfs", "mount") else "-V"
-    return Program(name=name, package=package, asked=(version,), why=why, optional=optional)
+    return ProgramNeed(name=name, package=package, asked=(version,), why=why, optional=optional)
 
 
 def need_tools(kind: str) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from stithy.environment import state_home
-from stithy.errors import PreconditionError, UserError, reason_of
+from stithy.errors import PreconditionError, UserError, give_reason
 from stithy.hosts.devices import write_private
 from stithy.hosts.processes import ProcessIdentity, is_alive
 
@@ -97,7 +97,7 @@ def make(folder: Path, entry: Entry) -> None:
                 remedy="give another name, or remove it with `stithy drive down`",
             ) from error
         raise PreconditionError(
-            f"the register of drives cannot be written: {reason_of(error)}",
+            f"the register of drives cannot be written: {give_reason(error)}",
             where=str(folder),
             remedy="make it writable, or name another directory in STITHY_STATE",
         ) from error

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from stithy.errors import InfrastructureError, StithyError, UserError
 from stithy.hosts.runner import Command, LocalRunner, Runner
-from stithy.names import closest, read_named
+from stithy.names import find_closest, read_named
 from stithy.wire.drive.jobs import (
     AnyDriveJob,
     CatalogueJob,
@@ -209,7 +209,7 @@ def _make_problem(file: str, lines: Sequence[str], found: ProfileProblem) -> Wro
 def _find_named(what: str, name: str, known: Mapping[str, T], more: str = "") -> T:
     if name in known:
         return known[name]
-    near = closest(name, known)
+    near = find_closest(name, known)
     meant = f"did you mean {near}? " if near else ""
     raise UserError(
         f"no {what} of this name is shipped",

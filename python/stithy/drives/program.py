@@ -31,7 +31,7 @@ from stithy.hosts.processes import (
     wake,
 )
 from stithy.hosts.runner import Command, LocalRunner, Runner, Running
-from stithy.names import closest
+from stithy.names import find_closest
 from stithy.wire.drive.jobs import DriveUpJob, NoFault
 from stithy.wire.drive.messages import (
     AnyDriveMessage,
@@ -302,7 +302,7 @@ def drive_named(name: str) -> FoundDrive:
 def unknown_drive(name: str, drives: Iterable[FoundDrive]) -> UserError:
     """The error for a name that no drive has."""
     names = [each.full_name for each in drives]
-    near = closest(name, names)
+    near = find_closest(name, names)
     if near is not None:
         remedy = f"did you mean {near}?"
     elif names:

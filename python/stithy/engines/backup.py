@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from stithy.errors import PreconditionError, UserError
-from stithy.needs import Need, Package, version_in
+from stithy.needs import Need, Package, find_version
 from stithy.secrets import Secret
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class BackupMethod:
     def identify_tool(self, programs: Path, run: Run) -> str:
         """Say what makes its backups, with its version: `pg_dump 15.8`."""
         command = self.ask_version(programs)
-        return f"{Path(command.argv[0]).name} {version_in(run(command).stdout)}".rstrip()
+        return f"{Path(command.argv[0]).name} {find_version(run(command).stdout)}".rstrip()
 
     def check_options(self, options: BackupOptions, where: str = "scenario.backup") -> None:
         """Raise UserError for options that it cannot have."""

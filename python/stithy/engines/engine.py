@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from stithy.engines.backup import BackupMethod
 from stithy.engines.declaration import UNKNOWN, Declaration
 from stithy.errors import UserError
-from stithy.names import instead
+from stithy.names import suggest_instead
 from stithy.registry import Family, Plugin, plugins
 from stithy.secrets import Secret
 
@@ -130,7 +130,7 @@ class Engine(Plugin):
         raise UserError(
             f"{self.name} has no method of backup {name}",
             where="scenario.backup.method",
-            remedy=instead(name, [method.name for method in self.backups]),
+            remedy=suggest_instead(name, [method.name for method in self.backups]),
         )
 
 

@@ -6,9 +6,9 @@ fio's job files of them, `program` runs fio, `output`, `logs` and `eachlog` read
 rounds; `precondition` plans what comes before.
 """
 
-from stithy.needs import Package, Program
+from stithy.needs import Package, ProgramNeed
 
-FIO = Program(
+FIO = ProgramNeed(
     name="fio",
     package=Package("fio", "fio"),
     asked=("--version",),

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import polars as pl
 
-from stithy.errors import InfrastructureError, Interrupted, InvalidMeasurement, reason_of
+from stithy.errors import InfrastructureError, Interrupted, InvalidMeasurement, give_reason
 from stithy.fio.load import CHECK_BYTES, Target
 from stithy.fio.output import failed
 from stithy.fio.profile import MIB
@@ -150,7 +150,7 @@ def headers(
                     written_s = seconds + nanoseconds / NS_PER_S if magic == MAGIC else None
                     yield begin + number * CHECK_BYTES, written_s
         except OSError as error:
-            problem = f"it cannot be read back: {reason_of(error)}"
+            problem = f"it cannot be read back: {give_reason(error)}"
             raise failed(problem, target.shown) from error
         finally:
             os.close(file)

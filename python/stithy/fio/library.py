@@ -20,7 +20,7 @@ from stithy.errors import Refused, UserError
 from stithy.fio import foreign
 from stithy.fio.foreign.lines import plain_name
 from stithy.fio.profile import Profile
-from stithy.names import instead, read_named
+from stithy.names import read_named, suggest_instead
 
 SUFFIX = ".toml"
 FOLDER = files("stithy.fio") / "profiles"
@@ -228,7 +228,7 @@ def _read_all(found: list[UserError], where: str) -> UserError | Refused:
 
 
 def _refuse_unknown(what: str, name: str, known: tuple[str, ...]) -> UserError:
-    return _refuse(f"there is no {what} {name!r}", "--profile", instead(name, known))
+    return _refuse(f"there is no {what} {name!r}", "--profile", suggest_instead(name, known))
 
 
 def problems(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

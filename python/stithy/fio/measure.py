@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from stithy.errors import REMEDIES, InfrastructureError, PreconditionError, UserError, reason_of
+from stithy.errors import REMEDIES, InfrastructureError, PreconditionError, UserError, give_reason
 from stithy.fio import eachlog, jobfile, logs, output
 from stithy.fio.jobfile import JobFile
 from stithy.fio.load import PLAIN, Data, Load, Target
@@ -329,6 +329,6 @@ def _need_file(target: Target) -> None:
                 os.truncate(file.fileno(), end)
     except OSError as error:
         remedy = REMEDIES.get(error.errno or 0, "name a place that this user may write to")
-        problem = f"the file cannot be made: {reason_of(error)}"
+        problem = f"the file cannot be made: {give_reason(error)}"
         remedy = f"{remedy}, then run again"
         raise InfrastructureError(problem, where=target.path, remedy=remedy) from error

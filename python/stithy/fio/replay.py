@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import count
 from pathlib import Path
 
-from stithy.errors import UserError, reason_of
+from stithy.errors import UserError, give_reason
 from stithy.fio.engines import SYNC_ENGINE
 from stithy.fio.foreign.lines import plain_name
 from stithy.fio.learned import REQUESTS_LEAST, Request, has_latencies, outstanding
@@ -78,7 +78,7 @@ def trace_of(pattern: Pattern) -> Trace:
         status = path.stat()
         return _read(path, pattern.device, status.st_mtime_ns, status.st_size)
     except OSError as error:
-        problem = f"the trace cannot be read: {reason_of(error)}"
+        problem = f"the trace cannot be read: {give_reason(error)}"
         remedy = "name a file that exists and is readable"
         raise UserError(problem, where=str(path), remedy=remedy) from error
 

@@ -22,10 +22,10 @@ from typing import NamedTuple
 
 import polars as pl
 
-from stithy.errors import PreconditionError, UserError, reason_of
+from stithy.errors import PreconditionError, UserError, give_reason
 from stithy.fio.learned import OPERATIONS, Operation, Request
 from stithy.fio.profile import SECTOR_BYTES
-from stithy.names import instead
+from stithy.names import suggest_instead
 
 _BLKTRACE, _MASK = 0x65617400, 0xFFFFFF00
 EVENT = struct.Struct("<IIQQIIIIIHH")
@@ -160,7 +160,7 @@ def read_trace(path: Path) -> DriveTrace:
                 # A file that was cut short may end within a record.
                 frames.append(_make_frame(chunk[: len(chunk) // _RECORD_BYTES * _RECORD_BYTES]))
     except OSError as error:
-        problem = f"the trace cannot be read: {reason_of(error)}"
+        problem = f"the trace cannot be read: {give_reason(error)}"
         remedy = "give a file that exists and may be read"
         raise PreconditionError(problem, where=str(path), remedy=remedy) from error
     records = pl.concat(frames)
@@ -297,7 +297,9 @@ def _select_device(requests: list[Request], device: str, where: str) -> list[Req
         remedy = f"name one of them, {ways}: each is a volume of its own"
         raise UserError(problem, where=where, remedy=remedy)
     if device and not chosen:
-        raise UserError(f"it has no device {device!r}", where=where, remedy=instead(device, known))
+        raise UserError(
+            f"it has no device {device!r}", where=where, remedy=suggest_instead(device, known)
+        )
     return requests if chosen == known else [each for each in requests if each.device in chosen]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from stithy.hosts.activity import NAMED_MAX, BusyProgram, MachineActivity
-from stithy.needs import Device, Judgement, Machine, State, module_is_available
+from stithy.needs import DeviceNeed, Judgement, Machine, State, has_module
 from stithy.registry import Family, Plugin
 from stithy.units import format_duration, format_size
 
@@ -128,10 +128,10 @@ def parse_transports(text: str) -> Iterator[Judgement]:
 
 
 DEVICES = {
-    "FUSE": Device(path="/dev/fuse", module="fuse", why=""),
-    "loop devices": Device(path="/dev/loop-control", module="loop", why=""),
-    "ublk": Device(path="/dev/ublk-control", module="ublk_drv", why=""),
-    "device-mapper": Device(path="/dev/mapper/control", module="dm_mod", why=""),
+    "FUSE": DeviceNeed(path="/dev/fuse", module="fuse", why=""),
+    "loop devices": DeviceNeed(path="/dev/loop-control", module="loop", why=""),
+    "ublk": DeviceNeed(path="/dev/ublk-control", module="ublk_drv", why=""),
+    "device-mapper": DeviceNeed(path="/dev/mapper/control", module="dm_mod", why=""),
 }
 
 # Drivers without a device of their own to open: a place that is there with them, and the module.
@@ -174,7 +174,7 @@ def _judge_feature(what: str, problem: str | None, remedy: str | None, found: st
 def _judge_driver(machine: Machine, what: str, place: str, module: str) -> Judgement:
     if machine.text(place) is not None:
         return Judgement(what, "there", f"{place} is there")
-    if module_is_available(machine, module):
+    if has_module(machine, module):
         return Judgement(what, "absent", "its module is not loaded", f"modprobe {module}")
     return Judgement(
         what, "absent", "this kernel does not include it", f"use a kernel with {module}"

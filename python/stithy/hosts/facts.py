@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from stithy.errors import reason_of
+from stithy.errors import give_reason
 from stithy.hosts.devices import devices_under, mount_of, mounts, text_of, whole_disk
 from stithy.results.manifest import Fact
 
@@ -128,7 +128,7 @@ def _fact(read: Callable[[], Value]) -> Fact:
     except ValueError:
         return Fact(value=None, missing_because="the kernel reports no number here")
     except OSError as error:
-        return Fact(value=None, missing_because=reason_of(error))
+        return Fact(value=None, missing_because=give_reason(error))
 
 
 def _missing(reason: str) -> int:

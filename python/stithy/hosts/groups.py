@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from stithy.errors import PreconditionError, reason_of
+from stithy.errors import PreconditionError, give_reason
 from stithy.hosts.devices import mount_of, mounts, of_mount, text_of, whole_disk
 from stithy.hosts.processes import descendants
 from stithy.hosts.resources import inside, own_groups, parents
@@ -73,7 +73,7 @@ class Controller:
         try:
             path.mkdir()
         except OSError as error:
-            raise self.refused(f"it cannot be created ({reason_of(error)})", str(path)) from error
+            raise self.refused(f"it cannot be created ({give_reason(error)})", str(path)) from error
 
     def write(self, path: Path, text: str) -> None:
         """Write to a file of a group. Raises PreconditionError where the kernel refuses.
@@ -85,7 +85,7 @@ class Controller:
         except ProcessLookupError:
             raise
         except OSError as error:
-            why = f"the kernel refuses {text!r} ({reason_of(error)})"
+            why = f"the kernel refuses {text!r} ({give_reason(error)})"
             raise self.refused(why, str(path)) from error
 
     def refused(self, problem: str, where: str) -> PreconditionError:

@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Literal, Protocol
 from stithy.clock import Clock, SystemClock
 from stithy.collectors.collector import Collector
 from stithy.environment import search_path
-from stithy.errors import StithyError, reason_of
+from stithy.errors import StithyError, give_reason
 from stithy.hosts import groups
 from stithy.hosts.activity import ActivityCounters, MachineActivity, read, watch
 from stithy.hosts.resources import parents
@@ -157,7 +157,7 @@ class LocalHost:
         except FileNotFoundError:
             return "not found"
         except OSError as error:
-            return f"it cannot be opened ({reason_of(error)})"
+            return f"it cannot be opened ({give_reason(error)})"
         return None
 
     def program(self, name: str) -> str | None:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from stithy.errors import PreconditionError, reason_of
+from stithy.errors import PreconditionError, give_reason
 from stithy.hosts.devices import Mount, mounts, text_of
 from stithy.hosts.runner import Command, Runner
 from stithy.units import format_size
@@ -65,7 +65,7 @@ class MemoryGroup:
             held = (self.path / self.files.limit).read_text().strip()
             members = (self.path / "cgroup.procs").read_text().split()
         except OSError as error:
-            return f"its memory group cannot be read any more ({reason_of(error)})"
+            return f"its memory group cannot be read any more ({give_reason(error)})"
         if not held.isdigit() or int(held) > self.limit_bytes:
             return f"the limit of its memory group was changed to {held}"
         if str(pid) not in members and Path("/proc", str(pid)).exists():
@@ -125,7 +125,7 @@ def _try(group: MemoryGroup, runner: Runner) -> str | None:
         _forbid_swap(group)
         held = int((group.path / group.files.limit).read_text())
     except (OSError, ValueError) as error:
-        return f"no memory group can be created in {group.path.parent} ({reason_of(error)})"
+        return f"no memory group can be created in {group.path.parent} ({give_reason(error)})"
     if held > group.limit_bytes:
         return f"the kernel made the limit {held} bytes"
     joined = runner.run(Command(["true"], memory_cgroup=group.path))

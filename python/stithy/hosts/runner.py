@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from stithy.engines.engine import Engine
-from stithy.environment import for_processes
-from stithy.errors import InfrastructureError, PreconditionError, reason_of
+from stithy.environment import copy_for_processes
+from stithy.errors import InfrastructureError, PreconditionError, give_reason
 from stithy.registry import plugins
 
 
@@ -178,12 +178,16 @@ class LocalRunner:
                 text=True,
                 errors="replace",
                 cwd=command.directory or "/",
-                env={**for_processes(_variables()), **self._environment, **command.environment},
+                env={
+                    **copy_for_processes(_variables()),
+                    **self._environment,
+                    **command.environment,
+                },
                 start_new_session=True,
             )
         except OSError as error:
             raise PreconditionError(
-                f"cannot be started: {reason_of(error)}",
+                f"cannot be started: {give_reason(error)}",
                 where=str(error.filename or command.argv[0]),
                 remedy="install it, or make it readable and executable for this user",
             ) from error

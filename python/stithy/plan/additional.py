@@ -10,9 +10,9 @@ from the study, its plan and these values the same steps follow whenever somebod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from stithy.plan.expand import around
-from stithy.plan.scenario import scenario_of
-from stithy.plan.steps import Plan, Step, WindowPlan, block, window_id
+from stithy.plan.expand import surround_windows
+from stithy.plan.scenario import find_scenario
+from stithy.plan.steps import Plan, Step, WindowPlan, block, make_window_id
 from stithy.point import Point
 from stithy.search import Search
 from stithy.study.model import Study
@@ -31,7 +31,7 @@ class Additional:
     because: str
 
 
-def steps_of(study: Study, plan: Plan, additional: Sequence[Additional]) -> tuple[Step, ...]:
+def list_steps(study: Study, plan: Plan, additional: Sequence[Additional]) -> tuple[Step, ...]:
     """The steps of the plan, with those of additional windows where they belong.
 
     Raises ValueError for windows that come after a step that there is not, or that there are
@@ -41,8 +41,10 @@ def steps_of(study: Study, plan: Plan, additional: Sequence[Additional]) -> tupl
         return plan.steps
     behind: dict[str, list[Step]] = {}
     for each in additional:
-        behind.setdefault(each.after, []).extend(around(study, each.windows, null=plan.null))
-    found = tuple(_with_what_follows(plan.steps, behind))
+        behind.setdefault(each.after, []).extend(
+            surround_windows(study, each.windows, null=plan.null)
+        )
+    found = tuple(_add_followers(plan.steps, behind))
     if len(found) != len(plan.steps) + sum(map(len, behind.values())):
         lost = set(behind) - {step.id for step in found}
         raise ValueError(f"windows come after what is no step: {', '.join(sorted(lost))}")
@@ -51,19 +53,17 @@ def steps_of(study: Study, plan: Plan, additional: Sequence[Additional]) -> tupl
     return found
 
 
-def _with_what_follows(
-    steps: Iterable[Step], behind: Mapping[str, Sequence[Step]]
-) -> Iterator[Step]:
+def _add_followers(steps: Iterable[Step], behind: Mapping[str, Sequence[Step]]) -> Iterator[Step]:
     for step in steps:
         yield step
-        yield from _with_what_follows(behind.get(step.id, ()), behind)
+        yield from _add_followers(behind.get(step.id, ()), behind)
 
 
 Block = tuple[WindowPlan, ...]
 """The windows of one block in their order."""
 
 
-def blocks_over(steps: Iterable[Step], done: Collection[str]) -> Iterator[Block]:
+def list_finished_blocks(steps: Iterable[Step], done: Collection[str]) -> Iterator[Block]:
     """The blocks whose windows are all over, without those of which a second attempt is known.
 
     Nor are the windows of a search among them: it compares nobody within a block, and measures
@@ -80,10 +80,12 @@ def blocks_over(steps: Iterable[Step], done: Collection[str]) -> Iterator[Block]
             yield tuple(each)
 
 
-def repeated(block: Block) -> Block:
+def repeat_block(block: Block) -> Block:
     """The same windows in the same order from the same seed, as the block's second attempt."""
     return tuple(
-        replace(each, id=window_id(each.candidate, each.point, each.block, attempt=1), attempt=1)
+        replace(
+            each, id=make_window_id(each.candidate, each.point, each.block, attempt=1), attempt=1
+        )
         for each in block
     )
 
@@ -92,7 +94,7 @@ ENDS = 2
 """The ends of a bracket, each of which is measured a second time."""
 
 
-def tried(
+def list_tried(
     study: Study, steps: Sequence[Step], point: Point, candidates: Sequence[str]
 ) -> tuple[WindowPlan, ...]:
     """The windows of these candidates at a point, in an order drawn from the seed.
@@ -102,12 +104,12 @@ def tried(
     """
     known = [step.window.block for step in steps if step.window and step.window.point == point]
     drawn = block(list(study.candidates), point, max(known, default=-1) + 1, study.seed)
-    windows = scenario_of(study).plan_windows(study, drawn, tried=True)
+    windows = find_scenario(study).plan_windows(study, drawn, tried=True)
     wanted = (window for window in windows if window.candidate in candidates)
     return tuple(replace(window, position=place) for place, window in enumerate(wanted))
 
 
-def trial(study: Study, plan: Plan) -> tuple[Step, ...]:
+def plan_trial(study: Study, plan: Plan) -> tuple[Step, ...]:
     """The steps of one level that every candidate is tried at, at every setting of what varies.
 
     None where nothing is searched for. All levels cost the same.
@@ -116,10 +118,10 @@ def trial(study: Study, plan: Plan) -> tuple[Step, ...]:
         return ()
     names, most = list(study.candidates), plan.search.users_most
     levels = [setting.at_level(most) for setting, _ in study.settings]
-    windows = [window for each in levels for window in tried(study, plan.steps, each, names)]
-    return around(study, windows)
+    windows = [window for each in levels for window in list_tried(study, plan.steps, each, names)]
+    return surround_windows(study, windows)
 
 
-def windows_most(search: Search) -> int:
+def count_windows_most(search: Search) -> int:
     """The most windows of each candidate at a setting, where levels agree and all are valid."""
     return search.levels_most + ENDS

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from stithy.activity import DeclaredActivity, tables_of
+from stithy.activity import DeclaredActivity, list_tables
 from stithy.errors import InvalidMeasurement, StithyError, UserError
 from stithy.metrics import (
     ALL,
@@ -24,17 +24,17 @@ from stithy.metrics import (
     find_role,
     parse_quantity,
 )
-from stithy.plan.cost import paced_per_s_max
-from stithy.plan.expand import likely_memory_backed
-from stithy.plan.scenario import scenario_of
+from stithy.plan.cost import bound_paced_per_s
+from stithy.plan.expand import find_likely_memory_backed
+from stithy.plan.scenario import find_scenario
 from stithy.plan.steps import Question, block, name_instance
 from stithy.point import Point
 from stithy.registry import plugins
-from stithy.study.candidates import drive_names
+from stithy.study.candidates import name_drives
 from stithy.study.model import Study
-from stithy.study.sections import workload_named
-from stithy.study.vary import combination_of
-from stithy.thresholds import MeasuredValue
+from stithy.study.sections import get_workload
+from stithy.study.vary import select_combination
+from stithy.thresholds import MeasuredSide
 from stithy.units import format_duration
 
 LADDER = ("p50", "p90", "p95", "p99")
@@ -50,7 +50,7 @@ STOP_SHARE = 0.9
 """Own: with fewer of the values that are needed no window of the level is likely to have all."""
 
 Rates = Mapping[str, float]
-"""Transactions a second of earlier windows on this machine, by `rate_key`."""
+"""Transactions a second of earlier windows on this machine, by `make_rate_key`."""
 
 
 Planned = Mapping[Point, frozenset[str]]
@@ -69,7 +69,7 @@ class Requested:
     quantity: Quantity
     candidates: Sequence[str]
     point: Point
-    value: MeasuredValue | None = None
+    value: MeasuredSide | None = None
 
     @property
     def where(self) -> str:
@@ -84,7 +84,7 @@ class Requested:
         return replace(self.value, metric=metric, of=of).name
 
 
-def rate_key(study: Study, candidate: str, point: Point) -> str:
+def make_rate_key(study: Study, candidate: str, point: Point) -> str:
     """Equal where the same candidate, database, workload and pace of users meet again."""
     study = study.at(point)
     load = study.load
@@ -93,41 +93,43 @@ def rate_key(study: Study, candidate: str, point: Point) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
-def unanswerable(study: Study, question: Question | None, rates: Rates) -> Iterator[StithyError]:
+def find_unanswerable(
+    study: Study, question: Question | None, rates: Rates
+) -> Iterator[StithyError]:
     """An error for each thing that is asked and cannot be answered, with what would do.
 
     Of the primary question only what the study itself declares.
     """
-    every = tuple(_asked(study, question))
-    planned = _planned(study) if every else {}
+    every = tuple(_list_requested(study, question))
+    planned = _list_planned(study) if every else {}
     for asked in every:
         error = (
-            _unplanned(study, asked, planned)
-            or _of_servers(study, asked)
-            or _of_drives(study, asked)
-            or _of_devices(study, asked)
+            _find_unplanned(study, asked, planned)
+            or _check_servers(study, asked)
+            or _check_drives(study, asked)
+            or _check_devices(study, asked)
         )
         if error is None and asked.value is None:
-            error = _too_few(study, asked, rates)
+            error = _check_count(study, asked, rates)
         if error is not None:
             yield error
 
 
-def doubtful(study: Study, question: Question | None, rates: Rates) -> Iterator[str]:
+def find_doubtful(study: Study, question: Question | None, rates: Rates) -> Iterator[str]:
     """What is asked of fewer values than a percentile needs, and prevents nothing.
 
     The derived primary question was not asked for, and thresholds are judged all the same.
     """
     if question is not None and "metric" in question.derived:
-        asked = _of_question(study, question)
-        if (error := _too_few(study, asked, rates)) is not None:
+        asked = _read_question(study, question)
+        if (error := _check_count(study, asked, rates)) is not None:
             yield f"the primary question cannot be answered: {error.problem}: {error.remedy}"
     blocks = study.repeat or (question.blocks_least if question else 1)
-    every = tuple(dict.fromkeys(_of_thresholds(study)))
-    planned = _planned(study) if every else {}
+    every = tuple(dict.fromkeys(_list_of_thresholds(study)))
+    planned = _list_planned(study) if every else {}
     for asked in every:
-        refused = _unplanned(study, asked, planned)
-        error = None if refused else _too_few(study, asked, rates, blocks)
+        refused = _find_unplanned(study, asked, planned)
+        error = None if refused else _check_count(study, asked, rates, blocks)
         if error is not None:
             yield f"`{asked.written(asked.quantity.of)}` is judged by few values: {error.problem}"
 
@@ -142,31 +144,31 @@ def check_counted(study: Study, question: Question, window_id: str, count: int) 
             f"{quantity.noun} needs {needed:,} values in each window, and this window of "
             f"{format_duration(duration_s)} has {count:,}",
             where=f"window {window_id}",
-            remedy=_remedy(quantity, duration_s, count / duration_s),
+            remedy=_suggest_length(quantity, duration_s, count / duration_s),
         )
 
 
-def _asked(study: Study, question: Question | None) -> Iterator[Requested]:
+def _list_requested(study: Study, question: Question | None) -> Iterator[Requested]:
     if question is not None and "metric" not in question.derived:
-        yield _of_question(study, question)
-    yield from _of_thresholds(study)
+        yield _read_question(study, question)
+    yield from _list_of_thresholds(study)
 
 
-def _of_question(study: Study, question: Question) -> Requested:
+def _read_question(study: Study, question: Question) -> Requested:
     names = [name for name in question.candidates or study.candidates if name in study.candidates]
     return Requested(parse_quantity(question.metric), names, question.point)
 
 
-def _of_thresholds(study: Study) -> Iterator[Requested]:
+def _list_of_thresholds(study: Study) -> Iterator[Requested]:
     for threshold in study.thresholds:
         for side in (threshold.left, threshold.right):
-            if isinstance(side, MeasuredValue):
+            if isinstance(side, MeasuredSide):
                 value = replace(side, factor=1.0)
                 yield Requested(value.quantity, (value.candidate,), value.point, value)
 
 
-def _planned(study: Study) -> Planned:
-    scenario, names = scenario_of(study), tuple(study.candidates)
+def _list_planned(study: Study) -> Planned:
+    scenario, names = find_scenario(study), tuple(study.candidates)
     return {
         point: frozenset(
             name
@@ -177,19 +179,21 @@ def _planned(study: Study) -> Planned:
     }
 
 
-def _unplanned(study: Study, asked: Requested, planned: Planned) -> UserError | None:
+def _find_unplanned(study: Study, asked: Requested, planned: Planned) -> UserError | None:
     """A point without a window, or a metric that no activity of its windows measures."""
     known, name = asked.quantity.known, asked.written(asked.quantity.of)
     if asked.point not in planned:
-        why = study.impossible.get(combination_of(study, asked.point), "another one stands for it")
+        why = study.impossible.get(
+            select_combination(study, asked.point), "another one stands for it"
+        )
         return UserError(
             f"`{name}` is at a combination of `vary` that is not measured ({why})",
             where=asked.where,
             remedy="ask at another combination",
         )
-    if _measures(planned[asked.point], known):
+    if _is_measured(planned[asked.point], known):
         return None
-    elsewhere = next((each for each, names in planned.items() if _measures(names, known)), None)
+    elsewhere = next((each for each, names in planned.items() if _is_measured(names, known)), None)
     return UserError(
         f"no window {asked.point.at()} measures `{known.name}`",
         where=asked.where,
@@ -199,21 +203,21 @@ def _unplanned(study: Study, asked: Requested, planned: Planned) -> UserError | 
     )
 
 
-def _measures(activities: frozenset[str], known: Metric) -> bool:
+def _is_measured(activities: frozenset[str], known: Metric) -> bool:
     """Whether windows with these activities have a metric; collectors and drives are in all.
 
     What is paired needs something beside the users.
     """
     if known.source in IN_COLUMNS:
         needed = "load" if known.source == "window" else "transactions"
-        return needed in tables_of(", ".join(activities))
+        return needed in list_tables(", ".join(activities))
     if known.source != "values":
         return True
     declared = (known in plugins(DeclaredActivity)[name].metrics for name in activities)
     return (known.combined != "paired" or len(activities) > 1) and any(declared)
 
 
-def _of_servers(study: Study, asked: Requested) -> UserError | None:
+def _check_servers(study: Study, asked: Requested) -> UserError | None:
     """What is of one server, where there are several or none."""
     known, of = asked.quantity.known, asked.quantity.of
     if known.of_instance and study.given_database is None:
@@ -235,18 +239,18 @@ def _of_servers(study: Study, asked: Requested) -> UserError | None:
     return None
 
 
-def _of_drives(study: Study, asked: Requested) -> UserError | None:
+def _check_drives(study: Study, asked: Requested) -> UserError | None:
     """What only emulated drives report, of candidates without one, or without one for a role."""
     known, of = asked.quantity.known, asked.quantity.of
     if known.source != "drives" and known.collector != "drive":
         return None
-    by_name = {name: drive_names(study.candidates[name]) for name in asked.candidates}
+    by_name = {name: name_drives(study.candidates[name]) for name in asked.candidates}
     lacking = [name for name, drives in by_name.items() if not drives]
     if lacking:
         return UserError(
-            f"only an emulated drive reports `{asked.quantity}`, and {_are(lacking)} none",
+            f"only an emulated drive reports `{asked.quantity}`, and {_join_names(lacking)} none",
             where=asked.where,
-            remedy=f"compare emulated drives, or ask {_by_kernel(asked)}",
+            remedy=f"compare emulated drives, or ask {_suggest_kernel_metric(asked)}",
         )
     if known.source != "drives" or of is None:
         return None
@@ -254,20 +258,21 @@ def _of_drives(study: Study, asked: Requested) -> UserError | None:
     if lacking:
         keys = "drive: …" if of == "data" else f"roles: {{{of}: {{drive: …}}}}"
         return UserError(
-            f"`{asked.quantity}` needs a drive for the {of}, and {_are(lacking)} none",
+            f"`{asked.quantity}` needs a drive for the {of}, and {_join_names(lacking)} none",
             where=asked.where,
             remedy=f"give it one with `{keys}`, or ask `{asked.written(None)}`",
         )
     return None
 
 
-def _of_devices(study: Study, asked: Requested) -> UserError | None:
+def _check_devices(study: Study, asked: Requested) -> UserError | None:
     """What only block devices have, of candidates in memory."""
-    memory = likely_memory_backed(study)
+    memory = find_likely_memory_backed(study)
     lacking = [name for name in asked.candidates if name in memory]
     if asked.quantity.known.collector == "block" and lacking:
         return UserError(
-            f"`{asked.quantity}` is of a block device, and {_are(lacking)} none: it is memory",
+            f"`{asked.quantity}` is of a block device, and {_join_names(lacking)} none: "
+            "it is memory",
             where=asked.where,
             remedy="name a directory on a disk, or ask `tpm` or a percentile such as `p95`",
         )
@@ -279,12 +284,12 @@ def _count_instances(study: Study) -> int:
     return study.scenario.keys.count_instances()
 
 
-def _are(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     of = " and ".join(names)
     return f"candidate {of} has" if len(names) == 1 else f"candidates {of} have"
 
 
-def _by_kernel(asked: Requested) -> str:
+def _suggest_kernel_metric(asked: Requested) -> str:
     """What of the kernel's own counters is nearest to a metric of drives."""
     known = asked.quantity.known
     name = f"block.{known.column}{'_latency_s' if known.source == 'drives' else ''}"
@@ -292,32 +297,34 @@ def _by_kernel(asked: Requested) -> str:
     return f"{nearest}, which the kernel counts for every block device"
 
 
-class _Rate(NamedTuple):
+class _ExpectedRate(NamedTuple):
     """Transactions a second; else known from earlier runs here the most that users ask for."""
 
     per_s: float
     is_known: bool
 
 
-def _rate(study: Study, asked: Requested, rates: Rates) -> _Rate:
-    earlier = [rates.get(rate_key(study, name, asked.point)) for name in asked.candidates]
+def _estimate_rate(study: Study, asked: Requested, rates: Rates) -> _ExpectedRate:
+    earlier = [rates.get(make_rate_key(study, name, asked.point)) for name in asked.candidates]
     measured = [rate for rate in earlier if rate is not None]
     if len(measured) == len(earlier):
-        return _Rate(min(measured), is_known=True)
-    here, workload = study.at(asked.point), workload_named(study.workload.name)
-    most = _count_instances(here) * paced_per_s_max(here.load, workload, asked.point.level)
-    return _Rate(most, is_known=False)
+        return _ExpectedRate(min(measured), is_known=True)
+    here, workload = study.at(asked.point), get_workload(study.workload.name)
+    most = _count_instances(here) * bound_paced_per_s(here.load, workload, asked.point.level)
+    return _ExpectedRate(most, is_known=False)
 
 
-def _too_few(study: Study, asked: Requested, rates: Rates, windows: int = 1) -> UserError | None:
+def _check_count(
+    study: Study, asked: Requested, rates: Rates, windows: int = 1
+) -> UserError | None:
     """A percentile of response time for which so many windows have too few transactions."""
     quantity, known = asked.quantity, asked.quantity.known
     if known.source != "transactions" or known.percent is None:
         return None
-    per_s, is_known = _rate(study, asked, rates)
+    per_s, is_known = _estimate_rate(study, asked, rates)
     share = 1.0
     if quantity.of not in (None, ALL):
-        share = workload_named(study.workload.name).shares[quantity.of]
+        share = get_workload(study.workload.name).shares[quantity.of]
     duration_s, needed = study.load.duration_s, count_values_needed(known.percent)
     count = per_s * share * duration_s
     if windows * count >= needed * (STOP_SHARE if is_known else 1.0):
@@ -330,11 +337,11 @@ def _too_few(study: Study, asked: Requested, rates: Rates, windows: int = 1) -> 
     return UserError(
         f"{quantity.noun} needs {needed:,} values {there} {has}",
         where=asked.where,
-        remedy=_remedy(quantity, duration_s, per_s * share),
+        remedy=_suggest_length(quantity, duration_s, per_s * share),
     )
 
 
-def _remedy(quantity: Quantity, duration_s: float, per_s: float) -> str:
+def _suggest_length(quantity: Quantity, duration_s: float, per_s: float) -> str:
     """The window length that would do, and the highest percentile that this one can give."""
     needed, there = count_values_needed(quantity.known.percent or 0.0), per_s * duration_s
     parts = []

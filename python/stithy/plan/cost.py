@@ -47,7 +47,7 @@ SLOWER = 4.0
 
 
 @dataclass(frozen=True)
-class Sizes:
+class DatabaseSizes:
     """The sizes that all costs come from, bytes.
 
     `data_bytes` is the loaded database; `database_bytes` adds the write-ahead log at its largest;
@@ -62,16 +62,16 @@ class Sizes:
     units: int
 
 
-def sizes(study: Study, workload: Workload, variants: Sequence[Study]) -> Sizes:
+def estimate_sizes(study: Study, workload: Workload, variants: Sequence[Study]) -> DatabaseSizes:
     """The sizes of a study's database with one dataset; `variants` are the study where it has it.
 
     All candidates and points get the same room for the log.
     """
     units = variants[0].workload.units
     data = workload.data_bytes(units)
-    transactions = max(_transactions(each, workload) for each in variants)
+    transactions = max(_count_transactions(each, workload) for each in variants)
     log = _log_bytes(study)
-    return Sizes(
+    return DatabaseSizes(
         data_bytes=data,
         database_bytes=data + log,
         growth_bytes=round(transactions * workload.bytes_per_transaction),
@@ -86,26 +86,26 @@ def _log_bytes(study: Study) -> int:
     return max(log_bytes(each.engine, each.settings) for each in study.databases)
 
 
-def logged_bytes(study: Study, workload: Workload) -> int:
+def estimate_logged_bytes(study: Study, workload: Workload) -> int:
     """The most that a window logs, bytes, however much of it is recycled meanwhile."""
-    return round(_transactions(study, workload) * workload.log_bytes_per_transaction)
+    return round(_count_transactions(study, workload) * workload.log_bytes_per_transaction)
 
 
-def _transactions(study: Study, workload: Workload) -> float:
+def _count_transactions(study: Study, workload: Workload) -> float:
     window_s = study.load.ramp_up_s + study.load.duration_s
-    return window_s * transactions_per_s_max(study, workload)
+    return window_s * bound_transactions_per_s(study, workload)
 
 
-def transactions_per_s_max(study: Study, workload: Workload) -> float:
+def bound_transactions_per_s(study: Study, workload: Workload) -> float:
     """The most transactions a second that are planned for, at any level."""
     load = study.load
-    asked = paced_per_s_max(load, workload, load.users_max)
+    asked = bound_paced_per_s(load, workload, load.users_max)
     if load.rate_per_s is None:  # a share of a maximum is no more than its users can do
         asked = min(asked, load.connections_max * TRANSACTIONS_PER_S_USER_MAX)
     return min(TRANSACTIONS_PER_S_MAX, asked)
 
 
-def paced_per_s_max(load: Load, workload: Workload, users: int) -> float:
+def bound_paced_per_s(load: Load, workload: Workload, users: int) -> float:
     """The most transactions a second that so many users ask for; infinite without pauses.
 
     Who thinks between transactions, or acts at a rate, does not more however fast the storage is.
@@ -118,7 +118,7 @@ def paced_per_s_max(load: Load, workload: Workload, users: int) -> float:
     return UNEVEN * users / pause_s if is_keyed and pause_s is not None else math.inf
 
 
-def held_bytes(size: Sizes) -> int:
+def sum_held_bytes(size: DatabaseSizes) -> int:
     """What a candidate's volume holds at most: its database, grown."""
     return size.database_bytes + size.growth_bytes
 
@@ -129,13 +129,15 @@ TEMP_BYTES_MIN = 512 * 2**20
 """Own: what sorts of the workloads here spill; a quarter of the database where that is more."""
 
 
-def role_bytes(study: Study, sizes: Sequence[Sizes], inside_bytes: int = 0) -> dict[Role, int]:
+def sum_role_bytes(
+    study: Study, sizes: Sequence[DatabaseSizes], inside_bytes: int = 0
+) -> dict[Role, int]:
     """What each role of a candidate may come to hold, bytes, where it has a volume of its own.
 
     It holds the database of one dataset at a time, a copy for each instance, each with the
     `inside_bytes` that its server keeps beside it.
     """
-    log, held = _log_bytes(study), max(map(held_bytes, sizes))
+    log, held = _log_bytes(study), max(map(sum_held_bytes, sizes))
     one: dict[Role, int] = {
         "data": held + inside_bytes,
         "log": log + LOG_SLACK_BYTES,
@@ -150,7 +152,7 @@ WRITTEN_BYTES_PER_S_MIN = 5 * 2**20
 """How fast files are written or read back as a whole: likely, and at least."""
 
 
-def writing(size_bytes: int, held: int, memory: int) -> Cost:
+def estimate_writing(size_bytes: int, held: int, memory: int) -> Cost:
     """Writing so much before the first window, or reading it back after the last."""
     likely_s, bound_s = size_bytes / WRITTEN_BYTES_PER_S, size_bytes / WRITTEN_BYTES_PER_S_MIN
     return Cost(1 + likely_s, 10 + bound_s, held, memory)
@@ -161,28 +163,28 @@ def provision(held: int) -> Cost:
     return Cost(time_s=1.0, time_s_max=10.0, space_bytes=held, memory_bytes=0)
 
 
-def prepare(size: Sizes, workload: Workload, memory: int) -> Cost:
+def prepare(size: DatabaseSizes, workload: Workload, memory: int) -> Cost:
     """Making a server, loading, and the clean-up after it."""
-    return _loading(size, size.units * workload.load_s_per_unit, memory)
+    return _estimate_loading(size, size.units * workload.load_s_per_unit, memory)
 
 
-def prepare_alone(size: Sizes, workload: Workload, memory: int) -> Cost:
+def prepare_alone(size: DatabaseSizes, workload: Workload, memory: int) -> Cost:
     """The same with a single loader, which puts every row into the same place each time."""
-    return _loading(size, ALONE * size.units * workload.load_s_per_unit, memory)
+    return _estimate_loading(size, ALONE * size.units * workload.load_s_per_unit, memory)
 
 
-def _loading(size: Sizes, loading_s: float, memory: int) -> Cost:
+def _estimate_loading(size: DatabaseSizes, loading_s: float, memory: int) -> Cost:
     likely_s = 6.0 + loading_s
     return Cost(likely_s, SLOWER * likely_s, size.database_bytes, memory)
 
 
-def checksums(size: Sizes, memory: int) -> Cost:
+def estimate_checksums(size: DatabaseSizes, memory: int) -> Cost:
     """Reading every row, with a server that is started for it."""
     likely_s = 1.0 + size.data_bytes / ROWS_BYTES_PER_S
     return Cost(likely_s, SLOWER * likely_s, size.database_bytes, memory)
 
 
-def one_after_the_other(parts: Sequence[Cost]) -> Cost:
+def add_costs(parts: Sequence[Cost]) -> Cost:
     """Of one step that does all of these."""
     return Cost(
         sum(each.time_s for each in parts),
@@ -192,13 +194,13 @@ def one_after_the_other(parts: Sequence[Cost]) -> Cost:
     )
 
 
-def calibrate(study: Study, size: Sizes, memory: int) -> Cost:
+def calibrate(study: Study, size: DatabaseSizes, memory: int) -> Cost:
     """Finding out what the driver keeps up with; nothing is written."""
     likely_s = CALIBRATE_S * (2 if study.load.pauses else 1)
     return Cost(likely_s, SLOWER * likely_s, size.database_bytes, memory)
 
 
-def copying(size: Sizes, memory: int) -> Cost:
+def estimate_copying(size: DatabaseSizes, memory: int) -> Cost:
     """Copying a loaded database, made durable and proven equal."""
     copied = size.data_bytes + size.log_bytes
     likely_s = 1.0 + copied / COPY_BYTES_PER_S
@@ -206,13 +208,15 @@ def copying(size: Sizes, memory: int) -> Cost:
     return Cost(likely_s, bound_s, size.database_bytes, memory)
 
 
-def baseline_check(wait_s: float) -> Cost:
+def estimate_baseline_check(wait_s: float) -> Cost:
     """A wait for a quiet machine of at most `wait_s`, and a moment of work that compares nobody."""
     likely_s, bound_s = BASELINE_CHECK_S + min(QUIET_S, wait_s), BASELINE_CHECK_MOST_S + wait_s
     return Cost(likely_s, bound_s, space_bytes=0, memory_bytes=0)
 
 
-def window(study: Study, size: Sizes, workload: Workload, held: int, memory: int) -> Cost:
+def estimate_window(
+    study: Study, size: DatabaseSizes, workload: Workload, held: int, memory: int
+) -> Cost:
     """Starting and warming up, ramp-up, measurement, the quick check and the ledger behind it."""
     measured_s = study.load.ramp_up_s + study.load.duration_s
     conditions = workload.conditions
@@ -221,7 +225,7 @@ def window(study: Study, size: Sizes, workload: Workload, held: int, memory: int
     return Cost(measured_s + around_s, measured_s + SLOWER * around_s, held, memory)
 
 
-def check(size: Sizes, workload: Workload, held: int, memory: int) -> Cost:
+def check(size: DatabaseSizes, workload: Workload, held: int, memory: int) -> Cost:
     """All consistency conditions, as far as the workload has any."""
     conditions = workload.conditions
     likely_s = 1.0 + (size.units * conditions.s_per_unit if conditions else 0.0)
@@ -233,18 +237,18 @@ def tear_down(held: int) -> Cost:
     return Cost(time_s=1.0, time_s_max=15.0, space_bytes=held, memory_bytes=0)
 
 
-def certain(steps: Sequence[Step]) -> list[Step]:
+def list_certain(steps: Sequence[Step]) -> list[Step]:
     """The steps that are done in any case, however early the primary question is decided."""
     return [step for step in steps if not step.if_undecided]
 
 
-def total_s(steps: Iterable[Step]) -> tuple[float, float]:
+def sum_s(steps: Iterable[Step]) -> tuple[float, float]:
     """The time of all these steps: likely, and the bound."""
     costs = [step.cost for step in steps]
     return sum(each.time_s for each in costs), sum(each.time_s_max for each in costs)
 
 
-def again_s(steps: Iterable[Step]) -> float:
+def estimate_again_s(steps: Iterable[Step]) -> float:
     """The likely time of the longest block, if it must be measured once more."""
     blocks: dict[tuple[Point, int], float] = {}
     for step in steps:
@@ -254,7 +258,7 @@ def again_s(steps: Iterable[Step]) -> float:
     return max(blocks.values(), default=0.0)
 
 
-def space_by_candidate(plan: Plan) -> dict[str, int]:
+def sum_space(plan: Plan) -> dict[str, int]:
     """The room that each candidate needs, bytes: the most that any step leaves on its volume."""
     needs: dict[str, int] = {}
     for step in plan.steps:
@@ -263,12 +267,12 @@ def space_by_candidate(plan: Plan) -> dict[str, int]:
     return needs
 
 
-def memory_bytes(plan: Plan) -> int:
+def bound_memory_bytes(plan: Plan) -> int:
     """The most memory that a step may use, for its server and for storage in memory, bytes."""
     return max(step.cost.memory_bytes for step in plan.steps)
 
 
-def costs_of_short_windows(ramp_up_s: float, duration_s: float) -> tuple[str, ...]:
+def explain_short_windows(ramp_up_s: float, duration_s: float) -> tuple[str, ...]:
     """A sentence for each part of the windows that is shorter than its default; in seconds."""
     shown = []
     if ramp_up_s < RAMP_UP_S:

@@ -7,8 +7,8 @@ from typing import Any
 
 from stithy.errors import UserError
 from stithy.plan import cost
-from stithy.plan.scenario import DatabaseScene, Scene, inside_bytes, scenario_of
-from stithy.plan.steps import Dataset, Plan, Step, WindowPlan, question
+from stithy.plan.scenario import DatabaseScene, Scene, find_scenario, sum_inside_bytes
+from stithy.plan.steps import Dataset, Plan, Step, WindowPlan, write_question
 from stithy.point import Point
 from stithy.restores.method import get_restore
 from stithy.search import Search
@@ -17,7 +17,7 @@ from stithy.study.candidates import Candidate, RoleSources
 from stithy.study.load import StudyFile
 from stithy.study.load_keys import LEVELS_KEY
 from stithy.study.model import Study
-from stithy.study.sections import workload_named
+from stithy.study.sections import get_workload
 from stithy.workloads.workload import Workload
 
 
@@ -26,9 +26,9 @@ def expand(study: Study, *, null: bool = False) -> Plan:
 
     `null`: its first candidate against itself.
     """
-    study = nulled(study) if null else study
+    study = nullify_study(study) if null else study
     scene, images = _make_scene(study)
-    steps = tuple(scenario_of(study).plan_steps(study, scene))
+    steps = tuple(find_scenario(study).plan_steps(study, scene))
     windows = {(step.window.candidate, step.window.point) for step in steps if step.window}
     lost = [pair for pair in product(study.candidates, study.points) if pair not in windows]
     if lost or len({step.id for step in steps}) < len(steps):
@@ -36,7 +36,7 @@ def expand(study: Study, *, null: bool = False) -> Plan:
     return Plan(
         seed=study.seed,
         steps=steps,
-        **_of_database(study, scene),
+        **_describe_database(study, scene),
         image_bytes=images,
         question=scene.question,
         null=null,
@@ -55,18 +55,20 @@ def _search(study: Study) -> Search | None:
     return min(known, key=lambda search: search.users_most, default=None)
 
 
-def around(study: Study, windows: Iterable[WindowPlan], *, null: bool = False) -> tuple[Step, ...]:
+def surround_windows(
+    study: Study, windows: Iterable[WindowPlan], *, null: bool = False
+) -> tuple[Step, ...]:
     """The steps of windows that the plan does not have: each with the restore before it.
 
     They cost what those of planned windows cost.
     """
-    study = nulled(study) if null else study
+    study = nullify_study(study) if null else study
     scene, _ = _make_scene(study)
-    plan_around = scenario_of(study).plan_around
+    plan_around = find_scenario(study).plan_around
     return tuple(step for window in windows for step in plan_around(study, scene, window))
 
 
-def needed_bytes(study: Study) -> dict[Role, int]:
+def sum_needed_bytes(study: Study) -> dict[Role, int]:
     """What each role of a candidate may come to hold, bytes; the same for all.
 
     The data's share is all of a database, its log too: it is loaded in one place, whatever the
@@ -74,49 +76,49 @@ def needed_bytes(study: Study) -> dict[Role, int]:
     """
     if study.given_database is not None:
         sizes = [size for _, size in _list_datasets(study)]
-        inside = inside_bytes(get_restore(study.database.restore), sizes)
-        roles = cost.role_bytes(study, sizes, inside)
-        more = scenario_of(study).count_added_bytes(study, roles["data"])
+        inside = sum_inside_bytes(get_restore(study.database.restore), sizes)
+        roles = cost.sum_role_bytes(study, sizes, inside)
+        more = find_scenario(study).count_added_bytes(study, roles["data"])
         return {role: size + more.get(role, 0) for role, size in roles.items()}
-    needed = scenario_of(study).count_needed_bytes(study)
+    needed = find_scenario(study).count_needed_bytes(study)
     return {role: needed.get(role, 0) for role in ROLES}
 
 
-def less_room(study: Study) -> str:
+def suggest_less_room(study: Study) -> str:
     """With what the study would need less room, as a remedy names it; empty if nothing is known."""
     if study.given_database is not None:
         fewer = "fewer tenants, " if study.instances > 1 else ""
         return f"{fewer}fewer {_find_workload(study).units} or shorter windows"
-    return scenario_of(study).less_room
+    return find_scenario(study).less_room
 
 
-def as_found(study: Study) -> bool:
+def leaves_devices_as_found(study: Study) -> bool:
     """Whether devices without a file system keep what they hold until the first window."""
-    return scenario_of(study).leaves_devices(study)
+    return find_scenario(study).leaves_devices(study)
 
 
-def data_bytes(study: Study) -> int | None:
+def find_data_bytes(study: Study) -> int | None:
     """The size of the smallest loaded database without its write-ahead log; None without one."""
     if study.given_database is None:
         return None
     return min(size.data_bytes for _, size in _list_datasets(study))
 
 
-def master_candidate(study: Study) -> str:
+def choose_master_candidate(study: Study) -> str:
     """The candidate on whose volume the database is loaded, once.
 
     The first in the study file whose provider does not say that its volume is likely memory. If all
     are, the first.
     """
     nothing = dict.fromkeys(ROLES, 0)
-    in_memory = likely_memory_backed(study) | {
-        name for name, each in study.candidates.items() if image_bytes(each, nothing)
+    in_memory = find_likely_memory_backed(study) | {
+        name for name, each in study.candidates.items() if sum_image_bytes(each, nothing)
     }
     lasting = [name for name in study.candidates if name not in in_memory]
     return next(iter(lasting or study.candidates))
 
 
-def likely_memory_backed(study: Study) -> frozenset[str]:
+def find_likely_memory_backed(study: Study) -> frozenset[str]:
     """The candidates of which the provider says, from their lines alone, that they are memory."""
     every = study.candidates.items()
     return frozenset(name for name, of in every if of.kind.is_likely_memory(of.spec))
@@ -124,17 +126,17 @@ def likely_memory_backed(study: Study) -> frozenset[str]:
 
 def _make_scene(study: Study) -> tuple[Scene, dict[str, int]]:
     """The scene, and the memory that each candidate's emulated drives and daemons take."""
-    needed = needed_bytes(study)
+    needed = sum_needed_bytes(study)
     every = {
-        name: image_bytes(each, needed) + daemons_bytes(each)
+        name: sum_image_bytes(each, needed) + sum_daemons_bytes(each)
         for name, each in study.candidates.items()
     }
     images = {name: size for name, size in every.items() if size}
     common: dict[str, Any] = {
         "needed_bytes": needed,
-        "memory_backed": likely_memory_backed(study),
+        "memory_backed": find_likely_memory_backed(study),
         "images_bytes": sum(images.values()),
-        "question": question(study, tuple(study.candidates)),
+        "question": write_question(study, tuple(study.candidates)),
         "wait_s": study.quiet.wait_s,
     }
     if study.given_database is None:
@@ -142,11 +144,11 @@ def _make_scene(study: Study) -> tuple[Scene, dict[str, int]]:
     variants = study.variants
     scene = DatabaseScene(
         **common,
-        master_candidate=master_candidate(study),
+        master_candidate=choose_master_candidate(study),
         workload=_find_workload(study),
         datasets=_list_datasets(study),
         memory_bytes={
-            name: study.servers * max(each.database_of(name).memory_bytes for each in variants)
+            name: study.servers * max(each.give_database(name).memory_bytes for each in variants)
             for name in study.candidates
         },
         loading_memory_bytes=study.database.memory_bytes,
@@ -154,7 +156,7 @@ def _make_scene(study: Study) -> tuple[Scene, dict[str, int]]:
     return scene, images
 
 
-def _of_database(study: Study, scene: Scene) -> dict[str, Any]:
+def _describe_database(study: Study, scene: Scene) -> dict[str, Any]:
     """What a plan says of the database; nothing where there is none."""
     if not isinstance(scene, DatabaseScene):
         return {}
@@ -165,8 +167,8 @@ def _of_database(study: Study, scene: Scene) -> dict[str, Any]:
     }
 
 
-def _list_datasets(study: Study) -> list[tuple[Dataset, cost.Sizes]]:
-    keys = [key for key in study.vary if _makes_data(study, key)]
+def _list_datasets(study: Study) -> list[tuple[Dataset, cost.DatabaseSizes]]:
+    keys = [key for key in study.vary if _changes_data(study, key)]
     found: dict[Point, list[Study]] = {}
     for point, variant in study.settings:
         factors = Point(tuple(each for each in point.factors if each[0] in keys))
@@ -174,7 +176,7 @@ def _list_datasets(study: Study) -> list[tuple[Dataset, cost.Sizes]]:
     return [_make_dataset(study, factors, variants) for factors, variants in found.items()]
 
 
-def _makes_data(study: Study, key: str) -> bool:
+def _changes_data(study: Study, key: str) -> bool:
     """Whether a value of this key makes another database, and not only other users of it."""
     section, _, name = key.partition(".")
     return section == "workload" and name.partition(".")[0] not in _find_workload(study).run_keys
@@ -182,20 +184,20 @@ def _makes_data(study: Study, key: str) -> bool:
 
 def _make_dataset(
     study: Study, factors: Point, variants: list[Study]
-) -> tuple[Dataset, cost.Sizes]:
-    size = cost.sizes(study, _find_workload(study), variants)
+) -> tuple[Dataset, cost.DatabaseSizes]:
+    size = cost.estimate_sizes(study, _find_workload(study), variants)
     name = factors.slug or study.workload.name
     return Dataset(name, factors, size.database_bytes, size.growth_bytes, size.log_bytes), size
 
 
 def _find_workload(study: Study) -> Workload:
-    return workload_named(study.workload.name)
+    return get_workload(study.workload.name)
 
 
 AGAIN = "-again"
 
 
-def nulled(study: Study) -> Study:
+def nullify_study(study: Study) -> Study:
     """The study with its first candidate and its like; its question names no pair.
 
     It demands nothing: thresholds ask for what a null study cannot say. Nor does it search: what a
@@ -224,9 +226,9 @@ def nulled(study: Study) -> Study:
     )
 
 
-def as_null(file: StudyFile) -> StudyFile:
+def make_null_file(file: StudyFile) -> StudyFile:
     """The study file of a null study."""
-    return replace(file, study=nulled(file.study), null=True)
+    return replace(file, study=nullify_study(file.study), null=True)
 
 
 def _make_like(candidate: Candidate) -> Candidate:
@@ -239,10 +241,10 @@ def _make_like(candidate: Candidate) -> Candidate:
     return replace(found, spec=found.spec.model_copy(update=roles))
 
 
-def image_bytes(candidate: Candidate, needed_bytes: Mapping[Any, int]) -> int:
+def sum_image_bytes(candidate: Candidate, needed_bytes: Mapping[Any, int]) -> int:
     """The memory that a candidate's storage takes besides the server's, by its lines alone, bytes.
 
-    `needed_bytes`: what each role may come to hold.
+    `sum_needed_bytes`: what each role may come to hold.
     """
     return sum(
         source.kind.count_image_bytes(source.spec, _shift_needed(needed_bytes, role))
@@ -250,7 +252,7 @@ def image_bytes(candidate: Candidate, needed_bytes: Mapping[Any, int]) -> int:
     )
 
 
-def daemons_bytes(candidate: Candidate) -> int:
+def sum_daemons_bytes(candidate: Candidate) -> int:
     """The memory that a candidate's storage takes for its own processes, bytes."""
     return sum(each.kind.count_daemons_bytes(each.spec) for each in candidate.sources.values())
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from stithy.engines.backup import BackupOptions
 from stithy.plan import cost
-from stithy.plan.cost import Sizes
+from stithy.plan.cost import DatabaseSizes
 from stithy.plan.steps import (
     Block,
     Cost,
@@ -16,10 +16,10 @@ from stithy.plan.steps import (
     Question,
     Step,
     WindowPlan,
-    blocks,
-    rounds,
-    step_id,
-    window_id,
+    list_blocks,
+    list_rounds,
+    make_step_id,
+    make_window_id,
 )
 from stithy.point import Point
 from stithy.registry import plugins
@@ -51,7 +51,7 @@ class Scene:
         """What each candidate's volume holds at most, bytes: all are alike in it."""
         return self.needed_bytes["data"]
 
-    def pages(self, candidate: str) -> int:
+    def count_pages(self, candidate: str) -> int:
         """The memory that the candidate's volume and all emulated drives are likely to take."""
         own = self.held if candidate in self.memory_backed else 0
         return own + self.images_bytes
@@ -67,7 +67,7 @@ class DatabaseScene(Scene):
 
     master_candidate: str
     workload: Workload
-    datasets: Sequence[tuple[Dataset, Sizes]]
+    datasets: Sequence[tuple[Dataset, DatabaseSizes]]
     memory_bytes: Mapping[str, int]
     loading_memory_bytes: int
 
@@ -75,23 +75,23 @@ class DatabaseScene(Scene):
         """The dataset with which the windows at a point begin."""
         return next(dataset for dataset, _ in self.datasets if dataset.has(point))
 
-    def size_at(self, point: Point) -> Sizes:
+    def find_size(self, point: Point) -> DatabaseSizes:
         """The sizes of the database at a point."""
         return next(size for dataset, size in self.datasets if dataset.has(point))
 
     @property
-    def largest(self) -> Sizes:
+    def largest(self) -> DatabaseSizes:
         """The sizes of the largest database."""
         return max((size for _, size in self.datasets), key=lambda size: size.database_bytes)
 
     def memory(self, candidate: str) -> int:
         """The memory that a server on this candidate may use, and all storage in memory with it."""
-        return self.memory_bytes[candidate] + self.pages(candidate)
+        return self.memory_bytes[candidate] + self.count_pages(candidate)
 
     @property
     def loading_memory(self) -> int:
         """The same of the server that loads the database."""
-        return self.loading_memory_bytes + self.pages(self.master_candidate)
+        return self.loading_memory_bytes + self.count_pages(self.master_candidate)
 
 
 class PlannedScenario(Scenario):
@@ -131,7 +131,7 @@ class PlannedScenario(Scenario):
         return []
 
 
-def scenario_of(study: Study) -> PlannedScenario:
+def find_scenario(study: Study) -> PlannedScenario:
     """Find the scenario of a study."""
     return plugins(PlannedScenario)[study.scenario.name]
 
@@ -140,19 +140,19 @@ Around = Callable[[Study, Scene, WindowPlan], Iterator[Step]]
 WindowsOf = Callable[[Study, Block], Iterator[WindowPlan]]
 
 
-def provisions(study: Study, scene: Scene) -> Iterator[Step]:
+def plan_provisions(study: Study, scene: Scene) -> Iterator[Step]:
     """The volume of each candidate is made."""
     for name in study.candidates:
-        yield Step(step_id("provision", name), "provision", name, cost.provision(scene.held))
+        yield Step(make_step_id("provision", name), "provision", name, cost.provision(scene.held))
 
 
 def tear_downs(study: Study, scene: Scene) -> Iterator[Step]:
     """And what was made for it is removed."""
     for name in study.candidates:
-        yield Step(step_id("tear-down", name), "tear-down", name, cost.tear_down(scene.held))
+        yield Step(make_step_id("tear-down", name), "tear-down", name, cost.tear_down(scene.held))
 
 
-def windows(
+def plan_windows(
     study: Study,
     scene: Scene,
     windows_of: WindowsOf,
@@ -169,8 +169,8 @@ def windows(
     scenario whose values are compared with each other, as those of `vary` always are, so that all
     of them have the blocks of the question.
     """
-    ordered = rounds if in_rounds else blocks
-    drawn = ordered(list(study.candidates), _counts(study, scene, alike), study.seed)
+    ordered = list_rounds if in_rounds else list_blocks
+    drawn = ordered(list(study.candidates), _list_counts(study, scene, alike), study.seed)
     if first is not None:
         drawn = tuple(sorted(drawn, key=lambda each: (each.index, first(each.point))))
     for block in drawn:
@@ -178,24 +178,26 @@ def windows(
             yield from around(study, scene, window)
 
 
-def _counts(study: Study, scene: Scene, alike: frozenset[str]) -> list[tuple[Point, int]]:
+def _list_counts(study: Study, scene: Scene, alike: frozenset[str]) -> list[tuple[Point, int]]:
     """The points with their blocks; last those that go on until the question is decided."""
     asked, repeat = scene.question, study.repeat
     if asked is None or repeat is not None:
         return [(point, repeat or 1) for point in study.points]
     lasting = [
-        each for each in study.points if _without(each, alike) == _without(asked.point, alike)
+        each
+        for each in study.points
+        if _drop_compared(each, alike) == _drop_compared(asked.point, alike)
     ]
     others = [(point, 1) for point in study.points if point not in lasting]
     return [*others, *((point, asked.blocks_most) for point in lasting)]
 
 
-def _without(point: Point, names: frozenset[str]) -> Point:
+def _drop_compared(point: Point, names: frozenset[str]) -> Point:
     """What is left of a point apart from what is compared; keys of `vary` alone have a dot."""
     return Point(tuple(each for each in point.factors if not ("." in each[0] or each[0] in names)))
 
 
-def windows_of(
+def list_windows(
     block: Block,
     ramp_up_s: float,
     duration_s: float,
@@ -208,7 +210,7 @@ def windows_of(
     """The windows of a block; `tried` where a search chose its point."""
     for position, candidate in enumerate(block.candidates):
         yield WindowPlan(
-            id=window_id(candidate, block.point, block.index),
+            id=make_window_id(candidate, block.point, block.index),
             candidate=candidate,
             point=block.point,
             block=block.index,
@@ -226,55 +228,59 @@ def windows_of(
 def may_be_spared(scene: Scene, window: WindowPlan, alike: frozenset[str] = frozenset()) -> bool:
     """Whether a window is left out once the primary question is decided; `alike` as above."""
     asked, point = scene.question, window.point
-    if asked is not None and _without(point, alike) == _without(asked.point, alike):
+    if asked is not None and _drop_compared(point, alike) == _drop_compared(asked.point, alike):
         point = asked.point
     optional = asked is not None and asked.may_spare(point, window.block)
     # What stands in for a block that was needed is needed, too.
     return optional and not window.tried and not window.attempt
 
 
-def baseline_check(
+def plan_baseline_check(
     scene: Scene, window: WindowPlan, alike: frozenset[str] = frozenset()
 ) -> Iterator[Step]:
     """The baseline check before the first window of a block; `alike` as above."""
     if window.position == 0:
-        check_id = step_id("baseline-check", window.id)
+        check_id = make_step_id("baseline-check", window.id)
         optional = may_be_spared(scene, window, alike)
-        cost_of_it = cost.baseline_check(scene.wait_s)
+        cost_of_it = cost.estimate_baseline_check(scene.wait_s)
         yield Step(check_id, "baseline-check", None, cost_of_it, window, if_undecided=optional)
 
 
-def inside_bytes(method: RestoreMethod, sizes: Sequence[Sizes]) -> int:
+def sum_inside_bytes(method: RestoreMethod, sizes: Sequence[DatabaseSizes]) -> int:
     """What the method keeps of all datasets within a server, bytes."""
     return sum(each.data_bytes for each in sizes) if method.keeps_inside else 0
 
 
-def keep(method: RestoreMethod, scene: DatabaseScene, size: Sizes) -> Cost:
+def keep(method: RestoreMethod, scene: DatabaseScene, size: DatabaseSizes) -> Cost:
     """Of keeping what was loaded."""
-    return _cost(method.keep_work, scene, size, scene.master_candidate)
+    return _estimate_work(method.keep_work, scene, size, scene.master_candidate)
 
 
-def step(study: Study, scene: DatabaseScene, window: WindowPlan, *, if_undecided: bool) -> Step:
+def make_restore_step(
+    study: Study, scene: DatabaseScene, window: WindowPlan, *, if_undecided: bool
+) -> Step:
     """The restore before a window, on its candidate, for a single instance."""
     method = get_restore(study.database.restore)
     work = method.first_work if _is_first(study, scene, window) else method.restore_work
-    taken = _cost(work, scene, scene.size_at(window.point), window.candidate)
+    taken = _estimate_work(work, scene, scene.find_size(window.point), window.candidate)
     return Step(
-        step_id("restore", window.id), "restore", window.candidate, taken, window,
+        make_step_id("restore", window.id), "restore", window.candidate, taken, window,
         if_undecided=if_undecided, method=method.name,
     )  # fmt: skip
 
 
-def _cost(work: Sequence[Work], scene: DatabaseScene, size: Sizes, candidate: str) -> Cost:
+def _estimate_work(
+    work: Sequence[Work], scene: DatabaseScene, size: DatabaseSizes, candidate: str
+) -> Cost:
     """Of all of this work, one after the other."""
-    pages = scene.pages(candidate)
+    pages = scene.count_pages(candidate)
     served = scene.loading_memory_bytes + pages
     costs: Mapping[Work, Cost] = {
-        "copy": cost.copying(size, pages),
+        "copy": cost.estimate_copying(size, pages),
         "load": cost.prepare_alone(size, scene.workload, served),
-        "read": cost.checksums(size, served),
+        "read": cost.estimate_checksums(size, served),
     }
-    return cost.one_after_the_other([costs[each] for each in work])
+    return cost.add_costs([costs[each] for each in work])
 
 
 def _is_first(study: Study, scene: DatabaseScene, window: WindowPlan) -> bool:

@@ -11,7 +11,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
-from stithy.activity import level_factor
+from stithy.activity import get_level_factor
 from stithy.errors import UserError
 from stithy.plan.steps import Question
 from stithy.storage.provider import ROLES
@@ -19,7 +19,7 @@ from stithy.study.document import read_document
 from stithy.study.load import StudyFile, parse_study
 from stithy.study.load_keys import LEVELS_KEY
 from stithy.study.model import Study
-from stithy.study.vary import placed
+from stithy.study.vary import place_values
 
 DROPPED = ("find", "find_within")
 OPTION = "--sensitivity"
@@ -40,41 +40,41 @@ class DriveNamed:
     keys: dict[str, Any]
 
 
-def narrowed(content: bytes, pair: tuple[str, str], asked: Question, rename: Rename) -> bytes:
+def narrow_study(content: bytes, pair: tuple[str, str], asked: Question, rename: Rename) -> bytes:
     """The study of the primary question alone, its drives renamed; JSON, which is YAML.
 
     `content` must be a study without problems, `pair` two of its candidates.
     """
-    data = deepcopy(_data(content))
+    data = deepcopy(_read_data(content))
     data["candidates"] = {name: data["candidates"][name] for name in pair}
     for name, candidate in data["candidates"].items():
-        for drive in _drives(candidate):
+        for drive in _list_drives(candidate):
             drive.keys["drive"] = rename(name, drive.role, drive.keys["drive"])
     load = {key: value for key, value in data["load"].items() if key not in DROPPED}
-    levels = level_factor().name
+    levels = get_level_factor().name
     data["load"] = {**load, levels: [asked.point.level]}
     primary = {key: each for key, each in (data.get("primary") or {}).items() if key != "at"}
     data["primary"] = {**primary, levels: asked.point.level, "metric": asked.metric,
                        "candidates": list(pair)}  # fmt: skip
     for name in ("thresholds", "vary"):
         data.pop(name, None)
-    data = placed(data, dict(asked.point.others))
+    data = place_values(data, dict(asked.point.others))
     return (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode()
 
 
-def profiles_of(content: bytes) -> dict[str, dict[str, str]]:
+def list_profiles(content: bytes) -> dict[str, dict[str, str]]:
     """The drive profiles that a study names, by candidate and role; none for other storage."""
     return {
-        name: {drive.role: drive.keys["drive"] for drive in _drives(candidate)}
-        for name, candidate in _data(content)["candidates"].items()
+        name: {drive.role: drive.keys["drive"] for drive in _list_drives(candidate)}
+        for name, candidate in _read_data(content)["candidates"].items()
     }
 
 
-def representative(file: StudyFile, asked: Question) -> Study:
+def choose_representative(file: StudyFile, asked: Question) -> Study:
     """A study that costs what each one with varied drives costs."""
     names = list(file.study.candidates)
     pair = asked.candidates or (names[0], names[1])
-    kept = narrowed(file.content, pair, asked, lambda _, __, profile: profile)
+    kept = narrow_study(file.content, pair, asked, lambda _, __, profile: profile)
     return parse_study("the sensitivity's study", kept)
 
 
@@ -109,7 +109,7 @@ def check(file: StudyFile, asked: Question | None, assumed: Mapping[str, int]) -
             remedy=OWN_PROFILE,
         )
     named = asked.candidates or tuple(file.study.candidates)
-    if not any(profiles_of(file.content)[name] for name in named):
+    if not any(list_profiles(file.content)[name] for name in named):
         raise UserError(
             "no candidate is an emulated drive, so that there is no profile to vary",
             where=OPTION,
@@ -123,17 +123,17 @@ def check(file: StudyFile, asked: Question | None, assumed: Mapping[str, int]) -
         )
 
 
-def _data(content: bytes) -> dict[str, Any]:
+def _read_data(content: bytes) -> dict[str, Any]:
     """The plain values of a study's file."""
     document = read_document("the study", content.decode("utf-8-sig"))
     assert isinstance(document.data, dict)  # it was checked before
     return document.data
 
 
-def _drives(value: Any, role: str = "data") -> Iterator[DriveNamed]:
+def _list_drives(value: Any, role: str = "data") -> Iterator[DriveNamed]:
     """Every drive below, whatever the provider calls the mapping around it."""
     if isinstance(value, dict):
         if isinstance(value.get("drive"), str):
             yield DriveNamed(role, value)
         for key, inside in value.items():
-            yield from _drives(inside, key if key in ROLES else role)
+            yield from _list_drives(inside, key if key in ROLES else role)

@@ -19,18 +19,18 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TypeVar
 
-from stithy.activity import factor_named
+from stithy.activity import get_factor
 from stithy.metrics import P95
 from stithy.point import Point
 from stithy.restores.method import get_restore
 from stithy.search import ResponseTarget, Search
 from stithy.study.model import Study
 from stithy.study.primary import BLOCKS_LEAST
-from stithy.study.sections import workload_named
+from stithy.study.sections import get_workload
 from stithy.units import Money
 
 
-def window_id(candidate: str, point: Point, block: int, *, attempt: int = 0) -> str:
+def make_window_id(candidate: str, point: Point, block: int, *, attempt: int = 0) -> str:
     """The id of a window, also the name of its directory: `w-disk-u4-b0`.
 
     That of its block's second attempt is `w-disk-u4-b0-again`.
@@ -38,7 +38,7 @@ def window_id(candidate: str, point: Point, block: int, *, attempt: int = 0) -> 
     return f"w-{candidate}-{point.slug}-b{block}{'-again' if attempt else ''}"
 
 
-def step_id(kind: str, subject: str | None = None) -> str:
+def make_step_id(kind: str, subject: str | None = None) -> str:
     """The id of a step that is not a window: its kind, then whom it concerns."""
     return kind if subject is None else f"{kind}-{subject}"
 
@@ -77,7 +77,7 @@ class Question:
         return point == self.point and block >= self.blocks_least
 
 
-def question(study: Study, names: tuple[str, ...]) -> Question | None:
+def write_question(study: Study, names: tuple[str, ...]) -> Question | None:
     """The primary question about these candidates.
 
     None where a single one compares with none, and where there is no level to ask about.
@@ -85,13 +85,13 @@ def question(study: Study, names: tuple[str, ...]) -> Question | None:
     if len(names) < 2 or not study.points:
         return None
     primary, repeat = study.primary, study.repeat
-    where = {each if factor_named(each).counts else "at": None for each in study.factors}
+    where = {each if get_factor(each).counts else "at": None for each in study.factors}
     asked = (*where, "metric", "margin_percent")
     given = {*primary.model_fields_set, *primary.values}
     among = primary.candidates or names
     return Question(
         point=study.asked_point,
-        metric=primary.metric or _metric(study),
+        metric=primary.metric or _write_metric(study),
         margin_share=primary.margin_percent / 100,
         candidates=(among[0], among[1]) if len(among) == 2 else None,
         blocks_least=repeat or min(BLOCKS_LEAST, primary.blocks),
@@ -100,7 +100,7 @@ def question(study: Study, names: tuple[str, ...]) -> Question | None:
     )
 
 
-def _metric(study: Study) -> str:
+def _write_metric(study: Study) -> str:
     """That of the scenario, if it names one.
 
     Of a load response time where the users themselves, and not the storage, say how much is done.
@@ -109,7 +109,7 @@ def _metric(study: Study) -> str:
         return study.scenario.plugin.metric
     load = study.at(study.asked_point).load
     paced = load.pauses or load.is_open
-    throughput = workload_named(study.workload.name).throughput
+    throughput = get_workload(study.workload.name).throughput
     return str(P95 if paced else throughput)
 
 
@@ -239,7 +239,7 @@ class Plan:
     without a database. `restore` is the method by which they get back to that state; a master copy
     lies beside the results, on no candidate's volume.
     `image_bytes` is the memory that emulated drives and their daemons take, by candidate.
-    `question` is None where a single candidate is measured.
+    `write_question` is None where a single candidate is measured.
     `null`: both candidates are alike in all, and a difference is an error of the measurement.
     `search` is None where nothing is searched for; which windows it needs is not known before.
     `limit` is that of the response times, searched for or not. `costs`: what candidates cost, where
@@ -296,7 +296,7 @@ class Block:
     seed: int
 
 
-def blocks(
+def list_blocks(
     candidates: Sequence[str], counts: Iterable[tuple[Point, int]], seed: int
 ) -> tuple[Block, ...]:
     """All blocks of a study in their order; `counts` are the points, each with its blocks."""
@@ -305,7 +305,7 @@ def blocks(
     )
 
 
-def rounds(
+def list_rounds(
     candidates: Sequence[str], counts: Sequence[tuple[Point, int]], seed: int
 ) -> tuple[Block, ...]:
     """The same blocks, in rounds: each has one block of every point that has so many.
@@ -324,19 +324,19 @@ def rounds(
 
 def block(candidates: Sequence[str], point: Point, index: int, seed: int) -> Block:
     """One block. Its users draw the same at each setting of the other factors."""
-    order = ordered(candidates, seed, point, index)
+    order = order_items(candidates, seed, point, index)
     own = point.level if point.counted else str(point)
     return Block(point, index, order, derive_seed(seed, own, index))
 
 
-def ordered(candidates: Sequence[str], seed: int, point: Point, index: int) -> tuple[str, ...]:
+def order_items(candidates: Sequence[str], seed: int, point: Point, index: int) -> tuple[str, ...]:
     """The candidates in the order of one block.
 
     The blocks 0, 1, … of a point go through squares of pairs, a row and its reverse; two candidates
     have one pair. The seed draws the names of each square and the turn of its pairs, so that each
     order is as likely as any other for a block by itself.
     """
-    pairs = [row for row in williams(len(candidates)) if row <= row[::-1]]
+    pairs = [row for row in make_williams_square(len(candidates)) if row <= row[::-1]]
     square, place = divmod(index, 2 * len(pairs))
     level = (point.level,) if point.counted else ()
     at: tuple[str | int, ...] = (*level, *(str(Point((each,))) for each in point.others))
@@ -354,7 +354,7 @@ def _draw(items: Iterable[Item], seed: int, *purpose: str | int) -> tuple[Item, 
 
 
 @cache
-def williams(candidates: int) -> Rows:
+def make_williams_square(candidates: int) -> Rows:
     """A square of orders of 0, 1, …, in which each number follows each other equally often.
 
     Shapes: as many rows as candidates where these are even; twice as many where they are odd, for

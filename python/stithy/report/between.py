@@ -38,12 +38,12 @@ from stithy.report.words.wording import value as with_unit
 from stithy.results.comparability import (
     FactDifference,
     NotComparable,
-    differences,
-    ignored,
+    find_differences,
+    is_ignored,
     require_known,
 )
 from stithy.results.manifest import Manifest
-from stithy.study.database import sentences
+from stithy.study.database import write_sentences
 from stithy.units import MINUS
 
 
@@ -140,8 +140,8 @@ def _pair(
         what = "level" if candidates else "candidate"
         remedy = f"compare runs of studies with the same {what}s"
         raise UserError(f"no {what} of {roots[0]} is in it", where=roots[1], remedy=remedy)
-    found = differences(_manifest(base), _manifest(other), candidates)
-    meant = tuple(each for each in found if ignored(each, ignore))
+    found = find_differences(_manifest(base), _manifest(other), candidates)
+    meant = tuple(each for each in found if is_ignored(each, ignore))
     if wrong := [each for each in found if each.needed and each not in meant]:
         raise NotComparable(roots[1], roots[0], wrong)
     reported = tuple(each for each in found if each not in meant)
@@ -187,7 +187,7 @@ def flaws(context: Context, who: str = "") -> list[str]:
     manifest = _manifest(context)
     reported, damaged = left_out(context.evidence.windows), lost_files(context)
     found = [
-        *(text.removesuffix(".") for text in sentences(context.given_up)),
+        *(text.removesuffix(".") for text in write_sentences(context.given_up)),
         *([f"{damaged}; its report says which"] if damaged else []),
         *([f"{reported}; left out"] if reported else []),
         *([f"the run was not finished ({manifest.end})"] if manifest.end != "finished" else []),

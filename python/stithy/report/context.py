@@ -7,11 +7,11 @@ from typing import Any
 
 import polars as pl
 
-from stithy.activity import Factor, factor_named, level_factor
+from stithy.activity import Factor, get_factor, get_level_factor
 from stithy.analysis.analyze import Analysis, judge_run
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.findings import choose_answer_level, list_findings
-from stithy.point import Point, magnitude, said, telling
+from stithy.point import Point, format_value, list_telling, measure_magnitude
 from stithy.registry import plugins
 from stithy.report.drawing.palette import Style, styles
 from stithy.report.findings.finding import find_others
@@ -123,7 +123,7 @@ class Context(Analysis):
             }
             for each in manifest.candidates
         }
-        return durability.given_up(manifest.database.engine, settings)
+        return durability.list_given_up(manifest.database.engine, settings)
 
     def facts_of(self, candidate: str) -> CandidateFacts | None:
         """What the manifest knows of a candidate; None without one."""
@@ -137,7 +137,7 @@ class Context(Analysis):
 
     def suffix(self, candidate: str) -> str:
         """What a candidate's name in a figure ends with."""
-        return durability.suffix(durability.of_candidate(self.given_up, candidate))
+        return durability.write_suffix(durability.of_candidate(self.given_up, candidate))
 
     @property
     def options(self) -> str:
@@ -170,12 +170,12 @@ class Context(Analysis):
 
     def factor(self, name: str) -> Factor:
         """A factor as it is called in this run."""
-        return factor_named(name).driven(is_open=self.is_open)
+        return get_factor(name).driven(is_open=self.is_open)
 
     @property
     def factors(self) -> tuple[str, ...]:
         """What tells points apart: each factor of which there are several values, or the first."""
-        return telling(self.evidence.points)
+        return list_telling(self.evidence.points)
 
     @property
     def factor_shows(self) -> tuple[Show, ...]:
@@ -190,7 +190,7 @@ class Context(Analysis):
     @property
     def factor_types(self) -> dict[str, Any]:
         """The types of these columns."""
-        return {name: _type(factor_named(name)) for name in self.factors}
+        return {name: _type(get_factor(name)) for name in self.factors}
 
     def factor_values(self, point: Point) -> dict[str, Any]:
         """What stands in these columns at a point."""
@@ -202,7 +202,7 @@ class Context(Analysis):
         levels = self.evidence.levels
         if self.axis.counts:
             return {point: point.level for point in levels}
-        known = [magnitude(point.values[self.axis.name]) for point in levels]
+        known = [measure_magnitude(point.values[self.axis.name]) for point in levels]
         if all(each is not None and each > 0 for each in known):
             return {point: each or 0.0 for point, each in zip(levels, known, strict=True)}
         return {point: 2**index for index, point in enumerate(levels)}
@@ -241,7 +241,7 @@ class Context(Analysis):
     def level_unit(self) -> str:
         """One of what a level counts: `user`, or in an open loop `connection`."""
         counted = next((each.counted for each in self.evidence.points), None)
-        return self.factor(counted or level_factor().name).unit
+        return self.factor(counted or get_level_factor().name).unit
 
     def asked_of(self, points: Sequence[Point]) -> Point | None:
         """Of these the point where the question is asked, else the last; None of none."""
@@ -368,7 +368,7 @@ def _repeats(evidence: Evidence) -> str:
 
 def _shown(factor: str, point: Point) -> int | str:
     """The value of a factor in a cell."""
-    return point.level if factor_named(factor).counts else said(point.values[factor])
+    return point.level if get_factor(factor).counts else format_value(point.values[factor])
 
 
 def _type(factor: Factor) -> Any:

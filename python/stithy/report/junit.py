@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from xml.etree import ElementTree
 
-from stithy.analysis.decision import Judgement, Outcome
+from stithy.analysis.decision import Outcome, ThresholdJudgement
 from stithy.analysis.evidence import Window
 from stithy.report.context import Context
 from stithy.report.sections.answer import said
@@ -22,7 +22,7 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 """What XML 1.0 cannot hold, however it is escaped (section 2.2, production 2)."""
 
 
-def junit_xml(context: Context, judgements: Sequence[Judgement]) -> bytes:
+def junit_xml(context: Context, judgements: Sequence[ThresholdJudgement]) -> bytes:
     """The document, in UTF-8; the same results give the same bytes."""
     root = ElementTree.Element("testsuites")
     counts = {
@@ -41,7 +41,7 @@ def junit_xml(context: Context, judgements: Sequence[Judgement]) -> bytes:
     return document + b"\n"
 
 
-def _count(judgements: Sequence[Judgement], outcome: Outcome) -> int:
+def _count(judgements: Sequence[ThresholdJudgement], outcome: Outcome) -> int:
     return sum(each.outcome is outcome for each in judgements)
 
 
@@ -80,7 +80,7 @@ def _validity(window: Window) -> str:
     return f"invalid: {' '.join(reasons)}"
 
 
-def _case(suite: ElementTree.Element, judgement: Judgement) -> None:
+def _case(suite: ElementTree.Element, judgement: ThresholdJudgement) -> None:
     case = _add(
         suite, "testcase", classname=SUITE, name=str(judgement.threshold), time="0"
     )  # what takes the time is the run
@@ -93,7 +93,7 @@ def _case(suite: ElementTree.Element, judgement: Judgement) -> None:
         _add(case, "system-out").text = _list_values(judgement)
 
 
-def _list_values(judgement: Judgement) -> str:
+def _list_values(judgement: ThresholdJudgement) -> str:
     threshold, unit = judgement.threshold, judgement.threshold.unit
     sides = ((threshold.left, judgement.left), (threshold.right, judgement.right))
     shown = "" if unit in ("", "share") else f" {unit}"

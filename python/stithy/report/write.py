@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from stithy.errors import InfrastructureError, UserError, reason_of
-from stithy.names import closest
+from stithy.errors import InfrastructureError, UserError, give_reason
+from stithy.names import find_closest
 from stithy.registry import plugins
 from stithy.report.between import Pair
 from stithy.report.context import Context
@@ -20,7 +20,7 @@ from stithy.report.formats import ReportFormat
 from stithy.report.page import Page
 from stithy.report.typeset import png
 from stithy.report.words.escape import bound
-from stithy.results.layout import RunDirectory, alone, replaced, write_durably
+from stithy.results.layout import RunDirectory, lock_alone, replace_folder, write_durably
 
 USUAL = ("html",)
 FOLDERS = ("figures", "tables")
@@ -31,7 +31,7 @@ def formats_named(text: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
     for name in names:
         if name not in plugins(ReportFormat):
-            meant = closest(name, plugins(ReportFormat))
+            meant = find_closest(name, plugins(ReportFormat))
             hint = f"did you mean {meant}? " if meant else ""
             raise UserError(
                 f"no format is called {name!r}",
@@ -62,8 +62,8 @@ def write_report_of(
     page, where = Page(context, tuple(pairs)), context.run.directory
     drawings = {figure.name: draw.svg(figure.spec, figure.name) for figure in page.figures}
     made = {name: plugins(ReportFormat)[name].make(page, drawings) for name in formats}
-    with _raise_output_errors(where.report), alone(where.report):
-        with replaced(where.report, FOLDERS) as folder:
+    with _raise_output_errors(where.report), lock_alone(where.report):
+        with replace_folder(where.report, FOLDERS) as folder:
             _write_files(folder, page, drawings)
         for name, content in made.items():
             write_durably(where.report_as(name), content)
@@ -78,7 +78,7 @@ def _raise_output_errors(folder: Path) -> Iterator[None]:
         cause = error if isinstance(error, OSError) else error.__cause__
         in_the_way = isinstance(cause, FileExistsError | NotADirectoryError | IsADirectoryError)
         raise InfrastructureError(
-            f"the report cannot be written: {reason_of(cause or error)}",
+            f"the report cannot be written: {give_reason(cause or error)}",
             where=error.where if isinstance(error, InfrastructureError) else str(folder),
             remedy="move away what lies there"
             if in_the_way

@@ -13,10 +13,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from stithy.errors import StithyError, UserError
-from stithy.names import closest
+from stithy.names import find_closest
 from stithy.results.manifest import (
     CandidateFacts,
-    Compared,
+    ComparedField,
     DatabaseFacts,
     Fact,
     LoadFacts,
@@ -24,7 +24,7 @@ from stithy.results.manifest import (
     MemoryFacts,
     Scalar,
     WorkloadFacts,
-    sha256_of,
+    hash_text,
 )
 
 MEMORY_SHARE = 0.01
@@ -49,24 +49,24 @@ def _group(group: str, texts: Mapping[str, str], *, needed: bool = True) -> dict
     return {name: Meaning(group, text, needed) for name, text in texts.items()}
 
 
-def _of_fields(group: str, facts: type[BaseModel], *, needed: bool = True) -> dict[str, Meaning]:
+def _group_fields(group: str, facts: type[BaseModel], *, needed: bool = True) -> dict[str, Meaning]:
     """The facts whose fields say what they mean for a comparison."""
     return {
         name: Meaning(group, each.text, each.needed)
-        for name, each in _compared(facts)
+        for name, each in _list_compared(facts)
         if each.needed == needed
     }
 
 
-def _compared(facts: type[BaseModel]) -> Iterator[tuple[str, Compared]]:
+def _list_compared(facts: type[BaseModel]) -> Iterator[tuple[str, ComparedField]]:
     for name, info in facts.model_fields.items():
-        yield from ((name, each) for each in info.metadata if isinstance(each, Compared))
+        yield from ((name, each) for each in info.metadata if isinstance(each, ComparedField))
 
 
 MEANINGS: Mapping[str, Meaning] = {
     "scenario": Meaning("workload", "what the study did; which points, and how often, may differ"),
     "workload": Meaning("workload", "what the users do"),
-    **_of_fields("workload", WorkloadFacts),
+    **_group_fields("workload", WorkloadFacts),
     "workload.*": Meaning(
         "workload", "size of the data, and what else the workload's own keys say, defaults resolved"
     ),
@@ -78,7 +78,7 @@ MEANINGS: Mapping[str, Meaning] = {
         "workload", "how requests of an I/O profile are submitted, and by which engines of fio; of "
         "those that both runs have"
     ),
-    **_of_fields("load", LoadFacts),
+    **_group_fields("load", LoadFacts),
     **_group("database", {
         "engine": "database product",
         "server_version": "its version; of each candidate where candidates differ in it",
@@ -138,7 +138,7 @@ MEANINGS: Mapping[str, Meaning] = {
         "hammer_version": "version of the load driver",
         "seed": "seed of data, random choices and order; other seeds must give the same answer",
     }, needed=False),
-    **_of_fields("reported", LoadFacts, needed=False),
+    **_group_fields("reported", LoadFacts, needed=False),
 }  # fmt: skip
 """Every fact by its name; a star stands for any name that follows."""
 
@@ -165,7 +165,7 @@ class FactDifference:
     @property
     def needed(self) -> bool:
         """Whether it must be equal."""
-        return meaning(self.name).needed
+        return find_meaning(self.name).needed
 
     def __str__(self) -> str:
         """`nvme: device.firmware: 1.0 and 1.1`."""
@@ -202,7 +202,7 @@ class NotComparable(UserError):
         return {"facts": [asdict(difference) for difference in self._differences]}
 
 
-def comparability(
+def check_comparable(
     scenario: str,
     workload: WorkloadFacts | None,
     load: LoadFacts | None,
@@ -221,17 +221,17 @@ def comparability(
     own = dict(_own_of(candidates))
     found: dict[str, Any] = {"scenario": scenario}
     if workload is not None:
-        found |= {"workload": workload.name, **_needed(workload)}
+        found |= {"workload": workload.name, **_list_needed(workload)}
         for name, value in (workload.size | workload.options).items():
             if name not in workload.varied:
                 found[f"workload.{name}"] = value
     if load is not None:
-        found |= _needed(load)
+        found |= _list_needed(load)
     if database is not None:
         found |= {
             "engine": database.engine,
             "server_version": database.server_version,
-            "settings": _constant(database.settings, database),
+            "settings": _drop_varied(database.settings, database),
             "restore": database.restore,
             **{f"backup.{name}": tool for name, tool in database.backups.items()},
         }
@@ -259,50 +259,50 @@ def _own_of(candidates: Iterable[CandidateFacts]) -> Iterator[tuple[str, Scalar]
             yield f"{candidate.name}.settings.{name.lower()}", value
 
 
-def _needed(facts: WorkloadFacts | LoadFacts) -> dict[str, Any]:
+def _list_needed(facts: WorkloadFacts | LoadFacts) -> dict[str, Any]:
     """By name; of what varies the points say it."""
     return {
         name: getattr(facts, name)
-        for name, each in _compared(type(facts))
+        for name, each in _list_compared(type(facts))
         if each.needed and name not in facts.varied
     }
 
 
-def _constant(settings: Mapping[str, Any], database: DatabaseFacts) -> dict[str, Any]:
+def _drop_varied(settings: Mapping[str, Any], database: DatabaseFacts) -> dict[str, Any]:
     """The settings without those that vary: of these the points say it."""
     return {name: value for name, value in settings.items() if name.lower() not in database.varied}
 
 
-def comparability_key(parts: Mapping[str, object]) -> str:
+def make_comparability_key(parts: Mapping[str, object]) -> str:
     """Sixteen hexadecimal digits that differ where `parts` differ."""
-    return sha256_of(json.dumps(parts, sort_keys=True, default=str))[:16]
+    return hash_text(json.dumps(parts, sort_keys=True, default=str))[:16]
 
 
-def meaning(name: str) -> Meaning:
+def find_meaning(name: str) -> Meaning:
     """The meaning of a fact: its own, or that of its kind. Raises KeyError for an unknown one."""
     own = MEANINGS.get(name)
     return own if own else MEANINGS[f"{name.partition('.')[0]}.*"]
 
 
-def differences(
+def find_differences(
     base: Manifest, other: Manifest, candidates: Sequence[str]
 ) -> tuple[FactDifference, ...]:
     """Every fact that is not the same, in the order of `MEANINGS`; of these candidates only."""
-    effective = None not in (_effective(base), _effective(other))
+    effective = None not in (_find_effective(base), _find_effective(other))
     own = _own(base, effective=effective) | _own(other, effective=effective)
-    ours = _facts(base, candidates, own, effective=effective)
-    theirs = _facts(other, candidates, own, effective=effective)
+    ours = _map_facts(base, candidates, own, effective=effective)
+    theirs = _map_facts(other, candidates, own, effective=effective)
     found = [
-        FactDifference(name, subject, _told(a), _told(b))
+        FactDifference(name, subject, _shorten_value(a), _shorten_value(b))
         for subject, name in dict.fromkeys([*ours, *theirs])
-        if not _same(name, a := ours.get((subject, name)), b := theirs.get((subject, name)))
+        if not _is_same(name, a := ours.get((subject, name)), b := theirs.get((subject, name)))
         and not (name.startswith((PROFILE, SUBMISSION)) and (a is None or b is None))
     ]
     order = list(MEANINGS.values())
-    return tuple(sorted(found, key=lambda each: order.index(meaning(each.name))))
+    return tuple(sorted(found, key=lambda each: order.index(find_meaning(each.name))))
 
 
-def ignored(difference: FactDifference, words: Sequence[str]) -> bool:
+def is_ignored(difference: FactDifference, words: Sequence[str]) -> bool:
     """Whether a person said that this fact may differ: by its name, or by a part at a dot."""
     return any(_matches(difference.name, word) for word in words)
 
@@ -312,13 +312,13 @@ def require_known(words: Sequence[str], manifests: Sequence[Manifest]) -> None:
     names = {name for name in MEANINGS if "*" not in name}
     for manifest in manifests:
         candidates = [candidate.name for candidate in manifest.candidates]
-        effective = _effective(manifest) is not None
+        effective = _find_effective(manifest) is not None
         own = _own(manifest, effective=effective)
-        names |= {name for _, name in _facts(manifest, candidates, own, effective=effective)}
+        names |= {name for _, name in _map_facts(manifest, candidates, own, effective=effective)}
     for word in words:
         if not any(_matches(name, word) for name in names):
             parts = {part for name in names for part in (name, name.rpartition(".")[2])}
-            guess = closest(word, sorted(parts))
+            guess = find_closest(word, sorted(parts))
             remedy = f"did you mean {guess}?" if guess else "see docs/reference/comparability.md"
             raise UserError("these runs have no such fact", where=f"--ignore {word}", remedy=remedy)
 
@@ -327,7 +327,7 @@ def _matches(name: str, word: str) -> bool:
     return name == word or name.startswith(f"{word}.") or name.endswith(f".{word}")
 
 
-def _effective(manifest: Manifest) -> Mapping[str, str] | None:
+def _find_effective(manifest: Manifest) -> Mapping[str, str] | None:
     """The settings in force in all servers; None where they are not known."""
     known = manifest.given_database
     return known.effective_settings if known else None
@@ -348,28 +348,28 @@ def _own(manifest: Manifest, *, effective: bool) -> frozenset[str]:
     return frozenset(found)
 
 
-def _facts(
+def _map_facts(
     manifest: Manifest, candidates: Sequence[str], own: frozenset[str], *, effective: bool
 ) -> dict[tuple[str, str], Any]:
     """All facts of a run by subject and name; those of `own` are of each candidate."""
-    plain = dict(_of_key(manifest, effective=effective))
+    plain = dict(_list_key_facts(manifest, effective=effective))
     for name, fact in manifest.environment.items():
         if name in MEANINGS or name.startswith("mitigation."):
             plain[name] = fact.value
     plain = {name: value for name, value in plain.items() if name not in own}
-    found = {("", name): value for name, value in {**plain, **_told_only(manifest)}.items()}
+    found = {("", name): value for name, value in {**plain, **_list_told_only(manifest)}.items()}
     for candidate in manifest.candidates:
         if candidate.name in candidates:
-            database = dict(_of_database(manifest, candidate, effective=effective))
+            database = dict(_list_database_facts(manifest, candidate, effective=effective))
             found |= {(candidate.name, name): database.get(name) for name in sorted(own)}
             if manifest.given_database is not None and manifest.database.by_url:
                 found[candidate.name, "url"] = candidate.path
-            for name, value in _of_candidate(candidate):
+            for name, value in _list_candidate_facts(candidate):
                 found[candidate.name, name] = value
     return found
 
 
-def _of_database(
+def _list_database_facts(
     manifest: Manifest, candidate: CandidateFacts, *, effective: bool
 ) -> Iterator[tuple[str, Any]]:
     """What a candidate's server was given; nothing that is not known."""
@@ -383,11 +383,11 @@ def _of_database(
         yield "server_cpus", None if bound is None else len(bound)
     asked, known = manifest.settings_of(candidate), manifest.effective_settings_of(candidate)
     found = (known or {}) if effective else asked
-    for name, value in _constant(found, manifest.database).items():
+    for name, value in _drop_varied(found, manifest.database).items():
         yield f"settings.{name}", value
 
 
-def _of_key(manifest: Manifest, *, effective: bool) -> Iterator[tuple[str, Any]]:
+def _list_key_facts(manifest: Manifest, *, effective: bool) -> Iterator[tuple[str, Any]]:
     """The parts of the comparability key."""
     names = {"cpus": "server_cpus", "driver": "driver_generation"}
     for name, value in manifest.comparability.items():
@@ -397,13 +397,13 @@ def _of_key(manifest: Manifest, *, effective: bool) -> Iterator[tuple[str, Any]]
         return
     asked = {name.lower(): value for name, value in manifest.database.settings.items()}
     known = manifest.database.effective_settings if effective else asked
-    for name, value in _constant(known or {}, manifest.database).items():
+    for name, value in _drop_varied(known or {}, manifest.database).items():
         yield f"settings.{name}", value
 
 
-def _told_only(manifest: Manifest) -> dict[str, Any]:
+def _list_told_only(manifest: Manifest) -> dict[str, Any]:
     load = manifest.given_load
-    reported = _of_fields("", LoadFacts, needed=False) if load else ()
+    reported = _group_fields("", LoadFacts, needed=False) if load else ()
     return {
         "stithy_version": manifest.stithy_version,
         "hammer_version": manifest.hammer_version,
@@ -412,24 +412,24 @@ def _told_only(manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def _of_candidate(candidate: CandidateFacts) -> Iterator[tuple[str, Any]]:
+def _list_candidate_facts(candidate: CandidateFacts) -> Iterator[tuple[str, Any]]:
     yield "provider", candidate.provider
     yield "filesystem", candidate.filesystem
     yield "mount_options", candidate.mount_options
     yield "memory_backed", candidate.memory_backed
-    yield from _of_devices(candidate.environment)
+    yield from _list_device_facts(candidate.environment)
     for array in candidate.arrays:
         yield f"array.{array.role}", str(array)
     for other in candidate.roles:
         yield f"role.{other.role}.filesystem", other.filesystem
         yield f"role.{other.role}.mount_options", other.mount_options
-        yield from _of_devices(candidate.environment, f"role.{other.role}.")
+        yield from _list_device_facts(candidate.environment, f"role.{other.role}.")
     for drive in candidate.drives:
         for name in DRIVE_FACTS:
             yield f"drive.{drive.role}.{name}", getattr(drive, name)
 
 
-def _of_devices(environment: Mapping[str, Fact], of: str = "") -> Iterator[tuple[str, Any]]:
+def _list_device_facts(environment: Mapping[str, Fact], of: str = "") -> Iterator[tuple[str, Any]]:
     """By place from the top, because the kernel numbers loop devices as they come.
 
     `of`: how the facts of a role's volume begin.
@@ -442,7 +442,7 @@ def _of_devices(environment: Mapping[str, Fact], of: str = "") -> Iterator[tuple
                 yield f"{of}device.{place}.{name}", fact.value
 
 
-def _same(name: str, base: Any, other: Any) -> bool:
+def _is_same(name: str, base: Any, other: Any) -> bool:
     return is_same_memory(base, other) if name == "memory_bytes" else bool(base == other)
 
 
@@ -453,7 +453,7 @@ def is_same_memory(base: Any, other: Any) -> bool:
     return bool(base == other)
 
 
-def _told(value: Any) -> str:
+def _shorten_value(value: Any) -> str:
     """A value in a few words; of a long text, such as a profile, what tells it from others."""
     if value is None:
         return NOT_KNOWN
@@ -462,6 +462,6 @@ def _told(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.12g}"
     if isinstance(value, tuple | list):
-        return f"[{', '.join(map(_told, value))}]"
+        return f"[{', '.join(map(_shorten_value, value))}]"
     text = " ".join(str(value).split())
-    return text if len(text) <= 80 else f"a text of {len(text)} characters ({sha256_of(text)[:8]})"
+    return text if len(text) <= 80 else f"a text of {len(text)} characters ({hash_text(text)[:8]})"

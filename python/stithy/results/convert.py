@@ -54,7 +54,7 @@ def read_latencies(hlog_stem: Path) -> Latencies:
     return Latencies(*(tuple(read_hlog(path)) if path.exists() else () for path in paths))
 
 
-def transaction_rows(window_id: str, *summaries: RunSummary) -> list[Row]:
+def make_transaction_rows(window_id: str, *summaries: RunSummary) -> list[Row]:
     """Rows of TRANSACTIONS: each type in the workload's order, then `all`.
 
     Of several hammers counts are added, and histograms merged.
@@ -69,19 +69,19 @@ def transaction_rows(window_id: str, *summaries: RunSummary) -> list[Row]:
             "window_id": window_id,
             "transaction": name,
             **{count: sum(getattr(total, count) for total in totals) for count in _COUNTS},
-            **_merged("response", [total.response for total in totals]),
-            **_merged("service", [total.service for total in totals]),
-            **_merged("pool_wait", [total.pool_wait for total in totals]),
+            **_merge_histograms("response", [total.response for total in totals]),
+            **_merge_histograms("service", [total.service for total in totals]),
+            **_merge_histograms("pool_wait", [total.pool_wait for total in totals]),
         }
         for name, totals in [*types.items(), (ALL, every)]
     ]
 
 
-def _merged(kind: str, packed: Iterable[PackedHistogram | None]) -> Row:
-    return distribution(kind, merge(decode(each) for each in packed if each is not None))
+def _merge_histograms(kind: str, packed: Iterable[PackedHistogram | None]) -> Row:
+    return describe_distribution(kind, merge(decode(each) for each in packed if each is not None))
 
 
-def measured_intervals(
+def list_measured_intervals(
     intervals: Iterable[LoggedInterval], summary: RunSummary
 ) -> Iterator[LoggedInterval]:
     """Those of the measurement: an interval belongs to the second in which it began."""
@@ -90,7 +90,7 @@ def measured_intervals(
     return (interval for interval in intervals if since <= interval.started_at_s < until)
 
 
-def distribution(kind: str, histogram: LoggedHistogram | None) -> Row:
+def describe_distribution(kind: str, histogram: LoggedHistogram | None) -> Row:
     """The columns `<kind>_mean_s`, `<kind>_p50_s`, … of a histogram; null without values."""
     found = histogram or LoggedHistogram({}, 0, 0)
     return {
@@ -101,16 +101,16 @@ def distribution(kind: str, histogram: LoggedHistogram | None) -> Row:
     }
 
 
-def second_rows(window_id: str, seconds: Iterable[Second], latencies: Latencies) -> list[Row]:
+def make_second_rows(window_id: str, seconds: Iterable[Second], latencies: Latencies) -> list[Row]:
     """Rows of SECONDS: each second's types in the workload's order, then `all`."""
-    logged = _by_second(latencies.response)
+    logged = _group_by_second(latencies.response)
     rows: list[Row] = []
     for second in seconds:
         head = {
             "window_id": window_id, "second": second.second, "at_s": second.at_s,
             "phase": second.phase,
         }  # fmt: skip
-        at_ms = _milliseconds(second.at_s)
+        at_ms = _convert_to_ms(second.at_s)
         # The time stamp in the log is rounded.
         found = next((logged[at] for at in (at_ms, at_ms - 1, at_ms + 1) if at in logged), {})
         whole = [(transaction.name, [transaction], None) for transaction in second.transactions]
@@ -125,7 +125,7 @@ def second_rows(window_id: str, seconds: Iterable[Second], latencies: Latencies)
     return rows
 
 
-def merged_seconds(
+def merge_seconds(
     window_id: str, hammers: Sequence[Sequence[Second]], latencies: Latencies
 ) -> list[Row]:
     """The same of several hammers that began together, second by second.
@@ -134,14 +134,17 @@ def merged_seconds(
     """
     first, *others = hammers
     by_second = [{each.second: each for each in other} for other in others]
-    return second_rows(
+    return make_second_rows(
         window_id,
-        [_with(each, [o[each.second] for o in by_second if each.second in o]) for each in first],
+        [
+            _add_second(each, [o[each.second] for o in by_second if each.second in o])
+            for each in first
+        ],
         latencies,
     )
 
 
-def _with(one: Second, others: Sequence[Second]) -> Second:
+def _add_second(one: Second, others: Sequence[Second]) -> Second:
     """A second of several hammers: counts are added."""
     own = {transaction.name: transaction for transaction in one.transactions}
     for each in (each for other in others for each in other.transactions):
@@ -152,22 +155,22 @@ def _with(one: Second, others: Sequence[Second]) -> Second:
     return one.model_copy(update={"transactions": tuple(own.values()), "waiting": waiting})
 
 
-def _by_second(intervals: Iterable[LoggedInterval]) -> dict[int, dict[str, LoggedHistogram]]:
+def _group_by_second(intervals: Iterable[LoggedInterval]) -> dict[int, dict[str, LoggedHistogram]]:
     """Histograms of each type by the millisecond at which their second began."""
     groups: dict[int, dict[str, LoggedHistogram]] = {}
     for interval in intervals:
-        found = groups.setdefault(_milliseconds(interval.started_at_s), {})
+        found = groups.setdefault(_convert_to_ms(interval.started_at_s), {})
         had = found.get(interval.tag)
         both = interval.histogram if had is None else merge((had, interval.histogram))
         found[interval.tag] = both or interval.histogram
     return groups
 
 
-def _milliseconds(at_s: float) -> int:
+def _convert_to_ms(at_s: float) -> int:
     return round(at_s * 1000)
 
 
-def window_numbers(
+def make_window_numbers(
     summary: RunSummary,
     headline: str,
     all_service_p50_s: float | None,
@@ -230,13 +233,13 @@ def window_numbers(
     }
 
 
-def longest_response_s(latencies: Latencies) -> float | None:
+def find_longest_response_s(latencies: Latencies) -> float | None:
     """The longest response time of the whole job, seconds; None without a log."""
     whole = merge(each.histogram for each in latencies.response)
     return None if whole is None else whole.max_s
 
 
-def ledger_rows(window_id: str, summary: LedgerSummary) -> list[Row]:
+def make_ledger_rows(window_id: str, summary: LedgerSummary) -> list[Row]:
     """Rows of LEDGER, one for each transaction that the workload keeps."""
     return [
         {"window_id": window_id, "deal": deal, **counts.model_dump()}
@@ -244,7 +247,7 @@ def ledger_rows(window_id: str, summary: LedgerSummary) -> list[Row]:
     ]
 
 
-def ledger_finding_rows(window_id: str, findings: Iterable[LedgerFinding]) -> list[Row]:
+def make_ledger_finding_rows(window_id: str, findings: Iterable[LedgerFinding]) -> list[Row]:
     """Rows of LEDGER_FINDINGS, in the order of the findings."""
     return [
         {"window_id": window_id, "deal": finding.entry, "kind": finding.kind, "text": finding.text}
@@ -252,7 +255,7 @@ def ledger_finding_rows(window_id: str, findings: Iterable[LedgerFinding]) -> li
     ]
 
 
-def condition_rows(
+def make_condition_rows(
     candidate: str, moment: str, conditions: Iterable[Condition], window_id: str | None = None
 ) -> list[Row]:
     """Rows of CONDITIONS; `moment` is `load`, `window` or `end`."""
@@ -265,18 +268,20 @@ SHAPE = (10, 0)
 and of their unit."""
 
 
-def histogram_rows(window_id: str, summary: RunSummary, latencies: Latencies) -> list[Row]:
+def make_histogram_rows(window_id: str, summary: RunSummary, latencies: Latencies) -> list[Row]:
     """Rows of HISTOGRAMS: the measurement by kind, transaction type and time."""
     kinds = ("response", "service", "pool-wait")
     every = (latencies.response, latencies.service, latencies.pool_wait)
     return [
         row
         for kind, intervals in zip(kinds, every, strict=True)
-        for row in bucket_rows(window_id, kind, measured_intervals(intervals, summary))
+        for row in make_bucket_rows(window_id, kind, list_measured_intervals(intervals, summary))
     ]
 
 
-def bucket_rows(window_id: str, kind: str, measured: Iterable[LoggedInterval]) -> Iterator[Row]:
+def make_bucket_rows(
+    window_id: str, kind: str, measured: Iterable[LoggedInterval]
+) -> Iterator[Row]:
     """Rows of a kind, of the lines of a log that belong to the measurement."""
     parts: dict[str, list[LoggedHistogram]] = {}
     for interval in measured:

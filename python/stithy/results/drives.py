@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from stithy.metrics import ALL
-from stithy.results.convert import distribution
+from stithy.results.convert import describe_distribution
 from stithy.results.hlog import LoggedHistogram, LoggedInterval, merge, read_hlog
 from stithy.results.tables import Row
 from stithy.wire.drive.messages import DriveCounters, OperationCounters
@@ -20,7 +20,7 @@ TOLERANCE_S = 10e-6
 within what two copies of one drive differ by."""
 
 
-def tolerance_s(asked_s: float) -> float:
+def estimate_tolerance_s(asked_s: float) -> float:
     """By how much what was delivered may differ from what was asked."""
     return max(TOLERANCE_SHARE * asked_s, TOLERANCE_S)
 
@@ -35,7 +35,7 @@ def read_log(path: Path, from_s: float, until_s: float) -> list[LoggedInterval]:
     return [line for line in lines if line.lies_in(from_s, until_s)]
 
 
-def drive_rows(
+def make_drive_rows(
     window_id: str,
     role: str,
     before: DriveCounters,
@@ -55,23 +55,23 @@ def drive_rows(
         {
             **head,
             "operation": now.name,
-            **_counts([(then, now)]),
-            **_latencies(i.histogram for i in known if i.tag == now.name),
+            **_count_requests([(then, now)]),
+            **_describe_latencies(i.histogram for i in known if i.tag == now.name),
             **_OF_ALL,
-            **_held_against_device(then, now, device_mean_s.get(now.name)),
+            **_compare_with_device(then, now, device_mean_s.get(now.name)),
         }
         for then, now in zip(before.operations, after.operations, strict=True)
     ]
     whole = {
         **head,
         "operation": ALL,
-        **_counts(list(zip(before.operations, after.operations, strict=True))),
-        **_latencies(each.histogram for each in known),
+        **_count_requests(list(zip(before.operations, after.operations, strict=True))),
+        **_describe_latencies(each.histogram for each in known),
         **_OF_OPERATIONS,
         "late_answers": after.late_answers - before.late_answers,
-        "late_mean_s": _grown_mean_s(before.late, after.late),
-        "cpu_s": _grown(before.cpu_s, after.cpu_s),
-        "cpu_wait_s": _grown(before.cpu_wait_s, after.cpu_wait_s),
+        "late_mean_s": _average_growth_s(before.late, after.late),
+        "cpu_s": _subtract_counters(before.cpu_s, after.cpu_s),
+        "cpu_wait_s": _subtract_counters(before.cpu_wait_s, after.cpu_wait_s),
     }
     return [*rows, whole]
 
@@ -81,40 +81,40 @@ _OF_OPERATIONS: Row = dict.fromkeys(("device_mean_s", "added_mean_s"))
 """Told of each operation alone: a mean over all of them would be that of the most frequent."""
 
 
-def _latencies(histograms: Iterable[LoggedHistogram]) -> Row:
+def _describe_latencies(histograms: Iterable[LoggedHistogram]) -> Row:
     """Their distribution, and how many values it rests on: fewer than were answered in all."""
     merged = merge(histograms)
-    return {"logged": merged.count if merged else 0, **distribution("latency", merged)}
+    return {"logged": merged.count if merged else 0, **describe_distribution("latency", merged)}
 
 
-def _counts(pairs: Sequence[tuple[OperationCounters, OperationCounters]]) -> Row:
+def _count_requests(pairs: Sequence[tuple[OperationCounters, OperationCounters]]) -> Row:
     return {
         name: sum(getattr(now, name) - getattr(then, name) for then, now in pairs)
         for name in ("answered", "moved_bytes", "errors")
     }
 
 
-def _held_against_device(
+def _compare_with_device(
     before: OperationCounters, after: OperationCounters, device_s: float | None
 ) -> Row:
     """Time on the block device, and by how much it is longer than profile and faults give."""
     count = after.answered - before.answered
     if device_s is None or count <= 0:
         return {"device_mean_s": device_s, "added_mean_s": None}
-    given_s = (_given_s(after) - _given_s(before)) / count
+    given_s = (_sum_given_s(after) - _sum_given_s(before)) / count
     return {"device_mean_s": device_s, "added_mean_s": device_s - given_s}
 
 
-def _given_s(counted: OperationCounters) -> float:
+def _sum_given_s(counted: OperationCounters) -> float:
     return (counted.given_mean_s or 0.0) * counted.answered
 
 
-def _grown_mean_s(before: Percentiles, after: Percentiles) -> float | None:
+def _average_growth_s(before: Percentiles, after: Percentiles) -> float | None:
     """The mean of the values that came between two readings; None where none came."""
     sum_s, before_s = ((each.mean_s or 0.0) * each.count for each in (after, before))
     count = after.count - before.count
     return max(0.0, sum_s - before_s) / count if count > 0 else None
 
 
-def _grown(before: float | None, after: float | None) -> float | None:
+def _subtract_counters(before: float | None, after: float | None) -> float | None:
     return None if before is None or after is None else after - before

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from stithy.activity import DeclaredActivity, names_in, table_named
-from stithy.errors import UserError, reason_of
+from stithy.activity import DeclaredActivity, get_table, split_names
+from stithy.errors import UserError, give_reason
 from stithy.metrics import ALL
 from stithy.registry import plugins
 from stithy.results import pieces, tables
 from stithy.results.layout import RunDirectory, write_durably, write_with_checksum
-from stithy.results.manifest import SCHEMA_VERSION, Manifest, sha256_of
+from stithy.results.manifest import SCHEMA_VERSION, Manifest, hash_text
 from stithy.results.pieces import VERSION_KEY, Damaged, ReadProblem, Samples
-from stithy.results.tables import Kind, Table, empty_frame, schema
+from stithy.results.tables import Kind, Table, make_empty_frame, make_schema
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,7 +38,7 @@ _ACCEPTS: dict[Kind, Callable[[object], bool]] = {
 }
 
 
-def frame_of(table: Table, rows: Iterable[Mapping[str, Any]]) -> "pl.DataFrame":
+def make_frame(table: Table, rows: Iterable[Mapping[str, Any]]) -> "pl.DataFrame":
     """A frame with exactly the declared columns.
 
     Raises ValueError, naming table, row and column, for a missing or unknown column, a value of
@@ -46,12 +46,12 @@ def frame_of(table: Table, rows: Iterable[Mapping[str, Any]]) -> "pl.DataFrame":
     """
     import polars as pl
 
-    plain = [_checked(table, number, row) for number, row in enumerate(rows)]
+    plain = [_check_value(table, number, row) for number, row in enumerate(rows)]
     data = {column.name: [row[column.name] for row in plain] for column in table.columns}
-    return pl.DataFrame(data, schema=schema(table))
+    return pl.DataFrame(data, schema=make_schema(table))
 
 
-def _checked(table: Table, number: int, row: Mapping[str, Any]) -> Mapping[str, Any]:
+def _check_value(table: Table, number: int, row: Mapping[str, Any]) -> Mapping[str, Any]:
     declared = {column.name for column in table.columns}
     if declared != row.keys():
         missing, unknown = sorted(declared - row.keys()), sorted(row.keys() - declared)
@@ -72,10 +72,10 @@ def write_table(path: Path, table: Table, rows: Iterable[Mapping[str, Any]]) -> 
 
     The file's metadata hold the table's meaning, each column's unit and meaning, and the schema
     version; its checksum is noted beside it.
-    Raises ValueError for rows that are not as declared (see `frame_of`), and
+    Raises ValueError for rows that are not as declared (see `make_frame`), and
     InfrastructureError where the file system refuses.
     """
-    write_frame(path, table, frame_of(table, rows))
+    write_frame(path, table, make_frame(table, rows))
 
 
 def write_frame(path: Path, table: Table, frame: "pl.DataFrame") -> None:
@@ -113,7 +113,7 @@ def write_text(path: Path, text: str) -> None:
 def list_window_tables() -> tuple[Table, ...]:
     """List those of each window, but for the samples, which are read when they are asked for."""
     return (
-        *(tables.WINDOW, table_named("load"), tables.VALUES, tables.SPANS, tables.TRANSACTIONS),
+        *(tables.WINDOW, get_table("load"), tables.VALUES, tables.SPANS, tables.TRANSACTIONS),
         *(tables.SECONDS, tables.CONDITIONS, tables.DRIVES, tables.LEDGER),
         *(tables.LEDGER_FINDINGS, tables.SURROUNDINGS),
     )
@@ -171,13 +171,13 @@ class Run:
     @property
     def space(self) -> "pl.DataFrame":
         """What the candidates' volumes take; empty where nobody asked them."""
-        return _one(tables.SPACE, self.directory.table(tables.SPACE.name))
+        return _read_one(tables.SPACE, self.directory.table(tables.SPACE.name))
 
     def detail(self, name: str, window_id: str | None = None) -> "pl.DataFrame":
         """A table that only one activity fills: of a window, or of the run; empty without one."""
         if (known := self._details.get((name, window_id))) is None:
             of = self.directory if window_id is None else self.directory.window(window_id)
-            known = self._details[name, window_id] = _one(table_named(name), of.table(name))
+            known = self._details[name, window_id] = _read_one(get_table(name), of.table(name))
         return known
 
     @cached_property
@@ -195,7 +195,7 @@ class Run:
     def unread(self) -> list[str]:
         """The ids of windows that are there, but whose own row cannot be read."""
         own = (problem.path for problem in self.problems if problem.path.stem == tables.WINDOW.name)
-        return [name for path in own if (name := pieces.window_of(path)) is not None]
+        return [name for path in own if (name := pieces.find_window(path)) is not None]
 
     @property
     def damaged(self) -> dict[str, list[str]]:
@@ -203,7 +203,7 @@ class Run:
         judging = {"load", *(table.name for table in JUDGING)}
         found: dict[str, list[str]] = {}
         for path in (problem.path for problem in self.problems if problem.path.stem in judging):
-            if (name := pieces.window_of(path)) is not None:
+            if (name := pieces.find_window(path)) is not None:
                 found.setdefault(name, []).append(path.name)
         return found
 
@@ -218,15 +218,15 @@ def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
     _require_run(directory)
     problems: list[ReadProblem] = []
     try:
-        manifest = pieces.manifest_of(directory.manifest)
+        manifest = pieces.parse_manifest(directory.manifest)
     except Damaged as damage:
         manifest = None
         problems.append(ReadProblem(directory.manifest, str(damage)))
-    study = _study(directory.study, manifest, problems)
-    names = _window_names(directory, windows, problems)
+    study = _read_study(directory.study, manifest, problems)
+    names = _name_windows(directory, windows, problems)
     # A study without a database has none to restore or to check.
     served = manifest is None or manifest.given_database is not None
-    frames = _frames(directory, names, problems, RUN_TABLES if served else (tables.BASELINE,))
+    frames = _read_frames(directory, names, problems, RUN_TABLES if served else (tables.BASELINE,))
     _require_activities(directory.windows, frames["window"]["activity"].unique().sort().to_list())
     with_load = frames["window"].join(frames.pop("load"), on="window_id", how="left")
     frames["window"] = with_load.sort("started_at_s", "window_id", nulls_last=True)
@@ -247,7 +247,7 @@ def read_manifest(path: Path) -> Manifest | None:
     Raises UserError for one of another version, or of a plug-in that is not there.
     """
     try:
-        return pieces.manifest_of(path)
+        return pieces.parse_manifest(path)
     except Damaged:
         return None
 
@@ -258,10 +258,10 @@ def read_rows(path: Path, table: Table) -> list[dict[str, Any]]:
     return [] if frame is None else frame.to_dicts()
 
 
-def _one(table: Table, path: Path) -> "pl.DataFrame":
+def _read_one(table: Table, path: Path) -> "pl.DataFrame":
     """A file that most runs do not have; no rows where it is missing or damaged."""
     found = pieces.read_table(table, path, []) if path.exists() else None
-    return empty_frame(table) if found is None else found
+    return make_empty_frame(table) if found is None else found
 
 
 def _require_run(directory: RunDirectory) -> None:
@@ -270,7 +270,7 @@ def _require_run(directory: RunDirectory) -> None:
     except FileNotFoundError:
         problem = "no such directory"
     except OSError as error:
-        problem = reason_of(error)
+        problem = give_reason(error)
     else:
         if names & {directory.manifest.name, directory.windows.name}:
             return
@@ -282,16 +282,16 @@ def _require_run(directory: RunDirectory) -> None:
 
 def _require_activities(path: Path, found: Sequence[str]) -> None:
     known = plugins(DeclaredActivity)
-    for each in (name for text in found for name in names_in(text)):
+    for each in (name for text in found for name in split_names(text)):
         if each not in known:
-            raise pieces.without_plugin(f"activity {each}", path)
+            raise pieces.make_missing_plugin_error(f"activity {each}", path)
 
 
-def _study(path: Path, manifest: Manifest | None, problems: list[ReadProblem]) -> str | None:
+def _read_study(path: Path, manifest: Manifest | None, problems: list[ReadProblem]) -> str | None:
     """The study file, where it is the one that was run."""
     try:
-        text = pieces.text_of(path)
-        if manifest is not None and sha256_of(text) != manifest.study_sha256:
+        text = pieces.read_text(path)
+        if manifest is not None and hash_text(text) != manifest.study_sha256:
             raise Damaged("not the study that was run (SHA-256)")
     except Damaged as damage:
         problems.append(ReadProblem(path, str(damage)))
@@ -299,7 +299,7 @@ def _study(path: Path, manifest: Manifest | None, problems: list[ReadProblem]) -
     return text
 
 
-def _frames(
+def _read_frames(
     directory: RunDirectory,
     windows: Sequence[str],
     problems: list[ReadProblem],
@@ -322,7 +322,7 @@ def _frames(
     return frames
 
 
-def _window_names(
+def _name_windows(
     directory: RunDirectory, wanted: Sequence[str] | None, problems: list[ReadProblem]
 ) -> list[str]:
     """The windows that have a directory, by name; a run makes the folder with its first window."""
@@ -331,6 +331,6 @@ def _window_names(
     except FileNotFoundError:
         return []
     except OSError as error:
-        problems.append(ReadProblem(directory.windows, reason_of(error)))
+        problems.append(ReadProblem(directory.windows, give_reason(error)))
         return []
     return there if wanted is None else [each for each in there if each in wanted]

@@ -155,10 +155,10 @@ def read_hlog(
     Raises ValueError, naming file and line, for any other line that is damaged; OSError as usual.
     """
     lines = path.read_text(encoding="ascii", errors="replace").split("\n")
-    return list(_intervals(path, lines, from_s, until_s))
+    return list(_read_intervals(path, lines, from_s, until_s))
 
 
-def _intervals(
+def _read_intervals(
     path: Path, lines: list[str], from_s: float, until_s: float
 ) -> Iterator[LoggedInterval]:
     for number, line in enumerate(lines, start=1):
@@ -178,7 +178,7 @@ def _intervals(
             raise TextError(f"{path}:{number}: not a line of an interval log") from error
 
 
-def _started_at_s(line: str) -> float:
+def _read_started_at_s(line: str) -> float:
     """The time stamp of a line, which follows the tag."""
     return float(line.split(",", 2)[1 if line.startswith("Tag=") else 0])
 
@@ -209,7 +209,7 @@ def decode(encoded: str) -> LoggedHistogram:
     payload = plain[_HEAD.size : _HEAD.size + payload_size]
     # log2 of half the sub-buckets that so many significant decimal digits need.
     half_magnitude = (2 * int(10**digits) - 1).bit_length() - 1
-    return LoggedHistogram(_counts(payload), half_magnitude, lowest.bit_length() - 1)
+    return LoggedHistogram(_decode_counts(payload), half_magnitude, lowest.bit_length() - 1)
 
 
 def _require_cookie(cookie: int, expected: int) -> None:
@@ -217,14 +217,14 @@ def _require_cookie(cookie: int, expected: int) -> None:
         raise ValueError(f"not an HdrHistogram V2 histogram: cookie {cookie:#x}")
 
 
-def _counts(payload: bytes) -> dict[int, int]:
+def _decode_counts(payload: bytes) -> dict[int, int]:
     """Counts by index: ZigZag LEB128 numbers, a negative one being a run of empty buckets."""
     if payload.isascii():
-        return _short_counts(payload)
+        return _decode_short_counts(payload)
     counts: dict[int, int] = {}
     index = position = 0
     while position < len(payload):
-        value, position = _varint(payload, position)
+        value, position = _decode_varint(payload, position)
         number = (value >> 1) ^ -(value & 1)
         if number < 0:
             index -= number
@@ -235,7 +235,7 @@ def _counts(payload: bytes) -> dict[int, int]:
     return counts
 
 
-def _short_counts(payload: bytes) -> dict[int, int]:
+def _decode_short_counts(payload: bytes) -> dict[int, int]:
     """The same where each number is a single byte, as nearly always in the log of a second."""
     counts: dict[int, int] = {}
     index = 0
@@ -249,7 +249,7 @@ def _short_counts(payload: bytes) -> dict[int, int]:
     return counts
 
 
-def _varint(payload: bytes, position: int) -> tuple[int, int]:
+def _decode_varint(payload: bytes, position: int) -> tuple[int, int]:
     """An LEB128 number of at most 9 bytes (the ninth holds 8 bits), and where the next begins."""
     value = 0
     for turn in range(9):

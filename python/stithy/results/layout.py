@@ -54,7 +54,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from stithy.errors import InfrastructureError, reason_of
+from stithy.errors import InfrastructureError, give_reason
 
 WINDOWS = "windows"
 """The folder of all window directories."""
@@ -221,7 +221,7 @@ def write_with_checksum(path: Path, content: bytes) -> None:
     The new checksum is added first and the old one removed last, so that a crash in between leaves
     a file that is known, whichever of the two it is.
     """
-    lines = _checksum_lines(path.parent)
+    lines = _read_checksum_lines(path.parent)
     line = f"{hashlib.sha256(content).hexdigest()}  {path.name}"
     others = [each for each in lines if each.partition("  ")[2] != path.name]
     if line not in lines:
@@ -233,12 +233,12 @@ def write_with_checksum(path: Path, content: bytes) -> None:
 
 def is_as_written(path: Path, content: bytes) -> bool | None:
     """Whether the content has a checksum that was noted for the file; None where none was."""
-    known = [line.partition("  ") for line in _checksum_lines(path.parent)]
+    known = [line.partition("  ") for line in _read_checksum_lines(path.parent)]
     digests = {digest for digest, _, name in known if name == path.name}
     return hashlib.sha256(content).hexdigest() in digests if digests else None
 
 
-def _checksum_lines(folder: Path) -> list[str]:
+def _read_checksum_lines(folder: Path) -> list[str]:
     try:
         return (folder / CHECKSUMS).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -272,7 +272,7 @@ def write_pieces_durably(path: Path, pieces: Iterable[bytes]) -> None:
     except OSError as error:
         with suppress(OSError):  # what refused to be written may refuse to be removed, too
             beside.unlink()
-        problem = f"results could not be written: {reason_of(error)}"
+        problem = f"results could not be written: {give_reason(error)}"
         remedy = "make room on that file system or choose another with --out"
         raise InfrastructureError(problem, where=str(path), remedy=remedy) from error
     except BaseException:
@@ -281,7 +281,7 @@ def write_pieces_durably(path: Path, pieces: Iterable[bytes]) -> None:
         raise
 
 
-def emptied(folder: Path) -> Path:
+def empty_folder(folder: Path) -> Path:
     """A new folder; whatever an earlier session left in its place is gone."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -298,7 +298,7 @@ def sync_directory(path: Path) -> None:
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
+def lock_alone(folder: Path) -> Iterator[None]:
     """Hold a folder, made where it is missing, against others who do the same: they wait.
 
     Raises OSError. Where a file system knows no locks nobody waits.
@@ -314,7 +314,7 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def replaced(parent: Path, names: Sequence[str]) -> Iterator[Path]:
+def replace_folder(parent: Path, names: Sequence[str]) -> Iterator[Path]:
     """A place to fill folders of these names, which take those of `parent` once all are filled.
 
     Whoever fails or is stopped on the way leaves the old ones. Raises OSError.

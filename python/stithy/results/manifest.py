@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 from stithy.metrics import PERCENTILES, find, parse_quantity
 from stithy.point import PointText
 from stithy.study.load_values import Levels
-from stithy.thresholds import MeasuredValue, Threshold
+from stithy.thresholds import MeasuredSide, Threshold
 from stithy.units import Money
 
 SCHEMA_VERSION = 17
@@ -41,7 +41,7 @@ Environment = Mapping[str, Fact]
 """The environment fingerprint by name of the fact; see hosts/facts.py."""
 
 
-class Compared(NamedTuple):
+class ComparedField(NamedTuple):
     """On a field: what it says, and whether it must be equal for two runs to be comparable.
 
     `stithy compare` and its reference page derive what makes runs comparable from these.
@@ -199,9 +199,9 @@ class WorkloadFacts(_Facts):
     name: str
     size: Numbers
     data_compressible_percent: Annotated[
-        int | None, Compared("how well the generated text compresses")
+        int | None, ComparedField("how well the generated text compresses")
     ] = None
-    data_duplicate_percent: Annotated[int, Compared("how much of it repeats")] = 0
+    data_duplicate_percent: Annotated[int, ComparedField("how much of it repeats")] = 0
     options: dict[str, Scalar] = {}
     varied: tuple[str, ...] = ()
 
@@ -215,23 +215,23 @@ class LoadFacts(Levels, _Facts):
 
     users: Annotated[
         tuple[int, ...],
-        Compared("levels; the common levels of both runs are compared", needed=False),
+        ComparedField("levels; the common levels of both runs are compared", needed=False),
     ]
-    pace: Annotated[str, Compared("when users act")]
-    think_s: Annotated[float | None, Compared("mean think time")] = None
-    rate_per_s: Annotated[float | None, Compared("transactions due per second of an open loop")] = (
-        None
-    )
-    arrivals: Annotated[str | None, Compared("distribution of their intervals")] = None
-    connections: Annotated[int | None, Compared("connections that users share")] = None
-    touch_percent: Annotated[int, Compared("share of the data that users touch")] = 100
-    ramp_up_s: Annotated[float, Compared("load before the measurement")]
-    duration_s: Annotated[float, Compared("length of the measurement")]
-    repeat: Annotated[int | None, Compared("number of blocks", needed=False)]
-    checkpoint: Annotated[bool, Compared("whether a checkpoint was forced before each window")]
-    isolation: Annotated[str, Compared("isolation of transactions")]
-    error_limit: Annotated[int, Compared("number of errors that ends a window", needed=False)]
-    ledger: Annotated[bool, Compared("whether a commit ledger was kept")] = False
+    pace: Annotated[str, ComparedField("when users act")]
+    think_s: Annotated[float | None, ComparedField("mean think time")] = None
+    rate_per_s: Annotated[
+        float | None, ComparedField("transactions due per second of an open loop")
+    ] = None
+    arrivals: Annotated[str | None, ComparedField("distribution of their intervals")] = None
+    connections: Annotated[int | None, ComparedField("connections that users share")] = None
+    touch_percent: Annotated[int, ComparedField("share of the data that users touch")] = 100
+    ramp_up_s: Annotated[float, ComparedField("load before the measurement")]
+    duration_s: Annotated[float, ComparedField("length of the measurement")]
+    repeat: Annotated[int | None, ComparedField("number of blocks", needed=False)]
+    checkpoint: Annotated[bool, ComparedField("whether a checkpoint was forced before each window")]
+    isolation: Annotated[str, ComparedField("isolation of transactions")]
+    error_limit: Annotated[int, ComparedField("number of errors that ends a window", needed=False)]
+    ledger: Annotated[bool, ComparedField("whether a commit ledger was kept")] = False
     varied: tuple[str, ...] = ()
 
     @property
@@ -261,18 +261,18 @@ NOT_THERE = "not_there"
 """The type of the error of a metric that no plug-in declares."""
 
 
-def _known(metric: str) -> None:
+def _require_known(metric: str) -> None:
     if find(metric) is None:
         raise PydanticCustomError(NOT_THERE, "unknown metric {metric}", {"metric": metric})
 
 
-def _asked(text: str) -> str:
-    _known(text.partition(" of ")[0])
+def _require_quantity(text: str) -> str:
+    _require_known(text.partition(" of ")[0])
     parse_quantity(text)
     return text
 
 
-def _percentile(name: str) -> str:
+def _require_percentile(name: str) -> str:
     if name not in PERCENTILES:
         raise ValueError(f"there is no percentile {name!r:.40}")
     return name
@@ -287,7 +287,7 @@ class QuestionFacts(_Facts):
     """
 
     point: PointText
-    metric: Annotated[str, AfterValidator(_asked)]
+    metric: Annotated[str, AfterValidator(_require_quantity)]
     margin_share: float
     candidates: tuple[str, str] | None = None
     blocks_least: int
@@ -298,7 +298,7 @@ class QuestionFacts(_Facts):
 class LimitFacts(_Facts):
     """A limit of response time: of a percentile of a transaction type (or of `all`)."""
 
-    percentile: Annotated[str, AfterValidator(_percentile)]
+    percentile: Annotated[str, AfterValidator(_require_percentile)]
     transaction: str
     limit_s: float
 
@@ -337,15 +337,15 @@ class PlanFacts(_Facts):
     master_candidate: str | None = None
 
 
-def _judgeable(thresholds: tuple[Threshold, ...]) -> tuple[Threshold, ...]:
+def _require_judgeable(thresholds: tuple[Threshold, ...]) -> tuple[Threshold, ...]:
     for threshold in thresholds:
         for side in (threshold.left, threshold.right):
-            if isinstance(side, MeasuredValue):
-                _known(side.metric)
+            if isinstance(side, MeasuredSide):
+                _require_known(side.metric)
     return thresholds
 
 
-Thresholds = Annotated[tuple[Threshold, ...], AfterValidator(_judgeable)]
+Thresholds = Annotated[tuple[Threshold, ...], AfterValidator(_require_judgeable)]
 
 End = Literal["running", "finished", "interrupted", "failed"]
 
@@ -463,6 +463,6 @@ class Manifest(_Facts):
         return None if shared is None or own is None else {**shared, **own}
 
 
-def sha256_of(text: str) -> str:
+def hash_text(text: str) -> str:
     """Hexadecimal SHA-256 of a text."""
     return hashlib.sha256(text.encode()).hexdigest()

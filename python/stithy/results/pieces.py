@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from stithy.activity import declared, factor_named
-from stithy.errors import UserError, reason_of
+from stithy.activity import get_factor, map_factors
+from stithy.errors import UserError, give_reason
 from stithy.point import Point
 from stithy.registry import plugins
 from stithy.results.layout import CHECKSUMS, WINDOWS, is_as_written
 from stithy.results.manifest import NOT_THERE, SCHEMA_VERSION, Manifest
-from stithy.results.tables import SERIES, WINDOW, Table, empty_frame, schema
+from stithy.results.tables import SERIES, WINDOW, Table, make_empty_frame, make_schema
 from stithy.study.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Damaged(Exception):
     """Why a file cannot be used."""
 
 
-def content_of(path: Path) -> bytes:
+def read_content(path: Path) -> bytes:
     """The bytes of a file. Raises Damaged where it is missing, no file, or cannot be read."""
     try:
         # Nobody writes to a pipe that lies among results: reading it would never end.
@@ -49,20 +49,20 @@ def content_of(path: Path) -> bytes:
     except FileNotFoundError:
         raise Damaged("missing") from None
     except OSError as error:
-        raise Damaged(reason_of(error)) from error
+        raise Damaged(give_reason(error)) from error
 
 
-def text_of(path: Path) -> str:
+def read_text(path: Path) -> str:
     """The text of a file in UTF-8, line ends as they are. Raises Damaged."""
     try:
-        return content_of(path).decode()
+        return read_content(path).decode()
     except UnicodeDecodeError as error:
         raise Damaged(f"not UTF-8: byte {error.start}") from error
 
 
-def manifest_of(path: Path) -> Manifest:
+def parse_manifest(path: Path) -> Manifest:
     """A manifest. Raises Damaged, and UserError for another version or a plug-in that is gone."""
-    text = text_of(path)
+    text = read_text(path)
     known = is_as_written(path, text.encode())
     if known is False:
         raise Damaged(CHANGED)
@@ -77,32 +77,32 @@ def manifest_of(path: Path) -> Manifest:
         manifest = Manifest.model_validate(document)
     except ValidationError as error:
         if gone := [each["msg"] for each in error.errors() if each["type"] == NOT_THERE]:
-            raise without_plugin(gone[0], path) from error
-        raise Damaged(_impossible_fact(error)) from error
+            raise make_missing_plugin_error(gone[0], path) from error
+        raise Damaged(_find_impossible_fact(error)) from error
     if (scenario := manifest.scenario.partition(" ")[0]) not in plugins(Scenario):
-        raise without_plugin(f"scenario {scenario}", path)
+        raise make_missing_plugin_error(f"scenario {scenario}", path)
     return manifest
 
 
-def without_plugin(what: str, path: Path) -> UserError:
+def make_missing_plugin_error(what: str, path: Path) -> UserError:
     """Why results are not read: they are whole, but nobody knows what a part of them means."""
     problem = f"this run used a plug-in that is not there ({what})"
     return UserError(problem, where=str(path), remedy="set STITHY_PLUGINS as for the run")
 
 
-def window_of(path: Path) -> str | None:
+def find_window(path: Path) -> str | None:
     """The id of the window in whose folder a file lies; None for files of the run."""
     return path.parent.name if path.parent.parent.name == WINDOWS else None
 
 
-def table_of(path: Path, table: Table) -> "pl.DataFrame":
+def find_table(path: Path, table: Table) -> "pl.DataFrame":
     """A table of the run or of a window, with exactly the declared columns.
 
     Raises Damaged, and UserError for results of another version.
     """
     import polars as pl
 
-    content = content_of(path)
+    content = read_content(path)
     known = is_as_written(path, content)
     if known is False:
         raise Damaged(CHANGED)
@@ -114,7 +114,7 @@ def table_of(path: Path, table: Table) -> "pl.DataFrame":
     # What a reader makes of bytes that are no Parquet is of any kind, a panic included.
     except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise Damaged("not Parquet") from error
-    return _declared(frame, table, window_of(path))
+    return _select_declared(frame, table, find_window(path))
 
 
 def _require_version(found: object, path: Path) -> None:
@@ -130,15 +130,15 @@ def _require_version(found: object, path: Path) -> None:
         )
 
 
-def _declared(frame: "pl.DataFrame", table: Table, window_id: str | None) -> "pl.DataFrame":
+def _select_declared(frame: "pl.DataFrame", table: Table, window_id: str | None) -> "pl.DataFrame":
     """The declared columns, with values that may be there. Raises Damaged."""
-    types = schema(table)
+    types = make_schema(table)
     if lacking := [name for name in types if name not in frame.columns]:
         raise Damaged(f"it has no column {', '.join(lacking)}")
     if other := [name for name, dtype in types.items() if frame.schema[name] != dtype]:
         raise Damaged(f"of another type than declared: {', '.join(other)}")
     frame = frame.select(list(types))
-    if problem := impossible(frame, table):
+    if problem := find_impossible_column(frame, table):
         raise Damaged(problem)
     # Rows of another window, as a copied folder has them; a window has one row of its own.
     if window_id and not (frame["window_id"] == window_id).fill_null(value=False).all():
@@ -148,9 +148,9 @@ def _declared(frame: "pl.DataFrame", table: Table, window_id: str | None) -> "pl
     return frame
 
 
-def impossible(frame: "pl.DataFrame", table: Table) -> str | None:
+def find_impossible_column(frame: "pl.DataFrame", table: Table) -> str | None:
     """What of a table's values cannot be, in words; None where all can."""
-    levels = {name for name, each in declared().items() if each.counts}
+    levels = {name for name, each in map_factors().items() if each.counts}
     for column in table.columns:
         values = frame[column.name]
         if not column.nullable and values.null_count():
@@ -168,13 +168,13 @@ def impossible(frame: "pl.DataFrame", table: Table) -> str | None:
 
 def _is_point(text: str) -> bool:
     try:
-        counted = [each for name, each in Point.parse(text).factors if factor_named(name).counts]
+        counted = [each for name, each in Point.parse(text).factors if get_factor(name).counts]
     except ValueError:
         return False
     return all(isinstance(each, int) and each > 0 for each in counted)
 
 
-def _impossible_fact(error: ValidationError) -> str:
+def _find_impossible_fact(error: ValidationError) -> str:
     """The first key of a manifest that is not as declared, and what is wrong with it."""
     first = error.errors(include_url=False)[0]
     where = ".".join(str(each) for each in first["loc"])
@@ -212,27 +212,27 @@ def read_tables(
 
     there = [path for path in paths if os.path.lexists(path)]
     problems += [ReadProblem(path, MISSING) for path in paths if not os.path.lexists(path)]
-    frames = [empty_frame(table)]
+    frames = [make_empty_frame(table)]
     for at in range(0, len(there), FILES_TOGETHER):
         some = there[at : at + FILES_TOGETHER]
-        whole = _at_once(table, some)
+        whole = _read_at_once(table, some)
         each = (read_table(table, path, problems) for path in some)
         parts = [part for part in each if part is not None] if whole is None else [whole]
         frames += parts if only is None else [part.filter(only) for part in parts]
     return pl.concat(frames)
 
 
-def _at_once(table: Table, paths: Sequence[Path]) -> "pl.DataFrame | None":
+def _read_at_once(table: Table, paths: Sequence[Path]) -> "pl.DataFrame | None":
     """All files in one go, which takes a fraction of the time; None unless all are as they must be.
 
     Whatever is wrong is found again by who reads them one by one.
     """
     import polars as pl
 
-    wanted = schema(table)
+    wanted = make_schema(table)
     try:
         for path in paths:
-            content = content_of(path)
+            content = read_content(path)
             version = pl.read_parquet_metadata(io.BytesIO(content)).get(VERSION_KEY)
             if version != str(SCHEMA_VERSION) or not is_as_written(path, content):
                 return None
@@ -242,7 +242,11 @@ def _at_once(table: Table, paths: Sequence[Path]) -> "pl.DataFrame | None":
     except (Damaged, OSError, TypeError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
     whole = frame.drop(_FILE)
-    if whole.schema != wanted or impossible(whole, table) or _is_misplaced(frame, table, paths):
+    if (
+        whole.schema != wanted
+        or find_impossible_column(whole, table)
+        or _is_misplaced(frame, table, paths)
+    ):
         return None
     return whole
 
@@ -251,7 +255,7 @@ def _is_misplaced(frame: "pl.DataFrame", table: Table, paths: Sequence[Path]) ->
     """Whether a file has rows of another window than its folder, or a window not one row."""
     if table is WINDOW and not frame.height == frame[_FILE].n_unique() == len(paths):
         return True
-    owners = {str(path): window_of(path) for path in paths}
+    owners = {str(path): find_window(path) for path in paths}
     pairs = frame.select("window_id", _FILE).unique().iter_rows()
     return any(owners[file] not in (None, window_id) for window_id, file in pairs)
 
@@ -259,7 +263,7 @@ def _is_misplaced(frame: "pl.DataFrame", table: Table, paths: Sequence[Path]) ->
 def read_table(table: Table, path: Path, problems: list[ReadProblem]) -> "pl.DataFrame | None":
     """One file of a table; None, and the problem told, where it cannot be read."""
     try:
-        return table_of(path, table)
+        return find_table(path, table)
     except Damaged as damage:
         problems.append(ReadProblem(path, str(damage)))
         return None
@@ -297,7 +301,7 @@ class Samples:
         """All of them; of a large study more than fits into memory."""
         import polars as pl
 
-        return pl.concat([empty_frame(SERIES), *self.parts()])
+        return pl.concat([make_empty_frame(SERIES), *self.parts()])
 
     def of(
         self, collector: str, metrics: Collection[str], windows: Collection[str] | None = None
@@ -313,4 +317,4 @@ class Samples:
         files = self._files.items()
         known = {name: file for name, file in files if windows is None or name in windows}
         parts = (part.filter(chosen) for part in Samples(known).parts())
-        return pl.concat([empty_frame(SERIES), *parts])
+        return pl.concat([make_empty_frame(SERIES), *parts])

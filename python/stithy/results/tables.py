@@ -372,7 +372,7 @@ TABLES = (
 """Those that several activities fill, and those of a run; detail tables are beside these."""
 
 
-def schema(table: Table) -> "pl.Schema":
+def make_schema(table: Table) -> "pl.Schema":
     """The Polars type of each column, in order."""
     import polars as pl
 
@@ -385,8 +385,8 @@ def schema(table: Table) -> "pl.Schema":
     return pl.Schema({column.name: types[column.kind] for column in table.columns})
 
 
-def empty_frame(table: Table) -> "pl.DataFrame":
+def make_empty_frame(table: Table) -> "pl.DataFrame":
     """A frame of the table without rows."""
     import polars as pl
 
-    return pl.DataFrame(schema=schema(table))
+    return pl.DataFrame(schema=make_schema(table))

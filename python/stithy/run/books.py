@@ -19,7 +19,7 @@ from typing import Any
 
 from stithy.clock import Clock
 from stithy.environment import state_home
-from stithy.errors import InfrastructureError, PreconditionError, reason_of
+from stithy.errors import InfrastructureError, PreconditionError, give_reason
 from stithy.hosts.processes import ProcessIdentity, identity_from, own_identity
 from stithy.hosts.runner import ServerUser
 from stithy.results.layout import sync_directory
@@ -65,7 +65,7 @@ class Journal:
                 self._append((json.dumps(line, ensure_ascii=False) + "\n").encode())
             except OSError as error:
                 raise InfrastructureError(
-                    f"the journal could not be written: {reason_of(error)}",
+                    f"the journal could not be written: {give_reason(error)}",
                     where=str(self.path),
                     remedy="make room on that file system",
                 ) from error
@@ -169,7 +169,7 @@ class Register:
             self._journal.write("run", run_id=run_id, directory=str(directory), owner=owner, **more)
         except (OSError, InfrastructureError) as error:
             raise PreconditionError(
-                f"runs cannot be registered here: {reason_of(error)}",
+                f"runs cannot be registered here: {give_reason(error)}",
                 where=str(entry.parent),
                 remedy="make it writable, or name another directory in STITHY_STATE",
             ) from error

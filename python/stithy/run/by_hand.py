@@ -17,7 +17,7 @@ from stithy.drives.control import Control
 from stithy.drives.program import CONTROL
 from stithy.errors import InfrastructureError, PreconditionError, UserError
 from stithy.hosts.runner import LocalRunner
-from stithy.names import closest
+from stithy.names import find_closest
 from stithy.run.books import Register, Registered, list_registered, make_scratch, read_registered
 from stithy.run.cleaning import Left, clean_up, is_going_on, is_serving
 from stithy.storage.provider import ROLES, Role, Site
@@ -134,7 +134,7 @@ def find_cluster(name: str | None) -> Cluster:
         return every[0]
     if name in names:
         return every[names.index(name)]
-    near = closest(name, names) if name else None
+    near = find_closest(name, names) if name else None
     if near is not None:
         remedy = f"did you mean {near}?"
     else:

@@ -20,7 +20,7 @@ from stithy.drives import places, program
 from stithy.drives.filesystems import is_mounted, unmount
 from stithy.drives.program import find, remove, repair, serving
 from stithy.engines.engine import get_engine
-from stithy.errors import StithyError, reason_of
+from stithy.errors import StithyError, give_reason
 from stithy.hosts.processes import (
     DELETED,
     abandoned_folders,
@@ -119,7 +119,7 @@ def _try_removal(resource: Resource) -> str | None:
     except KeyError:
         return f"nothing here removes a {resource.kind}: set STITHY_PLUGINS as for the run"
     except (OSError, StithyError) as error:
-        return reason_of(error)
+        return give_reason(error)
     return None
 
 
@@ -407,7 +407,7 @@ def _try_orphan_removal(orphan: Orphan) -> str | None:
     try:
         REMOVE[orphan.kind](orphan.folder)
     except (OSError, StithyError) as error:
-        return reason_of(error)
+        return give_reason(error)
     return None
 
 

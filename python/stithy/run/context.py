@@ -7,8 +7,8 @@ from pathlib import Path
 from stithy.engines.instance import ServerFacts
 from stithy.hosts.host import Host
 from stithy.metrics import ALL
-from stithy.plan.additional import Additional, steps_of
-from stithy.plan.steps import Plan, Step, window_id
+from stithy.plan.additional import Additional, list_steps
+from stithy.plan.steps import Plan, Step, make_window_id
 from stithy.point import Point
 from stithy.restores.method import RestoreMethod, get_restore
 from stithy.results.files import read_rows, write_table
@@ -21,7 +21,7 @@ from stithy.secrets import Secret
 from stithy.study.load import StudyFile
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
-from stithy.study.sections import workload_named
+from stithy.study.sections import get_workload
 from stithy.wire.hammer import Checked, Hammer, Program, Watch
 from stithy.wire.jobs import BackToBack, DataShape, Keyed, Pace, Rate, Think, WorkloadChoice
 from stithy.workloads.workload import Workload
@@ -136,7 +136,7 @@ class Context:
 
         Without those that earlier sessions have done.
         """
-        steps = steps_of(self.file.study, self.plan, self.state.progress.additional)
+        steps = list_steps(self.file.study, self.plan, self.state.progress.additional)
         return tuple(step for step in steps if step.id not in self.state.progress.done)
 
     def add_rows(self, table: Table, rows: Iterable[Row]) -> None:
@@ -153,7 +153,7 @@ class Context:
     @property
     def workload(self) -> Workload:
         """The workload that the study names."""
-        return workload_named(self.file.study.workload.name)
+        return get_workload(self.file.study.workload.name)
 
     def study_of(self, dataset: str) -> Study:
         """The study where its points have a dataset, as to all else as it is."""
@@ -200,14 +200,14 @@ def find_pause_s(study: Study) -> float | None:
         case Think(mean_s=mean_s):
             return mean_s
         case Keyed():
-            return workload_named(study.workload.name).pause_s
+            return get_workload(study.workload.name).pause_s
     return None
 
 
 def read_value(context: Context, candidate: str, point: Point, metric: str) -> float | None:
     """A value of the candidate's first block at a point, of its second attempt where it has one."""
     for attempt in (1, 0):
-        name = window_id(candidate, point, 0, attempt=attempt)
+        name = make_window_id(candidate, point, 0, attempt=attempt)
         directory = context.session.directory.window(name)
         complete = [row["complete"] for row in read_rows(directory.table("window"), WINDOW)]
         if complete != [True]:

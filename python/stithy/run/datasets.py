@@ -16,13 +16,13 @@ from stithy.engines.instance import UNSEEN, Instance
 from stithy.errors import (
     InfrastructureError,
     InvalidMeasurement,
-    failures_of_the_machine,
-    reason_of,
+    convert_machine_failures,
+    give_reason,
 )
 from stithy.plan.steps import Dataset, Step, derive_seed
 from stithy.restores.method import Restored
 from stithy.results import tables
-from stithy.results.convert import condition_rows
+from stithy.results.convert import make_condition_rows
 from stithy.run import drives
 from stithy.run.context import Context, make_choice
 from stithy.run.events import StepProgress
@@ -141,7 +141,7 @@ def check(context: Context, step: Step) -> str:
         checked = context.hammer(instance.url).check(
             choice, quick=step.quick, after_load=moment == "load", watch=_watch(context, output)
         )
-    rows = condition_rows(candidate, moment, checked.conditions)
+    rows = make_condition_rows(candidate, moment, checked.conditions)
     context.add_rows(tables.CONDITIONS, rows)
     if checked.broken and moment == "load":
         raise InvalidMeasurement(
@@ -331,7 +331,7 @@ def _copy(context: Context, source: Path, parts: Parts) -> None:
             (parts.data / name).symlink_to(parts.log)
     except OSError as error:
         raise InfrastructureError(
-            f"the database could not be restored: {reason_of(error)}",
+            f"the database could not be restored: {give_reason(error)}",
             where=str(parts.data),
             remedy="free space there, or look for errors of the device in the kernel log",
         ) from error
@@ -396,7 +396,7 @@ def _initialise(context: Context, parts: Parts) -> None:
     if parts.log is None or engine.log_folder is None:
         return
     own = parts.data / engine.log_folder
-    with failures_of_the_machine(str(parts.log)):
+    with convert_machine_failures(str(parts.log)):
         copy_tree(own, parts.log)
         shutil.rmtree(own)
         own.symlink_to(parts.log)

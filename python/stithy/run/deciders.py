@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from stithy.analysis.analyze import Analysis, judge_run, judge_windows
-from stithy.analysis.capacity import Wanted, choose_next_windows, list_trials
+from stithy.analysis.capacity import WantedLevel, choose_next_windows, list_trials
 from stithy.analysis.decision import DecisionStatus, judge_question
 from stithy.analysis.evidence import Evidence
 from stithy.analysis.verdict import Next
-from stithy.plan.additional import Additional, blocks_over, repeated, tried
+from stithy.plan.additional import Additional, list_finished_blocks, list_tried, repeat_block
 from stithy.point import Point
 from stithy.registry import plugins
 from stithy.results.files import read_run
@@ -81,14 +81,14 @@ class Repeats:
 
     def __call__(self, so_far: SoFar) -> Additional | None:
         """Ask for the windows of the first such block once more."""
-        for block in blocks_over(so_far.steps, so_far.done):
+        for block in list_finished_blocks(so_far.steps, so_far.done):
             last = block[-1].id
             if last in self._sound:
                 continue
             if found := self._invalid(so_far.directory, [window.id for window in block]):
                 listed = ", ".join(f"{name} ({why})" for name, why in found.items())
                 because = f"the block is measured a second time, because this is invalid: {listed}"
-                return Additional(last, repeated(block), because)
+                return Additional(last, repeat_block(block), because)
             self._sound.add(last)
         return None
 
@@ -113,7 +113,7 @@ def search_further(so_far: SoFar) -> Additional | None:
     setting = min(unfinished, key=lambda setting: unfinished[setting].level)
     wanted = unfinished[setting]
     point = setting.at_level(wanted.level)
-    added = tried(study, so_far.steps, point, wanted.candidates)
+    added = list_tried(study, so_far.steps, point, wanted.candidates)
     after = windows[-1].id if windows else _find_last_before_windows(so_far)
     is_again = point in {step.window.point for step in windows if step.window}
     level = f"{wanted.level:,} user{'' if wanted.level == 1 else 's'}"
@@ -125,7 +125,9 @@ def search_further(so_far: SoFar) -> Additional | None:
     return Additional(after, added, because)
 
 
-def _find_wanted(evidence: Evidence, setting: Point, search: Search, study: Study) -> Wanted | None:
+def _find_wanted(
+    evidence: Evidence, setting: Point, search: Search, study: Study
+) -> WantedLevel | None:
     here = evidence.at_setting(setting)
     return choose_next_windows(
         {name: list_trials(here, name, search) for name in study.candidates}, search

@@ -13,8 +13,8 @@ from typing import Any
 
 from stithy.errors import NothingValid
 from stithy.metrics import ALL, parse_quantity
-from stithy.plan.additional import Additional, steps_of
-from stithy.plan.answerable import check_counted, rate_key
+from stithy.plan.additional import Additional, list_steps
+from stithy.plan.answerable import check_counted, make_rate_key
 from stithy.plan.steps import Plan, Step, WindowPlan
 from stithy.point import Point
 from stithy.registry import plugins
@@ -49,7 +49,7 @@ class SoFar:
     @property
     def steps(self) -> tuple[Step, ...]:
         """All steps in their order, done or not."""
-        return steps_of(self.file.study, self.plan, self.additional)
+        return list_steps(self.file.study, self.plan, self.additional)
 
     @property
     def has_windows_left(self) -> bool:
@@ -318,7 +318,7 @@ class TransactionRates:
         complete = [row["complete"] for row in read_rows(tables.table("window"), WINDOW)]
         if complete != [True] or ALL not in counts:
             return
-        key = rate_key(study, window.candidate, window.point)
+        key = make_rate_key(study, window.candidate, window.point)
         self.known[key] = counts[ALL] / window.duration_s
         asked = plan.question
         if asked is None or window.point != asked.point or window.candidate in self._counted:

@@ -17,8 +17,8 @@ from stithy.hosts.checks import read_memory
 from stithy.hosts.host import Host
 from stithy.names import find_free
 from stithy.needs import Judgement, Machine
-from stithy.plan.cost import total_s
-from stithy.plan.expand import expand, less_room, needed_bytes
+from stithy.plan.cost import sum_s
+from stithy.plan.expand import expand, suggest_less_room, sum_needed_bytes
 from stithy.plan.steps import Plan
 from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
@@ -31,12 +31,12 @@ from stithy.run.volumes import KEEPER
 from stithy.storage.provider import ROLES, Provider, Room, Site, Storage
 from stithy.storage.several import provider_of
 from stithy.storage.volume import OpenPlace
-from stithy.study.keys import Draft, Option, study_text
+from stithy.study.keys import Draft, Option, write_study_text
 from stithy.study.load import parse_study
 from stithy.study.model import Study, name_candidate
 from stithy.study.primary import MARGIN_PERCENT
 from stithy.study.scenario import Scenario
-from stithy.study.sections import USUAL, sections_of, workload_named
+from stithy.study.sections import USUAL, get_workload, list_sections
 from stithy.units import format_size
 from stithy.workloads.workload import Size, Workload
 
@@ -89,7 +89,7 @@ class Wishes:
 
     def refuse_misfits(self) -> None:
         """Refuse what the scenario has no use for. Raises UserError."""
-        sections = sections_of(self.scenario)
+        sections = list_sections(self.scenario)
         for option, wish, section in (
             ("--engine", self.engine, "database"),
             ("--workload", self.workload, "workload"),
@@ -131,13 +131,13 @@ def draft(
     """
     wishes.refuse_misfits()
     asked = ask_engine or partial(judge_engine, host)
-    has_database = "database" in sections_of(wishes.scenario)
+    has_database = "database" in list_sections(wishes.scenario)
     engine = choose_engine(wishes.engine, asked) if has_database else None
     checked = check or (lambda study, plan: check_here(host, study, plan))
     problem: PreconditionError | None = None
     largest: Drafted | None = None
     for number, begun in enumerate(_list_drafts(host, wishes, engine)):
-        workload = workload_named(begun.workload)
+        workload = get_workload(begun.workload)
         for size in _list_sizes(wishes, workload) if has_database else (begun.size,):
             data = workload.data_bytes(prod(size.values()))
             memory = data // DATA_PER_MEMORY // MEMORY_STEP_BYTES * MEMORY_STEP_BYTES
@@ -150,7 +150,7 @@ def draft(
                 problem = error if number == 0 else problem
             else:
                 largest = drafted
-                if total_s(drafted.plan.steps)[0] <= TIME_S_MAX:
+                if sum_s(drafted.plan.steps)[0] <= TIME_S_MAX:
                     return drafted
         if largest is not None:
             return largest
@@ -216,10 +216,10 @@ def _make_provider(host: Host, study: Study, name: str) -> Storage:
     candidate = study.candidates[name]
     site = Site(
         runner=host.runner,
-        needed_bytes=needed_bytes(study),
+        needed_bytes=sum_needed_bytes(study),
         logs=Path("logs"),
         seeds=dict.fromkeys(ROLES, 0),
-        less_room=less_room(study),
+        less_room=suggest_less_room(study),
     )
     sources = {role: (source.provider, source.spec) for role, source in candidate.sources.items()}
     return provider_of(sources, name, site)
@@ -282,7 +282,7 @@ def _begin_draft(
         engine=engine,
         memory_bytes=MEMORY_BYTES_MIN,
         workload=workload,
-        size=workload_named(workload).fit_size(1),
+        size=get_workload(workload).fit_size(1),
         levels=tuple(dict.fromkeys(min(users, USERS_MAX) for users in ladder)),
         scenario=wishes.scenario,
     )
@@ -317,14 +317,14 @@ def _fit_effort(sized: Draft, wishes: Wishes, choose_margin: ChooseMargin) -> Dr
     for ramp_up_s, duration_s, blocks in (efforts[-1], *efforts):
         timed = replace(sized, ramp_up_s=ramp_up_s, duration_s=duration_s, blocks=blocks)
         drafted = _finish_draft(timed)
-        ends_in_time = total_s(drafted.plan.steps)[0] <= TIME_S_MAX
+        ends_in_time = sum_s(drafted.plan.steps)[0] <= TIME_S_MAX
         if ends_in_time == (blocks > efforts[-1][2]):
             break
     return _finish_draft(replace(timed, margin_percent=choose_margin(drafted)))
 
 
 def _finish_draft(sized: Draft) -> Drafted:
-    text = study_text(sized)
+    text = write_study_text(sized)
     study = parse_study("the new study", text.encode())
     return Drafted(text, study, correct_plan(expand(study), Forecast(read_factors())))
 

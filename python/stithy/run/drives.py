@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stithy.drives.control import Control
-from stithy.errors import InfrastructureError, StithyError, reason_of
+from stithy.errors import InfrastructureError, StithyError, give_reason
 from stithy.hosts.devices import DiskCounters, parse_diskstats
 from stithy.plan.steps import INSTANCE, Step
 from stithy.results.layout import WindowDirectory
@@ -151,7 +151,7 @@ def _measure_row(context: Context, provider: Storage, part: Volume) -> Row:
     try:
         space = with_log(provider.space(part), part, _find_logs(context, part))
     except (OSError, StithyError) as error:
-        return dict.fromkeys(NUMBERS) | {"missing_because": reason_of(error)}
+        return dict.fromkeys(NUMBERS) | {"missing_because": give_reason(error)}
     because = "; ".join(dict.fromkeys(space.missing.values()))
     return {name: getattr(space, name) for name in NUMBERS} | {"missing_because": because or None}
 

@@ -22,8 +22,8 @@ from stithy.hosts.host import Host, LocalHost
 from stithy.hosts.processes import RUN_VARIABLE
 from stithy.hosts.resources import other_cpus, server_cpus
 from stithy.hosts.runner import Command, LocalRunner, Runner
-from stithy.plan.expand import as_found, expand, less_room, needed_bytes
-from stithy.plan.scenario import scenario_of
+from stithy.plan.expand import expand, leaves_devices_as_found, suggest_less_room, sum_needed_bytes
+from stithy.plan.scenario import find_scenario
 from stithy.plan.steps import Plan, derive_seed
 from stithy.restores.method import get_restore
 from stithy.results.comparability import PROFILE, SUBMISSION, is_same_memory
@@ -244,7 +244,7 @@ def list_cpus_in_windows(study: Study, cpus: ServerCpus) -> set[tuple[int, ...] 
     if study.given_database is None:
         return {cpus.get(None)}
     return {
-        cpus.get(variant.database_of(name).cpus)
+        cpus.get(variant.give_database(name).cpus)
         for variant in study.variants
         for name in study.candidates
     }
@@ -274,18 +274,18 @@ def _make_request(file: StudyFile, host: Host, password: Secret) -> Request | No
             for where, configuration in _list_configurations(study)
             if configuration != shared
         ),
-        backups=tuple(scenario_of(study).list_backups(study)),
+        backups=tuple(find_scenario(study).list_backups(study)),
         programs=study.database.programs,
     )
 
 
 def _list_configurations(study: Study) -> Iterator[tuple[str, Configuration]]:
     for name in study.candidates:
-        yield f"candidates.{name}", make_configuration(study.database_of(name))
+        yield f"candidates.{name}", make_configuration(study.give_database(name))
     known: list[Configuration] = []
     for variant in study.variants if study.vary else ():
         for name in study.candidates:
-            given = make_configuration(variant.database_of(name))
+            given = make_configuration(variant.give_database(name))
             if given not in known:
                 known.append(given)
                 yield "vary", given
@@ -300,14 +300,14 @@ def make_providers(
     for name, candidate in file.study.candidates.items():
         site = Site(
             runner=host.runner,
-            needed_bytes=needed_bytes(file.study),
+            needed_bytes=sum_needed_bytes(file.study),
             logs=logs.absolute(),
             seeds={role: derive_seed(file.study.seed, "drive", name, role) for role in ROLES},
             cpus=cpus,
-            less_room=less_room(file.study),
+            less_room=suggest_less_room(file.study),
             keeps_inside=database is not None and get_restore(database.restore).keeps_inside,
             sessions=file.study.connections_max if database else 0,
-            as_found=as_found(file.study),
+            as_found=leaves_devices_as_found(file.study),
         )
         sources = {
             role: (source.provider, source.spec) for role, source in candidate.sources.items()

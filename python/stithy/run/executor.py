@@ -10,10 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from stithy.errors import InfrastructureError, Interrupted, StithyError, failures_of_the_machine
-from stithy.plan.additional import steps_of
+from stithy.errors import InfrastructureError, Interrupted, StithyError, convert_machine_failures
+from stithy.plan.additional import list_steps
 from stithy.plan.steps import Plan, Step
-from stithy.registry import fault_of, plugins
+from stithy.registry import find_fault, plugins
 from stithy.results.files import read_rows
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import End
@@ -30,9 +30,9 @@ from stithy.run.remaining import Reusable, is_worth_keeping
 from stithy.run.session import make_interrupted
 from stithy.storage.consent import DATA
 from stithy.study.candidates import is_emulated
-from stithy.study.database import label, of_candidate, sentences
+from stithy.study.database import label, of_candidate, write_sentences
 from stithy.study.model import Study
-from stithy.study.sections import workload_named
+from stithy.study.sections import get_workload
 from stithy.workloads.words import EMULATED, NULL
 
 
@@ -70,7 +70,7 @@ def execute(
         root, count = str(context.session.directory.root), len(context.steps)
         context.session.tell(RunStarted(root, count, *times, notes=notes))
         # The study asks for a database which may lose what it acknowledged.
-        for text in sentences(context.file.study.given_up):
+        for text in write_sentences(context.file.study.given_up):
             context.session.tell(Note(text))
         _do_steps(context, manifest, schedule, forecast)
         kept = keep_running(context) if keep else {}
@@ -81,7 +81,7 @@ def execute(
     except BaseException as bug:
         _take_down(context, Reusable())
         with suppress(StithyError):  # the bug is what must be reported
-            manifest.write("failed", f"a bug in {fault_of(bug) or 'Stithy'}")
+            manifest.write("failed", f"a bug in {find_fault(bug) or 'Stithy'}")
         raise
     stays = is_worth_keeping(context) if error is not None and error.resumable else Reusable()
     left = () if kept else _take_down(context, stays)
@@ -126,7 +126,7 @@ def _do_steps(
 def _require_rows(context: Context) -> None:
     """Compare the plan with the results. Raises InfrastructureError where a row is missing."""
     progress, directory = context.state.progress, context.session.directory
-    steps = steps_of(context.file.study, context.plan, progress.additional)
+    steps = list_steps(context.file.study, context.plan, progress.additional)
     wanted = [x.id for x in steps if x.kind == "window" and x.id not in progress.skipped]
     tables = {name: directory.window(name).table(WINDOW.name) for name in wanted}
     if lost := [name for name in wanted if not read_rows(tables[name], WINDOW)]:
@@ -150,7 +150,7 @@ def do_step(context: Context, step: Step) -> float:
     try:
         kind = plugins(StepKind)[step.kind]
         with (
-            failures_of_the_machine(f"step {step.id}"),
+            convert_machine_failures(f"step {step.id}"),
             pace_drives(context, step, paced=kind.is_paced),
         ):
             result = kind.do(context, step)
@@ -206,7 +206,7 @@ def describe_notes(study: Study, plan: Plan) -> Mapping[str, str]:
     """By candidate, without those of which nothing must be said."""
     of_users = None
     if study.given_workload is not None and study.given_load is not None:
-        of_users = workload_named(study.workload.name).label(study.options)
+        of_users = get_workload(study.workload.name).label(study.options)
     whole = [*([of_users] if of_users else []), *([NULL] if plan.null else [])]
     found = {}
     for name, candidate in study.candidates.items():

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stithy.errors import PreconditionError, UserError, reason_of
+from stithy.errors import PreconditionError, UserError, give_reason
 from stithy.hosts.processes import ProcessIdentity, identity_from
 from stithy.plan.additional import Additional
 from stithy.results.layout import RunDirectory
@@ -96,7 +96,7 @@ def _read_entries(directory: RunDirectory) -> Sequence[JournalEntry]:
         raise _make_no_run(directory) from error
     except OSError as error:
         raise PreconditionError(
-            f"its journal cannot be read: {reason_of(error)}",
+            f"its journal cannot be read: {give_reason(error)}",
             where=str(directory.journal),
             remedy="resume it as the user who ran it",
         ) from error

@@ -15,8 +15,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from stithy.clock import Clock
-from stithy.errors import PreconditionError, StithyError, UserError, reason_of
-from stithy.openmetrics import CONTENT_TYPE, END, Family, Point, family, written
+from stithy.errors import PreconditionError, StithyError, UserError, give_reason
+from stithy.openmetrics import CONTENT_TYPE, END, MetricFamily, MetricPoint, make_family, written
 from stithy.results.layout import RunDirectory
 from stithy.run.deciding import Invalid
 from stithy.run.events import (
@@ -30,7 +30,7 @@ from stithy.run.events import (
     StepStarted,
 )
 
-Numbers = Iterator[tuple[Family, Point]]
+Numbers = Iterator[tuple[MetricFamily, MetricPoint]]
 
 RUN = {
     "steps": "steps of this session of the run, as far as they are decided",
@@ -145,10 +145,10 @@ class LiveNumbers:
             }
             which = {"step": step.step.id, "kind": step.step.kind}
             labels = {**run, **which, **self._whose(step.step.candidate or "")}
-            yield family(("run", "step"), RUN["step"]), Point(step.number, labels)
+            yield make_family(("run", "step"), RUN["step"]), MetricPoint(step.number, labels)
         for name, value in values.items():
             if value is not None:
-                yield family(("run", name), RUN[name]), Point(float(value), run)
+                yield make_family(("run", name), RUN[name]), MetricPoint(float(value), run)
 
     def _left_s(self, left_s: float | None) -> float | None:
         if left_s is None:
@@ -181,8 +181,10 @@ class LiveNumbers:
         return {"run": RunDirectory(directory).name} if directory is not None else {}
 
 
-def _make_number(name: str, value: float, labels: Mapping[str, str]) -> tuple[Family, Point]:
-    return family(("now", name), NOW[name]), Point(float(value), labels)
+def _make_number(
+    name: str, value: float, labels: Mapping[str, str]
+) -> tuple[MetricFamily, MetricPoint]:
+    return make_family(("now", name), NOW[name]), MetricPoint(float(value), labels)
 
 
 PATH = "/metrics"
@@ -252,7 +254,7 @@ def _open_server(address: Address, text: Callable[[], str]) -> ThreadingHTTPServ
         return kind((address.host, address.port), _make_handler(text))
     except OSError as error:
         raise PreconditionError(
-            f"this address cannot be used: {reason_of(error)}",
+            f"this address cannot be used: {give_reason(error)}",
             where=f"--metrics {address}",
             remedy="name another port, or end the program that uses this one (`ss -ltnp` names it)",
         ) from error

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 import stithy
 from stithy.engines.instance import UNSEEN
 from stithy.hosts.processes import boot_id
-from stithy.results.comparability import comparability, comparability_key
+from stithy.results.comparability import check_comparable, make_comparability_key
 from stithy.results.files import write_json
 from stithy.results.manifest import (
     ArrayFacts,
@@ -33,7 +33,7 @@ from stithy.results.manifest import (
 from stithy.run.context import Context, make_pace
 from stithy.storage.provider import Volume
 from stithy.storage.volume import facts_of
-from stithy.study.candidates import url_of
+from stithy.study.candidates import find_url
 from stithy.study.model import Study
 from stithy.workloads.workload import Driving, WorkloadKeys
 
@@ -73,7 +73,7 @@ class ManifestFile:
         database, memory = self._database(shared), self._memory()
         sessions = self._sessions(end, because, ended_at_s)
         candidates = tuple(self._candidate(name, shared) for name in study.candidates)
-        parts = comparability(
+        parts = check_comparable(
             study.scenario.comparable, workload, load, database, memory, stithy.__version__,
             candidates, context.state.known.io_facts,
         )  # fmt: skip
@@ -84,7 +84,7 @@ class ManifestFile:
             study_file=context.file.path.name,
             study_sha256=context.file.sha256,
             seed=context.plan.seed,
-            comparability_key=comparability_key(parts),
+            comparability_key=make_comparability_key(parts),
             comparability=parts,
             scenario=str(study.scenario),
             scenario_facts=dict(study.scenario.plugin.list_facts(study)),
@@ -261,7 +261,7 @@ class ManifestFile:
         base = CandidateFacts(
             name=name,
             provider=candidate.provider,
-            path=url_of(candidate) or str(self._context.volumes.providers[name].place()),
+            path=find_url(candidate) or str(self._context.volumes.providers[name].place()),
             cost=candidate.cost,
             master=name == self._context.plan.master_candidate,
             memory_limit_bytes=candidate.memory_bytes,

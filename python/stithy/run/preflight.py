@@ -23,15 +23,15 @@ from stithy.hosts.checks import FLOOR_S, judge_load, read_memory
 from stithy.hosts.devices import shared_by
 from stithy.hosts.host import Host
 from stithy.hosts.runner import Command
-from stithy.names import instead
+from stithy.names import suggest_instead
 from stithy.needs import Machine
 from stithy.plan import sensitivity
-from stithy.plan.answerable import doubtful, unanswerable
-from stithy.plan.expand import data_bytes, expand
-from stithy.plan.sensitivity import profiles_of
+from stithy.plan.answerable import find_doubtful, find_unanswerable
+from stithy.plan.expand import expand, find_data_bytes
+from stithy.plan.sensitivity import list_profiles
 from stithy.plan.steps import Plan
 from stithy.registry import plugins
-from stithy.results.drives import PLURALS, tolerance_s
+from stithy.results.drives import PLURALS, estimate_tolerance_s
 from stithy.results.layout import RunDirectory
 from stithy.run.activity import Activity, StepKind
 from stithy.run.equip import (
@@ -95,8 +95,8 @@ def check_machine(
     problems.attempt(lambda: check_needs(file.study, host))
     problems.attempt(lambda: check_directory(directory.root, usable))
     asked = (file.study, plan.question, read_rates())
-    problems.found += unanswerable(*asked)
-    warnings += doubtful(*asked)
+    problems.found += find_unanswerable(*asked)
+    warnings += find_doubtful(*asked)
     warnings += [caution for provider in usable.values() for caution in provider.cautions()]
     warnings += () if plan.null else describe_shared_devices(usable)
     warnings += describe_undelivered(
@@ -118,13 +118,15 @@ def _require_plugins(scenario: str, plan: Plan) -> None:
     ):
         for name in sorted(named - plugins(family).keys()):
             problem = f"it names `{name}`, which is no {family.__name__}"
-            remedy = f"correct the scenario, or add it: {instead(name, list(plugins(family)))}"
+            remedy = (
+                f"correct the scenario, or add it: {suggest_instead(name, list(plugins(family)))}"
+            )
             raise UserError(problem, where=f"scenario {scenario}", remedy=remedy)
 
 
 def check_sensitivity(file: StudyFile) -> None:
     """Raise UserError where `--sensitivity` has nothing to vary, or no answer that could change."""
-    named = profiles_of(file.content)
+    named = list_profiles(file.content)
     assumed = {
         name: sum(len(assumed_numbers(profile_text(profile))) for profile in by_role.values())
         for name, by_role in named.items()
@@ -145,7 +147,7 @@ def describe_undelivered(asked: Mapping[tuple[str, str], float]) -> Iterator[str
                 continue
             added = added_s.get(f"{profile} {operation}")
             likely_s = max(asked_s, FLOOR_S) if added is None else asked_s + added
-            if likely_s - asked_s > tolerance_s(asked_s):
+            if likely_s - asked_s > estimate_tolerance_s(asked_s):
                 times = format_duration(likely_s), format_duration(asked_s)
                 short.append(f"{PLURALS[operation]} about {times[0]} (profile: {times[1]})")
         if short:
@@ -309,7 +311,7 @@ def list_cautions(study: Study, machine: Machine) -> Iterator[str]:
     for because, count in Counter(study.impossible.values()).items():
         combinations = f"{count} combination{'s' if count > 1 else ''} of `vary`"
         yield f"{combinations} cannot be had and will not be measured: {because}"
-    if (data := data_bytes(study)) is not None and not study.by_url:
+    if (data := find_data_bytes(study)) is not None and not study.by_url:
         for limit, asked in _list_limits(study):
             yield from _describe_memory(limit, asked, data, machine)
     for judgement in judge_load(machine):
@@ -337,7 +339,7 @@ def _list_limits(study: Study) -> Iterator[tuple[str, int]]:
     studies = study.variants
     for variant in studies:
         for name in study.candidates:
-            names.setdefault(variant.database_of(name).memory_bytes, []).append(name)
+            names.setdefault(variant.give_database(name).memory_bytes, []).append(name)
     for asked, having in names.items():
         few = len(names) > 1 and len(studies) == 1
         whose = f" on {' and '.join(having)}" if few else ""

@@ -17,9 +17,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from stithy.activity import table_named
+from stithy.activity import get_table
 from stithy.engines.instance import ServerFacts
-from stithy.errors import StithyError, reason_of
+from stithy.errors import StithyError, give_reason
 from stithy.plan.steps import Dataset, Plan, Step
 from stithy.registry import plugins
 from stithy.results import tables
@@ -171,7 +171,7 @@ def _state(
     limits = {
         row["candidate"]: (load["memory_limit_enforced"], load["memory_limit_note"])
         for name, row in measured.items()
-        for load in read_rows(directory.window(name).table("load"), table_named("load"))
+        for load in read_rows(directory.window(name).table("load"), get_table("load"))
     }
     state = State(rows=kept, known=Discovered(limits=limits))
     if manifest is not None:
@@ -309,5 +309,5 @@ def list_proven(master: Path, sha256: str) -> Contents | str:
     try:
         contents = contents_of(master)
     except (OSError, StithyError) as error:
-        return f"its master copy {master} cannot be read: {reason_of(error)}"
+        return f"its master copy {master} cannot be read: {give_reason(error)}"
     return contents if contents.sha256 == sha256 else f"its master copy {master} has changed"

@@ -18,10 +18,10 @@ from stithy.errors import (
     PreconditionError,
     Problems,
     StithyError,
-    failures_of_the_machine,
+    convert_machine_failures,
 )
 from stithy.hosts.processes import is_alive, own_identity
-from stithy.plan.expand import as_null
+from stithy.plan.expand import make_null_file
 from stithy.restores.method import get_restore
 from stithy.results.files import read_manifest
 from stithy.results.layout import RunDirectory
@@ -184,7 +184,7 @@ def _read_study_copy(directory: RunDirectory, history: History) -> StudyFile:
             remedy="restore that file, or run the changed study as a new run",
         )
     named = replace(kept, path=history.study)
-    return as_null(named) if history.null else named
+    return make_null_file(named) if history.null else named
 
 
 def _has_study_changed(history: History, file: StudyFile) -> list[str]:
@@ -271,7 +271,7 @@ def _make_context(
         )
     # What was written of windows that are measured again is kept, out of the way.
     directory = equipped.directory
-    with failures_of_the_machine(str(directory.root)):
+    with convert_machine_failures(str(directory.root)):
         for window_id in remaining.cut_off:
             target = directory.cut_off(len(sessions), window_id)
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stithy.errors import PreconditionError
-from stithy.plan.cost import space_by_candidate
-from stithy.plan.expand import less_room
+from stithy.plan.cost import sum_space
+from stithy.plan.expand import suggest_less_room
 from stithy.plan.steps import Plan
 from stithy.run.volumes import KEEPER
 from stithy.storage.provider import Room
@@ -46,7 +46,7 @@ class _Share(NamedTuple):
 
 
 def _share_room(plan: Plan, rooms: Mapping[str, Sequence[Room]]) -> Iterator[_Share]:
-    needs = {**space_by_candidate(plan), KEEPER: plan.masters_bytes}
+    needs = {**sum_space(plan), KEEPER: plan.masters_bytes}
     for name, parts in rooms.items():
         for room in parts:
             taken = room.takes_bytes
@@ -60,7 +60,7 @@ def _make_room_problem(
     kept = any(share.candidate == KEEPER for share in shares)
     results = f"--out, for the {'master copy' if plan.masters_bytes else 'results'}" if kept else ""
     images = any(share.room.takes_bytes is not None for share in shares)
-    less = less_room(study)
+    less = suggest_less_room(study)
     ways = [
         "make room",
         "give drives a smaller `size` or a directory as `backing`"

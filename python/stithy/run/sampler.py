@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from stithy.clock import thread_cpu_s
+from stithy.clock import measure_thread_cpu_s
 from stithy.collectors.collector import (
     Collector,
     InstanceScope,
@@ -28,9 +28,9 @@ from stithy.collectors.collector import (
     TimedSample,
     Unavailable,
 )
-from stithy.errors import InfrastructureError, reason_of
+from stithy.errors import InfrastructureError, give_reason
 from stithy.metrics import SAMPLER, SAMPLER_METRICS
-from stithy.registry import fault_of
+from stithy.registry import find_fault
 from stithy.results.tables import STOPPED, UNANSWERED
 
 LEAVE_PATIENCE_S = 5.0
@@ -109,10 +109,14 @@ class _Rounds(threading.Thread):
         return readings
 
     def _round(self, due_s: float) -> None:
-        at_s, begin_s, cpu_s = self._clock.now_s(), self._clock.monotonic_s(), thread_cpu_s()
+        at_s, begin_s, cpu_s = (
+            self._clock.now_s(),
+            self._clock.monotonic_s(),
+            measure_thread_cpu_s(),
+        )
         for collector in self._watched:
             self._readings += collector.read(at_s)
-        own = (at_s - due_s, self._clock.monotonic_s() - begin_s, thread_cpu_s() - cpu_s)
+        own = (at_s - due_s, self._clock.monotonic_s() - begin_s, measure_thread_cpu_s() - cpu_s)
         self._readings += [
             TimedSample(
                 at_s,
@@ -196,9 +200,9 @@ class _Watched:
 
     def _why(self, error: Exception) -> str:
         silent = self._is_under_test and isinstance(error, InfrastructureError)
-        said = reason_of(error) if isinstance(error, OSError) and error.errno else str(error)
+        said = give_reason(error) if isinstance(error, OSError) and error.errno else str(error)
         text = (said.splitlines() or [""])[0] or type(error).__name__
-        if fault := fault_of(error):
+        if fault := find_fault(error):
             text = f"{type(error).__name__}: {text}, at {fault.where}"
         return f"{UNANSWERED if silent else STOPPED}{text}"
 

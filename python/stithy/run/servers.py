@@ -19,7 +19,7 @@ from stithy.engines.instance import (
 from stithy.hosts.groups import Throttle, make_cap, make_throttle
 from stithy.hosts.resources import MemoryLimit, make_group
 from stithy.hosts.runner import Command
-from stithy.plan.expand import needed_bytes
+from stithy.plan.expand import sum_needed_bytes
 from stithy.plan.steps import Plan, WindowPlan, name_instance
 from stithy.point import Point
 from stithy.run.activity import Subject
@@ -220,7 +220,7 @@ class Servers:
     def cpus_of(self, candidate: str, point: Point | None) -> tuple[int, ...] | None:
         """The CPUs of a server on the candidate at a point, None for any; without one its own."""
         study = self.study if point is None else self.study.at(point)
-        return self.cpus[study.database_of(candidate).cpus]
+        return self.cpus[study.give_database(candidate).cpus]
 
     def start_to_keep(self, candidate: str, log: Path) -> Instance:
         """A server on the candidate's database that outlives the run; it is in the books."""
@@ -283,7 +283,7 @@ class Servers:
         the server's files may come to: else the server would be killed for its own files. The
         master copy is not among them, the server never writes it.
         """
-        memory_bytes = self.study.at(point).database_of(candidate).memory_bytes
+        memory_bytes = self.study.at(point).give_database(candidate).memory_bytes
         volume = self.volumes.of(candidate)
         backup, held = volume.of("backup"), 0
         if volume.memory_backed:
@@ -291,7 +291,7 @@ class Servers:
             held = dataset.database_bytes + dataset.growth_bytes
         if backup.memory_backed and get_parts(volume).data in self.more:
             # It archives its log there, and its backups are made within its memory.
-            held += needed_bytes(self.study)["backup"]
+            held += sum_needed_bytes(self.study)["backup"]
         if held == 0:
             return memory_bytes, None
         kind = (volume if volume.memory_backed else backup).filesystem
@@ -324,7 +324,7 @@ class Servers:
 
     def _own(self, candidate: str, point: Point | None) -> Configuration | None:
         study = self.study if point is None else self.study.at(point)
-        own = make_configuration(study.database_of(candidate))
+        own = make_configuration(study.give_database(candidate))
         return None if own == make_configuration(self.study.database) else own
 
     def _server_facts(self, candidate: str, start: Start) -> dict[str, str]:

@@ -18,13 +18,13 @@ from stithy.errors import (
     InvalidMeasurement,
     PreconditionError,
     StithyError,
-    failures_of_the_machine,
-    reason_of,
+    convert_machine_failures,
+    give_reason,
 )
 from stithy.hosts.processes import own_identity
 from stithy.names import find_free
-from stithy.plan.expand import as_null, expand
-from stithy.plan.sensitivity import SHARE, narrowed
+from stithy.plan.expand import expand, make_null_file
+from stithy.plan.sensitivity import SHARE, narrow_study
 from stithy.results.files import read_manifest
 from stithy.results.layout import RunDirectory, write_durably
 from stithy.run.books import Journal, Register, read_journal
@@ -55,7 +55,7 @@ def start_run(
     question is asked again afterwards, with varied drives (`stithy.run.start`).
     Raises StudyError, UserError or PreconditionError, with all problems, and has made nothing then.
     """
-    file = as_null(read_study(study)) if null else read_study(study)
+    file = make_null_file(read_study(study)) if null else read_study(study)
     return start(file, out, stop, tell, tools, sensitivity=sensitivity)
 
 
@@ -120,7 +120,7 @@ def _enter(found: Equipped, *, sensitivity: bool) -> Books:
     except OSError as error:
         register.close(remove=True)
         raise PreconditionError(
-            f"the run directory cannot be made: {reason_of(error)}",
+            f"the run directory cannot be made: {give_reason(error)}",
             where=str(directory.root),
             remedy="name another directory with --out",
         ) from error
@@ -157,7 +157,7 @@ def prepare_corner(main: RunDirectory, against: str, other: str) -> bool:
     if not any(varied.changes for varied in profiles.values()):
         return False
     folder = main.corner(against).resolve()
-    with failures_of_the_machine(str(folder)):
+    with convert_machine_failures(str(folder)):
         folder.mkdir(parents=True, exist_ok=True)
         for (name, role), varied in profiles.items():
             write_durably(folder / f"{name}.{role}.toml", varied.text.encode())
@@ -175,7 +175,7 @@ def _write_corner_study(main: RunDirectory, against: str, other: str, folder: Pa
     def profile(candidate: str, role: str, _: str) -> str:
         return str(folder / f"{candidate}.{role}.toml")
 
-    return narrowed(file.content, (first, second), asked, profile)
+    return narrow_study(file.content, (first, second), asked, profile)
 
 
 @contextmanager
@@ -197,7 +197,7 @@ def begin_corner(
         with going_on as found:
             yield found
         return
-    with failures_of_the_machine(str(out.root)):
+    with convert_machine_failures(str(out.root)):
         # A run that was killed before its journal tells of it has made nothing else.
         shutil.rmtree(out.root, ignore_errors=True)
     yield start_run(folder / "study.yaml", out.root, stop, tell, tools)

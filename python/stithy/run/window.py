@@ -11,14 +11,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from stithy.activity import expected_errors
+from stithy.activity import collect_expected_errors
 from stithy.collectors.collector import Scope, TimedSample
-from stithy.errors import InfrastructureError, StithyError, failures_of_the_machine
+from stithy.errors import InfrastructureError, StithyError, convert_machine_failures
 from stithy.hosts.devices import mean_times_s
 from stithy.plan.steps import Step, WindowPlan
 from stithy.registry import plugins
 from stithy.results import tables
-from stithy.results.drives import LOG_SUFFIX, drive_rows, read_log
+from stithy.results.drives import LOG_SUFFIX, make_drive_rows, read_log
 from stithy.results.files import list_window_tables, write_table
 from stithy.results.layout import WindowDirectory
 from stithy.results.tables import Row
@@ -84,7 +84,7 @@ def _measure_whole(context: Context, window: WindowPlan, stop: Stop) -> Measured
     made = tuple(plugins(Activity)[name].create(within, window) for name in window.activities)
     measured = MeasuredWindow(window, made)
     try:
-        with failures_of_the_machine(f"window {window.id}"):
+        with convert_machine_failures(f"window {window.id}"):
             _measure(context, measured, stop)
     except StithyError as error:
         # What ended by itself comes first: it explains the rest.
@@ -170,7 +170,7 @@ def _sample_inside(context: Context, measured: MeasuredWindow, subject: Subject)
 
 def _stop_when_full(context: Context, measured: MeasuredWindow) -> None:
     """Raise if the volume is full, and no activity fills it on purpose."""
-    expected = "full" in expected_errors(measured.window.activities)
+    expected = "full" in collect_expected_errors(measured.window.activities)
     if expected or not any(activity.is_full for activity in measured.activities):
         return
     volume = context.volumes.of(measured.window.candidate)
@@ -264,7 +264,7 @@ def _make_drive_rows(context: Context, measured: "MeasuredWindow") -> list[Row]:
         then, now = before[drive.name], after[drive.name]
         means_s = _measure_device_mean_s(then, now)
         window_id = measured.window.id
-        rows += drive_rows(window_id, drive.name, then.reported, now.reported, log, means_s)
+        rows += make_drive_rows(window_id, drive.name, then.reported, now.reported, log, means_s)
     return rows
 
 

@@ -19,7 +19,7 @@ from shlex import quote
 
 from pydantic import TypeAdapter
 
-from stithy.errors import PreconditionError, reason_of
+from stithy.errors import PreconditionError, give_reason
 from stithy.hosts.devices import mounts, text_of, whole_disk
 from stithy.hosts.processes import ProcessIdentity, User, is_alive, named, openers_of, programs_of
 from stithy.hosts.runner import Command, Finished, Runner
@@ -125,7 +125,7 @@ def may_use(path: Path, where: str) -> Use:
         return _judge_missing(path, where)
     except OSError as error:
         raise _refuse(
-            f"{path} cannot be read: {reason_of(error)}", where, _refuse_another()
+            f"{path} cannot be read: {give_reason(error)}", where, _refuse_another()
         ) from error
     if not stat.S_ISDIR(found.st_mode):
         raise _refuse(f"{path} is not a directory", where, "name a directory that is empty or new")
@@ -172,7 +172,7 @@ def _judge_existing(path: Path, where: str) -> Use:
         foreign = foreign_entries(path)
     except OSError as error:
         raise _refuse(
-            f"{path} cannot be read: {reason_of(error)}", where, _refuse_another()
+            f"{path} cannot be read: {give_reason(error)}", where, _refuse_another()
         ) from error
     mark = read_mark(path)
     if foreign or (mark is None and own_entries(path)):
@@ -343,7 +343,7 @@ def content_of(device: Path, given: Path, where: str, runner: Runner) -> Content
             file.seek(end_at)
             written = any(begin) or any(file.read(EDGE_BYTES))
     except OSError as error:
-        problem = f"{given} cannot be read: {reason_of(error)}"
+        problem = f"{given} cannot be read: {give_reason(error)}"
         raise _refuse(problem, where, "check the device and the kernel log (dmesg)") from error
     return Content(tuple(dict.fromkeys(looked.stdout.split())), written)
 
@@ -353,7 +353,7 @@ def _block_device(given: Path, where: str) -> Path:
     try:
         found = os.stat(given)
     except OSError as error:
-        problem = f"{given} is not there: {reason_of(error)}"
+        problem = f"{given} is not there: {give_reason(error)}"
         raise _refuse(problem, where, "list the devices that are: ls -l /dev/disk/by-id") from error
     if not stat.S_ISBLK(found.st_mode):
         remedy = "name a block device such as /dev/disk/by-id/…, or use a directory with `path`"
@@ -449,7 +449,7 @@ def _claims_device(device: Path) -> Iterator[tuple[str, str]]:
     try:
         os.close(os.open(device, os.O_RDWR | os.O_EXCL))
     except OSError as error:
-        yield f"it cannot be had alone: {reason_of(error)}", "find what uses it: lsblk"
+        yield f"it cannot be had alone: {give_reason(error)}", "find what uses it: lsblk"
 
 
 def _refuse_device(problem: str, device: Path, remedy: str) -> PreconditionError:

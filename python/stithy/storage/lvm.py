@@ -14,7 +14,7 @@ from stithy.clock import SystemClock
 from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command, LocalRunner, Runner
-from stithy.needs import Device, Need, Package, Program
+from stithy.needs import DeviceNeed, Need, Package, ProgramNeed
 from stithy.storage import layer
 from stithy.storage.layer import COPIES, PARITY, STRIPED, Level, RaidSpec
 from stithy.units import parse_size
@@ -39,8 +39,8 @@ PACKAGE, MAPPER = Package("lvm2", "lvm2"), Package("dmsetup", "device-mapper")
 def needs(why: str) -> tuple[Need, ...]:
     """What groups take of a machine."""
     return (
-        Program(name="lvm", package=PACKAGE, asked=("version",), why=why),
-        Device(path="/dev/mapper/control", module="dm_mod", why=why),
+        ProgramNeed(name="lvm", package=PACKAGE, asked=("version",), why=why),
+        DeviceNeed(path="/dev/mapper/control", module="dm_mod", why=why),
     )
 
 

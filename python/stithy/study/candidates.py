@@ -18,12 +18,12 @@ from pydantic import (
 
 from stithy.engines.engine import Engine, get_engine
 from stithy.errors import TextError
-from stithy.names import closest
+from stithy.names import find_closest
 from stithy.registry import plugins
 from stithy.restores.method import RestoreMethod
 from stithy.storage.provider import Provider, Role
-from stithy.study.database import CpuCount, Memory, Settings, example_settings
-from stithy.study.problems import Violation, refuse, rule_error
+from stithy.study.database import CpuCount, Memory, Settings, make_example_settings
+from stithy.study.problems import Violation, make_rule_error, refuse
 from stithy.study.scenario import Scenario
 from stithy.units import MONEY_EXAMPLE, Money, parse_money
 
@@ -37,7 +37,7 @@ def _read_cost(value: Any) -> Money | None:
     try:
         return parse_money(value)
     except TextError as error:
-        raise rule_error("not a cost", str(error)) from error
+        raise make_rule_error("not a cost", str(error)) from error
 
 
 CostValue = Annotated[
@@ -145,7 +145,7 @@ class CandidateKeys(BaseModel):
             "Settings of the database server on this candidate. They replace those of the same "
             "name in `database.settings`; the other settings stay."
         ),
-        examples=[example_settings()[1]],
+        examples=[make_example_settings()[1]],
     )
     roles: RoleSources = Field(
         default=RoleSources(),
@@ -158,7 +158,7 @@ class CandidateKeys(BaseModel):
 
 
 @cache
-def candidate_model(provider: str) -> type[BaseModel]:
+def make_candidate_model(provider: str) -> type[BaseModel]:
     """The `Spec` of a provider with the keys of every candidate."""
     spec = plugins(Provider)[provider].spec
     return create_model(spec.__name__, __base__=(CandidateKeys, spec), __doc__=spec.__doc__)
@@ -215,7 +215,7 @@ def read_candidate(value: Any) -> Candidate:
     if isinstance(value, Candidate):
         return value
     name = _find_provider(value, "candidate")
-    return Candidate(name, candidate_model(name).model_validate(value))
+    return Candidate(name, make_candidate_model(name).model_validate(value))
 
 
 def _find_provider(value: Any, what: str) -> str:
@@ -223,17 +223,19 @@ def _find_provider(value: Any, what: str) -> str:
     known = plugins(Provider)
     listed = " or ".join(f"`{name}: …`" for name in known)
     if not isinstance(value, dict):
-        raise rule_error(f"a {what} must be a mapping", f"it needs {listed}")
+        raise make_rule_error(f"a {what} must be a mapping", f"it needs {listed}")
     named = [key for key in value if key in known]
     if not named:
         refuse(
             Violation("unknown key", f"did you mean `{guess}`?", value[key], (key,))
             for key in value
-            if (guess := closest(key, list(known)))
+            if (guess := find_closest(key, list(known)))
         )
-        raise rule_error(f"a {what} without a provider", f"it needs {listed}")
+        raise make_rule_error(f"a {what} without a provider", f"it needs {listed}")
     if len(named) > 1:
-        raise rule_error(f"a {what} with two providers, {' and '.join(named)}", "keep one of them")
+        raise make_rule_error(
+            f"a {what} with two providers, {' and '.join(named)}", "keep one of them"
+        )
     return str(named[0])
 
 
@@ -258,7 +260,7 @@ def _find_other_currency(candidates: dict[str, Candidate]) -> Iterator[Violation
 
 def _find_shared(candidates: list[tuple[str, Candidate]]) -> Iterator[Violation]:
     for i, (name, candidate) in enumerate(candidates):
-        same = [each for each, earlier in candidates[:i] if _overlap_anywhere(candidate, earlier)]
+        same = [each for each, earlier in candidates[:i] if _share_storage(candidate, earlier)]
         own = list(candidate.sources.items())
         for role, source in own[1:]:
             before = own[: own.index((role, source))]
@@ -271,7 +273,7 @@ def _find_shared(candidates: list[tuple[str, Candidate]]) -> Iterator[Violation]
             yield Violation(what, "give each candidate a place of its own", place, (name, key))
 
 
-def _overlap_anywhere(one: Candidate, other: Candidate) -> bool:
+def _share_storage(one: Candidate, other: Candidate) -> bool:
     """Whether any sources of both do."""
     return any(_has_overlap(a, b) for a in one.sources.values() for b in other.sources.values())
 
@@ -280,7 +282,7 @@ def _has_overlap(one: Candidate, other: Candidate) -> bool:
     return one.provider == other.provider and one.kind.overlaps(one.spec, other.spec)
 
 
-def url_of(candidate: Candidate) -> str | None:
+def find_url(candidate: Candidate) -> str | None:
     """The URL of the database that the candidate is; None for one on volumes of its own."""
     return candidate.kind.give_url(candidate.spec)
 
@@ -292,7 +294,7 @@ def is_emulated(candidate: Candidate) -> bool:
     )
 
 
-def drive_names(candidate: Candidate) -> tuple[str, ...]:
+def name_drives(candidate: Candidate) -> tuple[str, ...]:
     """The names of its emulated drives, such as `data`; none for a candidate without drives.
 
     Each source names them as if it held the data.
@@ -313,7 +315,7 @@ def find_url_conflicts(study: "Study", data: Mapping[str, Any]) -> Iterator[Viol
     Candidates of both kinds in one study are refused: they would differ in the server's CPUs and
     memory, in the network, and in who else uses both, and the storage would get the blame.
     """
-    urls = {name: url for name, each in study.candidates.items() if (url := url_of(each))}
+    urls = {name: url for name, each in study.candidates.items() if (url := find_url(each))}
     if not urls:
         return
     for name in study.candidates:

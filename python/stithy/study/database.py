@@ -24,7 +24,7 @@ from pydantic import (
 from stithy.engines.engine import Engine, get_engine
 from stithy.registry import plugins
 from stithy.restores.method import DEFAULT_RESTORE, RestoreMethod
-from stithy.study.problems import Violation, of_family, refuse, rule_error, within
+from stithy.study.problems import Violation, limit_quantity, make_rule_error, refuse, require_plugin
 from stithy.units import Bytes, format_size
 
 MIB = 2**20
@@ -35,16 +35,18 @@ def _read_setting(value: Any) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     if not isinstance(value, str | int | float):
-        raise rule_error("not a setting's value", "a text, a number, true or false")
+        raise make_rule_error("not a setting's value", "a text, a number, true or false")
     if any(ord(each) < 32 for each in str(value)):
-        raise rule_error("a setting's value with control characters", "one line of plain text")
+        raise make_rule_error("a setting's value with control characters", "one line of plain text")
     return str(value)
 
 
 SettingName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*$", max_length=63)]
 
 Memory = Annotated[
-    Bytes, within(64 * MIB, 2**50, format_size), PlainSerializer(format_size, when_used="json")
+    Bytes,
+    limit_quantity(64 * MIB, 2**50, format_size),
+    PlainSerializer(format_size, when_used="json"),
 ]
 """A memory limit of a server."""
 
@@ -55,7 +57,7 @@ CpuCount = Annotated[int, Field(ge=1, le=4096)]
 def _read_version(value: Any) -> Any:
     """A version as text; YAML reads one with a point as a number, and 15.10 as 15.1."""
     if isinstance(value, float):
-        raise rule_error("a version without quotes", 'give it in quotes, such as "15.10"')
+        raise make_rule_error("a version without quotes", 'give it in quotes, such as "15.10"')
     return str(value) if type(value) is int else value
 
 
@@ -75,7 +77,7 @@ Settings = Annotated[
 """Settings of a server by name."""
 
 
-def refused_settings(engine: str, settings: Mapping[str, str]) -> Iterator[Violation]:
+def find_refused_settings(engine: str, settings: Mapping[str, str]) -> Iterator[Violation]:
     """The settings that a study may not give, or not with their values."""
     if plugin := plugins(Engine).get(engine):
         for name, value in settings.items():
@@ -90,7 +92,7 @@ def describe_restores() -> str:
     )
 
 
-def example_settings() -> tuple[Mapping[str, str], Mapping[str, str]]:
+def make_example_settings() -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Settings of the first engine: as a study may give them, and as a candidate may."""
     of_study, of_candidate = next(iter(plugins(Engine).values())).setting_examples
     return of_study, of_candidate
@@ -105,7 +107,7 @@ class Database(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    engine: Annotated[str, of_family(Engine, "not a database engine")] = Field(
+    engine: Annotated[str, require_plugin(Engine, "not a database engine")] = Field(
         description="The database product.", examples=list(plugins(Engine))[:1]
     )
     given_memory_bytes: Memory | None = Field(
@@ -146,10 +148,10 @@ class Database(BaseModel):
             "Settings of the database server, passed to it unchanged. Stithy itself sets those "
             "that name files and sockets."
         ),
-        examples=[example_settings()[0]],
+        examples=[make_example_settings()[0]],
     )
 
-    restore: Annotated[str, of_family(RestoreMethod, "not a restore method")] = Field(
+    restore: Annotated[str, require_plugin(RestoreMethod, "not a restore method")] = Field(
         default=DEFAULT_RESTORE,
         description=(
             "How the database gets back to its loaded state before each window. "
@@ -160,7 +162,7 @@ class Database(BaseModel):
 
     @field_validator("restore")
     @classmethod
-    def _engine_has_it(cls, restore: str, info: ValidationInfo) -> str:
+    def _require_capability(cls, restore: str, info: ValidationInfo) -> str:
         if (engine := info.data.get("engine")) is None:
             return restore
         problems = {
@@ -169,15 +171,15 @@ class Database(BaseModel):
         }
         if problem := problems[restore]:
             possible = (name for name in problems if not problems[name])
-            raise rule_error(problem, f"one of {', '.join(possible)}")
+            raise make_rule_error(problem, f"one of {', '.join(possible)}")
         return restore
 
     @field_validator("settings")
     @classmethod
-    def _settings_are_the_studys(
+    def _settle_settings(
         cls, settings: Mapping[str, str], info: ValidationInfo
     ) -> Mapping[str, str]:
-        refuse(refused_settings(info.data.get("engine", ""), settings))
+        refuse(find_refused_settings(info.data.get("engine", ""), settings))
         return settings
 
     @property
@@ -185,7 +187,7 @@ class Database(BaseModel):
         """The same: none where Stithy starts no server."""
         return self.given_memory_bytes or 0
 
-    def overridden(
+    def override(
         self, memory_bytes: int | None, cpus: int | None, settings: Mapping[str, str]
     ) -> Self:
         """The same with another memory limit and number of CPUs, if not None, and with these
@@ -224,7 +226,7 @@ class GivenUp:
         return f"{self.setting} {self.value}{where}"
 
 
-def given_up(engine: str, settings: Mapping[str, Mapping[str, object]]) -> tuple[GivenUp, ...]:
+def list_given_up(engine: str, settings: Mapping[str, Mapping[str, object]]) -> tuple[GivenUp, ...]:
     """What the settings of an engine give up, by candidate; nothing of an unknown engine."""
     if (plugin := plugins(Engine).get(engine)) is None:
         return ()
@@ -253,7 +255,7 @@ def label(found: Sequence[GivenUp]) -> str | None:
     return f"NOT DURABLE: {_join_settings(found)}" if found else None
 
 
-def suffix(found: Sequence[GivenUp]) -> str:
+def write_suffix(found: Sequence[GivenUp]) -> str:
     """What a candidate's name in a figure ends with: ` (fsync off)`; empty without any.
 
     `found` is of this candidate.
@@ -261,7 +263,7 @@ def suffix(found: Sequence[GivenUp]) -> str:
     return f" ({_join_settings(found)})" if found else ""
 
 
-def sentences(found: Sequence[GivenUp]) -> tuple[str, ...]:
+def write_sentences(found: Sequence[GivenUp]) -> tuple[str, ...]:
     """A sentence for each setting."""
     return tuple(f"Durability is given up with {each}: {each.because}." for each in found)
 

@@ -15,8 +15,8 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, StringMark, YAMLError, YAMLStreamError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from stithy.names import printable
-from stithy.secrets import masked
+from stithy.names import make_printable
+from stithy.secrets import mask_passwords
 from stithy.study.problems import Loc, StudyError, StudyProblem
 
 VALUES_MAX = 20_000
@@ -40,7 +40,7 @@ _TAG_PREFIX = "tag:yaml.org,2002:"
 
 
 @dataclass(frozen=True)
-class Place:
+class FilePlace:
     """A range of one line: lines and columns from 1, `end` just after the last character."""
 
     line: int
@@ -59,43 +59,46 @@ class Document:
     name: str
     text: str
     data: object = None
-    keys: dict[Loc, Place] = field(default_factory=dict)
-    values: dict[Loc, Place] = field(default_factory=dict)
+    keys: dict[Loc, FilePlace] = field(default_factory=dict)
+    values: dict[Loc, FilePlace] = field(default_factory=dict)
     texts: dict[Loc, str] = field(default_factory=dict)
     problems: list[StudyProblem] = field(default_factory=list)
 
-    def problem(self, place: Place, problem: str, remedy: str) -> StudyProblem:
+    def problem(self, place: FilePlace, problem: str, remedy: str) -> StudyProblem:
         """A problem at `place`, with the excerpt of the file."""
         where = f"{self.name}:{place.line}:{place.column}"
         return StudyProblem(
-            printable(problem), where=where, remedy=printable(remedy), excerpt=self.excerpt(place)
+            make_printable(problem),
+            where=where,
+            remedy=make_printable(remedy),
+            excerpt=self.excerpt(place),
         )
 
-    def part(self, loc: Loc, start: int, end: int) -> Place:
+    def part(self, loc: Loc, start: int, end: int) -> FilePlace:
         """The place of some characters of a text; of all of it where it is written with escapes."""
         place, text = self.values[loc], self.texts.get(loc, "")
         line = self._line(place)
         for quote in (0, 1):
             first = place.column - 1 + quote
             if end > start and line[first : first + len(text)] == text:
-                return Place(place.line, first + 1 + start, first + 1 + end)
+                return FilePlace(place.line, first + 1 + start, first + 1 + end)
         return place
 
-    def excerpt(self, place: Place) -> str:
+    def excerpt(self, place: FilePlace) -> str:
         """The line of `place` behind its number, and below it a caret under each character.
 
         Of a long line only the part around the place; what would steer a terminal is a dot.
         """
-        line = masked(self._line(place))
+        line = mask_passwords(self._line(place))
         start = min(place.column - 1, len(line))
         first = max(0, start - EXCERPT_BEFORE)
         shown = line[first : first + EXCERPT_LONGEST]
         under = min(place.end - 1 - first, len(shown)) - (start - first)
         pad = "".join("\t" if each == "\t" else " " for each in shown[: start - first])
-        clean = "\t".join(printable(each) for each in shown.split("\t"))
+        clean = "\t".join(make_printable(each) for each in shown.split("\t"))
         return f"{place.line:>5} | {clean}\n{' ' * 5} | {pad}{'^' * max(1, under)}"
 
-    def _line(self, place: Place) -> str:
+    def _line(self, place: FilePlace) -> str:
         lines = self.text.splitlines()
         return lines[place.line - 1] if place.line <= len(lines) else ""
 
@@ -110,39 +113,43 @@ def read_document(name: str, text: str) -> Document:
     except (YAMLError, YAMLStreamError) as error:
         raise StudyError(name, [_describe_syntax_error(document, error)]) from error
     except RecursionError as error:
-        start = Place(1, 1, 2)
+        start = FilePlace(1, 1, 2)
         deep = document.problem(start, "nested too deeply to be read", "a study needs four levels")
         raise StudyError(name, [deep]) from error
     return document
 
 
-def position(text: str, index: int) -> Place:
+def find_position(text: str, index: int) -> FilePlace:
     """The place of the character at `index`."""
     line = text.count("\n", 0, index) + 1
     column = index - (text.rfind("\n", 0, index) + 1) + 1
-    return Place(line, column, column + 1)
+    return FilePlace(line, column, column + 1)
 
 
 def _describe_syntax_error(document: Document, error: Exception) -> StudyProblem:
     if isinstance(error, MarkedYAMLError):
         ended = "end of stream" in (error.problem or "")
         mark = (error.context_mark if ended else None) or error.problem_mark or error.context_mark
-        place = Place(mark.line + 1, mark.column + 1, mark.column + 2) if mark else Place(1, 1, 2)
+        place = (
+            FilePlace(mark.line + 1, mark.column + 1, mark.column + 2)
+            if mark
+            else FilePlace(1, 1, 2)
+        )
         said = " ".join(each for each in (error.context, error.problem) if each)
     else:
         at = getattr(error, "position", None)
-        place = position(document.text, at) if isinstance(at, int) else Place(1, 1, 2)
+        place = find_position(document.text, at) if isinstance(at, int) else FilePlace(1, 1, 2)
         said = str(error).splitlines()[0]
     remedy = next((remedy for part, remedy in _SYNTAX_REMEDIES if part in said), _SYNTAX_REMEDY)
     return document.problem(place, f"not YAML: {said}", remedy)
 
 
-def as_yaml(value: object) -> str:
+def write_yaml(value: object) -> str:
     """A value as one writes it in a study file, on one line."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {as_yaml(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {write_yaml(each)}" for key, each in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(as_yaml(each) for each in value) + "]"
+        return "[" + ", ".join(write_yaml(each) for each in value) + "]"
     if isinstance(value, bool):
         return "true" if value else "false"
     return "nothing" if value is None else str(value)
@@ -175,13 +182,15 @@ class _Builder:
         if id(node) in above:
             return self._refuse(node, "an alias that contains itself", "write the value out")
         if isinstance(node, MappingNode):
-            return self._mapping(node, loc, (*above, id(node)))
+            return self._build_mapping(node, loc, (*above, id(node)))
         if isinstance(node, SequenceNode):
             inside = (*above, id(node))
             return [self.build(each, (*loc, i), inside) for i, each in enumerate(node.value)]
         return self._scalar(node, str(node.value), loc)
 
-    def _mapping(self, node: MappingNode, loc: Loc, above: tuple[int, ...]) -> dict[str, object]:
+    def _build_mapping(
+        self, node: MappingNode, loc: Loc, above: tuple[int, ...]
+    ) -> dict[str, object]:
         found: dict[str, object] = {}
         for key_node, child in node.value:
             if not isinstance(key_node, ScalarNode):
@@ -228,10 +237,10 @@ class _Builder:
         return None
 
 
-def _place(node: Node) -> Place:
+def _place(node: Node) -> FilePlace:
     start: StringMark = node.start_mark
     end: StringMark = node.end_mark
     one_line = end.line == start.line and end.column > start.column
-    return Place(
+    return FilePlace(
         start.line + 1, start.column + 1, (end.column if one_line else start.column + 1) + 1
     )

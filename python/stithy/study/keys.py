@@ -8,17 +8,17 @@ from typing import Any, get_args
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from stithy.activity import level_factor
+from stithy.activity import get_level_factor
 from stithy.registry import plugins
 from stithy.storage.layer import OneLayer
 from stithy.storage.provider import Provider
 from stithy.study.candidates import CandidateKeys
-from stithy.study.document import as_yaml, quoted
+from stithy.study.document import quoted, write_yaml
 from stithy.study.model import Study
 from stithy.study.primary import BLOCKS_MOST, MARGIN_PERCENT
 from stithy.study.problems import Loc
 from stithy.study.scenario import OPTIONAL, Scenario
-from stithy.study.sections import USUAL, sections_of
+from stithy.study.sections import USUAL, list_sections
 from stithy.units import format_duration, format_size
 from stithy.workloads.workload import Size, Workload
 
@@ -50,7 +50,7 @@ class Key:
         return len(self.path) == len(loc) and all(own in (ANY, other) for own, other in pairs)
 
 
-def all_keys() -> Iterator[Key]:
+def list_all_keys() -> Iterator[Key]:
     """All keys in the order of the reference page; those of plug-ins after what they belong to."""
     for field, info in Study.model_fields.items():
         name = info.alias or field
@@ -63,13 +63,13 @@ def all_keys() -> Iterator[Key]:
             for plugin, workload in plugins(Workload).items():
                 yield from _list_keys(workload.keys, (name,), plugin)
         elif name == "scenario":
-            for scenario, kind, spec in scenarios():
+            for scenario, kind, spec in list_scenarios():
                 yield from _list_keys(spec, (name, scenario), kind)
-        elif below := model_of(info):
+        elif below := find_model(info):
             yield from _list_keys(below, (name,), None)
 
 
-def known_at(loc: Loc, plugin: str | None = None) -> list[str]:
+def list_known(loc: Loc, plugin: str | None = None) -> list[str]:
     """The keys that a mapping at `loc` may have, in order; empty where the person chooses them.
 
     With `plugin` without those of other plug-ins.
@@ -77,8 +77,8 @@ def known_at(loc: Loc, plugin: str | None = None) -> list[str]:
     return list(dict.fromkeys(key.path[-1] for key in _list_below(loc, plugin)))
 
 
-def needed_at(loc: Loc, plugin: str | None = None) -> list[str]:
-    """Those of `known_at` that have no default."""
+def list_needed(loc: Loc, plugin: str | None = None) -> list[str]:
+    """Those of `list_known` that have no default."""
     needed: dict[str, None] = {}
     for key in _list_below(loc, plugin):
         extra = key.info.json_schema_extra
@@ -89,7 +89,7 @@ def needed_at(loc: Loc, plugin: str | None = None) -> list[str]:
     return list(needed)
 
 
-def key_at(loc: Loc, plugin: str | None = None) -> Key | None:
+def find_key(loc: Loc, plugin: str | None = None) -> Key | None:
     """The key at `loc`; for an entry of a list the key of the list; None where there is none.
 
     Of several plug-ins that have it `plugin` names one; else it is that of the first.
@@ -99,23 +99,23 @@ def key_at(loc: Loc, plugin: str | None = None) -> Key | None:
     )
 
 
-def plugins_at(loc: Loc) -> list[str]:
+def list_plugins(loc: Loc) -> list[str]:
     """The plug-ins that have a key at `loc`."""
     return [key.plugin for key in _find_at(loc) if key.plugin is not None]
 
 
 def _find_at(loc: Loc) -> Iterator[Key]:
     names = tuple(each for each in loc if isinstance(each, str))
-    return (key for key in all_keys() if key.matches(names))
+    return (key for key in list_all_keys() if key.matches(names))
 
 
 def _list_below(loc: Loc, plugin: str | None = None) -> list[Key]:
-    keys = (key for key in all_keys() if key.path[-1] != ANY)
+    keys = (key for key in list_all_keys() if key.path[-1] != ANY)
     found = (key for key in keys if Key(key.path[:-1], key.info).matches(loc))
     return [key for key in found if plugin is None or key.plugin in (None, plugin)]
 
 
-def scenarios() -> list[tuple[str, str, type[BaseModel]]]:
+def list_scenarios() -> list[tuple[str, str, type[BaseModel]]]:
     """The scenarios that have keys of their own, with each kind of them."""
     every = plugins(Scenario).items()
     return [(name, kind, keys) for name, of in every for kind, keys in of.list_keys().items()]
@@ -125,11 +125,11 @@ def _list_keys(model: type[BaseModel], above: tuple[str, ...], plugin: str | Non
     for name, info in model.model_fields.items():
         path = (*above, info.alias or name)
         yield Key(path, info, plugin)
-        if below := model_of(info):
+        if below := find_model(info):
             yield from _list_keys(below, path, plugin)
 
 
-def model_of(info: FieldInfo) -> type[BaseModel] | None:
+def find_model(info: FieldInfo) -> type[BaseModel] | None:
     """The keys below a key, also where it may be left out; None where it takes a value."""
     for each in info.metadata:
         if isinstance(each, OneLayer):
@@ -179,10 +179,10 @@ class Draft:
     @property
     def has_users(self) -> bool:
         """Whether its scenario has levels of virtual users."""
-        return "load" in sections_of(self.scenario)
+        return "load" in list_sections(self.scenario)
 
 
-def study_text(draft: Draft) -> str:
+def write_study_text(draft: Draft) -> str:
     """The study file, valid as it stands."""
     # What its scenario does not have is not shown as an option, either.
     shown = {"study", "candidates", "primary", *OPTIONAL}
@@ -195,9 +195,9 @@ def study_text(draft: Draft) -> str:
         *_write_candidates(draft),
         "",
         *_write_scenario(draft.scenario),
-        *(line for name in sections_of(draft.scenario) for line in (*_SECTIONS[name](draft), "")),
+        *(line for name in list_sections(draft.scenario) for line in (*_SECTIONS[name](draft), "")),
         *_write_primary(draft),
-        *_write_others((), [each for each in known_at(()) if each not in shown]),
+        *_write_others((), [each for each in list_known(()) if each not in shown]),
     ]
     return "\n".join(lines) + "\n"
 
@@ -208,22 +208,22 @@ def _write_scenario(name: str) -> Iterator[str]:
         return
     above = ("scenario", name)
     yield from _write_comment(_write_meaning(above[:1]), "")
-    if not (known := known_at(above)):
+    if not (known := list_known(above)):
         yield from (f"scenario: {name}", "")
         return
     yield from ("scenario:", f"  {name}:")
-    needed = _examples(above, needed_at(above))
+    needed = _list_examples(above, list_needed(above))
     yield from _write_values(above, needed, only=tuple(needed))
     yield from (*_write_others(above, [each for each in known if each not in needed]), "")
 
 
-def _examples(above: Loc, names: Iterable[str], plugin: str | None = None) -> dict[str, str]:
-    keys = ((name, key_at((*above, name), plugin)) for name in names)
-    return {name: as_yaml(key.example) for name, key in keys if key is not None}
+def _list_examples(above: Loc, names: Iterable[str], plugin: str | None = None) -> dict[str, str]:
+    keys = ((name, find_key((*above, name), plugin)) for name in names)
+    return {name: write_yaml(key.example) for name, key in keys if key is not None}
 
 
 def _write_primary(draft: Draft) -> Iterator[str]:
-    level = {level_factor().name: str(max(draft.levels))} if draft.has_users else {}
+    level = {get_level_factor().name: str(max(draft.levels))} if draft.has_users else {}
     answer = {"margin": f"{draft.margin_percent:g}%", "blocks": str(draft.blocks)}
     yield from (*_write_section("primary", level | answer), "")
 
@@ -236,13 +236,13 @@ def _write_database(draft: Draft) -> Iterator[str]:
 def _write_workload(draft: Draft) -> Iterator[str]:
     name = draft.workload
     values = {"name": name, **{key: str(number) for key, number in draft.size.items()}}
-    needed = [each for each in needed_at(("workload",), name) if each not in values]
-    return _write_section("workload", values | _examples(("workload",), needed, name), name)
+    needed = [each for each in list_needed(("workload",), name) if each not in values]
+    return _write_section("workload", values | _list_examples(("workload",), needed, name), name)
 
 
 def _load(draft: Draft) -> Iterator[str]:
     values = {
-        level_factor().name: as_yaml(draft.levels),
+        get_level_factor().name: write_yaml(draft.levels),
         "ramp_up": format_duration(draft.ramp_up_s),
         "duration": format_duration(draft.duration_s),
     }
@@ -273,7 +273,7 @@ def _write_section(
     yield from _write_comment(_write_meaning((name,)), "")
     yield f"{name}:"
     yield from _write_values((name,), values, only=tuple(values), plugin=plugin)
-    rest = [each for each in known_at((name,), plugin) if each not in values]
+    rest = [each for each in list_known((name,), plugin) if each not in values]
     yield from _write_others((name,), rest, plugin)
 
 
@@ -290,21 +290,21 @@ def _write_values(
 def _write_others(above: Loc, names: list[str], plugin: str | None = None) -> Iterator[str]:
     """Keys that may be left out, each as a comment that shows it with its example."""
     margin = "  " * len(above)
-    keys = [(name, key) for name in names if (key := key_at((*above, name), plugin))]
+    keys = [(name, key) for name in names if (key := find_key((*above, name), plugin))]
     if keys:
         yield f"{margin}# Optional keys, each with an example and its default:"
     for name, key in keys:
-        yield f"{margin}# {name}: {as_yaml(key.example)}"
+        yield f"{margin}# {name}: {write_yaml(key.example)}"
         text = (key.info.description or "").split(". ")[0].rstrip(".") + "."
         extra = key.info.json_schema_extra
         default = extra.get("default") if isinstance(extra, dict) else key.info.default
         if default or default is False:
-            text += f" Default: {as_yaml(default)}."
+            text += f" Default: {write_yaml(default)}."
         yield from _write_comment(text, margin, hanging="    ")
 
 
 def _write_meaning(loc: Loc, plugin: str | None = None) -> str:
-    key = key_at(loc, plugin)
+    key = find_key(loc, plugin)
     return (key.info.description or "") if key else ""
 
 

@@ -8,10 +8,10 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from stithy.names import closest, printable, read_named
-from stithy.secrets import masked
-from stithy.study.document import Document, Place, as_yaml, position, read_document
-from stithy.study.keys import Key, all_keys, key_at, known_at, needed_at, plugins_at
+from stithy.names import find_closest, make_printable, read_named
+from stithy.secrets import mask_passwords
+from stithy.study.document import Document, FilePlace, find_position, read_document, write_yaml
+from stithy.study.keys import Key, find_key, list_all_keys, list_known, list_needed, list_plugins
 from stithy.study.model import Study
 from stithy.study.problems import Loc, StudyError, StudyProblem
 
@@ -44,7 +44,7 @@ def read_study(path: Path) -> StudyFile:
     file to read.
     """
     content = read_named(path, SIZE_BYTES_MAX, "study file")
-    return StudyFile(path, content, parse_study(printable(str(path)), content))
+    return StudyFile(path, content, parse_study(make_printable(str(path)), content))
 
 
 def parse_study(name: str, content: bytes) -> Study:
@@ -54,7 +54,7 @@ def parse_study(name: str, content: bytes) -> Study:
         is_empty = document.data is None
         problem = "an empty study file" if is_empty else "not a mapping of keys to values"
         remedy = "start with `study: ` and the question; studies/demo.yaml is an example"
-        place = document.values.get((), Place(1, 1, 2))
+        place = document.values.get((), FilePlace(1, 1, 2))
         document.problems.append(document.problem(place, problem, remedy))
         raise StudyError(name, document.problems)
     keys = [info.alias or field for field, info in Study.model_fields.items()]
@@ -79,14 +79,14 @@ def _decode(name: str, content: bytes) -> str:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = content[: error.start].decode("utf-8", errors="replace")
-        place = position(before, len(before))
+        place = find_position(before, len(before))
         raise StudyError(name, [_find_not_text(name, place)]) from error
     if "\0" in text:
-        raise StudyError(name, [_find_not_text(name, position(text, text.index("\0")))])
+        raise StudyError(name, [_find_not_text(name, find_position(text, text.index("\0")))])
     return text
 
 
-def _find_not_text(name: str, place: Place) -> StudyProblem:
+def _find_not_text(name: str, place: FilePlace) -> StudyProblem:
     where = f"{name}:{place.line}:{place.column}"
     return StudyProblem("not a text in UTF-8", where=where, remedy="save the study file as UTF-8")
 
@@ -128,18 +128,18 @@ def locate(document: Document, error: ValidationError) -> list[StudyProblem]:
 
 
 def _make_problem(document: Document, error: ErrorDetails) -> StudyProblem:
-    loc, context = known_loc(document, error["loc"]), error.get("ctx") or {}
+    loc, context = trim_loc(document, error["loc"]), error.get("ctx") or {}
     if error["type"] == "missing":
         return _describe_missing(document, error["loc"])
     if error["type"] == "extra_forbidden" or context.get("what") == "unknown key":
         return _describe_unknown(document, loc, error)
     if "[key]" in error["loc"]:
         return _describe_wrong_name(document, loc, error)
-    what, right = said(error, loc)
+    what, right = describe_error(error, loc)
     if loc in document.texts:  # the value as it is written in the file
-        value = shortened(masked(document.texts[loc])) or "nothing"
+        value = shorten(mask_passwords(document.texts[loc])) or "nothing"
     else:
-        value = shortened(masked(as_yaml(error["input"])))
+        value = shorten(mask_passwords(write_yaml(error["input"])))
     place = _find_value_place(document, loc)
     if (part := context.get("part")) and loc in document.values:
         place = document.part(loc, *part)
@@ -151,7 +151,7 @@ def _guess_meant(error: ErrorDetails) -> Loc | None:
     if error["type"] != "extra_forbidden":
         return None
     parent = error["loc"][:-1]
-    guess = closest(str(error["loc"][-1]), known_at(parent))
+    guess = find_closest(str(error["loc"][-1]), list_known(parent))
     return (*parent, guess) if guess else None
 
 
@@ -162,7 +162,7 @@ def _is_consequence(error: ErrorDetails, errors: list[ErrorDetails]) -> bool:
     return error["type"] == "too_short" and any(each[: len(loc)] == loc for each in below)
 
 
-def known_loc(document: Document, loc: Loc) -> Loc:
+def trim_loc(document: Document, loc: Loc) -> Loc:
     """The longest head of `loc` that is in the document: what pydantic adds for itself is cut."""
     plain = tuple(each for each in loc if each != "[key]")
     while plain and plain not in document.values and plain not in document.keys:
@@ -171,15 +171,15 @@ def known_loc(document: Document, loc: Loc) -> Loc:
 
 
 def _describe_missing(document: Document, loc: Loc) -> StudyProblem:
-    parent, name = known_loc(document, loc[:-1]), str(loc[-1])
+    parent, name = trim_loc(document, loc[:-1]), str(loc[-1])
     place = document.keys.get(parent) or _find_value_place(document, parent)
-    key = key_at((*parent, name))
+    key = find_key((*parent, name))
     below = f"`{_join_dotted(parent)}`" if parent else "the study"
     remedy = f"add `{name}`"
     if key is not None:
-        meaning = first_sentence(key.info.description or "")
-        below_it = f"`{name}:` with {', '.join(needed_at(key.path))} below it"
-        line = below_it if key.example is None else f"`{name}: {as_yaml(key.example)}`"
+        meaning = give_first_sentence(key.info.description or "")
+        below_it = f"`{name}:` with {', '.join(list_needed(key.path))} below it"
+        line = below_it if key.example is None else f"`{name}: {write_yaml(key.example)}`"
         remedy = f"add {line}: {meaning}"
     return document.problem(place, f"a key is missing in {below}: {name}", remedy)
 
@@ -188,15 +188,15 @@ def _describe_unknown(document: Document, loc: Loc, error: ErrorDetails) -> Stud
     parent, name = loc[:-1], str(loc[-1])
     place = document.keys.get(loc) or _find_value_place(document, loc)
     inside = f" in `{_join_dotted(parent)}`" if parent else ""
-    right = str((error.get("ctx") or {}).get("right", "")) or _instead(parent, name)
-    return document.problem(place, f"unknown key{inside}: {shortened(name)}", right)
+    right = str((error.get("ctx") or {}).get("right", "")) or _suggest(parent, name)
+    return document.problem(place, f"unknown key{inside}: {shorten(name)}", right)
 
 
-def _instead(parent: Loc, name: str) -> str:
-    known = known_at(parent)
+def _suggest(parent: Loc, name: str) -> str:
+    known = list_known(parent)
     if name in known:  # else the model would not refuse it
-        return f"`{name}` is a key of {' or '.join(plugins_at((*parent, name)))} only"
-    if guess := closest(name, known):
+        return f"`{name}` is a key of {' or '.join(list_plugins((*parent, name)))} only"
+    if guess := find_closest(name, known):
         return f"did you mean `{guess}`?"
     if home := _find_home(parent, name):
         return f"`{name}` belongs in {home}"
@@ -206,11 +206,11 @@ def _instead(parent: Loc, name: str) -> str:
 def _find_home(parent: Loc, name: str) -> str | None:
     """Find a section that has this key: around `parent`, just below it, or else anywhere."""
     around = (parent[:depth] for depth in range(len(parent) - 1, 0, -1))
-    below = ((*parent, each) for each in known_at(parent))
+    below = ((*parent, each) for each in list_known(parent))
     for section in (*around, *below):
-        if name in known_at(section):
+        if name in list_known(section):
             return f"`{_join_dotted(section)}`"
-    for key in all_keys():
+    for key in list_all_keys():
         if key.path[-1] == name and len(key.path) <= HOME_DEPTH:
             return f"`{'.'.join(key.path[:-1])}`" if len(key.path) > 1 else "the top of the file"
     return None
@@ -221,20 +221,20 @@ def _describe_wrong_name(document: Document, loc: Loc, error: ErrorDetails) -> S
     name = str(error["input"])
     if loc[:1] == ("candidates",):
         right = "lower-case letters, digits and hyphens, at most 40, such as `disk-2`"
-        return document.problem(place, f"not a candidate's name: {shortened(name)}", right)
+        return document.problem(place, f"not a candidate's name: {shorten(name)}", right)
     right = "letters, digits, `_` and `.`, at most 63"
     return document.problem(
-        place, f"not a name in `{_join_dotted(loc[:-1])}`: {shortened(name)}", right
+        place, f"not a name in `{_join_dotted(loc[:-1])}`: {shorten(name)}", right
     )
 
 
-def said(error: ErrorDetails, loc: Loc) -> tuple[str, str]:
+def describe_error(error: ErrorDetails, loc: Loc) -> tuple[str, str]:
     """What is wrong and what would be right, of an error that is neither missing nor unknown."""
     context: dict[str, Any] = error.get("ctx") or {}
     if "what" in context:
         return str(context["what"]), str(context["right"])
     kind = error["type"]
-    key = key_at(loc)
+    key = find_key(loc)
     if kind == "too_short" and key is not None:
         return "empty", f"at least {context['min_length']} is needed, {_give_examples(key, loc)}"
     if kind in _BOUNDS:
@@ -254,11 +254,11 @@ def _give_examples(key: Key, loc: Loc) -> str:
     example = key.example
     if loc and isinstance(loc[-1], int) and isinstance(example, list):
         example = example[0]
-    if example is None and (needed := needed_at(key.path)):
+    if example is None and (needed := list_needed(key.path)):
         return f"it needs {', '.join(needed)} below it"
     example = key.info.default if example is None else example
     page = "docs/reference/study.md says what it takes"
-    return page if example is None else f"such as {as_yaml(example)}"
+    return page if example is None else f"such as {write_yaml(example)}"
 
 
 _BOUNDS = {
@@ -275,21 +275,21 @@ def _join_dotted(loc: Loc) -> str:
     """The way to a value as people write it: `load.users[2]`."""
     text = ""
     for each in loc:
-        text += f"[{each}]" if isinstance(each, int) else f".{shortened(each)}"
+        text += f"[{each}]" if isinstance(each, int) else f".{shorten(each)}"
     return text.removeprefix(".")
 
 
-def _find_value_place(document: Document, loc: Loc) -> Place:
-    return document.values.get(loc) or Place(1, 1, 2)
+def _find_value_place(document: Document, loc: Loc) -> FilePlace:
+    return document.values.get(loc) or FilePlace(1, 1, 2)
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """One line of at most `LONGEST` characters."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
 
 
-def first_sentence(text: str) -> str:
+def give_first_sentence(text: str) -> str:
     """A description up to its first full stop, without it, as a part of a sentence."""
     sentence = text.split(". ")[0].rstrip(".")
     return sentence[:1].lower() + sentence[1:]

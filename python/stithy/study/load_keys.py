@@ -29,7 +29,7 @@ from stithy.study.load_values import (
     Users,
     Within,
 )
-from stithy.study.problems import Violation, refuse, within
+from stithy.study.problems import Violation, limit_quantity, refuse
 from stithy.units import Percent, PerSecondOrNone, Seconds, format_duration, format_rate
 
 DAY_S = 86_400.0
@@ -61,7 +61,7 @@ NOT_VARIED = {
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-def integer(high: int) -> WithJsonSchema:
+def describe_integer(high: int) -> WithJsonSchema:
     """What an editor knows of a whole number that may be left out."""
     return WithJsonSchema({"type": "integer", "minimum": 1, "maximum": high})
 
@@ -85,7 +85,7 @@ SAME = ("users", "find", "find_within", "limit")
 """Fields that a null study has otherwise than its file."""
 
 
-def without_users(section: Any) -> Any:
+def drop_users(section: Any) -> Any:
     """The section of a study in which nobody works: only the rest of it may be written.
 
     Levels that are written stay, and are refused by the scenario.
@@ -156,7 +156,7 @@ class Load(Levels, BaseModel):
         examples=[LIMIT_EXAMPLE],
     )
     connections: Annotated[
-        int | None, Field(ge=1, le=CONNECTIONS_MAX), integer(CONNECTIONS_MAX)
+        int | None, Field(ge=1, le=CONNECTIONS_MAX), describe_integer(CONNECTIONS_MAX)
     ] = Field(
         default=None,
         json_schema_extra={"default": "one per user"},
@@ -178,34 +178,36 @@ class Load(Levels, BaseModel):
         ),
         examples=["keyed", {"think": "2 s"}],
     )
-    rate_per_s: Annotated[PerSecondOrNone, within(RATE_PER_S_MIN, RATE_PER_S_MAX, format_rate)] = (
-        Field(
-            alias="rate",
-            default=None,
-            json_schema_extra={"default": "a closed loop"},
-            description=(
-                "An open loop: transactions arrive at this rate, whether or not earlier ones were "
-                "answered. It replaces `pace`."
-            ),
-            examples=["500/s"],
-        )
+    rate_per_s: Annotated[
+        PerSecondOrNone, limit_quantity(RATE_PER_S_MIN, RATE_PER_S_MAX, format_rate)
+    ] = Field(
+        alias="rate",
+        default=None,
+        json_schema_extra={"default": "a closed loop"},
+        description=(
+            "An open loop: transactions arrive at this rate, whether or not earlier ones were "
+            "answered. It replaces `pace`."
+        ),
+        examples=["500/s"],
     )
     arrivals: Literal["poisson", "constant"] = Field(
         default="poisson",
         description="With `rate`: how the intervals between arrivals are distributed.",
         examples=["constant"],
     )
-    touch_percent: Annotated[Percent, within(1, 100, lambda share: f"{share:.0f}%")] = Field(
-        alias="touch",
-        default=100,
-        json_schema_extra={"default": "100%"},
-        description=(
-            "Share of the data that users touch, rounded up to whole units of the workload; it "
-            "sets the working set. The rest stays on the storage, and is not accessed."
-        ),
-        examples=["30%"],
+    touch_percent: Annotated[Percent, limit_quantity(1, 100, lambda share: f"{share:.0f}%")] = (
+        Field(
+            alias="touch",
+            default=100,
+            json_schema_extra={"default": "100%"},
+            description=(
+                "Share of the data that users touch, rounded up to whole units of the workload; it "
+                "sets the working set. The rest stays on the storage, and is not accessed."
+            ),
+            examples=["30%"],
+        )
     )
-    ramp_up_s: Annotated[Seconds, within(0, DAY_S, format_duration)] = Field(
+    ramp_up_s: Annotated[Seconds, limit_quantity(0, DAY_S, format_duration)] = Field(
         alias="ramp_up",
         default=RAMP_UP_S,
         json_schema_extra={"default": format_duration(RAMP_UP_S)},
@@ -215,7 +217,7 @@ class Load(Levels, BaseModel):
         ),
         examples=["10 s"],
     )
-    duration_s: Annotated[Seconds, within(1, 7 * DAY_S, format_duration)] = Field(
+    duration_s: Annotated[Seconds, limit_quantity(1, 7 * DAY_S, format_duration)] = Field(
         alias="duration",
         default=DURATION_S,
         json_schema_extra={"default": format_duration(DURATION_S)},
@@ -225,7 +227,7 @@ class Load(Levels, BaseModel):
         ),
         examples=["20 s"],
     )
-    repeat: Annotated[int | None, Field(ge=1, le=REPEAT_MAX), integer(REPEAT_MAX)] = Field(
+    repeat: Annotated[int | None, Field(ge=1, le=REPEAT_MAX), describe_integer(REPEAT_MAX)] = Field(
         default=None,
         json_schema_extra={"default": "1; at the level of the question, until it is decided"},
         description=(
@@ -288,7 +290,7 @@ class Load(Levels, BaseModel):
         return section
 
     @model_validator(mode="after")
-    def _goes_together(self) -> Self:
+    def _require_fit(self) -> Self:
         refuse(self._without_levels())
         return self
 
@@ -313,7 +315,7 @@ class Load(Levels, BaseModel):
         """The limit of response time, searched for or not; None where the study has none."""
         return self.find or self.limit
 
-    def arrive_at_shares(self) -> None:
+    def mark_shares(self) -> None:
         """Say of this load that its rates are shares of what the study measures first."""
         self._at_shares = True
 

@@ -22,9 +22,9 @@ from pydantic import (
 
 from stithy.errors import TextError
 from stithy.metrics import PERCENTILES
-from stithy.names import instead
+from stithy.names import suggest_instead
 from stithy.search import ResponseTarget, read_time
-from stithy.study.problems import Violation, rule_error, within
+from stithy.study.problems import Violation, limit_quantity, make_rule_error
 from stithy.units import Seconds, format_duration
 from stithy.workloads.workload import Driving
 
@@ -42,12 +42,12 @@ class Pace:
     think_s: float | None = None
 
 
-class _Think(BaseModel):
+class _ThinkKeys(BaseModel):
     """The form `{think: 2 s}`."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    think: Annotated[Seconds, within(THINK_S_MIN, THINK_S_MAX, format_duration)]
+    think: Annotated[Seconds, limit_quantity(THINK_S_MIN, THINK_S_MAX, format_duration)]
 
 
 RIGHT = "one of none, keyed, {think: 2 s}"
@@ -58,14 +58,14 @@ def read_pace(value: Any) -> Pace:
     if isinstance(value, Pace):
         return value
     if isinstance(value, dict) and value.keys() == {"think"}:
-        return Pace("think", _Think.model_validate(value).think)
+        return Pace("think", _ThinkKeys.model_validate(value).think)
     named = next((word for word in WORDS if word == value), None)
     if named is None:
-        raise rule_error("not a pace", RIGHT)
+        raise make_rule_error("not a pace", RIGHT)
     return Pace(named)
 
 
-_THINK_SCHEMA = TypeAdapter(_Think).json_schema()["properties"]["think"]
+_THINK_SCHEMA = TypeAdapter(_ThinkKeys).json_schema()["properties"]["think"]
 del _THINK_SCHEMA["title"]
 
 PaceValue = Annotated[
@@ -109,13 +109,13 @@ def _read(value: Any, form: _Form) -> ResponseTarget | None:
     if value is None or isinstance(value, ResponseTarget):
         return value
     if not isinstance(value, str) or not value.strip():
-        raise rule_error(f"not a {form.noun}", f"such as {form.example}")
+        raise make_rule_error(f"not a {form.noun}", f"such as {form.example}")
     if len(value) > LONGEST:
-        raise rule_error("too long", f"at most {LONGEST} characters, such as {form.example}")
-    return _Words(value, form).limit()
+        raise make_rule_error("too long", f"at most {LONGEST} characters, such as {form.example}")
+    return _WordReader(value, form).limit()
 
 
-class _Words:
+class _WordReader:
     """A text word by word, so that the first wrong one is reported."""
 
     def __init__(self, text: str, form: _Form) -> None:
@@ -143,7 +143,7 @@ class _Words:
         if found[0] in words if words is not None else found[0][0] not in "<>=!≤≥":
             return found[0]
         example = f"write {self._form.example}"
-        right = instead(found[0], words) if words and len(words) > 1 else example
+        right = suggest_instead(found[0], words) if words and len(words) > 1 else example
         _fail(f"{what or f'not a {self._form.noun}'}, `{found[0]}`", right, found.span())
 
     def _time(self) -> float:
@@ -164,14 +164,16 @@ class _Words:
 
 
 def _fail(what: str, right: str, part: tuple[int, int]) -> NoReturn:
-    raise rule_error(what, right, part)
+    raise make_rule_error(what, right, part)
 
 
 def _check_bounds(within: tuple[int, ...] | None) -> tuple[int, int] | None:
     if within is None:
         return None
     if len(within) != 2 or within[0] >= within[1]:
-        raise rule_error("not two ascending levels", "the fewest users, then the most: [1, 500]")
+        raise make_rule_error(
+            "not two ascending levels", "the fewest users, then the most: [1, 500]"
+        )
     return within[0], within[1]
 
 
@@ -264,7 +266,7 @@ class LoadOptions:
         )
 
 
-def conflicts(asked: LoadOptions, *, defers: bool = False) -> Iterator[Violation]:
+def find_conflicts(asked: LoadOptions, *, defers: bool = False) -> Iterator[Violation]:
     """All that contradicts itself, each at the key to change.
 
     `defers`: users leave something to be done behind their backs, on other connections.
@@ -272,7 +274,7 @@ def conflicts(asked: LoadOptions, *, defers: bool = False) -> Iterator[Violation
     if asked.is_open:
         yield from _open_loop(asked)
     else:
-        yield from _closed_loop(asked, defers)
+        yield from _check_closed_loop(asked, defers)
 
 
 def _open_loop(asked: LoadOptions) -> Iterator[Violation]:
@@ -289,7 +291,7 @@ def _open_loop(asked: LoadOptions) -> Iterator[Violation]:
         yield Violation("levels that would all be the same", right, list(asked.users), ("users",))
 
 
-def _closed_loop(asked: LoadOptions, defers: bool) -> Iterator[Violation]:
+def _check_closed_loop(asked: LoadOptions, defers: bool) -> Iterator[Violation]:
     if "arrivals" in asked.given:
         right = "add `rate`, such as 500/s, or leave it out"
         yield Violation("arrivals without a rate", right, None, ("arrivals",))

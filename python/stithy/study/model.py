@@ -23,7 +23,7 @@ from pydantic import (
     model_validator,
 )
 
-from stithy.activity import level_factor
+from stithy.activity import get_level_factor
 from stithy.engines.engine import get_engine
 from stithy.metrics import check
 from stithy.names import make_plain
@@ -34,29 +34,29 @@ from stithy.search import Search
 from stithy.study import sections
 from stithy.study.candidates import (
     Candidate,
+    find_url,
     find_url_conflicts,
     read_candidate,
     read_candidates,
-    url_of,
 )
-from stithy.study.database import Database, GivenUp, given_up, refused_settings
-from stithy.study.load_keys import DAY_S, Load, without_users
-from stithy.study.load_values import conflicts
+from stithy.study.database import Database, GivenUp, find_refused_settings, list_given_up
+from stithy.study.load_keys import DAY_S, Load, drop_users
+from stithy.study.load_values import find_conflicts
 from stithy.study.primary import Primary
-from stithy.study.problems import Violation, refuse, rule_error, together, within
+from stithy.study.problems import Violation, join_problems, limit_quantity, make_rule_error, refuse
 from stithy.study.scenario import OPTIONAL
 from stithy.study.sections import ChosenScenario, read_workload
 from stithy.study.thresholds import EXAMPLE, read_thresholds
 from stithy.study.vary import EXAMPLE as VARY_EXAMPLE
 from stithy.study.vary import (
     Vary,
-    asked_nowhere,
-    combination_of,
-    impossible,
-    measured,
-    points,
-    problems,
-    resolved,
+    find_impossible,
+    find_problems,
+    find_unmeasured_question,
+    list_measured,
+    list_points,
+    resolve_study,
+    select_combination,
 )
 from stithy.thresholds import Threshold
 from stithy.units import Seconds, format_duration
@@ -70,10 +70,10 @@ _SECTION = WithJsonSchema({"type": "object"})
 _OF_SCENARIOS: dict[str, Any] = {"default": "required if the scenario has a database"}
 
 
-def _question(text: str) -> str:
+def _write_question(text: str) -> str:
     if not text.strip():
         right = "write the question that the study answers, as a sentence"
-        raise rule_error("an empty question", right)
+        raise make_rule_error("an empty question", right)
     return " ".join(text.split())
 
 
@@ -85,7 +85,7 @@ class Quiet(BaseModel):
 
     model_config = _STRICT
 
-    wait_s: Annotated[Seconds, within(0, DAY_S, format_duration)] = Field(
+    wait_s: Annotated[Seconds, limit_quantity(0, DAY_S, format_duration)] = Field(
         alias="wait",
         default=120.0,
         json_schema_extra={"default": format_duration(120.0)},
@@ -110,7 +110,7 @@ class Study(BaseModel):
 
     model_config = _STRICT
 
-    study: Annotated[str, AfterValidator(_question)] = Field(
+    study: Annotated[str, AfterValidator(_write_question)] = Field(
         max_length=500,
         description="The question that the study answers; the report begins with it.",
         examples=["Does this database feel the difference between disk and memory?"],
@@ -150,7 +150,7 @@ class Study(BaseModel):
         default=None,
         json_schema_extra=_OF_SCENARIOS,
         description="What the virtual users do.",
-        examples=[sections.example_workload()],
+        examples=[sections.make_example_workload()],
     )
     given_load: Load | None = Field(
         alias="load",
@@ -174,7 +174,7 @@ class Study(BaseModel):
         default=Primary(),
         json_schema_extra={"default": "derived"},
         description="The primary question, which the study decides; the report answers it first.",
-        examples=[{level_factor().name: 4, "metric": "tpm", "margin": "2%"}],
+        examples=[{get_level_factor().name: 4, "metric": "tpm", "margin": "2%"}],
     )
     quiet: Quiet = Field(
         default=Quiet(),
@@ -207,15 +207,15 @@ class Study(BaseModel):
         examples=[[EXAMPLE, "nvme.p95_at_13 <= 5 ms"]],
     )
 
-    def database_of(self, candidate: str) -> Database:
+    def give_database(self, candidate: str) -> Database:
         """The database as a candidate carries it: with what of it is its own, if anything."""
         own = self.candidates[candidate]
-        return self.database.overridden(own.memory_bytes, own.cpus, own.settings)
+        return self.database.override(own.memory_bytes, own.cpus, own.settings)
 
     @property
     def by_url(self) -> bool:
         """Whether its candidates are databases that run already."""
-        return any(url_of(each) for each in self.candidates.values())
+        return any(find_url(each) for each in self.candidates.values())
 
     @property
     def databases(self) -> tuple[Database, ...]:
@@ -225,7 +225,7 @@ class Study(BaseModel):
         """
         if self.given_database is None:
             return ()
-        every = (each.database_of(name) for each in self.variants for name in self.candidates)
+        every = (each.give_database(name) for each in self.variants for name in self.candidates)
         return (self.database, *every)
 
     @property
@@ -242,12 +242,12 @@ class Study(BaseModel):
     def combinations(self) -> tuple[Point, ...]:
         """What varies, as far as it can be had together; one without factors if nothing does."""
         left_out = self.impossible
-        return tuple(each for each in points({}, self.vary) if each not in left_out)
+        return tuple(each for each in list_points({}, self.vary) if each not in left_out)
 
     @property
     def impossible(self) -> Mapping[Point, str]:
         """Combinations of what varies that cannot be had together, with the reason; left out."""
-        return impossible(self)
+        return find_impossible(self)
 
     @property
     def database(self) -> Database:
@@ -301,7 +301,7 @@ class Study(BaseModel):
     @property
     def own_factors(self) -> Mapping[str, Sequence[Value]]:
         """What the scenario varies by itself, such as the users of a load."""
-        return sections.own_factors(self.scenario, self.given_load)
+        return sections.list_own_factors(self.scenario, self.given_load)
 
     @property
     def factors(self) -> Mapping[str, Sequence[Value]]:
@@ -311,7 +311,7 @@ class Study(BaseModel):
     @property
     def points(self) -> tuple[Point, ...]:
         """What is measured: every combination of what varies, and what the scenario needs first."""
-        return measured(self)
+        return list_measured(self)
 
     @property
     def asked_point(self) -> Point:
@@ -321,17 +321,17 @@ class Study(BaseModel):
         """
         own = {key: max(each, key=order) for key, each in self.own_factors.items() if each}
         said = self.primary.values
-        usual = {**own, **{key: self._usual(key) for key in self.vary if key not in said}}
+        usual = {**own, **{key: self._find_usual(key) for key in self.vary if key not in said}}
         point = Point(tuple((key, said.get(key, usual.get(key, 0))) for key in self.factors))
-        if combination_of(self, point) not in self.impossible:
+        if select_combination(self, point) not in self.impossible:
             return point
         kept = {**own, **said}.items()
         return next((each for each in self.points if kept <= each.values.items()), point)
 
-    def _usual(self, key: str) -> Value:
+    def _find_usual(self, key: str) -> Value:
         """The value of what varies that is the study's own; the first without such a one."""
         every = self.vary[key]
-        own = (each for each in every if resolved(self, {key: each}, self._data) == self)
+        own = (each for each in every if resolve_study(self, {key: each}, self._data) == self)
         return next(own, every[0])
 
     def at(self, point: Point) -> "Study":
@@ -343,7 +343,7 @@ class Study(BaseModel):
             known = _AT[id(self)] = {}
             finalize(self, _AT.pop, id(self))
         if values not in known:
-            known[values] = resolved(self, dict(values), self._data)
+            known[values] = resolve_study(self, dict(values), self._data)
         return known[values]
 
     @property
@@ -375,8 +375,8 @@ class Study(BaseModel):
         """The settings that let a database lose what it acknowledged."""
         if self.given_database is None:
             return ()
-        settings = {name: self.database_of(name).settings for name in self.candidates}
-        return given_up(self.database.engine, settings)
+        settings = {name: self.give_database(name).settings for name in self.candidates}
+        return list_given_up(self.database.engine, settings)
 
     @model_validator(mode="wrap")
     @classmethod
@@ -385,32 +385,32 @@ class Study(BaseModel):
         if not isinstance(data, dict):
             return handler(data)
         if sections.is_idle(data):
-            data = {**data, "load": without_users(data.get("load"))}
+            data = {**data, "load": drop_users(data.get("load"))}
         data = sections.fill_scenario(data)
-        wrong = list(sections.sections_wrong(data))
+        wrong = list(sections.find_wrong_sections(data))
         try:
             study = handler(data)
         except ValidationError as error:
-            raise together([error, *wrong]) from error
+            raise join_problems([error, *wrong]) from error
         if wrong:
-            raise together(wrong)
+            raise join_problems(wrong)
         study._data = data
         refuse(find_url_conflicts(study, data))
         load = study.given_load
         if load is not None and study.scenario.keys.has_shares(load):
-            load.arrive_at_shares()
-        refuse(each._replace(loc=("vary", *each.loc)) for each in problems(study, data))
+            load.mark_shares()
+        refuse(each._replace(loc=("vary", *each.loc)) for each in find_problems(study, data))
         return study
 
     @model_validator(mode="after")
-    def _settings_may_be_given(self) -> Self:
+    def _check_settings(self) -> Self:
         if self.given_database is None:
             return self
         engine = self.database.engine
         refuse(
             each._replace(loc=("candidates", name, "settings", *each.loc))
             for name, candidate in self.candidates.items()
-            for each in refused_settings(engine, candidate.settings)
+            for each in find_refused_settings(engine, candidate.settings)
         )
         separate = {"data", "backup", *get_engine(engine).separate_roles}
         refuse(
@@ -427,7 +427,7 @@ class Study(BaseModel):
         return self
 
     @model_validator(mode="after")
-    def _restore_fits_the_scenario(self) -> Self:
+    def _check_restore(self) -> Self:
         if self.given_database is None:
             return self
         explain = self.scenario.plugin.explain_refusal
@@ -438,38 +438,38 @@ class Study(BaseModel):
         return self
 
     @model_validator(mode="after")
-    def _storage_fits_the_scenario(self) -> Self:
+    def _check_storage(self) -> Self:
         refuse(
             each._replace(loc=("candidates", *each.loc))
-            for rule in (sections.without_files, sections.without_server)
+            for rule in (sections.find_raw_devices, sections.find_server_keys)
             for each in rule(self.candidates, self.scenario)
         )
         return self
 
     @model_validator(mode="after")
-    def _load_fits_the_scenario(self) -> Self:
+    def _check_load_by_scenario(self) -> Self:
         if self.given_load is not None:
             found = self.scenario.keys.find_conflicts(self.given_load)
             refuse(each._replace(loc=("load", *each.loc)) for each in found)
         return self
 
     @model_validator(mode="after")
-    def _load_fits_the_workload(self) -> Self:
+    def _check_load_by_workload(self) -> Self:
         if self.given_load is None or self.given_workload is None:
             return self
         search = self.search
         asked = self.load.asked(search.users_most if search else None)
-        workload = sections.workload_named(self.workload.name)
+        workload = sections.get_workload(self.workload.name)
         defers = workload.defers(self.workload.options(asked.driving))
-        found = [*conflicts(asked, defers=defers), *self._unknown_transaction()]
+        found = [*find_conflicts(asked, defers=defers), *self._find_unknown_transaction()]
         wrong = [each._replace(loc=("load", *each.loc)) for each in found]
         misfits = workload.find_misfits(self.workload, asked.driving)
         refuse([*wrong, *(Violation(*misfit) for misfit in misfits)])
         return self
 
-    def _unknown_transaction(self) -> Iterator[Violation]:
+    def _find_unknown_transaction(self) -> Iterator[Violation]:
         """A limit for a type of transaction that the workload does not have."""
-        load, types = self.load, sections.transactions_of(self.given_workload)
+        load, types = self.load, sections.list_transactions(self.given_workload)
         for key, limit in (("find", load.find), ("limit", load.limit)):
             problem = check(limit.quantity, types) if limit else None
             if limit is not None and problem is not None:
@@ -477,14 +477,14 @@ class Study(BaseModel):
                 yield Violation(problem.what, problem.right, text, (key,))
 
     @model_validator(mode="after")
-    def _question_fits_the_study(self) -> Self:
-        if not set(sections.sections_of(self.scenario.name)) <= self._given:
+    def _check_question(self) -> Self:
+        if not set(sections.list_sections(self.scenario.name)) <= self._given:
             return self  # reported already
-        types = sections.transactions_of(self.given_workload)
+        types = sections.list_transactions(self.given_workload)
         usual = self.scenario.plugin.metric
         found = self.primary.conflicts(
             self.factors, list(self.candidates), types, self.repeat, usual
         )
         refuse(each._replace(loc=("primary", *each.loc)) for each in found)
-        refuse(asked_nowhere(self))
+        refuse(find_unmeasured_question(self))
         return self

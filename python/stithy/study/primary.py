@@ -5,12 +5,12 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
-from stithy.activity import level_factor
+from stithy.activity import get_level_factor
 from stithy.metrics import UnknownQuantity, check, parse_quantity
 from stithy.point import Value
-from stithy.study.load_keys import LEVELS_KEY, integer
+from stithy.study.load_keys import LEVELS_KEY, describe_integer
 from stithy.study.load_values import USERS_MAX, Users
-from stithy.study.problems import Violation, rule_error, within
+from stithy.study.problems import Violation, limit_quantity, make_rule_error
 from stithy.study.vary import OneValue
 from stithy.units import FinePercent
 
@@ -25,18 +25,18 @@ _TEXT = WithJsonSchema({"type": "string"})
 _PAIR = {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2}
 
 
-def _pair(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+def _read_pair(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
     if names is not None and len(names) != 2:
-        raise rule_error("not a pair of candidates", "name two, or leave it out")
+        raise make_rule_error("not a pair of candidates", "name two, or leave it out")
     return names
 
 
-def _metric_name(text: str | None) -> str | None:
+def _read_metric(text: str | None) -> str | None:
     try:
         return None if text is None else str(parse_quantity(text))
     except UnknownQuantity as error:
         what = error.problem.what.removesuffix(f" `{text}`")  # the value is reported beside it
-        raise rule_error(what, error.problem.right) from error
+        raise make_rule_error(what, error.problem.right) from error
 
 
 class Primary(BaseModel):
@@ -47,7 +47,9 @@ class Primary(BaseModel):
 
     model_config = _STRICT
 
-    level: Annotated[Users | None, Field(alias=level_factor().name), integer(USERS_MAX)] = Field(
+    level: Annotated[
+        Users | None, Field(alias=get_level_factor().name), describe_integer(USERS_MAX)
+    ] = Field(
         default=None,
         json_schema_extra={"default": "the highest level"},
         description=f"The level at which the candidates are compared, one of `{LEVELS_KEY}`.",
@@ -59,7 +61,7 @@ class Primary(BaseModel):
         description="The values of `vary` at which the candidates are compared.",
         examples=[{"database.memory": "512 MiB"}],
     )
-    metric: Annotated[str | None, AfterValidator(_metric_name), _TEXT] = Field(
+    metric: Annotated[str | None, AfterValidator(_read_metric), _TEXT] = Field(
         default=None,
         json_schema_extra={
             "default": "the throughput of the workload; p95 if users pause or arrive at a rate"
@@ -77,15 +79,20 @@ class Primary(BaseModel):
         ),
         examples=["p99 of payment"],
     )
-    margin_percent: Annotated[FinePercent, within(0.1, 50, lambda value: f"{value:g}%")] = Field(
-        alias="margin",
-        default=MARGIN_PERCENT,
-        json_schema_extra={"default": f"{MARGIN_PERCENT}%"},
-        description="The equivalence margin: a difference within it does not matter.",
-        examples=["1.5%"],
+    margin_percent: Annotated[FinePercent, limit_quantity(0.1, 50, lambda value: f"{value:g}%")] = (
+        Field(
+            alias="margin",
+            default=MARGIN_PERCENT,
+            json_schema_extra={"default": f"{MARGIN_PERCENT}%"},
+            description="The equivalence margin: a difference within it does not matter.",
+            examples=["1.5%"],
+        )
     )
     candidates: Annotated[
-        tuple[str, ...] | None, Field(strict=False), AfterValidator(_pair), WithJsonSchema(_PAIR)
+        tuple[str, ...] | None,
+        Field(strict=False),
+        AfterValidator(_read_pair),
+        WithJsonSchema(_PAIR),
     ] = Field(
         default=None,
         json_schema_extra={"default": "both; of more than two, the slowest and the fastest"},
@@ -111,7 +118,7 @@ class Primary(BaseModel):
     @property
     def values(self) -> Mapping[str, Value]:
         """What it says of the point where candidates are compared, by factor."""
-        return {**({level_factor().name: self.level} if self.level else {}), **self.at}
+        return {**({get_level_factor().name: self.level} if self.level else {}), **self.at}
 
     def conflicts(
         self,
@@ -125,7 +132,7 @@ class Primary(BaseModel):
 
         `factors`: all that varies, with its values. `usual`: the metric that the scenario names.
         """
-        name = level_factor().name
+        name = get_level_factor().name
         levels = factors.get(name)
         if levels is not None and not levels:
             yield from self._without_levels()
@@ -140,9 +147,9 @@ class Primary(BaseModel):
             what = "a maximum of blocks beside a fixed number of blocks"
             right = "leave it out: `load.repeat` fixes the number of blocks"
             yield Violation(what, right, self.blocks, ("blocks",))
-        yield from self._wrong_metric(transactions)
-        yield from self._wrong_margin(usual)
-        yield from self._wrong_pair(candidates)
+        yield from self._check_metric(transactions)
+        yield from self._check_margin(usual)
+        yield from self._check_pair(candidates)
 
     def _elsewhere(self, vary: Mapping[str, Sequence[Value]]) -> Iterator[Violation]:
         """Values at which nothing is measured."""
@@ -167,7 +174,7 @@ class Primary(BaseModel):
                 where = (info.alias or name,)
                 yield Violation("a primary question without a level", right, None, where)
 
-    def _wrong_metric(self, transactions: Sequence[str]) -> Iterator[Violation]:
+    def _check_metric(self, transactions: Sequence[str]) -> Iterator[Violation]:
         if self.metric is not None:
             quantity = parse_quantity(self.metric)
             problem = check(quantity, transactions)
@@ -177,7 +184,7 @@ class Primary(BaseModel):
             if problem is not None:
                 yield Violation(problem.what, problem.right, self.metric, ("metric",))
 
-    def _wrong_margin(self, usual: str | None) -> Iterator[Violation]:
+    def _check_margin(self, usual: str | None) -> Iterator[Violation]:
         """A share of nothing, where the best value is 0."""
         metric = self.metric or usual
         least = parse_quantity(metric).known.negligible if metric else None
@@ -186,7 +193,7 @@ class Primary(BaseModel):
             right = "leave it out: the metric declares its margin"
             yield Violation(what, right, f"{self.margin_percent:g}%", ("margin",))
 
-    def _wrong_pair(self, candidates: Sequence[str]) -> Iterator[Violation]:
+    def _check_pair(self, candidates: Sequence[str]) -> Iterator[Violation]:
         pair = self.candidates or ()
         for place, name in enumerate(pair):
             where = ("candidates", place)

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, ValidationError
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, core_schema
 
 from stithy.errors import StithyError, UserError
-from stithy.names import instead
+from stithy.names import suggest_instead
 from stithy.registry import Plugin, plugins
 
 Loc = tuple[str | int, ...]
@@ -60,7 +60,9 @@ class Violation(NamedTuple):
     part: tuple[int, int] | None = None
 
 
-def rule_error(what: str, right: str, part: tuple[int, int] | None = None) -> PydanticCustomError:
+def make_rule_error(
+    what: str, right: str, part: tuple[int, int] | None = None
+) -> PydanticCustomError:
     """An error about the value that is being checked, or a part of it; to be raised."""
     context = {"what": what, "right": right, "part": part}
     return PydanticCustomError("rule", "{what}: {right}", context)
@@ -70,7 +72,7 @@ def refuse(found: Iterable[Violation]) -> None:
     """Raise all broken rules at once, if there are any, each at its own place."""
     details = [
         InitErrorDetails(
-            type=rule_error(each.what, each.right, each.part), loc=each.loc, input=each.value
+            type=make_rule_error(each.what, each.right, each.part), loc=each.loc, input=each.value
         )
         for each in found
     ]
@@ -78,7 +80,7 @@ def refuse(found: Iterable[Violation]) -> None:
         raise ValidationError.from_exception_data("study", details)
 
 
-def below(name: str, error: ValidationError) -> ValidationError:
+def put_below(name: str, error: ValidationError) -> ValidationError:
     """The same problems, of values that stand below a name."""
     return ValidationError.from_exception_data("study", _list_details(error, name))
 
@@ -105,7 +107,7 @@ def _read_type(error: ErrorDetails) -> str | PydanticCustomError:
 _CORE = frozenset(get_args(core_schema.ErrorType))
 
 
-def together(errors: Iterable[ValidationError | InitErrorDetails]) -> ValidationError:
+def join_problems(errors: Iterable[ValidationError | InitErrorDetails]) -> ValidationError:
     """All these problems as one error."""
     details: list[InitErrorDetails] = []
     for error in errors:
@@ -113,26 +115,26 @@ def together(errors: Iterable[ValidationError | InitErrorDetails]) -> Validation
     return ValidationError.from_exception_data("study", details)
 
 
-def of_family(family: type[Plugin], what: str) -> AfterValidator:
+def require_plugin(family: type[Plugin], what: str) -> AfterValidator:
     """Require the name of a plug-in that is there; `what` it is not otherwise."""
 
     def check(name: str) -> str:
         known = list(plugins(family))
         if name not in known:
-            raise rule_error(what, instead(name, known))
+            raise make_rule_error(what, suggest_instead(name, known))
         return name
 
     return AfterValidator(check)
 
 
-def within(low: float, high: float, show: Callable[[float], str]) -> AfterValidator:
+def limit_quantity(low: float, high: float, show: Callable[[float], str]) -> AfterValidator:
     """Bounds of a quantity, reported in the units of people."""
 
     def check(value: float) -> float:
         if value < low:
-            raise rule_error("too small", f"at least {show(low)}")
+            raise make_rule_error("too small", f"at least {show(low)}")
         if value > high:
-            raise rule_error("too large", f"at most {show(high)}")
+            raise make_rule_error("too large", f"at most {show(high)}")
         return value
 
     return AfterValidator(check)

@@ -10,22 +10,22 @@ from pydantic import (
 from pydantic_core import InitErrorDetails
 
 from stithy.activity import require_usable
-from stithy.names import instead
+from stithy.names import suggest_instead
 from stithy.point import Value
 from stithy.registry import plugins
 from stithy.storage.provider import Provider
 from stithy.study.candidates import Candidate
-from stithy.study.problems import Violation, below, refuse, rule_error
+from stithy.study.problems import Violation, make_rule_error, put_below, refuse
 from stithy.study.scenario import OPTIONAL, NoKeys, Scenario, ScenarioKeys
 from stithy.workloads.workload import Workload, WorkloadKeys
 
 
-def workload_named(name: str) -> Workload:
+def get_workload(name: str) -> Workload:
     """What planning and reporting must know of a workload."""
     return plugins(Workload)[name]
 
 
-def example_workload() -> dict[str, Any]:
+def make_example_workload() -> dict[str, Any]:
     """The section of a workload that there is, with its size alone."""
     name, workload = next(iter(plugins(Workload).items()))
     fields = {number.key: workload.keys.model_fields[number.key] for number in workload.size}
@@ -37,13 +37,15 @@ def read_workload(value: Any) -> WorkloadKeys:
     """The workload section, read by the `Spec` of the workload that its `name` names."""
     known = plugins(Workload)
     if not isinstance(value, dict):
-        raise rule_error(
+        raise make_rule_error(
             "the workload must be a mapping", f"such as {{name: {next(iter(known))}, …}}"
         )
     if "name" not in value:
-        raise rule_error("a workload without its name", f"add `name: {next(iter(known))}`")
+        raise make_rule_error("a workload without its name", f"add `name: {next(iter(known))}`")
     if not isinstance(name := value["name"], str) or name not in known:
-        refuse([Violation("not a workload", instead(str(name), list(known)), name, ("name",))])
+        refuse(
+            [Violation("not a workload", suggest_instead(str(name), list(known)), name, ("name",))]
+        )
     return known[name].keys.model_validate(value)
 
 
@@ -95,11 +97,11 @@ class ChosenScenario:
         spec = self.spec
         every = spec.model_dump(mode="json", by_alias=True, exclude_none=True) if spec else {}
         keys = {key: value for key, value in every.items() if key not in without}
-        listed = ", ".join(f"{key}: {_written(value)}" for key, value in keys.items())
+        listed = ", ".join(f"{key}: {_write_value(value)}" for key, value in keys.items())
         return f"{self.name} {{{listed}}}" if keys else self.name
 
 
-def _written(value: Any) -> str:
+def _write_value(value: Any) -> str:
     """A value of a key as a study has it."""
     if isinstance(value, bool):
         return str(value).lower()
@@ -113,16 +115,16 @@ def read_scenario(value: Any) -> ChosenScenario:
         return value
     given = {value: {}} if isinstance(value, str) else value
     if not isinstance(given, dict) or len(given) != 1:
-        raise rule_error("not a scenario", f"a name, such as {USUAL}, or a name with its keys")
+        raise make_rule_error("not a scenario", f"a name, such as {USUAL}, or a name with its keys")
     [(name, keys)] = given.items()
     if name not in known:
-        raise rule_error("not a scenario", instead(str(name), list(known)))
+        raise make_rule_error("not a scenario", suggest_instead(str(name), list(known)))
     asked = {} if keys is None else keys
     try:
-        spec = _spec(name, asked)
+        spec = _choose_spec(name, asked)
         found = spec.model_validate(asked)
     except ValidationError as error:
-        raise below(name, error) from error
+        raise put_below(name, error) from error
     return ChosenScenario(name, None if spec is NoKeys else found)
 
 
@@ -144,13 +146,13 @@ def fill_scenario(data: dict[str, Any]) -> dict[str, Any]:
     ):
         return data
     try:
-        filled = _spec(name, keys).fill_defaults(keys, engine)
+        filled = _choose_spec(name, keys).fill_defaults(keys, engine)
     except ValidationError:
         return data
     return data if filled == keys else {**data, "scenario": {name: filled}}
 
 
-def _spec(scenario: str, keys: Any) -> type[ScenarioKeys]:
+def _choose_spec(scenario: str, keys: Any) -> type[ScenarioKeys]:
     """Which keys these are meant to be; without a choice the first kind."""
     specs = plugins(Scenario)[scenario].list_keys()
     choice = plugins(Scenario)[scenario].choice
@@ -158,39 +160,39 @@ def _spec(scenario: str, keys: Any) -> type[ScenarioKeys]:
     if asked is None:
         return next(iter(specs.values()), NoKeys)
     if choice and (not isinstance(asked, str) or asked not in specs):
-        right = instead(str(asked), list(specs))
+        right = suggest_instead(str(asked), list(specs))
         refuse([Violation(f"not a known {choice}", right, asked, (choice,))])
     return specs[asked]
 
 
-def sections_of(scenario: str) -> tuple[str, ...]:
+def list_sections(scenario: str) -> tuple[str, ...]:
     """Those of `OPTIONAL` that a scenario needs: it has no others."""
     return plugins(Scenario)[scenario].sections
 
 
-def sections_wrong(data: Mapping[str, Any]) -> Iterator[InitErrorDetails]:
+def find_wrong_sections(data: Mapping[str, Any]) -> Iterator[InitErrorDetails]:
     """The sections that a study lacks, or has for nothing, as its scenario needs them."""
     said = data.get("scenario", USUAL)
     name = next(iter(said), None) if isinstance(said, Mapping) else said
     known = plugins(Scenario)
-    needed = sections_of(name) if isinstance(name, str) and name in known else OPTIONAL
+    needed = list_sections(name) if isinstance(name, str) and name in known else OPTIONAL
     for each in OPTIONAL:
         if each in needed and data.get(each) is None:
             yield InitErrorDetails(type="missing", loc=(each,), input=data)
         elif each in data and each not in needed:
-            error = rule_error(f"the scenario {name} has no {each}", "leave this section out")
+            error = make_rule_error(f"the scenario {name} has no {each}", "leave this section out")
             yield InitErrorDetails(type=error, loc=(each,), input=data[each])
     database = data.get("database")
     if isinstance(database, Mapping) and "memory" not in database and not _is_by_url(data):
         yield InitErrorDetails(type="missing", loc=("database", "memory"), input=database)
 
 
-def own_factors(scenario: ChosenScenario, load: Any) -> Mapping[str, Sequence[Value]]:
+def list_own_factors(scenario: ChosenScenario, load: Any) -> Mapping[str, Sequence[Value]]:
     """What a scenario varies by itself, by factor; `load` is the section, None without one.
 
     Nothing where the scenario needs a load that is missing.
     """
-    if load is None and "load" in sections_of(scenario.name):
+    if load is None and "load" in list_sections(scenario.name):
         return {}
     found = scenario.plugin.list_factors(scenario.spec, load)
     require_usable(found, scenario.name)
@@ -218,18 +220,18 @@ def _is_by_url(data: Mapping[str, Any]) -> bool:
     return any(isinstance(each, Mapping) and by_url & each.keys() for each in every)
 
 
-def transactions_of(workload: WorkloadKeys | None) -> list[str]:
+def list_transactions(workload: WorkloadKeys | None) -> list[str]:
     """The transaction types of a workload; none without one."""
     if workload is None:
         return []
-    return [each.name for each in workload_named(workload.name).transactions]
+    return [each.name for each in get_workload(workload.name).transactions]
 
 
-def without_server(
+def find_server_keys(
     candidates: Mapping[str, Candidate], scenario: ChosenScenario
 ) -> Iterator[Violation]:
     """Keys of candidates that are for a server, where the scenario has none."""
-    if "database" in sections_of(scenario.name):
+    if "database" in list_sections(scenario.name):
         return
     for name, candidate in candidates.items():
         own = {"memory": candidate.memory_bytes, "cpus": candidate.cpus,
@@ -240,7 +242,7 @@ def without_server(
                 yield Violation(what, "leave this key out", value, (name, key))
 
 
-def without_files(
+def find_raw_devices(
     candidates: Mapping[str, Candidate], scenario: ChosenScenario
 ) -> Iterator[Violation]:
     """Candidates that are block devices without a file system, where the scenario needs files.

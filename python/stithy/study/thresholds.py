@@ -20,18 +20,18 @@ from pydantic import ValidationInfo
 
 from stithy.errors import TextError
 from stithy.metrics import ALL, TPM, Quantity, check, find, find_uncollected
-from stithy.names import instead
-from stithy.point import Point, join_words, named, telling
+from stithy.names import suggest_instead
+from stithy.point import Point, find_named, join_words, list_telling
 from stithy.study.load_keys import LEVELS_KEY
-from stithy.study.problems import Violation, refuse, rule_error
-from stithy.study.sections import own_factors, transactions_of
-from stithy.study.vary import points
+from stithy.study.problems import Violation, make_rule_error, refuse
+from stithy.study.sections import list_own_factors, list_transactions
+from stithy.study.vary import list_points
 from stithy.thresholds import (
     EXAMPLES,
     RELATIONS,
     UNITS,
     Constant,
-    MeasuredValue,
+    MeasuredSide,
     Number,
     Relation,
     Side,
@@ -91,14 +91,16 @@ def read_thresholds(value: Any, info: ValidationInfo) -> tuple[Threshold, ...]:
     if isinstance(value, tuple) and all(isinstance(each, Threshold) for each in value):
         return value
     if not isinstance(value, list):
-        raise rule_error("not a list", f"such as [{EXAMPLE}]")
+        raise make_rule_error("not a list", f"such as [{EXAMPLE}]")
     if len(value) > THRESHOLDS_MAX:
-        raise rule_error("too long", f"at most {THRESHOLDS_MAX} thresholds")
+        raise make_rule_error("too long", f"at most {THRESHOLDS_MAX} thresholds")
     if not info.data.keys() >= {"candidates", "scenario", "given_workload", "given_load"}:
         return ()
     data = info.data
-    every = points(own_factors(data["scenario"], data["given_load"]), data.get("vary", {}))
-    names = Names(list(data["candidates"]), every, transactions_of(data["given_workload"]))
+    every = list_points(
+        list_own_factors(data["scenario"], data["given_load"]), data.get("vary", {})
+    )
+    names = Names(list(data["candidates"]), every, list_transactions(data["given_workload"]))
     found = [_read(text, names) for text in value]
     known = [each for each in found if isinstance(each, Threshold)]
     refuse(_find_wrong(value, found))
@@ -138,8 +140,8 @@ def parse_threshold(text: str, names: Names) -> Threshold:
     if isinstance(left, Number) and isinstance(right, Number):
         _fail("a threshold without a measured value", f"such as {EXAMPLE}", first[0], last[1])
     if (
-        isinstance(left, MeasuredValue)
-        and isinstance(right, MeasuredValue)
+        isinstance(left, MeasuredSide)
+        and isinstance(right, MeasuredSide)
         and left.name == right.name
     ):
         right_is = "name two candidates, levels or metrics"
@@ -148,16 +150,14 @@ def parse_threshold(text: str, names: Names) -> Threshold:
     return Threshold(_fit(left, right, first), relation, _fit(right, left, last))
 
 
-def _fit(
-    side: MeasuredValue | Number, other: MeasuredValue | Number, where: tuple[int, int]
-) -> Side:
+def _fit(side: MeasuredSide | Number, other: MeasuredSide | Number, where: tuple[int, int]) -> Side:
     """A side in the unit of the other, with which it must be comparable."""
-    if isinstance(side, MeasuredValue):
-        if isinstance(other, MeasuredValue) and side.unit != other.unit:
+    if isinstance(side, MeasuredSide):
+        if isinstance(other, MeasuredSide) and side.unit != other.unit:
             what = f"a unit that does not fit `{other.metric}`"
             _fail(what, f"name a metric that is {UNITS[other.unit]}", *where)
         return side
-    assert isinstance(other, MeasuredValue)  # two numbers are refused before
+    assert isinstance(other, MeasuredSide)  # two numbers are refused before
     value = convert_fitting(side, other.unit)
     if value is None:
         what = f"a unit that does not fit `{other.metric}`"
@@ -182,8 +182,8 @@ def _read_relation(tokens: Sequence[_Token], text: str) -> int:
 
 def _read_both(
     text: str, left: Sequence[_Token], relation: _Token, right: Sequence[_Token], names: Names
-) -> tuple[MeasuredValue | Number, MeasuredValue | Number]:
-    sides: list[MeasuredValue | Number] = []
+) -> tuple[MeasuredSide | Number, MeasuredSide | Number]:
+    sides: list[MeasuredSide | Number] = []
     mistakes: list[Mistake] = []
     for tokens, where in ((left, "before"), (right, "after")):
         try:
@@ -198,7 +198,7 @@ def _read_both(
     return sides[0], sides[1]
 
 
-def _read_side(text: str, tokens: Sequence[_Token], names: Names) -> MeasuredValue | Number:
+def _read_side(text: str, tokens: Sequence[_Token], names: Names) -> MeasuredSide | Number:
     stars = [i for i, token in enumerate(tokens) if token.text == "*"]
     start, end = tokens[0].start, tokens[-1].end
     if not stars:
@@ -225,7 +225,7 @@ def _read_side(text: str, tokens: Sequence[_Token], names: Names) -> MeasuredVal
     return replace(known, factor=number)
 
 
-def _read_value(token: _Token, names: Names) -> MeasuredValue:
+def _read_value(token: _Token, names: Names) -> MeasuredSide:
     """A measured value, read from its end: level, metric, whose it is, candidate."""
     left, at, level = token.text.rpartition("_at_")
     if not at:
@@ -245,9 +245,9 @@ def _read_value(token: _Token, names: Names) -> MeasuredValue:
         raise NotAThreshold(*mistakes)
     candidate, of = found
     _check_whose(Quantity(metric, of), token, len(candidate), names)
-    point = named(names.points, level)
+    point = find_named(names.points, level)
     assert point is not None  # otherwise it is among the mistakes
-    return MeasuredValue(candidate, metric, point, of)
+    return MeasuredSide(candidate, metric, point, of)
 
 
 def _read_metric(text: str, names: Names) -> tuple[str, str]:
@@ -278,7 +278,7 @@ def _find_metric_mistakes(metric: str, token: _Token, at: int) -> Iterator[Mista
 
 
 def _find_level_mistakes(level: str, token: _Token, names: Names) -> Iterator[Mistake]:
-    if named(names.points, level) is None:
+    if find_named(names.points, level) is None:
         known = ", ".join(_read_word(point, names) for point in names.points)
         right = f"its levels are {known}" if known else f"add it to `{LEVELS_KEY}`"
         start = token.end - max(1, len(level))
@@ -288,9 +288,9 @@ def _find_level_mistakes(level: str, token: _Token, names: Names) -> Iterator[Mi
 
 def _read_word(point: Point, names: Names) -> str:
     """The shortest word for a point: the value of the only factor with several, as written."""
-    values = [join_words(point.values[name]) for name in telling(names.points)]
+    values = [join_words(point.values[name]) for name in list_telling(names.points)]
     is_short = len(values) == 1 and re.fullmatch(_WORD, values[0]) and "_at_" not in values[0]
-    return values[0] if is_short and named(names.points, values[0]) == point else point.slug
+    return values[0] if is_short and find_named(names.points, values[0]) == point else point.slug
 
 
 def _find_owner(head: str, token: _Token, names: Names) -> tuple[str, str | None] | Mistake:
@@ -307,7 +307,7 @@ def _find_owner(head: str, token: _Token, names: Names) -> tuple[str, str | None
     name, _, last = head.rpartition(".")
     if not name or last not in (*names.transactions, ALL):
         name = head
-    right = instead(name, names.candidates)
+    right = suggest_instead(name, names.candidates)
     return Mistake(f"unknown candidate `{name}`", right, token.start, token.start + len(name))
 
 

@@ -18,12 +18,12 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from stithy.activity import level_factor
-from stithy.names import closest
+from stithy.activity import get_level_factor
+from stithy.names import find_closest
 from stithy.point import Point, Value
 from stithy.study.load_keys import LEVELS_KEY, NOT_VARIED, SAME, Load
-from stithy.study.problems import Violation, refuse, rule_error
-from stithy.study.sections import workload_named
+from stithy.study.problems import Violation, make_rule_error, refuse
+from stithy.study.sections import get_workload
 
 if TYPE_CHECKING:
     from stithy.study.model import Study
@@ -37,10 +37,10 @@ MEMORY, CPUS = "database.memory", "database.cpus"
 
 def _read_value(value: Any) -> Value:
     if not isinstance(value, bool | int | float | str):
-        raise rule_error("not a single value", "a text, a number, true or false")
+        raise make_rule_error("not a single value", "a text, a number, true or false")
     text = " ".join(value.split()) if isinstance(value, str) else value
     if text == "" or len(str(text)) > 100:
-        raise rule_error("not a value", "one line of at most 100 characters")
+        raise make_rule_error("not a value", "one line of at most 100 characters")
     return text
 
 
@@ -70,7 +70,7 @@ Vary = Mapping[str, Values]
 """The values of each key that varies."""
 
 
-def points(own: Mapping[str, Sequence[Value]], vary: Vary) -> tuple[Point, ...]:
+def list_points(own: Mapping[str, Sequence[Value]], vary: Vary) -> tuple[Point, ...]:
     """Every combination: what the scenario varies by itself, at each setting of what else does."""
     return tuple(
         Point((*zip(own, level, strict=True), *zip(vary, setting, strict=True)))
@@ -79,25 +79,25 @@ def points(own: Mapping[str, Sequence[Value]], vary: Vary) -> tuple[Point, ...]:
     )
 
 
-def combination_of(study: "Study", point: Point) -> Point:
+def select_combination(study: "Study", point: Point) -> Point:
     """What a study varies, without what its scenario varies by itself."""
     return Point(tuple(each for each in point.factors if each[0] in study.vary))
 
 
-def impossible(study: "Study") -> Mapping[Point, str]:
+def find_impossible(study: "Study") -> Mapping[Point, str]:
     """Combinations of what varies that the scenario cannot have, each with the reason."""
     found: Mapping[Point, str] = {}
     if study.vary and study.given_database is not None:
-        asked = study.database.engine, points({}, study.vary)
+        asked = study.database.engine, list_points({}, study.vary)
         found = study.scenario.keys.find_impossible(*asked)
     return found
 
 
-def measured(study: "Study") -> tuple[Point, ...]:
+def list_measured(study: "Study") -> tuple[Point, ...]:
     """Every possible combination, but for points for which another stands; what is first, first."""
     possible = set(study.combinations)
-    every = [each for each in points(study.own_factors, study.vary)
-             if combination_of(study, each) in possible]  # fmt: skip
+    every = [each for each in list_points(study.own_factors, study.vary)
+             if select_combination(study, each) in possible]  # fmt: skip
     spared: tuple[Point, ...] = ()
     if study.vary and study.given_database is not None:
         spared = study.scenario.keys.list_spared_points(study.database.engine, every)
@@ -105,15 +105,15 @@ def measured(study: "Study") -> tuple[Point, ...]:
     return (*first, *(each for each in every if each not in spared))
 
 
-def asked_nowhere(study: "Study") -> Iterator[Violation]:
+def find_unmeasured_question(study: "Study") -> Iterator[Violation]:
     """A question about a combination that is not measured."""
     if study.primary.at and study.points and (asked := study.asked_point) not in study.points:
-        why = study.impossible.get(combination_of(study, asked), "another point stands for it")
+        why = study.impossible.get(select_combination(study, asked), "another point stands for it")
         what = f"a combination that is not measured ({why})"
         yield Violation(what, "ask about another", str(asked), ("primary", "at"))
 
 
-def resolved(study: "Study", values: Mapping[str, Value], data: Mapping[str, Any]) -> "Study":
+def resolve_study(study: "Study", values: Mapping[str, Value], data: Mapping[str, Any]) -> "Study":
     """The study with these values at their keys; `data` is what it was read from.
 
     Levels and search are its own at every point. Raises ValidationError where a value may not stand
@@ -122,7 +122,7 @@ def resolved(study: "Study", values: Mapping[str, Value], data: Mapping[str, Any
     changed = {
         key: each for key, each in data.items() if key not in ("vary", "primary", "thresholds")
     }
-    other = type(study).model_validate(placed(changed, values))
+    other = type(study).model_validate(place_values(changed, values))
     load = other.given_load
     if load is not None and study.given_load is not None:
         own = {name: getattr(study.given_load, name) for name in SAME}
@@ -136,16 +136,16 @@ def resolved(study: "Study", values: Mapping[str, Value], data: Mapping[str, Any
     return study.model_copy(update=found)
 
 
-def placed(data: Mapping[str, Any], values: Mapping[str, Value]) -> dict[str, Any]:
+def place_values(data: Mapping[str, Any], values: Mapping[str, Value]) -> dict[str, Any]:
     """The data of a study with these values at their keys."""
     for key, value in values.items():
         # The name of a setting may have dots.
         path = key.split(".", SETTINGS.count(".") if key.startswith(SETTINGS) else -1)
-        data = _with(data, tuple(path), value)
+        data = _replace_value(data, tuple(path), value)
     return dict(data)
 
 
-def _with(data: Any, path: tuple[str, ...], value: Value) -> dict[str, Any]:
+def _replace_value(data: Any, path: tuple[str, ...], value: Value) -> dict[str, Any]:
     """The data with a value at a path, instead of a word that stands on the way to it.
 
     Names of settings mean the same in either case.
@@ -153,10 +153,10 @@ def _with(data: Any, path: tuple[str, ...], value: Value) -> dict[str, Any]:
     first, *rest = path
     there = data if isinstance(data, Mapping) else {}
     kept = {name: each for name, each in there.items() if name.lower() != first.lower()}
-    return {**kept, first: _with(there.get(first), tuple(rest), value) if rest else value}
+    return {**kept, first: _replace_value(there.get(first), tuple(rest), value) if rest else value}
 
 
-def problems(study: "Study", data: Mapping[str, Any]) -> Iterator[Violation]:
+def find_problems(study: "Study", data: Mapping[str, Any]) -> Iterator[Violation]:
     """What is wrong with what varies, each at its key or value."""
     wrong = [*_find_unknown(study), *_find_without_effect(study)]
     if wrong:
@@ -184,9 +184,9 @@ def _check_value(
         yield Violation("a unit that is cut short", right, value, loc)
         return
     try:
-        found = resolved(study, {loc[0]: value}, data)
+        found = resolve_study(study, {loc[0]: value}, data)
     except ValidationError as error:
-        yield from (each._replace(value=value, loc=loc) for each in _said(error))
+        yield from (each._replace(value=value, loc=loc) for each in _check_keys(error))
         return
     # Durability does not vary within a candidate: all its numbers must say so, or none.
     if given_up := [each for each in found.given_up if each not in study.given_up]:
@@ -197,7 +197,7 @@ def _check_value(
         yield Violation("an open loop beside a closed one", right, value, loc)
     key, place = loc
     for other in study.vary[key][:place]:
-        if resolved(study, {key: other}, data) == found:
+        if resolve_study(study, {key: other}, data) == found:
             yield Violation("a value given twice", f"it means the same as {other}", value, loc)
 
 
@@ -209,18 +209,18 @@ def _check_together(study: "Study", data: Mapping[str, Any]) -> Iterator[Violati
     """What is wrong with the first combination of several values, each of which is right alone."""
     if len(study.vary) < 2:
         return
-    for point in points({}, study.vary):
+    for point in list_points({}, study.vary):
         try:
-            resolved(study, point.values, data)
+            resolve_study(study, point.values, data)
         except ValidationError as error:
-            said = next(_said(error))
+            said = next(_check_keys(error))
             key, value = point.factors[-1]
             loc = (key, study.vary[key].index(value))
             yield said._replace(what=f"{said.what} ({point})", value=value, loc=loc)
             return
 
 
-def _said(error: ValidationError) -> Iterator[Violation]:
+def _check_keys(error: ValidationError) -> Iterator[Violation]:
     for each in error.errors(include_url=False):
         said = each.get("ctx", {})
         yield Violation(said.get("what", "not possible"), said.get("right", each["msg"]), None, ())
@@ -232,14 +232,14 @@ def _find_unknown(study: "Study") -> Iterator[Violation]:
         is_setting = key.startswith(SETTINGS) and key != SETTINGS
         if key.lower() in keys[:number]:
             yield Violation("a key given twice", "keep one; case makes no difference", key, (key,))
-        elif key.removeprefix("load.") == level_factor().name:
+        elif key.removeprefix("load.") == get_level_factor().name:
             yield Violation(
                 "levels have a list of their own", f"list them in `{LEVELS_KEY}`", None, (key,)
             )
         elif (because := _find_refused(study, key)) is not None:
             yield Violation("a key whose value may not vary", because, key, (key,))
         elif not (is_setting and study.given_database) and key not in (known := _list_known(study)):
-            guess = closest(key, known)
+            guess = find_closest(key, known)
             right = f"did you mean `{guess}`?" if guess else ", or ".join(known) or "leave it out"
             yield Violation("not a key whose value may vary", right, key, (key,))
 
@@ -248,7 +248,7 @@ def _find_refused(study: "Study", key: str) -> str | None:
     """Why a key of the load or the workload is the same at all points."""
     section, _, name = key.partition(".")
     if section == "workload" and study.given_workload:
-        return workload_named(study.workload.name).not_varied.get(name)
+        return get_workload(study.workload.name).not_varied.get(name)
     return NOT_VARIED.get(name) if section == "load" and study.given_load else None
 
 
@@ -257,10 +257,10 @@ def _list_known(study: "Study") -> list[str]:
     keys = [MEMORY, CPUS, f"{SETTINGS}<name>"] if study.given_database else []
     if study.given_workload:
         spec = type(study.given_workload)
-        fixed = {"name", *workload_named(study.workload.name).not_varied}
+        fixed = {"name", *get_workload(study.workload.name).not_varied}
         keys += [f"workload.{key}" for key in _list_keys(spec) if key not in fixed]
     if study.given_load:
-        fixed = {level_factor().name, *NOT_VARIED}
+        fixed = {get_level_factor().name, *NOT_VARIED}
         keys += [
             *(f"load.{key}" for key in _list_keys(Load) if key not in fixed),
             "load.pace.think",

@@ -17,8 +17,8 @@ from stithy.analysis.comparisons import (
     list_comparisons,
 )
 from stithy.analysis.decision import (
-    Judgement,
     Outcome,
+    ThresholdJudgement,
     judge_question,
     judge_thresholds,
     list_windows,
@@ -38,7 +38,7 @@ from stithy.metrics import ERROR_SHARE, P95, TPM, Quantity, find_error_share, pa
 from stithy.point import Point
 from stithy.report.findings.changes import find_growth
 from stithy.search import ResponseTarget
-from stithy.thresholds import Constant, MeasuredValue, Threshold
+from stithy.thresholds import Constant, MeasuredSide, Threshold
 from stithy.validity import Reason
 from support import flags
 from support.points import at
@@ -368,7 +368,7 @@ def test_thresholds_are_judged_by_valid_windows_and_say_why_they_cannot_be() -> 
     evidence = changed(run({4: (2.0,)}, candidates=("a", "b", "c")), a_4_0_0=ERRORS)
     sides = [("b", "nopm"), ("a", "nopm"), ("c", "nopm"), ("b", "cpu.user_share"), ("b", "p95")]
     asked = [
-        Threshold(MeasuredValue(name, metric, at(4), factor=3.0), "<=", Constant(6000.0, "1/min"))
+        Threshold(MeasuredSide(name, metric, at(4), factor=3.0), "<=", Constant(6000.0, "1/min"))
         for name, metric in sides
     ]
     found = judge_thresholds(asked, evidence)
@@ -379,5 +379,5 @@ def test_thresholds_are_judged_by_valid_windows_and_say_why_they_cannot_be() -> 
     ]  # fmt: skip
     met, silent = Outcome.MET, Outcome.NOT_JUDGED
     assert [each.outcome for each in found] == [met, silent, silent, silent, met]
-    assert Judgement(asked[0], 6000.1, 6000.0).outcome is Outcome.NOT_MET
+    assert ThresholdJudgement(asked[0], 6000.1, 6000.0).outcome is Outcome.NOT_MET
     assert [each.valid for each in list_windows(asked[1], evidence)] == [False]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from stithy.activity import tables_of
+from stithy.activity import list_tables
 from stithy.analysis.gathering import WindowRecord, judge
 
 SECONDS = 10.0
@@ -23,7 +23,7 @@ def flags(
         (f"fio.{name}", ways.get(name, "all")): {"value": value, "count": int(SECONDS)}
         for name, value in values.items()
     }
-    tables = tables_of("fio") - {"series"}
+    tables = list_tables("fio") - {"series"}
     record = WindowRecord(window=row, values=known, drives=drives, tables=tables)
     return [(each.flag.value, each.invalidates) for each in judge(record)]
 

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 from stithy.analysis.bottlenecks.judge import SEVERAL, UNKNOWN, judge, judge_level
-from stithy.analysis.bottlenecks.observation import Cpus, Device, Growth, Reached
+from stithy.analysis.bottlenecks.observation import Cpus, DeviceUse, LevelGrowth, Reached
 from stithy.analysis.bottlenecks.observe import (
     Ability,
-    Tables,
+    ObservedTables,
     count_pool_users,
     observe_windows,
     read_ability,
@@ -32,7 +32,7 @@ from support.sample_run import Shape, window_id
 
 Row = dict[str, Any]
 
-TWO_ROLES = (Device("data", 0.3, 1.0, 0.5), Device("log", 0.6, 1.0, 0.0))
+TWO_ROLES = (DeviceUse("data", 0.3, 1.0, 0.5), DeviceUse("log", 0.6, 1.0, 0.0))
 FULL: Row = {"server": Cpus(2, 0.95), "host": Cpus(2, 0.95), "others_cpus": 0.7}
 WORK = {"places": 2, "under_way": 2.0, "server": Cpus(4, 0.375)}
 SEEN = {"emulated": True, "drives": (Reached("a", "IOPS", 0.4), Reached("b", "bandwidth", 0.85))}
@@ -40,8 +40,8 @@ SEEN = {"emulated": True, "drives": (Reached("a", "IOPS", 0.4), Reached("b", "ba
 
 @pytest.mark.parametrize(("rule", "changes", "share"), [
     ("demand", {"places": 100, "paced": True, "under_way": 51.0, "server": Cpus(2, 0.0)}, 0.49),
-    ("demand", {**WORK, "growth": Growth(4, 1.2, 0.49)}, 0.0),
-    ("demand", {**WORK, "growth": Growth(4, 1.5, 0.5)}, 0.75),
+    ("demand", {**WORK, "growth": LevelGrowth(4, 1.2, 0.49)}, 0.0),
+    ("demand", {**WORK, "growth": LevelGrowth(4, 1.5, 0.5)}, 0.75),
     ("demand", {**WORK, "others_cpus": 0.5}, 0.5),
     ("demand", {"server": None, "host": Cpus(4, 0.9), "sessions": sessions(cpu=1.0)}, 0.25),
     ("demand", {"is_open": True, "backlog_share": 0.01}, 0.99),
@@ -299,7 +299,7 @@ def test_shares_of_tenants_are_of_the_time_of_all_their_users(tmp_path: Path) ->
     shape = Shape(candidates=("disk",), users=(4,), repeat=2, pool=3, changes=changes)
     context = context_built(tmp_path, shape)
     run = context.run
-    tables = Tables(context.sampled, run.seconds, run.surroundings, 2, frozenset(), {})
+    tables = ObservedTables(context.sampled, run.seconds, run.surroundings, 2, frozenset(), {})
     found = {each.window_id: each for each in observe_windows(context.evidence, tables)}
     assert [each.places for each in found.values()] == [12, 12]
     assert found[alone].pool_waiting is not None, "nine connections are fewer than twelve users"

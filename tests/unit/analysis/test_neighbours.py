@@ -113,18 +113,21 @@ def _disturbance(growth: Effect = TIGHT, **known: Any) -> Disturbance:
 def test_a_neighbour_is_borne_by_the_upper_end_of_the_interval() -> None:
     """It is not where the interval lies beyond; what holds both is not decided."""
     wide = estimate_paired_ratio([1.0] * 4, [1.2, 2.0, 1.1, 1.9])
-    assert _disturbance().bearable(P99) is True
-    assert _disturbance(wide).bearable(P99) is None
+    assert _disturbance().is_bearable(P99) is True
+    assert _disturbance(wide).is_bearable(P99) is None
     assert (
-        _disturbance(estimate_paired_ratio([1.0] * 4, [3.0, 3.1, 3.2, 3.0])).bearable(P99) is False
+        _disturbance(estimate_paired_ratio([1.0] * 4, [3.0, 3.1, 3.2, 3.0])).is_bearable(P99)
+        is False
     )
-    assert _disturbance(estimate_paired_ratio([1.0], [1.5])).bearable(P99) is None
+    assert _disturbance(estimate_paired_ratio([1.0], [1.5])).is_bearable(P99) is None
 
 
 def test_a_plain_interval_gives_no_claim() -> None:
     """Three blocks say neither that a neighbour is borne nor that it is not."""
-    assert _disturbance(estimate_paired_ratio([1.0] * 3, [1.5, 1.51, 1.52])).bearable(P99) is None
-    assert _disturbance(estimate_paired_ratio([1.0] * 3, [3.0, 3.1, 3.2])).bearable(P99) is None
+    assert (
+        _disturbance(estimate_paired_ratio([1.0] * 3, [1.5, 1.51, 1.52])).is_bearable(P99) is None
+    )
+    assert _disturbance(estimate_paired_ratio([1.0] * 3, [3.0, 3.1, 3.2])).is_bearable(P99) is None
     clear = estimate_paired_difference([0.9] * 3, [0.5, 0.51, 0.52])
     assert _disturbance(isolation=0.51, alone_isolation=0.9, lost=clear).isolated is None
 
@@ -135,7 +138,7 @@ def test_a_neighbour_is_refused_by_the_interval_that_is_shown() -> None:
     assert growth.plain_bounds is not None
     assert growth.low is not None
     assert growth.plain_bounds[0] > GROWTH_MOST > growth.low
-    assert _disturbance(growth).bearable(P99) is None
+    assert _disturbance(growth).is_bearable(P99) is None
     lost = estimate_paired_difference([0.9] * 4, [0.5, 0.7, 0.75, 0.55])
     assert lost.plain_bounds is not None
     assert lost.high is not None
@@ -147,8 +150,8 @@ def test_isolation_that_is_lost_decides_without_a_percentile() -> None:
     """A tenant that keeps a tenth has too few transactions for one. All blocks may be alike."""
     ruined = estimate_paired_difference([1.0] * 4, [0.0] * 4)
     nothing = make_unknown_effect("it needs 1,000 answers")
-    assert _disturbance(nothing, isolation=0.0, lost=ruined).bearable(P99) is False
-    assert _disturbance(nothing).bearable(P99) is None
+    assert _disturbance(nothing, isolation=0.0, lost=ruined).is_bearable(P99) is False
+    assert _disturbance(nothing).is_bearable(P99) is None
 
 
 def test_isolation_is_judged_by_what_chance_leaves_of_it_alone() -> None:
@@ -165,8 +168,8 @@ def test_isolation_is_judged_by_what_chance_leaves_of_it_alone() -> None:
 
 def test_a_percentile_that_need_not_show_the_neighbour_says_nothing_of_it() -> None:
     """It worked in one of a hundred seconds: the slowest hundredth may be all that it touched."""
-    assert _disturbance(worked=0.01).bearable(P99) is None
-    assert _disturbance(worked=0.5).bearable(P99) is True
+    assert _disturbance(worked=0.01).is_bearable(P99) is None
+    assert _disturbance(worked=0.5).is_bearable(P99) is True
 
 
 def test_a_neighbour_is_saturated_by_what_was_offered_and_works_by_what_it_asked() -> None:

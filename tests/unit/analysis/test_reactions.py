@@ -46,10 +46,10 @@ def test_who_has_not_settled_before_the_next_cycle_has_no_settling_time() -> Non
 def test_cycles_at_once_are_one_disturbance_and_one_that_began_before_is_none() -> None:
     """Two databases whose cycles overlap begin once and end once. Nobody saw the other begin."""
     moments = Moments(AT, [(104.0, 108.0), (106.0, 110.0)])
-    assert list(moments.reactions(_kept(range(5, 12)))) == [Reaction(1.0, 2.0)]
+    assert list(moments.list_reactions(_kept(range(5, 12)))) == [Reaction(1.0, 2.0)]
     assert moments.worked == tuple(4 <= n < 10 for n in range(20))
     always = Moments(AT, [(90.0, 130.0)])
-    assert list(always.reactions(_kept(range(5, 12)))) == []
+    assert list(always.list_reactions(_kept(range(5, 12)))) == []
     assert always.worked == (True,) * 20
     assert Moments(AT).worked is None
 
@@ -57,9 +57,12 @@ def test_cycles_at_once_are_one_disturbance_and_one_that_began_before_is_none() 
 def test_cycles_between_which_nobody_can_be_seen_to_settle_are_one_disturbance() -> None:
     """Cycles that follow at once leave a gap of milliseconds, and of seconds for cleaning up."""
     gaps = Moments(AT, [(104.0, 107.0), (107.001, 109.0), (111.9, 114.0)])
-    assert list(gaps.reactions(_kept(range(5, 15)))) == [Reaction(1.0, 1.0)]
+    assert list(gaps.list_reactions(_kept(range(5, 15)))) == [Reaction(1.0, 1.0)]
     apart = Moments(AT, [(104.0, 107.0), (110.0, 114.0)])
-    assert list(apart.reactions(_kept(range(4, 15)))) == [Reaction(0.0, None), Reaction(0.0, 1.0)]
+    assert list(apart.list_reactions(_kept(range(4, 15)))) == [
+        Reaction(0.0, None),
+        Reaction(0.0, 1.0),
+    ]
 
 
 @pytest.mark.parametrize(("begin", "onset"), [(90.0, None), (99.5, 2.0), (100.4, 1.0)])
@@ -68,9 +71,9 @@ def test_work_from_the_first_second_to_the_last_has_no_onset(
 ) -> None:
     """Neither does it count as a cycle; what ends before has one if its begin was seen."""
     spans = [(begin, 105.0), (105.001, 112.0), (112.002, 120.5)]
-    assert list(Moments(AT, spans).reactions(_kept(range(1, 20)))) == []
+    assert list(Moments(AT, spans).list_reactions(_kept(range(1, 20)))) == []
     seen = [] if onset is None else [Reaction(onset, None)]
-    assert list(Moments(AT, spans[:2]).reactions(_kept(range(1, 20)))) == seen
+    assert list(Moments(AT, spans[:2]).list_reactions(_kept(range(1, 20)))) == seen
 
 
 def test_medians_are_of_cycles_that_were_felt() -> None:

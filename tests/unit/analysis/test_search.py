@@ -10,7 +10,7 @@ from stithy.analysis.capacity import (
     End,
     Trial,
     UsersWithinTarget,
-    Wanted,
+    WantedLevel,
     choose_next_level,
     choose_next_windows,
     count_users_within,
@@ -55,13 +55,15 @@ def test_users_are_doubled_then_halved_then_confirmed(storage: Storage, order: l
 
 
 @pytest.mark.parametrize(("known", "wanted"), [
-    ({"sata": [], "nvme": []}, Wanted(1, ("sata", "nvme"))),
+    ({"sata": [], "nvme": []}, WantedLevel(1, ("sata", "nvme"))),
     ({"sata": [Trial(4, 1), Trial(8, 0, 1)], "nvme": [Trial(4, 1), Trial(8, 1)]},
-     Wanted(6, ("sata",))),
-    ({"sata": [Trial(1, 0, 2)], "nvme": [Trial(8, 1)]}, Wanted(16, ("nvme",))),
+     WantedLevel(6, ("sata",))),
+    ({"sata": [Trial(1, 0, 2)], "nvme": [Trial(8, 1)]}, WantedLevel(16, ("nvme",))),
     ({"sata": [Trial(1, 0, 2)]}, None),
 ])  # fmt: skip
-def test_candidates_that_want_one_level_share_a_block(known: Trials, wanted: Wanted | None) -> None:
+def test_candidates_that_want_one_level_share_a_block(
+    known: Trials, wanted: WantedLevel | None
+) -> None:
     """Of different levels the lowest comes first."""
     assert choose_next_windows(known, Search(LIMIT, 1, 256)) == wanted
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from stithy.analysis.steadiness import (
-    Change,
+    LevelChange,
     find_changes,
     find_settled_after,
     judge_steadiness,
@@ -35,15 +35,17 @@ Values = list[float]
 
 
 @pytest.mark.parametrize(("values", "found"), [
-    ([300.0] * 30 + [200.0] * 30, (Change(30, 300.0, 200.0),)),
+    ([300.0] * 30 + [200.0] * 30, (LevelChange(30, 300.0, 200.0),)),
     ([300.0] * 20 + [0.0] * 6 + [300.0] * 34,
-     (Change(20, 300.0, 0.0), Change(26, 0.0, 300.0))),
+     (LevelChange(20, 300.0, 0.0), LevelChange(26, 0.0, 300.0))),
     ([300.0] * 30 + [100.0] + [300.0] * 29, ()),
     ([300.0] * 30 + [275.0] * 30, ()),
-    ([300.0] * 120 + [200.0] * 120, (Change(120, 300.0, 200.0),)),
+    ([300.0] * 120 + [200.0] * 120, (LevelChange(120, 300.0, 200.0),)),
     ([300.0] * 3 + [100.0] * 4, ()),
 ], ids=["a step", "a stall", "a second", "under a tenth", "bins of two", "too short"])  # fmt: skip
-def test_a_change_is_found_at_its_place(values: list[float], found: tuple[Change, ...]) -> None:
+def test_a_change_is_found_at_its_place(
+    values: list[float], found: tuple[LevelChange, ...]
+) -> None:
     """A checkpoint's dip is a dip, and no other level."""
     assert find_changes(values) == found
 

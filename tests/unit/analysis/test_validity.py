@@ -8,14 +8,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from stithy.activity import DeclaredActivity, tables_of
+from stithy.activity import DeclaredActivity, list_tables
 from stithy.analysis import surroundings as baselines
 from stithy.analysis.gathering import WindowRecord, _list_checks, gather, judge
 from stithy.analysis.instruments import drop_refuted, list_refuted
 from stithy.analysis.invariants import Identity, check_invariants
 from stithy.analysis.series import sample_run
-from stithy.analysis.steadiness import Change, Steadiness
-from stithy.analysis.surroundings import Watched, read_watched
+from stithy.analysis.steadiness import LevelChange, Steadiness
+from stithy.analysis.surroundings import WatchedWindow, read_watched
 from stithy.engines.engine import declaration
 from stithy.registry import plugins
 from stithy.results.files import read_run
@@ -35,8 +35,10 @@ HELD = [{"number": 1, "holds": True}]
 BROKEN = Identity("a = b", "w", 1.0, 2.0, 1.0, 0.05, False)
 UNKNOWN = Identity("c = d", "w", None, None, None, None, None, "not known")
 COPY = {"identical": True, "size_bytes": 2**20, "resident_bytes": None}
-UNSTEADY = Steadiness(False, 0.5, 0.31, 15, 0.125, (Change(12, 150.0, 300.0),))
-STILL = Steadiness(False, 0.5, 0.3, 0, 0.0, (Change(12, 0.0, 300.0), Change(40, 300.0, 0.0)))
+UNSTEADY = Steadiness(False, 0.5, 0.31, 15, 0.125, (LevelChange(12, 150.0, 300.0),))
+STILL = Steadiness(
+    False, 0.5, 0.3, 0, 0.0, (LevelChange(12, 0.0, 300.0), LevelChange(40, 300.0, 0.0))
+)
 ORDER, PAYMENT = ledger_rows("w", 10, lost=0)
 ANSWERED = {"transactions": {"all": {"response_mean_s": 0.01}}}
 OPEN = {"pace": "rate", "rate_per_s": 500.0, "transactions": 990}
@@ -109,8 +111,8 @@ NOTED: list[Said] = [
     (flags.FEW_ERRORS, {"errors": 2, "error_text": "deadlock"}, {}, "errors: 2; the most frequent"),
     (flags.DRIVER_AT_TIMES_LATE, {"lateness_mean_s": 0.00021}, ANSWERED, "2 % of the mean"),
     (flags.DRIVER_AT_TIMES_LATE, {"lateness_mean_s": 0.005, "attempt": 1}, ANSWERED, "50 %"),
-    (flags.COLLECTOR, {}, {"watched": Watched(stopped=("cpu", "block"))}, "cpu, block"),
-    (flags.COLLECTORS_SILENT, {}, {"watched": Watched(seconds=13)}, "samples of 13 of 20 s."),
+    (flags.COLLECTOR, {}, {"watched": WatchedWindow(stopped=("cpu", "block"))}, "cpu, block"),
+    (flags.COLLECTORS_SILENT, {}, {"watched": WatchedWindow(seconds=13)}, "samples of 13 of 20 s."),
     (flags.CONDITIONS_UNKNOWN, {}, {"conditions": []}, ""),
     (flags.MEMORY_LIMIT, {"memory_limit_enforced": False}, {}, "not known"),
     (flags.NOT_JUDGED, {"memory_limit_enforced": None, "memory_limit_note": "by URL"}, {},
@@ -128,8 +130,8 @@ NOTED: list[Said] = [
     (flags.STILL_CACHED, {}, {"restore": {**COPY, "resident_bytes": 2**19}}, "512 KiB of the"),
     (flags.INTERFERENCE, {"others_cpu_s": 12.5, "others_names": "backup, cron"}, {}, "cron"),
     (flags.INTERFERENCE, {"others_here_bytes": 2**28, "others_names": "dd"}, {}, "(dd)"),
-    (flags.INTERFERENCE, {}, {"watched": Watched(steal_share=0.021)}, "gave 2 % of the CPUs"),
-    (flags.UNANSWERED, {}, {"watched": Watched(unanswered=("database",))}, "database"),
+    (flags.INTERFERENCE, {}, {"watched": WatchedWindow(steal_share=0.021)}, "gave 2 % of the CPUs"),
+    (flags.UNANSWERED, {}, {"watched": WatchedWindow(unanswered=("database",))}, "database"),
     (flags.MACHINE_CHANGED, {}, {"baseline": SLOWED}, "one CPU did 50 % less"),
     (flags.NOT_QUIET, {"idle_bytes": 5 * 2**20, "idle_names": "nvme"}, {}, "on that of nvme."),
     (flags.LOG_FILES_MADE, {"log_files_made": 26}, {}, "created 26 files for its write-ahead"),
@@ -187,7 +189,7 @@ def test_what_is_wrong_makes_a_window_invalid_or_is_noted(
     ({"idle_bytes": None, "idle_names": None}, {}),
     ({"log_files_made": None}, {}),
     ({}, {"steady": Steadiness(True, 0.2, 0.1)}),
-    ({}, {"ledger": [ORDER, PAYMENT], "watched": Watched(seconds=14, steal_share=0.02)}),
+    ({}, {"ledger": [ORDER, PAYMENT], "watched": WatchedWindow(seconds=14, steal_share=0.02)}),
 ])  # fmt: skip
 def test_what_is_allowed_is_no_reason(good: tuple[Row, Row], changes: Row, record: Row) -> None:
     """Just within each boundary."""
@@ -280,17 +282,17 @@ def test_what_collectors_gave_is_read_from_their_samples(tmp_path: Path) -> None
     value = pl.when(died | stalled).then(None).when(steal).then(share).otherwise("value")
     series = read["series"].with_columns(missing_because=why, value=value).filter(second < 24)
 
-    def watched(series: pl.DataFrame) -> dict[str, Watched]:
+    def watched(series: pl.DataFrame) -> dict[str, WatchedWindow]:
         return read_watched(sample_run([series], read["window"], {}), read["window"])
 
     [found] = watched(series).values()
-    assert replace(found, steal_share=None) == Watched(("cpu",), ("database",), 18)
+    assert replace(found, steal_share=None) == WatchedWindow(("cpu",), ("database",), 18)
     assert found.steal_share == pytest.approx(0.1)
     whose = pl.when(stalled).then(pl.lit("tenant-2")).otherwise(pl.lit(""))
     [found] = watched(series.with_columns(instance=whose)).values()
     assert found.unanswered == ("database of tenant-2",)
     gone = series.with_columns(window_id=pl.lit("another"))
-    assert watched(gone) == {"w-disk-u4-b0": Watched(seconds=0)}
+    assert watched(gone) == {"w-disk-u4-b0": WatchedWindow(seconds=0)}
     assert watched(series.clear()) == {}
 
 
@@ -363,6 +365,6 @@ def test_laws_hold_of_any_window(done: dict[str, Any], row: Row, held: list[bool
 
 def test_every_check_is_asked_of_a_window_of_some_activity() -> None:
     """One declares all tables that it needs; of another activity only what it has is asked."""
-    known = [tables_of(name) for name in plugins(DeclaredActivity)]
+    known = [list_tables(name) for name in plugins(DeclaredActivity)]
     assert all(any(each.issuperset(check.needs) for each in known) for check in _list_checks())
-    assert not tables_of("another") & {"load", "transactions", "ledger"}
+    assert not list_tables("another") & {"load", "transactions", "ledger"}

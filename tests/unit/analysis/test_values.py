@@ -9,7 +9,7 @@ from stithy.analysis.measures import Value, measure_percentile_of_drives, measur
 from stithy.analysis.series import Sampled, sample_run
 from stithy.metrics import map_weights, parse_quantity
 from stithy.results.hlog import LoggedHistogram
-from stithy.results.tables import SERIES, STOPPED, schema
+from stithy.results.tables import SERIES, STOPPED, make_schema
 from support.hlog import histogram
 from support.points import at
 
@@ -29,7 +29,7 @@ def samples(series: Series, window: str = "w", instance: str = "") -> pl.DataFra
         for (collector, subject, metric), values in series.items()
         for at, value in enumerate(values)
     ]  # fmt: skip
-    return pl.DataFrame(rows, schema=schema(SERIES))
+    return pl.DataFrame(rows, schema=make_schema(SERIES))
 
 
 LATENCY: Series = {

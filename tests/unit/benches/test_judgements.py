@@ -16,7 +16,7 @@ from limit_cases import CASES, LIFTED, NO_CASE, Case, Drive
 from simulated_studies import Outcome, Truth, Where, end_of, skewed, tally
 from stithy.analysis.bottlenecks.rules import RULES
 from stithy.analysis.verdict import DIFFERENT, Call
-from stithy.plan.expand import nulled
+from stithy.plan.expand import nullify_study
 from stithy.study.load import parse_study
 from support.drawn import context_built
 from support.sample_run import Shape, build_run
@@ -95,7 +95,7 @@ def test_only_a_claimed_difference_of_a_null_study_is_wrong(call: Call) -> None:
     for seed in range(6):
         study = parse_study("s.yaml", null_studies.study_text(seed).encode())
         assert (study.seed, study.primary.blocks, study.primary.margin_percent) == (seed, 6, 2.0)
-        first, second = (each.spec for each in nulled(study).candidates.values())
+        first, second = (each.spec for each in nullify_study(study).candidates.values())
         assert (first == second) is (null_studies.storage(seed) != null_studies.DIRECTORY)
 
 

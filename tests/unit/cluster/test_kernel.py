@@ -8,7 +8,7 @@ from fakes.machine import FakeMachine
 from stithy.cluster import image
 from stithy.cluster.image import Kernel
 from stithy.cluster.tools import PACKAGES, Access
-from stithy.needs import Program
+from stithy.needs import ProgramNeed
 from stithy.storage.providers.ceph import laboratory as ways
 
 RBD = """#!/bin/sh
@@ -87,7 +87,7 @@ def test_programs_are_needed_only_where_the_kernel_has_no_client(
     krbd = Kernel("krbd", rbd / "krbd", ("rbd",), limits=False)
     nbd = Kernel("nbd", rbd / "nbd", ("rbd", "rbd-nbd"), limits=True)
     monkeypatch.setattr(ways, "KERNELS", (krbd, nbd))
-    need = Program(name="nbdfuse", package=PACKAGES["nbdfuse"], why="images")
+    need = ProgramNeed(name="nbdfuse", package=PACKAGES["nbdfuse"], why="images")
 
     def judged(*signs: Kernel, limited: bool = False) -> str:
         there = {str(each.sign): ("there",) for each in signs}

@@ -18,7 +18,7 @@ from stithy.collectors.collector import (
 from stithy.errors import InfrastructureError
 from stithy.metrics import SAMPLER as NAME
 from stithy.metrics import CollectedMetric
-from stithy.results.files import frame_of
+from stithy.results.files import make_frame
 from stithy.results.tables import SERIES, STOPPED, UNANSWERED
 from stithy.run.sampler import Sampler, count_checkpoints_inside, make_series_rows
 
@@ -141,7 +141,7 @@ def test_rows_count_seconds_from_the_start_and_checkpoints_that_lie_inside() -> 
         TimedSample(99.0, "cpu", "", Sample("", "user_share", 0.5)),
         TimedSample(101.5, "block", "s", Sample("vda", "read_latency_s", None, "no reads")),
     ]
-    frame = frame_of(SERIES, make_series_rows("w-1", readings, started_at_s=100.0))
+    frame = make_frame(SERIES, make_series_rows("w-1", readings, started_at_s=100.0))
     assert frame["second"].to_list() == [-1.0, 1.5]
     assert frame["missing_because"].to_list() == [None, "no reads"]
     assert make_series_rows("w-1", readings, None)[0]["second"] is None

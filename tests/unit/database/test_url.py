@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from stithy.engines.postgresql.connection import connect
 from stithy.engines.postgresql.url import parse_url
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
-from stithy.secrets import Secret, masked
+from stithy.secrets import Secret, mask_passwords
 from support.listening import CLEAR, NOWHERE, listening, refusal
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)
@@ -44,7 +44,7 @@ def test_places_are_told_apart() -> None:
     for root, file in ((here, here), (here.relative_to(Path.cwd()), here)):
         url = Secret(f"postgresql://me@h/d?sslmode=verify-ca&sslrootcert={root}")
         assert parse_url(url).root == str(file)
-    assert masked("x postgresql://u:a@b/c@h/d?password=a&b") == (
+    assert mask_passwords("x postgresql://u:a@b/c@h/d?password=a&b") == (
         f"x postgresql://u:{'*' * 5}@h/d?password={'*' * 3}"
     )
     with pytest.raises(UserError, match="another is given"):

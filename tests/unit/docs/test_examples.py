@@ -11,7 +11,7 @@ import pytest
 from stithy.analysis.bottlenecks.rules import RULES
 from stithy.report.context import context_of
 from stithy.report.exports.csv import CsvExport
-from stithy.results.convert import bucket_rows, read_histograms
+from stithy.results.convert import make_bucket_rows, read_histograms
 from stithy.results.files import read_run, write_table
 from stithy.results.hlog import read_hlog
 from stithy.results.layout import RunDirectory
@@ -61,7 +61,7 @@ def _run_with_histograms(folder: Path) -> RunDirectory:
         window = made.window(row["window_id"])
         log = window.hlog_stem.with_name(f"{window.hlog_stem.name}.response.hlog")
         measured = read_hlog(log, row["measure_from_s"], row["measure_to_s"])
-        rows = list(bucket_rows(row["window_id"], "response", measured))
+        rows = list(make_bucket_rows(row["window_id"], "response", measured))
         write_table(window.table("histograms"), HISTOGRAMS, rows)
     (folder / "demo.csv").write_text("".join(CsvExport().export(context_of(read)).pieces))
     return made

@@ -8,7 +8,7 @@ import pytest
 
 import papers
 from stithy.fio.profile import Pattern
-from stithy.scenarios.block_io.plan import PLUGINS, spec_of
+from stithy.scenarios.block_io.plan import PLUGINS, find_spec
 from stithy.study.load import read_study
 
 KIB = 1024
@@ -40,13 +40,13 @@ def test_every_experiment_stands_at_a_point_of_a_study_and_every_point_for_one(
         study = read_study(root / "studies/papers" / name).study
         mine = [each for each in points if each["study"] == name]
         asked = [each["at"]["profile"] for each in mine]
-        assert sorted(asked) == sorted(PLUGINS[0].list_factors(spec_of(study), None)["profile"])
+        assert sorted(asked) == sorted(PLUGINS[0].list_factors(find_spec(study), None)["profile"])
         assert all(list(each["experiments"]) == list(study.candidates) for each in mine)
 
 
 def pattern_of(root: Path, point: dict[str, Any]) -> tuple[Pattern, int]:
     """What runs at a point, and by how many workers on all volumes."""
-    spec = spec_of(read_study(root / "studies/papers" / point["study"]).study)
+    spec = find_spec(read_study(root / "studies/papers" / point["study"]).study)
     profile = spec.profile_of(point["at"]["profile"])
     return profile.patterns[0], profile.workers * len(spec.volumes)
 

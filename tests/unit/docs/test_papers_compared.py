@@ -12,7 +12,7 @@ import pytest
 
 import papers
 from stithy.analysis import capacity
-from stithy.results.tables import SPACE, schema
+from stithy.results.tables import SPACE, make_schema
 
 ENDS = (papers.End("a", "1", {}), papers.End("b", "2", {}))
 BETTER = papers.Row("s.yaml", {}, "nopm", ENDS, 3.0)
@@ -124,7 +124,7 @@ def test_space_is_compared_by_what_the_drives_hold() -> None:
     row |= {"role": "data", "moment": "loaded", "log_stored_bytes": 0, "redundancy": 1.0}
     sizes = {"a": 5, "b": 10}
     rows = [{**row, "candidate": name, "physical_bytes": size} for name, size in sizes.items()]
-    space = pl.DataFrame(rows, schema=schema(SPACE))
+    space = pl.DataFrame(rows, schema=make_schema(SPACE))
     context: Any = SimpleNamespace(run=SimpleNamespace(space=space))
     asked = papers.Row("s.yaml", {}, papers.SPACE, ENDS, 2.27)
     assert papers.measured(context, asked) == papers.Own(2.0, 2.0, 2.0)

@@ -12,7 +12,7 @@ from stithy.fio import library
 from stithy.fio.jobfile import job_file, why_no_rate
 from stithy.fio.load import Load, Target
 from stithy.fio.traces import EVENT, read_requests
-from stithy.scenarios.block_io.keys import Spec
+from stithy.scenarios.block_io.keys import BlockIoSpec
 
 MIB = 2**20
 
@@ -85,9 +85,11 @@ def test_a_trace_without_latencies_is_not_replayed_as_fast_as_it_goes(tmp_path: 
         job_file(pattern, Target("/dev/y", 16 * MIB), Load(2.0, 0.0, 7, replay="fast"))
     asked = {"profiles": [str(path)], "replay": "fast"}
     with pytest.raises(ValidationError, match="how many requests were outstanding"):
-        Spec.model_validate(asked)
-    assert Spec.model_validate(asked | {"replay": "times"}).replay == "times"
-    assert Spec.model_validate(asked | {"profiles": [str(blkparse(tmp_path))]}).replay == "fast"
+        BlockIoSpec.model_validate(asked)
+    assert BlockIoSpec.model_validate(asked | {"replay": "times"}).replay == "times"
+    assert (
+        BlockIoSpec.model_validate(asked | {"profiles": [str(blkparse(tmp_path))]}).replay == "fast"
+    )
 
 
 def test_a_trace_says_what_it_is_like_and_takes_no_rate_or_shape(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from stithy.errors import StithyError
 from stithy.fio import library
 from stithy.fio.profile import Pattern, Stream
-from stithy.scenarios.block_io.keys import Spec
+from stithy.scenarios.block_io.keys import BlockIoSpec
 
 SD = "sd=sd1,lun=/dev/sdb,openflags=o_direct\n"
 WD = "wd=wd1,sd=sd1,xfersize=8k\n"
@@ -135,11 +135,11 @@ def test_rates_of_a_run_are_those_of_the_study(
     (pattern,) = patterns(tmp_path, SD + WD + RD.replace("iorate=max", word))
     assert pattern.rates == rates
     profiles = [str(tmp_path / "mine.vdb")]
-    assert Spec.model_validate({"profiles": profiles}).rates == rates
-    assert Spec.model_validate({"profiles": profiles, "rate": "20%"}).rates == ("20%",)
+    assert BlockIoSpec.model_validate({"profiles": profiles}).rates == rates
+    assert BlockIoSpec.model_validate({"profiles": profiles, "rate": "20%"}).rates == ("20%",)
     if rates:
         with pytest.raises(ValueError, match="different rates"):
-            Spec.model_validate({"profiles": ["sql", *profiles]})
+            BlockIoSpec.model_validate({"profiles": ["sql", *profiles]})
 
 
 def test_compression_and_duplicates_are_shares_of_the_data(tmp_path: Path) -> None:

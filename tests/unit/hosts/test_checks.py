@@ -10,7 +10,7 @@ from fakes.machine import FACTS, PROGRAMS, QUIET, TEXTS, FakeMachine
 from stithy.hosts.activity import BusyProgram
 from stithy.hosts.checks import MachineCheck, parse_transports
 from stithy.hosts.facts import machine_facts, storage_facts
-from stithy.needs import Device, KernelFileSystem, Need, OwnProgram, Package, Program, Root
+from stithy.needs import DeviceNeed, KernelFileSystem, Need, OwnProgram, Package, ProgramNeed, Root
 from stithy.registry import plugins
 from stithy.storage.providers.ceph.laboratory import HOSTS, QEMU_RBD
 
@@ -61,11 +61,11 @@ def test_what_disturbs_a_measurement_is_told() -> None:
         assert "disturbing" not in {each.state for each in judge(BARE)}
 
 
-FUSE = Device(path="/dev/fuse", module="fuse", why="drives")
-FIO = Program(
+FUSE = DeviceNeed(path="/dev/fuse", module="fuse", why="drives")
+FIO = ProgramNeed(
     name="fio", package=Package("fio", "fio"), asked=("--version",), oldest=(3, 20), why="measuring"
 )
-XFS = Program(name="mkfs.xfs", package=Package("xfsprogs", "xfs"), asked=("-V",), why="xfs")
+XFS = ProgramNeed(name="mkfs.xfs", package=Package("xfsprogs", "xfs"), asked=("-V",), why="xfs")
 GONE, CLOSED = {"/dev/fuse": "not found"}, {"/dev/fuse": "it cannot be opened (no right)"}
 RIGHTS = "/proc/self/status"
 KERNEL = {"/proc/sys/kernel/osrelease": "6.12.1",

@@ -7,7 +7,7 @@ import pytest
 
 from fakes.machine import FakeMachine
 from stithy.errors import UserError
-from stithy.plan.cost import space_by_candidate
+from stithy.plan.cost import sum_space
 from stithy.plan.expand import expand
 from stithy.plan.steps import Plan, WindowPlan
 from stithy.point import OFF, ON
@@ -18,9 +18,9 @@ from stithy.scenarios.backup.plan import (
     MAXIMUM,
     PLUGINS,
     RATE,
-    off_at,
-    proven,
-    spec_of,
+    find_spec,
+    has_no_backup,
+    list_proven,
 )
 from support.studies import load, primary, refused, study
 
@@ -57,7 +57,7 @@ def blocks(plan: Plan, users: int, backup: str) -> list[tuple[int, int, tuple[st
 
 def test_the_default_method_is_the_engines_first() -> None:
     """PostgreSQL's own backup of files."""
-    assert spec_of(study(scenario(USERS_WAIT), ASKED)).method == "basebackup"
+    assert find_spec(study(scenario(USERS_WAIT), ASKED)).method == "basebackup"
 
 
 def test_windows_with_and_without_backups_have_the_same_blocks_users_and_end() -> None:
@@ -178,7 +178,7 @@ def test_windows_without_backups_are_measured_once_for_all_settings_of_a_method(
     assert len([each for each in at_four if each.values[BACKUP] == OFF]) == off
     for point in at_four:
         if point.values[BACKUP] == ON:
-            other = off_at(point, points)
+            other = has_no_backup(point, points)
             assert other in points
             method = "scenario.backup.method"
             assert (other.level, other.values[method]) == (4, point.values[method])
@@ -226,9 +226,9 @@ def test_a_run_keeps_the_limit_and_whose_maximum_shares_are_of() -> None:
 
 def test_room_is_planned_for_the_backup_and_for_what_is_restored() -> None:
     """Before anything is made; without a proof nothing is restored."""
-    usual = space_by_candidate(expand(study(load("repeat: 1"))))["disk"]
-    proven = space_by_candidate(expand(study(scenario(""), load("repeat: 1"))))["disk"]
-    plain = space_by_candidate(expand(study(scenario("verify: false"), load("repeat: 1"))))["disk"]
+    usual = sum_space(expand(study(load("repeat: 1"))))["disk"]
+    proven = sum_space(expand(study(scenario(""), load("repeat: 1"))))["disk"]
+    plain = sum_space(expand(study(scenario("verify: false"), load("repeat: 1"))))["disk"]
     assert (plain, proven) == (2 * usual, 3 * usual)
 
 
@@ -266,9 +266,9 @@ def test_a_repository_is_made_before_each_window_with_backups_or_without() -> No
 def test_room_is_planned_for_all_backups_that_a_method_keeps_and_for_the_log() -> None:
     """A full one beside the next, or one on which each increment builds."""
     once = load("repeat: 1")
-    usual = space_by_candidate(expand(study(once)))["disk"]
+    usual = sum_space(expand(study(once)))["disk"]
     room = {
-        keys: space_by_candidate(expand(study(scenario(keys), once)))["disk"] - 2 * usual
+        keys: sum_space(expand(study(scenario(keys), once)))["disk"] - 2 * usual
         for keys in (
             "method: pgbackrest",
             "method: pgbackrest, kind: incremental, cycles: 3",
@@ -288,8 +288,8 @@ def test_backups_follow_each_other_until_the_end_unless_the_study_gives_their_nu
         ("kind: incremental", 1), ("kind: incremental, cycles: 3", 3),
     ):  # fmt: skip
         method = "method: pgbackrest, " if keys else ""
-        assert spec_of(study(scenario(f"{method}{keys}"))).cycles_most == most, keys
-    assert spec_of(study(scenario("during: idle"), NO_USERS)).cycles_most == 1
+        assert find_spec(study(scenario(f"{method}{keys}"))).cycles_most == most, keys
+    assert find_spec(study(scenario("during: idle"), NO_USERS)).cycles_most == 1
 
 
 def test_each_method_kind_and_compression_is_proven_once() -> None:
@@ -298,7 +298,7 @@ def test_each_method_kind_and_compression_is_proven_once() -> None:
         "vary: {scenario.backup.compression: [none, gzip], scenario.backup.cycles: [1, 2]}\nstudy:"
     )
     several = study(scenario(""), ("study:", varied))
-    assert [options.compression for _, options in proven(several)] == ["none", "gzip"]
+    assert [options.compression for _, options in list_proven(several)] == ["none", "gzip"]
     one, two = (
         next(step.cost for step in expand(each).steps if step.kind == "prove-backup")
         for each in (study(scenario("")), several)

@@ -7,10 +7,10 @@ import pytest
 
 from stithy.errors import UserError
 from stithy.fio.load import Data
-from stithy.plan.expand import as_found, expand
+from stithy.plan.expand import expand, leaves_devices_as_found
 from stithy.plan.sensitivity import check
 from stithy.run.preflight import describe_rounding
-from stithy.scenarios.block_io.plan import PLUGINS, data_laid_out, spec_of, target_bytes
+from stithy.scenarios.block_io.plan import PLUGINS, find_spec, is_data_laid_out, sum_target_bytes
 from stithy.study.load import StudyFile, parse_study
 from stithy.study.model import Study
 from stithy.study.problems import StudyError
@@ -49,7 +49,7 @@ def test_each_pattern_of_each_profile_is_a_point_in_rounds_of_candidates() -> No
 @pytest.mark.parametrize("size", ["100 MB", "50.5 MB", "100001 kB", "99999999 B"])
 def test_a_size_is_used_in_whole_blocks_and_the_plan_says_so(size: str) -> None:
     """fio could not write the rest; sizes of drives are whole MiB, and others are no such sizes."""
-    used = target_bytes(made(f"profiles: [sql], size: {size}"))
+    used = sum_target_bytes(made(f"profiles: [sql], size: {size}"))
     assert (used % 4096, parse_size(size) - used < 4096) == (0, True)
     document = {
         "candidates": {"a": {"drive": "gp3", "size": size}, "b": {"size": "1 GiB"}},
@@ -68,7 +68,7 @@ def test_a_size_is_used_in_whole_blocks_and_the_plan_says_so(size: str) -> None:
 def test_a_rate_is_written_with_its_unit_or_without() -> None:
     """As people write it, and as `block --rate` hands it on."""
     for rate in ("1000", '"1000/s"', '["60000/min"]'):
-        assert spec_of(made(f"profiles: [sql], rate: {rate}")).rates == (1000.0,), rate
+        assert find_spec(made(f"profiles: [sql], rate: {rate}")).rates == (1000.0,), rate
 
 
 def test_faults_of_a_file_keep_their_lines_through_the_study(tmp_path: Path) -> None:
@@ -133,16 +133,16 @@ def test_a_varied_size_is_laid_out_at_its_largest_and_used_at_each_window() -> N
         b"scenario: {block-io: {profiles: [sql], size: 16 MiB}}\n"
         b"vary: {scenario.block-io.size: [16 MiB, 96 MiB]}\n",
     )
-    assert target_bytes(study) == 96 * MIB
+    assert sum_target_bytes(study) == 96 * MIB
     assert PLUGINS[0].count_needed_bytes(study)["data"] == (96 + 64) * MIB
-    sizes = {str(point): spec_of(study.at(point)).size_bytes // MIB for point in study.points}
+    sizes = {str(point): find_spec(study.at(point)).size_bytes // MIB for point in study.points}
     assert sorted(sizes.values()) == [16, 96]
 
 
 @pytest.mark.parametrize(("how", "kept"), [("none", True), ("fill", False), ("snia", False)])
 def test_a_device_keeps_what_it_holds_only_without_preconditioning(how: str, kept: bool) -> None:
     """`none` is for a device with data."""
-    assert as_found(made(f"profiles: [sql], precondition: {how}")) is kept
+    assert leaves_devices_as_found(made(f"profiles: [sql], precondition: {how}")) is kept
 
 
 def test_what_a_study_varies_has_the_blocks_of_the_question() -> None:
@@ -166,11 +166,11 @@ def test_a_target_holds_data_as_the_study_or_its_profiles_say() -> None:
     """Where profiles differ, those of which least is saved; a window writes its own."""
     boot = "vdi-full-clone-like-boot"
     own, mixed = made(f"profiles: [{boot}]"), made(f"profiles: [{boot}, sql]")
-    assert data_laid_out(own) == Data(0.88, 0.86)
-    assert data_laid_out(mixed) == Data()
-    assert spec_of(mixed).data_of(boot) == Data(0.88, 0.86)
+    assert is_data_laid_out(own) == Data(0.88, 0.86)
+    assert is_data_laid_out(mixed) == Data()
+    assert find_spec(mixed).data_of(boot) == Data(0.88, 0.86)
     asked = made(f"profiles: [{boot}, sql], compressible: 30%, duplicate: 0%")
-    assert data_laid_out(asked) == spec_of(asked).data_of("sql") == Data(0.3, 0.0)
+    assert is_data_laid_out(asked) == find_spec(asked).data_of("sql") == Data(0.3, 0.0)
 
 
 def test_rare_keys_are_said_where_a_study_sets_them() -> None:

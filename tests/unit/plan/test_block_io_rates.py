@@ -3,7 +3,7 @@
 import pytest
 
 from stithy.plan.expand import expand
-from stithy.scenarios.block_io.plan import spec_of
+from stithy.scenarios.block_io.plan import find_spec
 from stithy.study.load import parse_study
 from stithy.study.model import Study
 from stithy.study.problems import StudyError
@@ -88,7 +88,7 @@ def test_block_sizes_depths_and_shares_of_reads_are_factors_like_any_other() -> 
     assert len(study.points) == 8
     found = set()
     for point in study.points:
-        stream = spec_of(study.at(point)).profile_of("sql").patterns[0].streams[0]
+        stream = find_spec(study.at(point)).profile_of("sql").patterns[0].streams[0]
         assert stream.jobs == 2
         found.add((*stream.write_sizes, stream.read_share, stream.iodepth))
     assert found == {(b, r, d) for b in (4096, 65536) for r in (0.0, 0.7) for d in (1, 32)}

@@ -3,8 +3,8 @@
 import pytest
 
 from stithy.plan.expand import expand
-from stithy.scenarios.block_io.plan import PLUGINS, laid_out, spec_of
-from stithy.scenarios.block_io.volumes import files
+from stithy.scenarios.block_io.plan import PLUGINS, find_spec, is_laid_out
+from stithy.scenarios.block_io.volumes import list_files
 from stithy.storage.provider import Role
 from stithy.study.load import parse_study
 from stithy.study.model import Study
@@ -36,7 +36,7 @@ def test_volumes_are_a_number_of_files_or_the_roles_of_a_candidate(
     given: str, roles: list[Role], written: object
 ) -> None:
     """A study says them as short as it can."""
-    spec = spec_of(made(f", volumes: {given}"))
+    spec = find_spec(made(f", volumes: {given}"))
     assert list(spec.volumes) == roles
     assert spec.model_dump(mode="json", by_alias=True)["volumes"] == written
 
@@ -52,7 +52,7 @@ def test_anything_else_is_no_volumes(given: str) -> None:
 
 def test_more_fio_than_a_machine_runs_at_once_are_refused() -> None:
     """Workers are those of each volume, whether a study or a profile says them."""
-    assert spec_of(made(", volumes: 64, workers: 2")).workers == 2
+    assert find_spec(made(", volumes: 64, workers: 2")).workers == 2
     with pytest.raises(StudyError) as caught:
         made(", volumes: 64, workers: 3")
     assert "192 fio at once" in str(caught.value.problems[0])
@@ -72,7 +72,7 @@ def test_varied_volumes_are_all_laid_out_before_any_window() -> None:
     """Each role as often as any window uses it; time and space are those of all of them."""
     vary = 'vary: {scenario.block-io.volumes: [1, 3, "data+log"]}\n'
     study = made(", repeat: 1", vary=vary)
-    assert laid_out(study) == ("data", "data", "data", "log")
+    assert is_laid_out(study) == ("data", "data", "data", "log")
     one, all_four = (
         next(each.cost for each in expand(of).steps if each.kind == "lay-out")
         for of in (made(", repeat: 1"), study)
@@ -83,7 +83,7 @@ def test_varied_volumes_are_all_laid_out_before_any_window() -> None:
 
 def test_files_of_a_role_are_numbered() -> None:
     """So the same file is used by whatever window names that role."""
-    assert files(["data", "log", "data"]) == (("data", 1), ("log", 1), ("data", 2))
+    assert list_files(["data", "log", "data"]) == (("data", 1), ("log", 1), ("data", 2))
 
 
 def test_one_volume_is_not_said_of_a_scenario_but_several_are() -> None:

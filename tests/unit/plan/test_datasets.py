@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stithy.errors import UserError
-from stithy.plan.cost import space_by_candidate
+from stithy.plan.cost import sum_space
 from stithy.plan.expand import expand
 from stithy.study.load import parse_study
 from stithy.study.model import Study
@@ -27,7 +27,7 @@ def test_a_volume_has_room_for_the_largest_and_the_keeper_for_all(tmp_path: Path
     assert [each.name for each in plan.datasets] == ["warehouses1", "warehouses40"]
     assert plan.masters_bytes == small.database_bytes + large.database_bytes
     room = large.database_bytes + large.growth_bytes
-    assert space_by_candidate(plan) == {"a": room, "b": room}
+    assert sum_space(plan) == {"a": room, "b": room}
     before = [(step.kind, step.dataset) for step in plan.steps if step.dataset]
     of_each = ("prepare", "check", "snapshot")
     assert [each for each in before if each[0] != "calibrate"] == [

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from stithy.errors import UserError
-from stithy.plan.cost import costs_of_short_windows, memory_bytes, space_by_candidate, total_s
-from stithy.plan.expand import expand, master_candidate, nulled
-from stithy.plan.sensitivity import check, narrowed, profiles_of
-from stithy.plan.steps import Plan, question
+from stithy.plan.cost import bound_memory_bytes, explain_short_windows, sum_s, sum_space
+from stithy.plan.expand import choose_master_candidate, expand, nullify_study
+from stithy.plan.sensitivity import check, list_profiles, narrow_study
+from stithy.plan.steps import Plan, write_question
 from stithy.scenarios.load import plan as scenario_load
 from stithy.search import ResponseTarget
 from stithy.study.load import StudyFile, parse_study
@@ -44,7 +44,8 @@ def test_each_candidate_is_provisioned_measured_checked_and_torn_down() -> None:
 
 def test_a_plan_that_loses_a_window_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever names it: one of two windows would silently not be measured."""
-    monkeypatch.setattr("stithy.plan.scenario.window_id", lambda name, point, block: f"w-{name}")
+    name = "stithy.plan.scenario.make_window_id"
+    monkeypatch.setattr(name, lambda candidate, point, block: f"w-{candidate}")
     with pytest.raises(ValueError, match="two steps have one id"):
         plan_of()
 
@@ -95,7 +96,7 @@ def test_the_database_is_loaded_on_the_first_candidate_that_is_not_memory() -> N
         ("drive: gp3", "path: /var/tmp/stithy", "memory"),
     ):
         old, new = "memory: {path: /dev/shm/stithy", "memory: {" + memory
-        found = master_candidate(study(("path: /var/tmp/stithy", disk), (old, new)))
+        found = choose_master_candidate(study(("path: /var/tmp/stithy", disk), (old, new)))
         assert found == expected
 
 
@@ -103,11 +104,11 @@ def test_all_candidates_have_the_same_room_which_is_that_of_the_database() -> No
     """Checked before anything starts; a volume in memory, or an image, adds to the memory."""
     plan = plan_of()
     working = plan.database_bytes + plan.datasets[0].growth_bytes
-    assert space_by_candidate(plan) == {"disk": working, "memory": working}
+    assert sum_space(plan) == {"disk": working, "memory": working}
     provisions = [step for step in plan.steps if step.kind == "provision"]
     assert [each.cost.space_bytes for each in provisions] == [working] * 2
-    assert memory_bytes(plan) == 2**30 + working
-    assert memory_bytes(plan_of(("/dev/shm/stithy", "/srv/stithy"))) == 2**30
+    assert bound_memory_bytes(plan) == 2**30 + working
+    assert bound_memory_bytes(plan_of(("/dev/shm/stithy", "/srv/stithy"))) == 2**30
     more = plan_of(("/dev/shm/stithy", "/srv/stithy, memory: 3 GiB"))
     used = {step.candidate: step.cost.memory_bytes for step in more.steps if step.kind == "window"}
     assert used == {"disk": 2**30, "memory": 3 * 2**30}
@@ -134,11 +135,11 @@ def test_estimates_grow_with_what_they_estimate() -> None:
     assert log - small.database_bytes == pytest.approx(3 * 2**30 * 1.2)
     own = plan_of(("/dev/shm/stithy", "/dev/shm/stithy, settings: {max_wal_size: 4GB}"))
     assert own.database_bytes == log, "the master copy has files for the largest log"
-    time_s = total_s(small.steps)[0]
+    time_s = sum_s(small.steps)[0]
     windows = sum(step.kind == "window" for step in small.steps)
     kept = plan_of(load("ledger: true"))
-    assert total_s(kept.steps)[0] - time_s == pytest.approx(2.0 * windows)
-    longer_s = total_s(plan_of(("3 s", "30 s")).steps)[0] - time_s
+    assert sum_s(kept.steps)[0] - time_s == pytest.approx(2.0 * windows)
+    longer_s = sum_s(plan_of(("3 s", "30 s")).steps)[0] - time_s
     assert longer_s == pytest.approx(27 * windows)
     paced = plan_of(load("pace: keyed"), ("warehouses: 2", "warehouses: 20"))
     taken = [
@@ -154,8 +155,8 @@ def test_log_files_are_kept_for_all_that_the_longest_window_may_write() -> None:
     assert thinking.datasets[0].log_bytes == pytest.approx(
         1.2 * 4 / 2 * (1 + 3) * 64 * 1024, rel=0.3
     )
-    assert total_s(free.steps)[0] > total_s(thinking.steps)[0] + 5
-    shown = [costs_of_short_windows(*each) for each in ((30, 60), (29, 60), (30, 59), (29, 59))]
+    assert sum_s(free.steps)[0] > sum_s(thinking.steps)[0] + 5
+    shown = [explain_short_windows(*each) for each in ((30, 60), (29, 60), (30, 59), (29, 59))]
     assert [len(each) for each in shown] == [0, 1, 1, 2], "what is short is told by itself"
 
 
@@ -165,20 +166,20 @@ def test_a_null_study_measures_its_first_candidate_against_its_like_and_demands_
     threshold = "thresholds: [memory.nopm_at_4 > 2 * disk.nopm_at_4]\nworkload:"
     asked = primary("{candidates: [memory, disk], users: 1}")
     read = study(asked, ("  users: [1, 4]\n", find), ("workload:", threshold))
-    alone, plan = nulled(read), expand(read, null=True)
+    alone, plan = nullify_study(read), expand(read, null=True)
     first, second = (candidate.spec for candidate in alone.candidates.values())
     assert second == first.model_copy(update={"path": Path("/var/tmp/stithy-again")})
-    assert nulled(alone) == alone
+    assert nullify_study(alone) == alone
     assert (alone.primary.candidates, alone.primary.level, alone.thresholds) == (None, 1, ())
     assert (alone.load.find, plan.search) == (None, None)
     assert alone.load.limit == ResponseTarget("p95", "new-order", 1.0)
     names = ("disk", "disk-again")
     assert {step.candidate for step in plan.steps if step.kind != "baseline-check"} == {*names}
     assert {step.window.candidate for step in plan.steps if step.window} == {*names}
-    assert tuple(space_by_candidate(plan)) == names
+    assert tuple(sum_space(plan)) == names
     asked_of_both: Any = plan.question
     assert (plan.null, asked_of_both.candidates) == (True, names)
-    drives = nulled(study(("{path: /var/tmp/stithy}", "{drive: generic-nvme, size: 4 GiB}")))
+    drives = nullify_study(study(("{path: /var/tmp/stithy}", "{drive: generic-nvme, size: 4 GiB}")))
     one, other = drives.candidates.values()
     assert one == other
     with pytest.raises(UserError, match="no level"):
@@ -211,7 +212,7 @@ def test_the_metric_of_a_scenario_is_that_of_its_question_with_a_load_too(
 
 
 def _asked(known: Study) -> Any:
-    return question(known, tuple(known.candidates))
+    return write_question(known, tuple(known.candidates))
 
 
 def _sensitivity(*changes: Change, null: bool = False, **assumed: int) -> bytes:
@@ -221,14 +222,14 @@ def _sensitivity(*changes: Change, null: bool = False, **assumed: int) -> bytes:
     asked = _asked(known)
     check(StudyFile(Path("study.yaml"), content, known, null=null), asked, assumed)
     pair = asked.candidates or ("one", "two")
-    return narrowed(content, pair, asked, lambda *names: f"/x/{'.'.join(names)}.toml")
+    return narrow_study(content, pair, asked, lambda *names: f"/x/{'.'.join(names)}.toml")
 
 
 def test_the_sensitivity_asks_the_question_alone_again_with_other_profiles() -> None:
     """Its pair and level; what is not the question's stays. One assumed number is enough."""
     content = _sensitivity(DRIVES, MORE, two=1)
     before, found = study(DRIVES, MORE), parse_study("narrowed", content)
-    assert profiles_of(content) == {
+    assert list_profiles(content) == {
         "one": {"data": "/x/one.data.gp3.toml"},
         "two": {"data": "/x/two.data.io2.toml", "log": "/x/two.log.generic-nvme.toml"},
     }

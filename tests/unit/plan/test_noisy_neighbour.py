@@ -6,7 +6,7 @@ import pytest
 
 from fakes.machine import FakeMachine
 from stithy.errors import PreconditionError, UserError
-from stithy.plan.expand import expand, less_room, needed_bytes
+from stithy.plan.expand import expand, suggest_less_room, sum_needed_bytes
 from stithy.run.preflight import check_memory, check_needs
 from stithy.scenarios.noisy_neighbour.plan import PLUGINS
 from stithy.study.load import parse_study
@@ -125,8 +125,8 @@ def test_servers_of_the_aggressor_take_memory_and_room() -> None:
     assert (two.servers, four.servers) == (4, 6)
     assert made("tenants: 2, rate: [9]").servers == 2
     one = made("tenants: 1, rate: [9]")
-    copies = needed_bytes(four)["data"] - needed_bytes(two)["data"]
-    assert copies == 4 * (needed_bytes(one)["data"] - 320 * 2**20)
+    copies = sum_needed_bytes(four)["data"] - sum_needed_bytes(two)["data"]
+    assert copies == 4 * (sum_needed_bytes(one)["data"] - 320 * 2**20)
     small = FakeMachine(texts={"/proc/meminfo": "MemTotal: 1048576 kB\nMemAvailable: 900000 kB\n"})
     check_memory(two, small)
     with pytest.raises(PreconditionError, match="6 servers"):
@@ -137,7 +137,7 @@ def test_room_for_backups_of_the_neighbour_is_what_their_method_says() -> None:
     """One is kept; of a repository two, or a full one and each that is due."""
     text = "tenants: 1, aggressor: backup, volume: backup, every: {every}, {keys}"
     room = {
-        keys: needed_bytes(made(text.format(every=every, keys=keys)))["backup"]
+        keys: sum_needed_bytes(made(text.format(every=every, keys=keys)))["backup"]
         for every, keys in (
             ("4 s", "method: basebackup"),
             ("4 s", "method: pgbackrest"),
@@ -189,10 +189,10 @@ def test_a_server_has_connections_for_all_who_scan_or_load() -> None:
 def test_room_and_memory_are_those_of_all_tenants_and_of_the_neighbours_file() -> None:
     """One more tenant needs as much again."""
     one, two, three = (
-        needed_bytes(made(f"tenants: {n}, rate: [9], size: 32 MiB")) for n in (1, 2, 3)
+        sum_needed_bytes(made(f"tenants: {n}, rate: [9], size: 32 MiB")) for n in (1, 2, 3)
     )
     assert three["data"] - two["data"] == two["data"] - one["data"]
-    elsewhere = needed_bytes(made("tenants: 2, rate: [9], size: 32 MiB, volume: backup"))
+    elsewhere = sum_needed_bytes(made("tenants: 2, rate: [9], size: 32 MiB, volume: backup"))
     assert two["data"] - elsewhere["data"] == elsewhere["backup"] - two["backup"] == 96 * 2**20
     memory = [
         max(step.cost.memory_bytes for step in expand(made(f"tenants: {n}, rate: [9]")).steps)
@@ -237,7 +237,7 @@ def test_the_manifest_says_where_the_neighbour_works_unless_that_varies() -> Non
 
 def test_fewer_tenants_are_a_way_to_need_less_room() -> None:
     """Each has a copy of the dataset; of one tenant there are no fewer."""
-    assert less_room(made("tenants: 2, rate: [9]")) == (
+    assert suggest_less_room(made("tenants: 2, rate: [9]")) == (
         "fewer tenants, fewer warehouses or shorter windows"
     )
-    assert less_room(made("tenants: 1, rate: [9]")) == "fewer warehouses or shorter windows"
+    assert suggest_less_room(made("tenants: 1, rate: [9]")) == "fewer warehouses or shorter windows"

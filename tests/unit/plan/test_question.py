@@ -8,8 +8,8 @@ import pytest
 from stithy.analysis import statistics
 from stithy.analysis.verdict import MARGIN_SHARE
 from stithy.errors import Exit, InvalidMeasurement, StithyError
-from stithy.plan.answerable import check_counted, doubtful, rate_key, unanswerable
-from stithy.plan.steps import Question, question
+from stithy.plan.answerable import check_counted, find_doubtful, find_unanswerable, make_rate_key
+from stithy.plan.steps import Question, write_question
 from stithy.study import primary as asked
 from stithy.study.load import parse_study
 from stithy.study.model import Study
@@ -22,7 +22,7 @@ THIRD = ("  memory: {", "  other: {path: /srv/other}\n  memory: {")
 
 
 def _of_study(read: Study) -> Any:
-    return question(read, tuple(read.candidates))
+    return write_question(read, tuple(read.candidates))
 
 
 def _of(*changes: Change) -> Any:
@@ -58,7 +58,7 @@ def test_blocks_after_the_least_at_its_level_may_be_spared() -> None:
     assert [_of().may_spare(at(4), block) for block in (0, 3, 4, 19)] == [False, False, True, True]
     assert not _of().may_spare(at(1), 5)
     assert not _of(load("repeat: 7")).may_spare(at(4), 6)
-    assert question(study(), ("disk",)) is None
+    assert write_question(study(), ("disk",)) is None
     # A study and analysis must not drift apart: neither may know the other.
     least, most = statistics.BLOCKS_LEAST, statistics.BLOCKS_MOST
     assert (least, most) == (asked.BLOCKS_LEAST, asked.BLOCKS_MOST)
@@ -71,7 +71,7 @@ def _asking(text: str, *changes: Change, duration: str = "20 s") -> Study:
 
 
 def _errors(asked: Study, rates: dict[str, float] | None = None) -> list[StithyError]:
-    return list(unanswerable(asked, _of_study(asked), rates or {}))
+    return list(find_unanswerable(asked, _of_study(asked), rates or {}))
 
 
 PAUSING = load("pace: {think: 100 ms}")
@@ -88,7 +88,7 @@ def test_a_percentile_for_which_users_do_too_little_is_refused_with_the_length_t
     assert _errors(_asking("{metric: p99}", PAUSING, duration="230 s")) == []
     bound = _asking("", PAUSING, _threshold("disk.p99_at_1 < 5 ms"))
     assert _errors(bound) == []
-    [_, doubt] = doubtful(bound, question(bound, PAIR), {})
+    [_, doubt] = find_doubtful(bound, write_question(bound, PAIR), {})
     assert doubt.startswith("`disk.p99_at_1` is judged by few values: 99th percentile of response")
     assert (
         "needs 10,000 values to be printed, and a window of 20 s at 1 user has at most 240" in doubt
@@ -99,14 +99,17 @@ def test_what_earlier_runs_did_here_tells_more_than_the_bound() -> None:
     """The slower candidate decides, where both are known; a derived metric is only doubted."""
     asked = _asking("{metric: p99 of payment}")
     assert _errors(asked) == []
-    rates = {rate_key(asked, "disk", at(4)): 900.0, rate_key(asked, "memory", at(4)): 300.0}
+    rates = {
+        make_rate_key(asked, "disk", at(4)): 900.0,
+        make_rate_key(asked, "memory", at(4)): 300.0,
+    }
     [found] = _errors(asked, rates)
     assert "one of 20 s at 4 users had about 2,609 in earlier runs" in found.problem
-    assert _errors(asked, {rate_key(asked, "memory", at(4)): 300.0}) == []
+    assert _errors(asked, {make_rate_key(asked, "memory", at(4)): 300.0}) == []
     assert _errors(_asking("{metric: p99 of payment, users: 1}"), rates) == []
     paced = _asking("", ("[1, 4]", "[1]"), load("pace: keyed"))
     assert _errors(paced) == []
-    [doubt] = doubtful(paced, question(paced, PAIR), {})
+    [doubt] = find_doubtful(paced, write_question(paced, PAIR), {})
     assert "95th percentile of response time needs 2,000 values" in doubt
 
 
@@ -192,7 +195,7 @@ def test_what_no_window_of_a_threshold_measures_is_refused(
     assert (found.where, found.exit) == ("thresholds", Exit.USAGE)
     assert problem in found.problem
     assert remedy in found.remedy
-    assert list(doubtful(asked, None, {})) == []
+    assert list(find_doubtful(asked, None, {})) == []
 
 
 def test_a_scenario_without_users_or_server_has_none_of_their_metrics() -> None:

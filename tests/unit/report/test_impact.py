@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from stithy.analysis.between_runs import compare_runs
-from stithy.analysis.decision import Judgement, Outcome, judge_thresholds
+from stithy.analysis.decision import Outcome, ThresholdJudgement, judge_thresholds
 from stithy.metrics import Quantity
 from stithy.point import OFF, ON, Point
 from stithy.registry import plugins
@@ -18,7 +18,7 @@ from stithy.report.export import ExportFormat
 from stithy.report.findings.finding import FindingKind
 from stithy.report.page import Page
 from stithy.scenarios.backup.judge import P99, list_settings
-from stithy.thresholds import Constant, MeasuredValue, Relation, Threshold
+from stithy.thresholds import Constant, MeasuredSide, Relation, Threshold
 from support.drawn import at_points, context_built
 from support.sample_run import Shape
 
@@ -97,8 +97,8 @@ def test_two_runs_are_compared_by_it(built: Context, tmp_path: Path) -> None:
     assert [each.point for each in rows] == [WITH, WITH]
 
 
-def _judged(context: Context, relation: Relation, bound: float) -> Judgement:
-    left = MeasuredValue("memory", P95_RATIO.metric, WITH)
+def _judged(context: Context, relation: Relation, bound: float) -> ThresholdJudgement:
+    left = MeasuredSide("memory", P95_RATIO.metric, WITH)
     [found] = judge_thresholds([Threshold(left, relation, Constant(bound, ""))], context.evidence)
     return found
 

@@ -7,7 +7,7 @@ from typing import Any
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.figure import Absent
-from stithy.scenarios.noisy_neighbour.declared import WHOLE, cycle_name
+from stithy.scenarios.noisy_neighbour.declared import WHOLE, name_cycle
 from support.drawn import context_built, draw_all, draw_one, rows_in
 from support.sample_run import Shape
 
@@ -31,10 +31,10 @@ def _context(folder: Path, *spans: tuple[str, float, str]) -> Context:
 def test_bars_are_means_of_cycles_that_succeeded_and_of_their_parts(tmp_path: Path) -> None:
     """One that was cut or failed has no duration; all work of the neighbour is no cycle."""
     context = _context(
-        tmp_path, (WHOLE, 60.0, "done"), (cycle_name(1), 3.0, "done"),
-        (cycle_name(1, "backup"), 1.0, "done"), (cycle_name(12), 5.0, "done"),
-        (cycle_name(12, "backup"), 2.0, "done"), (cycle_name(13), 9.0, "cut"),
-        (cycle_name(14), 9.0, "failed"),
+        tmp_path, (WHOLE, 60.0, "done"), (name_cycle(1), 3.0, "done"),
+        (name_cycle(1, "backup"), 1.0, "done"), (name_cycle(12), 5.0, "done"),
+        (name_cycle(12, "backup"), 2.0, "done"), (name_cycle(13), 9.0, "cut"),
+        (name_cycle(14), 9.0, "failed"),
     )  # fmt: skip
     figure = draw_one("neighbour-durations", context)
     assert figure.title.startswith("A cycle takes 4.00 s on disk and 4.00 s on memory; a backup")
@@ -53,6 +53,6 @@ def test_a_neighbour_without_cycles_has_no_such_figure_and_one_whose_all_failed_
     """A reason stands where a figure could be."""
     assert draw_all("neighbour-durations", _context(tmp_path / "io", (WHOLE, 60.0, "done"))) == []
     [absent] = draw_all(
-        "neighbour-durations", _context(tmp_path / "b", (cycle_name(1), 1.0, "failed"))
+        "neighbour-durations", _context(tmp_path / "b", (name_cycle(1), 1.0, "failed"))
     )
     assert isinstance(absent, Absent)

@@ -12,7 +12,7 @@ from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.figure import Absent
 from stithy.report.words.wording import count, took
-from stithy.scenarios.noisy_neighbour.declared import WHOLE, cycle_name
+from stithy.scenarios.noisy_neighbour.declared import WHOLE, name_cycle
 from stithy.scenarios.noisy_neighbour.plan import ALONE
 from support.drawn import context_built, draw_all, draw_one, rows_in
 from support.sample_run import Shape
@@ -49,8 +49,8 @@ def test_each_second_is_that_of_the_busiest_device_alone_and_with_the_neighbour(
     [
         ([], range(5, 25)),
         ([(WHOLE, -1.0, 1e6)], range(5, 25)),
-        ([(WHOLE, -1.0, 1e6), (cycle_name(1), 2.0, 9.0)], range(5, 9)),
-        ([(WHOLE, -1.0, 1e6), (cycle_name(1), 2.0, 4.5)], []),
+        ([(WHOLE, -1.0, 1e6), (name_cycle(1), 2.0, 9.0)], range(5, 9)),
+        ([(WHOLE, -1.0, 1e6), (name_cycle(1), 2.0, 4.5)], []),
     ],
 )
 def test_titles_have_medians_of_measured_seconds_in_which_the_neighbour_worked(
@@ -106,7 +106,7 @@ def _with_work(context: Context, *spans: tuple[str, float, float]) -> Context:
         ([(WHOLE, -1.0, 1e6)], [], "(right) at work from the first second to the last. Both"),
         ([(WHOLE, 2.0, 3.0)], [(2.0, 3.0)], "(right); bars at the bottom show when it worked"),
         (
-            [(WHOLE, -1.0, 1e6), (cycle_name(1), 1.0, 2.0)],
+            [(WHOLE, -1.0, 1e6), (name_cycle(1), 1.0, 2.0)],
             [(1.0, 2.0)],
             "(right); bars at the bottom show when it worked",
         ),

@@ -8,7 +8,7 @@ import pytest
 
 from stithy.point import Point
 from stithy.report.context import Context
-from stithy.scenarios.noisy_neighbour.declared import WHOLE, cycle_name
+from stithy.scenarios.noisy_neighbour.declared import WHOLE, name_cycle
 from support.drawn import context_built, draw_all, draw_one, rows_in
 from support.sample_run import Shape
 
@@ -37,11 +37,11 @@ def _context(folder: Path, sizes: dict[str, int], *spans: tuple[str, float, floa
 
 def test_a_line_has_the_rate_of_each_part_and_is_zero_between_cycles(tmp_path: Path) -> None:
     """10 MB in 2 s, then in 1 s; a cut cycle has no bytes, and is not drawn."""
-    first, second, cut = (cycle_name(each) for each in (1, 2, 3))
+    first, second, cut = (name_cycle(each) for each in (1, 2, 3))
     context = _context(
         tmp_path, {first: 10 * MB, second: 6 * MB},
-        (WHOLE, 0.0, 30.0), (first, 1.0, 4.0), (cycle_name(1, "backup"), 1.0, 3.0),
-        (cycle_name(1, "restore"), 3.0, 4.0), (second, 10.0, 12.0), (cut, 20.0, 29.0),
+        (WHOLE, 0.0, 30.0), (first, 1.0, 4.0), (name_cycle(1, "backup"), 1.0, 3.0),
+        (name_cycle(1, "restore"), 3.0, 4.0), (second, 10.0, 12.0), (cut, 20.0, 29.0),
     )  # fmt: skip
     figure = draw_one("neighbour-throughput", context)
     steps = [(row["second"], row["value"]) for row in rows_in(figure) if row["candidate"] == "disk"]
@@ -55,8 +55,8 @@ def test_a_line_has_the_rate_of_each_part_and_is_zero_between_cycles(tmp_path: P
 
 def test_cycles_at_once_are_added(tmp_path: Path) -> None:
     """Two databases of 100 MB in 10 s and in 7.5 s: the line ends with the longer one."""
-    sizes = dict.fromkeys((cycle_name(1), cycle_name(2)), 100 * MB)
-    spans = (cycle_name(1), 0.0, 10.0), (cycle_name(2), 0.5, 8.0)
+    sizes = dict.fromkeys((name_cycle(1), name_cycle(2)), 100 * MB)
+    spans = (name_cycle(1), 0.0, 10.0), (name_cycle(2), 0.5, 8.0)
     figure = draw_one("neighbour-throughput", _context(tmp_path, sizes, *spans))
     steps = [(row["second"], row["value"]) for row in rows_in(figure) if row["candidate"] == "disk"]
     assert [at_s for at_s, _ in steps] == pytest.approx([0, 0.5, 8, 10])
@@ -66,7 +66,7 @@ def test_cycles_at_once_are_added(tmp_path: Path) -> None:
 
 def test_a_candidate_on_which_no_cycle_ended_has_no_line(tmp_path: Path) -> None:
     """The other has one."""
-    context = _context(tmp_path, {cycle_name(1): MB}, (cycle_name(1), 1.0, 2.0))
+    context = _context(tmp_path, {name_cycle(1): MB}, (name_cycle(1), 1.0, 2.0))
     windows = tuple(replace(each, values={}) if each.candidate == "disk" else each
                     for each in context.evidence.windows)  # fmt: skip
     evidence = replace(context.evidence, windows=windows)
@@ -76,4 +76,4 @@ def test_a_candidate_on_which_no_cycle_ended_has_no_line(tmp_path: Path) -> None
 
 def test_a_neighbour_whose_cycles_have_no_bytes_has_no_such_figure(tmp_path: Path) -> None:
     """Such as one that scans."""
-    assert draw_all("neighbour-throughput", _context(tmp_path, {}, (cycle_name(1), 1.0, 2.0))) == []
+    assert draw_all("neighbour-throughput", _context(tmp_path, {}, (name_cycle(1), 1.0, 2.0))) == []

@@ -17,7 +17,7 @@ from stithy.report.page import Page
 from stithy.results.files import read_run, write_table
 from stithy.results.tables import SERIES
 from stithy.scenarios.noisy_neighbour.report.neighbours import durations
-from stithy.thresholds import Constant, MeasuredValue, Threshold
+from stithy.thresholds import Constant, MeasuredSide, Threshold
 from support.faked_run import FakedRun
 from support.lost_runs import beside_nobody
 
@@ -79,7 +79,7 @@ def test_the_section_pairs_tenants_alone_with_tenants_beside_a_neighbour(tmp_pat
     assert _levels(page, "neighbour.throughput_ratio") == [1.0, 1.0]
     assert _levels(page, "isolation") == [1.0, 1.0]
     assert _levels(page, "isolation_lost") == [0.0, 0.0]
-    bound = Threshold(MeasuredValue("a", "isolation", BESIDE), ">=", Constant(0.9, "share"))
+    bound = Threshold(MeasuredSide("a", "isolation", BESIDE), ">=", Constant(0.9, "share"))
     [judged] = judge_thresholds([bound], page.context.evidence)
     assert judged.outcome is Outcome.MET, "all blocks are alike, and enough"
 

@@ -3,14 +3,14 @@
 import polars as pl
 
 from stithy.report.sections.storage import held_bytes
-from stithy.results.tables import SPACE, schema
+from stithy.results.tables import SPACE, make_schema
 
 UNKNOWN = dict.fromkeys(column.name for column in SPACE.columns)
 ROW = UNKNOWN | {"log_stored_bytes": 0, "redundancy": 2.0}
 
 
 def _frame(*rows: dict[str, object]) -> pl.DataFrame:
-    return pl.DataFrame([{**ROW, "role": "data", **row} for row in rows], schema=schema(SPACE))
+    return pl.DataFrame([{**ROW, "role": "data", **row} for row in rows], schema=make_schema(SPACE))
 
 
 def test_all_volumes_of_a_candidate_count_once_loaded_and_their_logs_do_not() -> None:

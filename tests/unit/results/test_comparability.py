@@ -8,7 +8,7 @@ import pytest
 from stithy.errors import UserError
 from stithy.hosts.facts import machine_facts
 from stithy.results import comparability as facts
-from stithy.results.comparability import differences
+from stithy.results.comparability import find_differences
 from stithy.results.manifest import Fact, LoadFacts, Manifest, RoleFacts
 from support.sample_run import Shape, manifest
 
@@ -77,7 +77,9 @@ def test_what_numbers_rest_on_is_needed_and_a_seed_is_not(
 ) -> None:
     """Each by its name and with both values; what the kernel keeps of the memory is no change."""
     found = [
-        difference for difference in differences(BASE, other, NAMES) if difference.needed is needed
+        difference
+        for difference in find_differences(BASE, other, NAMES)
+        if difference.needed is needed
     ]
     assert len(found) == len(shown)
     assert all(str(each).startswith(start) for each, start in zip(found, shown, strict=True))
@@ -86,12 +88,12 @@ def test_what_numbers_rest_on_is_needed_and_a_seed_is_not(
 def test_devices_are_told_by_place_and_ignored_by_any_part_of_their_name() -> None:
     """Two runs on the same emulated drive have it as loop0 and as loop3."""
     base, other = _device("loop0", "1.0"), _device("loop3", "1.1")
-    assert differences(base, _device("loop3", "1.0"), NAMES) == ()
-    (firmware,) = differences(base, other, NAMES)
+    assert find_differences(base, _device("loop3", "1.0"), NAMES) == ()
+    (firmware,) = find_differences(base, other, NAMES)
     assert str(firmware) == "disk: device.1.firmware: 1.0 and 1.1"
-    assert differences(base, other, ("memory",)) == ()
+    assert find_differences(base, other, ("memory",)) == ()
     words = ("device.1.firmware", "firmware", "device", "firm")
-    assert [facts.ignored(firmware, [word]) for word in words] == [True, True, True, False]
+    assert [facts.is_ignored(firmware, [word]) for word in words] == [True, True, True, False]
 
 
 def test_devices_of_a_role_on_its_own_source_are_told_by_role_and_place() -> None:
@@ -110,16 +112,16 @@ def test_devices_of_a_role_on_its_own_source_are_told_by_role_and_place() -> Non
         )
 
     base = run("nvme0n1", "FAST")
-    assert differences(base, run("nvme1n1", "FAST"), NAMES) == ()
-    (model,) = differences(base, run("sda", "SLOW"), NAMES)
+    assert find_differences(base, run("nvme1n1", "FAST"), NAMES) == ()
+    (model,) = find_differences(base, run("sda", "SLOW"), NAMES)
     assert str(model) == "disk: role.log.device.1.model: FAST and SLOW"
-    assert facts.ignored(model, ["model"])
+    assert facts.is_ignored(model, ["model"])
 
 
 def test_a_refusal_names_every_fact_and_how_to_ignore_it() -> None:
     """All at once; a word that is no fact is refused, one that does not differ is not."""
     error = facts.NotComparable(
-        "b", "a", differences(BASE, _machine(kernel="6.2.0", cpus=4), NAMES)
+        "b", "a", find_differences(BASE, _machine(kernel="6.2.0", cpus=4), NAMES)
     )
     assert "not comparable with a: cpus, kernel" in str(error)
     assert [part.remedy for part in error.parts()] == ["--ignore cpus", "--ignore kernel"]
@@ -130,7 +132,7 @@ def test_a_refusal_names_every_fact_and_how_to_ignore_it() -> None:
 
 def _parts(made: Manifest, version: str = "0.1.0") -> dict[str, Any]:
     parts = (made.workload, made.load, made.database, made.memory)
-    return dict(facts.comparability("load", *parts, version))
+    return dict(facts.check_comparable("load", *parts, version))
 
 
 SHAPE = Shape()
@@ -142,8 +144,8 @@ def test_the_key_changes_with_what_changes_numbers() -> None:
     """Not with the candidates: two runs on different storage are what one wants to compare."""
     made = manifest(SHAPE)
     parts = _parts(made)
-    key = facts.comparability_key(parts)
-    assert key == facts.comparability_key(dict(reversed(parts.items())))
+    key = facts.make_comparability_key(parts)
+    assert key == facts.make_comparability_key(dict(reversed(parts.items())))
     for other, same in (
         (manifest(replace(SHAPE, candidates=("a", "b"))), True),
         (manifest(replace(SHAPE, users=(2,))), True),
@@ -152,7 +154,7 @@ def test_the_key_changes_with_what_changes_numbers() -> None:
         (made.model_copy(update={"given_load": LEDGER}), False),
         (made.model_copy(update={"given_workload": DATA}), False),
     ):
-        assert (facts.comparability_key(_parts(other)) == key) == same
+        assert (facts.make_comparability_key(_parts(other)) == key) == same
     assert [_parts(made, name)["driver"] for name in ("0.4.1", "2.3.1")] == ["0.4", "2"]
 
 
@@ -165,7 +167,7 @@ def test_of_what_varies_the_points_say_how_much_it_was() -> None:
             update={"size": {"warehouses": warehouses}, "varied": own[0]}
         )
         load = BASE.load.model_copy(update={"connections": pool, "varied": own[1]})
-        found = facts.comparability("load", workload, load, BASE.database, BASE.memory, "1.2.3")
+        found = facts.check_comparable("load", workload, load, BASE.database, BASE.memory, "1.2.3")
         return dict(found)
 
     assert parts(2, 8, varied=True) == parts(6, None, varied=True)
@@ -174,7 +176,7 @@ def test_of_what_varies_the_points_say_how_much_it_was() -> None:
         BASE.model_copy(update={"comparability": parts(2, None, varied=varied)})
         for varied in (False, True)
     )
-    shown = [str(difference) for difference in differences(one, several, NAMES)]
+    shown = [str(difference) for difference in find_differences(one, several, NAMES)]
     assert "workload.warehouses: 2 and not known" in shown
 
 
@@ -194,16 +196,16 @@ def test_what_the_base_gives_a_server_is_no_difference_where_it_varies(
         limit = BASE.memory.model_copy(update={
             "limit_bytes": memory, "varied": ("limit_bytes",) if varied else (),
         })  # fmt: skip
-        parts = facts.comparability("load", BASE.workload, BASE.load, database, limit, "1.2.3")
+        parts = facts.check_comparable("load", BASE.workload, BASE.load, database, limit, "1.2.3")
         new = {"given_database": database, "memory": limit, "comparability": dict(parts)}
         return BASE.model_copy(update=new)
 
     varied, other = made(2**28, "4MB", varied=True), made(2**30, "8MB", varied=True)
-    assert differences(varied, other, NAMES) == ()
+    assert find_differences(varied, other, NAMES) == ()
     assert varied.comparability == other.comparability
     shown = [
         str(difference)
-        for difference in differences(varied, made(2**28, "4MB", varied=False), NAMES)
+        for difference in find_differences(varied, made(2**28, "4MB", varied=False), NAMES)
     ]
     assert sorted(shown) == [
         "memory_limit_bytes: not known and 268435456", "settings.work_mem: not known and 4MB",
@@ -211,7 +213,7 @@ def test_what_the_base_gives_a_server_is_no_difference_where_it_varies(
     own = made(2**28, "4MB", varied=False)
     first = own.candidates[0].model_copy(update={"memory_limit_bytes": 2**29})
     own = own.model_copy(update={"candidates": (first, *own.candidates[1:])})
-    shown = [str(each) for each in differences(varied, own, NAMES)]
+    shown = [str(each) for each in find_differences(varied, own, NAMES)]
     assert "disk: memory_limit_bytes: not known and 536870912" in shown
 
 
@@ -221,4 +223,4 @@ def test_every_part_of_the_key_and_every_fact_of_a_machine_has_a_meaning() -> No
     parts = [called.get(name, name) for name in BASE.comparability if name != "settings"]
     machine = [name for name in machine_facts() if name != "mitigation"]
     load = LoadFacts.model_fields.keys() - {"varied"}  # which says which of them the points have
-    assert all(facts.meaning(name) for name in (*parts, *load, *machine))
+    assert all(facts.find_meaning(name) for name in (*parts, *load, *machine))

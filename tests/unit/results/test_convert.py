@@ -7,11 +7,16 @@ from typing import Any
 import pytest
 
 from stithy.activities.hammer.declared import LOAD
-from stithy.activity import expected_errors
+from stithy.activity import collect_expected_errors
 from stithy.results import convert, tables
-from stithy.results.convert import Latencies, read_histograms, transaction_rows, window_numbers
-from stithy.results.drives import drive_rows, read_log
-from stithy.results.files import frame_of, write_table
+from stithy.results.convert import (
+    Latencies,
+    make_transaction_rows,
+    make_window_numbers,
+    read_histograms,
+)
+from stithy.results.drives import make_drive_rows, read_log
+from stithy.results.files import make_frame, write_table
 from stithy.results.hlog import LoggedHistogram, LoggedInterval, merge, read_hlog
 from stithy.wire.messages import Condition, RunSummary, Second
 from support.captured import DATA
@@ -63,7 +68,7 @@ def test_lines_of_a_log_carry_tag_time_and_histogram(tmp_path: Path) -> None:
 
 def test_a_window_has_its_rates_and_what_was_held_up_reached_and_lost() -> None:
     """By the real length of the measurement; null where it could not be read, never 0."""
-    numbers = window_numbers(_summary(), "new-order", 0.006)
+    numbers = make_window_numbers(_summary(), "new-order", 0.006)
     assert numbers["headline_per_min"] == pytest.approx(8240 * 3)
     assert numbers["headline_per_s"] == pytest.approx(8240 / 20)
     assert numbers["tpm"] == pytest.approx((8240 + 81) * 3), "with the intended rollbacks"
@@ -77,10 +82,10 @@ def test_a_window_has_its_rates_and_what_was_held_up_reached_and_lost() -> None:
     assert numbers.keys() <= {
         column.name for table in (tables.WINDOW, LOAD) for column in table.columns
     }
-    partial = window_numbers(_summary("run-summary.partial"), "new-order", None)
+    partial = make_window_numbers(_summary("run-summary.partial"), "new-order", None)
     assert (partial["suppressed_arrivals"], partial["buffer_pool_bytes"]) == (None, None)
     cut = _summary().model_copy(update={"measure_to_s": _summary().measure_from_s, "workload": {}})
-    found = window_numbers(cut, "new-order", None)
+    found = make_window_numbers(cut, "new-order", None)
     assert (found["headline_per_min"], found["units_touched"]) == (None, None)
 
 
@@ -90,12 +95,12 @@ def test_errors_that_another_activity_causes_on_purpose_are_counted_by_themselve
     """By their classes, which the activity declares; the text is that of the others."""
     kinds = {str(error.kind): error.count for error in _summary().errors}
     assert len(kinds) > 1
-    expected = expected_errors(("hammer", "note"))
+    expected = collect_expected_errors(("hammer", "note"))
     assert expected == {"lost"}
-    found = window_numbers(_summary(), "new-order", None, expected)
+    found = make_window_numbers(_summary(), "new-order", None, expected)
     assert found["errors_expected"] == kinds["lost"]
     assert found["errors"] == sum(kinds.values()) - kinds["lost"] > 0
-    assert found["error_text"] != window_numbers(_summary(), "new-order", None)["error_text"]
+    assert found["error_text"] != make_window_numbers(_summary(), "new-order", None)["error_text"]
 
 
 def test_the_row_of_all_types_is_merged_from_the_histograms_of_the_types() -> None:
@@ -105,8 +110,8 @@ def test_the_row_of_all_types_is_merged_from_the_histograms_of_the_types() -> No
              {"response": encode(histogram(*range(51, 101)))})  # fmt: skip
     totals = (each.model_copy(update=made)
               for each, made in zip(run.transactions, kinds, strict=True))  # fmt: skip
-    rows = transaction_rows("w-1", run.model_copy(update={"transactions": tuple(totals)}))
-    frame_of(tables.TRANSACTIONS, rows)
+    rows = make_transaction_rows("w-1", run.model_copy(update={"transactions": tuple(totals)}))
+    make_frame(tables.TRANSACTIONS, rows)
     assert [row["transaction"] for row in rows] == ["new-order", "stock-level", "all"]
     assert [row["response_p50_s"] for row in rows] == pytest.approx([25e-6, 75e-6, 50e-6])
     merged = rows[-1]
@@ -120,16 +125,16 @@ def test_seconds_join_with_the_logs_by_their_time() -> None:
     """Logs keep milliseconds; who waits is known of all alone; without logs times are None."""
     second = Second.model_validate_json(wire_example("message.second"))
     made = (_interval(second.at_s, "new-order", 10, 20), _interval(second.at_s, "stock-level", 30))
-    rows = convert.second_rows("w-1", [second], Latencies(response=made))
-    frame_of(tables.SECONDS, rows)
+    rows = convert.make_second_rows("w-1", [second], Latencies(response=made))
+    make_frame(tables.SECONDS, rows)
     assert [row["waiting"] for row in rows] == [None, None, 42]
     assert [row["response_p50_s"] for row in rows] == pytest.approx([10e-6, 30e-6, 20e-6])
     assert rows[-1]["committed"] == 412
-    assert convert.second_rows("w-1", [second], Latencies())[-1]["response_p50_s"] is None
+    assert convert.make_second_rows("w-1", [second], Latencies())[-1]["response_p50_s"] is None
     message = Condition.model_validate_json(wire_example("message.condition"))
-    verified = convert.condition_rows("disk", "window", [message], "w-1")
-    verified += convert.condition_rows("disk", "load", [message])
-    frame = frame_of(tables.CONDITIONS, verified)
+    verified = convert.make_condition_rows("disk", "window", [message], "w-1")
+    verified += convert.make_condition_rows("disk", "load", [message])
+    frame = make_frame(tables.CONDITIONS, verified)
     assert (frame["window_id"].to_list(), frame["holds"].to_list()) == (["w-1", None], [False] * 2)
 
 
@@ -139,16 +144,16 @@ def test_the_logs_of_a_real_run_say_what_its_summary_says(tmp_path: Path) -> Non
     run = RunSummary.model_validate(told | {"transactions": [], "lateness": ""})
     latencies = convert.read_latencies(HAMMER / "run")
     paths = [tmp_path / name for name in ("a.parquet", "b.parquet")]
-    rows = list(convert.histogram_rows("w", run, latencies))
+    rows = list(convert.make_histogram_rows("w", run, latencies))
     for path in paths:
         write_table(path, tables.HISTOGRAMS, rows)
     for kind in ("response", "service"):
         intervals = getattr(latencies, kind)
-        inside = list(convert.measured_intervals(intervals, run))
+        inside = list(convert.list_measured_intervals(intervals, run))
         once, twice = (read_histograms(part, kind) for part in (paths[:1], paths))
         for total in told["transactions"]:
             kept = once[total["name"]]
-            row = convert.distribution(kind, kept)
+            row = convert.describe_distribution(kind, kept)
             for name, value in total[kind].items():
                 shown = kept.count if name == "count" else row[f"{kind}_{name}"]
                 assert shown == pytest.approx(value, rel=1e-9), (total["name"], name)
@@ -168,8 +173,8 @@ def _drive(
     *seen: LoggedInterval, before: Any = None, after: Any = None
 ) -> dict[str, dict[str, Any]]:
     means = {"flush": 400e-6, "write": 900e-6}
-    shown = drive_rows("w", "data", before or counters(), after or counters(), seen, means)
-    frame_of(tables.DRIVES, shown)
+    shown = make_drive_rows("w", "data", before or counters(), after or counters(), seen, means)
+    make_frame(tables.DRIVES, shown)
     return {row["operation"]: row for row in shown}
 
 

@@ -16,7 +16,7 @@ from stithy.results import pieces
 from stithy.results.files import read_run, write_frame
 from stithy.results.layout import CHECKSUMS, RunDirectory, write_with_checksum
 from stithy.results.manifest import SCHEMA_VERSION
-from stithy.results.pieces import Damaged, ReadProblem, manifest_of, table_of
+from stithy.results.pieces import Damaged, ReadProblem, find_table, parse_manifest
 from stithy.results.tables import WINDOW
 from support.sample_run import Shape, build_run, window_id
 
@@ -100,10 +100,10 @@ def test_a_table_that_is_not_as_declared_is_damaged(run: RunDirectory) -> None:
         for problem, change in changes:
             write_frame(path, table, change(frame))
             with pytest.raises(Damaged) as caught:
-                table_of(path, table)
+                find_table(path, table)
             assert str(caught.value) == problem
         write_frame(path, table, _with("note", "mine")(frame))
-        assert table_of(path, table).equals(frame)
+        assert find_table(path, table).equals(frame)
 
 
 @pytest.mark.parametrize("checksum", [True, False])
@@ -121,7 +121,7 @@ def test_results_of_another_version_are_refused(
         if checksum:
             write_with_checksum(each, each.read_bytes())
         with pytest.raises(UserError, match=f"schema {version}, this Stithy reads") as caught:
-            manifest_of(each) if each == run.manifest else table_of(each, WINDOW)
+            parse_manifest(each) if each == run.manifest else find_table(each, WINDOW)
         assert caught.value.where == str(each)
 
 
@@ -141,7 +141,7 @@ def test_a_manifest_that_is_not_as_declared_names_its_key(run: RunDirectory) -> 
     for text, shown in texts.items():
         write_with_checksum(run.manifest, text.encode())
         with pytest.raises(Damaged) as caught:
-            manifest_of(run.manifest)
+            parse_manifest(run.manifest)
         assert shown in str(caught.value)
 
 
@@ -167,7 +167,7 @@ def test_results_of_a_plug_in_that_is_not_there_are_refused_and_not_called_damag
         assert caught.value.remedy == "set STITHY_PLUGINS as for the run"
     write_with_checksum(run.manifest, json.dumps(document).encode())
     path = run.window(NAME).table(WINDOW.name)
-    write_frame(path, WINDOW, table_of(path, WINDOW).with_columns(activity=pl.lit("hammer, own")))
+    write_frame(path, WINDOW, find_table(path, WINDOW).with_columns(activity=pl.lit("hammer, own")))
     with pytest.raises(UserError, match="not there .activity own"):
         read_run(run.root)
 

@@ -11,15 +11,15 @@ import pytest
 
 from stithy.errors import InfrastructureError
 from stithy.results import layout
-from stithy.results.files import frame_of, write_json, write_table
+from stithy.results.files import make_frame, write_json, write_table
 from stithy.results.layout import (
     is_as_written,
-    replaced,
+    replace_folder,
     write_durably,
     write_pieces_durably,
     write_with_checksum,
 )
-from stithy.results.tables import RESTORES, Column, Table, empty_frame
+from stithy.results.tables import RESTORES, Column, Table, make_empty_frame
 
 COLUMNS = (
     Column("name", "text", "", "its name"),
@@ -38,8 +38,8 @@ RESTORE = {
 
 def test_a_row_that_is_not_as_declared_is_refused() -> None:
     """The message names row and column; what is declared keeps its types, in any order of keys."""
-    frame = frame_of(TABLE, [dict(reversed(ROW.items())), ROW | {"time_s": None}])
-    assert frame.schema == empty_frame(TABLE).schema
+    frame = make_frame(TABLE, [dict(reversed(ROW.items())), ROW | {"time_s": None}])
+    assert frame.schema == make_empty_frame(TABLE).schema
     for name, value, problem in (
         ("name", None, "row 0, column name: null"), ("name", 1, "kind 'text'"),
         ("size_bytes", 1.0, "kind 'integer'"), ("size_bytes", True, "kind 'integer'"),
@@ -48,9 +48,9 @@ def test_a_row_that_is_not_as_declared_is_refused() -> None:
         ("more", 1, r"unknown \['more'\]"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=problem):
-            frame_of(TABLE, [ROW | {name: value}])
+            make_frame(TABLE, [ROW | {name: value}])
     with pytest.raises(ValueError, match=r"missing \['time_s'\]"):
-        frame_of(TABLE, [{k: v for k, v in ROW.items() if k != "time_s"}])
+        make_frame(TABLE, [{k: v for k, v in ROW.items() if k != "time_s"}])
 
 
 def test_a_table_is_read_back_with_units_meanings_and_version(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_file_is_written_whole_or_the_old_one_stays(
 
 
 def _fill(parent: Path, text: str, failure: BaseException | None = None) -> None:
-    with replaced(parent, ("a", "b")) as place:
+    with replace_folder(parent, ("a", "b")) as place:
         (place / "a" / f"{text}.csv").write_text(text)
         if failure:
             raise failure

@@ -11,7 +11,12 @@ from stithy.fio.measure import Measured as FioMeasured
 from stithy.fio.output import Answer, Served
 from stithy.fio.streamjob import RenderedStream
 from stithy.run.activity import WindowValue
-from stithy.scenarios.block_io.outcome import evenness, in_flight, per_second, size_errors
+from stithy.scenarios.block_io.outcome import (
+    count_in_flight,
+    divide_by_seconds,
+    measure_evenness,
+    size_errors,
+)
 
 KIB8 = 8192
 
@@ -38,7 +43,7 @@ def values(found: Iterable[WindowValue]) -> dict[str, float | None]:
 def test_little_s_law_gives_the_requests_in_flight_of_all_workers() -> None:
     """2,000 a second for 2 ms each are 4."""
     pattern = library.find("sql").patterns[0]
-    found = values(in_flight(pattern, measured({0: 2000, 1: 2000}), workers=2))
+    found = values(count_in_flight(pattern, measured({0: 2000, 1: 2000}), workers=2))
     assert found["fio.in_flight"] == pytest.approx(4.0)
     assert found["fio.outstanding"] == 8.0
 
@@ -47,7 +52,7 @@ def test_little_s_law_gives_the_requests_in_flight_of_all_workers() -> None:
 def test_a_pattern_that_holds_back_has_no_such_number(name: str) -> None:
     """Streams of a fixed mix wait for each other, and bursts pause."""
     pattern = library.find(name).patterns[0]
-    assert values(in_flight(pattern, measured({0: 1}), workers=1)) == {}
+    assert values(count_in_flight(pattern, measured({0: 1}), workers=1)) == {}
 
 
 def test_a_size_that_is_not_the_profile_s_is_an_error_beyond_chance() -> None:
@@ -65,9 +70,9 @@ def test_a_size_that_is_not_the_profile_s_is_an_error_beyond_chance() -> None:
 def test_seconds_without_a_row_are_seconds_without_an_answer() -> None:
     """fio writes no row where it answered nothing, in the last second neither."""
     found = measured({0: 100, 2: 300, 3: 200})
-    assert list(per_second(found, 4.0).values()) == [100, 0, 300, 200]
-    assert list(per_second(found, 5.9).values()) == [100, 0, 300, 200, 0]
-    known = values(evenness(found, 4.0))
+    assert list(divide_by_seconds(found, 4.0).values()) == [100, 0, 300, 200]
+    assert list(divide_by_seconds(found, 5.9).values()) == [100, 0, 300, 200, 0]
+    known = values(measure_evenness(found, 4.0))
     assert known["fio.worst_iops"] == 0.0
     assert known["fio.idle_s"] == 1.0
     assert known["fio.variation"] == pytest.approx(129.1 / 150, rel=1e-3)

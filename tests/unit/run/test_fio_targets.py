@@ -6,7 +6,7 @@ from pathlib import Path
 
 from stithy.fio.load import Target
 from stithy.run.context import Context
-from stithy.scenarios.block_io.targets import all_targets, targets_of, working_sets
+from stithy.scenarios.block_io.targets import list_all_targets, list_targets, list_working_sets
 from stithy.units import format_size
 from support.faked_run import FakedRun
 
@@ -30,7 +30,7 @@ def volumes(tmp_path: Path) -> Context:
 
 def test_each_volume_has_a_file_in_a_directory_of_its_role(tmp_path: Path, own_state: Path) -> None:
     """Two of one role have two names."""
-    found = targets_of(volumes(tmp_path), "a", ["data", "data", "log"], 16 * MIB)
+    found = list_targets(volumes(tmp_path), "a", ["data", "data", "log"], 16 * MIB)
     names = [str(Path(each.path).relative_to(tmp_path)) for each in found]
     assert names == ["a/data/target", "a/data/target-2", "a/log/target"]
     assert {(each.begin_bytes, each.size_bytes) for each in found} == {(0, 16 * MIB)}
@@ -41,12 +41,12 @@ def test_volumes_on_one_block_device_are_parts_that_do_not_overlap(
 ) -> None:
     """A smaller window reads what was written: its parts begin where those of the largest do."""
     context = volumes(tmp_path)
-    assert all_targets(context, "b") == (
+    assert list_all_targets(context, "b") == (
         Target("/dev/data", LARGEST_BYTES, 0),
         Target("/dev/data", LARGEST_BYTES, LARGEST_BYTES),
         Target("/dev/log", LARGEST_BYTES, 0),
     )
-    assert targets_of(context, "b", ["data", "data"], 16 * MIB)[1].begin_bytes == LARGEST_BYTES
+    assert list_targets(context, "b", ["data", "data"], 16 * MIB)[1].begin_bytes == LARGEST_BYTES
 
 
 def test_a_profile_with_a_rule_says_how_much_of_a_volume_it_would_use(
@@ -58,9 +58,9 @@ def test_a_profile_with_a_rule_says_how_much_of_a_volume_it_would_use(
     made = context.volumes.provision("a")
     place = shutil.disk_usage(made.path)
     size = int(min(0.3333 * place.total, 0.8 * place.free)) // MIB * MIB
-    said = working_sets(context, "a")
+    said = list_working_sets(context, "a")
     assert said.startswith("; by its rule hcibench-easy-run uses ")
     # Others write to the same file system meanwhile.
     assert format_size(size)[:2] in said
     context.volumes.made["b"] = replace(made, raw=True)
-    assert working_sets(context, "b") == ""
+    assert list_working_sets(context, "b") == ""

@@ -6,7 +6,7 @@ import pytest
 
 from stithy.errors import PreconditionError
 from stithy.fio import library
-from stithy.results.comparability import comparability, differences
+from stithy.results.comparability import check_comparable, find_differences
 from stithy.results.manifest import Manifest
 from stithy.run.manifest import ManifestFile
 from support.faked_run import FakedRun
@@ -145,12 +145,12 @@ def test_profiles_of_one_run_alone_are_points_that_the_other_does_not_have() -> 
     base = sample(Shape())
 
     def run(facts: dict[str, str]) -> Manifest:
-        parts = comparability("block-io", None, None, None, None, "0.1.0", io_facts=facts)
+        parts = check_comparable("block-io", None, None, None, None, "0.1.0", io_facts=facts)
         return base.model_copy(update={"comparability": parts})
 
     def found(other: dict[str, str]) -> list[str]:
         one = run({"fio": "3.36", "profile.a.toml": "12"})
-        return [str(difference) for difference in differences(one, run(other), ())]
+        return [str(difference) for difference in find_differences(one, run(other), ())]
 
     assert found({"fio": "3.36", "profile.b.toml": "34", "submission.sql": "x"}) == []
     assert found({"fio": "3.37", "profile.a.toml": "34"}) == [

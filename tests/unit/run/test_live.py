@@ -13,7 +13,7 @@ import pytest
 
 from fakes.clock import FakeClock
 from stithy.errors import PreconditionError, UserError
-from stithy.plan.expand import expand, nulled
+from stithy.plan.expand import expand, nullify_study
 from stithy.plan.steps import Cost, Step
 from stithy.run import events
 from stithy.run.executor import describe_notes
@@ -174,7 +174,7 @@ def test_what_must_be_known_of_a_candidate_is_told_of_it_and_of_no_other() -> No
     for known, null, names, words in (
         (study(), False, [], ""),
         (study(drive), False, ["disk"], "EMULATED drive"),
-        (nulled(study(drive)), True, ["disk", "disk-again"], "NULL STUDY.*; EMULATED drive"),
+        (nullify_study(study(drive)), True, ["disk", "disk-again"], "NULL STUDY.*; EMULATED drive"),
         (study(hammerdb), False, ["disk", "memory"], "PROFILE HAMMERDB"),
         (study(fsync), False, ["disk", "memory"], "NOT DURABLE: fsync off"),
     ):

@@ -6,12 +6,12 @@ import pytest
 
 from fakes.clock import FakeClock
 from stithy.scenarios.noisy_neighbour.beside import (
+    CycleSchedule,
     NeighbourCycle,
-    Schedule,
-    achieved_per_s,
-    asked_per_s,
-    bytes_per_s,
-    mean_s,
+    average_s,
+    sum_achieved_per_s,
+    sum_asked_per_s,
+    sum_bytes_per_s,
 )
 
 
@@ -32,11 +32,11 @@ class _Waiting(threading.Event):
         return False
 
 
-def _begun(schedule: Schedule, takes_s: float) -> list[float]:
+def _begun(schedule: CycleSchedule, takes_s: float) -> list[float]:
     """When cycles begin that take so long each."""
     clock, begun = FakeClock(0.0), list[float]()
     ended = _Waiting(clock)
-    for _ in schedule.due(clock, ended):
+    for _ in schedule.wait_until_due(clock, ended):
         begun.append(clock.now_s())
         clock.sleep_s(takes_s)
     return begun
@@ -44,57 +44,57 @@ def _begun(schedule: Schedule, takes_s: float) -> list[float]:
 
 def test_cycles_begin_at_fixed_times_as_long_as_each_ends_before_the_next() -> None:
     """And none begins after the window's end."""
-    assert _begun(Schedule(2.0, 12.0, 4.0), takes_s=1.0) == [2.0, 6.0, 10.0]
-    assert _begun(Schedule(2.0, 12.0, 4.0, most=2), takes_s=1.0) == [2.0, 6.0]
+    assert _begun(CycleSchedule(2.0, 12.0, 4.0), takes_s=1.0) == [2.0, 6.0, 10.0]
+    assert _begun(CycleSchedule(2.0, 12.0, 4.0, most=2), takes_s=1.0) == [2.0, 6.0]
 
 
 def test_a_cycle_that_takes_too_long_delays_the_next_and_nothing_piles_up() -> None:
     """After it they are as far apart as they were to be, and not nearer."""
-    assert _begun(Schedule(0.0, 12.0, 4.0), takes_s=5.0) == [0.0, 5.0, 10.0]
-    assert _begun(Schedule(0.0, 10.0, 0.0), takes_s=4.0) == [0.0, 4.0, 8.0]
+    assert _begun(CycleSchedule(0.0, 12.0, 4.0), takes_s=5.0) == [0.0, 5.0, 10.0]
+    assert _begun(CycleSchedule(0.0, 10.0, 0.0), takes_s=4.0) == [0.0, 4.0, 8.0]
 
 
 def test_who_keeps_up_achieves_what_is_asked_however_short_the_window() -> None:
     """Two workers with a cycle every 5 s each: 0.4 a second, though the last ends early."""
     cycles = _cycles((0, 2), (5, 8)) + _cycles((0, 1), worker=1)
-    assert asked_per_s(2, 5.0) == pytest.approx(0.4)
-    assert achieved_per_s(cycles, 2, 5.0) == pytest.approx(0.4)
+    assert sum_asked_per_s(2, 5.0) == pytest.approx(0.4)
+    assert sum_achieved_per_s(cycles, 2, 5.0) == pytest.approx(0.4)
 
 
 def test_who_falls_behind_achieves_what_the_time_allowed() -> None:
     """Three cycles of 8 s for which 15 s were meant: 3 in 24 s."""
-    assert achieved_per_s(_cycles((0, 8), (8, 16), (16, 24)), 1, 5.0) == pytest.approx(3 / 24)
+    assert sum_achieved_per_s(_cycles((0, 8), (8, 16), (16, 24)), 1, 5.0) == pytest.approx(3 / 24)
 
 
 def test_a_cycle_that_failed_counts_for_nothing_and_one_that_was_cut_is_left_out() -> None:
     """One of two that ended: half of what was asked. Who works at once has its own pace."""
     failed = NeighbourCycle(0, 5, 6, failed_because="no room")
     cut = NeighbourCycle(0, 10, 11, cut=True)
-    assert achieved_per_s([*_cycles((0, 2)), failed, cut], 1, 5.0) == pytest.approx(0.1)
-    assert achieved_per_s(_cycles((0, 2), (2, 4)), 1, 0.0) == pytest.approx(0.5)
-    assert asked_per_s(1, 0.0) is None
+    assert sum_achieved_per_s([*_cycles((0, 2)), failed, cut], 1, 5.0) == pytest.approx(0.1)
+    assert sum_achieved_per_s(_cycles((0, 2), (2, 4)), 1, 0.0) == pytest.approx(0.5)
+    assert sum_asked_per_s(1, 0.0) is None
 
 
 def test_a_cycle_that_was_cut_after_its_time_counts_as_late() -> None:
     """No cycle of 12 s where 5 s were meant ended; nobody knows of one that was cut after 3 s."""
-    assert achieved_per_s([NeighbourCycle(0, 0, 12, cut=True)], 1, 5.0) == 0.0
+    assert sum_achieved_per_s([NeighbourCycle(0, 0, 12, cut=True)], 1, 5.0) == 0.0
     late = [*_cycles((0, 2)), NeighbourCycle(0, 5, 17, cut=True)]
-    assert achieved_per_s(late, 1, 5.0) == pytest.approx(1 / 17)
+    assert sum_achieved_per_s(late, 1, 5.0) == pytest.approx(1 / 17)
     in_time = [*_cycles((0, 2)), NeighbourCycle(0, 5, 8, cut=True)]
-    assert achieved_per_s(in_time, 1, 5.0) == pytest.approx(0.2)
-    assert achieved_per_s([NeighbourCycle(0, 0, 12, cut=True)], 1, 0.0) is None
+    assert sum_achieved_per_s(in_time, 1, 5.0) == pytest.approx(0.2)
+    assert sum_achieved_per_s([NeighbourCycle(0, 0, 12, cut=True)], 1, 0.0) is None
 
 
 def test_nothing_is_said_of_a_worker_that_ended_no_cycle() -> None:
     """Its rate is unknown, and so is that of all."""
-    assert achieved_per_s(_cycles((0, 2)), 2, 5.0) is None
-    assert achieved_per_s([NeighbourCycle(0, 0, 4, cut=True)], 1, 5.0) is None
-    assert (bytes_per_s([], 1), mean_s([])) == (None, None)
+    assert sum_achieved_per_s(_cycles((0, 2)), 2, 5.0) is None
+    assert sum_achieved_per_s([NeighbourCycle(0, 0, 4, cut=True)], 1, 5.0) is None
+    assert (sum_bytes_per_s([], 1), average_s([])) == (None, None)
 
 
 def test_bytes_a_second_are_those_of_all_workers_while_they_were_at_it() -> None:
     """100 in 2 s and 300 in 3 s are 75 a second on average; another worker adds its own 10."""
     first = [NeighbourCycle(0, 0, 2, size_bytes=100), NeighbourCycle(0, 9, 12, size_bytes=300)]
     second = [NeighbourCycle(1, 0, 10, size_bytes=100)]
-    assert bytes_per_s([*first, *second], 2) == pytest.approx((50 + 100) / 2 + 10)
-    assert mean_s([*first, *second]) == pytest.approx(5.0)
+    assert sum_bytes_per_s([*first, *second], 2) == pytest.approx((50 + 100) / 2 + 10)
+    assert average_s([*first, *second]) == pytest.approx(5.0)

@@ -10,7 +10,7 @@ from stithy.clock import SystemClock
 from stithy.hosts.groups import IO, Throttle
 from stithy.results.files import read_run
 from stithy.run import servers
-from stithy.scenarios.noisy_neighbour.beside import part_of_limit
+from stithy.scenarios.noisy_neighbour.beside import divide_limit
 from support.faked_run import FakedRun
 from support.running import left_by
 
@@ -60,7 +60,7 @@ def test_databases_of_a_neighbour_have_equal_parts_of_its_limit(tmp_path: Path, 
 
 def test_a_part_of_a_limit_is_never_nothing() -> None:
     """The kernel takes no limit of 0."""
-    assert [part_of_limit(limit, 3) for limit in (None, 10, 2)] == [None, 3, 1]
+    assert [divide_limit(limit, 3) for limit in (None, 10, 2)] == [None, 3, 1]
 
 
 def test_what_is_restored_is_held_by_the_limit_of_the_server_that_was_backed_up(

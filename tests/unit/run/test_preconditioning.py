@@ -10,9 +10,9 @@ from stithy.fio.profile import Pattern
 from stithy.plan.expand import expand
 from stithy.results.files import read_rows, read_run
 from stithy.run.events import Note, StepProgress
-from stithy.scenarios.block_io.activity import load_of, until_steady
+from stithy.scenarios.block_io.activity import load_of, repeat_until_steady
 from stithy.scenarios.block_io.declared import PRECONDITIONING
-from stithy.scenarios.block_io.keys import Spec
+from stithy.scenarios.block_io.keys import BlockIoSpec
 from stithy.study.load import parse_study
 from support.faked_run import FakedRun
 
@@ -37,7 +37,7 @@ def falling(pattern: Pattern, number: int) -> tuple[float, float]:
 def test_rounds_go_on_until_the_last_five_of_each_test_are_steady(faked: FakedRun) -> None:
     """From the sixth round on nothing changes: the tenth is the first with five alike."""
     context = faked.start()
-    assert until_steady(context, "a", PLAN, falling) == "steady after 10 rounds"
+    assert repeat_until_steady(context, "a", PLAN, falling) == "steady after 10 rounds"
     rows = read_rows(context.session.directory.table("preconditioning"), PRECONDITIONING)
     assert [row["round"] for row in rows] == [n for n in range(1, 11) for _ in PLAN.patterns]
     assert {row["steady"] for row in rows if row["round"] == 10} == {True}
@@ -52,7 +52,7 @@ def test_rounds_go_on_until_the_last_five_of_each_test_are_steady(faked: FakedRu
 def test_after_25_rounds_the_state_is_what_it_is(faked: FakedRun) -> None:
     """It is said, and what was measured stays."""
     context = faked.start()
-    unsteady = until_steady(context, "b", PLAN, lambda _, number: (100.0 * number, None))
+    unsteady = repeat_until_steady(context, "b", PLAN, lambda _, number: (100.0 * number, None))
     assert unsteady == "not steady after 25 rounds"
     rows = read_rows(context.session.directory.table("preconditioning"), PRECONDITIONING)
     assert len(rows) == 25 * len(PLAN.patterns)
@@ -61,7 +61,7 @@ def test_after_25_rounds_the_state_is_what_it_is(faked: FakedRun) -> None:
 @pytest.mark.parametrize("is_checked", [False, True])
 def test_rounds_write_checksums_where_all_is_read_back_at_the_end(*, is_checked: bool) -> None:
     """Blocks without one were taken for damaged, on storage that was sound."""
-    spec = Spec(profiles=("sql",), precondition="snia", verify=is_checked)
+    spec = BlockIoSpec(profiles=("sql",), precondition="snia", verify=is_checked)
     assert load_of(spec, 7, "libaio").verify is is_checked
     for pattern in PLAN.patterns:
         sizes = {size for stream in pattern.streams for size in stream.write_sizes}

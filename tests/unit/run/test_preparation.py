@@ -20,8 +20,8 @@ from stithy.hosts.activity import BusyProgram, MachineActivity
 from stithy.hosts.host import LocalHost
 from stithy.hosts.runner import LocalRunner
 from stithy.needs import Judgement
-from stithy.plan.cost import memory_bytes, total_s
-from stithy.plan.expand import expand, nulled
+from stithy.plan.cost import bound_memory_bytes, sum_s
+from stithy.plan.expand import expand, nullify_study
 from stithy.plan.steps import Cost, Plan, Step, WindowPlan
 from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
@@ -37,7 +37,7 @@ from stithy.storage.volume import OpenPlace
 from stithy.study.load import parse_study, read_study
 from stithy.study.model import Study
 from stithy.study.scenario import Scenario
-from stithy.study.sections import sections_of
+from stithy.study.sections import list_sections
 from support.faked_run import FakedRun
 from support.points import at
 from support.running import write_study
@@ -104,7 +104,9 @@ def _checked(study: Study, providers: Mapping[str, Storage], root: Path) -> None
 
 def test_the_two_directories_of_a_null_study_are_on_one_file_system(disk_place: Path) -> None:
     """Beside a mount point lies another one, and the two would not be alike."""
-    study = nulled(read_study(write_study(disk_place / "s.yaml", {"a": disk_place / "a"})).study)
+    study = nullify_study(
+        read_study(write_study(disk_place / "s.yaml", {"a": disk_place / "a"})).study
+    )
     of = {name: DirectoryStorage(disk_place / name, name) for name in ("a", "a-again")}
     _checked(study, of, disk_place)
     of["a-again"] = DirectoryStorage(Path("/dev/shm/stithy-again"), "a-again")
@@ -115,7 +117,7 @@ def test_the_two_directories_of_a_null_study_are_on_one_file_system(disk_place: 
 @pytest.mark.needs_drive
 def test_the_two_drives_of_a_null_study_are_alike(tmp_path: Path) -> None:
     """Each image lies on no file system that the other could share. Offered drives are shipped."""
-    study = nulled(read_study(write_study(tmp_path / "s.yaml", {"a": "{drive: gp3}"})).study)
+    study = nullify_study(read_study(write_study(tmp_path / "s.yaml", {"a": "{drive: gp3}"})).study)
     site = Site(LocalRunner(), dict.fromkeys(ROLES, GIB), tmp_path, dict.fromkeys(ROLES, 1))
     made = plugins(Provider)["drive"].create
     of = {name: made(each.spec, name, site) for name, each in study.candidates.items()}
@@ -224,7 +226,7 @@ def test_what_the_demo_lacks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
         demo_lack.what for demo_lack in of.demo_lacks
     }
     demo = expand(read_study(ROOT / "studies/demo.yaml").study)
-    assert memory_bytes(demo) <= doctor.DEMO_MEMORY_BYTES
+    assert bound_memory_bytes(demo) <= doctor.DEMO_MEMORY_BYTES
 
     def nobody() -> None:
         raise PreconditionError("nobody is there", where="users", remedy="make one")
@@ -260,7 +262,7 @@ def test_a_new_study_compares_what_is_asked_for_or_else_what_the_machine_has() -
         assert list(found.study.candidates) == names
         assert (load.users, found.study.workload.units) == (users, warehouses)
         assert (load.ramp_up_s < 10) is wishes.short
-        assert total_s(found.plan.steps)[0] <= draft.TIME_S_MAX
+        assert sum_s(found.plan.steps)[0] <= draft.TIME_S_MAX
         kept = found.plan.database_bytes / found.study.database.memory_bytes
         assert warehouses < 20 or 2.5 < kept < 6
 
@@ -280,11 +282,11 @@ def test_a_new_study_ends_within_an_hour_with_the_margin_that_noise_allows(
     expected = make_outlook(question, 2, (), chosen.plan.seed)
     assert expected is not None
     assert expected.margin_needed is None
-    assert total_s(chosen.plan.steps)[0] <= draft.TIME_S_MAX
+    assert sum_s(chosen.plan.steps)[0] <= draft.TIME_S_MAX
     slow = {step.sort: [2.0] for step in chosen.plan.steps}
     monkeypatch.setattr(draft, "read_factors", lambda: slow)
     slower = _drafted(wishes, machine)
-    assert total_s(slower.plan.steps)[0] > total_s(expand(slower.study).steps)[0]
+    assert sum_s(slower.plan.steps)[0] > sum_s(expand(slower.study).steps)[0]
 
 
 def test_candidates_on_one_device_are_named(disk_place: Path) -> None:
@@ -300,7 +302,7 @@ def test_a_new_study_of_any_scenario_has_the_sections_that_it_needs(scenario: st
     """Its own keys have the values of their examples; what it has no use for is refused."""
     found = _drafted(Wishes(scenario=scenario, short=True), FakeMachine())
     assert (found.study.scenario.name, bool(found.plan.steps)) == (scenario, True)
-    sections = sections_of(scenario)
+    sections = list_sections(scenario)
     for wishes, section in (
         (Wishes(engine="postgresql", scenario=scenario), "database"),
         (Wishes(size="3", scenario=scenario), "workload"),

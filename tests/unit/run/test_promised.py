@@ -6,7 +6,7 @@ from typing import Any
 from fakes.hammer import FakeHammer
 from stithy.activities.backup.cycles import is_of_the_machine
 from stithy.results.layout import RunDirectory
-from stithy.scenarios.backup.activity import ROOM_BYTES, length, missing
+from stithy.scenarios.backup.activity import ROOM_BYTES, explain_missing, measure_length
 from stithy.wire.hammer import LedgerVerified
 from stithy.wire.jobs import WorkloadChoice
 
@@ -28,13 +28,13 @@ def test_what_was_written_when_the_backup_began_is_promised_and_nothing_later(
     """Room that was ready for more entries is none of it; the copy is removed."""
     directory = RunDirectory(tmp_path).window("w")
     directory.root.mkdir(parents=True)
-    assert length(directory) is None
+    assert measure_length(directory) is None
     directory.ledger.write_bytes(b"head, first" + bytes(4096))
-    promised = length(directory)
+    promised = measure_length(directory)
     assert promised == len(b"head, first")
     directory.ledger.write_bytes(b"head, first, later" + bytes(4089))
     hammer = Reading()
-    assert missing(hammer, CHOICE, directory, promised) is None
+    assert explain_missing(hammer, CHOICE, directory, promised) is None
     assert hammer.read == b"head, first" + bytes(ROOM_BYTES)
     assert [path.name for path in directory.root.iterdir()] == ["hammer.ledger"]
 
@@ -44,6 +44,6 @@ def test_a_lost_commit_is_the_fault_of_the_backup(tmp_path: Path) -> None:
     directory = RunDirectory(tmp_path).window("w")
     directory.root.mkdir(parents=True)
     directory.ledger.write_bytes(b"head")
-    because = missing(FakeHammer(lost=1), CHOICE, directory, 4)
+    because = explain_missing(FakeHammer(lost=1), CHOICE, directory, 4)
     assert because == "acknowledged work is missing in what was restored: 1 lost"
     assert not is_of_the_machine(because)

@@ -8,7 +8,7 @@ import pytest
 
 from fakes.machine import QUIET, FakeMachine
 from stithy.hosts.activity import BusyProgram
-from stithy.plan.cost import baseline_check
+from stithy.plan.cost import estimate_baseline_check
 from stithy.results.files import read_rows
 from stithy.results.tables import BASELINE
 from stithy.run.context import Context
@@ -84,7 +84,7 @@ def test_a_run_that_is_told_so_measures_at_once(
     assert execute(context, faked.deciders).end == "finished"
     assert _rows(context) == [(None, None), (None, None)]
     checks = [step for step in context.steps if step.kind == "baseline-check"]
-    assert {step.cost for step in checks} == {baseline_check(0)}
+    assert {step.cost for step in checks} == {estimate_baseline_check(0)}
 
 
 def test_ctrl_c_ends_a_wait(faked: FakedRun, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import pytest
 from fakes.hammer import FakeHammer
 from stithy.cli.app import run
 from stithy.engines.engine import Engine
-from stithy.plan.cost import space_by_candidate
+from stithy.plan.cost import sum_space
 from stithy.plan.expand import expand
 from stithy.plan.steps import Plan
 from stithy.registry import plugins
@@ -242,7 +242,7 @@ def test_a_plan_counts_what_each_method_takes() -> None:
     files, reload, native = (_plan(SMALL, each) for each in ("files", "reload", "native"))
     [size] = {dataset.database_bytes for dataset in native.datasets}
     assert (files.masters_bytes, reload.masters_bytes, native.masters_bytes) == (size, 0, 0)
-    rooms = [space_by_candidate(each)["b"] for each in (files, reload, native)]
+    rooms = [sum_space(each)["b"] for each in (files, reload, native)]
     assert rooms[0] == rooms[1] < rooms[2] <= rooms[0] + size
     times = {
         plan.restore: [step.cost.time_s for step in plan.steps

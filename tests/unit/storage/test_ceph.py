@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from stithy.cli.cluster.up import ClusterOptions, make_keys
 from stithy.errors import UserError
 from stithy.hosts.runner import LocalRunner
-from stithy.plan.expand import daemons_bytes, image_bytes, set_aside
+from stithy.plan.expand import set_aside, sum_daemons_bytes, sum_image_bytes
 from stithy.storage.provider import ROLES, Site
 from stithy.storage.providers.ceph import laboratory
 from stithy.storage.providers.ceph.keys import CephKeys
@@ -68,11 +68,11 @@ def test_what_a_cluster_sets_aside_and_its_daemons_take_is_known_before() -> Non
     candidate = read_candidate({"ceph": coded})
     found = set_aside(candidate, NEEDED)["data"]
     assert (found.provisioned_bytes, found.redundancy) == (1536 * MIB, 1.5)
-    assert image_bytes(candidate, NEEDED) == 0
-    assert daemons_bytes(candidate) == 750 * MIB
+    assert sum_image_bytes(candidate, NEEDED) == 0
+    assert sum_daemons_bytes(candidate) == 750 * MIB
     there = read_candidate({"ceph": {"conf": "/etc/ceph/ceph.conf", "pool": "rbd"}})
     assert set_aside(there, NEEDED)["data"].redundancy is None
-    assert daemons_bytes(there) == 0
+    assert sum_daemons_bytes(there) == 0
 
 
 def test_a_policy_that_would_set_nothing_aside_is_refused() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from stithy.errors import PreconditionError, UserError
 from stithy.hosts.runner import LocalRunner
-from stithy.plan.expand import expand, needed_bytes
+from stithy.plan.expand import expand, sum_needed_bytes
 from stithy.storage.provider import ROLES, Role, Site
 from stithy.storage.providers.drive.emulated import EmulatedStorage
 from stithy.storage.providers.drive.keys import DriveKeys
@@ -94,7 +94,7 @@ def test_the_plan_counts_drives_in_memory_beside_the_server() -> None:
     other = (memory, "second: {path: /var/tmp/other}")
     for disk, master in (("{drive: a}", "second"), ("{drive: a, backing: /var/tmp}", "disk")):
         assert expand(study((DISK, f"disk: {disk}"), other)).master_candidate == master
-    needed = needed_bytes(study())
+    needed = sum_needed_bytes(study())
     assert needed["data"] > needed["log"] > 0
     assert set(needed) == {"data", "log", "temp", "backup"}
 

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from stithy.hosts.runner import LocalRunner
-from stithy.plan.expand import image_bytes, set_aside
+from stithy.plan.expand import set_aside, sum_image_bytes
 from stithy.run.books import Resource
 from stithy.run.cleaning import clean_up
 from stithy.storage.provider import ROLES, Site
 from stithy.storage.several import SeveralSources, provider_of
-from stithy.study.candidates import drive_names, is_emulated, read_candidate
+from stithy.study.candidates import is_emulated, name_drives, read_candidate
 from support.studies import problems, study_text
 
 NEEDED = {"data": 10**9, "log": 10**8, "temp": 10**7, "backup": 10**9}
@@ -53,14 +53,14 @@ def test_drives_of_roles_are_named_and_counted_by_role() -> None:
     """A constant log on a mirror while the data vary, as test reports have it."""
     mirror = {"array": {"drives": 2, "drive": "generic-15k", "level": "raid1", "size": "1 GiB"}}
     candidate = read_candidate({"path": "/var/tmp/a", "roles": {"log": mirror}})
-    assert drive_names(candidate) == ("log-1", "log-2")
+    assert name_drives(candidate) == ("log-1", "log-2")
     assert is_emulated(candidate)
-    assert image_bytes(candidate, NEEDED) == 2 * 2**30
+    assert sum_image_bytes(candidate, NEEDED) == 2 * 2**30
     found = set_aside(candidate, NEEDED)
     assert found["data"].provisioned_bytes is None
     assert (found["log"].provisioned_bytes, found["log"].redundancy) == (2 * 2**30, 2.0)
     together = read_candidate({"drive": "io2", "roles": {"log": {"drive": "gp3", "size": "1 GiB"}}})
-    assert drive_names(together) == ("data", "log")
+    assert name_drives(together) == ("data", "log")
 
 
 @pytest.mark.parametrize(

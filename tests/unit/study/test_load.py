@@ -13,9 +13,9 @@ from ruamel.yaml import YAML
 
 from stithy.errors import UserError
 from stithy.plan.expand import expand
-from stithy.study.document import Place, read_document
-from stithy.study.keys import ANY, Draft, Option, all_keys
-from stithy.study.keys import study_text as draft_text
+from stithy.study.document import FilePlace, read_document
+from stithy.study.keys import ANY, Draft, Option, list_all_keys
+from stithy.study.keys import write_study_text as draft_text
 from stithy.study.load import parse_study, read_study
 from stithy.study.problems import StudyError
 from support.studies import problems, study, study_text, write_study
@@ -75,10 +75,10 @@ def test_keys_and_values_are_texts_with_their_places() -> None:
     """Lines and columns count from 1; `yes`, `1` and dates are names like others."""
     document = read_document("f", "a: 1\nlist:\n  - xyz\nnone:\n\nlast: 2026-01-02\n")
     assert document.data == {"a": 1, "list": ["xyz"], "none": None, "last": "2026-01-02"}
-    assert document.keys[("list",)] == Place(2, 1, 5)
-    assert document.values[("a",)] == Place(1, 4, 5)
-    assert document.values[("list", 0)] == Place(3, 5, 8)
-    assert document.values[("none",)] == Place(4, 1, 5)
+    assert document.keys[("list",)] == FilePlace(2, 1, 5)
+    assert document.values[("a",)] == FilePlace(1, 4, 5)
+    assert document.values[("list", 0)] == FilePlace(3, 5, 8)
+    assert document.values[("none",)] == FilePlace(4, 1, 5)
     names = read_document("f", "{yes: 1, 1: 2, null: 3, 1.0: 4}").data
     assert names == {"yes": 1, "1": 2, "null": 3, "1.0": 4}
 
@@ -148,7 +148,7 @@ def test_editors_and_stithy_agree(root: Path) -> None:
     assert list(validator.iter_errors(demo)) == []
     demo["load"] |= {"duration": "20 parsecs", "userz": 1}
     assert len(list(validator.iter_errors(demo))) == 2
-    for key in all_keys():
+    for key in list_all_keys():
         assert (key.info.description or "").endswith("."), key.dotted
 
 
@@ -169,7 +169,7 @@ def test_a_draft_reads_back_as_what_was_meant_and_can_be_planned() -> None:
     """Every key stands in it; what else could be is a comment that works once it is none."""
     text = draft_text(DRAFT)
     lines = [line.strip().removeprefix("# ") for line in text.splitlines()]
-    for key in all_keys():
+    for key in list_all_keys():
         if ANY not in key.path and len(key.path) <= 2:
             shown = re.compile(rf"(^|\{{|, ){key.path[-1]}:")
             assert any(map(shown.search, lines)), key.dotted

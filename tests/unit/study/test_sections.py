@@ -11,7 +11,7 @@ from stithy.search import ResponseTarget
 from stithy.study.load_keys import Load
 from stithy.study.load_values import Pace
 from stithy.study.thresholds import NotAThreshold, parse_threshold
-from stithy.thresholds import Constant, MeasuredValue, Threshold
+from stithy.thresholds import Constant, MeasuredSide, Threshold
 from stithy.units import Money
 from stithy.workloads.order_entry import OrderEntryKeys
 from stithy.workloads.workload import Driving
@@ -158,8 +158,8 @@ def test_a_candidate_may_have_memory_cpus_and_settings_of_its_own() -> None:
     keys = "memory: 2 GiB, cpus: 3, settings: {Work_Mem: 8MB, fsync: off}"
     own = (SHM, f"{{path: /dev/shm/stithy, {keys}}}")
     read = study(("1 GiB", "1 GiB\n  settings: {work_mem: 4MB, wal_level: minimal}"), own)
-    assert read.database_of("disk") == read.database
-    found = read.database_of("memory")
+    assert read.give_database("disk") == read.database
+    found = read.give_database("memory")
     assert found.settings == {"wal_level": "minimal", "Work_Mem": "8MB", "fsync": "off"}
     assert (found.engine, found.memory_bytes, found.cpus) == ("postgresql", 2**31, 3)
     assert read.database.cpus is None
@@ -176,8 +176,8 @@ def test_a_candidate_may_have_memory_cpus_and_settings_of_its_own() -> None:
         assert refused((SHM, f"{{{keys}}}")) == [f"candidates.memory.{key}"]
 
 
-def _of(metric: str, owner: str | None = None, **more: float) -> MeasuredValue:
-    return MeasuredValue("disk", metric, at(4), owner, **more)
+def _of(metric: str, owner: str | None = None, **more: float) -> MeasuredSide:
+    return MeasuredSide("disk", metric, at(4), owner, **more)
 
 
 @pytest.mark.parametrize(

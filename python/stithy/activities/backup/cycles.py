@@ -21,7 +21,7 @@ from stithy.errors import (
     InfrastructureError,
     Interrupted,
     StithyError,
-    failures_of_the_machine,
+    convert_machine_failures,
 )
 from stithy.hosts.processes import end
 from stithy.hosts.runner import Command
@@ -219,7 +219,7 @@ class Backups:
         context = self.context
         context.servers.more.pop(self._data, None)
         try:
-            with failures_of_the_machine("backup"):
+            with convert_machine_failures("backup"):
                 place = context.volumes.of(self.candidate).of("backup").path
                 context.volumes.remove(place, self._name(FOLDER))
         except InfrastructureError as error:

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from stithy.engines.engine import Engine
-from stithy.names import instead
+from stithy.names import suggest_instead
 from stithy.registry import plugins
-from stithy.study.problems import rule_error
+from stithy.study.problems import make_rule_error
 
 
 def describe_methods() -> str:
@@ -40,7 +40,7 @@ def fill_method(keys: Mapping[str, object], engine: str) -> Mapping[str, object]
 def _require_method(name: str) -> str:
     names = [method.name for engine in plugins(Engine).values() for method in engine.backups]
     if name not in names:
-        raise rule_error("not a method of backup", instead(name, names))
+        raise make_rule_error("not a method of backup", suggest_instead(name, names))
     return name
 
 

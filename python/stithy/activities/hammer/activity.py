@@ -11,7 +11,7 @@ from functools import cached_property
 
 from stithy.activities.hammer import rows
 from stithy.activities.hammer.headroom import calibrate
-from stithy.activity import expected_errors
+from stithy.activity import collect_expected_errors
 from stithy.collectors.collector import TimedSample
 from stithy.engines.engine import declaration
 from stithy.engines.instance import (
@@ -28,10 +28,10 @@ from stithy.plan.steps import WindowPlan, derive_seed, name_instance
 from stithy.point import Point
 from stithy.results.convert import (
     Latencies,
-    longest_response_s,
+    find_longest_response_s,
+    make_transaction_rows,
+    make_window_numbers,
     read_latencies,
-    transaction_rows,
-    window_numbers,
 )
 from stithy.results.layout import WindowDirectory
 from stithy.results.tables import Row, Table
@@ -94,7 +94,7 @@ class HammerActivity:
                 memory_cgroup=group.path if group else None, number=self.number,
             ) as instance:  # fmt: skip
                 try:
-                    yield from self._used(instance, group)
+                    yield from self._use_server(instance, group)
                     if group and instance.pid is not None:
                         self.limit_lost = group.lost(instance.pid)
                 finally:
@@ -104,7 +104,7 @@ class HammerActivity:
                     # Whatever held the transactions back would hold back the ordinary end, too.
                     instance.stop(at_once=True)
 
-    def _used(self, instance: Instance, group: MemoryGroup | None) -> Iterator[Subject]:
+    def _use_server(self, instance: Instance, group: MemoryGroup | None) -> Iterator[Subject]:
         hammer = self.context.hammer(instance.url)
         self._instance = instance
         self._keep_facts(instance)
@@ -226,7 +226,7 @@ class HammerActivity:
     def transactions(self) -> list[Row]:
         """The rows of TRANSACTIONS; asked once the users are done."""
         assert self.driven is not None  # asked by the callers
-        return transaction_rows(self.window.id, self.driven.summary)
+        return make_transaction_rows(self.window.id, self.driven.summary)
 
     @cached_property
     def latencies(self) -> Latencies:
@@ -239,11 +239,11 @@ class HammerActivity:
         assert self.driven is not None  # asked by the callers
         merged = next((row for row in self.transactions if row["transaction"] == ALL), {})
         headline = self.context.workload.headline
-        row = window_numbers(
+        row = make_window_numbers(
             self.driven.summary, headline, merged.get("service_p50_s"),
-            expected_errors(self.window.activities),
+            collect_expected_errors(self.window.activities),
         )  # fmt: skip
-        return row | {"longest_response_s": longest_response_s(self.latencies)}
+        return row | {"longest_response_s": find_longest_response_s(self.latencies)}
 
     @property
     def times(self) -> Times | None:

@@ -18,7 +18,7 @@ ERRORS_NEGLIGIBLE = 0.001
 """Own: one transaction of a thousand."""
 
 
-def _metrics() -> Iterator[Metric]:
+def _list_metrics() -> Iterator[Metric]:
     yield Metric("tpm", "1/min", "higher", "window", "tpm", "transactions per minute", "TPM")
     for name, (percent, said) in PERCENTILES.items():
         column, noun = f"response_{name.replace('.', '')}_s", f"{said} of response time"
@@ -29,7 +29,7 @@ def _metrics() -> Iterator[Metric]:
     )  # fmt: skip
 
 
-_METRICS = tuple(_metrics())
+_METRICS = tuple(_list_metrics())
 """Each has a column of its own, in the table `load` or `transactions`; or follows from them."""
 
 USERS = Factor(

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 from stithy.activities.hammer.declared import LOAD
 from stithy.collectors.collector import TimedSample
 from stithy.engines.instance import Instance
-from stithy.errors import Interrupted, StithyError, failures_of_the_machine
+from stithy.errors import Interrupted, StithyError, convert_machine_failures
 from stithy.metrics import ALL, ERROR_SHARE, PERCENTILES, find_error_share
 from stithy.point import Point
 from stithy.results import tables
 from stithy.results.convert import (
-    condition_rows,
-    histogram_rows,
-    ledger_finding_rows,
-    ledger_rows,
-    second_rows,
+    make_condition_rows,
+    make_histogram_rows,
+    make_ledger_finding_rows,
+    make_ledger_rows,
+    make_second_rows,
 )
 from stithy.results.manifest import CalibrationFacts
 from stithy.results.tables import Row, Table
@@ -46,13 +46,13 @@ def make_tables(
     if driven is not None:
         latencies = of.latencies
         yield tables.TRANSACTIONS, of.transactions
-        yield tables.SECONDS, second_rows(window_id, driven.seconds, latencies)
-        yield tables.HISTOGRAMS, histogram_rows(window_id, driven.summary, latencies)
+        yield tables.SECONDS, make_second_rows(window_id, driven.seconds, latencies)
+        yield tables.HISTOGRAMS, make_histogram_rows(window_id, driven.summary, latencies)
     else:
         yield tables.HISTOGRAMS, []
     if of.checked:
         candidate, conditions = of.window.candidate, of.checked.conditions
-        yield tables.CONDITIONS, condition_rows(candidate, "window", conditions, window_id)
+        yield tables.CONDITIONS, make_condition_rows(candidate, "window", conditions, window_id)
     yield from list_ledger_tables(of)
 
 
@@ -196,7 +196,7 @@ def verify_after_end(measured: "HammerActivity") -> None:
 def _keep_reason(measured: "HammerActivity", when: str = "") -> Iterator[None]:
     """What fails inside is kept as the reason why the ledger was not compared."""
     try:
-        with failures_of_the_machine(f"the ledger of window {measured.window.id}"):
+        with convert_machine_failures(f"the ledger of window {measured.window.id}"):
             yield
     except Interrupted:
         measured.ledger_unverified_because = "stopped by a person"
@@ -216,8 +216,8 @@ def _verify_ledger(measured: "HammerActivity", hammer: Program) -> LedgerVerifie
 def list_ledger_tables(measured: "HammerActivity") -> Iterator[tuple[Table, list[Row]]]:
     """The window's tables of the ledger, empty where it was not compared."""
     window_id, verified = measured.window.id, measured.ledger
-    counts = ledger_rows(window_id, verified.summary) if verified else []
-    findings = ledger_finding_rows(window_id, verified.findings) if verified else []
+    counts = make_ledger_rows(window_id, verified.summary) if verified else []
+    findings = make_ledger_finding_rows(window_id, verified.findings) if verified else []
     yield tables.LEDGER, counts
     yield tables.LEDGER_FINDINGS, findings
 

@@ -104,7 +104,7 @@ class Cpus:
 
 
 @dataclass(frozen=True)
-class Device:
+class DeviceUse:
     """A block device: share of time in use, requests and reads under way; None if not counted.
 
     Reads are the users' own: None, too, where something else works beside them.
@@ -126,7 +126,7 @@ class Reached:
 
 
 @dataclass(frozen=True)
-class Growth:
+class LevelGrowth:
     """The users of the next level, and its throughput as a multiple of this one's.
 
     `share`: 1 where throughput grew as the level did, 0 where it did not grow.
@@ -162,14 +162,14 @@ class Observation:
     sessions: Sessions | None = None
     host: Cpus | None = None
     server: Cpus | None = None
-    devices: tuple[Device, ...] = ()
+    devices: tuple[DeviceUse, ...] = ()
     drives: tuple[Reached, ...] = ()
     emulated: bool = False
     late: str | None = None
     slowed: str | None = None
     stalled_share: float | None = None
     others_cpus: float | None = None
-    growth: Growth | None = None
+    growth: LevelGrowth | None = None
     unseen: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -12,13 +12,13 @@ from itertools import product
 
 import polars as pl
 
-from stithy.activity import count_users, names_in
+from stithy.activity import count_users, split_names
 from stithy.analysis.bottlenecks.observation import (
     GROUPS,
     LOCKS,
     Cpus,
-    Device,
-    Growth,
+    DeviceUse,
+    LevelGrowth,
     Observation,
     Reached,
     Sessions,
@@ -90,7 +90,7 @@ Server = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Tables:
+class ObservedTables:
     """What of a run is looked at: what is kept of the samples, and the table `seconds`.
 
     `cpus`: how many the host has, None: not known. `emulated`: the candidates whose drives
@@ -106,7 +106,7 @@ class Tables:
     engine: Declaration = UNKNOWN
 
 
-def observe_windows(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
+def observe_windows(evidence: Evidence, tables: ObservedTables) -> tuple[Observation, ...]:
     """A sight of each window with users that has numbers, in the order of the evidence."""
     sampled = tables.sampled
     wanted = OF_ALL & pl.col("collector").is_in(COLLECTORS)
@@ -213,7 +213,7 @@ def _find_backlog_share(window: Window) -> float | None:
     return backlog / due if due else None
 
 
-def _measure_growth(evidence: Evidence) -> dict[tuple[str, Point], Growth]:
+def _measure_growth(evidence: Evidence) -> dict[tuple[str, Point], LevelGrowth]:
     """How each level's throughput grows to the candidate's next one that is known."""
     found = {}
     ladders = dict.fromkeys(point.others for point in evidence.points)
@@ -228,7 +228,7 @@ def _measure_growth(evidence: Evidence) -> dict[tuple[str, Point], Growth]:
         for (point, tpm), (more, most) in zip(known, known[1:], strict=False):
             share = (most / tpm - 1) / (more.level / point.level - 1)
             users = count_users(evidence.valid_at(name, more)[0].row)
-            found[name, point] = Growth(users, most / tpm, share)
+            found[name, point] = LevelGrowth(users, most / tpm, share)
     return found
 
 
@@ -288,12 +288,12 @@ def _read_cpus(values: Values, subject: str, count: int | None) -> Cpus | None:
 
 def _read_devices(
     window: Window, values: Values, latencies: Mapping[tuple[str, str], float]
-) -> Iterable[Device]:
+) -> Iterable[DeviceUse]:
     """Reads under way: time of all reads over all time; unknown where others work beside the users.
 
     Own: what works beside the users, such as a neighbour or a backup, may read the same device.
     """
-    is_shared = len(names_in(window.row["activity"])) > 1
+    is_shared = len(split_names(window.row["activity"])) > 1
     for name in dict.fromkeys(subject for collector, subject, _ in values if collector == "block"):
         used, under_way, rate = (
             values.get(("block", name, metric))
@@ -301,7 +301,7 @@ def _read_devices(
         )
         # Without a read there is no latency, and none was under way.
         reads = None if rate is None or is_shared else rate * latencies.get((window.id, name), 0.0)
-        yield Device(name, used, under_way, reads)
+        yield DeviceUse(name, used, under_way, reads)
 
 
 def _find_reached(window: Window, values: Values, abilities: Abilities) -> Iterable[Reached]:
@@ -327,7 +327,7 @@ def _find_reached(window: Window, values: Values, abilities: Abilities) -> Itera
 
 
 def _explain_unseen(
-    window: Window, there: set[str], tables: Tables, ends: Mapping[tuple[str, str], str]
+    window: Window, there: set[str], tables: ObservedTables, ends: Mapping[tuple[str, str], str]
 ) -> dict[str, str]:
     """Why a collector tells nothing of a window; one that has nothing to look at is not missed.
 

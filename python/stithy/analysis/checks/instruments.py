@@ -16,7 +16,7 @@ from stithy.analysis.surroundings import (
     STEAL_SHARE,
     Baseline,
     Off,
-    Watched,
+    WatchedWindow,
     is_disk_shared,
 )
 from stithy.results.drives import PLURALS
@@ -185,7 +185,7 @@ SECONDS_SHARED = 2
 window shares a second with what is before and after it."""
 
 
-def find_stopped(seen: Watched) -> Reason | None:
+def find_stopped(seen: WatchedWindow) -> Reason | None:
     """Collectors that stopped by a fault.
 
     Own: what users did is counted elsewhere. Its own metrics of the window are missing.
@@ -193,7 +193,7 @@ def find_stopped(seen: Watched) -> Reason | None:
     return Reason(COLLECTOR, {"collectors": ", ".join(seen.stopped)}) if seen.stopped else None
 
 
-def find_unanswered(seen: Watched) -> Reason | None:
+def find_unanswered(seen: WatchedWindow) -> Reason | None:
     """What is measured did not answer a collector.
 
     Own: a stall is its doing, so nothing becomes invalid by it.
@@ -202,7 +202,7 @@ def find_unanswered(seen: Watched) -> Reason | None:
     return Reason(UNANSWERED, {"collectors": names}) if names else None
 
 
-def find_silent(window: Row, seen: Watched) -> Reason | None:
+def find_silent(window: Row, seen: WatchedWindow) -> Reason | None:
     """The collectors were silent for too much of the measurement."""
     begin_s, end_s = window["measure_from_s"], window["measure_to_s"]
     if seen.seconds is None or begin_s is None or end_s is None:
@@ -250,7 +250,7 @@ IDLE_BYTES = 2**20
 """Own: a file system that nobody uses writes some blocks about itself now and then."""
 
 
-def find_interference(around: Row | None, watched: Watched) -> Reason | None:
+def find_interference(around: Row | None, watched: WatchedWindow) -> Reason | None:
     """Others used CPUs or the disks under the volumes, or the hypervisor gave CPUs to others."""
     seen = [*_describe_others(around)] if around is not None else []
     stolen = watched.steal_share

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from stithy.analysis.gathering import WindowChecks, WindowRecord
 from stithy.analysis.invariants import Identity
-from stithy.analysis.steadiness import RANGE_MOST_SHARE, SLOPE_MOST_SHARE, Change, Steadiness
+from stithy.analysis.steadiness import RANGE_MOST_SHARE, SLOPE_MOST_SHARE, LevelChange, Steadiness
 from stithy.validity import Check, Flag, Reason, Row, make_clause
 
 NO_NUMBERS = Flag(
@@ -117,7 +117,7 @@ def _describe_late(found: Steadiness) -> list[str]:
     ]
 
 
-def _describe_changes(changes: tuple[Change, ...]) -> list[str]:
+def _describe_changes(changes: tuple[LevelChange, ...]) -> list[str]:
     *firsts, last = [_format_place(each) for each in changes] or [""]
     if not last:
         return []
@@ -125,7 +125,7 @@ def _describe_changes(changes: tuple[Change, ...]) -> list[str]:
     return [f"its level changed at {places}"]
 
 
-def _format_place(change: Change) -> str:
+def _format_place(change: LevelChange) -> str:
     if change.before <= 0:
         return f"{change.index} s (from standstill)"
     return f"{change.index} s ({_percent(change.after / change.before - 1, '+')})"

@@ -130,8 +130,8 @@ def make_keys(how: ClusterOptions) -> "CephKeys":
 
 
 def _read_candidate(asked: str, how: ClusterOptions) -> "tuple[CephKeys, dict[Role, int]]":
-    from stithy.names import instead
-    from stithy.plan.expand import needed_bytes
+    from stithy.names import suggest_instead
+    from stithy.plan.expand import sum_needed_bytes
     from stithy.storage.providers.ceph.keys import CephKeys
     from stithy.study.load import read_study
 
@@ -152,6 +152,7 @@ def _read_candidate(asked: str, how: ClusterOptions) -> "tuple[CephKeys, dict[Ro
         if isinstance(keys := getattr(found.spec, "ceph", None), CephKeys)
     }
     if name not in clusters:
-        remedy = instead(name, list(clusters)) if clusters else "name a study with `ceph: …`"
+        usual = "name a study with `ceph: …`"
+        remedy = suggest_instead(name, list(clusters)) if clusters else usual
         raise UserError("this is no laboratory cluster of the study", where=asked, remedy=remedy)
-    return clusters[name], needed_bytes(study)
+    return clusters[name], sum_needed_bytes(study)

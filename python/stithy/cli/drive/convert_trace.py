@@ -26,11 +26,11 @@ def convert_trace(trace: Path, parquet: Path, /, *, json: bool = False) -> None:
     json
         Print a summary of the trace as JSON.
     """
-    from stithy.errors import failures_of_the_machine
+    from stithy.errors import convert_machine_failures
     from stithy.fio.traces import to_parquet
 
     require_new(parquet)
-    with failures_of_the_machine(str(parquet)):
+    with convert_machine_failures(str(parquet)):
         read = to_parquet(trace, parquet)
     facts = {
         "drive": read.drive,

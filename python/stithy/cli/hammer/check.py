@@ -40,12 +40,12 @@ def check(
     after_load
         Verify condition 11, too. It holds only as long as nothing has run since loading.
     """
-    from stithy.study.sections import workload_named
+    from stithy.study.sections import get_workload
     from stithy.workloads.workload import Driving
 
     database = options.open_database(url, password_env)
     section = options.find_loaded(database, workload, size)
-    if workload_named(section.name).conditions is None:
+    if get_workload(section.name).conditions is None:
         raise options.refuse_unable(section.name, "has no consistency conditions")
     choice = section.choice(Driving())
     with options.watch_job({"condition": describe_condition}) as watch:

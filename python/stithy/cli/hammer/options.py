@@ -65,9 +65,9 @@ def describe_warning(warning: "Warning") -> str:
 def open_database(url: str, password_env: str | None) -> "Endpoint":
     """The database of a URL, by the engine whose URLs begin so. Raises UserError for no URL."""
     from stithy.engines.engine import find_engine_of
-    from stithy.secrets import Secret, given_secret
+    from stithy.secrets import Secret, read_given_secret
 
-    named, password = Secret(url), given_secret(password_env, None)
+    named, password = Secret(url), read_given_secret(password_env, None)
     return find_engine_of(named).connect(named, password)
 
 
@@ -115,16 +115,16 @@ def _read_key(text: str) -> dict[str, object]:
 
 def _make_key_error(error: "ValidationError", workload: "Workload", known: list[str]) -> UserError:
     """The first thing that is wrong with a section, at the option that says it."""
-    from stithy.names import instead
-    from stithy.study.load import said
+    from stithy.names import suggest_instead
+    from stithy.study.load import describe_error
 
     first = error.errors(include_url=False)[0]
     key, value = str(first["loc"][0]), first["input"]
     if first["type"] == "extra_forbidden":
         known = [name for name in known if name not in {"name", "data", *dict(workload.size)}]
-        what, right = f"{workload.name} has no such key", instead(key, known, quote="")
+        what, right = f"{workload.name} has no such key", suggest_instead(key, known, quote="")
     else:
-        what, right = said(first, ("workload", *first["loc"]))
+        what, right = describe_error(first, ("workload", *first["loc"]))
         what = f"{what}: {value}"
     where = "--size" if key in dict(workload.size) else f"--set {key}"
     return UserError(what, where=where, remedy=right)

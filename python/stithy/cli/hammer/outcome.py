@@ -24,9 +24,9 @@ class DrivenWorkload:
     @property
     def workload(self) -> "Workload":
         """What is known of the workload itself."""
-        from stithy.study.sections import workload_named
+        from stithy.study.sections import get_workload
 
-        return workload_named(self.section.name)
+        return get_workload(self.section.name)
 
     @property
     def options(self) -> "Options":
@@ -75,12 +75,12 @@ def make_outcome(
     driven: "Driven", request: "RunRequest", asked: DrivenWorkload, buffers: str
 ) -> HammerOutcome:
     """A run with its numbers."""
-    from stithy.results.convert import transaction_rows, window_numbers
+    from stithy.results.convert import make_transaction_rows, make_window_numbers
 
-    rows = transaction_rows("", driven.summary)
+    rows = make_transaction_rows("", driven.summary)
     rows = [{key: value for key, value in row.items() if key != "window_id"} for row in rows]
     headline = asked.workload.headline
-    numbers = window_numbers(driven.summary, headline, rows[-1]["service_p50_s"])
+    numbers = make_window_numbers(driven.summary, headline, rows[-1]["service_p50_s"])
     return HammerOutcome(driven, request, asked, numbers, rows, buffers)
 
 
@@ -130,12 +130,12 @@ def _format_time(row: dict[str, Any], column: str) -> str:
 
 
 def _make_times(outcome: HammerOutcome) -> str:
-    from stithy.results.convert import distribution
+    from stithy.results.convert import describe_distribution
     from stithy.results.hlog import decode
 
     marks = ["p50", "p95", "p99", "p999", "max"]
     merged = outcome.rows[-1]
-    shown = merged | distribution("lateness", decode(outcome.driven.summary.lateness))
+    shown = merged | describe_distribution("lateness", decode(outcome.driven.summary.lateness))
     rows = [
         [name.replace("_", " "), *(_format_time(shown, f"{name}_{mark}_s") for mark in marks)]
         for name in ("response", "pool_wait", "service", "lateness")

@@ -52,9 +52,9 @@ def read_driving(
 
     Raises UserError for what is wrong or contradicts itself.
     """
-    from stithy.study.load_values import LoadOptions, conflicts
+    from stithy.study.load_values import LoadOptions, find_conflicts
     from stithy.study.problems import Violation
-    from stithy.study.sections import workload_named
+    from stithy.study.sections import get_workload
     from stithy.wire.jobs import Keyed, Rate
 
     options.require_bounds(connections=driving.connections)
@@ -68,9 +68,9 @@ def read_driving(
         touch_percent=_read_touch(driving.touch),
         ledger=request.ledger is not None,
     )
-    workload = workload_named(section.name)
+    workload = get_workload(section.name)
     defers = workload.defers(section.options(asked.driving))
-    for wrong in conflicts(asked, defers=defers):
+    for wrong in find_conflicts(asked, defers=defers):
         raise _make_refusal(wrong._replace(loc=("load", *wrong.loc)))
     for misfit in workload.find_misfits(section, asked.driving):
         raise _make_refusal(Violation(*misfit))
@@ -207,7 +207,7 @@ def run(
         lose both.
     """
     from stithy.engines.engine import find_engine_of
-    from stithy.study.sections import workload_named
+    from stithy.study.sections import get_workload
     from stithy.wire.jobs import RunRequest
 
     options.require_bounds(users=users, seed=seed, error_limit=error_limit)
@@ -225,7 +225,7 @@ def run(
     database = options.open_database(url, password_env)
     section = options.find_loaded(database, workload, size, own)
     request, so = read_driving(plain, section, driving)
-    second = partial(outcome.describe_second, workload_named(section.name).headline)
+    second = partial(outcome.describe_second, get_workload(section.name).headline)
     with options.watch_job({"second": second, "warning": options.describe_warning}) as watch:
         driven = options.make_hammer(database).run(section.choice(so), request, watch=watch)
     buffers = find_engine_of(database.url).declaration.buffers

@@ -38,12 +38,12 @@ def verify_ledger(
     ledger
         The file that `stithy hammer run --ledger` or a study with `ledger: true` wrote.
     """
-    from stithy.study.sections import workload_named
+    from stithy.study.sections import get_workload
     from stithy.workloads.workload import Driving
 
     database = options.open_database(url, password_env)
     section = options.find_loaded(database, workload, size)
-    if not workload_named(section.name).has_ledger:
+    if not get_workload(section.name).has_ledger:
         raise options.refuse_unable(section.name, "keeps no commit ledger")
     choice = section.choice(Driving())
     with options.watch_job({"ledger-finding": describe_finding}) as watch:

@@ -9,8 +9,8 @@ from statistics import median, stdev
 
 import polars as pl
 
-from stithy.analysis.decision import Judgement, is_answered
 from stithy.analysis.decision import Outcome as Met
+from stithy.analysis.decision import ThresholdJudgement, is_answered
 from stithy.analysis.findings import answer_question
 from stithy.analysis.instruments import ANSWERS_MIN
 from stithy.analysis.statistics import BLOCKS_LEAST
@@ -202,7 +202,7 @@ def judge(context: Context, junit: Path | None) -> JudgedRun:
     return JudgedRun(lines(judgements), values, code, answered)
 
 
-def exit_of(judgements: Sequence[Judgement]) -> Exit:
+def exit_of(judgements: Sequence[ThresholdJudgement]) -> Exit:
     """5 where any could not be judged, else 99 where any was not met, else 0.
 
     99 then means that everything was measured as it should be, and something was too slow.

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from stithy.cli.talk.render import say
 from stithy.clock import Clock, SystemClock
-from stithy.environment import no_colour
+from stithy.environment import forbids_colour
 from stithy.report.words.escape import seen
 from stithy.run.events import (
     Event,
@@ -103,7 +103,7 @@ def display() -> Iterator[Observer]:
     # Drawing on a terminal is heavy, and most logs are none.
     pass
 
-    with Live(colour=not no_colour()) as live:
+    with Live(colour=not forbids_colour()) as live:
         yield live.show
 
 

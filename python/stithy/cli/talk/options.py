@@ -101,12 +101,12 @@ def require_new(path: Path) -> None:
 
 def require_plugin(family: "type[Plugin]", name: str | None, problem: str, option: str) -> None:
     """Raise UserError with this problem where no plug-in has the name; None: not given."""
-    from stithy.names import instead
+    from stithy.names import suggest_instead
     from stithy.registry import plugins
 
     known = list(plugins(family))
     if name is not None and name not in known:
-        raise UserError(problem, where=option, remedy=instead(name, known, quote=""))
+        raise UserError(problem, where=option, remedy=suggest_instead(name, known, quote=""))
 
 
 def require_writable(path: Path | None, option: str = "--junit") -> None:

@@ -6,25 +6,25 @@ from dataclasses import asdict
 from functools import partial
 from itertools import groupby
 
-from stithy.activity import factor_named, level_factor
+from stithy.activity import get_factor, get_level_factor
 from stithy.cli.talk.prospects import Outlook
 from stithy.cli.talk.prospects import make_text as outlook_text
 from stithy.cli.talk.prospects import make_values as outlook_values
 from stithy.cli.talk.render import make_table
 from stithy.metrics import parse_quantity
-from stithy.plan.additional import windows_most
+from stithy.plan.additional import count_windows_most
 from stithy.plan.cost import (
     QUIET_S,
-    again_s,
-    certain,
-    costs_of_short_windows,
-    memory_bytes,
-    space_by_candidate,
-    total_s,
+    bound_memory_bytes,
+    estimate_again_s,
+    explain_short_windows,
+    list_certain,
+    sum_s,
+    sum_space,
 )
 from stithy.plan.sensitivity import SHARE
 from stithy.plan.steps import Plan, Step
-from stithy.point import said
+from stithy.point import format_value
 from stithy.registry import plugins
 from stithy.report.words.wording import value
 from stithy.restores.method import get_restore
@@ -33,11 +33,11 @@ from stithy.run.equip import describe_profile_tables, describe_profiles
 from stithy.run.forecast import Forecast
 from stithy.run.preflight import Preflight
 from stithy.search import Search
-from stithy.study.database import sentences
-from stithy.study.document import as_yaml
+from stithy.study.database import write_sentences
+from stithy.study.document import write_yaml
 from stithy.study.model import Study
 from stithy.study.primary import BLOCKS_LEAST
-from stithy.study.sections import USUAL, workload_named
+from stithy.study.sections import USUAL, get_workload
 from stithy.units import format_duration, format_percent, format_size
 from stithy.workloads import words
 
@@ -54,18 +54,18 @@ def make_json(
     `tried` are the steps of one level of a search. `corner`: the plan of a run with varied drives,
     where those are asked for.
     """
-    time_s, time_s_max = total_s(plan.steps)
+    time_s, time_s_max = sum_s(plan.steps)
     return {
         "schema_version": 1,
         "study": study.study,
         **asdict(plan),
         "totals": {
-            "time_s_least": total_s(certain(plan.steps))[0],
+            "time_s_least": sum_s(list_certain(plan.steps))[0],
             "time_s": time_s,
             "time_s_max": time_s_max,
-            "time_s_block_again": again_s(plan.steps),
-            "memory_bytes": memory_bytes(plan),
-            "space_bytes": space_by_candidate(plan),
+            "time_s_block_again": estimate_again_s(plan.steps),
+            "memory_bytes": bound_memory_bytes(plan),
+            "space_bytes": sum_space(plan),
         },
         "search_most": _sum_search(plan, tried),
         "sensitivity": _sum_corner_times(corner) if corner else None,
@@ -79,8 +79,8 @@ def make_json(
 def _sum_search(plan: Plan, tried: Sequence[Step]) -> dict[str, object] | None:
     if plan.search is None:
         return None
-    windows = windows_most(plan.search)
-    time_s, time_s_max = total_s(tried)
+    windows = count_windows_most(plan.search)
+    time_s, time_s_max = sum_s(tried)
     return {
         "levels": plan.search.levels_most,
         "windows_each": windows,
@@ -90,11 +90,11 @@ def _sum_search(plan: Plan, tried: Sequence[Step]) -> dict[str, object] | None:
 
 
 def _sum_corner_times(corner: Plan) -> dict[str, object]:
-    time_s, time_s_max = total_s(corner.steps)
+    time_s, time_s_max = sum_s(corner.steps)
     return {
         "runs_least": 1,
         "runs_most": 2,
-        "time_s_least": total_s(certain(corner.steps))[0],
+        "time_s_least": sum_s(list_certain(corner.steps))[0],
         "time_s": time_s,
         "time_s_max": time_s_max,
     }
@@ -119,7 +119,7 @@ def make_text(
         "\n".join(filter(None, [_describe_users(study), _describe_question(study, plan)])),
         *_describe_varied(study),
         *([f"Restore before each window: {plan.restore}"] if plan.restore else []),
-        *(["\n".join(lost)] if (lost := sentences(study.given_up)) else []),
+        *(["\n".join(lost)] if (lost := write_sentences(study.given_up)) else []),
         _describe_totals(study, plan),
         *([outlook_text(expected)] if expected else []),
         _describe_candidates(study, plan),
@@ -134,7 +134,7 @@ def make_text(
         )
     if corner is not None:
         # What varied drives take beside the times above.
-        least_s, most_s = total_s(certain(corner.steps))[0], total_s(corner.steps)[1]
+        least_s, most_s = sum_s(list_certain(corner.steps))[0], sum_s(corner.steps)[1]
         parts.append(
             "Sensitivity: the question is measured again, with every assumed number of the "
             f"drives {format_percent(SHARE)} worse\nfor the better candidate; if none is better, "
@@ -151,7 +151,7 @@ def make_text(
 def _describe_short(study: Study) -> tuple[str, ...]:
     if study.given_load is None:
         return ()
-    return costs_of_short_windows(study.load.ramp_up_s, study.load.duration_s)
+    return explain_short_windows(study.load.ramp_up_s, study.load.duration_s)
 
 
 def describe_known(plan: Plan, forecast: Forecast) -> str:
@@ -204,7 +204,7 @@ def _describe_users(study: Study) -> str:
     # What the workload's own keys say, as far as it is the same at all points.
     every = [variant.options for variant in study.variants]
     same = (name for name in every[0] if len({text[name] for text in every}) == 1)
-    own = workload_named(study.workload.name).in_words({name: every[0][name] for name in same})
+    own = get_workload(study.workload.name).in_words({name: every[0][name] for name in same})
     return ", ".join([f"{loop[0].upper()}{loop[1:]}", pool, *own])
 
 
@@ -240,10 +240,10 @@ def _describe_question(study: Study, plan: Plan) -> str:
 
 
 def _describe_varied(study: Study) -> list[str]:
-    others = {key: values for key, values in study.factors.items() if not factor_named(key).counts}
+    others = {key: values for key, values in study.factors.items() if not get_factor(key).counts}
     if not others:
         return []
-    lines = [f"{key}: {', '.join(map(said, values))}" for key, values in others.items()]
+    lines = [f"{key}: {', '.join(map(format_value, values))}" for key, values in others.items()]
     return ["\n".join(["Varied, in rounds of one block at each point:", *lines])]
 
 
@@ -257,7 +257,7 @@ LEDGERS = (
 
 def _describe_steps(plan: Plan) -> str:
     points = [step.window.point for step in plan.steps if step.window]
-    of = level_factor().name if all(point.others == () for point in points) else "point"
+    of = get_level_factor().name if all(point.others == () for point in points) else "point"
     header = ["step", "what", of, "block", "likely", "at most", "space"]
     rows = [_make_row(number, step) for number, step in enumerate(plan.steps, start=1)]
     return make_table(["", *header], rows, "><<>>>>>")
@@ -266,7 +266,7 @@ def _describe_steps(plan: Plan) -> str:
 def _fold_steps(plan: Plan) -> str:
     """A line for each level, as far as its blocks follow each other; and what is around them."""
     several = any(step.window and step.window.point.others for step in plan.steps)
-    of = "points" if several else level_factor().name
+    of = "points" if several else get_level_factor().name
     header = ["steps", "what", of, "blocks", "windows", "likely", "at most", "space"]
     rows, number = [], 1
     for _, group in groupby(plan.steps, key=partial(_get_group, several=several)):
@@ -284,7 +284,7 @@ def _get_group(step: Step, *, several: bool) -> tuple[object, bool]:
 def _make_folded_row(first: int, steps: Sequence[Step]) -> list[str]:
     windows = [step for step in steps if step.kind == "window"]
     blocks = sorted({step.window.block for step in windows if step.window})
-    time_s, time_s_max = total_s(steps)
+    time_s, time_s_max = sum_s(steps)
     known = [_describe_step(step) for step in windows] or [
         _describe_by_method(step) or plugins(StepKind)[step.kind].in_short for step in steps
     ]
@@ -340,13 +340,13 @@ def _describe_by_method(step: Step) -> str | None:
 
 def _describe_candidates(study: Study, plan: Plan) -> str:
     rows = []
-    for name, space in space_by_candidate(plan).items():
+    for name, space in sum_space(plan).items():
         candidate = study.candidates[name]
         written = candidate.spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
         notes = ["the database is loaded here"] if name == plan.master_candidate else []
         if image := plan.image_bytes.get(name):
             notes.append(f"emulated in {format_size(image)} of memory")
-        rows.append([name, as_yaml(written), format_size(space), ", ".join(notes)])
+        rows.append([name, write_yaml(written), format_size(space), ", ".join(notes)])
     if plan.master_candidate is not None:
         several = len(plan.datasets) > 1
         kept = f", with {len(plan.datasets)} master copies" if several else ", with the master copy"
@@ -356,8 +356,8 @@ def _describe_candidates(study: Study, plan: Plan) -> str:
 
 
 def _describe_totals(study: Study, plan: Plan) -> str:
-    least, asked = certain(plan.steps), plan.question
-    memory = memory_bytes(plan)
+    least, asked = list_certain(plan.steps), plan.question
+    memory = bound_memory_bytes(plan)
     lines = [
         _format_amount(plan.steps) + (f"; memory at most {format_size(memory)}" if memory else "")
     ]
@@ -367,7 +367,7 @@ def _describe_totals(study: Study, plan: Plan) -> str:
     if study.quiet.wait_s:
         short, long = (format_duration(min(s, study.quiet.wait_s)) for s in (QUIET_S, math.inf))
         lines.append(f"Each block waits for a quiet machine, {short} to {long}; this is included.")
-    if block_s := again_s(plan.steps):
+    if block_s := estimate_again_s(plan.steps):
         lines.append(
             "These times do not include repeats: a block with an invalid window is measured a "
             f"second time,\nwhich takes about {format_duration(round(block_s))}."
@@ -376,8 +376,8 @@ def _describe_totals(study: Study, plan: Plan) -> str:
 
 
 def _describe_search(search: Search, tried: Sequence[Step]) -> str:
-    windows = windows_most(search)
-    time_s, time_s_max = total_s(tried)
+    windows = count_windows_most(search)
+    time_s, time_s_max = sum_s(tried)
     begun = "; it begins with the results of the levels above" if search.listed else ""
     several = len({step.window.point for step in tried if step.window}) > 1
     point = " and point" if several else ""
@@ -392,7 +392,7 @@ def _describe_search(search: Search, tried: Sequence[Step]) -> str:
 
 
 def _format_amount(steps: Sequence[Step]) -> str:
-    time_s, time_s_max = total_s(steps)
+    time_s, time_s_max = sum_s(steps)
     windows = sum(step.kind == "window" for step in steps)
     return (
         f"{len(steps)} steps, {windows} of them windows: "

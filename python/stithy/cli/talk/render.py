@@ -16,8 +16,8 @@ from cyclopts.exceptions import MissingArgumentError, UnknownCommandError, Unuse
 
 from stithy.environment import state_home
 from stithy.errors import REMEDIES, Exit, InfrastructureError, PreconditionError, StithyError
-from stithy.names import closest
-from stithy.registry import fault_of
+from stithy.names import find_closest
+from stithy.registry import find_fault
 from stithy.report.words.escape import seen
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def _describe_usage(error: cyclopts.CycloptsError) -> str:
         if words[0].startswith("-"):
             return f"There is no option {words[0]} before a command."
         known = [name for name in error.app if not name.startswith("-")]
-        meant = closest(words[0], known)
+        meant = find_closest(words[0], known)
         hint = f"Did you mean {meant}?" if meant else f"There are {', '.join(known)}."
         return f"There is no command {words[0]!r}. {hint}"
     if isinstance(error, UnusedCliTokensError):
@@ -223,7 +223,7 @@ def _show_bug(error: BaseException, *, debug: bool) -> int:
     kept = _keep(text)
     place = f"its traceback is in {kept}" if kept else "run again with --debug for its traceback"
     what = f"{type(error).__name__}: {error}"
-    if fault := fault_of(error):
+    if fault := find_fault(error):
         say(
             f"error: {fault.where}: {what}: a fault of {fault}, which STITHY_PLUGINS adds, not of "
             f"Stithy: tell its author; {place}"

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from stithy.cli.talk.options import require_new
 from stithy.cli.talk.render import format_rate_text, format_time_text, make_table
-from stithy.errors import Refused, StithyError, UserError, failures_of_the_machine, reason_of
+from stithy.errors import Refused, StithyError, UserError, convert_machine_failures, give_reason
 from stithy.fio import library
 from stithy.fio.foreign.lines import plain_name
 from stithy.fio.learned import OPERATIONS, Learned, learn
 from stithy.fio.traces import read_requests, read_trace
 from stithy.metrics import Quantity
-from stithy.names import find_free, instead
+from stithy.names import find_free, suggest_instead
 from stithy.results.files import read_run
 from stithy.results.tables import Row
 from stithy.study.document import quoted, read_document
@@ -123,7 +123,7 @@ def _read_from_study(path: Path, wanted: str) -> Iterator[tuple[str, Keys]]:
     file = read_other(path)
     known = list(file.study.candidates)
     if wanted and wanted not in known:
-        remedy = instead(wanted, known)
+        remedy = suggest_instead(wanted, known)
         raise UserError(f"it has no candidate {wanted!r}", where=str(path), remedy=remedy)
     written: Any = read_document(path.name, file.content.decode("utf-8-sig")).data
     for name in [wanted] if wanted else known:
@@ -146,7 +146,7 @@ def find_learned(trace: Path) -> Learned:
         source = trace if file is None else file
         return learn(read_requests(source, device), f"{source.name} {device}".strip())
     except OSError as error:
-        problem = f"the trace cannot be read: {reason_of(error)}"
+        problem = f"the trace cannot be read: {give_reason(error)}"
         remedy = "name a file that exists and is readable"
         raise UserError(problem, where=f"--learn {trace}", remedy=remedy) from error
 
@@ -191,10 +191,10 @@ def keep(learned: Learned, file: Path) -> None:
     require_new(file)
     library.parse(learned.text, plain_name(file.stem), str(file))
     try:
-        with failures_of_the_machine(str(file)), file.open("x", encoding="utf-8") as opened:
+        with convert_machine_failures(str(file)), file.open("x", encoding="utf-8") as opened:
             opened.write(learned.text)
     except OSError as error:
-        problem = f"the profile cannot be written: {reason_of(error)}"
+        problem = f"the profile cannot be written: {give_reason(error)}"
         raise UserError(problem, where=str(file), remedy="name another file") from error
 
 

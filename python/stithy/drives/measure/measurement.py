@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from stithy.errors import UserError, reason_of
+from stithy.errors import UserError, give_reason
 from stithy.fio.histogram import Kept, merged
 from stithy.fio.output import Served
 from stithy.fio.profile import Pattern, Stream
@@ -128,7 +128,7 @@ def read_measurement(path: Path) -> Measurement:
         return Measurement.model_validate_json(path.read_bytes())
     except OSError as error:
         raise UserError(
-            f"the measurement cannot be read: {reason_of(error)}",
+            f"the measurement cannot be read: {give_reason(error)}",
             where=str(path),
             remedy="keep it beside its profile, as `stithy drive profile` wrote it",
         ) from error

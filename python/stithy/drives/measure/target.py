@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from stithy.drives.measure.measurement import TargetFacts, WriteCache
-from stithy.errors import PreconditionError, UserError, reason_of
+from stithy.errors import PreconditionError, UserError, give_reason
 from stithy.hosts.devices import devices_under, mount_of, mounts, text_of, whole_disk
 from stithy.units import format_size
 
@@ -34,7 +34,7 @@ def scratch_file(directory: Path, size_bytes: int) -> Iterator[str]:
         made = tempfile.TemporaryFile(dir=directory)  # noqa: SIM115 closed below
     except OSError as error:
         raise PreconditionError(
-            f"no file can be made there: {reason_of(error)}",
+            f"no file can be made there: {give_reason(error)}",
             where=str(directory),
             remedy="name a directory that this user may write to",
         ) from error
@@ -43,7 +43,7 @@ def scratch_file(directory: Path, size_bytes: int) -> Iterator[str]:
             os.posix_fallocate(file.fileno(), 0, size_bytes)
         except OSError as error:
             raise PreconditionError(
-                f"a scratch file of {format_size(size_bytes)} cannot be made: {reason_of(error)}",
+                f"a scratch file of {format_size(size_bytes)} cannot be made: {give_reason(error)}",
                 where=str(directory),
                 remedy="give a smaller --size, or make room",
             ) from error
@@ -92,7 +92,7 @@ def inspect(path: Path, proc: Path = Path("/proc"), sys: Path = Path("/sys")) ->
         found = path.stat()
     except OSError as error:
         raise UserError(
-            f"there is no such target: {reason_of(error)}",
+            f"there is no such target: {give_reason(error)}",
             where=str(path),
             remedy="name a block device such as /dev/nvme0n1, a file, or a directory",
         ) from error
@@ -155,7 +155,7 @@ def _need_written(path: Path, size_bytes: int) -> None:
         handle = os.open(path, os.O_RDONLY)
     except OSError as error:
         raise PreconditionError(
-            f"it cannot be read: {reason_of(error)}",
+            f"it cannot be read: {give_reason(error)}",
             where=str(path),
             remedy="name a file that this user may read, or use sudo",
         ) from error

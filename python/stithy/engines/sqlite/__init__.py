@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from stithy.engines.declaration import Declaration, ErrorClass
 from stithy.engines.engine import Engine
 from stithy.engines.sqlite.backups import BACKUPS
-from stithy.names import instead
+from stithy.names import suggest_instead
 from stithy.secrets import Secret
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class SQLite(Engine):
             is_there = given in words
             return None if is_there else (f"no value of {setting}", f"one of {', '.join(words)}")
         if setting not in NUMBERS:
-            return "not a setting of SQLite that Stithy sets", instead(setting, [*DEFAULTS])
+            return "not a setting of SQLite that Stithy sets", suggest_instead(setting, [*DEFAULTS])
         _, least, most = NUMBERS[setting]
         if not (given.isdecimal() and least <= int(given) <= most):
             return f"no value of {setting}", f"a whole number from {least:,} to {most:,}"

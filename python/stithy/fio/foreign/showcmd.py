@@ -15,8 +15,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
-from stithy.environment import variable
-from stithy.errors import UserError, reason_of
+from stithy.environment import read_variable
+from stithy.errors import UserError, give_reason
 from stithy.fio.foreign.lines import Place, Reader, Word
 from stithy.fio.program import find
 from stithy.hosts.runner import Command, Finished, LocalRunner
@@ -116,7 +116,7 @@ def _read_included(path: Path, place: Place, depth: int, reader: Reader) -> str:
                 return file.read(FILE_BYTES_MOST).decode(errors="replace")
         reader.refuse(place, f"{path} includes itself", "include it once")
     except OSError as error:
-        problem = f"{path} cannot be included: {reason_of(error)}"
+        problem = f"{path} cannot be included: {give_reason(error)}"
         reader.refuse(place, problem, "name a file that is readable")
     return ""
 
@@ -125,7 +125,9 @@ def _write_jobs(options: Sequence[Word]) -> tuple[str, tuple[tuple[str, str], ..
     """A job for each option, with its number for a name; the variables that they use."""
     text = "".join(f"[{number}]\n{each.key}{each.text}\n" for number, each in enumerate(options))
     names = sorted(set(_VARIABLE.findall(text)))
-    return text, tuple((name, value) for name in names if (value := variable(name)) is not None)
+    return text, tuple(
+        (name, value) for name in names if (value := read_variable(name)) is not None
+    )
 
 
 @cache
@@ -139,7 +141,7 @@ def _ask_fio(text: str, variables: tuple[tuple[str, str], ...]) -> Finished:
 def _refuse_option(option: Word, errors: str, reader: Reader) -> None:
     reasons = [line.removeprefix("fio: ") for line in _REFUSED.sub("", errors).splitlines()]
     what = "has no option" if "Bad option" in errors else "does not take"
-    unset = [name for name in _VARIABLE.findall(option.text) if variable(name) is None]
+    unset = [name for name in _VARIABLE.findall(option.text) if read_variable(name) is None]
     remedy = f"set the variable {', '.join(unset)}" if unset else "correct it"
     problem = "; ".join([f"fio {what} {option.key}{option.text}", *reasons])
     reader.refuse(option.line, problem, remedy)

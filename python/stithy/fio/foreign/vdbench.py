@@ -18,7 +18,7 @@ from stithy.fio.foreign import lines, vdbfile
 from stithy.fio.foreign.lines import Reader, Word, block_size, parse_count, parse_number, percent
 from stithy.fio.foreign.vdbfile import FLAGS, KEEP, KEEP_RUN, Definition, read_definitions
 from stithy.fio.profile import Pattern, Profile, Stream, whole_percents
-from stithy.names import instead, tell_apart
+from stithy.names import suggest_instead, tell_apart
 
 T = TypeVar("T")
 NOTHING = Word("", 0)
@@ -101,7 +101,7 @@ class Run:
         for name in ["*"] if by_turns else vdbfile.list_names(word.text):
             hits = {item: among[item] for item in among if is_named(among[item], name)}
             if among and not hits:
-                remedy = instead(name, list(among))
+                remedy = suggest_instead(name, list(among))
                 self._reader.refuse(word.line, f"{word.written}: nothing is called {name}", remedy)
             chosen |= hits
         is_several = kind == "sd" and len(chosen) > 1

@@ -23,7 +23,7 @@ from stithy.fio.foreign.lines import (
     parse_number,
     percent,
 )
-from stithy.names import instead
+from stithy.names import suggest_instead
 
 WORDS: dict[str, dict[str, str]] = tomllib.loads(
     (files("stithy.fio.foreign") / "vdbench.toml").read_text(encoding="utf-8")
@@ -93,7 +93,7 @@ def _enter(definition: Definition, word: Word, reader: Reader) -> None:
     if key is None:
         homes = [home for home, words in WORDS.items() if word.key in words]
         elsewhere = f"Vdbench refuses it, too: it is a word of {' and '.join(homes)}"
-        remedy = elsewhere if homes else instead(word.key, list(rules))
+        remedy = elsewhere if homes else suggest_instead(word.key, list(rules))
         reader.refuse(word.line, f"{kind} has no word {word.key}: {word.written}", remedy)
         return
     fate, _, note = rules[key].partition(": ")

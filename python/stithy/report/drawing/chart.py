@@ -13,7 +13,7 @@ from typing import Any
 
 import altair as alt
 
-from stithy.point import said
+from stithy.point import format_value
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.compose import (
@@ -180,7 +180,7 @@ def _label_levels(context: Context) -> dict[str, Any]:
     # As literals of JSON no value can become code.
     expression = "''"
     for point, at in context.positions.items():
-        shown = said(point.values[context.axis.name])
+        shown = format_value(point.values[context.axis.name])
         lines = shown.replace("/", "/\n").split("\n") if len(shown) > LABEL_MOST else shown
         text = json.dumps(lines)
         expression = f"abs(datum.value / {at!r} - 1) < 1e-6 ? {text} : {expression}"

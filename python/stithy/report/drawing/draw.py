@@ -17,7 +17,7 @@ from unicodedata import east_asian_width
 import vl_convert
 from markupsafe import escape
 
-from stithy.environment import cache_home
+from stithy.environment import find_cache_home
 from stithy.report.drawing import palette
 from stithy.report.drawing.palette import FONT, theme_config
 from stithy.report.words.escape import seen
@@ -52,7 +52,7 @@ def svg(spec: dict[str, Any], prefix: str) -> str:
 def library() -> str:
     """The Vega libraries as one script: about 0.9 MB, a second or two where none is kept."""
     return cached_text(
-        cache_home, f"vega-{version('vl-convert-python')}-{VEGA_LITE}.js", _make_bundle
+        find_cache_home, f"vega-{version('vl-convert-python')}-{VEGA_LITE}.js", _make_bundle
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from stithy.analysis.statistics import estimate_mean_interval
 from stithy.metrics import Quantity
 from stithy.names import tell_apart
-from stithy.point import Point, written
+from stithy.point import Point, write_value
 from stithy.report.context import Context
 from stithy.report.export import (
     Export,
@@ -47,7 +47,7 @@ def _name_row(context: Context, candidate: str, point: Point) -> str:
 
 
 def _join_factors(point: Point) -> str:
-    return "/".join(f"{name}={written(value)}" for name, value in point.factors)
+    return "/".join(f"{name}={write_value(value)}" for name, value in point.factors)
 
 
 def _list_measures(context: Context, candidate: str, point: Point) -> dict[str, dict[str, float]]:

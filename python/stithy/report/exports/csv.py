@@ -8,7 +8,7 @@ Percentiles of too few values are empty cells.
 
 import polars as pl
 
-from stithy.activity import level_factor
+from stithy.activity import get_level_factor
 from stithy.analysis.measures import list_declared
 from stithy.report.context import Context
 from stithy.report.export import (
@@ -22,7 +22,7 @@ from stithy.report.export import (
 )
 
 FIRST = (
-    "candidate", "point", level_factor().name, "block", "attempt", "window_id", "transaction",
+    "candidate", "point", get_level_factor().name, "block", "attempt", "window_id", "transaction",
     "valid", "invalid_because", "note",
 )  # fmt: skip
 """What a person looks for, with what was done a minute before all other columns."""

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from stithy.analysis.evidence import Window
 from stithy.metrics import Metric
-from stithy.point import written
+from stithy.point import write_value
 from stithy.report.context import Context
 from stithy.report.export import Export, ExportFormat, reported, require_valid, workload_name
 from stithy.report.words import loads
@@ -71,7 +71,7 @@ def _write_windows(context: Context) -> Iterator[str]:
 
 
 def _write_keys(window: Window) -> str:
-    keys = {"candidate": window.candidate, **{n: written(v) for n, v in window.point.factors}}
+    keys = {"candidate": window.candidate, **{n: write_value(v) for n, v in window.point.factors}}
     parts = (f"/{name}={escape_word(text)}" for name, text in keys.items())
     return re.sub(r"-(?=\d+$)", "%2D", "".join(parts))
 

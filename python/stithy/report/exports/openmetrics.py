@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
-from stithy.activity import level_factor, table_named
+from stithy.activity import get_level_factor, get_table
 from stithy.analysis.measures import list_declared
 from stithy.metrics import Quantity, find
-from stithy.openmetrics import END, Family, family
+from stithy.openmetrics import END, MetricFamily, make_family
 from stithy.report.context import Context
 from stithy.report.export import (
     Export,
@@ -29,7 +29,7 @@ from stithy.results.tables import SECONDS, TRANSACTIONS, WINDOW, Column, Table
 
 LABELS = ("run", "candidate", "point", "block", "attempt", "window", "valid", "note")
 """Labels of every line, as far as any of a family has them."""
-KEYS = frozenset({level_factor().name, "block", "attempt", "position", "second", "at_s"})
+KEYS = frozenset({get_level_factor().name, "block", "attempt", "position", "second", "at_s"})
 """Numbers that are labels or instants, and no values."""
 NAMES = {"driver_rate_per_s_max": "driver_rate_max_per_s"}
 """Columns whose names do not end in their unit as OpenMetrics wants it; rates have their nouns."""
@@ -55,7 +55,7 @@ class OpenMetricsExport(ExportFormat):
 def _pieces(context: Context) -> Iterator[str]:
     labels, run, names = _label_windows(context), context.run, _rename_columns(context)
     ends = labels.filter(pl.col("measure_to_s").is_not_null()).rename({"measure_to_s": "at_s"})
-    for table in (WINDOW, table_named("load")):
+    for table in (WINDOW, get_table("load")):
         yield from _read_columns("window", table, ends.join(run.window, on="window_id"), (), names)
     yield from _read_values(ends.join(run.values, on="window_id"), lost_spans(context))
     types = ends.join(borne(run.transactions), on="window_id")
@@ -95,7 +95,7 @@ def _read_columns(
     for column in table.columns:
         if not _is_value(column):
             continue
-        each = family((head, names.get(column.name, column.name)), column.meaning)
+        each = make_family((head, names.get(column.name, column.name)), column.meaning)
         yield _write_family(each, frame.with_columns(pl.col(column.name).alias("value")), own)
 
 
@@ -117,7 +117,7 @@ def _read_values(every: pl.DataFrame, lost: pl.DataFrame) -> Iterator[str]:
         yield _write_family(each, frame.filter(metric=metric), ("of",))
 
 
-def family_of(quantity: Quantity) -> Family:
+def family_of(quantity: Quantity) -> MetricFamily:
     """The family of a metric of an activity; its name ends in its unit where it has one."""
     name = quantity.metric.replace(".", "_")
     for word, said in WORDS.items():
@@ -126,7 +126,7 @@ def family_of(quantity: Quantity) -> Family:
     ending = ENDINGS.get(quantity.known.unit)
     if ending is not None and not name.endswith(f"_{ending}"):
         name += f"_{ending}"
-    return family((name,), quantity.noun)
+    return make_family((name,), quantity.noun)
 
 
 def _read_samples(frame: pl.DataFrame) -> Iterator[str]:
@@ -135,7 +135,7 @@ def _read_samples(frame: pl.DataFrame) -> Iterator[str]:
         known.partition_by("collector", "metric", as_dict=True).items()
     ):
         shown = find(f"{collector}.{metric}")
-        each = family((str(collector), str(metric)), shown.noun if shown else str(metric))
+        each = make_family((str(collector), str(metric)), shown.noun if shown else str(metric))
         yield _write_family(each, part, ("instance", "subject", "phase"))
 
 
@@ -149,7 +149,7 @@ def _name_phase() -> pl.Expr:
     )  # fmt: skip
 
 
-def _write_family(each: Family, frame: pl.DataFrame, own: tuple[str, ...]) -> str:
+def _write_family(each: MetricFamily, frame: pl.DataFrame, own: tuple[str, ...]) -> str:
     known = frame.filter(pl.col("value").cast(pl.Float64).is_finite())
     if known.is_empty():
         return ""

@@ -20,7 +20,7 @@ from stithy.report.figure import Absent, Drawn, FigureKind, Title
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.escape import shortened
 from stithy.report.words.wording import CONSERVATIVE, exactly, finely, plural, times, upper_bound
-from stithy.study.database import suffix
+from stithy.study.database import write_suffix
 
 NAME = "forest"
 
@@ -132,7 +132,7 @@ def _name_compared(context: Context, each: Compared) -> str:
 def _name_given_up(context: Context, *names: str) -> str:
     """What the named candidates gave up; with whose it is, where it is not that of all of them."""
     ends = {context.suffix(name) for name in names}
-    end = ends.pop() if len(ends) == 1 else suffix(context.given_up)
+    end = ends.pop() if len(ends) == 1 else write_suffix(context.given_up)
     return f" {shortened(end, NAME_LETTERS)}" if end else ""
 
 

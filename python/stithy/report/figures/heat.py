@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import altair as alt
 
 from stithy.analysis.evidence import Window
-from stithy.analysis.gathering import Block, find_median_block
+from stithy.analysis.gathering import MedianBlock, find_median_block
 from stithy.analysis.latencies import read_seconds
 from stithy.analysis.measures import Cells, count_cells, log_edges
 from stithy.metrics import count_values_needed
@@ -80,7 +80,7 @@ def _plot(context: Context) -> list[Drawn]:
     ]  # fmt: skip
 
 
-def _read_panels(context: Context, block: Block) -> dict[str, _HeatPanel]:
+def _read_panels(context: Context, block: MedianBlock) -> dict[str, _HeatPanel]:
     """By candidate; those of which there is no log are left out."""
     logs = {
         name: found
@@ -127,7 +127,7 @@ def _find_slowest_s(
     return slowest_s, len(enough) < len(merged)
 
 
-def _write_title(context: Context, block: Block, panels: Mapping[str, _HeatPanel]) -> str:
+def _write_title(context: Context, block: MedianBlock, panels: Mapping[str, _HeatPanel]) -> str:
     """How slow the slowest second was; a description of one block, and no comparison."""
     known = {name: panel.slowest_s for name, panel in panels.items()}
     slowest = {name: value for name, value in known.items() if value is not None}
@@ -140,7 +140,10 @@ def _write_title(context: Context, block: Block, panels: Mapping[str, _HeatPanel
 
 
 def _write_caption(
-    context: Context, block: Block, panels: Mapping[str, _HeatPanel], marked: Mapping[str, Rows]
+    context: Context,
+    block: MedianBlock,
+    panels: Mapping[str, _HeatPanel],
+    marked: Mapping[str, Rows],
 ) -> str:
     """What a cell is, which block is shown, and what is not."""
     first = next(iter(panels.values()))

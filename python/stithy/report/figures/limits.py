@@ -12,7 +12,7 @@ from stithy.analysis.bottlenecks.observation import bound_share
 from stithy.analysis.bottlenecks.rules import RULES
 from stithy.analysis.evidence import Window
 from stithy.analysis.findings import find_limits
-from stithy.point import Point, said
+from stithy.point import Point, format_value
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.chart import WIDTH, level_tip
@@ -137,7 +137,7 @@ _DRAWN = ("candidate", "from", "to", "middle", "label", "letter", "windows")
 def _list_heads(context: Context) -> Rows:
     """The levels above the cells, each in the middle of its own."""
     middle = (1 - GAP_SHARE) / 2
-    values = [said(point.values[context.axis.name]) for point in context.evidence.levels]
+    values = [format_value(point.values[context.axis.name]) for point in context.evidence.levels]
     return [{"from": index + middle, "text": text} for index, text in enumerate(values)]
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from stithy.activity import level_factor
+from stithy.activity import get_level_factor
 from stithy.analysis.checks.windows import NOT_STEADY
 from stithy.analysis.evidence import Window
-from stithy.analysis.gathering import Block, find_median_block
+from stithy.analysis.gathering import MedianBlock, find_median_block
 from stithy.metrics import ALL, count_values_needed
 from stithy.point import Point
 from stithy.report import metrics
@@ -85,7 +85,7 @@ class _Shown:
     `left_out`: how many more have one.
     """
 
-    block: Block
+    block: MedianBlock
     flagged: tuple[Flagged, ...]
     left_out: int
 
@@ -99,7 +99,7 @@ def _choose_windows(context: Context, point: Point) -> _Shown | None:
     return None if block is None else _Shown(block, *_list_flagged(context, block))
 
 
-def _list_flagged(context: Context, block: Block) -> tuple[tuple[Flagged, ...], int]:
+def _list_flagged(context: Context, block: MedianBlock) -> tuple[tuple[Flagged, ...], int]:
     """The flagged windows beside a block, the invalid ones first; and how many are not drawn.
 
     A note that every window of the level has tells none of them apart, and flags none.
@@ -181,7 +181,7 @@ def _draw_level(
     context: Context, shown: _Shown, here: pl.DataFrame, marked: pl.DataFrame
 ) -> Figure:
     point = shown.block.point
-    word = point.slug if point.others else f"{point.level}-{level_factor().name}"
+    word = point.slug if point.others else f"{point.level}-{get_level_factor().name}"
     name = f"seconds-{word}"
     drawing = Drawing()
     return drawing.figure(
@@ -213,7 +213,7 @@ def _pivot_seconds(here: pl.DataFrame) -> pl.DataFrame:
     return wide.sort("candidate", "block", "window_id", "second")
 
 
-def _describe_swing(context: Context, block: Block, here: pl.DataFrame) -> str:
+def _describe_swing(context: Context, block: MedianBlock, here: pl.DataFrame) -> str:
     """Between which values the throughput of the block's measured seconds swung."""
     measured = context.run.seconds.filter(pl.col("phase") == "measure").select(
         "window_id", "second"
@@ -289,7 +289,7 @@ def _explain_waiting(here: pl.DataFrame) -> str:
     return "Waiting: transactions that were due, but had not begun at the end of the second."
 
 
-def _count_checkpoints(block: Block) -> str:
+def _count_checkpoints(block: MedianBlock) -> str:
     counts = {name: each.row["checkpoints_inside"] for name, each in block.windows.items()}
     texts = [f"{number} with {name}" for name, number in counts.items() if number is not None]
     if not texts:

@@ -9,7 +9,7 @@ import polars as pl
 from pydantic import BaseModel
 
 from stithy.activity import Factor
-from stithy.point import Point, said
+from stithy.point import Point, format_value
 from stithy.report.blocks import Block, Grid, Section, paragraph
 from stithy.report.context import Context
 from stithy.report.drawing.chart import has_levels
@@ -121,7 +121,9 @@ def _levels(context: Context) -> str:
         return "none"
     counted, every = points[0].counted, points[0].values
     names = [each for each in every if not counted or each in (counted, *context.factors)]
-    known = {name: [*dict.fromkeys(said(each.values[name]) for each in points)] for name in names}
+    known = {
+        name: [*dict.fromkeys(format_value(each.values[name]) for each in points)] for name in names
+    }
     return "; ".join(_format_values(context.factor(name), values) for name, values in known.items())
 
 
@@ -135,7 +137,7 @@ def _describe_blocks(context: Context) -> str:
         return f"{most.popitem()[1]} at each point"
     levels: dict[int, list[str]] = {}
     for point in sorted(most):
-        levels.setdefault(most[point], []).append(said(point.values[context.axis.name]))
+        levels.setdefault(most[point], []).append(format_value(point.values[context.axis.name]))
     parts = [
         f"{blocks} at {_format_values(context.axis, list(dict.fromkeys(values)))}"
         for blocks, values in sorted(levels.items(), reverse=True)

@@ -7,7 +7,7 @@ import polars as pl
 
 from stithy.analysis.comparisons import Compared, compare_values
 from stithy.analysis.verdict import Call
-from stithy.point import Point, are_amounts, said, varied
+from stithy.point import Point, are_amounts, format_value, list_varied
 from stithy.report import metrics, tables
 from stithy.report.blocks import Block, Section, figures, grid, paragraph
 from stithy.report.context import Context
@@ -72,7 +72,7 @@ STOPS = frozenset({Call.EQUIVALENT, Call.NEGLIGIBLE})
 
 def factors(context: Context) -> tuple[str, ...]:
     """What `vary` lists: keys of the study, by their path; a scenario's own factors have names."""
-    return tuple(name for name in varied(context.evidence.points) if "." in name)
+    return tuple(name for name in list_varied(context.evidence.points) if "." in name)
 
 
 def notes(table: PageTable) -> tuple[str]:
@@ -153,7 +153,7 @@ def _describe_last_gain(context: Context, name: str, candidate: str, mine: list[
         return f"On {candidate}, {_describe_no_gain(name, noun, mine)}: {every}."
     last = paying[-1]
     verb = VERBS[calls[last]]
-    end = said(mine[last].point.values[name])
+    end = format_value(mine[last].point.values[name])
     if last == len(mine) - 1:
         head = f"{noun} still {verb} with the last step of {name}, to {end}"
     else:
@@ -175,7 +175,7 @@ def _describe_no_gain(name: str, noun: str, mine: list[Compared]) -> str:
     calls = [each.verdict.call for each in mine]
     losing = [each for each in mine if each.verdict.call in LOSES]
     if losing:
-        ends = listing([said(each.point.values[name]) for each in losing])
+        ends = listing([format_value(each.point.values[name]) for each in losing])
         steps = f"step{'s' if len(losing) > 1 else ''} of {name} to {ends}"
         return f"{noun} {VERBS[losing[0].verdict.call]} with the {steps}"
     if STOPS.issuperset(calls):
@@ -186,7 +186,7 @@ def _describe_no_gain(name: str, noun: str, mine: list[Compared]) -> str:
 def _describe_step(name: str, each: Compared) -> str:
     """`from 256 MiB to 512 MiB the ratio is 1.42 (1.30 to 1.55)`, or why there is none."""
     assert each.against is not None  # a step has two ends
-    ends = [said(point.values[name]) for point in (each.against, each.point)]
+    ends = [format_value(point.values[name]) for point in (each.against, each.point)]
     where = f"from {ends[0]} to {ends[1]}"
     effect = each.effect
     if effect.is_difference:
@@ -216,7 +216,7 @@ def _compare_storage(context: Context, name: str, found: tuple[Compared, ...]) -
     most = evidence.effect(first, first, point, metric, start)
     if not storage.low or not most.low or storage.is_difference:
         return
-    at, value = said(start.values[name]), said(point.values[name])
+    at, value = format_value(start.values[name]), format_value(point.values[name])
     yield (
         f"From {first} with {name} {at}, {metric.noun}: {second} instead of {first} gives "
         f"{_times(storage)}; {name} {value} instead of {at} on {first} gives "
@@ -233,7 +233,7 @@ def _value(
 ) -> dict[str, Any]:
     evidence = context.evidence
     return {
-        "factor": name, "value": said(point.values[name]), "candidate": candidate,
+        "factor": name, "value": format_value(point.values[name]), "candidate": candidate,
         "asked": evidence.level_of(candidate, point, evidence.primary.metric),
         "throughput": evidence.level_of(candidate, point, evidence.throughput),
         "p95_s": evidence.printable_level(candidate, point, "response_p95_s"),
@@ -281,8 +281,8 @@ def _step(name: str, each: Compared) -> dict[str, Any]:
     assert each.against is not None  # a step has two ends
     effect = each.effect
     return {
-        "factor": name, "candidate": each.b, "from": said(each.against.values[name]),
-        "to": said(each.point.values[name]),
+        "factor": name, "candidate": each.b, "from": format_value(each.against.values[name]),
+        "to": format_value(each.point.values[name]),
         **tables.make_effect_cells(each.metric, effect, "ratio"), "blocks": effect.pairs,
         "verdict": each.verdict.call.value if effect.low is not None else "not tested",
         "because": effect.missing_because or each.verdict.because,

@@ -5,10 +5,10 @@ from typing import Any
 
 import polars as pl
 
-from stithy.activity import level_factor
+from stithy.activity import get_level_factor
 from stithy.analysis.capacity import (
     Capacity,
-    Said,
+    LevelOutcome,
     find_capacities,
     list_levels,
     list_trials,
@@ -127,7 +127,7 @@ def table(context: Context) -> PageTable:
     name = search.limit.name if search else "value"
     where = (Show("setting", "With"),) if _several(context) else ()
     shows = (*where,
-        Show("candidate", "Candidate"), Show(level_factor().name, context.axis.title, "count"),
+        Show("candidate", "Candidate"), Show(get_level_factor().name, context.axis.title, "count"),
         Show("value", name, "duration"), Show("low", "of its windows from", "duration"),
         Show("high", "to", "duration"), Show("valid", "Valid windows", "count"),
         Show("windows", "of windows", "count"), Show("answers_least", "Answers, fewest", "count"),
@@ -142,7 +142,7 @@ def _rows(context: Context, search: Search) -> Iterator[dict[str, Any]]:
             windows = here.at(capacity.candidate, list_levels(here)[trial.level])
             yield {
                 "setting": _find_setting(here),
-                "candidate": capacity.candidate, level_factor().name: trial.level,
+                "candidate": capacity.candidate, get_level_factor().name: trial.level,
                 **_list_values(here, capacity.candidate, trial.level, search),
                 "valid": sum(window.valid for window in windows), "windows": len(windows),
                 "answers_least": _count_fewest(windows, search), "said": trial.said.value,
@@ -241,7 +241,9 @@ def _lowest_missed(here: Evidence, of: Capacity) -> int:
     search = here.search
     assert search is not None  # a capacity is what a search found
     known = list_trials(here, of.candidate, search)
-    doubtful = (each.level for each in known if each.said in (Said.MISSED, Said.SPLIT))
+    doubtful = (
+        each.level for each in known if each.said in (LevelOutcome.MISSED, LevelOutcome.SPLIT)
+    )
     return min(doubtful)
 
 

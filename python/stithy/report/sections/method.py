@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from stithy.plan.steps import williams
+from stithy.plan.steps import make_williams_square
 from stithy.report.blocks import (
     APPENDIX,
     ROWS_OPEN_MAX,
@@ -80,7 +80,7 @@ def _of_users() -> Iterator[Block]:
 
 
 def _order(context: Context) -> Iterator[str]:
-    square = len(williams(max(1, len(context.evidence.candidates))))
+    square = len(make_williams_square(max(1, len(context.evidence.candidates))))
     each = (
         f" Over a whole Williams square ({square} blocks) each candidate follows each other one "
         "equally often."

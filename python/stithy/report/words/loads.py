@@ -9,7 +9,7 @@ import polars as pl
 
 from stithy.activity import count_users
 from stithy.metrics import count_values_needed
-from stithy.plan.cost import costs_of_short_windows
+from stithy.plan.cost import explain_short_windows
 from stithy.registry import plugins
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import duration, listing
@@ -46,7 +46,7 @@ def short_windows(load: LoadFacts | None) -> tuple[str, ...]:
     """What windows shorter than usual cost, a sentence each."""
     if load is None or load.is_idle:
         return ()
-    return costs_of_short_windows(load.ramp_up_s, load.duration_s)
+    return explain_short_windows(load.ramp_up_s, load.duration_s)
 
 
 def said(load: LoadFacts | None, workload: WorkloadFacts | None) -> str:

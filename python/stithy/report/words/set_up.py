@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from stithy.activity import level_factor
+from stithy.activity import get_level_factor
 from stithy.report.words import loads
 from stithy.report.words.loads import named
 from stithy.report.words.wording import DASH, listing, plural
@@ -97,7 +97,7 @@ def _describe_hammer(manifest: Manifest) -> Box:
 
 
 def _describe_levels(load: LoadFacts) -> tuple[str, ...]:
-    factor = level_factor().driven(is_open=load.is_open)
+    factor = get_level_factor().driven(is_open=load.is_open)
     if load.is_idle:
         return ("no users",)
     if not load.levels:

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from stithy.analysis.effect import Paired
-from stithy.analysis.gathering import Block
+from stithy.analysis.gathering import MedianBlock
 from stithy.analysis.statistics import BLOCKS_LEAST
 from stithy.analysis.verdict import Verdict
 from stithy.metrics import ALL, Metric, Quantity, Unit
@@ -315,7 +315,7 @@ def _choose_verb(metric: Metric) -> str:
     return "was" if metric.unit in ("s", "share") else "came to"
 
 
-def block_said(block: Block) -> str:
+def block_said(block: MedianBlock) -> str:
     """`block 2, the median of 6 by new orders per minute`; `the only block`."""
     again = ", measured again" if block.attempt else ""
     if block.among < 2 or block.value is None:

@@ -27,7 +27,7 @@ from stithy.activities.backup.cycles import (
     is_hopeless,
     is_of_the_machine,
 )
-from stithy.errors import Interrupted, StithyError, failures_of_the_machine
+from stithy.errors import Interrupted, StithyError, convert_machine_failures
 from stithy.plan.steps import WindowPlan
 from stithy.results.layout import WindowDirectory
 from stithy.run.activity import (
@@ -42,8 +42,8 @@ from stithy.run.activity import (
 from stithy.run.context import Context
 from stithy.run.events import Note
 from stithy.run.volumes import get_parts
-from stithy.scenarios.backup.plan import spec_of
-from stithy.scenarios.backup.proof import backups_at, prepare_backup, prove_backup
+from stithy.scenarios.backup.plan import find_spec
+from stithy.scenarios.backup.proof import list_backups, prepare_backup, prove_backup
 from stithy.units import format_measured_duration, format_size
 from stithy.wire.hammer import Program, Watch
 from stithy.wire.jobs import WorkloadChoice
@@ -61,8 +61,8 @@ class BackupActivity(BasicActivity):
     def __init__(self, context: Context, window: WindowPlan) -> None:
         """Nothing is read or written yet."""
         super().__init__(context, window)
-        self._spec = spec_of(context.file.study.at(window.point))
-        self._backups: Backups = backups_at(context, window)
+        self._spec = find_spec(context.file.study.at(window.point))
+        self._backups: Backups = list_backups(context, window)
         self._cycles: list[Cycle] = []
         self._restores: list[Cycle] = []
         self._broken: tuple[int, ...] | None = None
@@ -111,9 +111,9 @@ class BackupActivity(BasicActivity):
         began_s = self.context.session.clock.now_s()
         data = get_parts(self.context.volumes.of(self.window.candidate)).data
         instance = self.context.servers.live[data]
-        self._promised_bytes = length(self._directory)
+        self._promised_bytes = measure_length(self._directory)
         try:
-            with failures_of_the_machine("backup"):
+            with convert_machine_failures("backup"):
                 return self._backups.take(instance, self._log)
         except Interrupted:
             raise
@@ -143,7 +143,7 @@ class BackupActivity(BasicActivity):
         began_s = self.context.session.clock.now_s()
         try:
             with (
-                failures_of_the_machine("restore"),
+                convert_machine_failures("restore"),
                 self._backups.restored(self._log) as (cycle, instance),
             ):
                 self._restores.append(cycle)
@@ -166,7 +166,7 @@ class BackupActivity(BasicActivity):
         self._broken = checked.broken if checked else None
         if self._promised_bytes is None:
             return
-        lost = missing(hammer, choice, self._directory, self._promised_bytes)
+        lost = explain_missing(hammer, choice, self._directory, self._promised_bytes)
         self._is_compared = True
         if lost is not None:
             self._restores[-1] = replace(self._restores[-1], failed_because=lost)
@@ -181,26 +181,26 @@ class BackupActivity(BasicActivity):
         rates = [each.source_bytes / each.duration_s for each in good]
         sizes = [float(each.size_bytes or 0) for each in good]
         ratios = [each.source_bytes / each.size_bytes for each in good if each.size_bytes]
-        yield _mean("backup.duration_s", [each.duration_s for each in good])
-        yield _mean("backup.bytes_per_s", rates)
-        yield _mean("backup.size_bytes", sizes)
-        yield _mean("backup.compression", ratios)
+        yield _average("backup.duration_s", [each.duration_s for each in good])
+        yield _average("backup.bytes_per_s", rates)
+        yield _average("backup.size_bytes", sizes)
+        yield _average("backup.compression", ratios)
         for number, each in enumerate(self._cycles, 1):
             if each.failed_because is None and each.size_bytes:
                 of, ratio = f"{NAME} {number}", each.source_bytes / each.size_bytes
                 yield WindowValue("backup.cycle_bytes", float(each.size_bytes), of)
                 yield WindowValue("backup.cycle_ratio", ratio, of)
-        covered = self._covered()
+        covered = self._measure_covered()
         missing = "nobody works" if covered is None else None
         yield WindowValue("backup.covered_share", covered, missing_because=missing)
         # Also of those that failed: they may have come that far.
         yield WindowValue("backup.commits", float(self._backups.commits * len(self._cycles)))
         restores = [each for each in self._restores if each.failed_because is None]
-        yield _mean("backup.restore_s", [each.duration_s for each in restores], NOT_RESTORED)
+        yield _average("backup.restore_s", [each.duration_s for each in restores], NOT_RESTORED)
         rates = [each.source_bytes / each.duration_s for each in restores]
-        yield _mean("backup.restore_bytes_per_s", rates, NOT_RESTORED)
+        yield _average("backup.restore_bytes_per_s", rates, NOT_RESTORED)
 
-    def _covered(self) -> float | None:
+    def _measure_covered(self) -> float | None:
         """The share of the measurement during which a backup ran, also one that failed."""
         if self._until_s is None:
             return None
@@ -215,12 +215,12 @@ class BackupActivity(BasicActivity):
             for number, each in enumerate(self._cycles, 1)
         ] + [
             Span(f"restore {number}" if self._spec.is_idle else "restore", each.from_s, each.to_s,
-                 self._restored(each), each.failed_because)
+                 self._list_restored(each), each.failed_because)
             for number, each in enumerate(self._restores, 1)
         ]  # fmt: skip
         yield from sorted(found, key=lambda span: span.from_s)
 
-    def _restored(self, cycle: Cycle) -> str:
+    def _list_restored(self, cycle: Cycle) -> str:
         if because := cycle.failed_because:
             return RESTORE_FAILED if is_of_the_machine(because) else UNEQUAL
         if self._broken is None or cycle is not self._restores[-1]:
@@ -240,10 +240,10 @@ class BackupActivity(BasicActivity):
             return said
         restore = self._restores[-1]
         took = format_measured_duration(restore.duration_s)
-        return f"{said}, restore {took}: {self._restored(restore)}"
+        return f"{said}, restore {took}: {self._list_restored(restore)}"
 
 
-def _mean(name: str, values: list[float], missing: str = NONE) -> WindowValue:
+def _average(name: str, values: list[float], missing: str = NONE) -> WindowValue:
     if not values:
         return WindowValue(name, None, missing_because=missing)
     return WindowValue(name, fmean(values), count=len(values))
@@ -254,7 +254,7 @@ ROOM_BYTES = 4096
 """Zeros after the first bytes: those at the end of an entry among them, and room for more."""
 
 
-def length(directory: WindowDirectory) -> int | None:
+def measure_length(directory: WindowDirectory) -> int | None:
     """How many bytes are written to a window's ledger by now; None where there is none.
 
     The room after them is zeros, which those at the end of an entry are taken for. It is read from
@@ -272,7 +272,7 @@ def length(directory: WindowDirectory) -> int | None:
     return 0
 
 
-def missing(
+def explain_missing(
     hammer: Program, choice: WorkloadChoice, directory: WindowDirectory, promised_bytes: int
 ) -> str | None:
     """What the database misses of the ledger's first bytes, in words; None if nothing.

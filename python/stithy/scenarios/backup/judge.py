@@ -9,7 +9,7 @@ from stithy.analysis.comparisons import compare_with_alone
 from stithy.analysis.effect import Effect, Paired
 from stithy.analysis.evidence import Evidence, Window
 from stithy.metrics import ALL, P95, Quantity
-from stithy.point import ON, Point, said
+from stithy.point import ON, Point, format_value
 from stithy.scenarios.backup.keys import OWN
 from stithy.scenarios.backup.plan import (
     BACKUP,
@@ -19,8 +19,8 @@ from stithy.scenarios.backup.plan import (
     RATE,
     SETTINGS,
     SHARES_OF,
+    has_no_backup,
     load_of,
-    off_at,
 )
 from stithy.units import format_share
 
@@ -109,7 +109,9 @@ class Setting:
     def text(self) -> str:
         """The settings of backups that the study varies: `processes 2, compression zstd`."""
         every = (each for each in self.point.factors if each[0].startswith(SETTINGS))
-        return ", ".join(f"{name.removeprefix(SETTINGS)} {said(value)}" for name, value in every)
+        return ", ".join(
+            f"{name.removeprefix(SETTINGS)} {format_value(value)}" for name, value in every
+        )
 
     def within(self, limit_share: float) -> bool:
         """Whether it was shown to add no more: the upper end of an interval that decides is within.
@@ -145,7 +147,7 @@ def list_settings(analysis: Analysis) -> tuple[Setting, ...]:
 def _find_changes(
     analysis: Analysis, backed_up: Evidence, name: str, point: Point
 ) -> Mapping[Quantity, Paired]:
-    off = off_at(point, analysis.evidence.points)
+    off = has_no_backup(point, analysis.evidence.points)
     return {
         each: compare_with_alone(backed_up, name, point, off, each, analysis.times)
         for each in (THROUGHPUT, P95, P99)
@@ -230,7 +232,7 @@ class BackupLosses(Losses):
         """Find what each setting of backups changes; nobody works on an idle database."""
         ratios, evidence = list_ratios(BACKUP), analysis.evidence
         for setting in list_settings(analysis):
-            if not evidence.at(setting.candidate, off_at(setting.point, evidence.points)):
+            if not evidence.at(setting.candidate, has_no_backup(setting.point, evidence.points)):
                 continue
             for quantity, change in setting.changes.items():
                 paired = replace(change, doubted_because=setting.doubt)

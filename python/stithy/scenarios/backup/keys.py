@@ -17,7 +17,7 @@ from stithy.engines.engine import get_engine
 from stithy.errors import UserError
 from stithy.point import Point
 from stithy.study.load_keys import Load
-from stithy.study.problems import Violation, rule_error
+from stithy.study.problems import Violation, make_rule_error
 
 SHARES = ("50%", "80%")
 """Of the maximum, where the study says nothing. Sources: 50 % is the load of CockroachDB's
@@ -62,33 +62,33 @@ def read_during(value: Any) -> During | None:
     if isinstance(value, dict):
         of = value.get("of", OF[0])
         if value.keys() <= {"rate", "of"} and "rate" in value and of in OF:
-            return During("rate", shares=_listed(value["rate"], _share), of=of)
+            return During("rate", shares=_write_list(value["rate"], _read_share), of=of)
         if value.keys() == {USERS.name}:
-            return During(USERS.name, users=_listed(value[USERS.name], _level))
-    raise rule_error("not what users do during a backup", f"one of {RIGHT}")
+            return During(USERS.name, users=_write_list(value[USERS.name], _read_level))
+    raise make_rule_error("not what users do during a backup", f"one of {RIGHT}")
 
 
-def _listed(value: Any, read: Any) -> tuple[Any, ...]:
+def _write_list(value: Any, read: Any) -> tuple[Any, ...]:
     listed = value if isinstance(value, list | tuple) else [value]
     found = tuple(map(read, listed))
     if not 0 < len(found) <= SHARES_MOST or len(set(found)) < len(found):
-        raise rule_error("not a list of levels", f"1 to {SHARES_MOST}, each once")
+        raise make_rule_error("not a list of levels", f"1 to {SHARES_MOST}, each once")
     return found
 
 
-def _share(value: Any) -> str:
+def _read_share(value: Any) -> str:
     match = _SHARE.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None or not 0 < float(match[1]) <= 100:
-        raise rule_error(
+        raise make_rule_error(
             f"not a share of the maximum, `{value}`",
             "such as 50%, at most 100%; a rate in transactions per second is `load.rate`",
         )
     return f"{float(match[1]):g}%"
 
 
-def _level(value: Any) -> int:
+def _read_level(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise rule_error(f"not a number of users, `{value}`", "a level of `load.users`")
+        raise make_rule_error(f"not a number of users, `{value}`", "a level of `load.users`")
     return value
 
 
@@ -108,7 +108,7 @@ def during_of(given: During | None, load: Load) -> During | None:
     return given
 
 
-def misfits(given: During | None, load: Load) -> Iterator[Violation]:
+def find_misfits(given: During | None, load: Load) -> Iterator[Violation]:
     """What of a load contradicts it, each at the key to change."""
     if given is None:
         return
@@ -134,7 +134,7 @@ _OF_USERS = frozenset({
 })  # fmt: skip
 
 
-def share_of(rate: str) -> float:
+def find_share(rate: str) -> float:
     """A share as it is written."""
     return float(rate.removesuffix("%")) / 100
 
@@ -143,7 +143,7 @@ MethodAt = Callable[[Point], tuple[str, BackupOptions]]
 """The name of the method at a point, with its options. Raises ValidationError for a wrong value."""
 
 
-def impossible(at: MethodAt, engine: str, settings: Sequence[Point]) -> Mapping[Point, str]:
+def find_impossible(at: MethodAt, engine: str, settings: Sequence[Point]) -> Mapping[Point, str]:
     """The settings that their method cannot have, with its reason.
 
     None if a value would be left that no possible one has: that is a wrong value, and no wrong
@@ -152,14 +152,15 @@ def impossible(at: MethodAt, engine: str, settings: Sequence[Point]) -> Mapping[
     found = {
         each: problem
         for each in settings
-        if (known := _known(at, engine, each)) and (problem := known[0].explain_refusal(known[1]))
+        if (known := _find_known(at, engine, each))
+        and (problem := known[0].explain_refusal(known[1]))
     }
     possible = {pair for each in settings if each not in found for pair in each.factors}
     every = {pair for each in settings for pair in each.factors}
     return found if possible == every else {}
 
 
-def alike(
+def group_alike(
     at: MethodAt, load_of: Callable[[Point], Point], engine: str, off: Sequence[Point]
 ) -> Iterator[Point]:
     """Of the points without backups, those that differ from an earlier one in settings alone.
@@ -169,7 +170,7 @@ def alike(
     """
     seen = set()
     for point in off:
-        known = _known(at, engine, point)
+        known = _find_known(at, engine, point)
         if known is None or known[0].keeps_repository:
             continue
         if (key := (known[0], load_of(point))) in seen:
@@ -177,7 +178,9 @@ def alike(
         seen.add(key)
 
 
-def _known(at: MethodAt, engine: str, point: Point) -> tuple[BackupMethod, BackupOptions] | None:
+def _find_known(
+    at: MethodAt, engine: str, point: Point
+) -> tuple[BackupMethod, BackupOptions] | None:
     """The method of a point with its options; None if a value is wrong, which is said elsewhere."""
     try:
         name, options = at(point)

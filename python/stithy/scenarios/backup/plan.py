@@ -29,24 +29,24 @@ from stithy.engines.backup import FULL, BackupOptions
 from stithy.engines.engine import get_engine
 from stithy.plan import cost, scenario
 from stithy.plan.scenario import DatabaseScene, Scene
-from stithy.plan.steps import Block, Cost, Step, WindowPlan, step_id
+from stithy.plan.steps import Block, Cost, Step, WindowPlan, make_step_id
 from stithy.point import OFF, ON, Point, Value
 from stithy.restores.method import RestoreMethod
 from stithy.scenarios.backup.keys import (
     DuringValue,
-    alike,
     during_of,
-    impossible,
-    misfits,
-    share_of,
+    find_impossible,
+    find_misfits,
+    find_share,
+    group_alike,
 )
 from stithy.scenarios.load.plan import LoadScenario, check_at_end, load_database
 from stithy.storage.provider import Role
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
-from stithy.study.problems import Violation, within
+from stithy.study.problems import Violation, limit_quantity
 from stithy.study.scenario import ScenarioKeys
-from stithy.study.sections import workload_named
+from stithy.study.sections import get_workload
 from stithy.units import FinePercent, ShownBytesOrNone
 
 NAME = "backup"
@@ -77,7 +77,7 @@ WORK = 2
 """A backup and a restore, each as large as the database."""
 
 
-class Spec(ScenarioKeys):
+class BackupSpec(ScenarioKeys):
     """How the database is backed up while users work."""
 
     FIXED: ClassVar = frozenset({"verify", "during", "limit"})
@@ -146,7 +146,7 @@ class Spec(ScenarioKeys):
     )
     limit_percent: Annotated[
         FinePercent,
-        within(1, 999, lambda value: f"{value:g}%"),
+        limit_quantity(1, 999, lambda value: f"{value:g}%"),
         PlainSerializer(lambda value: f"{value:g}%", when_used="json"),
     ] = Field(
         alias="limit",
@@ -180,7 +180,7 @@ class Spec(ScenarioKeys):
 
     def find_conflicts(self, load: Load) -> Iterator[Violation]:
         """What of a load contradicts what users do."""
-        yield from misfits(self.during, load)
+        yield from find_misfits(self.during, load)
 
     @classmethod
     def has_users(cls, keys: Mapping[str, object]) -> bool:
@@ -190,18 +190,18 @@ class Spec(ScenarioKeys):
     def list_first_points(self, points: Sequence[Point]) -> tuple[Point, ...]:
         """The maxima that the shares are of, which no setting of backups changes."""
         paced = [each for each in points if RATE in each.values]
-        return tuple(dict.fromkeys(maximum_at(each, points[0]) for each in paced))
+        return tuple(dict.fromkeys(find_maximum(each, points[0]) for each in paced))
 
     def find_impossible(self, engine: str, settings: Sequence[Point]) -> Mapping[Point, str]:
         """The settings that their method cannot have, with its reason."""
-        return impossible(self._method_at, engine, settings)
+        return find_impossible(self._find_method, engine, settings)
 
     def list_spared_points(self, engine: str, points: Sequence[Point]) -> tuple[Point, ...]:
         """Those without backups for which another stands, with other settings of backups."""
         off = [each for each in points if each.values.get(BACKUP) == OFF]
-        return tuple(alike(self._method_at, load_of, engine, off))
+        return tuple(group_alike(self._find_method, load_of, engine, off))
 
-    def _method_at(self, point: Point) -> tuple[str, BackupOptions]:
+    def _find_method(self, point: Point) -> tuple[str, BackupOptions]:
         own = {name.removeprefix(SETTINGS): value for name, value in point.factors
                if name.startswith(SETTINGS)}  # fmt: skip
         fixed = {"verify", "during", "limit_percent"}
@@ -233,7 +233,7 @@ def load_of(point: Point) -> Point:
     return Point(tuple(each for each in factors if each[0] != BACKUP))
 
 
-def off_at(point: Point, points: Sequence[Point]) -> Point:
+def has_no_backup(point: Point, points: Sequence[Point]) -> Point:
     """Of the points that are measured, the one without backups that belongs to one with them.
 
     Its own, or that of another setting of the same method, which stands for it.
@@ -249,7 +249,7 @@ def off_at(point: Point, points: Sequence[Point]) -> Point:
     return own if own in points else next(like, own)
 
 
-def maximum_at(point: Point, first: Point) -> Point:
+def find_maximum(point: Point, first: Point) -> Point:
     """Where the maximum is measured that a point's share is of: with the first of all settings."""
     at = point.replaced(RATE, MAXIMUM).replaced(BACKUP, OFF)
     for name in at.values:
@@ -258,13 +258,13 @@ def maximum_at(point: Point, first: Point) -> Point:
     return at
 
 
-def spec_of(study: Study) -> Spec:
+def find_spec(study: Study) -> BackupSpec:
     """The keys of the scenario; the defaults where it stands by its name alone."""
     spec = study.scenario.spec
-    return spec if isinstance(spec, Spec) else Spec()
+    return spec if isinstance(spec, BackupSpec) else BackupSpec()
 
 
-def proven(study: Study) -> list[tuple[str, BackupOptions]]:
+def list_proven(study: Study) -> list[tuple[str, BackupOptions]]:
     """Those that are proved at the end: each method in each kind and compression, once."""
     found: dict[tuple[str, ...], tuple[str, BackupOptions]] = {}
     for name, options in PLUGINS[0].list_backups(study):
@@ -272,67 +272,67 @@ def proven(study: Study) -> list[tuple[str, BackupOptions]]:
     return list(found.values())
 
 
-def _room_bytes(study: Study, held: int) -> int:
-    spec, engine = spec_of(study), study.database.engine
-    log = cost.logged_bytes(study, workload_named(study.workload.name))
+def _sum_room_bytes(study: Study, held: int) -> int:
+    spec, engine = find_spec(study), study.database.engine
+    log = cost.estimate_logged_bytes(study, get_workload(study.workload.name))
     method = get_engine(engine).get_backup(spec.method)
     return method.count_room_bytes(held, log, spec.options, spec.cycles_most)
 
 
 def _keeps(study: Study) -> bool:
     engine = get_engine(study.database.engine)
-    names = study.vary.get(f"{SETTINGS}method", (spec_of(study).method,))
+    names = study.vary.get(f"{SETTINGS}method", (find_spec(study).method,))
     return any(engine.get_backup(str(name)).keeps_repository for name in names)
 
 
-def _maximum_first(point: Point) -> float:
+def _order_by_maximum(point: Point) -> float:
     """Shares are of the maximum, so that is known before any of them."""
     return float(point.values.get(RATE) != MAXIMUM)
 
 
-def _proof(name: str, study: Study, scene: DatabaseScene) -> Step:
+def _plan_proof(name: str, study: Study, scene: DatabaseScene) -> Step:
     checked = cost.check(scene.largest, scene.workload, scene.held, scene.memory(name))
-    one, times = _longer(checked, scene), len(proven(study))
+    one, times = _lengthen(checked, scene), len(list_proven(study))
     cost_of_it = replace(one, time_s=times * one.time_s, time_s_max=times * one.time_s_max)
-    return Step(step_id("prove-backup", name), "prove-backup", name, cost_of_it, at_end=True)
+    return Step(make_step_id("prove-backup", name), "prove-backup", name, cost_of_it, at_end=True)
 
 
-def _activities(study: Study, point: Point) -> tuple[str, ...]:
+def _list_activities(study: Study, point: Point) -> tuple[str, ...]:
     if point.values[BACKUP] == OFF:
         return ("hammer",)
-    return ("backup",) if spec_of(study).is_idle else ("hammer", "backup")
+    return ("backup",) if find_spec(study).is_idle else ("hammer", "backup")
 
 
-def _at_share(study: Study, window: WindowPlan, rate: str) -> WindowPlan:
-    during = during_of(spec_of(study).during, study.load)
+def _set_share(study: Study, window: WindowPlan, rate: str) -> WindowPlan:
+    during = during_of(find_spec(study).during, study.load)
     assert during is not None  # the factor is there because of it
     first = study.combinations[0]
     names = (window.candidate,) if during.of == "own" else tuple(study.candidates)
     return replace(
         window,
-        rate_share=share_of(rate),
+        rate_share=find_share(rate),
         maximum_of=names,
-        maximum_at=str(maximum_at(window.point, first)),
+        maximum_at=str(find_maximum(window.point, first)),
     )
 
 
-def _preparation(window: WindowPlan, scene: DatabaseScene) -> Step:
+def _plan_preparation(window: WindowPlan, scene: DatabaseScene) -> Step:
     name, size = window.candidate, scene.largest.data_bytes
     taken = Cost(
         PREPARE_S + size / BYTES_PER_S, PREPARE_S_MAX + size / BYTES_PER_S_MIN,
         scene.held, scene.memory(name),
     )  # fmt: skip
-    return Step(step_id("prepare-backup", window.id), "prepare-backup", name, taken, window)
+    return Step(make_step_id("prepare-backup", window.id), "prepare-backup", name, taken, window)
 
 
-def _without_users(study: Study, usually: Cost) -> Cost:
+def _drop_users(study: Study, usually: Cost) -> Cost:
     users_s = study.load.ramp_up_s + study.load.duration_s
     return replace(
         usually, time_s=usually.time_s - users_s, time_s_max=usually.time_s_max - users_s
     )
 
 
-def _longer(usually: Cost, scene: DatabaseScene, times: int = 1) -> Cost:
+def _lengthen(usually: Cost, scene: DatabaseScene, times: int = 1) -> Cost:
     size = times * WORK * scene.largest.data_bytes
     return Cost(
         usually.time_s + size / BYTES_PER_S,
@@ -346,12 +346,12 @@ class BackupScenario(LoadScenario):
     """The same users work with and without backups, and each backup restores to what there was."""
 
     name = NAME
-    keys = Spec
+    keys = BackupSpec
     is_by_url = False
 
     def list_facts(self, study: Study) -> dict[str, float | str]:
         """What a backup may add to p99, and where rates are shares of a maximum, whose it is."""
-        spec = spec_of(study)
+        spec = find_spec(study)
         found: dict[str, float | str] = {LIMIT_SHARE: spec.limit_percent / 100}
         during = during_of(spec.during, study.load)
         if during is not None and during.kind == RATE:
@@ -360,12 +360,12 @@ class BackupScenario(LoadScenario):
 
     def list_backups(self, study: Study) -> list[tuple[str, BackupOptions]]:
         """The methods of all points, with their options."""
-        every = (spec_of(each) for each in study.variants)
+        every = (find_spec(each) for each in study.variants)
         return list(dict.fromkeys((spec.method, spec.options) for spec in every))
 
     def list_factors(self, spec: BaseModel | None, load: Load) -> Mapping[str, Sequence[Value]]:
         """The levels of the load without and with backups; an idle database always has them."""
-        during = during_of(spec.during if isinstance(spec, Spec) else None, load)
+        during = during_of(spec.during if isinstance(spec, BackupSpec) else None, load)
         if during is None:
             return {USERS.name: load.levels, BACKUP: (OFF, ON)}
         if during.kind == "idle":
@@ -378,8 +378,8 @@ class BackupScenario(LoadScenario):
 
         Without a source of their own the backups lie with the data.
         """
-        restored = held if spec_of(study).verify else 0
-        room = max(_room_bytes(each, held) for each in study.variants)
+        restored = held if find_spec(study).verify else 0
+        room = max(_sum_room_bytes(each, held) for each in study.variants)
         return {"data": room + restored, "backup": room - held}
 
     def explain_refusal(self, study: Study, method: RestoreMethod) -> str | None:
@@ -391,19 +391,19 @@ class BackupScenario(LoadScenario):
         assert isinstance(scene, DatabaseScene)  # its studies have a database
         for name, options in self.list_backups(study):
             get_engine(study.database.engine).get_backup(name).check_options(options)
-        yield from scenario.provisions(study, scene)
+        yield from scenario.plan_provisions(study, scene)
         yield from load_database(study, scene)
-        yield from scenario.windows(
+        yield from scenario.plan_windows(
             study,
             scene,
             self.plan_windows,
             self.plan_around,
             in_rounds=True,
-            first=_maximum_first,
+            first=_order_by_maximum,
             alike=ALIKE,
         )
-        if spec_of(study).verify:
-            yield from (_proof(name, study, scene) for name in study.candidates)
+        if find_spec(study).verify:
+            yield from (_plan_proof(name, study, scene) for name in study.candidates)
         yield from check_at_end(study, scene)
         yield from scenario.tear_downs(study, scene)
 
@@ -415,25 +415,25 @@ class BackupScenario(LoadScenario):
         if rate == MAXIMUM and block.index:
             return  # once is enough: all rates are shares of one number
         for window in super().plan_windows(study, block, tried=tried):
-            paced = _at_share(study, window, str(rate)) if rate not in (None, MAXIMUM) else window
-            ramp_up_s = 0.0 if spec_of(study).is_idle else window.ramp_up_s
-            activities = _activities(study, block.point)
+            paced = _set_share(study, window, str(rate)) if rate not in (None, MAXIMUM) else window
+            ramp_up_s = 0.0 if find_spec(study).is_idle else window.ramp_up_s
+            activities = _list_activities(study, block.point)
             yield replace(paced, activities=activities, ramp_up_s=ramp_up_s)
 
     def plan_around(self, study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
         """As around each window of a load; backups may last longer than the users work."""
         assert isinstance(scene, DatabaseScene)  # as in `steps`
-        optional, spec = scenario.may_be_spared(scene, window, ALIKE), spec_of(study)
+        optional, spec = scenario.may_be_spared(scene, window, ALIKE), find_spec(study)
         for step in super().plan_around(study, scene, window):
             if step.kind == "window" and _keeps(study):
-                yield replace(_preparation(window, scene), if_undecided=optional)
+                yield replace(_plan_preparation(window, scene), if_undecided=optional)
             longer = step.kind == "window" and window.point.values[BACKUP] == ON
             times = spec.cycles_most if spec.is_idle else 1
-            usually = _without_users(study, step.cost) if longer and spec.is_idle else step.cost
+            usually = _drop_users(study, step.cost) if longer and spec.is_idle else step.cost
             yield replace(
                 step,
                 if_undecided=optional,
-                cost=_longer(usually, scene, times) if longer else usually,
+                cost=_lengthen(usually, scene, times) if longer else usually,
             )
 
 

@@ -21,7 +21,7 @@ from stithy.activities.backup.cycles import (
 from stithy.engines.engine import get_engine
 from stithy.engines.instance import Instance
 from stithy.errors import InfrastructureError, Interrupted, InvalidMeasurement, StithyError
-from stithy.plan.additional import steps_of
+from stithy.plan.additional import list_steps
 from stithy.plan.steps import Step, WindowPlan
 from stithy.results.files import read_rows
 from stithy.results.layout import WindowDirectory
@@ -29,15 +29,15 @@ from stithy.results.tables import SPANS, WINDOW
 from stithy.run.context import Context, make_choice
 from stithy.run.datasets import need_database, settle
 from stithy.run.volumes import get_parts
-from stithy.scenarios.backup.plan import proven, spec_of
+from stithy.scenarios.backup.plan import find_spec, list_proven
 from stithy.units import format_measured_duration
 from stithy.wire.hammer import Watch
 
 
-def backups_at(context: Context, window: WindowPlan) -> Backups:
+def list_backups(context: Context, window: WindowPlan) -> Backups:
     """Give the backups of a window its method and options."""
     study = context.file.study.at(window.point)
-    spec = spec_of(study)
+    spec = find_spec(study)
     method = get_engine(study.database.engine).get_backup(spec.method)
     return Backups(context, window.candidate, method, spec.options)
 
@@ -47,7 +47,7 @@ def prepare_backup(context: Context, step: Step) -> str:
     assert step.window is not None  # the plan gives it one
     log = context.session.directory.window(step.window.id).root / "backup.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    said = backups_at(context, step.window).prepare(log)
+    said = list_backups(context, step.window).prepare(log)
     settle(context, step.whose, [get_parts(context.volumes.of(step.whose))])
     return said
 
@@ -67,17 +67,17 @@ def prove_backup(context: Context, step: Step) -> str:
     log = context.session.directory.check_output(candidate, "backup").with_suffix(".log")
     log.parent.mkdir(parents=True, exist_ok=True)
     engine, said = context.file.study.database.engine, []
-    several = proven(context.file.study)
+    several = list_proven(context.file.study)
     for name, options in several:
         backups = Backups(context, candidate, get_engine(engine).get_backup(name), options)
         label = f"{name} ({options.kind}, compression {options.compression})"
-        with _naming_method(label):
+        with _name_method(label):
             said.append((f"{label}: " if len(several) > 1 else "") + _prove(backups, log))
     return "; ".join(said)
 
 
 @contextmanager
-def _naming_method(label: str) -> Iterator[None]:
+def _name_method(label: str) -> Iterator[None]:
     try:
         yield
     except (InfrastructureError, InvalidMeasurement) as error:
@@ -159,7 +159,7 @@ def _compare_ledger(context: Context, candidate: str, restored: Instance) -> str
 def _list_windows(context: Context, candidate: str) -> Iterator[WindowDirectory]:
     """Of all its windows so far, those of earlier sessions and second attempts among them."""
     additional = context.state.progress.additional
-    for step in steps_of(context.file.study, context.plan, additional):
+    for step in list_steps(context.file.study, context.plan, additional):
         if step.kind == "window" and step.candidate == candidate:
             yield context.session.directory.window(step.id)
 

@@ -10,26 +10,26 @@ from stithy.fio.precondition import ROUNDS_MOST, Decision, decide, steadiness
 from stithy.fio.precondition import Plan as Preconditioning
 from stithy.fio.profile import Pattern
 from stithy.plan.steps import Step, WindowPlan, derive_seed
-from stithy.results.layout import emptied
+from stithy.results.layout import empty_folder
 from stithy.results.tables import HISTOGRAMS, Row, Table
 from stithy.run.activity import Activity, BasicActivity, StepKind, Subject, Times, WindowValue
 from stithy.run.context import Context
 from stithy.run.events import Note, StepProgress
 from stithy.scenarios.block_io.declared import IO_SECONDS, IO_STREAMS, IO_VOLUMES, PRECONDITIONING
-from stithy.scenarios.block_io.keys import Spec
-from stithy.scenarios.block_io.outcome import FioOutcome, not_needed, rate_of
-from stithy.scenarios.block_io.plan import PROFILE, spec_of
+from stithy.scenarios.block_io.keys import BlockIoSpec
+from stithy.scenarios.block_io.outcome import FioOutcome, find_rate, is_not_needed
+from stithy.scenarios.block_io.plan import PROFILE, find_spec
 from stithy.scenarios.block_io.targets import (
     FOLDER,
-    all_targets,
-    kept_generations,
+    find_preconditioning,
+    keep_generations,
     lay_out,
-    new_folder,
-    preconditioning_of,
+    list_all_targets,
+    list_targets,
+    make_folder,
     read_back,
-    targets_of,
 )
-from stithy.scenarios.block_io.volumes import names
+from stithy.scenarios.block_io.volumes import name_files
 from stithy.units import format_duration, format_percent
 
 
@@ -41,17 +41,17 @@ class FioActivity(BasicActivity):
     def __init__(self, context: Context, window: WindowPlan) -> None:
         """Nothing is read or written yet."""
         super().__init__(context, window)
-        self._spec = spec_of(context.file.study.at(window.point))
+        self._spec = find_spec(context.file.study.at(window.point))
         self._files = context.session.directory.window(window.id).root / FOLDER
         self._outcome: FioOutcome | None = None
 
     @contextmanager
     def ready(self) -> Iterator[Subject]:
         """fio, its engine, and the targets are there."""
-        self._rate = rate_of(self.context, self.window)
+        self._rate = find_rate(self.context, self.window)
         volumes, size = self._spec.volumes, self._spec.size_bytes
-        self._targets = targets_of(self.context, self.window.candidate, volumes, size)
-        files = emptied(self._files)
+        self._targets = list_targets(self.context, self.window.candidate, volumes, size)
+        files = empty_folder(self._files)
         self._profile = self._spec.profile_of(str(self.window.point.values[PROFILE]))
         patterns, runner = self._profile.patterns, self.context.host.runner
         self._machine = ready(runner, self._targets, files / "tried", patterns)
@@ -62,13 +62,18 @@ class FioActivity(BasicActivity):
         context, window, pattern = self.context, self.window, self._profile.patterns[0]
         workers = for_workers(self._targets, self._load(), self._profile.workers)
         began_s = context.session.clock.now_s()
-        with kept_generations(context, window.candidate, window.id, workers, self._files / "run"):
+        with keep_generations(context, window.candidate, window.id, workers, self._files / "run"):
             found = measure(
                 self._machine, pattern, workers, self._files / "run",
                 context.session.stop.asked, targets=len(self._targets),
             )  # fmt: skip
         self._outcome = FioOutcome(
-            found, pattern, len(workers), window.duration_s, self._rate, names(self._spec.volumes)
+            found,
+            pattern,
+            len(workers),
+            window.duration_s,
+            self._rate,
+            name_files(self._spec.volumes),
         )
         firsts = [rows[0].at_s - rows[0].second for rows in found.seconds.values() if rows]
         from_s = min(firsts, default=began_s + window.ramp_up_s)
@@ -103,7 +108,7 @@ class FioActivity(BasicActivity):
         yield IO_SECONDS, list(outcome.seconds(name)) if outcome else []
         yield IO_STREAMS, list(outcome.streams(name)) if outcome else []
         if outcome and outcome.found.by_target:
-            yield IO_VOLUMES, list(outcome.of_volumes(name))
+            yield IO_VOLUMES, list(outcome.list_volume_rows(name))
 
     def said(self) -> str:
         """Requests a second, and the 99th percentile."""
@@ -114,36 +119,36 @@ Test = Callable[[Pattern, int], tuple[float, float | None]]
 """What a test of a round (from 1) gave: requests a second and their mean latency."""
 
 
-def precondition(context: Context, step: Step) -> str:
+def precondition_targets(context: Context, step: Step) -> str:
     """Rounds of tests until the tracked ones are steady; returns what came of it, in words.
 
     A candidate's storage is made anew when a run is resumed, so that all rounds are, too.
     """
-    spec, candidate = spec_of(context.file.study), step.whose
-    targets = all_targets(context, candidate)
+    spec, candidate = find_spec(context.file.study), step.whose
+    targets = list_all_targets(context, candidate)
     folder = f"rounds-{candidate}"
-    machine = ready(context.host.runner, targets, new_folder(context, folder) / "tried")
+    machine = ready(context.host.runner, targets, make_folder(context, folder) / "tried")
 
     def test(pattern: Pattern, number: int) -> tuple[float, float | None]:
         seed = derive_seed(context.plan.seed, "precondition", pattern.name, number) % 2**31
         load = load_of(spec, seed, machine.engine)
-        files = new_folder(context, folder) / "test"
+        files = make_folder(context, folder) / "test"
         workers, stop = for_workers(targets, load, 1), context.session.stop.asked
         name = f"round-{number}-{pattern.name}"
-        with kept_generations(context, candidate, name, workers, files):
+        with keep_generations(context, candidate, name, workers, files):
             found = measure(machine, pattern, workers, files, stop)
         return found.iops, found.answers[0].latency.mean_s
 
-    return until_steady(context, candidate, preconditioning_of(context, candidate), test)
+    return repeat_until_steady(context, candidate, find_preconditioning(context, candidate), test)
 
 
-def load_of(spec: Spec, seed: int, engine: str) -> Load:
+def load_of(spec: BlockIoSpec, seed: int, engine: str) -> Load:
     """How a test is run: what it writes has checksums too, where all is read back at the end."""
     return Load(spec.precondition_test_s, 0.0, seed, engine=engine, logs=False,
                 data=spec.least_data, verify=spec.verify)  # fmt: skip
 
 
-def until_steady(context: Context, candidate: str, plan: Preconditioning, test: Test) -> str:
+def repeat_until_steady(context: Context, candidate: str, plan: Preconditioning, test: Test) -> str:
     """The same for any test; each result is among those of the run at once."""
     tracked: dict[str, list[float]] = {name: [] for name in plan.tracked}
     decision = Decision(goes_on=True, rounds=0, steady_after=None)
@@ -191,7 +196,7 @@ def _describe_round(
     spread = f", range up to {format_percent(round(max(known), 3))}" if known else ""
     if not decision.goes_on:
         return f"{candidate}: round {decision.rounds}{spread}, the last one"
-    test_s = spec_of(context.file.study).precondition_test_s
+    test_s = find_spec(context.file.study).precondition_test_s
     left_s = (ROUNDS_MOST - decision.rounds) * len(plan.patterns) * test_s
     return (
         f"{candidate}: round {decision.rounds} of at most {ROUNDS_MOST}{spread}, at most "
@@ -200,9 +205,9 @@ def _describe_round(
 
 
 PLUGINS = (
-    Activity("fio", FioActivity, not_needed),
+    Activity("fio", FioActivity, is_not_needed),
     StepKind("lay-out", lay_out, "loading", "write the target", "write the target"),
-    StepKind("precondition", precondition, "loading", "precondition until steady",
+    StepKind("precondition", precondition_targets, "loading", "precondition until steady",
              "precondition until steady", is_paced=True),
     StepKind("read-back", read_back, "loading", "read back and compare", "read back and compare"),
 )  # fmt: skip

@@ -83,9 +83,9 @@ PRECONDITIONING = Table(
 )  # fmt: skip
 
 
-def _metrics() -> Iterator[Metric]:
-    yield _throughput("fio.iops", "1/s", "requests per second", "IOPS")
-    yield _throughput("fio.bytes_per_s", "B/s", "bandwidth", "Bandwidth")
+def _list_metrics() -> Iterator[Metric]:
+    yield _make_throughput("fio.iops", "1/s", "requests per second", "IOPS")
+    yield _make_throughput("fio.bytes_per_s", "B/s", "bandwidth", "Bandwidth")
     yield Metric("fio.mean_s", "s", "lower", "values", "", "mean latency", "mean",
                  subjects=OPERATIONS)  # fmt: skip
     for name, (percent, noun) in PERCENTILES.items():
@@ -93,41 +93,41 @@ def _metrics() -> Iterator[Metric]:
             f"fio.{name}", "s", "lower", "values", "latency", f"{noun} of latency", name,
             percent, subjects=OPERATIONS, combined="histogram",
         )  # fmt: skip
-    yield _throughput("fio.worst_iops", "1/s", "requests in the worst second", "Worst second")
+    yield _make_throughput("fio.worst_iops", "1/s", "requests in the worst second", "Worst second")
     yield Metric("fio.variation", "share", "lower", "values", "",
                  "coefficient of variation of requests per second", "Variation")  # fmt: skip
-    yield from _of_the_window()
+    yield from _list_window_metrics()
     yield Metric("fio.cpu_s", "s", "lower", "values", "", "CPU time of fio per request",
                  "CPU/request")  # fmt: skip
 
 
-def _of_the_window() -> Iterator[Metric]:
+def _list_window_metrics() -> Iterator[Metric]:
     """What says whether a window is what it was to be: nobody compares candidates by it."""
-    yield _detail("asked_iops", "1/s", "asked requests per second", "Asked")
-    yield _detail("achieved_share", "share", "achieved share of the asked rate", "Achieved")
-    yield _detail("maximum_share", "share", "asked share of the maximum", "Of the maximum")
-    yield _detail("late_share", "share", "share of requests that began late", "Began late")
-    yield _detail("in_flight", "", "mean of requests outstanding", "In flight")
-    yield _detail("outstanding", "", "requests that the loop keeps outstanding", "Outstanding")
-    yield _detail("size_error_share", "share", "error of the mean request size", "Size error")
-    yield _detail("messages", "", "messages of fio besides its result", "Messages")
-    yield _detail("idle_s", "s", "seconds in which nothing was answered", "Idle")
+    yield _make_detail("asked_iops", "1/s", "asked requests per second", "Asked")
+    yield _make_detail("achieved_share", "share", "achieved share of the asked rate", "Achieved")
+    yield _make_detail("maximum_share", "share", "asked share of the maximum", "Of the maximum")
+    yield _make_detail("late_share", "share", "share of requests that began late", "Began late")
+    yield _make_detail("in_flight", "", "mean of requests outstanding", "In flight")
+    yield _make_detail("outstanding", "", "requests that the loop keeps outstanding", "Outstanding")
+    yield _make_detail("size_error_share", "share", "error of the mean request size", "Size error")
+    yield _make_detail("messages", "", "messages of fio besides its result", "Messages")
+    yield _make_detail("idle_s", "s", "seconds in which nothing was answered", "Idle")
 
 
-def _detail(name: str, unit: Unit, noun: str, label: str) -> Metric:
+def _make_detail(name: str, unit: Unit, noun: str, label: str) -> Metric:
     whose = DIRECTIONS if name == "size_error_share" else ()
     return Metric(f"fio.{name}", unit, None, "values", "", noun, label, subjects=whose,
                   compared=False)  # fmt: skip
 
 
-def _throughput(name: str, unit: Unit, noun: str, label: str) -> Metric:
+def _make_throughput(name: str, unit: Unit, noun: str, label: str) -> Metric:
     return Metric(name, unit, "higher", "values", "", noun, label, subjects=OPERATIONS)
 
 
 PLUGINS = (
     DeclaredActivity(
         "fio",
-        tuple(_metrics()),
+        tuple(_list_metrics()),
         ("histograms", "io_seconds"),
         (IO_SECONDS, IO_STREAMS, IO_VOLUMES, PRECONDITIONING),
     ),

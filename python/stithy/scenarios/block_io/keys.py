@@ -24,9 +24,9 @@ from stithy.fio.profile import SECTOR_BYTES, Pattern, Profile
 from stithy.fio.variants import Shape, mixed, shaped
 from stithy.point import Value
 from stithy.scenarios.block_io.rates import read_rates
-from stithy.scenarios.block_io.volumes import VOLUMES_MOST, read_volumes, written
+from stithy.scenarios.block_io.volumes import VOLUMES_MOST, read_volumes, write_volumes
 from stithy.storage.provider import ROLES, Role
-from stithy.study.problems import Violation, refuse, rule_error, within
+from stithy.study.problems import Violation, limit_quantity, make_rule_error, refuse
 from stithy.study.scenario import ScenarioKeys
 from stithy.units import (
     Bytes,
@@ -46,19 +46,19 @@ FIO_MOST = 128
 _ONE_RATE = [{"type": "string"}, {"type": "number"}]
 
 
-def _profile(name: str) -> str:
+def _require_profile(name: str) -> str:
     if fault := library.fault_of(name):
-        raise rule_error(*fault)
+        raise make_rule_error(*fault)
     return name
 
 
-def _whole_sectors(size_bytes: int) -> int:
+def _require_sectors(size_bytes: int) -> int:
     if size_bytes % SECTOR_BYTES:
-        raise rule_error("not whole sectors of 512 bytes", "such as 8 KiB, or 8K")
+        raise make_rule_error("not whole sectors of 512 bytes", "such as 8 KiB, or 8K")
     return size_bytes
 
 
-def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+def _require_distinct(names: tuple[str, ...]) -> tuple[str, ...]:
     called = [library.identify(name) for name in names]
     patterns = [{pattern.name for pattern in library.find(name).patterns} for name in names]
     right = "keep one of them, or rename its file"
@@ -71,7 +71,7 @@ def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-class Spec(ScenarioKeys):
+class BlockIoSpec(ScenarioKeys):
     """Which patterns of I/O are run on each candidate, on how much data, for how long."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -97,9 +97,9 @@ class Spec(ScenarioKeys):
     """Keys that are said only where they differ from their default."""
 
     profiles: Annotated[
-        tuple[Annotated[str, AfterValidator(_profile)], ...],
+        tuple[Annotated[str, AfterValidator(_require_profile)], ...],
         Field(min_length=1, max_length=50),
-        AfterValidator(_distinct),
+        AfterValidator(_require_distinct),
     ] = Field(
         description=(
             "I/O profiles by name, such as `four-corners` or `sql-80-20`, one pattern of a profile "
@@ -156,8 +156,8 @@ class Spec(ScenarioKeys):
     )
     block_size_bytes: Annotated[
         Bytes | None,
-        within(512, 16 * MIB, format_size),
-        AfterValidator(_whole_sectors),
+        limit_quantity(512, 16 * MIB, format_size),
+        AfterValidator(_require_sectors),
         PlainSerializer(lambda size: size and format_size(size), when_used="json"),
     ] = Field(
         alias="block_size",
@@ -228,7 +228,7 @@ class Spec(ScenarioKeys):
     volumes: Annotated[
         tuple[Role, ...],
         PlainValidator(read_volumes),
-        PlainSerializer(written, when_used="json"),
+        PlainSerializer(write_volumes, when_used="json"),
         WithJsonSchema(
             {
                 "anyOf": [
@@ -257,7 +257,7 @@ class Spec(ScenarioKeys):
     )
     size_bytes: Annotated[
         Bytes,
-        within(16 * MIB, 2**50, format_size),
+        limit_quantity(16 * MIB, 2**50, format_size),
         AfterValidator(aligned),
         PlainSerializer(format_size, when_used="json"),
     ] = Field(
@@ -281,7 +281,7 @@ class Spec(ScenarioKeys):
         ),
         examples=["snia"],
     )
-    precondition_test_s: Annotated[ShownSeconds, within(1, 3600, format_duration)] = Field(
+    precondition_test_s: Annotated[ShownSeconds, limit_quantity(1, 3600, format_duration)] = Field(
         alias="precondition_test",
         default=60.0,
         json_schema_extra={"default": "1 min"},
@@ -308,14 +308,14 @@ class Spec(ScenarioKeys):
         ),
         examples=[True],
     )
-    ramp_up_s: Annotated[ShownSeconds, within(0, 3600, format_duration)] = Field(
+    ramp_up_s: Annotated[ShownSeconds, limit_quantity(0, 3600, format_duration)] = Field(
         alias="ramp_up",
         default=5.0,
         json_schema_extra={"default": "5 s"},
         description="I/O before each measurement.",
         examples=["30 s"],
     )
-    duration_s: Annotated[ShownSeconds, within(1, 86_400, format_duration)] = Field(
+    duration_s: Annotated[ShownSeconds, limit_quantity(1, 86_400, format_duration)] = Field(
         alias="duration",
         default=30.0,
         json_schema_extra={"default": "30 s"},
@@ -379,15 +379,15 @@ class Spec(ScenarioKeys):
     def _patterns(self) -> Iterator[Pattern]:
         return (pattern for name in self.profiles for pattern in library.find(name).patterns)
 
-    def mixed_rate(self, name: str) -> float | None:
+    def find_mixed_rate(self, name: str) -> float | None:
         """Requests a second of a mixed pattern; None where it goes as fast as it can."""
         pattern = shaped(library.find(name).patterns[0], self.shape)
-        return self._mixed(pattern)[1] if self.is_mixed else None
+        return self._mix_patterns(pattern)[1] if self.is_mixed else None
 
-    def _mixed(self, pattern: Pattern) -> tuple[Pattern, float | None]:
+    def _mix_patterns(self, pattern: Pattern) -> tuple[Pattern, float | None]:
         return mixed(pattern, self.read_rate_per_s, self.write_bytes_per_s)
 
-    def replayed_per_s(self, name: str) -> float | None:
+    def find_replayed_per_s(self, name: str) -> float | None:
         """Requests a second of a trace at its own times; None where nobody asks for them."""
         profile = self.profile_of(name)
         pattern = profile.patterns[0]
@@ -417,7 +417,7 @@ class Spec(ScenarioKeys):
         profile = library.find(name)
         patterns = tuple(shaped(each, self.shape) for each in profile.patterns)
         if self.is_mixed:
-            patterns = tuple(self._mixed(each)[0] for each in patterns)
+            patterns = tuple(self._mix_patterns(each)[0] for each in patterns)
         if self.replay == "fast":
             from stithy.fio.replay import hastened
 
@@ -426,9 +426,11 @@ class Spec(ScenarioKeys):
         return profile.model_copy(update={"patterns": patterns, "workers": workers})
 
     @model_validator(mode="after")
-    def _profiles_can_be_run_so(self) -> Self:
+    def _check_profiles(self) -> Self:
         refuse(
-            each for place, name in enumerate(self.profiles) for each in self._wrong(place, name)
+            each
+            for place, name in enumerate(self.profiles)
+            for each in self._find_wrong(place, name)
         )
         is_asked = self.rate is not None or self.is_mixed
         if not is_asked and any(pattern.rates != self.rates for pattern in self._patterns()):
@@ -445,7 +447,7 @@ class Spec(ScenarioKeys):
             refuse([Violation(what, right, "none", ("precondition",))])
         return self
 
-    def _wrong(self, place: int, name: str) -> Iterator[Violation]:
+    def _find_wrong(self, place: int, name: str) -> Iterator[Violation]:
         here = ("profiles", place)
         try:
             profile = self.profile_of(name)

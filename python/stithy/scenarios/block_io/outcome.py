@@ -17,8 +17,8 @@ from stithy.plan.steps import WindowPlan
 from stithy.results.tables import Row
 from stithy.run.activity import WindowValue
 from stithy.run.context import Context, read_value
-from stithy.scenarios.block_io.plan import PROFILE, spec_of
-from stithy.scenarios.block_io.rates import MAXIMUM, RATE, amount, share_of
+from stithy.scenarios.block_io.plan import PROFILE, find_spec
+from stithy.scenarios.block_io.rates import MAXIMUM, RATE, convert_to_amount, find_share
 from stithy.units import format_duration
 
 
@@ -30,20 +30,20 @@ class RequestRate:
     maximum_per_s: float | None
 
 
-def rate_of(context: Context, window: WindowPlan) -> RequestRate | None:
+def find_rate(context: Context, window: WindowPlan) -> RequestRate | None:
     """What is asked of a window; None where it goes as fast as it can.
 
     Raises InvalidMeasurement for a share of a maximum that was not measured.
     """
     value = window.point.values.get(RATE, MAXIMUM)
     if value == MAXIMUM:
-        spec = spec_of(context.file.study.at(window.point))
+        spec = find_spec(context.file.study.at(window.point))
         name = str(window.point.values[PROFILE])
-        asked = spec.replayed_per_s(name) or spec.mixed_rate(name)
+        asked = spec.find_replayed_per_s(name) or spec.find_mixed_rate(name)
         return None if asked is None else RequestRate(asked, None)
     at = window.point.replaced(RATE, MAXIMUM)
     maximum = read_value(context, window.candidate, at, "fio.iops")
-    share = share_of(value)
+    share = find_share(value)
     if share is None:
         return RequestRate(float(value), maximum)
     if not maximum:
@@ -55,14 +55,14 @@ def rate_of(context: Context, window: WindowPlan) -> RequestRate | None:
     return RequestRate(share * maximum, maximum)
 
 
-def not_needed(context: Context, window: WindowPlan) -> str | None:
+def is_not_needed(context: Context, window: WindowPlan) -> str | None:
     """Why a window is left out: a lower rate was beyond the latency at which the study stops."""
-    limit_s = spec_of(context.file.study.at(window.point)).stop_at_s
+    limit_s = find_spec(context.file.study.at(window.point)).stop_at_s
     asked = window.point.values.get(RATE, MAXIMUM)
     if limit_s is None or asked == MAXIMUM:
         return None
-    for lower in spec_of(context.file.study).rates:
-        if amount(lower) < amount(asked):
+    for lower in find_spec(context.file.study).rates:
+        if convert_to_amount(lower) < convert_to_amount(asked):
             at = window.point.replaced(RATE, lower)
             mean_s = read_value(context, window.candidate, at, "fio.mean_s")
             if is_past(mean_s, limit_s):
@@ -101,7 +101,7 @@ class FioOutcome:
     @cached_property
     def sides(self) -> Mapping[str, Side]:
         """By operation those that there were, and reads and writes together."""
-        return _sides(self.found.answers)
+        return _list_sides(self.found.answers)
 
     def values(self) -> Iterator[WindowValue]:
         """Of each operation, and of reads and writes together."""
@@ -119,12 +119,16 @@ class FioOutcome:
         count, cpu_s = self.sides[ALL].latency.count, sum(e.cpu_s for e in self.found.answers)
         because = NOTHING if not self.sides[ALL].iops else None if cpu_s else UNCOUNTED
         yield WindowValue("fio.cpu_s", None if because else cpu_s / count, ALL, count, because)
-        yield from self._paced() if self.rate else in_flight(self.pattern, self.found, self.workers)
+        yield from (
+            self._list_paced()
+            if self.rate
+            else count_in_flight(self.pattern, self.found, self.workers)
+        )
         yield from size_errors(self.pattern, self.found, self.workers)
-        yield from evenness(self.found, self.duration_s)
+        yield from measure_evenness(self.found, self.duration_s)
         yield WindowValue("fio.messages", float(len(self.found.messages)), ALL)
 
-    def _paced(self) -> Iterator[WindowValue]:
+    def _list_paced(self) -> Iterator[WindowValue]:
         """The rate that was asked, what came of it, and how many requests began late."""
         assert self.rate is not None  # asked by the caller
         asked, maximum = self.rate.asked_per_s, self.rate.maximum_per_s
@@ -176,10 +180,10 @@ class FioOutcome:
                 "outstanding": self.workers * each.outstanding, "is_open": each.is_open,
             }  # fmt: skip
 
-    def of_volumes(self, window_id: str) -> Iterator[Row]:
+    def list_volume_rows(self, window_id: str) -> Iterator[Row]:
         """Rows of the table `io_volumes`, where several were used at once."""
         for volume, answers in zip(self.volumes, self.found.by_target, strict=False):
-            for of, side in _sides(answers).items():
+            for of, side in _list_sides(answers).items():
                 latency = side.latency
                 quantiles = {
                     f"{name.replace('.', '')}_s": latency.quantile_s(percent / 100)
@@ -199,14 +203,14 @@ class FioOutcome:
         return shown if p99_s is None else f"{shown}, p99 {format_duration(p99_s)}"
 
 
-def _sides(answers: Sequence[Answer]) -> dict[str, Side]:
-    known = {of: side for of in OPERATIONS if (side := _side(answers, of)) is not None}
+def _list_sides(answers: Sequence[Answer]) -> dict[str, Side]:
+    known = {of: side for of in OPERATIONS if (side := _make_side(answers, of)) is not None}
     moved = [known[of].bytes_per_s or 0.0 for of in DIRECTIONS if of in known]
     whole = merged(known[of].latency for of in DIRECTIONS if of in known)
     return {**known, ALL: Side(sum(each.iops for each in answers), sum(moved), whole)}
 
 
-def _side(answers: Sequence[Answer], of: str) -> Side | None:
+def _make_side(answers: Sequence[Answer], of: str) -> Side | None:
     if of == "flush":
         flushes = [each for each in answers if each.flush and each.flush.count]
         latency = merged(each.flush for each in flushes if each.flush)
@@ -227,7 +231,7 @@ CHANCE = 3.0
 """Standard deviations by which the mean of random sizes may differ from that of the profile."""
 
 
-def in_flight(pattern: Pattern, found: FioMeasured, workers: int) -> Iterator[WindowValue]:
+def count_in_flight(pattern: Pattern, found: FioMeasured, workers: int) -> Iterator[WindowValue]:
     """Requests outstanding by Little's law, beside those that a closed loop keeps.
 
     Nothing of patterns that pause or hold back, and of traces, which flush: those have no such
@@ -237,14 +241,14 @@ def in_flight(pattern: Pattern, found: FioMeasured, workers: int) -> Iterator[Wi
     held_back = len(pattern.streams) > 1 and pattern.is_weighted
     if held_back or pattern.trace or any(each.is_paced for each in pattern.streams):
         return
-    mean = sum(map(_waiting, found.answers))
+    mean = sum(map(_count_waiting, found.answers))
     count = sum(each.count for each in found.answers)
     yield WindowValue("fio.in_flight", mean, ALL, count)
     outstanding = workers * sum(each.outstanding for each in found.streams)
     yield WindowValue("fio.outstanding", float(outstanding), ALL)
 
 
-def _waiting(answer: Answer) -> float:
+def _count_waiting(answer: Answer) -> float:
     flushed_s = answer.flush.sum_s if answer.flush else 0.0
     return (answer.latency.sum_s + flushed_s) / answer.duration_s
 
@@ -256,12 +260,14 @@ def size_errors(pattern: Pattern, found: FioMeasured, workers: int) -> Iterator[
     its answer.
     """
     for way in DIRECTIONS:
-        errors = list(_errors(pattern, found, way, workers))
+        errors = list(_list_errors(pattern, found, way, workers))
         if errors:
             yield WindowValue("fio.size_error_share", max(errors), way)
 
 
-def _errors(pattern: Pattern, found: FioMeasured, way: Direction, workers: int) -> Iterator[float]:
+def _list_errors(
+    pattern: Pattern, found: FioMeasured, way: Direction, workers: int
+) -> Iterator[float]:
     streams = {each.name: each for each in pattern.streams}
     for rendered, answer in zip(found.streams, found.answers, strict=True):
         side, asked = answer.side(way), rendered.mean_bytes.get(way)
@@ -277,9 +283,9 @@ def _errors(pattern: Pattern, found: FioMeasured, way: Direction, workers: int) 
         yield max(0.0, abs(measured / asked - 1) - chance)
 
 
-def evenness(found: FioMeasured, duration_s: float) -> Iterator[WindowValue]:
+def measure_evenness(found: FioMeasured, duration_s: float) -> Iterator[WindowValue]:
     """How even the seconds were, the worst of them, and those in which nothing was answered."""
-    counts = per_second(found, duration_s)
+    counts = divide_by_seconds(found, duration_s)
     numbers = list(counts.values())
     if len(numbers) < 2 or not sum(numbers):
         because = "the window has fewer than two whole seconds"
@@ -291,7 +297,7 @@ def evenness(found: FioMeasured, duration_s: float) -> Iterator[WindowValue]:
     yield WindowValue("fio.idle_s", float(numbers.count(0)), ALL, len(numbers))
 
 
-def per_second(found: FioMeasured, duration_s: float) -> Mapping[int, int]:
+def divide_by_seconds(found: FioMeasured, duration_s: float) -> Mapping[int, int]:
     """Reads and writes answered in each whole second; one without a row had none."""
     counts: dict[int, int] = {}
     for rows in found.seconds.values():

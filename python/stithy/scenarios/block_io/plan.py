@@ -14,11 +14,11 @@ from stithy.fio.precondition import ROUNDS, ROUNDS_MOST, plan
 from stithy.needs import OwnProgram
 from stithy.plan import cost, scenario
 from stithy.plan.scenario import PlannedScenario, Scene
-from stithy.plan.steps import Block, Cost, Step, WindowPlan, step_id
+from stithy.plan.steps import Block, Cost, Step, WindowPlan, make_step_id
 from stithy.point import Point, Value
-from stithy.scenarios.block_io.keys import MIB, Spec
-from stithy.scenarios.block_io.rates import MAXIMUM, RATE, amount
-from stithy.scenarios.block_io.volumes import all_of, on_volume
+from stithy.scenarios.block_io.keys import MIB, BlockIoSpec
+from stithy.scenarios.block_io.rates import MAXIMUM, RATE, convert_to_amount
+from stithy.scenarios.block_io.volumes import count_on_volumes, merge_volumes
 from stithy.storage.provider import ROLES, Role
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
@@ -30,41 +30,41 @@ SLACK_BYTES = 64 * MIB
 """What a file system takes for itself beside the files."""
 
 
-def spec_of(study: Study) -> Spec:
+def find_spec(study: Study) -> BlockIoSpec:
     """The keys of the scenario."""
-    assert isinstance(study.scenario.spec, Spec)  # read by it
+    assert isinstance(study.scenario.spec, BlockIoSpec)  # read by it
     return study.scenario.spec
 
 
-def target_bytes(study: Study) -> int:
+def sum_target_bytes(study: Study) -> int:
     """How much of each volume is written: as much as any window uses."""
-    return max(spec_of(each).size_bytes for each in study.variants)
+    return max(find_spec(each).size_bytes for each in study.variants)
 
 
-def laid_out(study: Study) -> tuple[Role, ...]:
+def is_laid_out(study: Study) -> tuple[Role, ...]:
     """The volumes that are written: all that any window uses."""
-    return all_of([spec_of(each).volumes for each in study.variants])
+    return merge_volumes([find_spec(each).volumes for each in study.variants])
 
 
-def data_laid_out(study: Study) -> Data:
+def is_data_laid_out(study: Study) -> Data:
     """What the targets hold before the first window: as little to save as any window's data."""
-    return least(spec_of(each).least_data for each in study.variants)
+    return least(find_spec(each).least_data for each in study.variants)
 
 
 def _read_back(study: Study, scene: Scene) -> Iterator[Step]:
-    size = target_bytes(study) * len(laid_out(study))
+    size = sum_target_bytes(study) * len(is_laid_out(study))
     for name in study.candidates:
-        taken = cost.writing(size, scene.held, scene.pages(name))
-        yield Step(step_id("read-back", name), "read-back", name, taken, at_end=True)
+        taken = cost.estimate_writing(size, scene.held, scene.count_pages(name))
+        yield Step(make_step_id("read-back", name), "read-back", name, taken, at_end=True)
 
 
-def _maximum_first(point: Point) -> float:
+def _order_by_maximum(point: Point) -> float:
     """Shares are of the maximum, so that is known before any of them."""
     return float(point.values.get(RATE, MAXIMUM) != MAXIMUM)
 
 
-def _rising(point: Point) -> float:
-    return amount(point.values.get(RATE, MAXIMUM))
+def _order_by_rate(point: Point) -> float:
+    return convert_to_amount(point.values.get(RATE, MAXIMUM))
 
 
 class BlockIoScenario(PlannedScenario):
@@ -73,12 +73,12 @@ class BlockIoScenario(PlannedScenario):
     name = NAME
     needs = (OwnProgram(name="stithy-hammer", why="it makes the baseline checks"), FIO)
     sections = ()
-    keys = Spec
+    keys = BlockIoSpec
     metric = "fio.iops"
     has_block_devices = True
     less_room = "a smaller `scenario.block-io.size`, or fewer `volumes`"
 
-    def list_factors(self, spec: Spec, _: Load | None) -> Mapping[str, Sequence[Value]]:
+    def list_factors(self, spec: BlockIoSpec, _: Load | None) -> Mapping[str, Sequence[Value]]:
         """Each pattern of each profile, and its rates."""
         found: list[Value] = []
         for name in spec.profiles:
@@ -89,32 +89,37 @@ class BlockIoScenario(PlannedScenario):
 
     def count_needed_bytes(self, study: Study) -> dict[Role, int]:
         """The files, and a little for their file system; of candidates that differ the most."""
-        size, roles = target_bytes(study), laid_out(study)
-        held = [on_volume(roles, each.sources) for each in study.candidates.values()]
+        size, roles = sum_target_bytes(study), is_laid_out(study)
+        held = [count_on_volumes(roles, each.sources) for each in study.candidates.values()]
         return {
             role: size * max(each.get(role, 0) for each in held) + SLACK_BYTES for role in ROLES
         }
 
     def leaves_devices(self, study: Study) -> bool:
         """Whether nothing is written to a block device before its first window."""
-        return spec_of(study).precondition == "none"
+        return find_spec(study).precondition == "none"
 
     def plan_steps(self, study: Study, scene: Scene) -> Iterator[Step]:
         """Volumes, targets, windows in rounds, and nothing is left."""
-        yield from scenario.provisions(study, scene)
-        spec = spec_of(study)
+        yield from scenario.plan_provisions(study, scene)
+        spec = find_spec(study)
         # Of a file and of a device the same is written.
         before = plan(spec.precondition, spec.precondition_matrix, is_device=False)
-        size = before.written_bytes(target_bytes(study)) * len(laid_out(study))
+        size = before.written_bytes(sum_target_bytes(study)) * len(is_laid_out(study))
         for name in study.candidates:
-            held, pages = scene.held, scene.pages(name)
-            yield Step(step_id("lay-out", name), "lay-out", name, cost.writing(size, held, pages))
+            held, pages = scene.held, scene.count_pages(name)
+            yield Step(
+                make_step_id("lay-out", name),
+                "lay-out",
+                name,
+                cost.estimate_writing(size, held, pages),
+            )
             if before.patterns:
                 round_s = (spec.precondition_test_s + 2) * len(before.patterns)
                 taken = Cost(ROUNDS * round_s, ROUNDS_MOST * round_s, held, pages)
-                yield Step(step_id("precondition", name), "precondition", name, taken)
-        first = _rising if spec_of(study).stop_at_s else _maximum_first
-        yield from scenario.windows(
+                yield Step(make_step_id("precondition", name), "precondition", name, taken)
+        first = _order_by_rate if find_spec(study).stop_at_s else _order_by_maximum
+        yield from scenario.plan_windows(
             study, scene, self.plan_windows, self.plan_around, in_rounds=True, first=first
         )
         yield from _read_back(study, scene) if spec.verify else ()
@@ -124,14 +129,14 @@ class BlockIoScenario(PlannedScenario):
         self, study: Study, block: Block, *, tried: bool = False
     ) -> Iterator[WindowPlan]:
         """The windows of a block."""
-        spec = spec_of(study.at(block.point))
-        return scenario.windows_of(block, spec.ramp_up_s, spec.duration_s, ("fio",), tried=tried)
+        spec = find_spec(study.at(block.point))
+        return scenario.list_windows(block, spec.ramp_up_s, spec.duration_s, ("fio",), tried=tried)
 
     def plan_around(self, _: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
         """The window, and the baseline check before its block."""
-        yield from scenario.baseline_check(scene, window)
+        yield from scenario.plan_baseline_check(scene, window)
         work_s = window.ramp_up_s + window.duration_s
-        taken = Cost(work_s + 2, work_s + 60, scene.held, scene.pages(window.candidate))
+        taken = Cost(work_s + 2, work_s + 60, scene.held, scene.count_pages(window.candidate))
         spared = scenario.may_be_spared(scene, window)
         yield Step(window.id, "window", window.candidate, taken, window, if_undecided=spared)
 

@@ -18,10 +18,15 @@ from stithy.fio.measure import read_back as read_target
 from stithy.fio.precondition import FILL_BYTES, Plan, plan
 from stithy.fio.profile import MIB
 from stithy.plan.steps import Step, derive_seed
-from stithy.results.layout import emptied
+from stithy.results.layout import empty_folder
 from stithy.run.context import Context
-from stithy.scenarios.block_io.plan import data_laid_out, laid_out, spec_of, target_bytes
-from stithy.scenarios.block_io.volumes import File, files
+from stithy.scenarios.block_io.plan import (
+    find_spec,
+    is_data_laid_out,
+    is_laid_out,
+    sum_target_bytes,
+)
+from stithy.scenarios.block_io.volumes import File, list_files
 from stithy.storage.consent import DATA
 from stithy.storage.provider import Role, Volume
 from stithy.units import format_size
@@ -29,26 +34,26 @@ from stithy.units import format_size
 FOLDER = "fio"
 
 
-def folder_of(context: Context, name: str) -> Path:
+def find_folder(context: Context, name: str) -> Path:
     """A folder for files of fio."""
     return context.session.directory.root / FOLDER / name
 
 
-def new_folder(context: Context, name: str) -> Path:
+def make_folder(context: Context, name: str) -> Path:
     """The same, empty."""
-    return emptied(folder_of(context, name))
+    return empty_folder(find_folder(context, name))
 
 
 def begin_generations(context: Context, candidate: str, began: Mapping[Target, float]) -> None:
     """Targets were written from end to end since these monotonic times; all before is forgotten."""
-    if spec_of(context.file.study).verify:
+    if find_spec(context.file.study).verify:
         pieces = [first_generation(target, began_s) for target, began_s in began.items()]
-        folder = new_folder(context, _name(candidate))
+        folder = make_folder(context, _name(candidate))
         pl.concat(pieces).write_parquet(folder / "laid-out.parquet")
 
 
 @contextmanager
-def kept_generations(
+def keep_generations(
     context: Context,
     candidate: str,
     name: str,
@@ -59,19 +64,19 @@ def kept_generations(
     clock = context.session.clock
     apart_s = clock.now_s() - clock.monotonic_s()
     yield
-    if not spec_of(context.file.study).verify:
+    if not find_spec(context.file.study).verify:
         return
     apart_s = max(apart_s, clock.now_s() - clock.monotonic_s())
     pieces = [
         written(target.path, worker_folder(folder, number), apart_s)
         for number, (target, _) in enumerate(workers)
     ]
-    pl.concat(pieces).write_parquet(folder_of(context, _name(candidate)) / f"{name}.parquet")
+    pl.concat(pieces).write_parquet(find_folder(context, _name(candidate)) / f"{name}.parquet")
 
 
 def compare_generations(context: Context, candidate: str, targets: Sequence[Target]) -> None:
     """Raise InvalidMeasurement where a block is older than what was written there last."""
-    folder = folder_of(context, _name(candidate))
+    folder = find_folder(context, _name(candidate))
     pieces = [pl.read_parquet(each) for each in sorted(folder.iterdir())]
     for each in targets:
         compare(each, pieces, context.session.stop.asked)
@@ -84,24 +89,25 @@ def _name(candidate: str) -> str:
 TARGET = "target"
 
 
-def targets_of(
+def list_targets(
     context: Context, candidate: str, roles: Sequence[Role], size_bytes: int
 ) -> tuple[Target, ...]:
     """The first so many bytes of each of these volumes of a candidate."""
     study, main = context.file.study, context.volumes.of(candidate)
-    every = files(laid_out(study))
+    every = list_files(is_laid_out(study))
     return tuple(
-        _target(main, each, every, target_bytes(study), size_bytes) for each in files(roles)
+        _make_target(main, each, every, sum_target_bytes(study), size_bytes)
+        for each in list_files(roles)
     )
 
 
-def all_targets(context: Context, candidate: str) -> tuple[Target, ...]:
+def list_all_targets(context: Context, candidate: str) -> tuple[Target, ...]:
     """All that any window uses of a candidate."""
     study = context.file.study
-    return targets_of(context, candidate, laid_out(study), target_bytes(study))
+    return list_targets(context, candidate, is_laid_out(study), sum_target_bytes(study))
 
 
-def _target(
+def _make_target(
     main: Volume, file: File, every: Sequence[File], largest_bytes: int, size_bytes: int
 ) -> Target:
     """A file, or its part of a block device: places do not depend on what else a window uses."""
@@ -109,47 +115,51 @@ def _target(
     volume = main.of(role)
     if not volume.raw:
         name = TARGET if number == 1 else f"{TARGET}-{number}"
-        return Target(str(volume.path / _folder(main, role) / name), size_bytes)
+        return Target(str(volume.path / _name_folder(main, role) / name), size_bytes)
     beside = [each for each in every if main.of(each[0]).path == volume.path]
     return Target(str(volume.path), size_bytes, beside.index(file) * largest_bytes)
 
 
-def _folder(main: Volume, role: Role) -> str:
+def _name_folder(main: Volume, role: Role) -> str:
     return DATA if role == "data" else role
 
 
-def preconditioning_of(context: Context, candidate: str) -> Plan:
+def find_preconditioning(context: Context, candidate: str) -> Plan:
     """What comes before the windows of a candidate."""
-    spec, is_device = spec_of(context.file.study), _all_raw(context, candidate)
+    spec, is_device = find_spec(context.file.study), _are_raw(context, candidate)
     return plan(spec.precondition, spec.precondition_matrix, is_device=is_device)
 
 
-def _all_raw(context: Context, candidate: str) -> bool:
+def _are_raw(context: Context, candidate: str) -> bool:
     main = context.volumes.of(candidate)
-    return all(main.of(role).raw for role in laid_out(context.file.study))
+    return all(main.of(role).raw for role in is_laid_out(context.file.study))
 
 
 def lay_out(context: Context, step: Step) -> str:
     """Write all that any window uses of a candidate, as often as the study asks; in words."""
     study, candidate = context.file.study, step.whose
     main = context.volumes.of(candidate)
-    spec, before = spec_of(study), preconditioning_of(context, candidate)
-    if not before.passes and not _all_raw(context, candidate):
+    spec, before = find_spec(study), find_preconditioning(context, candidate)
+    if not before.passes and not _are_raw(context, candidate):
         raise PreconditionError(
             "a file that nobody wrote is read without its device",
             where=f"candidate {candidate}",
             remedy="write `precondition: fill`, or give a block device with data",
         )
-    for role in dict.fromkeys(laid_out(study)):
+    for role in dict.fromkeys(is_laid_out(study)):
         if not main.of(role).raw:
-            context.volumes.make_tree(candidate, _folder(main, role), role)
-    targets = all_targets(context, candidate)
-    rules = working_sets(context, candidate)
-    folder = new_folder(context, f"lay-out-{candidate}")
+            context.volumes.make_tree(candidate, _name_folder(main, role), role)
+    targets = list_all_targets(context, candidate)
+    rules = list_working_sets(context, candidate)
+    folder = make_folder(context, f"lay-out-{candidate}")
     for each in targets:
         make_file(each)
     machine = ready(context.host.runner, targets, folder / "tried")
-    purged = f", {_purge(context, candidate, machine, targets)}" if before.purge != "none" else ""
+    purged = (
+        f", {_empty_targets(context, candidate, machine, targets)}"
+        if before.purge != "none"
+        else ""
+    )
     seed = derive_seed(context.plan.seed, "target") % 2**31
     began: dict[Target, float] = {}
     for number in range(before.passes * len(targets)):
@@ -161,25 +171,25 @@ def lay_out(context: Context, step: Step) -> str:
             folder / f"written-{number}",
             # No two volumes hold the same, which storage may keep once.
             seed=seed + number,
-            data=data_laid_out(study),
+            data=is_data_laid_out(study),
             verify=spec.verify,
             block_bytes=FILL_BYTES if before.patterns else None,
             stop=context.session.stop.asked,
         )
     begin_generations(context, candidate, began)
-    size = _amount(targets)
+    size = _write_amount(targets)
     times = {0: "nothing", 1: size}
     written = times.get(before.passes, f"{before.passes} times {size}")
     return f"{written} written{purged}, {machine.engine} of {machine.found.version}{rules}"
 
 
-def working_sets(context: Context, candidate: str) -> str:
+def list_working_sets(context: Context, candidate: str) -> str:
     """How much profiles with a rule of their own would use of the main volume, which has files."""
     volume = context.volumes.of(candidate)
     if volume.raw:
         return ""
     place = shutil.disk_usage(volume.path)
-    known = map(library.find, spec_of(context.file.study).profiles)
+    known = map(library.find, find_spec(context.file.study).profiles)
     found = {each.name: each for each in known}
     return "".join(
         f"; by its rule {each.name} uses {format_size(size // MIB * MIB)} of this volume"
@@ -188,12 +198,14 @@ def working_sets(context: Context, candidate: str) -> str:
     )
 
 
-def _amount(targets: Sequence[Target]) -> str:
+def _write_amount(targets: Sequence[Target]) -> str:
     size = format_size(targets[0].size_bytes)
     return f"{size} on each of {len(targets)} volumes" if len(targets) > 1 else size
 
 
-def _purge(context: Context, candidate: str, machine: Machine, targets: Sequence[Target]) -> str:
+def _empty_targets(
+    context: Context, candidate: str, machine: Machine, targets: Sequence[Target]
+) -> str:
     """Make the targets forget what was written there, as far as they can; returns how, in words.
 
     Files were made anew, a moment ago.
@@ -201,7 +213,7 @@ def _purge(context: Context, candidate: str, machine: Machine, targets: Sequence
     devices = [each for each in targets if Path(each.path).is_block_device()]
     if not devices:
         return "made anew"
-    folder = new_folder(context, f"purge-{candidate}")
+    folder = make_folder(context, f"purge-{candidate}")
     try:
         for number, each in enumerate(devices):
             discard(machine, each, folder / str(number), context.session.stop.asked)
@@ -216,10 +228,10 @@ def read_back(context: Context, step: Step) -> str:
     Raises InvalidMeasurement for a block that is damaged, in another place, or an older one.
     """
     candidate = step.whose
-    targets = all_targets(context, candidate)
-    folder = new_folder(context, f"read-back-{candidate}")
+    targets = list_all_targets(context, candidate)
+    folder = make_folder(context, f"read-back-{candidate}")
     machine = ready(context.host.runner, targets, folder / "tried")
     for number, each in enumerate(targets):
         read_target(machine, each, folder / f"read-{number}", context.session.stop.asked)
     compare_generations(context, candidate, targets)
-    return f"{_amount(targets)} read back: every block is what was written last"
+    return f"{_write_amount(targets)} read back: every block is what was written last"

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_args
 
 from stithy.storage.provider import ROLES, Role
-from stithy.study.problems import rule_error
+from stithy.study.problems import make_rule_error
 
 VOLUMES_MOST = 64
-RIGHT = f"a number from 1 to {VOLUMES_MOST}, or roles such as [data, log]"
+VOLUMES_RIGHT = f"a number from 1 to {VOLUMES_MOST}, or roles such as [data, log]"
 
 File = tuple[Role, int]
 """What is read and written of a role: its number, from 1."""
@@ -29,16 +29,16 @@ def read_volumes(value: Any) -> tuple[Role, ...]:
     else:
         named = value if isinstance(value, list | tuple) else []
     if not 0 < len(named) <= VOLUMES_MOST or any(each not in get_args(Role) for each in named):
-        raise rule_error("not volumes", RIGHT)
+        raise make_rule_error("not volumes", VOLUMES_RIGHT)
     return tuple(named)
 
 
-def written(roles: Sequence[Role]) -> int | list[Role]:
+def write_volumes(roles: Sequence[Role]) -> int | list[Role]:
     """As short as a study can say it."""
     return len(roles) if set(roles) == {"data"} else list(roles)
 
 
-def files(roles: Iterable[Role]) -> tuple[File, ...]:
+def list_files(roles: Iterable[Role]) -> tuple[File, ...]:
     """A file for each volume, those of a role numbered."""
     seen: dict[Role, int] = {}
     found: list[File] = []
@@ -48,18 +48,18 @@ def files(roles: Iterable[Role]) -> tuple[File, ...]:
     return tuple(found)
 
 
-def names(roles: Iterable[Role]) -> tuple[str, ...]:
+def name_files(roles: Iterable[Role]) -> tuple[str, ...]:
     """What each volume is called in results: `data`, `data-2`, `log`."""
-    return tuple(role if number == 1 else f"{role}-{number}" for role, number in files(roles))
+    return tuple(role if number == 1 else f"{role}-{number}" for role, number in list_files(roles))
 
 
-def all_of(every: Sequence[Sequence[Role]]) -> tuple[Role, ...]:
+def merge_volumes(every: Sequence[Sequence[Role]]) -> tuple[Role, ...]:
     """Each role as often as any of several lists has it."""
     most = {role: max(each.count(role) for each in every) for role in ROLES}
     return tuple(role for role in ROLES for _ in range(most[role]))
 
 
-def on_volume(roles: Iterable[Role], own: Iterable[Role]) -> Mapping[Role, int]:
+def count_on_volumes(roles: Iterable[Role], own: Iterable[Role]) -> Mapping[Role, int]:
     """How many files lie on the volume of each role, where only `own` have volumes of their own.
 
     The volume of the data serves all other roles.

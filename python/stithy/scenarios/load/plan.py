@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pydantic import BaseModel
 
 from stithy.activities.hammer.declared import USERS
-from stithy.needs import MemoryLimit, OwnProgram
+from stithy.needs import MemoryLimitNeed, OwnProgram
 from stithy.plan import cost, scenario
 from stithy.plan.scenario import DatabaseScene, PlannedScenario, Scene
-from stithy.plan.steps import Block, Step, WindowPlan, step_id
+from stithy.plan.steps import Block, Step, WindowPlan, make_step_id
 from stithy.point import Value
 from stithy.restores.method import get_restore
 from stithy.study.load_keys import Load
@@ -30,15 +30,15 @@ def load_database(study: Study, scene: DatabaseScene) -> Iterator[Step]:
     for dataset, size in scene.datasets:
         subject, name = dataset.name if several else None, dataset.name
         loaded = cost.prepare(size, scene.workload, memory)
-        yield Step(step_id("prepare", subject), "prepare", master, loaded, dataset=name)
+        yield Step(make_step_id("prepare", subject), "prepare", master, loaded, dataset=name)
         # Before it is kept, and removed here: afterwards both would need a restore of their own.
         if scene.workload.conditions:
             checked = cost.check(size, scene.workload, size.database_bytes, memory)
-            yield Step(step_id("check-load", subject), "check", master, checked, dataset=name)
+            yield Step(make_step_id("check-load", subject), "check", master, checked, dataset=name)
         if study.load.calibrate and dataset is scene.datasets[0][0]:
             tried = cost.calibrate(study, size, memory)
             yield Step("calibrate", "calibrate", master, tried, dataset=name)
-        snapshot_id, kept = step_id("snapshot", subject), scenario.keep(method, scene, size)
+        snapshot_id, kept = make_step_id("snapshot", subject), scenario.keep(method, scene, size)
         yield Step(snapshot_id, "snapshot", master, kept, dataset=name, method=method.name)
 
 
@@ -47,7 +47,7 @@ def check_at_end(study: Study, scene: DatabaseScene) -> Iterator[Step]:
     if scene.workload.conditions:
         for name in study.candidates:
             checked = cost.check(scene.largest, scene.workload, scene.held, scene.memory(name))
-            yield Step(step_id("check-end", name), "check", name, checked, at_end=True)
+            yield Step(make_step_id("check-end", name), "check", name, checked, at_end=True)
 
 
 class LoadScenario(PlannedScenario):
@@ -56,7 +56,7 @@ class LoadScenario(PlannedScenario):
     name = "load"
     needs = (
         OwnProgram(name="stithy-hammer", why="it is the users"),
-        MemoryLimit(why="a limit of the database's memory, page cache included", optional=True),
+        MemoryLimitNeed(why="a limit of the database's memory, page cache included", optional=True),
     )
     is_by_url = True
     checks_at_end = True
@@ -68,10 +68,10 @@ class LoadScenario(PlannedScenario):
     def plan_steps(self, study: Study, scene: Scene) -> Iterator[Step]:
         """The steps in their order."""
         assert isinstance(scene, DatabaseScene)  # its studies have a database
-        yield from scenario.provisions(study, scene)
+        yield from scenario.plan_provisions(study, scene)
         yield from load_database(study, scene)
         # A single ladder of users stays in its order; other factors are compared with each other.
-        yield from scenario.windows(
+        yield from scenario.plan_windows(
             study, scene, self.plan_windows, self.plan_around, in_rounds=bool(study.vary)
         )
         yield from check_at_end(study, scene)
@@ -82,7 +82,7 @@ class LoadScenario(PlannedScenario):
     ) -> Iterator[WindowPlan]:
         """The windows of a block; `tried` where a search chose its point."""
         load = study.load
-        return scenario.windows_of(
+        return scenario.list_windows(
             block,
             load.ramp_up_s,
             load.duration_s,
@@ -94,12 +94,12 @@ class LoadScenario(PlannedScenario):
     def plan_around(self, study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
         """The steps of one window: a block's baseline check, the restore before it, and itself."""
         assert isinstance(scene, DatabaseScene)  # as in `steps`
-        name, size = window.candidate, scene.size_at(window.point)
+        name, size = window.candidate, scene.find_size(window.point)
         optional = scenario.may_be_spared(scene, window)
         held, memory = scene.held, scene.memory(name)
-        measured = cost.window(study, size, scene.workload, held, memory)
-        yield from scenario.baseline_check(scene, window)
-        yield scenario.step(study, scene, window, if_undecided=optional)
+        measured = cost.estimate_window(study, size, scene.workload, held, memory)
+        yield from scenario.plan_baseline_check(scene, window)
+        yield scenario.make_restore_step(study, scene, window, if_undecided=optional)
         yield Step(window.id, "window", name, measured, window, if_undecided=optional)
 
 

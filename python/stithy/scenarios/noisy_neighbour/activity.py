@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from stithy.activities.backup.cycles import Backups, Whose
 from stithy.activities.backup.cycles import Cycle as OneWay
 from stithy.engines.engine import get_engine
-from stithy.errors import InfrastructureError, Interrupted, StithyError, failures_of_the_machine
+from stithy.errors import InfrastructureError, Interrupted, StithyError, convert_machine_failures
 from stithy.fio import library
 from stithy.fio.histogram import merged
 from stithy.fio.load import Load, Target
@@ -15,7 +15,7 @@ from stithy.fio.measure import lay_out as write_target
 from stithy.fio.measure import make_file, measure, ready
 from stithy.plan.steps import Step, WindowPlan, derive_seed
 from stithy.registry import plugins
-from stithy.results.layout import emptied
+from stithy.results.layout import empty_folder
 from stithy.run.activity import (
     Activity,
     BasicActivity,
@@ -34,8 +34,13 @@ from stithy.scenarios.noisy_neighbour.beside import (
     OwnPlace,
 )
 from stithy.scenarios.noisy_neighbour.declared import WHOLE
-from stithy.scenarios.noisy_neighbour.plan import OF_NEIGHBOURS, activity_of, level_of, spec_of
-from stithy.scenarios.noisy_neighbour.tenants import TenantsActivity, lead_s
+from stithy.scenarios.noisy_neighbour.plan import (
+    OF_NEIGHBOURS,
+    find_level,
+    find_spec,
+    name_activity,
+)
+from stithy.scenarios.noisy_neighbour.tenants import TenantsActivity, compute_lead_s
 from stithy.storage.consent import OTHER
 from stithy.study.model import Study
 from stithy.units import format_size
@@ -87,9 +92,9 @@ class NeighbourBackup(Beside):
         self._backups: list[Backups] = []
 
     @property
-    def asked(self) -> backup.Spec:
+    def asked(self) -> backup.BackupAggressorSpec:
         """Its keys."""
-        assert isinstance(self.spec, backup.Spec)  # as the plan chose this activity
+        assert isinstance(self.spec, backup.BackupAggressorSpec)  # as the plan chose this activity
         return self.spec
 
     def prepared(self, place: OwnPlace) -> Mapping[str, str]:
@@ -174,13 +179,13 @@ class NeighbourBlockIo(BasicActivity):
     def __init__(self, context: Context, window: WindowPlan) -> None:
         """Nothing is read or written yet."""
         super().__init__(context, window)
-        self._spec = _keys(context.file.study.at(window.point))
+        self._spec = _find_keys(context.file.study.at(window.point))
         self._files = context.session.directory.window(window.id).root / FOLDER
         self._found: FioMeasured | None = None
 
     @property
     def _asked_per_s(self) -> int:
-        return level_of(self.window.point)
+        return find_level(self.window.point)
 
     @property
     def _offered_per_s(self) -> float:
@@ -189,8 +194,8 @@ class NeighbourBlockIo(BasicActivity):
     @contextmanager
     def ready(self) -> Iterator[Subject]:
         """fio, its engine, and the file are there."""
-        self._target = target_of(self.context, self.window.candidate)
-        files = emptied(self._files)
+        self._target = make_target(self.context, self.window.candidate)
+        files = empty_folder(self._files)
         patterns, runner = library.find(self._spec.profile).patterns, self.context.host.runner
         self._machine = ready(runner, [self._target], files / "tried", patterns)
         yield Subject()
@@ -199,8 +204,8 @@ class NeighbourBlockIo(BasicActivity):
         """Run the pattern until the users' measurement has ended, or until it is to rest."""
         context, window, spec = self.context, self.window, self._spec
         pattern = library.find(spec.profile).patterns[0]
-        before_s = lead_s(window.instances) + window.ramp_up_s
-        rest_s = spec.rests_s(window.duration_s)
+        before_s = compute_lead_s(window.instances) + window.ramp_up_s
+        rest_s = spec.limit_rest_s(window.duration_s)
         if rest_s:
             context.session.stop.asked.wait(before_s + rest_s)
             context.session.stop.check()
@@ -214,7 +219,7 @@ class NeighbourBlockIo(BasicActivity):
         )
         began_s = context.session.clock.now_s()
         try:
-            with failures_of_the_machine("the neighbour"):
+            with convert_machine_failures("the neighbour"):
                 self._found = measure(
                     self._machine, pattern, [(self._target, load)], self._files / "run",
                     context.session.stop.asked,
@@ -259,25 +264,25 @@ class NeighbourBlockIo(BasicActivity):
         return f"neighbour {done} of {self._asked_per_s:,} requests a second"
 
 
-def _keys(study: Study) -> block_io.Spec:
-    spec = spec_of(study)
-    assert isinstance(spec, block_io.Spec)  # as the plan chose this activity
+def _find_keys(study: Study) -> block_io.BlockIoAggressorSpec:
+    spec = find_spec(study)
+    assert isinstance(spec, block_io.BlockIoAggressorSpec)  # as the plan chose this activity
     return spec
 
 
-def target_of(context: Context, candidate: str) -> Target:
+def make_target(context: Context, candidate: str) -> Target:
     """The neighbour's file."""
-    spec = _keys(context.file.study)
+    spec = _find_keys(context.file.study)
     volume = context.volumes.of(candidate).of(spec.volume)
     return Target(str(volume.path / OTHER / FILE), spec.size_bytes)
 
 
 def lay_out_file(context: Context, candidate: str) -> str:
     """Write the neighbour's file once; in words."""
-    context.volumes.make_tree(candidate, OTHER, spec_of(context.file.study).volume)
-    target = target_of(context, candidate)
+    context.volumes.make_tree(candidate, OTHER, find_spec(context.file.study).volume)
+    target = make_target(context, candidate)
     make_file(target)
-    folder = emptied(context.session.directory.root / FOLDER / candidate)
+    folder = empty_folder(context.session.directory.root / FOLDER / candidate)
     machine = ready(context.host.runner, [target], folder / "tried")
     seed = derive_seed(context.plan.seed, BLOCK_IO) % 2**31
     stop = context.session.stop.asked
@@ -287,7 +292,7 @@ def lay_out_file(context: Context, candidate: str) -> str:
 
 def lay_out_neighbour(context: Context, step: Step) -> str:
     """Write what the neighbour needs, once, before anything is measured beside it."""
-    activity = plugins(Activity)[activity_of(spec_of(context.file.study))]
+    activity = plugins(Activity)[name_activity(find_spec(context.file.study))]
     assert isinstance(activity, NeighbourActivity)  # as aggressors are
     return activity.lay_out(context, step.whose)
 

@@ -9,7 +9,7 @@ from stithy.engines.backup import BackupOptions
 from stithy.registry import Family, Plugin, plugins
 from stithy.storage.provider import Role
 from stithy.study.model import Study
-from stithy.study.problems import Violation, refuse, within
+from stithy.study.problems import Violation, limit_quantity, refuse
 from stithy.study.scenario import ScenarioKeys
 from stithy.units import ShownBytesOrNone, ShownPercentOrNone, ShownSeconds, format_duration
 
@@ -19,10 +19,10 @@ USUAL = "block-io"
 TENANTS_MOST = 64
 LEVELS_MOST = 10
 
-Pause = Annotated[ShownSeconds, within(0, 86_400, format_duration)]
+Pause = Annotated[ShownSeconds, limit_quantity(0, 86_400, format_duration)]
 
 
-def _rising(levels: tuple[int, ...]) -> tuple[int, ...]:
+def _read_levels(levels: tuple[int, ...]) -> tuple[int, ...]:
     refuse(
         Violation("a value given twice", "keep one of them", each, (i,))
         for i, each in enumerate(levels)
@@ -33,7 +33,7 @@ def _rising(levels: tuple[int, ...]) -> tuple[int, ...]:
 
 _Level = TypeVar("_Level")
 Levels = Annotated[
-    tuple[_Level, ...], Field(min_length=1, max_length=LEVELS_MOST), AfterValidator(_rising)
+    tuple[_Level, ...], Field(min_length=1, max_length=LEVELS_MOST), AfterValidator(_read_levels)
 ]
 """The intensities of an aggressor; several are several points."""
 
@@ -73,23 +73,23 @@ class Common(ScenarioKeys):
         examples=["5 s"],
     )  # fmt: skip
 
-    cpu_percent: Annotated[ShownPercentOrNone, within(1, 100, lambda share: f"{share:.0f}%")] = (
-        Field(
-            alias="cpu_share",
-            default=None,
-            json_schema_extra={"default": "none"},
-            description=(
-                "The most CPU time of each server, of a tenant and of the neighbour, as a share of "
-                "the CPUs that servers have: as a virtual machine has so many virtual CPUs. "
-                "Without it a neighbour with databases takes CPU time from the tenants, too. The "
-                "kernel enforces it by a control group (`cpu`); `stithy doctor` shows whether it "
-                "can."
-            ),
-            examples=["30%"],
-        )
+    cpu_percent: Annotated[
+        ShownPercentOrNone, limit_quantity(1, 100, lambda share: f"{share:.0f}%")
+    ] = Field(
+        alias="cpu_share",
+        default=None,
+        json_schema_extra={"default": "none"},
+        description=(
+            "The most CPU time of each server, of a tenant and of the neighbour, as a share of "
+            "the CPUs that servers have: as a virtual machine has so many virtual CPUs. "
+            "Without it a neighbour with databases takes CPU time from the tenants, too. The "
+            "kernel enforces it by a control group (`cpu`); `stithy doctor` shows whether it "
+            "can."
+        ),
+        examples=["30%"],
     )
 
-    def rests_s(self, duration_s: float) -> float:
+    def limit_rest_s(self, duration_s: float) -> float:
         """How long it rests at each end of a measurement of this length."""
         return min(self.rest_s, duration_s / 3)
 
@@ -165,12 +165,12 @@ class Aggressor(Plugin):
         return []
 
 
-def known_aggressors() -> dict[str, Aggressor]:
+def list_aggressors() -> dict[str, Aggressor]:
     """All aggressors, the usual one first."""
     known = plugins(Aggressor)
     return {USUAL: known[USUAL], **known}
 
 
-def aggressor_of(keys: Common) -> Aggressor:
+def find_aggressor(keys: Common) -> Aggressor:
     """Find what the neighbour of a study does."""
-    return known_aggressors()[keys.aggressor]
+    return list_aggressors()[keys.aggressor]

@@ -14,18 +14,18 @@ from stithy.errors import (
     InfrastructureError,
     Interrupted,
     StithyError,
-    failures_of_the_machine,
-    reason_of,
+    convert_machine_failures,
+    give_reason,
 )
 from stithy.plan.steps import WindowPlan
-from stithy.results.layout import emptied
+from stithy.results.layout import empty_folder
 from stithy.run.activity import Activity, BasicActivity, Span, Subject, Times, WindowValue
 from stithy.run.context import Context
 from stithy.run.volumes import name_master
 from stithy.scenarios.noisy_neighbour.aggressor import OwnDatabase
-from stithy.scenarios.noisy_neighbour.declared import WHOLE, cycle_name
-from stithy.scenarios.noisy_neighbour.plan import NEIGHBOUR, level_of, spec_of
-from stithy.scenarios.noisy_neighbour.tenants import lead_s
+from stithy.scenarios.noisy_neighbour.declared import WHOLE, name_cycle
+from stithy.scenarios.noisy_neighbour.plan import NEIGHBOUR, find_level, find_spec
+from stithy.scenarios.noisy_neighbour.tenants import compute_lead_s
 from stithy.storage.consent import OTHER
 from stithy.storage.copy import copy_tree, evict_tree, sync_filesystem
 from stithy.storage.provider import Role
@@ -63,7 +63,7 @@ class NeighbourCycle:
 
 
 @dataclass(frozen=True)
-class Schedule:
+class CycleSchedule:
     """When cycles begin: the first at `first_s`, then every `every_s`, none from `until_s` on.
 
     `most`: how many there are at most, None for any number.
@@ -74,7 +74,7 @@ class Schedule:
     every_s: float
     most: int | None = None
 
-    def due(self, clock: Clock, ended: threading.Event) -> Iterator[None]:
+    def wait_until_due(self, clock: Clock, ended: threading.Event) -> Iterator[None]:
         """A turn for each cycle, once its time has come; ends with the window.
 
         A cycle that ends after the next was due delays that one, and no work piles up.
@@ -87,25 +87,27 @@ class Schedule:
             due_s, count = max(due_s + self.every_s, clock.now_s()), count + 1
 
 
-def asked_per_s(workers: int, every_s: float) -> float | None:
+def sum_asked_per_s(workers: int, every_s: float) -> float | None:
     """Cycles per second that are asked of all workers; None where each begins at once."""
     return workers / every_s if every_s else None
 
 
-def achieved_per_s(cycles: Sequence[NeighbourCycle], workers: int, every_s: float) -> float | None:
+def sum_achieved_per_s(
+    cycles: Sequence[NeighbourCycle], workers: int, every_s: float
+) -> float | None:
     """Successful cycles per second of all workers; None where a worker ended none.
 
     Each worker's cycles that ended had to take so many times `every_s`. Where they took longer,
     that is the time in which they were done. So who keeps up achieves what is asked, however short
     a window is. A cycle that was cut counts where it had taken longer than `every_s` already.
     """
-    rates = [_rate([each for each in cycles if each.worker == one], every_s)
+    rates = [_compute_rate([each for each in cycles if each.worker == one], every_s)
              for one in range(workers)]  # fmt: skip
     known = [each for each in rates if each is not None]
     return sum(known) if len(known) == workers else None
 
 
-def _rate(cycles: Sequence[NeighbourCycle], every_s: float) -> float | None:
+def _compute_rate(cycles: Sequence[NeighbourCycle], every_s: float) -> float | None:
     known = [each for each in cycles if not each.cut or 0 < every_s < each.duration_s]
     if not known:
         return None
@@ -114,7 +116,7 @@ def _rate(cycles: Sequence[NeighbourCycle], every_s: float) -> float | None:
     return sum(each.done for each in known) / taken_s if taken_s > 0 else None
 
 
-def bytes_per_s(cycles: Sequence[NeighbourCycle], workers: int) -> float | None:
+def sum_bytes_per_s(cycles: Sequence[NeighbourCycle], workers: int) -> float | None:
     """Bytes of databases per second of all workers while they were at it; None without any."""
     rates = [
         fmean(each.size_bytes / each.duration_s for each in own)
@@ -125,7 +127,7 @@ def bytes_per_s(cycles: Sequence[NeighbourCycle], workers: int) -> float | None:
     return sum(rates) if rates else None
 
 
-def mean_s(cycles: Sequence[NeighbourCycle]) -> float | None:
+def average_s(cycles: Sequence[NeighbourCycle]) -> float | None:
     """How long a cycle took that succeeded; None without any."""
     took = [each.duration_s for each in cycles if each.done]
     return fmean(took) if took else None
@@ -163,9 +165,9 @@ class Beside(BasicActivity):
     def __init__(self, context: Context, window: WindowPlan) -> None:
         """No server runs yet."""
         super().__init__(context, window)
-        spec = spec_of(context.file.study.at(window.point))
+        spec = find_spec(context.file.study.at(window.point))
         assert isinstance(spec, OwnDatabase)  # as all have who are made here
-        self.spec, self.level = spec, level_of(window.point)
+        self.spec, self.level = spec, find_level(window.point)
         self.files = context.session.directory.window(window.id).root / NEIGHBOUR
         self.up: list[Instance] = []
         self.cycles: list[NeighbourCycle] = []
@@ -185,7 +187,7 @@ class Beside(BasicActivity):
     @contextmanager
     def ready(self) -> Iterator[Subject]:
         """All its servers run."""
-        emptied(self.files)
+        empty_folder(self.files)
         with ExitStack() as stack:
             self.up = [stack.enter_context(self._server(n)) for n in range(self.servers)]
             self.warm_up()
@@ -194,10 +196,10 @@ class Beside(BasicActivity):
     @contextmanager
     def _server(self, number: int) -> Iterator[Instance]:
         servers, candidate = self.context.servers, self.window.candidate
-        data = data_of(self.context, candidate, self.spec.volume, number)
+        data = find_data(self.context, candidate, self.spec.volume, number)
         with servers.limited(candidate, self.window.point) as limit:
             group = limit.group.path if limit.group else None
-            share = part_of_limit(self.spec.limit, self.servers)
+            share = divide_limit(self.spec.limit, self.servers)
             with servers.throttled(data, share, group, candidate) as throttle:
                 place = OwnPlace(number, data, group, throttle.path if throttle else None)
                 with servers.second(
@@ -216,11 +218,11 @@ class Beside(BasicActivity):
         """Work until the users' measurement has ended."""
         clock, window = self.context.session.clock, self.window
         began_s = clock.now_s()
-        from_s = began_s + lead_s(window.instances) + window.ramp_up_s
-        rest_s = self.spec.rests_s(window.duration_s)
+        from_s = began_s + compute_lead_s(window.instances) + window.ramp_up_s
+        rest_s = self.spec.limit_rest_s(window.duration_s)
         until_s = from_s + window.duration_s + (-rest_s or TAIL_S)
         first_s = from_s + rest_s if self.at_measurement or rest_s else began_s
-        schedule = Schedule(first_s, until_s, self.spec.every_s, self.most)
+        schedule = CycleSchedule(first_s, until_s, self.spec.every_s, self.most)
         with ThreadPoolExecutor(self.workers) as pool:
             working = [pool.submit(self._work, n, schedule) for n in range(self.workers)]
             try:
@@ -252,11 +254,11 @@ class Beside(BasicActivity):
         if ended is not None and self.ended_because is None:
             self.ended_because = f"the neighbour failed: its server {ended}"
 
-    def _work(self, worker: int, schedule: Schedule) -> None:
+    def _work(self, worker: int, schedule: CycleSchedule) -> None:
         clock = self.context.session.clock
-        for _ in schedule.due(clock, self.ended):
+        for _ in schedule.wait_until_due(clock, self.ended):
             began_s = clock.now_s()
-            done = self._tried(worker, began_s)
+            done = self._try_cycle(worker, began_s)
             self.cycles.append(done)
             self._lose_by(self.up[worker % len(self.up)])
             if done.cut or self.ended_because is not None:
@@ -264,10 +266,10 @@ class Beside(BasicActivity):
             if done.failed_because is not None:
                 self.ended.wait(PAUSE_AFTER_FAILURE_S)
 
-    def _tried(self, worker: int, began_s: float) -> NeighbourCycle:
+    def _try_cycle(self, worker: int, began_s: float) -> NeighbourCycle:
         clock, because, cut = self.context.session.clock, None, False
         try:
-            with failures_of_the_machine("the neighbour"):
+            with convert_machine_failures("the neighbour"):
                 return self.cycle(worker)
         except Interrupted:
             cut = True
@@ -280,15 +282,15 @@ class Beside(BasicActivity):
     def values(self) -> Iterator[WindowValue]:
         """What was asked and what came of it."""
         workers, every_s, limit = self.workers, self.spec.every_s, self.spec.limit
-        asked = asked_per_s(workers, every_s)
+        asked = sum_asked_per_s(workers, every_s)
         free = AS_FAST_AS_IT_CAN if asked is None else None
         yield WindowValue("neighbour.asked_per_s", asked, missing_because=free)
         offered, why = (asked, free) if limit is None else (None, BY_BYTES)
         yield WindowValue("neighbour.offered_per_s", offered, missing_because=why)
         found = {
-            "neighbour.achieved_per_s": achieved_per_s(self.cycles, workers, every_s),
-            "neighbour.mean_s": mean_s(self.cycles),
-            "neighbour.bytes_per_s": bytes_per_s(self.cycles, workers),
+            "neighbour.achieved_per_s": sum_achieved_per_s(self.cycles, workers, every_s),
+            "neighbour.mean_s": average_s(self.cycles),
+            "neighbour.bytes_per_s": sum_bytes_per_s(self.cycles, workers),
         }
         for metric, value in found.items():
             missing = None if value is not None else self.ended_because or NO_CYCLE
@@ -298,7 +300,7 @@ class Beside(BasicActivity):
         for number, each in enumerate(self._in_order, 1):
             if each.done and each.size_bytes:
                 size = float(each.size_bytes)
-                yield WindowValue("neighbour.cycle_bytes", size, cycle_name(number))
+                yield WindowValue("neighbour.cycle_bytes", size, name_cycle(number))
 
     def spans(self) -> Iterator[Span]:
         """While it worked, and each of its cycles."""
@@ -314,20 +316,20 @@ class Beside(BasicActivity):
     def _spans_of(self, number: int, cycle: NeighbourCycle) -> Iterator[Span]:
         outcome = "cut" if cycle.cut else "failed" if cycle.failed_because else "done"
         because = cycle.failed_because
-        yield Span(cycle_name(number), cycle.from_s, cycle.to_s, outcome, because)
+        yield Span(name_cycle(number), cycle.from_s, cycle.to_s, outcome, because)
         for part, (from_s, to_s) in cycle.parts.items():
-            yield Span(cycle_name(number, part), from_s, to_s, outcome, because)
+            yield Span(name_cycle(number, part), from_s, to_s, outcome, because)
 
     def said(self) -> str:
         """How many cycles it came to, and how long they took."""
-        done, took_s = sum(each.done for each in self.cycles), mean_s(self.cycles)
+        done, took_s = sum(each.done for each in self.cycles), average_s(self.cycles)
         failed = sum(each.failed_because is not None for each in self.cycles)
         said = f"neighbour: {done} {self.name}{'' if done == 1 else 's'}"
         said += f" of {format_duration(took_s)}" if took_s else ""
         return f"{said}, {failed} FAILED" if failed else said
 
 
-def part_of_limit(limit: int | None, servers: int) -> int | None:
+def divide_limit(limit: int | None, servers: int) -> int | None:
     """What one of several servers has of a limit in bytes per second; None without one.
 
     Own: equal parts, because in version 2 of control groups each server's memory group has it.
@@ -335,25 +337,25 @@ def part_of_limit(limit: int | None, servers: int) -> int | None:
     return None if limit is None else max(1, limit // servers)
 
 
-def data_of(context: Context, candidate: str, role: Role, number: int) -> Path:
+def find_data(context: Context, candidate: str, role: Role, number: int) -> Path:
     """The files of one of the neighbour's databases, numbered from 0."""
     return context.volumes.of(candidate).of(role).path / OTHER / f"database-{number + 1}"
 
 
 def lay_out_databases(context: Context, candidate: str) -> str:
     """Copy the dataset for each of the neighbour's databases; in words."""
-    spec, dataset = spec_of(context.file.study), context.plan.datasets[0]
+    spec, dataset = find_spec(context.file.study), context.plan.datasets[0]
     tree = context.volumes.make_tree(candidate, OTHER, spec.volume)
     master = context.volumes.masters_place / name_master(dataset)
-    most = max(spec_of(each).count_servers_beside() for each in context.file.study.variants)
+    most = max(find_spec(each).count_servers_beside() for each in context.file.study.variants)
     for number in range(most):
-        place = data_of(context, candidate, spec.volume, number)
+        place = find_data(context, candidate, spec.volume, number)
         place.mkdir(mode=0o700)
         try:
             copy_tree(master, place)
         except OSError as error:
             raise InfrastructureError(
-                f"the neighbour's database could not be copied: {reason_of(error)}",
+                f"the neighbour's database could not be copied: {give_reason(error)}",
                 where=str(place),
                 remedy="free space there, or look for errors of the device in the kernel log",
             ) from error

@@ -154,7 +154,7 @@ class Disturbance:
             return False
         return True if effect.high <= GROWTH_MOST and not self.is_blind(tail) else None
 
-    def bearable(self, tail: Quantity) -> bool | None:
+    def is_bearable(self, tail: Quantity) -> bool | None:
         """Whether isolation holds and the tail stays within its bound; None: not decided.
 
         What achieved nothing, such as where every cycle failed, cannot show what tenants bear.
@@ -213,10 +213,10 @@ def measure_disturbance(
         least_kept=min(slowdowns, default=None),
         worked=fmean(len(pair.kept) / len(pair.all_kept) for pair in pairs) if pairs else None,
         felt=summarise_reactions(
-            [reaction for _, when, pair in found for reaction in when.reactions(pair.all_kept)]
+            [reaction for _, when, pair in found for reaction in when.list_reactions(pair.all_kept)]
         ),
         by_chance=summarise_reactions(
-            [each for _, when, pair in found for each in when.reactions(pair.alone_kept)]
+            [each for _, when, pair in found for each in when.list_reactions(pair.alone_kept)]
         ),
         has_limit=told["limit_bytes"] is not None,
         failed=sum(each.failed for each in of.values()),

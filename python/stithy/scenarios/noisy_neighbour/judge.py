@@ -15,7 +15,12 @@ from stithy.analysis.series import Sampled
 from stithy.engines.declaration import Declaration
 from stithy.metrics import Quantity
 from stithy.point import Point
-from stithy.scenarios.noisy_neighbour.declared import TENANT_SECONDS, TENANTS, at_work, cycles
+from stithy.scenarios.noisy_neighbour.declared import (
+    TENANT_SECONDS,
+    TENANTS,
+    list_cycles,
+    list_work_times,
+)
 from stithy.scenarios.noisy_neighbour.disturbance import (
     Disturbance,
     measure_disturbance,
@@ -59,8 +64,8 @@ def list_moments(analysis: Analysis, tenants: Tenants) -> Mapping[str, Moments]:
     }
     return {
         window.id: Moments(
-            times.get(window.id, ()), at_work(window.spans),
-            failed=sum(each["outcome"] == "failed" for each in cycles(window.spans)),
+            times.get(window.id, ()), list_work_times(window.spans),
+            failed=sum(each["outcome"] == "failed" for each in list_cycles(window.spans)),
         )
         for window in analysis.evidence.windows
     }  # fmt: skip

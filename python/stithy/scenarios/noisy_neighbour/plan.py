@@ -16,15 +16,15 @@ from stithy.engines.engine import get_engine
 from stithy.needs import CpuShare, IoLimit, Need
 from stithy.plan import cost, scenario
 from stithy.plan.scenario import DatabaseScene, PlannedScenario, Scene
-from stithy.plan.steps import Block, Cost, Step, WindowPlan, step_id
+from stithy.plan.steps import Block, Cost, Step, WindowPlan, make_step_id
 from stithy.point import Point, Value
 from stithy.restores.method import RestoreMethod
 from stithy.scenarios.load.plan import LoadScenario, load_database
 from stithy.scenarios.noisy_neighbour.aggressor import (
     Common,
     OwnDatabase,
-    aggressor_of,
-    known_aggressors,
+    find_aggressor,
+    list_aggressors,
 )
 from stithy.storage.provider import Role
 from stithy.study.load_keys import Load
@@ -47,18 +47,18 @@ ALONE = 0
 """Its value where there is none."""
 
 
-def spec_of(study: Study) -> Common:
+def find_spec(study: Study) -> Common:
     """The keys of a study."""
     assert isinstance(study.scenario.spec, Common)  # read by one of them
     return study.scenario.spec
 
 
-def level_of(point: Point) -> int:
+def find_level(point: Point) -> int:
     """How much is asked of the aggressor at a point, in what it counts."""
     return int(point.values.get(NEIGHBOUR, ALONE))
 
 
-def activity_of(spec: Common) -> str:
+def name_activity(spec: Common) -> str:
     """What the aggressor does in a window."""
     return f"{OF_NEIGHBOURS}{spec.aggressor}"
 
@@ -67,7 +67,7 @@ OF_NEIGHBOURS = "neighbour-"
 """How the names of the activities of aggressors begin."""
 
 
-def _times(one: Cost, count: int) -> Cost:
+def _multiply_cost(one: Cost, count: int) -> Cost:
     held, memory = max(one.space_bytes * count, one.space_bytes), one.memory_bytes
     return Cost(one.time_s * count, one.time_s_max * count, held, memory)
 
@@ -78,7 +78,7 @@ class NoisyNeighbourScenario(PlannedScenario):
     name = NAME
     needs = (
         *LoadScenario.needs,
-        *(need for aggressor in known_aggressors().values() for need in aggressor.needs),
+        *(need for aggressor in list_aggressors().values() for need in aggressor.needs),
         IoLimit(why="a `limit` of neighbours with databases of their own", optional=True),
         CpuShare(why="a `cpu_share` of tenants", optional=True),
     )
@@ -86,11 +86,11 @@ class NoisyNeighbourScenario(PlannedScenario):
 
     def list_keys(self) -> dict[str, type[Common]]:
         """The keys of the scenario, by aggressor."""
-        return {name: aggressor.keys for name, aggressor in known_aggressors().items()}
+        return {name: aggressor.keys for name, aggressor in list_aggressors().items()}
 
     def explain_needs(self, study: Study) -> tuple[Need, ...]:
         """List the control groups that a guard or a share of the CPUs needs."""
-        every = [spec_of(each) for each in study.variants]
+        every = [find_spec(each) for each in study.variants]
         guarded = any(isinstance(each, OwnDatabase) and each.limit is not None for each in every)
         needs: list[Need] = [IoLimit(why="the neighbour's `limit`")] if guarded else []
         if any(each.cpu_percent is not None for each in every):
@@ -99,32 +99,35 @@ class NoisyNeighbourScenario(PlannedScenario):
 
     def list_facts(self, study: Study) -> dict[str, str]:
         """Where the aggressor works, where that is the same at all points."""
-        volumes = {spec_of(each).volume for each in study.variants}
+        volumes = {find_spec(each).volume for each in study.variants}
         return {"volume": volumes.pop()} if len(volumes) == 1 else {}
 
     def list_backups(self, study: Study) -> list[tuple[str, BackupOptions]]:
         """The methods of backup that the aggressor uses at any point, with their options."""
-        every = map(spec_of, study.variants)
+        every = map(find_spec, study.variants)
         return list(
-            dict.fromkeys(of for keys in every for of in aggressor_of(keys).list_backups(keys))
+            dict.fromkeys(of for keys in every for of in find_aggressor(keys).list_backups(keys))
         )
 
     def list_factors(self, spec: Common, load: Load) -> Mapping[str, Sequence[Value]]:
         """The levels of the load, alone and beside each intensity of the aggressor."""
-        return {USERS.name: load.levels, NEIGHBOUR: (ALONE, *aggressor_of(spec).list_levels(spec))}
+        return {
+            USERS.name: load.levels,
+            NEIGHBOUR: (ALONE, *find_aggressor(spec).list_levels(spec)),
+        }
 
     def count_added_bytes(self, study: Study, held: int) -> dict[Role, int]:
         """What the aggressor holds, by the role whose volume it lies on."""
         one, most = held // study.instances, dict[Role, int]()
         for each in study.variants:
-            spec = spec_of(each)
-            for role, size in aggressor_of(spec).count_added_bytes(spec, one, each).items():
+            spec = find_spec(each)
+            for role, size in find_aggressor(spec).count_added_bytes(spec, one, each).items():
                 most[role] = max(most.get(role, 0), size)
         return most
 
     def explain_refusal(self, study: Study, method: RestoreMethod) -> str | None:
         """A neighbour's databases are copies of the files that the tenants' are copies of."""
-        aggressor = aggressor_of(spec_of(study))
+        aggressor = find_aggressor(find_spec(study))
         if method.keeps_files or not aggressor.has_dataset:
             return None
         return f"the databases of the neighbour {aggressor.name} are copies of files"
@@ -136,14 +139,14 @@ class NoisyNeighbourScenario(PlannedScenario):
             get_engine(study.database.engine).get_backup(name).check_options(
                 options, f"scenario.{NAME}"
             )
-        has_dataset = aggressor_of(spec_of(study)).has_dataset
-        yield from scenario.provisions(study, scene)
+        has_dataset = find_aggressor(find_spec(study)).has_dataset
+        yield from scenario.plan_provisions(study, scene)
         if not has_dataset:
             yield from self._lay_outs(study, scene)
         yield from load_database(study, scene)
         if has_dataset:
             yield from self._lay_outs(study, scene)
-        yield from scenario.windows(
+        yield from scenario.plan_windows(
             study, scene, self.plan_windows, self.plan_around, in_rounds=True, alike=ALIKE
         )
         yield from scenario.tear_downs(study, scene)
@@ -152,9 +155,9 @@ class NoisyNeighbourScenario(PlannedScenario):
         self, study: Study, block: Block, *, tried: bool = False
     ) -> Iterator[WindowPlan]:
         """The windows of a block, with the aggressor where its point asks for one."""
-        load, spec = study.load, spec_of(study.at(block.point))
-        beside = (activity_of(spec),) if level_of(block.point) else ()
-        return scenario.windows_of(
+        load, spec = study.load, find_spec(study.at(block.point))
+        beside = (name_activity(spec),) if find_level(block.point) else ()
+        return scenario.list_windows(
             block, load.ramp_up_s, load.duration_s, ("tenants", *beside),
             checkpoint=load.checkpoint, tried=tried, instances=spec.tenants,
         )  # fmt: skip
@@ -162,15 +165,15 @@ class NoisyNeighbourScenario(PlannedScenario):
     def plan_around(self, study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
         """The steps of one window: a block's baseline check, a copy for each tenant, and itself."""
         assert isinstance(scene, DatabaseScene)  # as in `steps`
-        name, size = window.candidate, scene.size_at(window.point)
+        name, size = window.candidate, scene.find_size(window.point)
         optional = scenario.may_be_spared(scene, window, ALIKE)
         tenants, restored = (
             window.instances,
-            scenario.step(study, scene, window, if_undecided=optional),
+            scenario.make_restore_step(study, scene, window, if_undecided=optional),
         )
-        measured = cost.window(study, size, scene.workload, scene.held, scene.memory(name))
-        yield from scenario.baseline_check(scene, window, ALIKE)
-        yield replace(restored, cost=_times(restored.cost, tenants))
+        measured = cost.estimate_window(study, size, scene.workload, scene.held, scene.memory(name))
+        yield from scenario.plan_baseline_check(scene, window, ALIKE)
+        yield replace(restored, cost=_multiply_cost(restored.cost, tenants))
         around_s = measured.time_s - window.ramp_up_s - window.duration_s
         more_s = (tenants - 1) * around_s
         measured = Cost(measured.time_s + more_s, measured.time_s_max + cost.SLOWER * more_s,
@@ -179,11 +182,13 @@ class NoisyNeighbourScenario(PlannedScenario):
 
     def _lay_outs(self, study: Study, scene: DatabaseScene) -> Iterator[Step]:
         size = max(
-            self.count_added_bytes(study, study.instances * cost.held_bytes(scene.largest)).values()
+            self.count_added_bytes(
+                study, study.instances * cost.sum_held_bytes(scene.largest)
+            ).values()
         )
         for name in study.candidates:
-            taken = cost.writing(size, scene.held, scene.pages(name))
-            yield Step(step_id("lay-out-neighbour", name), "lay-out-neighbour", name, taken)
+            taken = cost.estimate_writing(size, scene.held, scene.count_pages(name))
+            yield Step(make_step_id("lay-out-neighbour", name), "lay-out-neighbour", name, taken)
 
 
 PLUGINS = (NoisyNeighbourScenario(),)

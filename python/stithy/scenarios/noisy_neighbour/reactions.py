@@ -90,7 +90,7 @@ class Moments:
         return tuple(any(begin < at + 1 and at < end for begin, end in self.at_work)
                      for at in self.at_s)  # fmt: skip
 
-    def reactions(self, kept: Sequence[float]) -> Iterator[Reaction]:
+    def list_reactions(self, kept: Sequence[float]) -> Iterator[Reaction]:
         """How the tenants took each time at work; those at once count as one.
 
         Nobody saw the begin of what began before the first second. Work from the first second to

@@ -14,16 +14,16 @@ from stithy.activities.hammer.activity import HammerActivity
 from stithy.activities.hammer.declared import LOAD
 from stithy.activities.hammer.rows import make_tables as tables_of_one
 from stithy.collectors.collector import TimedSample
-from stithy.errors import Interrupted, StithyError, failures_of_the_machine
+from stithy.errors import Interrupted, StithyError, convert_machine_failures
 from stithy.metrics import ALL, PERCENTILES, count_values_needed
 from stithy.plan.steps import WindowPlan, name_instance
 from stithy.results import tables
 from stithy.results.convert import (
     Latencies,
-    bucket_rows,
-    measured_intervals,
-    merged_seconds,
-    transaction_rows,
+    list_measured_intervals,
+    make_bucket_rows,
+    make_transaction_rows,
+    merge_seconds,
 )
 from stithy.results.hlog import LoggedInterval, decode, merge
 from stithy.results.tables import Row, Table
@@ -65,31 +65,35 @@ def merge_tables(
     single = [{table.name: rows for table, rows in tables_of_one(each, readings)} for each in kept]
     loads = [each["load"][0] for each in single]
     kinds = {column.name: column.kind for column in LOAD.columns}
-    load = {name: _one(name, kinds[name], [row[name] for row in loads]) for name in loads[0]}
-    yield LOAD, [load | _distributions(of)]
+    load = {
+        name: _merge_column(name, kinds[name], [row[name] for row in loads]) for name in loads[0]
+    }
+    yield LOAD, [load | _read_distributions(of)]
     for table in (tables.CONDITIONS, tables.LEDGER, tables.LEDGER_FINDINGS):
-        yield table, _joined(table, [row for each in single for row in each.get(table.name, [])])
+        yield table, _join_rows(table, [row for each in single for row in each.get(table.name, [])])
     if not of.kept:
         yield tables.HISTOGRAMS, []
         return
     window_id, summaries = of.window.id, [each.driven.summary for each in kept if each.driven]
-    yield tables.TRANSACTIONS, transaction_rows(window_id, *summaries)
+    yield tables.TRANSACTIONS, make_transaction_rows(window_id, *summaries)
     yield (
         tables.SECONDS,
-        merged_seconds(
-            window_id, [each.driven.seconds for each in kept if each.driven], _latencies(kept)
+        merge_seconds(
+            window_id,
+            [each.driven.seconds for each in kept if each.driven],
+            _collect_latencies(kept),
         ),
     )
-    yield tables.HISTOGRAMS, list(_histograms(window_id, kept))
+    yield tables.HISTOGRAMS, list(_make_histogram_rows(window_id, kept))
 
 
-def _distributions(of: "TenantsActivity") -> Row:
+def _read_distributions(of: "TenantsActivity") -> Row:
     """What of the row of LOAD is read from histograms, merged over all tenants."""
     summaries = [each.driven.summary for each in of.kept if each.driven]
     if not summaries:
         return {}
     lateness = merge(decode(each.lateness) for each in summaries)
-    whole = transaction_rows(of.window.id, *summaries)[-1]
+    whole = make_transaction_rows(of.window.id, *summaries)[-1]
     return {
         "lateness_mean_s": lateness.mean_s if lateness else None,
         "lateness_p99_s": lateness.percentile_s(99) if lateness else None,
@@ -97,7 +101,7 @@ def _distributions(of: "TenantsActivity") -> Row:
     }
 
 
-def _one(name: str, kind: str, found: Sequence[Any]) -> Any:
+def _merge_column(name: str, kind: str, found: Sequence[Any]) -> Any:
     """A column of all tenants; what is missing of one is missing of all."""
     known = [each for each in found if each is not None]
     if kind == "truth":
@@ -109,7 +113,7 @@ def _one(name: str, kind: str, found: Sequence[Any]) -> Any:
     return max(known) if name in LARGEST else sum(known)
 
 
-def _joined(table: Table, rows: Sequence[Row]) -> list[Row]:
+def _join_rows(table: Table, rows: Sequence[Row]) -> list[Row]:
     """A broken condition of one tenant is broken for all; counts of ledgers are added."""
     if table is tables.CONDITIONS:
         by_number: dict[int, Row] = {}
@@ -120,16 +124,16 @@ def _joined(table: Table, rows: Sequence[Row]) -> list[Row]:
         deals: dict[str, Row] = {}
         for row in rows:
             had = deals.get(row["deal"])
-            deals[row["deal"]] = row if had is None else _added(had, row)
+            deals[row["deal"]] = row if had is None else _add_counts(had, row)
         return list(deals.values())
     return list(rows)
 
 
-def _added(one: Row, other: Row) -> Row:
+def _add_counts(one: Row, other: Row) -> Row:
     return {key: each + other[key] if isinstance(each, int) else each for key, each in one.items()}
 
 
-def _latencies(kept: Sequence["HammerActivity"]) -> Latencies:
+def _collect_latencies(kept: Sequence["HammerActivity"]) -> Latencies:
     """The logs of all; a tenant's times are those of the first, so that seconds meet."""
     starts = [
         each.driven.seconds[0].at_s if each.driven and each.driven.seconds else 0.0 for each in kept
@@ -144,7 +148,7 @@ def _latencies(kept: Sequence["HammerActivity"]) -> Latencies:
     return Latencies(response=tuple(i for each in moved for i in each))
 
 
-def _histograms(window_id: str, kept: Iterable["HammerActivity"]) -> Iterator[Row]:
+def _make_histogram_rows(window_id: str, kept: Iterable["HammerActivity"]) -> Iterator[Row]:
     kinds: dict[str, list[LoggedInterval]] = {}
     for each in kept:
         assert each.driven is not None  # as the caller chose them
@@ -152,9 +156,11 @@ def _histograms(window_id: str, kept: Iterable["HammerActivity"]) -> Iterator[Ro
         for kind, intervals in (
             ("response", logs.response), ("service", logs.service), ("pool-wait", logs.pool_wait),
         ):  # fmt: skip
-            kinds.setdefault(kind, []).extend(measured_intervals(intervals, each.driven.summary))
+            kinds.setdefault(kind, []).extend(
+                list_measured_intervals(intervals, each.driven.summary)
+            )
     for kind, every in kinds.items():
-        yield from bucket_rows(window_id, kind, every)
+        yield from make_bucket_rows(window_id, kind, every)
 
 
 OF_EACH = ("p95", "p99")
@@ -224,7 +230,7 @@ def describe_tenants(of: "TenantsActivity") -> str:
     kept = of.kept
     rates = [each.numbers["tpm"] or 0.0 for each in kept]
     summaries = (each.driven.summary for each in kept if each.driven)
-    whole = transaction_rows(of.window.id, *summaries)
+    whole = make_transaction_rows(of.window.id, *summaries)
     p95_s = next((row["response_p95_s"] for row in whole if row["transaction"] == ALL), None)
     shown = f"{len(of.each)} tenants, {sum(rates):,.0f} TPM in all"
     shown += "" if p95_s is None else f", p95 {format_duration(p95_s)}"
@@ -273,14 +279,14 @@ class TenantsActivity:
                     stack.__exit__(*sys.exc_info())
             raise
         for number, stack in reversed(list(enumerate(stacks))):
-            with self._alone(number):
+            with self._isolate(number):
                 stack.close()
 
     @contextmanager
-    def _alone(self, number: int) -> Iterator[None]:
+    def _isolate(self, number: int) -> Iterator[None]:
         """What fails inside is this tenant's: the others count all the same."""
         try:
-            with failures_of_the_machine(f"tenant {number + 1}"):
+            with convert_machine_failures(f"tenant {number + 1}"):
                 yield
         except Interrupted:
             raise
@@ -296,11 +302,11 @@ class TenantsActivity:
 
     def act(self) -> None:
         """All users work, from the same moment on."""
-        start_at_s = self.context.session.clock.now_s() + lead_s(len(self.each))
+        start_at_s = self.context.session.clock.now_s() + compute_lead_s(len(self.each))
 
         def work(number: int) -> None:
             self.each[number].start_at_s = start_at_s
-            with self._alone(number):
+            with self._isolate(number):
                 self.each[number].act()
 
         with ThreadPoolExecutor(len(self.each)) as pool:
@@ -314,7 +320,7 @@ class TenantsActivity:
     def end(self) -> None:
         """Read the counters again."""
         for number, each in enumerate(self.each):
-            with self._alone(number):
+            with self._isolate(number):
                 each.end()
 
     def aftermath(self) -> None:
@@ -369,6 +375,6 @@ class TenantsActivity:
         return describe_tenants(self)
 
 
-def lead_s(tenants: int) -> float:
+def compute_lead_s(tenants: int) -> float:
     """How long before the users' start their hammers begin."""
     return LEAD_S + LEAD_S_PER_TENANT * tenants

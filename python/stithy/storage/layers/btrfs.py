@@ -23,7 +23,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command, Runner
-from stithy.needs import KernelFileSystem, Program
+from stithy.needs import KernelFileSystem, ProgramNeed
 from stithy.storage.layer import (
     COPIES,
     MEMBERS,
@@ -288,7 +288,7 @@ PLUGINS = (
         usage=usage,
         stored_below=stored_bytes,
         needs=(
-            Program(
+            ProgramNeed(
                 name="mkfs.btrfs",
                 package=filesystems.KINDS[FILESYSTEM].package,
                 asked=("-V",),

@@ -12,7 +12,7 @@ from stithy.clock import Clock, SystemClock
 from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command, Finished, LocalRunner, Runner
-from stithy.needs import Package, Program, Readable
+from stithy.needs import Package, ProgramNeed, Readable
 from stithy.storage import layer
 from stithy.storage.layer import (
     COPIES,
@@ -202,7 +202,7 @@ PLUGINS = (
         build=build,
         cautions=cautions,
         needs=(
-            Program(name="mdadm", package=PACKAGE, asked=("--version",), why="arrays of md"),
+            ProgramNeed(name="mdadm", package=PACKAGE, asked=("--version",), why="arrays of md"),
             Readable(
                 path="/proc/mdstat",
                 why="arrays of md",

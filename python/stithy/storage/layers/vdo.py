@@ -13,7 +13,7 @@ from pydantic import Field
 from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command, Runner
-from stithy.needs import KernelModule, Package, Program
+from stithy.needs import KernelModule, Package, ProgramNeed
 from stithy.storage import layer, lvm
 from stithy.storage.layer import Chunk, LayerKind, RaidSpec, Task, bytes_for_one, chunk_field
 from stithy.storage.sizes import MIB
@@ -181,7 +181,9 @@ PLUGINS = (
         usage_below=usage_below,
         needs=(
             *lvm.needs(WHY),
-            Program(name="vdoformat", package=Package("vdo", "vdo"), asked=("--version",), why=WHY),
+            ProgramNeed(
+                name="vdoformat", package=Package("vdo", "vdo"), asked=("--version",), why=WHY
+            ),
             KernelModule(
                 names=("dm_vdo", "kvdo"),
                 remedy="use a kernel with dm-vdo, from 6.9 on, or the module kvdo for an older one",

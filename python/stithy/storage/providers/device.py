@@ -22,9 +22,9 @@ from pydantic import (
 )
 
 from stithy.drives import filesystems
-from stithy.errors import PreconditionError, UserError, reason_of
+from stithy.errors import PreconditionError, UserError, give_reason
 from stithy.hosts.devices import mounts
-from stithy.needs import Need, Program, Root
+from stithy.needs import Need, ProgramNeed, Root
 from stithy.storage import sizes
 from stithy.storage.consent import Content, Mark, may_format, read_mark, stable_ids, write_mark
 from stithy.storage.formatted import (
@@ -45,7 +45,7 @@ from stithy.units import format_size
 RIGHTS: tuple[Need, ...] = (Root(why="making file systems on devices and mounting them"),)
 NEEDS: tuple[Need, ...] = (
     *RIGHTS,
-    Program(
+    ProgramNeed(
         name="wipefs",
         package=filesystems.UTILITIES,
         asked=("--version",),
@@ -272,7 +272,7 @@ def _read_size_bytes(device: Path, where: str) -> int:
         text = (Path("/sys/class/block") / device.name / "size").read_text()
     except OSError as error:
         raise PreconditionError(
-            f"the size of {device} is not known: {reason_of(error)}",
+            f"the size of {device} is not known: {give_reason(error)}",
             where=where,
             remedy="list the devices that are there: ls -l /dev/disk/by-id",
         ) from error

@@ -11,7 +11,7 @@ from stithy.engines.instance import Mark, Remote
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
 from stithy.hosts.processes import identity_from, is_alive, own_identity
 from stithy.registry import plugins
-from stithy.secrets import Secret, given_secret
+from stithy.secrets import Secret, read_given_secret
 from stithy.storage.layer import rule
 from stithy.storage.provider import NOWHERE, Provider, Record, Room, Site, Volume
 from stithy.storage.space import Space
@@ -155,7 +155,7 @@ FACTS = ("url", "password_env", "password_file")
 
 def _there(facts: Mapping[str, str]) -> Remote:
     """The database of a URL with the password that it names a place for."""
-    password = given_secret(facts.get("password_env"), facts.get("password_file"))
+    password = read_given_secret(facts.get("password_env"), facts.get("password_file"))
     url = Secret(facts["url"])
     return find_engine_of(url).connect_remote(url, password)
 

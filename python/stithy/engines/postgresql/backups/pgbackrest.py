@@ -12,7 +12,7 @@ from pathlib import Path
 from stithy.engines.backup import FULL, BackupJob, BackupMethod, BackupOptions, Source
 from stithy.engines.postgresql.url import environment, parse_url
 from stithy.hosts.runner import Command
-from stithy.needs import Package, Program
+from stithy.needs import Package, ProgramNeed
 
 PROGRAM, VERSION = "pgbackrest", "version"
 PACKAGE = Package("pgbackrest", "pgbackrest")
@@ -32,7 +32,9 @@ class PgBackRest(BackupMethod):
         "keeps a repository of files and of the log, which the server archives all the time; it "
         "makes backups of every kind, with no limit of bandwidth"
     )
-    needs = (Program(name=PROGRAM, package=PACKAGE, asked=(VERSION,), why="it makes the backups"),)
+    needs = (
+        ProgramNeed(name=PROGRAM, package=PACKAGE, asked=(VERSION,), why="it makes the backups"),
+    )
     reads_files = True
     keeps_repository = True
     restored_settings = {"hot_standby": "off"}  # it answers once it has recovered, not before

@@ -6,12 +6,12 @@ from typing import Any
 
 import polars as pl
 
-from stithy.activity import level_factor
+from stithy.activity import get_level_factor
 from stithy.analysis.bottlenecks.judge import Cause
 from stithy.analysis.bottlenecks.rules import RULES
 from stithy.analysis.checks import instruments
 from stithy.analysis.checks.instruments import INTERFERENCE
-from stithy.analysis.decision import Judgement, Outcome, judge_question, judge_thresholds
+from stithy.analysis.decision import Outcome, ThresholdJudgement, judge_question, judge_thresholds
 from stithy.analysis.evidence import Window
 from stithy.analysis.findings import MAIN, find_limits
 from stithy.analysis.verdict import DIFFERENT
@@ -161,7 +161,7 @@ _ADVICE = {"demand": ". Compare response times, or use more users"}
 MARKS = {Outcome.MET: "✓", Outcome.NOT_MET: "✗", Outcome.NOT_JUDGED: "?"}
 
 
-def judged(context: Context) -> tuple[Judgement, ...]:
+def judged(context: Context) -> tuple[ThresholdJudgement, ...]:
     """The thresholds of a run, judged by its valid windows; none where the study has none."""
     manifest = context.manifest
     if manifest is None or not manifest.thresholds:
@@ -169,7 +169,7 @@ def judged(context: Context) -> tuple[Judgement, ...]:
     return judge_thresholds(manifest.thresholds, context.evidence)
 
 
-def lines(judgements: Sequence[Judgement]) -> tuple[str, ...]:
+def lines(judgements: Sequence[ThresholdJudgement]) -> tuple[str, ...]:
     """What a terminal shows: how many were met, then each with both values; nothing of none."""
     if not judgements:
         return ()
@@ -181,14 +181,14 @@ def lines(judgements: Sequence[Judgement]) -> tuple[str, ...]:
     return (f"Thresholds: {met} of {len(judgements)} met", *reported)
 
 
-def said(judgement: Judgement) -> str:
+def said(judgement: ThresholdJudgement) -> str:
     """Both values, or why there are none: `7.20 ms and 5 ms`."""
     if judgement.because is not None:
         return judgement.because
     return " and ".join(shown(judgement))
 
 
-def shown(judgement: Judgement) -> tuple[str, str]:
+def shown(judgement: ThresholdJudgement) -> tuple[str, str]:
     """Both values in their unit, with as many digits as tell them apart."""
     left, right, threshold = judgement.left, judgement.right, judgement.threshold
     if left is not None and right is not None and left != right:
@@ -206,7 +206,7 @@ def _shown(value: float | None, side: Side) -> str:
     return measured(value, side.unit)
 
 
-def thresholds_table(judgements: Sequence[Judgement]) -> PageTable:
+def thresholds_table(judgements: Sequence[ThresholdJudgement]) -> PageTable:
     """All thresholds with the values of both sides; the files have all digits."""
     rows = [
         {
@@ -284,7 +284,7 @@ def _support(context: Context) -> Iterator[str | None]:
 
 def _flaws(context: Context) -> Iterator[str | None]:
     windows = context.evidence.windows
-    yield from database.sentences(context.given_up)
+    yield from database.write_sentences(context.given_up)
     yield _explain_null(context)
     yield loads.assumptions(context.manifest)
     yield from sensitivity.flaws(context)
@@ -405,7 +405,7 @@ def _list_numbers(name: str, value: Any) -> Iterator[tuple[str, float]]:
             yield from _list_numbers(f"{name}.{factor}".lstrip("."), each)
     elif is_dataclass(value):
         for field in fields(value):
-            key = level_factor().name if field.name == "level" else field.name
+            key = get_level_factor().name if field.name == "level" else field.name
             yield from _list_numbers(f"{name}.{key}".lstrip("."), getattr(value, field.name))
     elif isinstance(value, tuple):
         for index, each in enumerate(value):

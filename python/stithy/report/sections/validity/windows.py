@@ -8,7 +8,7 @@ import polars as pl
 
 from stithy.analysis.evidence import Window
 from stithy.analysis.steadiness import make_unknown
-from stithy.plan.steps import window_id
+from stithy.plan.steps import make_window_id
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
@@ -92,7 +92,7 @@ def count_points(context: Context) -> PageTable:
     rows = [
         {
             "candidate": name, "planned": len(plan.points),
-            "not_needed": sum(window_id(name, p, 0) in plan.skipped for p in plan.points),
+            "not_needed": sum(make_window_id(name, p, 0) in plan.skipped for p in plan.points),
             "measured": sum(any(w.measured for w in evidence.at(name, p)) for p in plan.points),
             "valid": sum(bool(evidence.valid_at(name, p)) for p in plan.points),
         }

@@ -1,7 +1,7 @@
 """Where backups are shown, and what a setting of theirs is called."""
 
-from stithy.activity import factor_named
-from stithy.point import Point, said
+from stithy.activity import get_factor
+from stithy.point import Point, format_value
 from stithy.report.context import Context
 from stithy.scenarios.backup.judge import Setting, list_points
 from stithy.scenarios.backup.plan import BACKUP, SETTINGS
@@ -27,7 +27,7 @@ def where(context: Context, setting: Setting) -> str:
 
 def _format(context: Context, name: str, point: Point) -> str:
     """The value of a factor; of the users only where backups have several levels."""
-    if not factor_named(name).counts:
-        return f"{name.removeprefix(SETTINGS)} {said(point.values[name])}"
+    if not get_factor(name).counts:
+        return f"{name.removeprefix(SETTINGS)} {format_value(point.values[name])}"
     levels = {each.level for each in list_points(context.evidence)}
     return Point(((name, point.level),)).in_words(context.level_unit) if len(levels) > 1 else ""

@@ -33,7 +33,7 @@ from stithy.report.section import SectionKind
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import count, listing, took
 from stithy.scenarios.block_io.judge import LATE, SATURATED
-from stithy.scenarios.block_io.rates import MAXIMUM, RATE, amount
+from stithy.scenarios.block_io.rates import MAXIMUM, RATE, convert_to_amount
 
 NAME = "rates"
 TITLE = "Latency against rate"
@@ -121,7 +121,7 @@ def _group_points(context: Context) -> Iterator[tuple[Point, list[_Place], int]]
     """By all factors but the rate, those that have several rates, and how many have no value."""
     evidence = context.evidence
     for rest, points in groups_but(RATE, evidence.points).items():
-        rising = sorted(points, key=lambda each: amount(each.values[RATE]))
+        rising = sorted(points, key=lambda each: convert_to_amount(each.values[RATE]))
         places = [
             place
             for name in evidence.candidates
@@ -197,7 +197,7 @@ def _achieved(place: _Place) -> float:
 def _chart(context: Context, drawing: Drawing, places: list[_Place]) -> Spec:
     rows = [
         {**each.row(), **{name: s and s * MS_PER_S for name, s in each.latency_s.items()},
-         "order": amount(each.point.values[RATE])}
+         "order": convert_to_amount(each.point.values[RATE])}
         for each in places
     ]  # fmt: skip
     values = [{"value": row[name]} for row in rows for name in PERCENTILES]

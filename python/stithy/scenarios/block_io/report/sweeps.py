@@ -14,7 +14,7 @@ import altair as alt
 import polars as pl
 
 from stithy.metrics import Quantity
-from stithy.point import Point, Value, magnitude, said
+from stithy.point import Point, Value, format_value, measure_magnitude
 from stithy.report.blocks import Section
 from stithy.report.context import Context
 from stithy.report.drawing.annotations import MS_PER_S
@@ -89,7 +89,7 @@ class _Sweep:
 
 
 def _amount(value: Value) -> float:
-    return magnitude(value) or 0.0
+    return measure_magnitude(value) or 0.0
 
 
 class SweepsSection(SectionKind):
@@ -141,7 +141,9 @@ def _group_sweeps(context: Context) -> Iterator[_Sweep]:
             places = tuple(_places(context, key, rising))
             missing = len(rising) * len(context.evidence.candidates) - len(places)
             sweep = _Sweep(key, rest, places, missing)
-            if len(sweep.values) >= VALUES_LEAST and None not in map(magnitude, sweep.values):
+            if len(sweep.values) >= VALUES_LEAST and None not in map(
+                measure_magnitude, sweep.values
+            ):
                 yield sweep
 
 
@@ -164,7 +166,7 @@ def _figure(context: Context, sweep: _Sweep) -> Figure:
     drawing, rows = Drawing(), _make_rows(sweep)
     panels = [each for each in SHOWN if any(row[each] is not None for row in rows)]
     shows = (Show("value", sweep.noun), Show("candidate", "candidate"), *_numbers())
-    numbers = [{"value": said(each.value), "candidate": each.candidate, **each.found}
+    numbers = [{"value": format_value(each.value), "candidate": each.candidate, **each.found}
                for each in sweep.places]  # fmt: skip
     return drawing.figure(
         context, name, title,
@@ -184,7 +186,9 @@ def _describe_finding(sweep: _Sweep) -> str:
     best = [max((p for p in sweep.places if p.candidate == name), key=_iops) for name in names]
     each = named(
         best, _iops,
-        lambda place: f"{count(_iops(place))}/s on {place.candidate} (at {said(place.value)})",
+        lambda place: (
+            f"{count(_iops(place))}/s on {place.candidate} (at {format_value(place.value)})"
+        ),
     )  # fmt: skip
     return f"by {sweep.noun}, the most requests were {each}{without_value(sweep.missing)}"
 
@@ -196,7 +200,8 @@ def _iops(place: _Place) -> float:
 def _make_rows(sweep: _Sweep) -> Rows:
     return [
         {
-            "candidate": each.candidate, "setting": said(each.value), "at": _amount(each.value),
+            "candidate": each.candidate, "setting": format_value(each.value),
+            "at": _amount(each.value),
             **{name: None if (value := each.found[name]) is None else value * scale
                for name, (_, scale) in SHOWN.items()},
         }
@@ -235,7 +240,7 @@ def _make_axis(sweep: _Sweep) -> alt.X:
     expression = "''"
     for value, place in at.items():
         near = f"abs(datum.value - {place!r}) <= {abs(place) * 1e-6!r}"
-        expression = f"{near} ? {json.dumps(said(value))} : {expression}"
+        expression = f"{near} ? {json.dumps(format_value(value))} : {expression}"
     return alt.X(
         "at:Q", title=sweep.noun.capitalize(), scale=alt.Scale(**scale, nice=False),
         axis=alt.Axis(

@@ -15,7 +15,7 @@ NAME = "analytic-scan"
 CONNECTIONS_MOST = 64
 
 
-class Spec(OwnDatabase):
+class AnalyticScanSpec(OwnDatabase):
     """How many tenants share a candidate, and who scans a database beside them."""
 
     FIXED: ClassVar = frozenset({"connections"})
@@ -47,9 +47,9 @@ class AnalyticScan(Aggressor):
     """A neighbour that reads the large tables of a database of its own from end to end."""
 
     name = NAME
-    keys = Spec
+    keys = AnalyticScanSpec
 
-    def list_levels(self, spec: Spec) -> tuple[int, ...]:
+    def list_levels(self, spec: AnalyticScanSpec) -> tuple[int, ...]:
         """Connections that scan."""
         return spec.connections
 
@@ -57,7 +57,9 @@ class AnalyticScan(Aggressor):
         """The number of connections."""
         return f"{level} scanning connection{'s' if level > 1 else ''}"
 
-    def count_added_bytes(self, spec: Spec, held: int, study: Study) -> Mapping[Role, int]:
+    def count_added_bytes(
+        self, spec: AnalyticScanSpec, held: int, study: Study
+    ) -> Mapping[Role, int]:
         """Its database."""
         get_engine(study.database.engine).get_chores()  # refused here, before anything is measured
         return {spec.volume: held}

@@ -28,7 +28,7 @@ EVERY_S, CYCLES = 100.0, 10
 INSTANCES_MOST = 16
 
 
-class Spec(OwnDatabase):
+class BackupAggressorSpec(OwnDatabase):
     """How many tenants share a candidate, and how databases beside them are backed up."""
 
     FIXED: ClassVar = frozenset({"instances"})
@@ -113,7 +113,7 @@ class Spec(OwnDatabase):
         return BackupOptions(self.processes, self.compression, self.bytes_per_s, self.kind)
 
 
-def _cycles_most(spec: Spec, study: Study) -> int:
+def _bound_cycles(spec: BackupAggressorSpec, study: Study) -> int:
     if not spec.every_s:
         return spec.cycles
     return min(spec.cycles, math.ceil(study.load.duration_s / spec.every_s))
@@ -123,9 +123,9 @@ class Backup(Aggressor):
     """A neighbour that backs databases of its own up, and restores them, in cycles."""
 
     name = NAME
-    keys = Spec
+    keys = BackupAggressorSpec
 
-    def list_levels(self, spec: Spec) -> tuple[int, ...]:
+    def list_levels(self, spec: BackupAggressorSpec) -> tuple[int, ...]:
         """Databases that are backed up at once."""
         return spec.instances
 
@@ -133,21 +133,23 @@ class Backup(Aggressor):
         """The number of databases."""
         return f"{level} database{'s' if level > 1 else ''} backed up and restored in cycles"
 
-    def count_added_bytes(self, spec: Spec, held: int, study: Study) -> Mapping[Role, int]:
+    def count_added_bytes(
+        self, spec: BackupAggressorSpec, held: int, study: Study
+    ) -> Mapping[Role, int]:
         """Each database, its backups, and what is restored of one.
 
         Nobody works on them: what their backups log by themselves has room in `held`.
         """
         method = get_engine(study.database.engine).get_backup(spec.method)
         kept = spec.count_servers_beside() * method.count_room_bytes(
-            held, 0, spec.options, _cycles_most(spec, study)
+            held, 0, spec.options, _bound_cycles(spec, study)
         )
         databases = 2 * spec.count_servers_beside() * held
         if spec.volume == "backup":
             return {"backup": databases + kept}
         return {"data": databases, "backup": kept}
 
-    def list_backups(self, spec: Spec) -> list[tuple[str, BackupOptions]]:
+    def list_backups(self, spec: BackupAggressorSpec) -> list[tuple[str, BackupOptions]]:
         """The method, with its options."""
         return [(spec.method, spec.options)]
 

@@ -12,7 +12,7 @@ from stithy.fio.profile import Profile
 from stithy.scenarios.noisy_neighbour.aggressor import Aggressor, Common, Levels
 from stithy.storage.provider import Role
 from stithy.study.model import Study
-from stithy.study.problems import rule_error, within
+from stithy.study.problems import limit_quantity, make_rule_error
 from stithy.units import Bytes, WholePerSecond, format_size
 
 NAME = "block-io"
@@ -22,19 +22,19 @@ SLACK_BYTES = 64 * MIB
 """What a file system takes for itself beside the aggressor's file."""
 
 
-def _pattern(name: str) -> str:
+def _make_pattern(name: str) -> str:
     if fault := library.fault_of(name):
-        raise rule_error(*fault)
+        raise make_rule_error(*fault)
     patterns = library.find(name).patterns
     if len(patterns) != 1:
         names = ", ".join(f"{name}/{each.name}" for each in patterns)
-        raise rule_error("a profile with several patterns", f"name one of them: {names}")
+        raise make_rule_error("a profile with several patterns", f"name one of them: {names}")
     if (why := why_no_rate(patterns[0])) is not None:
-        raise rule_error(f"a rate cannot be asked of it: {why}", "name another pattern")
+        raise make_rule_error(f"a rate cannot be asked of it: {why}", "name another pattern")
     return name
 
 
-class Spec(Common):
+class BlockIoAggressorSpec(Common):
     """How many tenants share a candidate, and which I/O the aggressor beside them does."""
 
     FIXED: ClassVar = frozenset({"rate"})
@@ -45,7 +45,7 @@ class Spec(Common):
         description="What the neighbour does: `block-io` runs an I/O profile beside the databases.",
         examples=["block-io"],
     )
-    profile: Annotated[str, AfterValidator(_pattern)] = Field(
+    profile: Annotated[str, AfterValidator(_make_pattern)] = Field(
         default="sql-80-20",
         description="The aggressor's I/O profile, with one pattern.",
         examples=["four-corners/random-read-4k"],
@@ -68,7 +68,7 @@ class Spec(Common):
     )
     size_bytes: Annotated[
         Bytes,
-        within(16 * MIB, 2**50, format_size),
+        limit_quantity(16 * MIB, 2**50, format_size),
         AfterValidator(aligned),
         PlainSerializer(format_size, when_used="json"),
     ] = Field(
@@ -88,11 +88,11 @@ class BlockIo(Aggressor):
     """A neighbour that reads and writes a file of its own, at rates."""
 
     name = NAME
-    keys = Spec
+    keys = BlockIoAggressorSpec
     has_dataset = False
     needs = (FIO,)
 
-    def list_levels(self, spec: Spec) -> tuple[int, ...]:
+    def list_levels(self, spec: BlockIoAggressorSpec) -> tuple[int, ...]:
         """Requests a second."""
         return spec.rate
 
@@ -100,7 +100,9 @@ class BlockIo(Aggressor):
         """The rate."""
         return f"{level:,} requests per second"
 
-    def count_added_bytes(self, spec: Spec, held: int, study: Study) -> Mapping[Role, int]:
+    def count_added_bytes(
+        self, spec: BlockIoAggressorSpec, held: int, study: Study
+    ) -> Mapping[Role, int]:
         """Its file."""
         return {spec.volume: spec.size_bytes + SLACK_BYTES}
 

@@ -15,7 +15,7 @@ NAME = "bulk-load"
 WORKERS_MOST = 64
 
 
-class Spec(OwnDatabase):
+class BulkLoadSpec(OwnDatabase):
     """How many tenants share a candidate, and how a database beside them is loaded."""
 
     FIXED: ClassVar = frozenset({"workers"})
@@ -46,9 +46,9 @@ class BulkLoad(Aggressor):
     """A neighbour that loads the tenants' dataset into a database of its own, again and again."""
 
     name = NAME
-    keys = Spec
+    keys = BulkLoadSpec
 
-    def list_levels(self, spec: Spec) -> tuple[int, ...]:
+    def list_levels(self, spec: BulkLoadSpec) -> tuple[int, ...]:
         """Connections that load."""
         return spec.workers
 
@@ -56,7 +56,7 @@ class BulkLoad(Aggressor):
         """The number of connections."""
         return f"{level} loading connection{'s' if level > 1 else ''}"
 
-    def count_added_bytes(self, spec: Spec, held: int, study: Study) -> Mapping[Role, int]:
+    def count_added_bytes(self, spec: BulkLoadSpec, held: int, study: Study) -> Mapping[Role, int]:
         """Its database, twice for a moment: the old one is removed when the new one is there."""
         get_engine(study.database.engine).get_chores()  # refused here, before anything is measured
         return {spec.volume: 2 * held}

@@ -34,7 +34,7 @@ from stithy.report.drawing.titles import named, named_by
 from stithy.report.figure import Absent, FigureKind
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import percent, value
-from stithy.scenarios.noisy_neighbour.declared import cycles, part_of, parts
+from stithy.scenarios.noisy_neighbour.declared import find_part, list_cycles, list_parts
 from stithy.scenarios.noisy_neighbour.report.neighbours import drawn_point, first_pair, paired
 
 WORDS = ("alone", "with")
@@ -192,18 +192,18 @@ def _plot_durations(context: Context) -> Iterator[Bars | Absent]:
             data="Duration of the neighbour's cycles",
             durations=durations,
         )
-    elif any(cycles(window.spans) for candidate in context.evidence.candidates
+    elif any(list_cycles(window.spans) for candidate in context.evidence.candidates
              for window in context.evidence.valid_at(candidate, point)):  # fmt: skip
         because = "no cycle succeeded in a valid window"
         yield Absent(name, "duration of the neighbour's cycles", because)
 
 
 def _list_durations(window: Window) -> Iterator[Duration]:
-    for span in (*cycles(window.spans), *parts(window.spans)):
+    for span in (*list_cycles(window.spans), *list_parts(window.spans)):
         if span["outcome"] == "done" and span["to_s"] is not None:
             name = str(span["name"])
             number = name.partition(":")[0].rpartition(" ")[2]
-            yield Duration(part_of(name) or "cycle", window.candidate, window.block, number,
+            yield Duration(find_part(name) or "cycle", window.candidate, window.block, number,
                            span["to_s"] - span["from_s"])  # fmt: skip
 
 
@@ -274,15 +274,15 @@ def _plot_throughput(context: Context) -> Iterator[_Stretches]:
 def _list_stretches(window: Window) -> Iterator[_Stretch]:
     """List the parts of each cycle whose bytes are known; a cycle without parts is one."""
     start_s = window.row["started_at_s"] or 0.0
-    for cycle in cycles(window.spans):
+    for cycle in list_cycles(window.spans):
         measured = window.values.get((SIZE, cycle["name"])) or {}
-        mine = [part for part in parts(window.spans)
+        mine = [part for part in list_parts(window.spans)
                 if part["name"].startswith(f"{cycle['name']}:")] or [cycle]  # fmt: skip
         for part in mine if measured.get("value") else ():
             took_s = part["to_s"] - part["from_s"]
             if took_s > 0:
                 yield _Stretch(
-                    window.candidate, part_of(part["name"]) or "cycle", part["from_s"] - start_s,
+                    window.candidate, find_part(part["name"]) or "cycle", part["from_s"] - start_s,
                     part["to_s"] - start_s, measured["value"] / took_s,
                 )  # fmt: skip
 

@@ -71,18 +71,18 @@ def _write_headlines(context: Context, found: Found) -> Iterator[str]:
 
 
 def _describe_borne(context: Context, who: str, rising: list[Disturbance], tail: Quantity) -> str:
-    borne = list(takewhile(lambda each: each.bearable(tail), rising))
-    refused = next((each for each in rising if each.bearable(tail) is False), None)
+    borne = list(takewhile(lambda each: each.is_bearable(tail), rising))
+    refused = next((each for each in rising if each.is_bearable(tail) is False), None)
     too_much = "" if refused is None else neighbour_said(context, refused.point)
     if borne:
         bears = f"{who} bears a neighbour of {_say_dose(context, borne[-1])}"
         bears += f", and not one of {too_much}" if too_much else ""
         end = len(rising) if refused is None else rising.index(refused)
-        open_ones = [each for each in rising[:end] if each.bearable(tail) is None]
+        open_ones = [each for each in rising[:end] if each.is_bearable(tail) is None]
         return "; ".join([bears, *(_describe_open(context, each, tail) for each in open_ones)])
-    least, more = rising[0], next((each for each in rising if each.bearable(tail)), None)
+    least, more = rising[0], next((each for each in rising if each.is_bearable(tail)), None)
     open_ = f"Which neighbour {who} bears is not decided"
-    if least.bearable(tail) is None:
+    if least.is_bearable(tail) is None:
         not_ = f"not one of {too_much}; " if too_much else ""
         return (
             f"{open_}: {not_}beside {_say_dose(context, least)}, {'; '.join(_explain(least, tail))}"

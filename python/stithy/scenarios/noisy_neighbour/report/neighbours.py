@@ -6,15 +6,15 @@ from typing import Any
 
 import polars as pl
 
-from stithy.activity import names_in
+from stithy.activity import split_names
 from stithy.analysis.comparisons import pair_windows
 from stithy.analysis.evidence import Window
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.drawing.titles import named
 from stithy.report.tables import PageTable, Show, table_of
-from stithy.scenarios.noisy_neighbour.aggressor import known_aggressors
-from stithy.scenarios.noisy_neighbour.declared import cycles, part_of, parts
+from stithy.scenarios.noisy_neighbour.aggressor import list_aggressors
+from stithy.scenarios.noisy_neighbour.declared import find_part, list_cycles, list_parts
 from stithy.scenarios.noisy_neighbour.judge import ServerWork, read_tenant_servers
 from stithy.scenarios.noisy_neighbour.plan import ALONE, NEIGHBOUR, OF_NEIGHBOURS
 
@@ -60,12 +60,12 @@ def neighbour_said(context: Context, point: Point) -> str:
     level = int(point.values.get(NEIGHBOUR, ALONE))
     for window in context.evidence.windows:
         if window.point == point and (name := _find_aggressor(window)):
-            return known_aggressors()[name].describe(level)
+            return list_aggressors()[name].describe(level)
     return str(level)
 
 
 def _find_aggressor(window: Window) -> str | None:
-    names = names_in(window.row["activity"])
+    names = split_names(window.row["activity"])
     found = (each.removeprefix(OF_NEIGHBOURS) for each in names if each.startswith(OF_NEIGHBOURS))
     return next(found, None)
 
@@ -98,9 +98,9 @@ def _rows(context: Context, name: str, point: Point) -> Iterator[dict[str, Any]]
     windows = context.evidence.valid_at(name, point)
     kinds: dict[str, list[Mapping[str, Any]]] = {}
     for window in windows:
-        kinds.setdefault("cycle", []).extend(cycles(window.spans))
-        for each in parts(window.spans):
-            kinds.setdefault(str(part_of(each["name"])), []).append(each)
+        kinds.setdefault("cycle", []).extend(list_cycles(window.spans))
+        for each in list_parts(window.spans):
+            kinds.setdefault(str(find_part(each["name"])), []).append(each)
     values = context.factor_values(point)
     factors = {key: str(value) for key, value in values.items() if key != NEIGHBOUR}
     for what, spans in kinds.items():

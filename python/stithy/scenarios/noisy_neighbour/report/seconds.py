@@ -22,7 +22,7 @@ from stithy.report.figure import Absent, FigureKind
 from stithy.report.metrics import MOVED, Strip, busiest_device, strip_shows
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import count, took
-from stithy.scenarios.noisy_neighbour.declared import at_work, cycles
+from stithy.scenarios.noisy_neighbour.declared import list_cycles, list_work_times
 from stithy.scenarios.noisy_neighbour.report.neighbours import (
     drawn_point,
     first_pair,
@@ -152,15 +152,15 @@ def list_work(context: Context, point: Point) -> Rows:
         for window in first_pair(context, name, point)[1:]
         if not _worked_throughout(window)
         for start_s in [window.row["started_at_s"] or 0.0]
-        for from_s, to_s in at_work(window.spans)
+        for from_s, to_s in list_work_times(window.spans)
     ]
 
 
 def _worked_throughout(window: Window) -> bool:
     begin, end = window.row["measure_from_s"], window.row["measure_to_s"]
-    if begin is None or end is None or cycles(window.spans):
+    if begin is None or end is None or list_cycles(window.spans):
         return False
-    return any(from_s <= begin and end <= to_s for from_s, to_s in at_work(window.spans))
+    return any(from_s <= begin and end <= to_s for from_s, to_s in list_work_times(window.spans))
 
 
 def select_counted(context: Context, point: Point, frame: pl.DataFrame) -> pl.DataFrame:
@@ -179,7 +179,7 @@ def _list_counted(window: Window) -> Iterator[int]:
     begin, end = window.row["measure_from_s"], window.row["measure_to_s"]
     if begin is None or end is None:
         return
-    start_s, work = begin - window.measure_after_s, at_work(window.spans)
+    start_s, work = begin - window.measure_after_s, list_work_times(window.spans)
     for second in range(int(end - start_s) + 1):
         at = start_s + second
         worked = not work or any(from_s < at + 1 and at < to_s for from_s, to_s in work)

@@ -11,7 +11,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from stithy.hosts.runner import LocalRunner
-from stithy.needs import Device, Program
+from stithy.needs import DeviceNeed, ProgramNeed
 from stithy.storage import layer
 from stithy.storage.layer import COPIES, LEVELS, PARITY, LayerKind, Level, Task, power_of_two, rule
 from stithy.storage.layers.zfs import pool
@@ -213,8 +213,8 @@ PLUGINS = (
         cautions=cautions,
         usage=usage,
         needs=(
-            Program(name="zpool", package=pool.PACKAGE, asked=("--version",), why=WHY),
-            Device(path="/dev/zfs", module="zfs", why=WHY),
+            ProgramNeed(name="zpool", package=pool.PACKAGE, asked=("--version",), why=WHY),
+            DeviceNeed(path="/dev/zfs", module="zfs", why=WHY),
         ),
         filesystem="zfs",
         handlers={"zfs": _remove},

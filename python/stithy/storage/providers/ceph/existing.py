@@ -16,7 +16,7 @@ from typing import Any
 from stithy.clock import Clock, SystemClock
 from stithy.cluster import image, layout
 from stithy.cluster.tools import Access, call, tool
-from stithy.errors import InfrastructureError, PreconditionError, reason_of
+from stithy.errors import InfrastructureError, PreconditionError, give_reason
 from stithy.storage.formatted import MadeAnew, VolumeSpec, need_rights, volume_on
 from stithy.storage.provider import Record, Room, Site, Volume
 from stithy.storage.providers.ceph.keys import CephKeys
@@ -74,7 +74,7 @@ class ExistingStorage(MadeAnew):
             call(self._access.rbd("ls", pool), timeout_s=ANSWER_S)
         except (InfrastructureError, TimeoutError) as error:
             raise PreconditionError(
-                f"the pool {pool} of {self._keys.conf} does not answer: {reason_of(error)}",
+                f"the pool {pool} of {self._keys.conf} does not answer: {give_reason(error)}",
                 where=self._where,
                 remedy=f"try `rbd -c {self._keys.conf} --id {self._access.user} ls {pool}`",
             ) from error

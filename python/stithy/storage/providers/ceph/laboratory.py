@@ -17,7 +17,7 @@ from stithy.cluster.tools import PACKAGES, tool
 from stithy.drives import filesystems
 from stithy.errors import PreconditionError
 from stithy.needs import (
-    Device,
+    DeviceNeed,
     Driver,
     Judgement,
     Machine,
@@ -25,7 +25,7 @@ from stithy.needs import (
     Networking,
     OwnProgram,
     Package,
-    Program,
+    ProgramNeed,
     Root,
 )
 from stithy.storage import sizes
@@ -93,8 +93,8 @@ def _fit(limited: bool) -> list[Kernel]:
 
 RIGHTS: tuple[Need, ...] = (
     Root(why="network namespaces, FUSE, loop devices and mounting"),
-    Device(path="/dev/fuse", module="fuse", why="the way to drives and to the image"),
-    Device(path="/dev/loop-control", module="loop", why="their block devices"),
+    DeviceNeed(path="/dev/fuse", module="fuse", why="the way to drives and to the image"),
+    DeviceNeed(path="/dev/loop-control", module="loop", why="their block devices"),
 )
 WHY = {
     "ceph-mon": "the monitor of a cluster",
@@ -112,7 +112,7 @@ LIMITED = "clusters with `network_gbit`"
 def programs(*names: str) -> tuple[Need, ...]:
     """These programs as needs."""
     return tuple(
-        Program(name=name, package=PACKAGES[name], why=WHY.get(name, LIMITED)) for name in names
+        ProgramNeed(name=name, package=PACKAGES[name], why=WHY.get(name, LIMITED)) for name in names
     )
 
 
@@ -149,7 +149,7 @@ NEEDS: tuple[Need, ...] = (
     *PROGRAMS,
     *unless_kernel(BRIDGE),
     HOSTS,
-    Program(name="tc", package=PACKAGES["tc"], why=LIMITED, optional=True),
+    ProgramNeed(name="tc", package=PACKAGES["tc"], why=LIMITED, optional=True),
     LIMITS,
     OwnProgram(name="stithy-drive", why="the drives under a cluster"),
     *filesystems.needs(usual="ext4"),

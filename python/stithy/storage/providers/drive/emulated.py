@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from stithy.drives import filesystems
 from stithy.errors import PreconditionError
-from stithy.needs import Device, Need, OwnProgram, Program, Root
+from stithy.needs import DeviceNeed, Need, OwnProgram, ProgramNeed, Root
 from stithy.storage.emulation import AskedDrive, bring_up, times_asked_s, unpaced
 from stithy.storage.formatted import MadeAnew, VolumeSpec, need_rights, volume_on
 from stithy.storage.provider import EmulatedDrive, Record, Role, Room, Site, Volume
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 RIGHTS: tuple[Need, ...] = (
     Root(why="FUSE, loop devices and mounting"),
-    Device(path="/dev/fuse", module="fuse", why="the way to a drive"),
-    Device(path="/dev/loop-control", module="loop", why="a drive's block device"),
+    DeviceNeed(path="/dev/fuse", module="fuse", why="the way to a drive"),
+    DeviceNeed(path="/dev/loop-control", module="loop", why="a drive's block device"),
 )
 NEEDS: tuple[Need, ...] = (
     *RIGHTS,
     OwnProgram(name="stithy-drive", why="it is the drives"),
-    Program(
+    ProgramNeed(
         name="taskset",
         package=filesystems.UTILITIES,
         asked=("--version",),

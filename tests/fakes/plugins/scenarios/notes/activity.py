@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from stithy.activity import table_named
+from stithy.activity import get_table
 from stithy.plan.steps import WindowPlan
 from stithy.results.tables import Row, Table
 from stithy.run.activity import Activity, BasicActivity, Span, Subject, Times, WindowValue
@@ -70,7 +70,7 @@ class Note(BasicActivity):
     def tables(self, _: object) -> Iterator[tuple[Table, list[Row]]]:
         """The lines that were lost, in a table of its own."""
         of = {"window_id": self.window.id}
-        yield table_named("note_lines"), [of | {"line": number} for number in range(self._lost)]
+        yield get_table("note_lines"), [of | {"line": number} for number in range(self._lost)]
 
     def said(self) -> str:
         """In words."""

@@ -53,19 +53,19 @@ class Notes(PlannedScenario):
 
     def plan_steps(self, study: Study, scene: Scene) -> Iterator[Step]:
         """Volumes, windows in rounds, and nothing is left."""
-        yield from scenario.provisions(study, scene)
-        yield from scenario.windows(
+        yield from scenario.plan_provisions(study, scene)
+        yield from scenario.plan_windows(
             study, scene, self.plan_windows, self.plan_around, in_rounds=True
         )
         yield from scenario.tear_downs(study, scene)
 
     def plan_windows(self, _: Study, block: Block, *, tried: bool = False) -> Iterator[WindowPlan]:
         """A second each."""
-        return scenario.windows_of(block, 0.0, 1.0, ("note",), tried=tried)
+        return scenario.list_windows(block, 0.0, 1.0, ("note",), tried=tried)
 
     def plan_around(self, _: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
         """The window, and the baseline check before its block."""
-        yield from scenario.baseline_check(scene, window)
+        yield from scenario.plan_baseline_check(scene, window)
         cost, spared = Cost(1.5, 5.0, 2**20, 0), scenario.may_be_spared(scene, window)
         yield Step(window.id, "window", window.candidate, cost, window, if_undecided=spared)
 
