@@ -272,7 +272,6 @@ def is_mean(column: str) -> bool:
 
 
 def _list_declared() -> Mapping[str, Metric]:
-    """Every metric of every activity, and the throughput of every workload."""
     from stithy.workloads.workload import Workload  # which imports this module
 
     own = (workload.metric for workload in plugins(Workload).values())

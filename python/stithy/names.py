@@ -89,7 +89,6 @@ def read_named(path: Path, most_bytes: int, what: str) -> bytes:
 
 
 def _suggest_file(path: Path) -> str:
-    """The file beside it that may be meant."""
     try:
         near = find_closest(
             path.name, [each.name for each in path.parent.iterdir() if each.is_file()]

@@ -117,7 +117,6 @@ def choose_next_tried(low: int, high: int) -> int | None:
 
 @cache
 def _count_halvings(low: int, high: int) -> int:
-    """Levels tried at most between one that obeys and one that does not."""
     if (middle := choose_next_tried(low, high)) is None:
         return 0
     return 1 + max(_count_halvings(low, middle), _count_halvings(middle, high))

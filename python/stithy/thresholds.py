@@ -183,7 +183,6 @@ def format_decimal(value: float) -> str:
 
 
 def _format_duration(value_s: float) -> str:
-    """A duration in the unit that fits its size, with all its digits."""
     unit = "us" if 0 < value_s < 1e-3 else "ms" if 0 < value_s < 1 else "s"
     number = Decimal(repr(value_s)) / Decimal(repr(SECONDS_BY_UNIT[unit]))
     return f"{_trim(format(number, 'f'))} {unit}"

@@ -141,7 +141,6 @@ def _tell_unit(parse: Callable[[object], Any], what: str) -> Callable[[Any], Any
 
 
 def _describe_text(units: Iterable[str], example: str, again: str = "") -> WithJsonSchema:
-    """What an editor's completion knows of a quantity: text, a number and then a unit."""
     names = "|".join(sorted(units, key=len, reverse=True))
     pattern = rf"^(\s*\d+(\.\d+)?\s*({names})){again}\s*$"
     return WithJsonSchema({"type": "string", "pattern": pattern, "examples": [example]})

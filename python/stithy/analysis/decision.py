@@ -214,7 +214,6 @@ def _list_ends(effect: Effect) -> tuple[float | None, float | None]:
 
 
 def _explain_doubt(paired: Paired) -> str | None:
-    """Why an interval gives no claim, though all of it is as it must be."""
     if paired.effect.plain:
         return f"{_explain_few(paired.effect)}, at least {BLOCKS_LEAST} are needed"
     return paired.doubted_because

@@ -133,7 +133,6 @@ def estimate_paired_ratio(
 
 
 def _keep_bounds(bounds: Sequence[Bound]) -> tuple[Bound, ...]:
-    """The bounds of all blocks, none where no block has any."""
     return tuple(bounds) if is_bounded(bounds) else ()
 
 

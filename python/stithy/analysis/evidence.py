@@ -395,5 +395,4 @@ def _drop_factor(point: Point, axis: str) -> Point:
 
 
 def _turn(window: Window) -> tuple[int, int]:
-    """The block of a window within its level, and which measurement of it."""
     return window.block, window.attempt

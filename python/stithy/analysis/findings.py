@@ -156,7 +156,6 @@ def _add_target(evidence: Evidence, answer: Finding, target: ResponseTarget | No
 
 
 def _add_limits(answer: Finding, limits: Limits | None) -> Finding:
-    """The answer with what limited those that it tells of, at its level."""
     if isinstance(answer, Comparison):
         names: tuple[str, ...] = (answer.a, answer.b)
     elif isinstance(answer, Alone):

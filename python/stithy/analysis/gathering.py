@@ -129,7 +129,6 @@ def _judge_row(row: Row, tables: _Tables, workload: Workload | None, damaged: Da
 
 
 def _identify_block(row: Row) -> tuple[str, int, int]:
-    """The block of a window or baseline check, and which measurement of it."""
     return row["point"], row["block"], row["attempt"]
 
 

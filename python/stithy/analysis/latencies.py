@@ -249,7 +249,6 @@ def _choose_slowest(times: Sequence[DriveTimes]) -> DriveTimes:
 
 
 def _average_delivered(rows: pl.DataFrame) -> dict[str, float]:
-    """Means on the block device and by the profile, of all windows that know them."""
     known = list(
         rows.filter(pl.col("added_mean_s").is_not_null())
         .select("answered", "device_mean_s", "added_mean_s")

@@ -79,7 +79,6 @@ def measure_series(samples: Sampled, quantity: Quantity) -> Measure:
 def _select_tenant(
     each: Mapping[tuple[str, str], Mapping[str, float]], quantity: Quantity
 ) -> dict[str, Value]:
-    """By window what the server of the tenant has that is asked about."""
     if quantity.of is None:
         return dict.fromkeys((window_id for window_id, _ in each), Value(None, name_one(quantity)))
     tenant, _, subject = quantity.of.partition(":")

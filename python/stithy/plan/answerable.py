@@ -266,7 +266,6 @@ def _check_drives(study: Study, asked: Requested) -> UserError | None:
 
 
 def _check_devices(study: Study, asked: Requested) -> UserError | None:
-    """What only block devices have, of candidates in memory."""
     memory = find_likely_memory_backed(study)
     lacking = [name for name in asked.candidates if name in memory]
     if asked.quantity.known.collector == "block" and lacking:
@@ -317,7 +316,6 @@ def _estimate_rate(study: Study, asked: Requested, rates: Rates) -> _ExpectedRat
 def _check_count(
     study: Study, asked: Requested, rates: Rates, windows: int = 1
 ) -> UserError | None:
-    """A percentile of response time for which so many windows have too few transactions."""
     quantity, known = asked.quantity, asked.quantity.known
     if known.source != "transactions" or known.percent is None:
         return None
@@ -342,7 +340,6 @@ def _check_count(
 
 
 def _suggest_length(quantity: Quantity, duration_s: float, per_s: float) -> str:
-    """The window length that would do, and the highest percentile that this one can give."""
     needed, there = count_values_needed(quantity.known.percent or 0.0), per_s * duration_s
     parts = []
     if per_s > 0:

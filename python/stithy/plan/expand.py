@@ -177,7 +177,6 @@ def _list_datasets(study: Study) -> list[tuple[Dataset, cost.DatabaseSizes]]:
 
 
 def _changes_data(study: Study, key: str) -> bool:
-    """Whether a value of this key makes another database, and not only other users of it."""
     section, _, name = key.partition(".")
     return section == "workload" and name.partition(".")[0] not in _find_workload(study).run_keys
 
@@ -232,7 +231,6 @@ def make_null_file(file: StudyFile) -> StudyFile:
 
 
 def _make_like(candidate: Candidate) -> Candidate:
-    """Another candidate that differs in nothing but its place."""
     found = replace(candidate, spec=candidate.kind.make_like(candidate.spec, AGAIN))
     others = {role: _make_like(each) for role, each in found.sources.items() if each is not found}
     if not others:

@@ -124,7 +124,6 @@ def check(file: StudyFile, asked: Question | None, assumed: Mapping[str, int]) -
 
 
 def _read_data(content: bytes) -> dict[str, Any]:
-    """The plain values of a study's file."""
     document = read_document("the study", content.decode("utf-8-sig"))
     assert isinstance(document.data, dict)  # it was checked before
     return document.data

@@ -269,7 +269,6 @@ def _list_needed(facts: WorkloadFacts | LoadFacts) -> dict[str, Any]:
 
 
 def _drop_varied(settings: Mapping[str, Any], database: DatabaseFacts) -> dict[str, Any]:
-    """The settings without those that vary: of these the points say it."""
     return {name: value for name, value in settings.items() if name.lower() not in database.varied}
 
 
@@ -388,7 +387,6 @@ def _list_database_facts(
 
 
 def _list_key_facts(manifest: Manifest, *, effective: bool) -> Iterator[tuple[str, Any]]:
-    """The parts of the comparability key."""
     names = {"cpus": "server_cpus", "driver": "driver_generation"}
     for name, value in manifest.comparability.items():
         if name not in ("settings", "own"):  # which are compared one by one

@@ -145,7 +145,6 @@ def merge_seconds(
 
 
 def _add_second(one: Second, others: Sequence[Second]) -> Second:
-    """A second of several hammers: counts are added."""
     own = {transaction.name: transaction for transaction in one.transactions}
     for each in (each for other in others for each in other.transactions):
         had = own.get(each.name)

@@ -288,7 +288,6 @@ def _require_activities(path: Path, found: Sequence[str]) -> None:
 
 
 def _read_study(path: Path, manifest: Manifest | None, problems: list[ReadProblem]) -> str | None:
-    """The study file, where it is the one that was run."""
     try:
         text = pieces.read_text(path)
         if manifest is not None and hash_text(text) != manifest.study_sha256:

@@ -179,7 +179,6 @@ def _read_intervals(
 
 
 def _read_started_at_s(line: str) -> float:
-    """The time stamp of a line, which follows the tag."""
     return float(line.split(",", 2)[1 if line.startswith("Tag=") else 0])
 
 

@@ -175,7 +175,6 @@ def _is_point(text: str) -> bool:
 
 
 def _find_impossible_fact(error: ValidationError) -> str:
-    """The first key of a manifest that is not as declared, and what is wrong with it."""
     first = error.errors(include_url=False)[0]
     where = ".".join(str(each) for each in first["loc"])
     shown = f"{where}: {first['msg'].removeprefix('Value error, ')}"

@@ -274,7 +274,6 @@ def _find_shared(candidates: list[tuple[str, Candidate]]) -> Iterator[Violation]
 
 
 def _share_storage(one: Candidate, other: Candidate) -> bool:
-    """Whether any sources of both do."""
     return any(_has_overlap(a, b) for a in one.sources.values() for b in other.sources.values())
 
 

@@ -280,7 +280,6 @@ def _write_section(
 def _write_values(
     above: Loc, values: Mapping[str, str], *, only: tuple[str, ...], plugin: str | None = None
 ) -> Iterator[str]:
-    """Keys with their meaning above them."""
     margin = "  " * len(above)
     for name in only:
         yield from _write_comment(_write_meaning((*above, name), plugin), margin)

@@ -468,7 +468,6 @@ class Study(BaseModel):
         return self
 
     def _find_unknown_transaction(self) -> Iterator[Violation]:
-        """A limit for a type of transaction that the workload does not have."""
         load, types = self.load, sections.list_transactions(self.given_workload)
         for key, limit in (("find", load.find), ("limit", load.limit)):
             problem = check(limit.quantity, types) if limit else None

@@ -102,7 +102,6 @@ class ChosenScenario:
 
 
 def _write_value(value: Any) -> str:
-    """A value of a key as a study has it."""
     if isinstance(value, bool):
         return str(value).lower()
     return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else str(value)

@@ -273,7 +273,6 @@ def _list_known(study: "Study") -> list[str]:
 
 
 def _list_keys(spec: Any) -> Iterator[str]:
-    """The keys of a section, those of sections within it by their way."""
     for field, info in spec.model_fields.items():
         name, inner = info.alias or field, info.annotation
         is_section = isinstance(inner, type) and issubclass(inner, BaseModel)

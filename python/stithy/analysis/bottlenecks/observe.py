@@ -214,7 +214,6 @@ def _find_backlog_share(window: Window) -> float | None:
 
 
 def _measure_growth(evidence: Evidence) -> dict[tuple[str, Point], LevelGrowth]:
-    """How each level's throughput grows to the candidate's next one that is known."""
     found = {}
     ladders = dict.fromkeys(point.others for point in evidence.points)
     for name, others in product(evidence.candidates, ladders):

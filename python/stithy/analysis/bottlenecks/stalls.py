@@ -154,7 +154,6 @@ SIGNS = {
 
 
 def _list_done(seconds: pl.DataFrame) -> dict[str, list[tuple[int, int]]]:
-    """The whole seconds of each window's measurement, and what was done in each."""
     done: dict[str, list[tuple[int, int]]] = {}
     measured = (pl.col("transaction") == ALL) & (pl.col("phase") == "measure")
     counted = pl.col("committed") + pl.col("rolled_back")

@@ -129,7 +129,6 @@ class FioOutcome:
         yield WindowValue("fio.messages", float(len(self.found.messages)), ALL)
 
     def _list_paced(self) -> Iterator[WindowValue]:
-        """The rate that was asked, what came of it, and how many requests began late."""
         assert self.rate is not None  # asked by the caller
         asked, maximum = self.rate.asked_per_s, self.rate.maximum_per_s
         yield WindowValue("fio.asked_iops", asked)

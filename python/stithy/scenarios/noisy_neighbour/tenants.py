@@ -88,7 +88,6 @@ def merge_tables(
 
 
 def _read_distributions(of: "TenantsActivity") -> Row:
-    """What of the row of LOAD is read from histograms, merged over all tenants."""
     summaries = [each.driven.summary for each in of.kept if each.driven]
     if not summaries:
         return {}

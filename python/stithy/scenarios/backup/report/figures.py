@@ -45,7 +45,6 @@ GAP, LETTER = 12, 6.0
 
 
 def _plot_frontier(context: Context) -> Iterator[Drawn]:
-    """Draw a figure for each load at which several settings were measured."""
     settings = list_settings(context)
     loads = dict.fromkeys(setting.load for setting in settings)
     for load in loads:
@@ -106,7 +105,6 @@ def _make_row(of: Setting) -> dict[str, Any]:
 def _write_title(
     context: Context, settings: Sequence[Setting], share: float, tail: str, at: str
 ) -> str:
-    """The fastest backup that is within the limit, of each candidate."""
     found = []
     for name in context.evidence.candidates:
         best = find_fastest((setting for setting in settings if setting.candidate == name), share)

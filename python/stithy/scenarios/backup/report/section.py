@@ -115,7 +115,6 @@ def _make_row(context: Context, of: Setting) -> dict[str, Any]:
 
 
 def _list_changes(name: str, effect: Effect) -> dict[str, float | None]:
-    """As shares of what there is without backups."""
     numbers = {"change": effect.ratio, "low": effect.low, "high": effect.high}
     return {f"{name}_{key}": None if each is None else each - 1 for key, each in numbers.items()}
 

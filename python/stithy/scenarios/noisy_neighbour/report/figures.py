@@ -308,7 +308,6 @@ def _list_rates(stretches: Sequence[_Stretch]) -> list[tuple[float, float, float
 
 
 def _list_steps(stretches: Sequence[_Stretch]) -> list[tuple[float, float]]:
-    """List where the line steps to which rate: at 0 s, and with each begin and end."""
     rates = _list_rates(stretches)
     first = [(0.0, 0.0)] if rates and rates[0][0] > 0 else []
     last = [(rates[-1][1], 0.0)] if rates else []

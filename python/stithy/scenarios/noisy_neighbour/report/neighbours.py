@@ -186,7 +186,6 @@ def _make_server_rows(context: Context) -> Iterator[dict[str, Any]]:
 
 
 def _average_blocks(both: list[tuple[ServerWork, ServerWork]]) -> Mapping[str, float | None]:
-    """Of each quantity the means of the blocks in which both windows have it."""
     found: dict[str, float | None] = {}
     for key in QUANTITIES:
         pairs = [(getattr(one, key), getattr(other, key)) for one, other in both]

@@ -217,7 +217,6 @@ def _plot_latency(context: Context) -> Iterator[BySecond | Absent]:
 
 
 def _read_latencies(context: Context, point: Point) -> pl.DataFrame:
-    """Read the latency of each second, of the device that reads most in it."""
     windows = {
         window.id: (name, word)
         for name in context.evidence.candidates
