@@ -4,7 +4,7 @@ import pytest
 
 from stithy.plan.expand import expand
 from stithy.scenarios.block_io.plan import PLUGINS, find_spec, is_laid_out
-from stithy.scenarios.block_io.volumes import list_files
+from stithy.scenarios.block_io.values import list_files
 from stithy.storage.provider import Role
 from stithy.study.load import parse_study
 from stithy.study.model import Study

@@ -29,7 +29,7 @@ from stithy.scenarios.block_io.targets import (
     make_folder,
     read_back,
 )
-from stithy.scenarios.block_io.volumes import name_files
+from stithy.scenarios.block_io.values import name_files
 from stithy.units import format_duration, format_percent
 
 

@@ -23,8 +23,7 @@ from stithy.fio.precondition import How, Matrix
 from stithy.fio.profile import SECTOR_BYTES, Pattern, Profile
 from stithy.fio.variants import Shape, mixed, shaped
 from stithy.point import Value
-from stithy.scenarios.block_io.rates import read_rates
-from stithy.scenarios.block_io.volumes import VOLUMES_MOST, read_volumes, write_volumes
+from stithy.scenarios.block_io.values import VOLUMES_MOST, read_rates, read_volumes, write_volumes
 from stithy.storage.provider import ROLES, Role
 from stithy.study.problems import Violation, limit_quantity, make_rule_error, refuse
 from stithy.study.scenario import ScenarioKeys

@@ -18,7 +18,7 @@ from stithy.results.tables import Row
 from stithy.run.activity import WindowValue
 from stithy.run.context import Context, read_value
 from stithy.scenarios.block_io.plan import PROFILE, find_spec
-from stithy.scenarios.block_io.rates import MAXIMUM, RATE, convert_to_amount, find_share
+from stithy.scenarios.block_io.values import MAXIMUM, RATE, convert_to_amount, find_share
 from stithy.units import format_duration
 
 

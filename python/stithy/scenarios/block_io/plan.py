@@ -17,8 +17,13 @@ from stithy.plan.scenario import PlannedScenario, Scene
 from stithy.plan.steps import Block, Cost, Step, WindowPlan, make_step_id
 from stithy.point import Point, Value
 from stithy.scenarios.block_io.keys import MIB, BlockIoSpec
-from stithy.scenarios.block_io.rates import MAXIMUM, RATE, convert_to_amount
-from stithy.scenarios.block_io.volumes import count_on_volumes, merge_volumes
+from stithy.scenarios.block_io.values import (
+    MAXIMUM,
+    RATE,
+    convert_to_amount,
+    count_on_volumes,
+    merge_volumes,
+)
 from stithy.storage.provider import ROLES, Role
 from stithy.study.load_keys import Load
 from stithy.study.model import Study

@@ -26,7 +26,7 @@ from stithy.scenarios.block_io.plan import (
     is_laid_out,
     sum_target_bytes,
 )
-from stithy.scenarios.block_io.volumes import File, list_files
+from stithy.scenarios.block_io.values import File, list_files
 from stithy.storage.consent import DATA
 from stithy.storage.provider import Role, Volume
 from stithy.units import format_size

@@ -33,7 +33,7 @@ from stithy.report.section import SectionKind
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import count, listing, took
 from stithy.scenarios.block_io.judge import LATE, SATURATED
-from stithy.scenarios.block_io.rates import MAXIMUM, RATE, convert_to_amount
+from stithy.scenarios.block_io.values import MAXIMUM, RATE, convert_to_amount
 
 NAME = "rates"
 TITLE = "Latency against rate"
