@@ -9,15 +9,15 @@ from pathlib import Path
 from stithy.wire.drive import control
 from stithy.wire.drive.control import AnyAnswer, AnyCommand
 from stithy.wire.drive.jobs import InMemory
-from stithy.wire.drive.messages import DriveFacts
+from stithy.wire.drive.messages import DriveUp
 from support.heard import parse_command
 
 Answer = Callable[[AnyCommand], AnyAnswer | bytes]
 
 
-def facts(name: str = "data", device: str = "/dev/loop99") -> DriveFacts:
+def facts(name: str = "data", device: str = "/dev/loop99") -> DriveUp:
     """A drive of 1 GiB in memory."""
-    return DriveFacts(
+    return DriveUp(
         drive=name, device=device, size_bytes=2**30, sector_bytes=4096, backing=InMemory(),
         profile="generic-nvme", scale=1.0, volatile_bytes=None, transport="fuse",
         transport_s=1e-5, spin_s=5e-5, paced=True,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stithy.analysis.capacity import (
-    LevelOutcome,
+    LevelStatus,
     Trial,
     choose_next_level,
     find_bracket,
@@ -73,11 +73,11 @@ def test_whatever_windows_say_the_search_ends_and_claims_what_they_bear(
         between = [t for t in trials if (found.low.level if found.low else 0) < t.level]
         lower = [trial for trial in between if trial.level < found.high.level]
         assert all(
-            trial.said in (LevelOutcome.SPLIT, LevelOutcome.NOTHING, LevelOutcome.OBEYED)
+            trial.said in (LevelStatus.SPLIT, LevelStatus.NOTHING, LevelStatus.OBEYED)
             for trial in lower
         )
-    obeyed = {trial.level for trial in trials if trial.said is LevelOutcome.OBEYED}
-    assert obeyed == {t.level for t in below if t.said is LevelOutcome.OBEYED} | {*found.again}
+    obeyed = {trial.level for trial in trials if trial.said is LevelStatus.OBEYED}
+    assert obeyed == {t.level for t in below if t.said is LevelStatus.OBEYED} | {*found.again}
 
 
 @given(searches(), st.integers(0, 60_000), st.integers(0, 60_000))

@@ -26,7 +26,7 @@ WINDOWS_ENOUGH = 2
 """Own: an end of a bracket rests on two windows, so that one lucky window does not decide."""
 
 
-class LevelOutcome(Enum):
+class LevelStatus(Enum):
     """What the windows of a level say together."""
 
     OBEYED = "meets the target"
@@ -48,16 +48,16 @@ class Trial:
     silent: int = 0
 
     @property
-    def said(self) -> LevelOutcome:
+    def said(self) -> LevelStatus:
         """What they say together.
 
         Own: one of several decides nothing.
         """
         if self.obeyed and self.missed:
-            return LevelOutcome.SPLIT
+            return LevelStatus.SPLIT
         if self.obeyed:
-            return LevelOutcome.OBEYED
-        return LevelOutcome.MISSED if self.missed else LevelOutcome.NOTHING
+            return LevelStatus.OBEYED
+        return LevelStatus.MISSED if self.missed else LevelStatus.NOTHING
 
     @property
     def is_sure(self) -> bool:
@@ -96,21 +96,21 @@ def find_bracket(trials: Sequence[Trial]) -> Bracket:
     Own: the cautious end of what is known, the users below the first sign of trouble.
     """
     known = sorted(trials, key=lambda trial: trial.level)
-    doubt = _find_first(known, LevelOutcome.MISSED, LevelOutcome.SPLIT)
-    obeyed = [each for each in known if each.said is LevelOutcome.OBEYED]
+    doubt = _find_first(known, LevelStatus.MISSED, LevelStatus.SPLIT)
+    obeyed = [each for each in known if each.said is LevelStatus.OBEYED]
     below = [each for each in obeyed if doubt is None or each.level < doubt.level]
     low = below[-1] if below else None
     over = [each for each in known if low is None or each.level > low.level]
     return Bracket(
         low=low,
-        high=_find_first(over, LevelOutcome.MISSED),
-        wall=_find_first(over, LevelOutcome.MISSED, LevelOutcome.SPLIT, LevelOutcome.NOTHING),
-        split=tuple(each.level for each in known if each.said is LevelOutcome.SPLIT),
+        high=_find_first(over, LevelStatus.MISSED),
+        wall=_find_first(over, LevelStatus.MISSED, LevelStatus.SPLIT, LevelStatus.NOTHING),
+        split=tuple(each.level for each in known if each.said is LevelStatus.SPLIT),
         again=tuple(each.level for each in obeyed if each not in below),
     )
 
 
-def _find_first(known: Sequence[Trial], *said: LevelOutcome) -> Trial | None:
+def _find_first(known: Sequence[Trial], *said: LevelStatus) -> Trial | None:
     return next((each for each in known if each.said in said), None)
 
 
@@ -312,7 +312,7 @@ def _end(evidence: Evidence, name: str, trial: Trial | None, search: Search) -> 
 def _explain_end(evidence: Evidence, name: str, found: Bracket, search: Search) -> str | None:
     if found.high is not None or found.wall is None:
         return None
-    if found.wall.said is LevelOutcome.SPLIT:
+    if found.wall.said is LevelStatus.SPLIT:
         return "its windows disagree"
     # Why these windows say nothing of the storage: by what most of them were flagged.
     windows = evidence.at(name, list_levels(evidence)[found.wall.level])

@@ -32,7 +32,7 @@ from stithy.results.hlog import LoggedHistogram
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedPair:
     """Candidate `b` against `a` at a point by a metric, with the verdict on `b`.
 
     `against`: where `a` was measured, if not at the same point.
@@ -59,7 +59,7 @@ def count_pairs(evidence: Evidence) -> int:
     return 1 if evidence.primary.pair else count_pairs_among(len(evidence.candidates))
 
 
-def compare_primary(evidence: Evidence, a: str, b: str, point: Point) -> Compared:
+def compare_primary(evidence: Evidence, a: str, b: str, point: Point) -> ComparedPair:
     """The comparison that answers the question, by its metric and margin.
 
     With more than two candidates, unless two were named before, the pair was chosen after all were
@@ -73,7 +73,7 @@ def compare_primary(evidence: Evidence, a: str, b: str, point: Point) -> Compare
 
 def compare_levels(
     evidence: Evidence, a: str, b: str, metric: Quantity, without: Sequence[Point] = ()
-) -> tuple[Compared, ...]:
+) -> tuple[ComparedPair, ...]:
     """The comparisons of two candidates at all levels but those in `without`, adjusted by Holm.
 
     A difference that the interval shows but the adjustment does not bear is undecided.
@@ -83,7 +83,7 @@ def compare_levels(
     return adjust_family([_compare(evidence, a, b, point, metric) for point in points])
 
 
-def compare_values(evidence: Evidence, factor: str) -> tuple[Compared, ...]:
+def compare_values(evidence: Evidence, factor: str) -> tuple[ComparedPair, ...]:
     """What each further value of a factor changes within each candidate, by the question's metric.
 
     From value to value, where the question is asked as to all other factors; adjusted by Holm over
@@ -98,7 +98,7 @@ def compare_values(evidence: Evidence, factor: str) -> tuple[Compared, ...]:
     ])  # fmt: skip
 
 
-def adjust_family(plain: list[Compared]) -> tuple[Compared, ...]:
+def adjust_family(plain: list[ComparedPair]) -> tuple[ComparedPair, ...]:
     """The comparisons of one family, none more certain than among so many it may be."""
     shares = adjust_by_holm([each.chance_share for each in plain])
     levels = len(shares) - shares.count(None)
@@ -117,7 +117,7 @@ def _compare(
     *,
     against: Point | None = None,
     among: int = 1,
-) -> Compared:
+) -> ComparedPair:
     """A comparison by itself, of a pair that was chosen `among` so many.
 
     It has no chance where blocks do not tell what chance does.
@@ -129,10 +129,10 @@ def _compare(
     )  # fmt: skip
     chance = None if effect.low is None else bound_repeated_chance(effect.apart, effect.bounds)
     chance = None if chance is None else min(1.0, chance * among)
-    return Compared(metric, a, b, point, effect, verdict, chance, against=against)
+    return ComparedPair(metric, a, b, point, effect, verdict, chance, against=against)
 
 
-def _adjust_one(compared: Compared, share: float, levels: int) -> Compared:
+def _adjust_one(compared: ComparedPair, share: float, levels: int) -> ComparedPair:
     verdict = compared.verdict
     if share > WRONG_SHARE:
         because = f"the difference is too small after adjustment for {levels} levels"
@@ -140,7 +140,7 @@ def _adjust_one(compared: Compared, share: float, levels: int) -> Compared:
     return replace(compared, verdict=verdict, chance_share=share)
 
 
-def list_comparisons(evidence: Evidence, answer: Compared | None) -> tuple[Compared, ...]:
+def list_comparisons(evidence: Evidence, answer: ComparedPair | None) -> tuple[ComparedPair, ...]:
     """All comparisons with the first candidate, after the one that answers the question.
 
     `answer`: None where nothing could be compared.
@@ -156,7 +156,7 @@ def list_comparisons(evidence: Evidence, answer: Compared | None) -> tuple[Compa
     return tuple(each for each in found if _is_shown(evidence, each))
 
 
-def _is_shown(evidence: Evidence, each: Compared) -> bool:
+def _is_shown(evidence: Evidence, each: ComparedPair) -> bool:
     return each.effect.value is not None or all(
         evidence.level_of(name, each.point, each.metric) is not None for name in (each.a, each.b)
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from stithy.analysis.capacity import find_capacities
-from stithy.analysis.comparisons import Compared, count_pairs
+from stithy.analysis.comparisons import ComparedPair, count_pairs
 from stithy.analysis.effect import Effect, Paired
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.findings import answer_question
@@ -39,7 +39,7 @@ class DecisionStatus:
     """
 
     progress: BlockProgress
-    compared: Compared | None
+    compared: ComparedPair | None
     blocks_needed: int | None
 
     @property

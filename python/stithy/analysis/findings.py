@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from stithy.analysis.bottlenecks.judge import Cause, Limited
 from stithy.analysis.capacity import CapacityFinding, count_users_within, find_capacities
-from stithy.analysis.comparisons import Compared, compare_levels, compare_primary, find_causes
+from stithy.analysis.comparisons import ComparedPair, compare_levels, compare_primary, find_causes
 from stithy.analysis.effect import Effect
 from stithy.analysis.evidence import Evidence
 from stithy.analysis.verdict import Verdict, find_farthest_pair
@@ -172,7 +172,7 @@ def _add_limits(answer: Finding, limits: Limits | None) -> Finding:
     )
 
 
-def answer_question(evidence: Evidence) -> Compared | None:
+def answer_question(evidence: Evidence) -> ComparedPair | None:
     """The comparison that answers the study's question; None where nothing can be compared.
 
     None, too, where the question is who serves more users: brackets answer that.
@@ -210,7 +210,7 @@ def _find_level(evidence: Evidence) -> Point:
     return evidence.primary.point or max(evidence.levels)
 
 
-def _make_comparison(evidence: Evidence, compared: Compared) -> Comparison:
+def _make_comparison(evidence: Evidence, compared: ComparedPair) -> Comparison:
     a, b, point, metric = compared.a, compared.b, compared.point, compared.metric
     return Comparison(
         metric, a, b, point,

@@ -29,7 +29,7 @@ from stithy.wire.drive.jobs import (
     InMemory,
     WireDriveSpec,
 )
-from stithy.wire.drive.messages import DriveCounters, DriveFacts
+from stithy.wire.drive.messages import DriveCounters, DriveUp
 from stithy.wire.program import failure_error
 
 ERRORS = "errors.txt"
@@ -182,11 +182,11 @@ class Control:
         self.path = path
         self._patience_s = patience_s
 
-    def up(self, spec: DriveSpec) -> DriveFacts:
+    def up(self, spec: DriveSpec) -> DriveUp:
         """Make one more drive."""
         return self._ask(wire.Up(spec=spec.on_wire()), wire.AnswerUp)
 
-    def list(self) -> tuple[DriveFacts, ...]:
+    def list(self) -> tuple[DriveUp, ...]:
         """The drives that are up, in the order of their names."""
         return self._ask(wire.List(), wire.AnswerList).drives
 

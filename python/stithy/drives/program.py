@@ -35,8 +35,8 @@ from stithy.names import find_closest
 from stithy.wire.drive.jobs import DriveUpJob, NoFault
 from stithy.wire.drive.messages import (
     AnyDriveMessage,
-    DriveFacts,
     DriveReady,
+    DriveUp,
     Serving,
     parse_drive_message,
 )
@@ -58,7 +58,7 @@ class DriveProgram:
 
     folder: Path
     identity: ProcessIdentity
-    drives: tuple[DriveFacts, ...]
+    drives: tuple[DriveUp, ...]
     warnings: tuple[str, ...] = ()
 
     @property
@@ -200,7 +200,7 @@ def _feed(running: Running, specs: Sequence[DriveSpec], hold_off_idle: bool) -> 
 def _until_serving(running: Running, folder: Path) -> DriveProgram:
     """Read what it tells until all drives are up."""
     assert running.stdout is not None  # as in _feed
-    drives: list[DriveFacts] = []
+    drives: list[DriveUp] = []
     warnings: list[str] = []
     with Supervisor(running, None, SILENCE_S) as watch:
         for line in running.stdout:
@@ -258,7 +258,7 @@ class FoundDrive:
     folder: Path
     run_id: str | None
     device: str | None
-    facts: DriveFacts | None
+    facts: DriveUp | None
     problem: str | None
     mounted: tuple[Path, ...]
 
@@ -317,7 +317,7 @@ def _of_folder(folder: Path, there: Sequence[Mount]) -> list[FoundDrive]:
     if entry is None:  # it went between two looks
         return []
     problem = None
-    facts: dict[str, DriveFacts] = {}
+    facts: dict[str, DriveUp] = {}
     if find(folder) is None:
         problem = "it is not up yet" if entry.is_starting else KILLED
     else:

@@ -38,7 +38,7 @@ _DATABASE_SIZES = (16 * KIB, 8 * KIB)
 
 
 @dataclass(frozen=True)
-class Plan:
+class PreconditioningPlan:
     """All that is done: a purge, passes of writing everything in sequence, and rounds of tests.
 
     `tracked` names the patterns of a round whose IOPS must be steady; no patterns, no rounds.
@@ -54,19 +54,19 @@ class Plan:
         return self.passes * size_bytes
 
 
-def plan(how: How, matrix: Matrix = "database", *, is_device: bool) -> Plan:
+def plan(how: How, matrix: Matrix = "database", *, is_device: bool) -> PreconditioningPlan:
     """What is done before a measurement.
 
     `fill` writes everything once, so that nothing is read from where nothing was written.
     """
     if how != "snia":
-        return Plan("none", 1 if how == "fill" else 0, (), ())
+        return PreconditioningPlan("none", 1 if how == "fill" else 0, (), ())
     full = matrix == "full"
     sizes = _SNIA_SIZES if full else _DATABASE_SIZES
     mixes = _SNIA_MIXES if full else _DATABASE_MIXES
     cells = [(mix, size) for mix in mixes for size in sizes]
     tracked = _SNIA_TRACKED if full else cells
-    return Plan(
+    return PreconditioningPlan(
         purge="discard" if is_device else "recreate",
         passes=FILL_PASSES,
         patterns=tuple(_make_pattern(mix, size) for mix, size in cells),
@@ -117,7 +117,7 @@ EXCURSION_MOST = 0.10
 
 
 @dataclass(frozen=True)
-class Steadiness:
+class RoundsSteadiness:
     """The last window of a tracked value. Shares are of its mean; None: there is no window yet."""
 
     is_steady: bool
@@ -125,11 +125,11 @@ class Steadiness:
     excursion_share: float | None
 
 
-def steadiness(values: Sequence[float]) -> Steadiness:
+def steadiness(values: Sequence[float]) -> RoundsSteadiness:
     """Whether the last rounds of these values are steady; fewer never are, nor a mean of 0."""
     window = values[-ROUNDS:]
     if len(window) < ROUNDS or (mean := sum(window) / ROUNDS) <= 0:
-        return Steadiness(False, None, None)
+        return RoundsSteadiness(False, None, None)
     range_share = (max(window) - min(window)) / mean
     # The slope of the least-squares line over 0, 1, 2, …
     middle = (ROUNDS - 1) / 2
@@ -137,7 +137,7 @@ def steadiness(values: Sequence[float]) -> Steadiness:
     slope = rise / sum((at - middle) ** 2 for at in range(ROUNDS))
     excursion_share = abs(slope) * (ROUNDS - 1) / mean
     is_steady = range_share <= RANGE_MOST and excursion_share <= EXCURSION_MOST
-    return Steadiness(is_steady, range_share, excursion_share)
+    return RoundsSteadiness(is_steady, range_share, excursion_share)
 
 
 def steady_after(tracked: Mapping[str, Sequence[float]]) -> int | None:

@@ -262,7 +262,7 @@ def _own_of(candidates: Iterable[CandidateFacts]) -> Iterator[tuple[str, Scalar]
 def _list_needed(facts: WorkloadFacts | LoadFacts) -> dict[str, Any]:
     """By name; of what varies the points say it."""
     return {
-        name: getattr(facts, name)
+        name: vars(facts)[name]
         for name, each in _list_compared(type(facts))
         if each.needed and name not in facts.varied
     }
@@ -406,7 +406,7 @@ def _list_told_only(manifest: Manifest) -> dict[str, Any]:
         "stithy_version": manifest.stithy_version,
         "hammer_version": manifest.hammer_version,
         "seed": manifest.seed,
-        **{name: getattr(load, name) for name in reported},
+        **{name: vars(load)[name] for name in reported},
     }
 
 
@@ -424,7 +424,7 @@ def _list_candidate_facts(candidate: CandidateFacts) -> Iterator[tuple[str, Any]
         yield from _list_device_facts(candidate.environment, f"role.{other.role}.")
     for drive in candidate.drives:
         for name in DRIVE_FACTS:
-            yield f"drive.{drive.role}.{name}", getattr(drive, name)
+            yield f"drive.{drive.role}.{name}", vars(drive)[name]
 
 
 def _list_device_facts(environment: Mapping[str, Fact], of: str = "") -> Iterator[tuple[str, Any]]:

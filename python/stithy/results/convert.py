@@ -68,7 +68,7 @@ def make_transaction_rows(window_id: str, *summaries: RunSummary) -> list[Row]:
         {
             "window_id": window_id,
             "transaction": name,
-            **{count: sum(getattr(total, count) for total in totals) for count in _COUNTS},
+            **{count: sum(vars(total)[count] for total in totals) for count in _COUNTS},
             **_merge_histograms("response", [total.response for total in totals]),
             **_merge_histograms("service", [total.service for total in totals]),
             **_merge_histograms("pool_wait", [total.pool_wait for total in totals]),
@@ -115,7 +115,7 @@ def make_second_rows(window_id: str, seconds: Iterable[Second], latencies: Laten
         found = next((logged[at] for at in (at_ms, at_ms - 1, at_ms + 1) if at in logged), {})
         whole = [(transaction.name, [transaction], None) for transaction in second.transactions]
         for name, own, waiting in [*whole, (ALL, list(second.transactions), second.waiting)]:
-            counts = {count: sum(getattr(each, count) for each in own) for count in _COUNTS}
+            counts = {count: sum(vars(each)[count] for each in own) for count in _COUNTS}
             merged = merge(found[each.name] for each in own if each.name in found)
             times = merged or LoggedHistogram({}, 0, 0)
             row = {**head, "transaction": name, **counts, "waiting": waiting}
@@ -147,8 +147,8 @@ def merge_seconds(
 def _add_second(one: Second, others: Sequence[Second]) -> Second:
     own = {transaction.name: transaction for transaction in one.transactions}
     for each in (each for other in others for each in other.transactions):
-        had = own.get(each.name)
-        counts = {name: getattr(each, name) + getattr(had, name, 0) for name in _COUNTS}
+        had = vars(own[each.name]) if each.name in own else dict.fromkeys(_COUNTS, 0)
+        counts = {name: vars(each)[name] + had[name] for name in _COUNTS}
         own[each.name] = each.model_copy(update=counts)
     waiting = one.waiting + sum(other.waiting for other in others)
     return one.model_copy(update={"transactions": tuple(own.values()), "waiting": waiting})

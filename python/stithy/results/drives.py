@@ -89,7 +89,7 @@ def _describe_latencies(histograms: Iterable[LoggedHistogram]) -> Row:
 
 def _count_requests(pairs: Sequence[tuple[OperationCounters, OperationCounters]]) -> Row:
     return {
-        name: sum(getattr(now, name) - getattr(then, name) for then, now in pairs)
+        name: sum(vars(now)[name] - vars(then)[name] for then, now in pairs)
         for name in ("answered", "moved_bytes", "errors")
     }
 

@@ -23,7 +23,7 @@ from stithy.run.cleaning import Left, clean_up, is_going_on, is_serving
 from stithy.storage.provider import ROLES, Role, Site
 from stithy.storage.providers.ceph.keys import CephKeys
 from stithy.storage.providers.ceph.laboratory import LaboratoryStorage
-from stithy.wire.drive.messages import DriveFacts
+from stithy.wire.drive.messages import DriveUp
 
 MARK = "cluster-"
 """Before its name in the register; ids of runs are hexadecimal."""
@@ -63,7 +63,7 @@ class Cluster:
         return self.folder, self.entry
 
     @property
-    def drive_control(self) -> tuple[Control, Sequence[DriveFacts]]:
+    def drive_control(self) -> tuple[Control, Sequence[DriveUp]]:
         """The control of its drives, and the drives. Raises where they do not answer."""
         control = Control((self.drives or Path()) / CONTROL)
         return control, control.list()

@@ -11,7 +11,7 @@ from stithy.storage.provider import EmulatedDrive, Record, Role, Site
 
 if TYPE_CHECKING:
     from stithy.drives.profiles import Profile
-    from stithy.wire.drive.messages import DriveFacts
+    from stithy.wire.drive.messages import DriveUp
 
 SECTOR_BYTES = 4096
 
@@ -81,9 +81,7 @@ def bring_up(
     )
 
 
-def _describe(
-    asked: AskedDrive, ready: "DriveFacts", control: Path, log_stem: Path
-) -> EmulatedDrive:
+def _describe(asked: AskedDrive, ready: "DriveUp", control: Path, log_stem: Path) -> EmulatedDrive:
     facts = asked.profile.facts
     return EmulatedDrive(
         name=asked.name,

@@ -14,6 +14,7 @@ from unicodedata import category
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, StringMark, YAMLError, YAMLStreamError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.reader import ReaderError
 
 from stithy.names import make_printable
 from stithy.secrets import mask_passwords
@@ -137,7 +138,7 @@ def _describe_syntax_error(document: Document, error: Exception) -> StudyProblem
         )
         said = " ".join(each for each in (error.context, error.problem) if each)
     else:
-        at = getattr(error, "position", None)
+        at = error.position if isinstance(error, ReaderError) else None
         place = find_position(document.text, at) if isinstance(at, int) else FilePlace(1, 1, 2)
         said = str(error).splitlines()[0]
     remedy = next((remedy for part, remedy in _SYNTAX_REMEDIES if part in said), _SYNTAX_REMEDY)

@@ -125,7 +125,7 @@ def resolve_study(study: "Study", values: Mapping[str, Value], data: Mapping[str
     other = type(study).model_validate(place_values(changed, values))
     load = other.given_load
     if load is not None and study.given_load is not None:
-        own = {name: getattr(study.given_load, name) for name in SAME}
+        own = {name: vars(study.given_load)[name] for name in SAME}
         load = load.model_copy(update=own)
     found = {
         "given_database": other.given_database,

@@ -19,7 +19,7 @@ from stithy.analysis.bottlenecks.observe import (
 )
 from stithy.analysis.bottlenecks.rules import RULES
 from stithy.analysis.bottlenecks.stalls import (
-    Stall,
+    ServerStall,
     estimate_stalled_shares,
     explain_stalls,
     find_stalled_seconds,
@@ -272,7 +272,7 @@ def test_a_stall_has_the_cause_that_samples_of_its_second_show(
     found = explain_stalls(
         seconds, _checkpoints(OVER, *ended), rows, pooled, declaration("postgresql")
     )
-    assert found == (Stall("w", 105, 0.9, cause),)
+    assert found == (ServerStall("w", 105, 0.9, cause),)
 
 
 def test_seconds_that_chance_leaves_empty_are_no_stall() -> None:

@@ -80,7 +80,7 @@ def test_the_slowest_second_knows_of_those_with_few(
 
 def test_points_without_a_value_are_counted_beside_the_most() -> None:
     """The one that is missing may have had more."""
-    place = sweeps._Place("a", Point(()), "4 KiB", {"iops": 900.0})
+    place = sweeps._SweepPlace("a", Point(()), "4 KiB", {"iops": 900.0})
     title = sweeps._describe_finding(sweeps._Sweep(next(iter(sweeps.KEYS)), Point(()), (place,), 2))
     assert title.endswith("900/s on a (at 4 KiB); 2 points have no valid value")
     assert (without_value(1), without_value(0)) == ("; 1 point has no valid value", "")

@@ -5,15 +5,15 @@ from collections.abc import Mapping
 import pytest
 
 from stithy.point import Point
-from stithy.scenarios.block_io.report.rates import _describe_finding, _Place
+from stithy.scenarios.block_io.report.rates import _describe_finding, _RatePlace
 
 CLOSED = "closed loop"
 
 
-def _places(candidate: str, states: Mapping[str, str]) -> list[_Place]:
+def _places(candidate: str, states: Mapping[str, str]) -> list[_RatePlace]:
     """A place for each rate, with a state; each achieves 100/s more than the one before."""
     return [
-        _Place(candidate, Point((("rate", rate),)), None, 1000.0 + 100 * number,
+        _RatePlace(candidate, Point((("rate", rate),)), None, 1000.0 + 100 * number,
                {"p50": 0.001, "p99": 0.002}, state)
         for number, (rate, state) in enumerate(states.items())
     ]  # fmt: skip
@@ -32,7 +32,7 @@ NEVER = {"10%": "saturated", "50%": "saturated", "max": CLOSED}
     (_places("a", {"10%": "saturated"}), "every rate was saturated"),
 ])  # fmt: skip
 def test_a_rate_that_was_not_kept_is_never_the_highest_without_saturation(
-    places: list[_Place], said: str
+    places: list[_RatePlace], said: str
 ) -> None:
     """Nor is the closed loop, which had no rate."""
     assert _describe_finding(places) == said

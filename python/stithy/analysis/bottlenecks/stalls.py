@@ -81,7 +81,7 @@ WAITS = {DEVICE: "data", LOG: "log", LOCKS: "locks"}
 
 
 @dataclass(frozen=True)
-class Stall:
+class ServerStall:
     """A second of a window in which its users stood still, and the cause that samples show.
 
     `lost_share`: the part of the second in which they did, by the usual work of one.
@@ -114,7 +114,7 @@ def explain_stalls(
     samples: pl.DataFrame,
     pooled: Mapping[str, int],
     engine: Declaration,
-) -> tuple[Stall, ...]:
+) -> tuple[ServerStall, ...]:
     """Each stalled second with its cause, as far as samples of it show one.
 
     `seconds`: the table of that name; `checkpoints`: as `series.Sampled` has them; `samples`: rows
@@ -142,7 +142,7 @@ def explain_stalls(
             users = pooled.get(name)
             signs |= {"pool"} if users and 2 * waiting.get((name, at), 0) >= users else set()
             cause = next((each for each in CAUSES if each in signs), UNKNOWN)
-            found.append(Stall(name, at, share, cause))
+            found.append(ServerStall(name, at, share, cause))
     return tuple(found)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from stithy.analysis.comparisons import Compared
+from stithy.analysis.comparisons import ComparedPair
 from stithy.analysis.effect import Effect, estimate_paired_ratio
 from stithy.analysis.evidence import Evidence
 from stithy.analysis.statistics import BLOCKS_LEAST, bound_repeated_chance
@@ -188,7 +188,7 @@ def _find_farthest(context: Context, lines: Sequence[Row]) -> tuple[Row, Row, Po
     return None
 
 
-def claimed(compared: Compared) -> str:
+def claimed(compared: ComparedPair) -> str:
     """The verdict in few words, never beyond it: `nvme is better than sata`."""
     a, b = compared.a, compared.b
     margin = said_margin(compared.metric, compared.verdict)

@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from stithy.analysis.comparisons import Compared, count_pairs
+from stithy.analysis.comparisons import ComparedPair, count_pairs
 from stithy.analysis.findings import answer_question
 from stithy.analysis.statistics import BLOCKS_LEAST
 from stithy.analysis.verdict import DIFFERENT, Stage, find_decided_from, list_interim_analyses
@@ -62,7 +62,7 @@ def _plot(context: Context) -> list[Drawn]:
     ]  # fmt: skip
 
 
-def _list_stages(context: Context, answered: Compared) -> tuple[Stage, ...]:
+def _list_stages(context: Context, answered: ComparedPair) -> tuple[Stage, ...]:
     evidence = context.evidence
     return list_interim_analyses(
         answered.effect.apart,
@@ -75,7 +75,7 @@ def _list_stages(context: Context, answered: Compared) -> tuple[Stage, ...]:
     )
 
 
-def _write_title(stages: Sequence[Stage], answered: Compared) -> str:
+def _write_title(stages: Sequence[Stage], answered: ComparedPair) -> str:
     """When it was decided, and how; never beyond the verdict."""
     found, blocks = find_decided_from(stages), len(stages)
     if found is None:
@@ -84,7 +84,7 @@ def _write_title(stages: Sequence[Stage], answered: Compared) -> str:
     return f"Decided by {when}: {claimed(answered)}"
 
 
-def _write_caption(context: Context, answered: Compared, scale: ratios.Scale) -> str:
+def _write_caption(context: Context, answered: ComparedPair, scale: ratios.Scale) -> str:
     margin, pairs = exactly(answered.verdict.margin_share), count_pairs(context.evidence)
     chosen = f" (of a pair chosen among {pairs})" if pairs > 1 else ""
     axis = "on a logarithmic axis"
@@ -149,7 +149,7 @@ def _list_rows(stages: Sequence[Stage]) -> Rows:
 
 
 def _draw_chart(
-    context: Context, drawing: Drawing, answered: Compared, rows: Rows, scale: ratios.Scale
+    context: Context, drawing: Drawing, answered: ComparedPair, rows: Rows, scale: ratios.Scale
 ) -> Spec:
     interims = [
         {**row, "candidate": answered.b, "after": row["blocks"] + AFTER}
@@ -194,7 +194,7 @@ def _choose_scale(rows: Rows, margin_share: float) -> ratios.Scale:
     return ratios.Scale((low, high)).roomier(0.1)
 
 
-def _draw_ground(answered: Compared, drawing: Drawing, y: alt.Y) -> list[Spec]:
+def _draw_ground(answered: ComparedPair, drawing: Drawing, y: alt.Y) -> list[Spec]:
     """The band of the margin and the line of 1."""
     margin = 1 + answered.verdict.margin_share
     band = [{"at": -math.log(margin), "to": math.log(margin)}]

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from stithy.analysis.comparisons import Compared, compare_levels, list_comparisons
+from stithy.analysis.comparisons import ComparedPair, compare_levels, list_comparisons
 from stithy.analysis.findings import answer_question
 from stithy.metrics import P99
 from stithy.report.context import Context
@@ -45,8 +45,8 @@ STEP, LETTER, GAP, VERDICT = 21, 6.8, 14, 80
 class _Chosen:
     """The comparisons that are drawn, in their order, and how many are in the table alone."""
 
-    drawn: tuple[Compared, ...]
-    table_only: tuple[Compared, ...]
+    drawn: tuple[ComparedPair, ...]
+    table_only: tuple[ComparedPair, ...]
 
 
 def _plot(context: Context) -> list[Drawn]:
@@ -74,7 +74,7 @@ def _plot(context: Context) -> list[Drawn]:
     ]  # fmt: skip
 
 
-def _choose_comparisons(context: Context, answered: Compared) -> _Chosen:
+def _choose_comparisons(context: Context, answered: ComparedPair) -> _Chosen:
     """The question, its metric level by level, the other metrics at its level; best ones first."""
     every = [
         answered,
@@ -95,7 +95,7 @@ def _choose_comparisons(context: Context, answered: Compared) -> _Chosen:
     return _Chosen(drawn, tuple(each for each in every if each not in drawn))
 
 
-def _list_others(context: Context, answered: Compared) -> Iterator[Compared]:
+def _list_others(context: Context, answered: ComparedPair) -> Iterator[ComparedPair]:
     """What is compared besides the question itself, each once."""
     evidence = context.evidence
     first, *rest = evidence.candidates
@@ -109,7 +109,9 @@ def _list_others(context: Context, answered: Compared) -> Iterator[Compared]:
             yield from (each for each in shown if each.point == answered.point)
 
 
-def _rank_comparison(context: Context, answered: Compared, each: Compared) -> tuple[Any, ...]:
+def _rank_comparison(
+    context: Context, answered: ComparedPair, each: ComparedPair
+) -> tuple[Any, ...]:
     """Where a comparison stands: by metric, level (the question's, then from the highest), gain."""
     metrics = list(dict.fromkeys((answered.metric, *context.evidence.described, P99)))
     ratio = each.effect.ratio
@@ -120,7 +122,7 @@ def _rank_comparison(context: Context, answered: Compared, each: Compared) -> tu
     return metrics.index(each.metric), each.point != answered.point, place, -better, each.b
 
 
-def _name_compared(context: Context, each: Compared) -> str:
+def _name_compared(context: Context, each: ComparedPair) -> str:
     """Who is compared, in few letters: among several, of those compared with the first one name."""
     first, *others = context.evidence.candidates
     if each.a == first and len(others) > 1:
@@ -162,7 +164,7 @@ def _write_caption(context: Context, chosen: _Chosen) -> str:
     return " ".join(parts)
 
 
-def _find_domain(drawn: tuple[Compared, ...]) -> ratios.Domain:
+def _find_domain(drawn: tuple[ComparedPair, ...]) -> ratios.Domain:
     """All ratios, and intervals as far as `ROOM` allows."""
     points = [each.effect.ratio for each in drawn]
     near = ratios.domain(points, 1.0)
@@ -172,12 +174,12 @@ def _find_domain(drawn: tuple[Compared, ...]) -> ratios.Domain:
     return ratios.domain([*points, *inside, 1 + margin], 1.06)
 
 
-def _is_cut(each: Compared, domain: ratios.Domain) -> bool:
+def _is_cut(each: ComparedPair, domain: ratios.Domain) -> bool:
     low, high = each.effect.low, each.effect.high
     return low is not None and high is not None and (low < domain[0] or high > domain[1])
 
 
-def _draw_chart(context: Context, drawing: Drawing, drawn: tuple[Compared, ...]) -> Spec:
+def _draw_chart(context: Context, drawing: Drawing, drawn: tuple[ComparedPair, ...]) -> Spec:
     domain = _find_domain(drawn)
     rows = [_make_row(context, index, each, domain) for index, each in enumerate(drawn)]
     options = {"values": ratios.ticks(domain), "format": ",~f", "grid": False}
@@ -199,7 +201,7 @@ def _measure_texts(rows: Rows, *names: str) -> int:
 
 
 def _make_row(
-    context: Context, index: int, each: Compared, domain: ratios.Domain
+    context: Context, index: int, each: ComparedPair, domain: ratios.Domain
 ) -> dict[str, Any]:
     effect = each.effect
     interval = ""
@@ -217,7 +219,7 @@ def _make_row(
     }  # fmt: skip
 
 
-def _name_verdict(each: Compared) -> str:
+def _name_verdict(each: ComparedPair) -> str:
     """The verdict; without an interval nothing was tested, so nothing is undecided either."""
     return each.verdict.call.value if each.effect.low is not None else UNTESTED
 

@@ -12,7 +12,7 @@ from stithy.analysis.bottlenecks.rules import RULES
 from stithy.analysis.bottlenecks.stalls import (
     CAUSES,
     SIGNS,
-    Stall,
+    ServerStall,
     explain_stalls,
     find_stalled_seconds,
 )
@@ -147,7 +147,7 @@ def stalls_table(context: Context) -> PageTable:
     return table_of("stalls", "Stalls of all users", shows, rows)
 
 
-def _find_stalls(context: Context) -> tuple[Stall, ...]:
+def _find_stalls(context: Context) -> tuple[ServerStall, ...]:
     """Find the seconds in which users stood still, of windows whose samples are read for it."""
     run, stalled = context.run, find_stalled_seconds(context.run.seconds)
     names = {name for name, lost in stalled.items() if lost}
@@ -157,7 +157,7 @@ def _find_stalls(context: Context) -> tuple[Stall, ...]:
 
 
 def _rows_of_stalls(
-    context: Context, known: Sequence[Stall], name: str, point: Point
+    context: Context, known: Sequence[ServerStall], name: str, point: Point
 ) -> Iterator[dict[str, Any]]:
     seen = find_stalled_seconds(context.run.seconds)
     windows = {each.id for each in context.evidence.valid_at(name, point)} & seen.keys()

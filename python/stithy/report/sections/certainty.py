@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from stithy.analysis.analyze import Analysis
-from stithy.analysis.comparisons import Compared, count_pairs, list_comparisons
+from stithy.analysis.comparisons import ComparedPair, count_pairs, list_comparisons
 from stithy.analysis.decision import DecisionStatus
 from stithy.analysis.effect import EACH_ORDER_LEAST, Position, estimate_position_effect
 from stithy.analysis.evidence import Evidence, Window
@@ -168,7 +168,7 @@ def verdict_tables(context: Context) -> tuple[PageTable, PageTable]:
     return _verdicts(context, found), _list_checks(context, found)
 
 
-def _compared(context: Context) -> tuple[Compared, ...]:
+def _compared(context: Context) -> tuple[ComparedPair, ...]:
     by_search, evidence = context.evidence.primary.by_search, context.evidence
     return () if by_search else list_comparisons(evidence, answer_question(evidence))
 
@@ -193,7 +193,7 @@ def _list_interim_blocks(context: Context) -> tuple[int, ...]:
     return (*(blocks for blocks in INTERIM_BLOCKS if blocks < most), max(most, INTERIM_BLOCKS[0]))
 
 
-def _verdicts(context: Context, found: tuple[Compared, ...]) -> PageTable:
+def _verdicts(context: Context, found: tuple[ComparedPair, ...]) -> PageTable:
     rows = [
         {
             **_named(context, each), **tables.make_effect_cells(each.metric, each.effect),
@@ -216,7 +216,7 @@ def _verdicts(context: Context, found: tuple[Compared, ...]) -> PageTable:
     return table_with("verdicts", "Verdicts", shows, rows, **types)
 
 
-def _list_checks(context: Context, found: tuple[Compared, ...]) -> PageTable:
+def _list_checks(context: Context, found: tuple[ComparedPair, ...]) -> PageTable:
     seed = context.manifest.seed if context.manifest else 0
     rows = []
     for each in found:
@@ -243,7 +243,7 @@ def _list_checks(context: Context, found: tuple[Compared, ...]) -> PageTable:
     return table_with("certainty", "Cross-checks of the verdicts", shows, rows, **_NAMED)
 
 
-def _bootstrap(each: Compared, checks: Certainty) -> dict[str, Any]:
+def _bootstrap(each: ComparedPair, checks: Certainty) -> dict[str, Any]:
     of = Bounded(each.effect.value, checks.low, checks.high, each.effect.is_difference)
     names = {"low": "bootstrap_low", "high": "bootstrap_high", "value": None}
     found = tables.make_effect_cells(each.metric, of)
@@ -253,7 +253,7 @@ def _bootstrap(each: Compared, checks: Certainty) -> dict[str, Any]:
 _NAMED: dict[str, Any] = dict.fromkeys(("a", "b"), pl.String)
 
 
-def _named(context: Context, each: Compared) -> dict[str, Any]:
+def _named(context: Context, each: ComparedPair) -> dict[str, Any]:
     return {
         **context.factor_values(each.point), "a": each.a, "b": each.b,
         "pair": f"{each.b} {MINUS if each.effect.is_difference else '÷'} {each.a}",
@@ -265,7 +265,7 @@ def _shows(context: Context) -> tuple[Show, ...]:
     return Show("pair", "Compared"), Show("metric", "By"), *context.factor_shows
 
 
-def _describe_verdict(each: Compared) -> str:
+def _describe_verdict(each: ComparedPair) -> str:
     call = each.verdict.call.value if each.effect.low is not None else "not tested"
     text = f"{each.b} {call}" if each.verdict.call in ONE_SIDED else call
     return f"{text} (the question)" if each.primary else text
@@ -291,7 +291,7 @@ def order_table(context: Context) -> PageTable:
     return table_with("orders", caption, shows, rows, **_NAMED, order=pl.String)
 
 
-def _row(context: Context, each: Compared) -> dict[str, Any]:
+def _row(context: Context, each: ComparedPair) -> dict[str, Any]:
     known = _position(each)
     first = f"{each.a} {known.a_first}, {each.b} {len(known.b_later) - known.a_first}"
     return {
@@ -300,14 +300,14 @@ def _row(context: Context, each: Compared) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _position(each: Compared) -> Position:
+def _position(each: ComparedPair) -> Position:
     effect = each.effect
     return estimate_position_effect(
         effect.apart, effect.b_later, is_difference=effect.is_difference
     )
 
 
-def _list_orders(each: Compared) -> str:
+def _list_orders(each: ComparedPair) -> str:
     return ", ".join(each.a if later else each.b for later in each.effect.b_later)
 
 
@@ -320,13 +320,13 @@ def order_sentence(context: Context) -> str | None:
     return f"{_came_first(answer, known)} {_told(answer, known)}"
 
 
-def _came_first(answer: Compared, known: Position) -> str:
+def _came_first(answer: ComparedPair, known: Position) -> str:
     blocks = len(known.b_later)
     text = f"{answer.a} came first in {known.a_first} of {blocks} valid blocks"
     return f"{text} ({_list_orders(answer)})." if blocks <= NAMED_MOST else f"{text}."
 
 
-def _told(answer: Compared, known: Position) -> str:
+def _told(answer: ComparedPair, known: Position) -> str:
     if known.value is None or known.low is None or known.high is None:
         return (
             "The effect of position in a block is not tested: the test needs "

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.comparisons import Compared, compare_values
+from stithy.analysis.comparisons import ComparedPair, compare_values
 from stithy.analysis.verdict import Call
 from stithy.point import Point, are_amounts, format_value, list_varied
 from stithy.report import metrics, tables
@@ -135,7 +135,9 @@ def sentences(context: Context) -> Iterator[str]:
         yield from _compare_storage(context, name, found)
 
 
-def _describe_last_gain(context: Context, name: str, candidate: str, mine: list[Compared]) -> str:
+def _describe_last_gain(
+    context: Context, name: str, candidate: str, mine: list[ComparedPair]
+) -> str:
     """`On gp3, throughput improved with database.memory up to 512 MiB, and …: from … the ratio is`.
 
     More of a factor may be a burden, such as more data: where no step improved anything, what
@@ -170,7 +172,7 @@ def _describe_next(call: Call) -> str:
     return "whether the next step made a difference is not decided"
 
 
-def _describe_no_gain(name: str, noun: str, mine: list[Compared]) -> str:
+def _describe_no_gain(name: str, noun: str, mine: list[ComparedPair]) -> str:
     """What steps did of which none improved anything: make it worse, nothing, or it is open."""
     calls = [each.verdict.call for each in mine]
     losing = [each for each in mine if each.verdict.call in LOSES]
@@ -183,7 +185,7 @@ def _describe_no_gain(name: str, noun: str, mine: list[Compared]) -> str:
     return f"no step of {name} is known to have changed {noun} by more than the margin"
 
 
-def _describe_step(name: str, each: Compared) -> str:
+def _describe_step(name: str, each: ComparedPair) -> str:
     """`from 256 MiB to 512 MiB the ratio is 1.42 (1.30 to 1.55)`, or why there is none."""
     assert each.against is not None  # a step has two ends
     ends = [format_value(point.values[name]) for point in (each.against, each.point)]
@@ -204,7 +206,7 @@ def _describe_step(name: str, each: Compared) -> str:
     return f"{where} the ratio is {finely(effect.ratio)} ({span}){calls.get(each.verdict.call, '')}"
 
 
-def _compare_storage(context: Context, name: str, found: tuple[Compared, ...]) -> Iterator[str]:
+def _compare_storage(context: Context, name: str, found: tuple[ComparedPair, ...]) -> Iterator[str]:
     """What the last value of a factor and another candidate are worth, from the same start."""
     evidence = context.evidence
     if len(evidence.candidates) != 2 or not found:
@@ -277,7 +279,7 @@ def _means(frame: pl.DataFrame) -> Cells:
     return {(name, point): rate for name, point, rate in cells.iter_rows()}
 
 
-def _step(name: str, each: Compared) -> dict[str, Any]:
+def _step(name: str, each: ComparedPair) -> dict[str, Any]:
     assert each.against is not None  # a step has two ends
     effect = each.effect
     return {

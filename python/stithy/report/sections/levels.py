@@ -8,7 +8,7 @@ import polars as pl
 from stithy.activity import get_level_factor
 from stithy.analysis.capacity import (
     Capacity,
-    LevelOutcome,
+    LevelStatus,
     find_capacities,
     list_levels,
     list_trials,
@@ -242,7 +242,7 @@ def _lowest_missed(here: Evidence, of: Capacity) -> int:
     assert search is not None  # a capacity is what a search found
     known = list_trials(here, of.candidate, search)
     doubtful = (
-        each.level for each in known if each.said in (LevelOutcome.MISSED, LevelOutcome.SPLIT)
+        each.level for each in known if each.said in (LevelStatus.MISSED, LevelStatus.SPLIT)
     )
     return min(doubtful)
 

@@ -7,7 +7,7 @@ from stithy.collectors.collector import TimedSample
 from stithy.fio.load import Load, for_workers
 from stithy.fio.measure import measure, ready
 from stithy.fio.precondition import ROUNDS_MOST, Decision, decide, steadiness
-from stithy.fio.precondition import Plan as Preconditioning
+from stithy.fio.precondition import PreconditioningPlan as Preconditioning
 from stithy.fio.profile import Pattern
 from stithy.plan.steps import Step, WindowPlan, derive_seed
 from stithy.results.layout import empty_folder

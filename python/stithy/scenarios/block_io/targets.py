@@ -15,7 +15,7 @@ from stithy.fio.load import Load, Target
 from stithy.fio.measure import Machine, discard, make_file, ready, worker_folder
 from stithy.fio.measure import lay_out as write_target
 from stithy.fio.measure import read_back as read_target
-from stithy.fio.precondition import FILL_BYTES, Plan, plan
+from stithy.fio.precondition import FILL_BYTES, PreconditioningPlan, plan
 from stithy.fio.profile import MIB
 from stithy.plan.steps import Step, derive_seed
 from stithy.results.layout import empty_folder
@@ -124,7 +124,7 @@ def _name_folder(main: Volume, role: Role) -> str:
     return DATA if role == "data" else role
 
 
-def find_preconditioning(context: Context, candidate: str) -> Plan:
+def find_preconditioning(context: Context, candidate: str) -> PreconditioningPlan:
     """What comes before the windows of a candidate."""
     spec, is_device = find_spec(context.file.study), _are_raw(context, candidate)
     return plan(spec.precondition, spec.precondition_matrix, is_device=is_device)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from stithy.wire.drive.jobs import DriveFault, WireDriveSpec
-from stithy.wire.drive.messages import DriveCounters, DriveFacts
+from stithy.wire.drive.messages import DriveCounters, DriveUp
 from stithy.wire.jobs import U64, Wire
 from stithy.wire.messages import Refusal
 
@@ -93,7 +93,7 @@ class AnswerDone(Wire):
     answer: Literal["done"] = "done"
 
 
-class AnswerUp(DriveFacts):
+class AnswerUp(DriveUp):
     """A drive is up."""
 
     answer: Literal["up"] = "up"
@@ -103,7 +103,7 @@ class AnswerList(Wire):
     """The drives that are up, in the order of their names."""
 
     answer: Literal["list"] = "list"
-    drives: tuple[DriveFacts, ...]
+    drives: tuple[DriveUp, ...]
 
 
 class AnswerStats(DriveCounters):

@@ -9,7 +9,7 @@ from stithy.wire.jobs import U32, U64, Wire
 from stithy.wire.messages import Failure, Percentiles, Started, Warning
 
 
-class DriveFacts(Wire):
+class DriveUp(Wire):
     """A drive that is up.
 
     `profile` is its profile's name, None where it takes no time. `volatile_bytes` a power cut may
@@ -77,7 +77,7 @@ class DriveCounters(Wire):
     paced: bool
 
 
-class DriveReady(DriveFacts):
+class DriveReady(DriveUp):
     """A drive is up."""
 
     message: Literal["drive-ready"] = "drive-ready"

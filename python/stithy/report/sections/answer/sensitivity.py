@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from stithy.analysis.comparisons import Compared
+from stithy.analysis.comparisons import ComparedPair
 from stithy.analysis.findings import answer_question
 from stithy.analysis.verdict import Call
 from stithy.plan.sensitivity import SHARE
@@ -28,7 +28,7 @@ class Corner:
     """The question with every assumed number against a candidate; `compared` None: not measured."""
 
     against: str
-    compared: Compared | None
+    compared: ComparedPair | None
     context: Context | None
 
     @property
@@ -90,20 +90,20 @@ def _list_runs(context: Context) -> Iterator[Corner]:
         yield Corner(against, compared if has_ratio else None, run)
 
 
-def _winner(compared: Compared | None) -> str | None:
+def _winner(compared: ComparedPair | None) -> str | None:
     if compared is None or compared.verdict.call not in (Call.BETTER, Call.WORSE):
         return None
     return compared.b if compared.verdict.call is Call.BETTER else compared.a
 
 
-def _holds(corner: Corner, answered: Compared | None) -> bool:
+def _holds(corner: Corner, answered: ComparedPair | None) -> bool:
     known = corner.compared
     return (
         known is not None and answered is not None and known.verdict.call is answered.verdict.call
     )
 
 
-def _say(corner: Corner, answered: Compared | None) -> str:
+def _say(corner: Corner, answered: ComparedPair | None) -> str:
     off = f"every assumed number of the drives {percent(SHARE)} against {corner.against}"
     if corner.compared is None:
         return f"Whether the verdict holds with {off} is not known: {UNKNOWN}."
@@ -111,7 +111,7 @@ def _say(corner: Corner, answered: Compared | None) -> str:
     return f"With {off}, {found}: {_write_values(corner.compared)}."
 
 
-def _found(corner: Corner, compared: Compared, *, holds: bool) -> str:
+def _found(corner: Corner, compared: ComparedPair, *, holds: bool) -> str:
     still, margin = " still" if holds else "", exactly(compared.verdict.margin_share)
     be, would = ("are", "") if holds else ("be", "would ")
     match compared.verdict.call:
@@ -128,7 +128,7 @@ def _found(corner: Corner, compared: Compared, *, holds: bool) -> str:
             return f"{compared.b} {'still has' if holds else 'would have'} {more} than {compared.a}"
 
 
-def _write_values(compared: Compared) -> str:
+def _write_values(compared: ComparedPair) -> str:
     effect = compared.effect
     assert effect.ratio is not None  # else there is no corner to tell of
     whose = f"{brief(compared.metric)}, {compared.b} to {compared.a}"
@@ -141,7 +141,7 @@ def _write_values(compared: Compared) -> str:
     )
 
 
-def _effect(compared: Compared | None) -> dict[str, Any]:
+def _effect(compared: ComparedPair | None) -> dict[str, Any]:
     if compared is None:
         names = ("a", "b", "metric", "point", "ratio", "low", "high", "blocks")
         return dict.fromkeys(names) | {"missing_because": UNKNOWN}

@@ -50,7 +50,7 @@ FIGURES_MOST = 12
 
 
 @dataclass(frozen=True)
-class _Place:
+class _RatePlace:
     """A candidate at a rate: what was asked and achieved, and latencies, in seconds.
 
     A percentile of too few values is None.
@@ -117,7 +117,7 @@ def _numbers() -> tuple[Show, ...]:
     )  # fmt: skip
 
 
-def _group_points(context: Context) -> Iterator[tuple[Point, list[_Place], int]]:
+def _group_points(context: Context) -> Iterator[tuple[Point, list[_RatePlace], int]]:
     """By all factors but the rate, those that have several rates, and how many have no value."""
     evidence = context.evidence
     for rest, points in groups_but(RATE, evidence.points).items():
@@ -132,7 +132,7 @@ def _group_points(context: Context) -> Iterator[tuple[Point, list[_Place], int]]
             yield rest, places, len(rising) * len(evidence.candidates) - len(places)
 
 
-def _place(context: Context, candidate: str, point: Point) -> _Place | None:
+def _place(context: Context, candidate: str, point: Point) -> _RatePlace | None:
     evidence = context.evidence
     found = {name: evidence.level_of(candidate, point, Quantity(f"fio.{name}"))
              for name in ("iops", *PERCENTILES)}  # fmt: skip
@@ -144,10 +144,10 @@ def _place(context: Context, candidate: str, point: Point) -> _Place | None:
     if point.values[RATE] == MAXIMUM:
         state = "closed loop"
     asked = evidence.level_of(candidate, point, Quantity("fio.asked_iops"))
-    return _Place(candidate, point, asked, achieved, found, state)
+    return _RatePlace(candidate, point, asked, achieved, found, state)
 
 
-def _figure(context: Context, rest: Point, places: list[_Place], missing: int) -> Figure:
+def _figure(context: Context, rest: Point, places: list[_RatePlace], missing: int) -> Figure:
     name = f"{NAME}-{rest.slug}"
     title = f"{rest.brief}: {_describe_finding(places)}{without_value(missing)}"
     drawing = Drawing()
@@ -164,7 +164,7 @@ def _figure(context: Context, rest: Point, places: list[_Place], missing: int) -
     )  # fmt: skip
 
 
-def _describe_finding(places: list[_Place]) -> str:
+def _describe_finding(places: list[_RatePlace]) -> str:
     """The highest rate of each candidate that was kept, and what it costs; else what `max` did."""
     kept = _find_best([each for each in places if each.state not in ("saturated", "closed loop")])
     lacking = [each.candidate for each in places if each.state == "saturated"]
@@ -177,7 +177,7 @@ def _describe_finding(places: list[_Place]) -> str:
     return f"every rate was saturated{most}"
 
 
-def _find_best(places: list[_Place]) -> dict[str, _Place]:
+def _find_best(places: list[_RatePlace]) -> dict[str, _RatePlace]:
     names = dict.fromkeys(each.candidate for each in places)
     return {
         name: max((each for each in places if each.candidate == name), key=_achieved)
@@ -185,16 +185,16 @@ def _find_best(places: list[_Place]) -> dict[str, _Place]:
     }
 
 
-def _said(place: _Place) -> str:
+def _said(place: _RatePlace) -> str:
     name, latency_s = next((n, s) for n, s in reversed(place.latency_s.items()) if s is not None)
     return f"{count(place.achieved)}/s on {place.candidate} ({name} {took(latency_s)})"
 
 
-def _achieved(place: _Place) -> float:
+def _achieved(place: _RatePlace) -> float:
     return place.achieved
 
 
-def _chart(context: Context, drawing: Drawing, places: list[_Place]) -> Spec:
+def _chart(context: Context, drawing: Drawing, places: list[_RatePlace]) -> Spec:
     rows = [
         {**each.row(), **{name: s and s * MS_PER_S for name, s in each.latency_s.items()},
          "order": convert_to_amount(each.point.values[RATE])}

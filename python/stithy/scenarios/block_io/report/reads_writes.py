@@ -47,7 +47,7 @@ FIGURES_MOST = 12
 
 
 @dataclass(frozen=True)
-class _Cell:
+class _RateCell:
     """A candidate at one rate of reads and one bandwidth of writes; None: no valid window."""
 
     candidate: str
@@ -101,7 +101,7 @@ class ReadsBesideWritesSection(SectionKind):
 
 
 def _list_cells(
-    context: Context, cells: Sequence[_Cell], factors: tuple[Show, ...] = ()
+    context: Context, cells: Sequence[_RateCell], factors: tuple[Show, ...] = ()
 ) -> PageTable:
     """`factors`: the columns of what else varies between these cells."""
     rows = [
@@ -125,7 +125,7 @@ def _list_cells(
     return table_of(NAME, TITLE, shows, rows, **real)
 
 
-def _group_points(context: Context) -> dict[Point, list[_Cell]]:
+def _group_points(context: Context) -> dict[Point, list[_RateCell]]:
     """Of all candidates, where both vary, by what else there is of a point.
 
     Each by candidate, by reads, then by writes, both rising.
@@ -150,7 +150,7 @@ def _amount(point: Point, factor: str) -> float:
     return float(parse(value)) if isinstance(value, str) else float(value)
 
 
-def _choose_percentile(cells: Sequence[_Cell]) -> str | None:
+def _choose_percentile(cells: Sequence[_RateCell]) -> str | None:
     """The highest that all measured cells have; None where there are none."""
     measured = [each for each in cells if each.reads_per_s]
     for name in PERCENTILES:
@@ -159,21 +159,21 @@ def _choose_percentile(cells: Sequence[_Cell]) -> str | None:
     return None
 
 
-def _cell(context: Context, name: str, point: Point) -> _Cell:
+def _cell(context: Context, name: str, point: Point) -> _RateCell:
     evidence = context.evidence
     reasons = [each for window in evidence.valid_at(name, point) for each in window.reasons]
     latencies = {
         each: evidence.level_of(name, point, Quantity(f"fio.{each}", "read"))
         for each in PERCENTILES
     }
-    return _Cell(
+    return _RateCell(
         name, point, latencies, evidence.level_of(name, point, IOPS),
         evidence.level_of(name, point, WRITTEN), any(each.flag == SATURATED for each in reasons),
     )  # fmt: skip
 
 
 def _draw_figure(
-    context: Context, name: str, where: str, cells: Sequence[_Cell], percentile: str
+    context: Context, name: str, where: str, cells: Sequence[_RateCell], percentile: str
 ) -> Figure:
     drawing, title = Drawing(), f"{where}{_describe_finding(cells, percentile)}"
     return drawing.figure(
@@ -187,7 +187,7 @@ def _draw_figure(
     )  # fmt: skip
 
 
-def _describe_finding(cells: Sequence[_Cell], percentile: str) -> str:
+def _describe_finding(cells: Sequence[_RateCell], percentile: str) -> str:
     grown: dict[str, tuple[float, float]] = {}
     fewest, most = cells[0], cells[-1]
     for name in dict.fromkeys(each.candidate for each in cells):
@@ -213,7 +213,7 @@ def _describe_finding(cells: Sequence[_Cell], percentile: str) -> str:
     )
 
 
-def _chart(context: Context, drawing: Drawing, cells: Sequence[_Cell], percentile: str) -> Spec:
+def _chart(context: Context, drawing: Drawing, cells: Sequence[_RateCell], percentile: str) -> Spec:
     known = [each.latencies_s[percentile] for each in cells]
     bounds = _set_bounds([each * MS_PER_S for each in known if each])
     found = [
@@ -268,7 +268,7 @@ def _split_by_ink(rows: Rows) -> tuple[tuple[str, Rows], tuple[str, Rows]]:
     )
 
 
-def _row(cell: _Cell, bounds: Sequence[float], percentile: str) -> dict[str, Any]:
+def _row(cell: _RateCell, bounds: Sequence[float], percentile: str) -> dict[str, Any]:
     known = cell.latencies_s[percentile]
     colour = -1 if known is None else sum(each <= known * MS_PER_S for each in bounds)
     return {

@@ -59,7 +59,7 @@ FIGURES_MOST = 12
 
 
 @dataclass(frozen=True)
-class _Place:
+class _SweepPlace:
     """A candidate at a value of the sweep; a percentile of too few values is None."""
 
     candidate: str
@@ -74,7 +74,7 @@ class _Sweep:
 
     key: str
     rest: Point
-    places: tuple[_Place, ...]
+    places: tuple[_SweepPlace, ...]
     missing: int
 
     @property
@@ -147,7 +147,7 @@ def _group_sweeps(context: Context) -> Iterator[_Sweep]:
                 yield sweep
 
 
-def _places(context: Context, key: str, points: list[Point]) -> Iterator[_Place]:
+def _places(context: Context, key: str, points: list[Point]) -> Iterator[_SweepPlace]:
     evidence = context.evidence
     for name in evidence.candidates:
         for point in points:
@@ -155,7 +155,7 @@ def _places(context: Context, key: str, points: list[Point]) -> Iterator[_Place]
                 each: evidence.level_of(name, point, Quantity(f"fio.{each}")) for each in SHOWN
             }
             if found["iops"] is not None:
-                yield _Place(name, point, point.values[key], found)
+                yield _SweepPlace(name, point, point.values[key], found)
 
 
 def _figure(context: Context, sweep: _Sweep) -> Figure:
@@ -193,7 +193,7 @@ def _describe_finding(sweep: _Sweep) -> str:
     return f"by {sweep.noun}, the most requests were {each}{without_value(sweep.missing)}"
 
 
-def _iops(place: _Place) -> float:
+def _iops(place: _SweepPlace) -> float:
     return place.found["iops"] or 0.0
 
 
