@@ -18,7 +18,7 @@ from drive_readings import Work
 from kept import keep
 from processes import run
 from stithy.drives.control import DriveSpec
-from stithy.drives.profiles import profile_text
+from stithy.drives.profiles import read_profile_text
 from stithy.drives.program import DriveProgram, start
 from stithy.wire.drive.messages import DriveCounters
 from stithy.wire.program import DRIVE, find_program
@@ -84,7 +84,7 @@ def main(words: Sequence[str]) -> int:
 @contextmanager
 def up(program: Path, name: str | None, backing: Path | None) -> Iterator[DriveProgram]:
     """A drive of a program of its own."""
-    profile = None if name is None else profile_text(name)
+    profile = None if name is None else read_profile_text(name)
     spec = DriveSpec("bench", profile, SIZE_BYTES, backing=backing)
     with tempfile.TemporaryDirectory(prefix="stithy-bench-") as folder:
         started = start([spec], Path(folder) / "drives", program=program)
@@ -123,9 +123,9 @@ def reading(program: Path, name: str, work: Work, backing: Path | None) -> Laten
     """One run of fio, and what the drive counted since it came up."""
     with up(program, name, backing) as drive:
         fio.wait_for_calm()
-        before = drive.control.stats("bench")
+        before = drive.control.read_counters("bench")
         seen = fio.read(work, drive.devices["bench"], drive.identity.pid, MORE[work])
-        after = drive.control.stats("bench")
+        after = drive.control.read_counters("bench")
     answers = answered(after) - answered(before)
     late_s = late_sum_s(after) - late_sum_s(before)
     cpu_s = (after.cpu_s or 0.0) - (before.cpu_s or 0.0)

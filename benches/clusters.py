@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kept import NOT_VALID, TARGET_MISSED, keep
-from stithy.hosts.processes import pids_within
+from stithy.hosts.processes import find_pids_within
 
 ROUNDS = 2
 UP_S, DOWN_S = 60.0, 15.0
@@ -147,7 +147,9 @@ def write(volume: Path) -> float:
 def taken_by(home: Path) -> tuple[float, int]:
     """CPU time and resident memory of all processes that work below a folder."""
     cpu_s, memory_bytes, ticks = 0.0, 0, os.sysconf("SC_CLK_TCK")
-    for pid in (pid for each in home.resolve().glob("clusters/*") for pid in pids_within(each)):
+    for pid in (
+        pid for each in home.resolve().glob("clusters/*") for pid in find_pids_within(each)
+    ):
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         cpu_s += (int(fields[11]) + int(fields[12])) / ticks
         memory_bytes += int(fields[21]) * os.sysconf("SC_PAGE_SIZE")

@@ -19,7 +19,7 @@ from stithy.hosts.runner import LocalRunner
 from stithy.registry import plugins
 from stithy.run.sampler import Sampler
 from stithy.secrets import Secret
-from stithy.wire.hammer import Hammer, Watch
+from stithy.wire.hammer import Hammer, ProgressWatch
 from stithy.wire.jobs import RunRequest
 from stithy.workloads.order_entry import Choice
 
@@ -59,7 +59,7 @@ def measured(instance: Instance, duration_s: float) -> Cost:
     hammer.prepare(SIZE, seed=1, loaders=2)
     request = RunRequest(seed=1, users=USERS, ramp_up_s=1.0, duration_s=3600.0)
     load = threading.Thread(
-        target=hammer.run, args=(SIZE, request), kwargs={"watch": Watch(None, None, stop)}
+        target=hammer.run, args=(SIZE, request), kwargs={"watch": ProgressWatch(None, None, stop)}
     )
     load.start()
     try:

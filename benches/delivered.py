@@ -14,7 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
-from stithy.hosts.devices import DiskCounters, devices_under, mean_times_s, parse_diskstats
+from stithy.hosts.devices import DiskCounters, average_times_s, list_devices_under, parse_diskstats
 from studies import stithy
 
 STUDY = """
@@ -61,7 +61,7 @@ def _tell(frame: pl.DataFrame) -> None:
 
 def control(folder: Path) -> None:
     """Single direct writes beside bursts of write-back on the disk under a folder."""
-    names = devices_under(folder, Path("/proc"), Path("/sys"))
+    names = list_devices_under(folder, Path("/proc"), Path("/sys"))
     if not names:
         print("no block device under /var/tmp: no control")
         return
@@ -72,7 +72,7 @@ def control(folder: Path) -> None:
         before = _counted(names[-1])
         write(path)
         after = _counted(names[-1])
-        mean_s = mean_times_s(before, after, BURST * BURSTS)["write"]
+        mean_s = average_times_s(before, after, BURST * BURSTS)["write"]
         print(f"control on {names[-1]}: writes {name}: {1e6 * (mean_s or 0.0):.1f} µs")
 
 

@@ -22,13 +22,13 @@ from processes import run
 from stithy.cli.talk.shortcut import find_learned
 from stithy.drives import filesystems
 from stithy.drives.control import DriveSpec
-from stithy.drives.measure.compare import raised
-from stithy.drives.profiles import profile_text
+from stithy.drives.measure.measuring import raise_drive
+from stithy.drives.profiles import read_profile_text
 from stithy.drives.program import DriveProgram
-from stithy.fio.learned import Learned, Served
+from stithy.fio.learned import Learned, LearnedServed
 from stithy.fio.library import parse
-from stithy.fio.load import Load, Target
-from stithy.fio.measure import measure, ready
+from stithy.fio.load import FioLoad, FioTarget
+from stithy.fio.measure import measure, prepare_fio
 from stithy.fio.traces import read_trace
 from stithy.hosts.runner import LocalRunner
 
@@ -68,8 +68,8 @@ def main(words: list[str]) -> int:
 @contextmanager
 def drive() -> Iterator[DriveProgram]:
     """The emulated drive, as its profile paces it."""
-    spec = DriveSpec(NAME, profile_text(DRIVE), SIZE_BYTES)
-    with raised(spec, LocalRunner()) as program:
+    spec = DriveSpec(NAME, read_profile_text(DRIVE), SIZE_BYTES)
+    with raise_drive(spec, LocalRunner()) as program:
         yield program
 
 
@@ -124,9 +124,12 @@ def forgetting() -> Iterator[None]:
 def of_profile(program: DriveProgram, real: Learned, folder: Path, seconds: int) -> Learned:
     """What the drive saw of fio with the profile at the rate of the trace."""
     profile = parse(real.text, "learned", "learned.toml")
-    target = Target(program.devices[NAME], min(real.span_bytes, SIZE_BYTES))
-    machine, trace = ready(LocalRunner(), [target], folder / "tried"), folder / "synthetic.trace"
-    load = Load(float(seconds), 1.0, 7, rate_per_s=real.rate_per_s, engine=machine.engine)
+    target = FioTarget(program.devices[NAME], min(real.span_bytes, SIZE_BYTES))
+    machine, trace = (
+        prepare_fio(LocalRunner(), [target], folder / "tried"),
+        folder / "synthetic.trace",
+    )
+    load = FioLoad(float(seconds), 1.0, 7, rate_per_s=real.rate_per_s, engine=machine.engine)
     program.control.set(NAME, paced=True)
     program.control.trace(NAME, trace)
     measure(machine, profile.patterns[0], [(target, load)], folder / "run")
@@ -144,7 +147,7 @@ def compared(real: Learned, synthetic: Learned) -> Iterator[dict[str, Any]]:
                    "ratio": other[name] / one[name]}  # fmt: skip
 
 
-def figures(served: Mapping[Any, Served], what: str) -> dict[str, float]:
+def figures(served: Mapping[Any, LearnedServed], what: str) -> dict[str, float]:
     """Rate, and mean latency in microseconds."""
     names = ("read", "write") if what == "moved" else (what,)
     parts = [served[name] for name in names]

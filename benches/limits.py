@@ -40,7 +40,7 @@ from stithy.analysis.checks.instruments import INTERFERENCE
 from stithy.analysis.evidence import Window
 from stithy.errors import Exit
 from stithy.hosts.host import LocalHost
-from stithy.hosts.resources import other_cpus, server_cpus
+from stithy.hosts.resources import choose_server_cpus, list_other_cpus
 from stithy.report.context import context_of
 from stithy.results.files import read_run
 from studies import PLACE, fingerprint, stithy
@@ -178,8 +178,8 @@ def hogged(case: Case) -> Iterator[None]:
     """Other programs on the CPUs that are not the server's, where the case has it so."""
     emulated = any(isinstance(each, Drive) for each in case.storage.values())
     here = LocalHost().cpus
-    bound = server_cpus(case.cpus, here, emulated=emulated)
-    cpus = other_cpus(bound, here) if case.hogged else None
+    bound = choose_server_cpus(case.cpus, here, emulated=emulated)
+    cpus = list_other_cpus(bound, here) if case.hogged else None
     hogs = [subprocess.Popen([sys.executable, "-c", "while True: pass"])
             for _ in range(HOGS_A_CPU * len(cpus or ()))]  # fmt: skip
     try:

@@ -108,12 +108,12 @@ def cut_power(
     time = clock or SystemClock()
     try:
         for each in drives:
-            each.control.fault(each.name, jobs.Stall(duration_s=SILENCE_S))
+            each.control.set_fault(each.name, jobs.StallFault(duration_s=SILENCE_S))
         stops = [_cut(each, rule) for each in drives]
         _kill(pids)
     finally:
         for each in drives:
-            each.control.fault(each.name, jobs.Stall(duration_s=0.0))
+            each.control.set_fault(each.name, jobs.StallFault(duration_s=0.0))
     _wait_for_the_end(pids, time)
     shut = [_leave(each, time) for each in drives]
     return tuple(
@@ -125,7 +125,7 @@ def cut_power(
 def restore_power(drives: Sequence[MountedDrive], *, runner: Runner | None = None) -> None:
     """Bring the drives back, then their file systems, whose logs are replayed by mounting."""
     for each in drives:
-        each.control.fault(each.name, jobs.PowerOn())
+        each.control.set_fault(each.name, jobs.PowerOn())
     for each in drives:
         filesystems.mount(each.device, each.folder, each.kind, runner=runner)
 
@@ -165,7 +165,7 @@ def shut_down(folder: Path) -> None:
 def check(device: str, kind: str, *, runner: Runner | None = None) -> Checked:
     """Check an unmounted file system, and mend nothing."""
     tool, *options = filesystems.KINDS[kind].check
-    argv = [filesystems.program_path(tool, filesystems.KINDS[kind].package), *options, device]
+    argv = [filesystems.find_program(tool, filesystems.KINDS[kind].package), *options, device]
     command = Command(argv=argv, environment={"LC_ALL": "C"})
     finished = (runner or LocalRunner()).run(command, timeout_s=filesystems.TIMEOUT_S)
     return Checked(finished.code == 0, (finished.stdout + finished.stderr).strip())
@@ -182,7 +182,7 @@ class _Stop:
 
 
 def _cut(drive: MountedDrive, rule: CutRule) -> _Stop:
-    cut = drive.control.fault(
+    cut = drive.control.set_fault(
         drive.name,
         jobs.PowerCut(
             seed=rule.seed,
@@ -192,7 +192,7 @@ def _cut(drive: MountedDrive, rule: CutRule) -> _Stop:
         ),
     )
     assert cut is not None  # a power cut is answered with what it did
-    return _Stop(cut.kept, cut.torn, cut.lost, drive.control.stats(drive.name))
+    return _Stop(cut.kept, cut.torn, cut.lost, drive.control.read_counters(drive.name))
 
 
 def _kill(pids: Pids) -> None:
@@ -231,7 +231,7 @@ def _leave(drive: MountedDrive, time: Clock) -> bool:
 
 def _witness(drive: MountedDrive, stop: _Stop, was_shut: bool) -> DriveCut:
     """Compare what the drive did with what it had done at the stop."""
-    now = drive.control.stats(drive.name)
+    now = drive.control.read_counters(drive.name)
     if _succeeded(now) != _succeeded(stop.counters):
         raise InfrastructureError(
             f"requests reached the drive after its power was cut: {_succeeded(stop.counters)} had "

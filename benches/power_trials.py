@@ -37,15 +37,15 @@ from stithy.engines.postgresql.server import (
 )
 from stithy.errors import StithyError
 from stithy.hosts.host import LocalHost
-from stithy.hosts.processes import end, pids_inside
-from stithy.hosts.runner import LocalRunner, server_user
+from stithy.hosts.processes import end, find_pids_inside
+from stithy.hosts.runner import LocalRunner, find_server_user
 from stithy.secrets import generate_password
 from stithy.storage.copy import copy_tree, sync_filesystem
 from stithy.wire.drive import jobs
 from stithy.wire.drive.jobs import VolatileBytes
-from stithy.wire.hammer import Hammer, Watch
+from stithy.wire.hammer import Hammer, ProgressWatch
 from stithy.wire.jobs import RunRequest
-from stithy.wire.messages import AnyMessage, LedgerCounts, Second
+from stithy.wire.messages import AnyMessage, LedgerCounts, SecondMessage
 from stithy.workloads.order_entry import Choice
 
 KINDS = ("ext4", "xfs", "btrfs")
@@ -118,7 +118,7 @@ def _private_folder(parent: Path) -> Iterator[Path]:
 
 
 def _give(folder: Path) -> None:
-    if user := server_user():
+    if user := find_server_user():
         os.chown(folder, user.uid, user.gid)
 
 
@@ -191,14 +191,14 @@ class Machine:
         """Load, cut, bring everything back in order, and compare."""
         server = self.server or self.start()
         for each in self.mounted if is_lying else ():
-            each.control.fault(each.name, jobs.LyingFlush())
+            each.control.set_fault(each.name, jobs.LyingFlush())
         ledger = self._place / f"{seed}.ledger"
         # Not a moment that some timer of the server or the file system shares.
         load_s = random.Random(seed).uniform(0.2, 2.0)
         with load(server, ledger, seed) as working:
             working.wait(load_s)
             memory = server.shared_memory()
-            cuts = cut_power(self.mounted, rule, lambda: pids_inside(self._data, PROGRAM))
+            cuts = cut_power(self.mounted, rule, lambda: find_pids_inside(self._data, PROGRAM))
         server.stop()
         self.server = None
         remove_segment(memory)
@@ -257,7 +257,7 @@ def machine(master: Master, plan: Plan) -> Iterator[Machine]:
             stack.callback(filesystems.unmount, place / name)
         _copy(master.data, mounted)
         for name in names:
-            drives.control.fault(name, UNSTEADY)
+            drives.control.set_fault(name, UNSTEADY)
         made = Machine(master, drives, mounted)
         stack.callback(made.stop)
         yield made
@@ -296,12 +296,12 @@ class Load:
         self._committed = 0
         self._failure: StithyError | None = None
         request = RunRequest(seed=seed, users=USERS, ramp_up_s=0.0, duration_s=600.0, ledger=ledger)
-        watch = Watch(on_message=self._heard, stop=self._stop)
+        watch = ProgressWatch(on_message=self._heard, stop=self._stop)
         hammer = Hammer(LocalRunner(), server.url)
         self._thread = threading.Thread(target=self._run, args=(hammer, request, watch))
         self._thread.start()
 
-    def _run(self, hammer: Hammer, request: RunRequest, watch: Watch) -> None:
+    def _run(self, hammer: Hammer, request: RunRequest, watch: ProgressWatch) -> None:
         try:
             hammer.run(SIZE, request, watch=watch)
         except StithyError as error:
@@ -309,7 +309,7 @@ class Load:
         self._works.set()
 
     def _heard(self, message: AnyMessage) -> None:
-        if isinstance(message, Second):
+        if isinstance(message, SecondMessage):
             self._committed += sum(each.committed for each in message.transactions)
         if self._committed >= COMMITTED_MIN:
             self._works.set()
@@ -345,11 +345,11 @@ def rule_of(seed: int) -> CutRule:
 
 def sweep(parent: Path) -> None:
     """Remove what killed proofs left below `parent`: servers, mounts, drives and their files."""
-    end(pids_inside(parent / MASTER, PROGRAM), signal.SIGKILL)
+    end(find_pids_inside(parent / MASTER, PROGRAM), signal.SIGKILL)
     for place in parent.glob(f"{PREFIX}*"):
         data, drives = place / DRIVE / "data", place / "drives"
         memory = _memory_of(data)
-        end(pids_inside(data, PROGRAM), signal.SIGKILL)
+        end(find_pids_inside(data, PROGRAM), signal.SIGKILL)
         remove_segment(memory)
         program.repair(drives)
         for name in (DRIVE, LOG_DRIVE):
@@ -361,5 +361,5 @@ def sweep(parent: Path) -> None:
 
 def _memory_of(data: Path) -> Mapping[str, str]:
     """What a server that still runs there holds of the machine's memory."""
-    pids = pids_inside(data, PROGRAM)
+    pids = find_pids_inside(data, PROGRAM)
     return read_segment_facts(min(pids), data / "postmaster.pid") if pids else {}

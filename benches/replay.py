@@ -17,22 +17,33 @@ from pathlib import Path
 import kept
 from stithy.cli.drive.profile import compare_profiles
 from stithy.drives.control import DriveSpec
-from stithy.drives.measure import compare
-from stithy.drives.measure.compare import (
-    TOLERANCES,
-    Compared,
-    compared,
-    name_of_process,
-    of_measurement,
-    written,
-)
+from stithy.drives.measure import measuring as compare
 from stithy.drives.measure.fit import fit
-from stithy.drives.measure.measurement import Measurement, Schedule, matrix, together
-from stithy.drives.measure.measuring import Plan, Watch, fill, measure, ready
-from stithy.drives.measure.profiling import profile_text
-from stithy.drives.measure.target import facts, inspect, scratch_file
-from stithy.fio.load import Target
-from stithy.fio.measure import Machine
+from stithy.drives.measure.measurement import (
+    Measurement,
+    MeasurementSchedule,
+    inspect,
+    list_points,
+    merge_rounds,
+    open_scratch_file,
+    read_facts,
+)
+from stithy.drives.measure.measuring import (
+    TOLERANCES,
+    ComparedFigures,
+    MeasuringPlan,
+    MeasuringWatch,
+    compare_points,
+    fill,
+    fill_drive,
+    make_measured_reference,
+    measure,
+    name_of_process,
+    prepare_points,
+)
+from stithy.drives.measure.profiling import write_profile
+from stithy.fio.load import FioTarget
+from stithy.fio.measure import FioMachine
 from stithy.hosts.runner import LocalRunner
 
 DISK = Path("/var/tmp")
@@ -42,18 +53,20 @@ SEED = 20_260_101
 
 def main(words: list[str]) -> int:
     """Measure three times, show, keep; 99 where a figure is out that the disk itself keeps."""
-    timing = Schedule(0.5, 1, 0.0) if "--quick" in words else Schedule(1.0, 2, 0.0)
-    plan, before = Plan(matrix(writing=True), timing, SEED), os.getloadavg()
-    with no_deep_idle(), scratch_file(DISK, SPAN_BYTES) as path:
-        place = Target(path, SPAN_BYTES, name=str(DISK))
-        fio = ready(LocalRunner(), place)
-        fill(fio, place, Watch())
+    timing = (
+        MeasurementSchedule(0.5, 1, 0.0) if "--quick" in words else MeasurementSchedule(1.0, 2, 0.0)
+    )
+    plan, before = MeasuringPlan(list_points(writing=True), timing, SEED), os.getloadavg()
+    with no_deep_idle(), open_scratch_file(DISK, SPAN_BYTES) as path:
+        place = FioTarget(path, SPAN_BYTES, name=str(DISK))
+        fio = prepare_points(LocalRunner(), place)
+        fill(fio, place, MeasuringWatch())
         say("the disk")
         disk = of_disk(fio, place, plan)
-        text = profile_text("replayed", fit(disk), disk)
+        text = write_profile("replayed", fit(disk), disk)
         drive, again = in_turns(fio, place, plan, text)
-    wanted = of_measurement(disk)
-    rows, noise = compared(wanted, drive), compared(wanted, again)
+    wanted = make_measured_reference(disk)
+    rows, noise = compare_points(wanted, drive), compare_points(wanted, again)
     print(compare_profiles(rows))
     for line in lines(rows, noise):
         print(line)
@@ -88,23 +101,29 @@ def say(what: str) -> None:
     print(f"replay: {what}", file=sys.stderr, flush=True)
 
 
-def of_disk(fio: Machine, place: Target, plan: Plan) -> Measurement:
+def of_disk(fio: FioMachine, place: FioTarget, plan: MeasuringPlan) -> Measurement:
     """The disk, by the scratch file on it."""
-    return measure(fio, place, plan, facts(inspect(DISK), SPAN_BYTES), Watch())
+    return measure(fio, place, plan, read_facts(inspect(DISK), SPAN_BYTES), MeasuringWatch())
 
 
 def in_turns(
-    fio: Machine, place: Target, plan: Plan, profile: str
+    fio: FioMachine, place: FioTarget, plan: MeasuringPlan, profile: str
 ) -> tuple[Measurement, Measurement]:
     """The drive of a profile, and the disk again, a round each in turns."""
     spec = DriveSpec(name_of_process(), profile, SPAN_BYTES, seed=SEED)
     drive, disk = [], []
-    with written(spec, LocalRunner(), Watch()) as (over_drive, place_on_drive):
+    with fill_drive(spec, LocalRunner(), MeasuringWatch()) as (over_drive, place_on_drive):
         for number in range(plan.schedule.rounds):
             one = replace(plan, schedule=replace(plan.schedule, rounds=1), seed=SEED + number)
             say(f"the emulated drive, and the disk again: round {number + 1}")
             drive.append(
-                measure(over_drive, place_on_drive, one, compare.emulated_facts(spec), Watch())
+                measure(
+                    over_drive,
+                    place_on_drive,
+                    one,
+                    compare.describe_emulated(spec),
+                    MeasuringWatch(),
+                )
             )
             disk.append(of_disk(fio, place, one))
     return all_rounds(drive), all_rounds(disk)
@@ -115,7 +134,7 @@ def all_rounds(parts: Sequence[Measurement]) -> Measurement:
     matrix_of_all = tuple(
         points[0].model_copy(
             update={
-                "answer": together(each.answer for each in points),
+                "answer": merge_rounds(each.answer for each in points),
                 "iops_by_round": tuple(rate for each in points for rate in each.iops_by_round),
             }
         )
@@ -124,21 +143,25 @@ def all_rounds(parts: Sequence[Measurement]) -> Measurement:
     return parts[0].model_copy(update={"matrix": matrix_of_all, "rounds": len(parts)})
 
 
-def missed(rows: Sequence[Compared], noise: Sequence[Compared]) -> Iterator[tuple[str, str, str]]:
+def missed(
+    rows: Sequence[ComparedFigures], noise: Sequence[ComparedFigures]
+) -> Iterator[tuple[str, str, str]]:
     """Figures out of their tolerance though the disk is within it of itself."""
-    own = {(each.point, each.kind): each.missed() for each in noise}
+    own = {(each.point, each.kind): each.list_missed() for each in noise}
     for row in rows:
-        for figure in row.missed():
+        for figure in row.list_missed():
             if figure not in own[row.point, row.kind]:
                 yield row.point, row.kind, figure
 
 
-def lines(rows: Sequence[Compared], noise: Sequence[Compared]) -> Iterator[str]:
+def lines(rows: Sequence[ComparedFigures], noise: Sequence[ComparedFigures]) -> Iterator[str]:
     """The sums: how many figures are within, for the drive and for the disk against itself."""
     for figure, most in TOLERANCES.items():
-        counted = [row for row in rows if row.ratio(figure) is not None]
-        within = sum(figure not in row.missed() for row in counted)
-        itself = sum(figure not in row.missed() for row in noise if row.ratio(figure) is not None)
+        counted = [row for row in rows if row.find_ratio(figure) is not None]
+        within = sum(figure not in row.list_missed() for row in counted)
+        itself = sum(
+            figure not in row.list_missed() for row in noise if row.find_ratio(figure) is not None
+        )
         yield (
             f"{figure} within {most:.0%}: {within} of {len(counted)} of the drive, "
             f"{itself} of the disk against itself"
@@ -150,27 +173,27 @@ def lines(rows: Sequence[Compared], noise: Sequence[Compared]) -> Iterator[str]:
 
 def raw(disk: Measurement, drive: Measurement, again: Measurement) -> dict[str, object]:
     """Every figure and ratio; histograms are too large to be kept."""
-    wanted = of_measurement(disk)
+    wanted = make_measured_reference(disk)
     measured = {"disk": disk, "drive": drive, "again": again}
     return {
-        "drive_against_disk": [as_row(each) for each in compared(wanted, drive)],
-        "disk_against_itself": [as_row(each) for each in compared(wanted, again)],
+        "drive_against_disk": [as_row(each) for each in compare_points(wanted, drive)],
+        "disk_against_itself": [as_row(each) for each in compare_points(wanted, again)],
         "iops_by_round": {
             name: [each.iops_by_round for each in one.matrix] for name, one in measured.items()
         },
     }
 
 
-def as_row(row: Compared) -> dict[str, object]:
+def as_row(row: ComparedFigures) -> dict[str, object]:
     """One row for programs."""
-    ratios = {figure: row.ratio(figure) for figure in TOLERANCES}
+    ratios = {figure: row.find_ratio(figure) for figure in TOLERANCES}
     return {
         "point": row.point,
         "kind": row.kind,
         "real": vars(row.real),
         "other": vars(row.emulated),
         "ratios": ratios,
-        "missed": row.missed(),
+        "missed": row.list_missed(),
     }
 
 

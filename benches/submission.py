@@ -25,14 +25,14 @@ import kept
 from stithy.analysis.effect import estimate_paired_ratio
 from stithy.drives import filesystems
 from stithy.drives.control import DriveSpec
-from stithy.drives.measure.compare import raised
-from stithy.drives.profiles import profile_text
+from stithy.drives.measure.measuring import raise_drive
+from stithy.drives.profiles import read_profile_text
 from stithy.fio import library
-from stithy.fio.engines import Submission
-from stithy.fio.histogram import Histogram, merged
-from stithy.fio.load import Load, Target
-from stithy.fio.measure import Machine, Measured, lay_out, measure, ready
-from stithy.fio.variants import Shape, shaped
+from stithy.fio.load import FioLoad, FioTarget
+from stithy.fio.measure import FioMachine, Measured, lay_out, measure, prepare_fio
+from stithy.fio.output import Histogram, merge_histograms
+from stithy.fio.profile import Submission
+from stithy.fio.variants import Shape, apply_shape
 from stithy.hosts.runner import LocalRunner
 
 DRIVE_BYTES, FILE_BYTES = 1536 * 2**20, 2**30
@@ -83,19 +83,19 @@ def main(words: list[str]) -> int:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir="/var/tmp")))
         on = folder if "/" not in place else Path(place)
         if on is folder:
-            spec = DriveSpec("submission", profile_text(place), DRIVE_BYTES)
-            program = stack.enter_context(raised(spec, LocalRunner()))
+            spec = DriveSpec("submission", read_profile_text(place), DRIVE_BYTES)
+            program = stack.enter_context(raise_drive(spec, LocalRunner()))
             on = folder / "mounted"
             on.mkdir()
             filesystems.make(program.devices[spec.name], "ext4")
             filesystems.mount(program.devices[spec.name], on, "ext4")
             stack.callback(filesystems.unmount, on)
-        target = Target(str(on / "submission-target"), FILE_BYTES)
+        target = FioTarget(str(on / "submission-target"), FILE_BYTES)
         stack.callback(Path(target.path).unlink, missing_ok=True)
         patterns = [library.find(each.profile).patterns[0] for each in CASES]
         Path(target.path).touch()
         os.truncate(target.path, FILE_BYTES)
-        machine = ready(LocalRunner(), [target], folder / "tried", patterns)
+        machine = prepare_fio(LocalRunner(), [target], folder / "tried", patterns)
         lay_out(machine, target, folder / "laid-out", seed=1)
         first = 1 + max((row["round"] for row in known), default=-1)
         rows = [*known, *rounds(machine, target, first, 0.0 if quick else LIMIT_S)]
@@ -111,7 +111,7 @@ def main(words: list[str]) -> int:
 
 
 def rounds(
-    machine: Machine, target: Target, first: int, limit_s: float
+    machine: FioMachine, target: FioTarget, first: int, limit_s: float
 ) -> Iterator[dict[str, object]]:
     """Every case both ways, in each round in an order of its own, until the time is over."""
     end_s = time.monotonic() + limit_s
@@ -130,7 +130,7 @@ def rounds(
                        "others_cpus": taken, **dict(figures(found))}  # fmt: skip
 
 
-def done(machine: Machine, target: Target, case: Case, way: Submission) -> Measured:
+def done(machine: FioMachine, target: FioTarget, case: Case, way: Submission) -> Measured:
     """A case, one way; `sync` of a profile that ships it is the profile itself."""
     pattern = library.find(case.profile).patterns[0]
     shape = Shape()
@@ -141,10 +141,12 @@ def done(machine: Machine, target: Target, case: Case, way: Submission) -> Measu
             shape = replace(shape, threads=1, queue_depth=case.outstanding)
     elif case.outstanding:
         shape = Shape(threads=case.outstanding)
-    load = Load(SECONDS, RAMP_S, 7, engine=machine.engine, rate_per_s=case.rate_per_s, logs=False)
+    load = FioLoad(
+        SECONDS, RAMP_S, 7, engine=machine.engine, rate_per_s=case.rate_per_s, logs=False
+    )
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         workers = [(target, load)]
-        return measure(machine, shaped(pattern, shape), workers, Path(folder) / "run")
+        return measure(machine, apply_shape(pattern, shape), workers, Path(folder) / "run")
 
 
 def others_s() -> dict[str, float]:
@@ -171,11 +173,11 @@ def figures(found: Measured) -> Iterator[tuple[str, float]]:
         for way, served in (("read", answer.read), ("write", answer.write)):
             parts[way] += [served.latency] if served is not None else []
         parts["flush"] += [answer.flush] if answer.flush is not None else []
-    whole = {name: merged(each) for name, each in parts.items() if each}
+    whole = {name: merge_histograms(each) for name, each in parts.items() if each}
     for name, latency in whole.items():
         if latency.count:
             yield f"{name} mean", (latency.mean_s or 0.0) * 1e6
-            yield f"{name} p99", (latency.quantile_s(0.99) or 0.0) * 1e6
+            yield f"{name} p99", (latency.find_quantile_s(0.99) or 0.0) * 1e6
     moved = sum(each.count for name, each in whole.items() if name != "flush")
     yield "cpu", sum(each.cpu_s for each in found.answers) / moved * 1e6
 

@@ -19,7 +19,7 @@ import measurements
 from instance import SETTINGS, Instance, started
 from kept import NOT_VALID, TARGET_MISSED, keep
 from stithy.results.hlog import decode
-from stithy.wire.jobs import Keyed, Pace, RunJob, Think
+from stithy.wire.jobs import Keyed, Pace, RunJob, WireThink
 from stithy.wire.program import HAMMER, find_program
 from stithy.workloads.order_entry import Choice
 
@@ -100,7 +100,7 @@ def idle(duration_s: float) -> Case:
         "100,000 users, think 60 s, 64 connections",
         users=100_000,
         connections=64,
-        pace=Think(mean_s=60.0),
+        pace=WireThink(mean_s=60.0),
         users_per_warehouse=None,
         ramp_up_s=10.0,
         duration_s=duration_s,

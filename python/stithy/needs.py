@@ -52,25 +52,25 @@ class Machine(Protocol):
     def says(self, program: str, *words: str) -> str:
         """What a program writes when it is started with these words."""
 
-    def memory_limit_problem(self) -> str | None:
+    def find_memory_limit_problem(self) -> str | None:
         """Why no memory limit can be set; None where one can."""
 
-    def io_limit_problem(self) -> str | None:
+    def find_io_limit_problem(self) -> str | None:
         """Why no limit of reads and writes can be set; None where one can."""
 
-    def cpu_share_problem(self) -> str | None:
+    def find_cpu_share_problem(self) -> str | None:
         """Why no share of CPU time can be set; None where one can."""
 
-    def io_uring_problem(self) -> str | None:
+    def find_io_uring_problem(self) -> str | None:
         """Why io_uring cannot be used; None where it can."""
 
-    def network_problem(self, program: str, *words: str) -> str | None:
+    def find_network_problem(self, program: str, *words: str) -> str | None:
         """Why a program fails in a network of its own, which is gone when it ends; None: it works.
 
         Only root may ask.
         """
 
-    def clock_is_synchronised(self) -> bool | None:
+    def is_clock_synchronised(self) -> bool | None:
         """Whether the kernel takes its clock for synchronised; None where it does not tell."""
 
     def activity(self, pids: "Collection[int]" = ()) -> "MachineActivity":
@@ -287,7 +287,7 @@ class Networking(Need):
         for words in self.tried:
             if machine.program(words[0]) is None:
                 return Judgement(self.what, "unknown", f"without {words[0]} nobody knows")
-            if problem := machine.network_problem(*words):
+            if problem := machine.find_network_problem(*words):
                 remedy = f"use a kernel with {self.options}; a container needs --privileged"
                 return Judgement(self.what, "missing", problem, remedy)
         return Judgement(self.what, "there", "tried in a network namespace")
@@ -349,7 +349,7 @@ class MemoryLimitNeed(Need):
 
     def judge(self, machine: Machine) -> Judgement:
         """Whether one can."""
-        problem = machine.memory_limit_problem()
+        problem = machine.find_memory_limit_problem()
         if problem is None:
             version = machine.facts["cgroup_version"].value
             return Judgement("memory limit", "there", f"control groups of version {version}")
@@ -367,7 +367,7 @@ class CpuShare(Need):
 
     def judge(self, machine: Machine) -> Judgement:
         """Whether one can be made."""
-        return _limit("share of CPU time", machine.cpu_share_problem(), "`cpu`", machine)
+        return _limit("share of CPU time", machine.find_cpu_share_problem(), "`cpu`", machine)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -376,7 +376,7 @@ class IoLimit(Need):
 
     def judge(self, machine: Machine) -> Judgement:
         """Whether one can be made."""
-        problem = machine.io_limit_problem()
+        problem = machine.find_io_limit_problem()
         return _limit("limit of reads and writes", problem, "`io` or `blkio`", machine)
 
 

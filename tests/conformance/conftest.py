@@ -55,7 +55,7 @@ class Loaded:
         """The load driver on a server of it; in the server's group where it is the server."""
         hammer = Hammer(runner or LocalRunner(), url)
         if self.is_embedded:
-            hammer.confine(Command((), memory_cgroup=memory_cgroup))
+            hammer.limit_process(Command((), memory_cgroup=memory_cgroup))
         return hammer
 
     def start(self, place: Path, **more: Path) -> Instance:

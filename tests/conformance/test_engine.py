@@ -19,12 +19,12 @@ from stithy.collectors.collector import InstanceScope, Sample, Scope, Unavailabl
 from stithy.engines.engine import declaration, get_engine
 from stithy.engines.instance import Configuration, Instance
 from stithy.errors import InfrastructureError, UserError
-from stithy.hosts.processes import pids_inside
+from stithy.hosts.processes import find_pids_inside
 from stithy.hosts.resources import make_group, remove_group
 from stithy.hosts.runner import Command, LocalRunner, Running
-from stithy.wire.hammer import Watch
+from stithy.wire.hammer import ProgressWatch
 from stithy.wire.jobs import RunRequest
-from stithy.wire.messages import AnyMessage, Second
+from stithy.wire.messages import AnyMessage, SecondMessage
 from support.places import DISK
 from support.servers import PASSWORD, mounted, request, server_place, start
 
@@ -38,15 +38,20 @@ def load(duration_s: float = 2.0, ledger: Path | None = None, users: int = 2) ->
     )
 
 
-def every_second(act: Callable[[], bool]) -> Watch:
+def every_second(act: Callable[[], bool]) -> ProgressWatch:
     """Does something each second of the users' work, until it says that the run may end."""
     stop = threading.Event()
 
     def on_message(message: AnyMessage) -> None:
-        if isinstance(message, Second) and message.second >= 1 and not stop.is_set() and act():
+        if (
+            isinstance(message, SecondMessage)
+            and message.second >= 1
+            and not stop.is_set()
+            and act()
+        ):
             stop.set()
 
-    return Watch(on_message=on_message, stop=stop)
+    return ProgressWatch(on_message=on_message, stop=stop)
 
 
 class Remembering(LocalRunner):
@@ -118,7 +123,7 @@ def test_a_killed_server_is_noticed_and_recovers_all_that_it_acknowledged(
         ledger = tmp_path / "ledger"
         drive_until_killed(loaded, instance, ledger)
         instance.stop(at_once=loaded.is_embedded)
-        assert pids_inside(place / "data", loaded.engine.program) == []
+        assert find_pids_inside(place / "data", loaded.engine.program) == []
         forget(memory)
         forget(memory)
         assert not loaded.sample.left(memory)
@@ -172,9 +177,9 @@ def test_a_server_stays_within_its_memory(loaded: Loaded) -> None:
             instance = loaded.start(place, memory_cgroup=group.path)
             try:
                 loaded.hammer(instance.url, None, group.path).run(loaded.choice, load())
-                assert instance.pid is None or group.lost(instance.pid) is None
-                assert group.killed() in (0, None)
-                assert 16 * MIB < (group.peak_bytes() or 0) <= 256 * MIB
+                assert instance.pid is None or group.explain_lost(instance.pid) is None
+                assert group.count_killed() in (0, None)
+                assert 16 * MIB < (group.read_peak_bytes() or 0) <= 256 * MIB
             finally:
                 instance.stop(at_once=True)
     finally:

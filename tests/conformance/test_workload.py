@@ -21,9 +21,9 @@ from stithy.results.convert import make_second_rows, make_transaction_rows, read
 from stithy.results.files import make_frame
 from stithy.results.tables import SECONDS, SERIES, TRANSACTIONS
 from stithy.run.sampler import Sampler, make_series_rows
-from stithy.wire.hammer import Watch
+from stithy.wire.hammer import ProgressWatch
 from stithy.wire.jobs import RunRequest
-from stithy.wire.messages import AnyMessage, Second
+from stithy.wire.messages import AnyMessage, SecondMessage
 from stithy.workloads.workload import Workload
 
 
@@ -62,10 +62,10 @@ def test_a_stop_ends_a_run_with_a_summary_of_what_was_done(
     stop = threading.Event()
 
     def on_message(message: AnyMessage) -> None:
-        if isinstance(message, Second) and message.second >= 1:
+        if isinstance(message, SecondMessage) and message.second >= 1:
             stop.set()
 
-    watch = Watch(on_message=on_message, stop=stop)
+    watch = ProgressWatch(on_message=on_message, stop=stop)
     driven = loaded.hammer(server.url).run(loaded.choice, request(duration_s=600), watch=watch)
     assert not driven.summary.complete
     orders = driven.summary.proof

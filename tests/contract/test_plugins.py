@@ -71,14 +71,11 @@ def test_a_provider_is_named_by_its_key(name: str) -> None:
 @pytest.mark.parametrize("name", plugins(LayerKind))
 def test_a_layer_keeps_of_its_members_what_its_redundancy_leaves(name: str) -> None:
     """At most that: its own books take some, too; data take no less than themselves."""
-    module = plugins(LayerKind)[name]
-    spec = module.keys()
-    count = module.members(spec)[0]
-    times = module.redundancy(spec, count)
+    keys = plugins(LayerKind)[name].keys()
+    count = keys.limit_members()[0]
+    times = keys.count_redundancy(count)
     assert times >= 1
-    assert 0 < module.capacity_bytes(spec, [2**33] * count) <= count * 2**33 / times
-    assert callable(module.build)
-    assert all(callable(undo) for undo in module.handlers.values())
+    assert 0 < keys.count_capacity_bytes([2**33] * count) <= count * 2**33 / times
 
 
 @pytest.mark.parametrize("engine", plugins(Engine).values(), ids=plugins(Engine))

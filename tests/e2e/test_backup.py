@@ -12,7 +12,7 @@ from stithy.drives.program import CONTROL
 from stithy.engines.postgresql.engine import find_installation
 from stithy.errors import Exit
 from stithy.hosts.host import LocalHost
-from stithy.hosts.processes import pids_of_run
+from stithy.hosts.processes import find_pids_of_run
 from stithy.report.context import context_of
 from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory
@@ -90,7 +90,7 @@ def test_a_drive_of_backups_that_is_gone_costs_its_cycles_and_not_what_users_did
     running = stithy.start("run", path, "--out", out)
     wait_for(lambda: RunDirectory(out).journal.exists() and _backs_up(out), running)
     for folder in stithy.drives():
-        Control(folder / CONTROL).fault("backup", Gone())
+        Control(folder / CONTROL).set_fault("backup", Gone())
     said = running.communicate(timeout=240)
     run = read_run(out)
     [window] = [each for each in context_of(run).evidence.windows if "on" in each.id]
@@ -105,7 +105,7 @@ def test_a_drive_of_backups_that_is_gone_costs_its_cycles_and_not_what_users_did
 def _backs_up(out: Path) -> bool:
     """Whether a backup of this run is under way."""
     [first] = entries(out, "run-started")
-    names = (Path(f"/proc/{pid}/comm") for pid in pids_of_run(first.facts["run_id"]))
+    names = (Path(f"/proc/{pid}/comm") for pid in find_pids_of_run(first.facts["run_id"]))
     return any(name.read_text().startswith("pg_basebackup") for name in names if name.exists())
 
 

@@ -12,12 +12,12 @@ import polars as pl
 import pytest
 
 from stithy.cluster import daemons, layout
-from stithy.cluster.removal import loops
-from stithy.cluster.tools import ceph
+from stithy.cluster.image import list_loops
+from stithy.cluster.tools import ask_ceph
 from stithy.errors import Exit
-from stithy.hosts.devices import mounts
+from stithy.hosts.devices import list_mounts
 from stithy.hosts.host import NAMESPACES
-from stithy.hosts.processes import PROC, pids_inside
+from stithy.hosts.processes import PROC, find_pids_inside
 from stithy.results.layout import RunDirectory
 from support.running import Stithy, entries, left_by, wait_for
 
@@ -43,8 +43,8 @@ def _left(stithy: Stithy, tag: str | None) -> list[str]:
     state = str(stithy.state.resolve())
     left = [f"process {path}" for path in PROC.glob("[0-9]*") if _cwd(path).startswith(state)]
     left += [str(each) for each in stithy.state.glob("*/*")]
-    left += [str(mount.point) for mount in mounts() if str(mount.point).startswith(state)]
-    left += [str(each) for each in daemons.tags().values() if str(each).startswith(state)]
+    left += [str(mount.point) for mount in list_mounts() if str(mount.point).startswith(state)]
+    left += [str(each) for each in daemons.list_tags().values() if str(each).startswith(state)]
     if tag is not None:
         places = (daemons.INTERFACES, NAMESPACES, Path("/run"), Path("/dev/shm"))
         left += [str(each) for place in places for each in place.glob(f"*{tag}*")]
@@ -89,7 +89,7 @@ def test_a_cluster_by_hand_is_raised_broken_mended_and_removed(stithy: Stithy) -
     assert (up["hosts"], up["osds"], up["min_size"], up["whole"]) == (2, 2, 1, True)
     tag, folder, file = _tag(stithy), _folder(stithy), Path(up["path"]) / "file"
     assert folder is not None
-    shown = ceph(folder, "osd", "pool", "ls", "detail", "--format", "json")
+    shown = ask_ceph(folder, "osd", "pool", "ls", "detail", "--format", "json")
     pools = {load["pool_name"]: load for load in json.loads(shown)}
     kept = pools[layout.POOL]
     assert (kept["type"], kept["size"], kept["min_size"]) == (1, 2, 1)
@@ -117,7 +117,7 @@ def test_a_cluster_by_hand_is_raised_broken_mended_and_removed(stithy: Stithy) -
 
 def _monitored(stithy: Stithy) -> object:
     folder = _folder(stithy)
-    return folder and pids_inside(folder, "ceph-mon")
+    return folder and find_pids_inside(folder, "ceph-mon")
 
 
 def _bridged(stithy: Stithy) -> object:
@@ -132,7 +132,7 @@ def _serving(stithy: Stithy) -> object:
 
 def _attached(stithy: Stithy) -> object:
     folder = _folder(stithy)
-    return folder and loops(folder / "device")
+    return folder and list_loops(folder / "device")
 
 
 MOMENTS: dict[str, Callable[[Stithy], object]] = {
@@ -178,7 +178,7 @@ def test_a_cluster_is_found_and_removed_whatever_of_its_books_is_lost(
     assert folder is not None
     if lost == "nothing":
         for program in ("ceph-mon", "ceph-osd", "qemu-storage-daemon", "nbdfuse"):
-            for pid in pids_inside(folder, program):
+            for pid in find_pids_inside(folder, program):
                 os.kill(pid, signal.SIGKILL)
     if "entry" in lost:
         (folder / layout.ENTRY).unlink()
@@ -200,7 +200,7 @@ def test_whoever_is_killed_while_a_cluster_goes_down_leaves_what_is_removed(
     tag, folder = _tag(stithy), _folder(stithy)
     assert folder is not None
     process = stithy.start("cluster", "down", "lab")
-    wait_for(lambda: not loops(folder / "device"), process)
+    wait_for(lambda: not list_loops(folder / "device"), process)
     process.kill()
     process.communicate()
     _clean(stithy, tag)

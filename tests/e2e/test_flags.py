@@ -21,9 +21,9 @@ from stithy.run.session import Stop
 from stithy.run.start import start_run
 from stithy.secrets import Secret
 from stithy.validity import Flag
-from stithy.wire.hammer import NOBODY, Driven, Hammer, Watch
+from stithy.wire.hammer import NOBODY, Driven, Hammer, ProgressWatch
 from stithy.wire.jobs import RunRequest, WorkloadChoice
-from stithy.wire.messages import AnyMessage, Second
+from stithy.wire.messages import AnyMessage, SecondMessage
 from support import flags
 from support.places import a_place
 from support.points import at
@@ -60,16 +60,16 @@ class Meddler(Hammer):
         self._database, self._deeds = url, deeds
 
     def run(
-        self, workload: WorkloadChoice, request: RunRequest, *, watch: Watch = NOBODY
+        self, workload: WorkloadChoice, request: RunRequest, *, watch: ProgressWatch = NOBODY
     ) -> Driven:
         """Drive, and have it done."""
 
         def on_message(message: AnyMessage) -> None:
-            is_second = isinstance(message, Second) and message.second == 1
+            is_second = isinstance(message, SecondMessage) and message.second == 1
             if is_second and request.users in self._deeds:
                 self._deeds[request.users](self._database)
 
-        watch = Watch(watch.raw_output, on_message, watch.stop)
+        watch = ProgressWatch(watch.raw_output, on_message, watch.stop)
         driven = super().run(workload, request, watch=watch)
         if request.users == ROBBED:
             rob(self._database)

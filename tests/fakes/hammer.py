@@ -6,7 +6,7 @@ from typing import Any
 
 from stithy.errors import StithyError
 from stithy.wire import messages
-from stithy.wire.hammer import NOBODY, Checked, Driven, LedgerVerified, Watch, Work
+from stithy.wire.hammer import NOBODY, Checked, Driven, LedgerVerified, ProgressWatch, Work
 from stithy.wire.jobs import RunRequest, WorkloadChoice
 from support.hlog import encode, histogram
 
@@ -72,7 +72,7 @@ class FakeHammer:
             duration_s=1, copy_s=0.5, index_s=0.5, tables=rows, workload={}, sample=_SAMPLE
         )
 
-    def warm_up(
+    def run_warm_up(
         self, workload: WorkloadChoice, *, transactions: int, **_: Any
     ) -> messages.WarmUpSummary:
         """All of them."""
@@ -80,7 +80,7 @@ class FakeHammer:
         return messages.WarmUpSummary(duration_s=0.1, transactions=transactions)
 
     def run(
-        self, workload: WorkloadChoice, request: RunRequest, *, watch: Watch = NOBODY
+        self, workload: WorkloadChoice, request: RunRequest, *, watch: ProgressWatch = NOBODY
     ) -> Driven:
         """One second with ten of each."""
         self._fail("run")
@@ -89,7 +89,7 @@ class FakeHammer:
         self.choices.append(("run", workload))
         if request.ledger is not None:
             request.ledger.write_bytes(b"STITHYL2")
-        second = messages.Second(
+        second = messages.SecondMessage(
             second=0, at_s=START_S, phase="measure", transactions=_second(self.shares)
         )
         if watch.on_message:
@@ -126,7 +126,7 @@ class FakeHammer:
             users_max=self._users_max if think_s else None, trials=(),
         )  # fmt: skip
 
-    def baseline(self, work: Work, **_: Any) -> messages.BaselineSummary:
+    def run_baseline(self, work: Work, **_: Any) -> messages.BaselineSummary:
         """The same every time."""
         self._fail("baseline")
         self.baselines.append(work.file)
@@ -162,7 +162,7 @@ class FakeHammer:
             errors=self._errors,
             driver=messages.DriverCost(cpu_s=0.1, run_queue_delay_s=None),
             connections=messages.ConnectionCounts(opened=request.users, lost=0),
- workload={}, sizes=messages.Sizes(database_bytes=None, cache_bytes=None),
+ workload={}, sizes=messages.TableSizes(database_bytes=None, cache_bytes=None),
             ledger=_WRITTEN if request.ledger else None,
         )  # fmt: skip
 

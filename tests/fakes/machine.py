@@ -143,27 +143,27 @@ class FakeMachine:
         """What it writes, whatever is asked; nothing about transports."""
         return "" if "--transports" in words else self.programs[Path(program).name]
 
-    def memory_limit_problem(self) -> str | None:
+    def find_memory_limit_problem(self) -> str | None:
         """As set."""
         return self.no_memory_limit
 
-    def io_limit_problem(self) -> str | None:
+    def find_io_limit_problem(self) -> str | None:
         """As set."""
         return self.no_io_limit
 
-    def cpu_share_problem(self) -> str | None:
+    def find_cpu_share_problem(self) -> str | None:
         """As set."""
         return self.no_cpu_share
 
-    def io_uring_problem(self) -> str | None:
+    def find_io_uring_problem(self) -> str | None:
         """As set."""
         return self.no_io_uring
 
-    def network_problem(self, program: str, *words: str) -> str | None:
+    def find_network_problem(self, program: str, *words: str) -> str | None:
         """As set."""
         return self.no_network.get(program)
 
-    def clock_is_synchronised(self) -> bool | None:
+    def is_clock_synchronised(self) -> bool | None:
         """As set."""
         return self.synchronised
 
@@ -171,7 +171,7 @@ class FakeMachine:
         """As set."""
         return self.doing
 
-    def counters(self, clock: Clock, pids: Collection[int]) -> ActivityCounters:
+    def read_counters(self, clock: Clock, pids: Collection[int]) -> ActivityCounters:
         """Nobody else does anything, whoever works beside the test."""
         return ActivityCounters(clock.monotonic_s(), {}, {})
 

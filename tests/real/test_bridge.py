@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from stithy.cluster import image, removal
+from stithy.cluster import image
 from stithy.errors import InfrastructureError
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_ceph]
@@ -18,7 +18,7 @@ def test_a_bridge_that_drops_requests_for_zeros_is_refused(place: Path, discard:
     with file.open("wb") as made:
         made.truncate(2**24)
     try:
-        device = Path(image.bridge(
+        device = Path(image.attach_through_nbd(
             folder, f"driver=file,node-name=image,filename={file},discard={discard},cache.direct=on"
         ))  # fmt: skip
         if discard == "unmap":
@@ -28,5 +28,5 @@ def test_a_bridge_that_drops_requests_for_zeros_is_refused(place: Path, discard:
             with pytest.raises(InfrastructureError, match=said):
                 image.check(device)
     finally:
-        removal.remove(folder)
-    assert not removal.loops(folder / "device")
+        image.remove(folder)
+    assert not image.list_loops(folder / "device")

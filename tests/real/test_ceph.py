@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from stithy.cluster import daemons, layout
-from stithy.cluster.tools import ceph
-from stithy.drives import places
-from stithy.hosts.devices import mounts
+from stithy.cluster.tools import ask_ceph
+from stithy.drives import control
+from stithy.hosts.devices import list_mounts
 from stithy.hosts.host import NAMESPACES
-from stithy.hosts.processes import pids_inside, pids_within
+from stithy.hosts.processes import find_pids_inside, find_pids_within
 from stithy.storage.providers.ceph.keys import CephKeys
 from stithy.storage.providers.ceph.laboratory import LaboratoryStorage
 from support.arrays import Recorder, make_site, undo
@@ -37,17 +37,17 @@ def _provider(place: Path, **keys: object) -> LaboratoryStorage:
     return LaboratoryStorage(found, "lab", make_site(place, needed_bytes=10**7))
 
 
-def _assert_gone(entry: layout.Entry, folder: Path, recorder: Recorder) -> None:
+def _assert_gone(entry: layout.ClusterEntry, folder: Path, recorder: Recorder) -> None:
     begun_s = time.monotonic()
     undo(*recorder.resources)
     assert time.monotonic() - begun_s <= DOWN_S
-    assert pids_within(folder) == []
+    assert find_pids_within(folder) == []
     assert not folder.exists()
-    assert not any(str(folder) in str(mount.point) for mount in mounts())
+    assert not any(str(folder) in str(mount.point) for mount in list_mounts())
     links = {path.name for path in daemons.INTERFACES.iterdir()}
     assert not any(entry.tag in link for link in links)
     assert not any(entry.tag in each.name for each in NAMESPACES.iterdir())
-    assert places.all_folders() == []
+    assert control.list_folders() == []
 
 
 @pytest.mark.parametrize(
@@ -72,21 +72,21 @@ def test_a_cluster_keeps_what_its_policy_says_and_leaves_nothing(
     folder = volume.clusters[0]
     entry = layout.read_entry(folder)
     assert entry is not None
-    shown = ceph(folder, "osd", "pool", "ls", "detail", "--format", "json")
+    shown = ask_ceph(folder, "osd", "pool", "ls", "detail", "--format", "json")
     pools = {load["pool_name"]: load for load in json.loads(shown)}
     data, asked = pools[layout.POOL], provider._keys.policy.policy
     assert (data["type"], data["size"], data["min_size"]) == (kind, asked.hosts, asked.min_size)
-    before = provider.space(volume)
+    before = provider.measure_space(volume)
     with (volume.path / "file").open("wb") as file:
         file.write(os.urandom(64 * 2**20))
         os.fsync(file.fileno())
-    after = provider.space(volume)
+    after = provider.measure_space(volume)
     assert before.physical_bytes is not None
     assert after.physical_bytes is not None
     grown = after.physical_bytes - before.physical_bytes
     assert grown / 2**26 == pytest.approx(asked.redundancy, rel=0.1)
     (volume.path / "file").unlink()
-    left = provider.space(volume).physical_bytes
+    left = provider.measure_space(volume).physical_bytes
     assert left is not None
     assert left - before.physical_bytes < grown / 10
     _assert_gone(entry, folder, recorded)
@@ -103,7 +103,7 @@ def test_a_thick_image_is_allocated_when_it_is_made_and_stays_so(
     provider = _provider(place, hosts=1, policy={"ftt": 0, "space": "thick"})
     volume = provider.provision("r1", recorded)
     for _ in range(2):
-        taken = provider.space(volume).allocated_bytes
+        taken = provider.measure_space(volume).allocated_bytes
         assert taken is not None
         assert taken > 0.9 * 512 * 2**20
         (volume.path / "file").write_bytes(os.urandom(2**26))
@@ -125,6 +125,6 @@ def test_a_cluster_that_does_not_answer_is_removed_all_the_same(
     if fault == "unplugged":
         daemons.set_link(entry, 1, up=False)
     else:
-        for pid in pids_inside(folder, "ceph-osd"):
+        for pid in find_pids_inside(folder, "ceph-osd"):
             os.kill(pid, signal.SIGSTOP if fault == "hung" else signal.SIGKILL)
     _assert_gone(entry, folder, recorded)

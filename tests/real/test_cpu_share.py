@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from stithy.hosts.groups import CPU, make_cap
-from stithy.hosts.resources import make_group, remove_group
+from stithy.hosts.resources import CPU, make_cap, make_group, remove_group
 from stithy.hosts.runner import Command, LocalRunner
 
 pytestmark = [
     pytest.mark.needs_root,
-    pytest.mark.skipif(CPU.problem() is not None, reason=str(CPU.problem())),
+    pytest.mark.skipif(CPU.find_problem() is not None, reason=str(CPU.find_problem())),
 ]
 RUNNER = LocalRunner()
 SHARE, WALL_S = 0.2, 2

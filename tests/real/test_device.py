@@ -12,9 +12,9 @@ from stithy.drives import filesystems
 from stithy.errors import PreconditionError
 from stithy.hosts.runner import LocalRunner
 from stithy.run.books import Resource
-from stithy.storage.consent import content_of, may_format
-from stithy.storage.formatted import claim
-from stithy.storage.providers.device import DeviceStorage, Spec
+from stithy.storage.consent import may_format, read_content
+from stithy.storage.formatted import write_claim
+from stithy.storage.providers.device import DeviceSpec, DeviceStorage
 from support.arrays import make_site, provisioned, undo
 from support.loops import a_loop
 
@@ -35,12 +35,12 @@ def provider(
 ) -> DeviceStorage:
     """The provider of a candidate `disk` with these keys."""
     site = make_site(place, as_found=as_found)
-    return DeviceStorage(Spec.model_validate({"device": device, **keys}), "disk", site)
+    return DeviceStorage(DeviceSpec.model_validate({"device": device, **keys}), "disk", site)
 
 
 def holds(device: Path) -> str:
     """What is on a device, in words."""
-    return str(content_of(device, device, "the test", RUNNER))
+    return str(read_content(device, device, "the test", RUNNER))
 
 
 def test_an_empty_device_is_used_and_left_empty(
@@ -51,7 +51,7 @@ def test_an_empty_device_is_used_and_left_empty(
         made = provider(device, place, filesystem=kind)
         made.check()
         assert made.cautions() == ()
-        [room] = made.rooms()
+        [room] = made.list_rooms()
         assert 0 < (room.free_bytes or 0) < 2**30
         with provisioned(made) as (volume, recorder):
             kinds = [each.kind for each in recorder.resources]
@@ -136,12 +136,12 @@ def test_a_foreign_file_system_is_not_erased_by_what_a_run_recorded(
     What was claimed before a kill, and is not a file system yet, is erased.
     """
     facts = {"device": str(device), "uuid": "11111111-1111-4111-8111-111111111111"}
-    claim(device, facts["uuid"])
+    write_claim(device, facts["uuid"])
     assert holds(device) == "data of unknown kind"
     begun = Resource(0, "formatted", facts)
     undo(begun)
     assert holds(device) == "nothing"
-    claim(device, facts["uuid"])
+    write_claim(device, facts["uuid"])
     table = bytes(446) + bytes.fromhex("00 202100 83 aaaa0a 00080000 00500000")
     with device.open("r+b") as file:
         file.write(table.ljust(510, b"\0") + b"\x55\xaa")

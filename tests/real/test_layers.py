@@ -4,18 +4,17 @@ import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-from stithy.drives import places
+from stithy.drives import control as places
 from stithy.drives.control import Control
-from stithy.storage.layer import MEMBERS
-from stithy.storage.layers import btrfs, lvm, md, vdo, writecache, zfs
-from stithy.storage.providers.drive.emulated import EmulatedStorage
-from stithy.storage.providers.drive.keys import DriveKeys
-from stithy.storage.space import with_log
+from stithy.registry import plugins
+from stithy.storage.layer import MEMBERS, LayerKeys, LayerKind
+from stithy.storage.layers import btrfs
+from stithy.storage.providers.drive import DriveKeys, EmulatedStorage
+from stithy.storage.space import add_log
 from support.arrays import MIB, Array, array_of, make_site, provisioned
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_drive]
@@ -25,28 +24,32 @@ KERNEL, ZFS, VDO = (
 )
 
 
-def _case(layer: ModuleType, mark: Any, sizes_mib: list[int], **keys: object) -> Any:
-    name = "-".join([layer.PLUGINS[0].name, *map(str, keys.values())])
+def _case(layer: str, mark: Any, sizes_mib: list[int], **keys: object) -> Any:
+    name = "-".join([layer, *map(str, keys.values())])
     return pytest.param(layer, keys, sizes_mib, marks=mark, id=name)
 
 
-def _members(layer: ModuleType, keys: dict[str, object]) -> int:
-    return int(layer.members(layer.Spec.model_validate(keys))[0])
+def _keys(layer: str, keys: dict[str, object]) -> LayerKeys:
+    return plugins(LayerKind)[layer].keys.model_validate(keys)
 
 
-def _same(layer: ModuleType, mark: Any, size_mib: int, **keys: object) -> Any:
+def _members(layer: str, keys: dict[str, object]) -> int:
+    return _keys(layer, keys).limit_members()[0]
+
+
+def _same(layer: str, mark: Any, size_mib: int, **keys: object) -> Any:
     """A case on as few devices of one size as it takes."""
     return _case(layer, mark, [size_mib] * _members(layer, keys), **keys)
 
 
 ARRAYS = [
-    *(_case(btrfs, (), [600, *[900] * (count - 1)], level=level, compression="zstd:1")
+    *(_case("btrfs", (), [600, *[900] * (count - 1)], level=level, compression="zstd:1")
       for level, (count, *_) in MEMBERS.items()),
-    *(_same(layer, KERNEL, 600, level=level) for layer in (md, lvm) for level in layer.MEMBERS),
-    *(_same(lvm, KERNEL, 600, level=level, checksum=True) for level in ("raid1", "raid5")),
-    _same(writecache, KERNEL, 600),
-    *(_same(zfs, ZFS, 600, level=level) for level in zfs.MEMBERS),
-    *(_same(vdo, VDO, size, level=level)
+    *(_same(layer, KERNEL, 600, level=level) for layer in ("md", "lvm") for level in MEMBERS),
+    *(_same("lvm", KERNEL, 600, level=level, checksum=True) for level in ("raid1", "raid5")),
+    _same("writecache", KERNEL, 600),
+    *(_same("zfs", ZFS, 600, level=level) for level in MEMBERS),
+    *(_same("vdo", VDO, size, level=level)
       for level, size in (("single", 3300), ("raid0", 1650), ("raid1", 3300))),
 ]  # fmt: skip
 """Every level of every layer; of btrfs on devices of two sizes."""
@@ -54,36 +57,38 @@ ARRAYS = [
 
 @pytest.mark.parametrize(("layer", "keys", "sizes_mib"), ARRAYS)
 def test_an_array_holds_what_it_promised(
-    place: Path, layer: ModuleType, keys: dict[str, Any], sizes_mib: list[int]
+    place: Path, layer: str, keys: dict[str, Any], sizes_mib: list[int]
 ) -> None:
     """Of data that do not shrink; afterwards nothing of it is left."""
     with array_of(place, layer, keys, sizes_mib) as array:
         with (array.volume.path / "file").open("wb") as file:
-            if layer in (md, lvm, writecache):
+            if layer in ("md", "lvm", "writecache"):
                 os.posix_fallocate(file.fileno(), 0, array.promised_bytes)
             else:
                 for _ in range(array.promised_bytes // MIB):
                     file.write(os.urandom(MIB))
                 os.fsync(file.fileno())
-        space, made = array.provider.space(array.volume), array.volume.array
-        expected = layer.redundancy(layer.Spec.model_validate(keys), len(sizes_mib))
-        assert space.redundancy == pytest.approx(expected, rel=0.05 if layer in (zfs, vdo) else 0)
-        if layer in (md, lvm, writecache):
+        space, made = array.provider.measure_space(array.volume), array.volume.array
+        expected = _keys(layer, keys).count_redundancy(len(sizes_mib))
+        assert space.redundancy == pytest.approx(
+            expected, rel=0.05 if layer in ("zfs", "vdo") else 0
+        )
+        if layer in ("md", "lvm", "writecache"):
             assert array.volume.filesystem == "ext4"
-        if layer is btrfs:
+        if layer == "btrfs":
             assert made is not None
             assert (made.facts, made.redundancy) == (keys, space.redundancy)
             assert array.volume.filesystem == "btrfs"
             assert "compress-force=zstd:1" in array.volume.mount_options
             assert space.physical_bytes is not None
             assert space.physical_bytes >= space.logical_bytes * made.redundancy
-        elif layer in (zfs, vdo):
+        elif layer in ("zfs", "vdo"):
             assert space.reduction == pytest.approx(1, abs=0.05)
 
 
 def test_what_single_files_take_adds_up_to_the_books_of_btrfs(place: Path) -> None:
     """Compressed, in one place and in another; zeros of a log would count as data that shrink."""
-    with array_of(place, btrfs, {"level": "single", "compression": "zstd:1"}, [600]) as array:
+    with array_of(place, "btrfs", {"level": "single", "compression": "zstd:1"}, [600]) as array:
         path, log = array.volume.path, array.volume.path / "log"
         log.mkdir()
         half = b"".join(os.urandom(2048) + bytes(2048) for _ in range(8 * 256))
@@ -93,10 +98,10 @@ def test_what_single_files_take_adds_up_to_the_books_of_btrfs(place: Path) -> No
             file.seek(MIB)
             file.write(os.urandom(MIB))
         (path / "small").write_bytes(b"inline")
-        space = array.provider.space(array.volume)
-        every, of_log = btrfs.stored_bytes(path), btrfs.stored_bytes(log)
+        space = array.provider.measure_space(array.volume)
+        every, of_log = btrfs.count_stored_bytes(path), btrfs.count_stored_bytes(log)
         assert space.stored_bytes == pytest.approx(every, rel=0.02)
-        found = with_log(space, array.volume, [log])
+        found = add_log(space, array.volume, [log])
         assert found.log_written_bytes == 32 * MIB
         assert found.log_stored_bytes == of_log < 2 * MIB
         assert found.reduction == pytest.approx(8.0 / ((every - of_log) / MIB), rel=0.02)
@@ -104,31 +109,31 @@ def test_what_single_files_take_adds_up_to_the_books_of_btrfs(place: Path) -> No
 
 
 @pytest.mark.parametrize(("layer", "keys", "sizes_mib"), [
-    _same(zfs, ZFS, 600, level="raid5", compression="lz4", recordsize="128 KiB"),
-    _same(vdo, VDO, 3300, level="single"),
+    _same("zfs", ZFS, 600, level="raid5", compression="lz4", recordsize="128 KiB"),
+    _same("vdo", VDO, 3300, level="single"),
 ])  # fmt: skip
 def test_what_shrinks_takes_less(
-    place: Path, layer: ModuleType, keys: dict[str, Any], sizes_mib: list[int]
+    place: Path, layer: str, keys: dict[str, Any], sizes_mib: list[int]
 ) -> None:
     """Blocks of which three quarters are zeros."""
     with array_of(place, layer, keys, sizes_mib) as array:
         file = array.volume.path / "file"
         file.write_bytes(b"".join(os.urandom(1024) + bytes(3072) for _ in range(48 * 256)))
-        space = array.provider.space(array.volume)
+        space = array.provider.measure_space(array.volume)
         assert space.written_bytes >= 48 * MIB
         assert 2 < (space.reduction or 0) < 5
         file.unlink()
-        after = array.provider.space(array.volume)
+        after = array.provider.measure_space(array.volume)
         assert after.stored_bytes is not None
         assert after.stored_bytes < 12 * MIB
 
 
 @pytest.mark.parametrize(("layer", "keys", "sizes_mib"), [
-    _same(zfs, ZFS, 600, level="raid1", deduplication=True),
-    _same(vdo, VDO, 3300, level="single", compression="none"),
+    _same("zfs", ZFS, 600, level="raid1", deduplication=True),
+    _same("vdo", VDO, 3300, level="single", compression="none"),
 ])  # fmt: skip
 def test_what_is_equal_is_stored_once(
-    place: Path, layer: ModuleType, keys: dict[str, Any], sizes_mib: list[int]
+    place: Path, layer: str, keys: dict[str, Any], sizes_mib: list[int]
 ) -> None:
     """Three files with the same content."""
     with array_of(place, layer, keys, sizes_mib) as array:
@@ -136,7 +141,7 @@ def test_what_is_equal_is_stored_once(
         for name in "abc":
             (array.volume.path / name).write_bytes(content)
             os.sync()
-        assert array.provider.space(array.volume).reduction == pytest.approx(3, rel=0.15)
+        assert array.provider.measure_space(array.volume).reduction == pytest.approx(3, rel=0.15)
 
 
 def _lose_devices(array: Array, place: Path) -> None:
@@ -159,10 +164,10 @@ def _renumber(array: Array, place: Path) -> None:
 @pytest.mark.needs_kernel_arrays
 @pytest.mark.parametrize(
     ("layer", "level", "happens"),
-    [(md, "raid5", _lose_devices), (lvm, "raid5", _lose_devices), (md, "raid1", _renumber)],
+    [("md", "raid5", _lose_devices), ("lvm", "raid5", _lose_devices), ("md", "raid1", _renumber)],
 )
 def test_an_array_is_unmade_whatever_became_of_its_devices(
-    place: Path, layer: ModuleType, level: str, happens: Callable[[Array, Path], None]
+    place: Path, layer: str, level: str, happens: Callable[[Array, Path], None]
 ) -> None:
     """All have failed, so that nothing on them names it; or it has another number."""
     sizes_mib = [300] * _members(layer, {"level": level})
@@ -191,7 +196,7 @@ def test_an_array_of_md_lies_on_emulated_drives(place: Path, own_state: Path) ->
         (volume.path / "file").write_bytes(os.urandom(256 * MIB))
         os.sync()
         assert len(control.list()) == 3
-    assert places.all_folders() == []
+    assert places.list_folders() == []
 
 
 def test_an_emulated_drive_without_a_file_system_is_the_volume(
@@ -204,4 +209,4 @@ def test_an_emulated_drive_without_a_file_system_is_the_volume(
         assert [drive.device for drive in volume.drives] == [str(volume.path)]
         with volume.path.open("rb") as file:
             assert file.seek(0, os.SEEK_END) == 64 * MIB
-    assert places.all_folders() == []
+    assert places.list_folders() == []

@@ -8,17 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from stithy.hosts.groups import IO, make_throttle
-from stithy.hosts.resources import make_group, remove_group
+from stithy.hosts.resources import IO, make_group, make_throttle, remove_group
 from stithy.hosts.runner import Command, LocalRunner
-from stithy.storage.providers.device import DeviceStorage, Spec
+from stithy.storage.providers.device import DeviceSpec, DeviceStorage
 from support.arrays import make_site, provisioned
 from support.loops import a_loop
 
 pytestmark = [
     pytest.mark.needs_root,
     pytest.mark.needs_drive,
-    pytest.mark.skipif(IO.problem() is not None, reason=str(IO.problem())),
+    pytest.mark.skipif(IO.find_problem() is not None, reason=str(IO.find_problem())),
 ]
 RUNNER = LocalRunner()
 LIMIT, SIZE = 4 * 2**20, 8 * 2**20
@@ -38,7 +37,7 @@ def test_processes_in_the_group_read_as_fast_as_they_may_and_others_as_they_can(
     """8 MiB at 4 MiB a second; and a server that runs already is brought in with its children."""
     groups: list[Path] = []
     with a_loop(place, "disk") as device, ExitStack() as stack:
-        spec = Spec.model_validate({"device": device, "filesystem": "ext4"})
+        spec = DeviceSpec.model_validate({"device": device, "filesystem": "ext4"})
         disk = DeviceStorage(spec, "disk", make_site(place))
         volume, _ = stack.enter_context(provisioned(disk))
         try:

@@ -5,14 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from stithy.hosts.runner import LocalRunner
 from stithy.run.books import Resource
 from stithy.run.cleaning import clean_up
 from stithy.storage.provider import ROLES, Site, Volume
-from stithy.storage.providers.device import DeviceStorage, Spec
+from stithy.storage.providers.device import DeviceSpec, DeviceStorage
 from support.loops import a_loop
 
 MIB = 2**20
@@ -69,7 +68,7 @@ class Array:
 @contextmanager
 def array_of(
     place: Path,
-    layer: ModuleType,
+    layer: str,
     keys: Mapping[str, object],
     sizes_mib: Sequence[int],
     *,
@@ -81,10 +80,10 @@ def array_of(
             stack.enter_context(a_loop(place, f"disk-{n}", MIB * size))
             for n, size in enumerate(sizes_mib)
         ]
-        spec = Spec.model_validate({"device": devices, "layer": {layer.PLUGINS[0].name: keys}})
+        spec = DeviceSpec.model_validate({"device": devices, "layer": {layer: keys}})
         provider = DeviceStorage(spec, "array", make_site(place))
         provider.check()
-        promised = provider.rooms()[0].free_bytes
+        promised = provider.list_rooms()[0].free_bytes
         assert promised
         before = set(os.listdir("/sys/block"))
         with provisioned(provider) as (volume, recorder):

@@ -4,11 +4,16 @@ from functools import cache
 
 from fakes.clock import FakeClock
 from fakes.fio import FioRunner, SimulatedDrive
-from stithy.drives.measure.measurement import Measurement, Schedule, TargetFacts, matrix
-from stithy.drives.measure.measuring import Plan, Watch, measure
-from stithy.fio.load import Target
-from stithy.fio.measure import Machine
-from stithy.fio.program import Found
+from stithy.drives.measure.measurement import (
+    Measurement,
+    MeasurementSchedule,
+    TargetFacts,
+    list_points,
+)
+from stithy.drives.measure.measuring import MeasuringPlan, MeasuringWatch, measure
+from stithy.fio.load import FioTarget
+from stithy.fio.measure import FioMachine
+from stithy.fio.program import FioProgram
 
 
 @cache
@@ -16,9 +21,9 @@ def measured(
     drive: SimulatedDrive, *, writing: bool = True, write_cache: str | None = None
 ) -> Measurement:
     """A simulated drive, measured for a moment at each point."""
-    fio = Machine(FioRunner(drive), Found("fio", "fio-3.33"))
-    place = Target("/dev/simulated", 2**30, name="simulated", read_only=not writing)
-    plan = Plan(matrix(writing=writing), Schedule(0.3, 1, 0.0), seed=3)
+    fio = FioMachine(FioRunner(drive), FioProgram("fio", "fio-3.33"))
+    place = FioTarget("/dev/simulated", 2**30, name="simulated", read_only=not writing)
+    plan = MeasuringPlan(list_points(writing=writing), MeasurementSchedule(0.3, 1, 0.0), seed=3)
     facts = TargetFacts.model_validate(
         {
             "kind": "device",
@@ -32,4 +37,4 @@ def measured(
             "in_virtual_machine": False,
         }
     )
-    return measure(fio, place, plan, facts, Watch(), FakeClock())
+    return measure(fio, place, plan, facts, MeasuringWatch(), FakeClock())

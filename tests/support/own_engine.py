@@ -6,7 +6,7 @@ from importlib import import_module
 from fakes.hammer import FakeHammer
 from stithy.run.equip import Tools
 from stithy.secrets import Secret
-from stithy.wire.hammer import NOBODY, Driven, Watch
+from stithy.wire.hammer import NOBODY, Driven, ProgressWatch
 from stithy.wire.jobs import RunRequest, WorkloadChoice
 from support.faked_run import FakedRun
 
@@ -21,7 +21,7 @@ class Committing(FakeHammer):
     uncounted = 0
 
     def run(
-        self, workload: WorkloadChoice, request: RunRequest, *, watch: Watch = NOBODY
+        self, workload: WorkloadChoice, request: RunRequest, *, watch: ProgressWatch = NOBODY
     ) -> Driven:
         """As many of each as its summary says."""
         driven = super().run(workload, request, watch=watch)

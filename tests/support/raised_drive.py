@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from stithy.drives import places
+from stithy.drives import control
 from stithy.drives.control import DriveSpec
 from stithy.drives.program import DriveProgram, start
-from stithy.fio.load import Load, Target
-from stithy.fio.measure import Machine, lay_out, measure, ready
-from stithy.fio.output import Answer
+from stithy.fio.load import FioLoad, FioTarget
+from stithy.fio.measure import FioMachine, lay_out, measure, prepare_fio
+from stithy.fio.output import FioAnswer
 from stithy.fio.profile import DIRECTIONS, Pattern
 from stithy.hosts.runner import LocalRunner
 from stithy.wire.drive.messages import OperationCounters
@@ -29,13 +29,13 @@ class Raised:
 
     name: str
     program: DriveProgram
-    machine: Machine
-    target: Target
+    machine: FioMachine
+    target: FioTarget
     folder: Path
 
     def counters(self) -> Mapping[str, OperationCounters]:
         """What it did since it came up, by operation."""
-        operations = self.program.control.stats(self.name).operations
+        operations = self.program.control.read_counters(self.name).operations
         return {each.name: each for each in operations}
 
 
@@ -45,12 +45,12 @@ def all_raised(specs: Sequence[DriveSpec], state: Path) -> Iterator[Mapping[str,
     runner = LocalRunner()
     with pytest.MonkeyPatch.context() as patch, a_place(DISK) as folder:
         patch.setenv("STITHY_STATE", str(state))
-        program = start(specs, places.folder_of(specs[0].name), runner=runner)
+        program = start(specs, control.get_folder(specs[0].name), runner=runner)
         try:
             targets = {
-                each.name: Target(program.devices[each.name], each.size_bytes) for each in specs
+                each.name: FioTarget(program.devices[each.name], each.size_bytes) for each in specs
             }
-            machine = ready(runner, list(targets.values()), folder / "tried")
+            machine = prepare_fio(runner, list(targets.values()), folder / "tried")
             for name, target in targets.items():
                 program.control.set(name, paced=False)
                 lay_out(machine, target, folder / name / "laid-out", seed=1)
@@ -74,17 +74,17 @@ class Seen:
 def closed_loop(drive: Raised, pattern: Pattern, duration_s: float, turn: int) -> Seen:
     """A pattern with one stream, all of which fio counts."""
     before = drive.counters()
-    load = Load(duration_s, 0.0, 7 + turn, engine=drive.machine.engine, logs=False)
+    load = FioLoad(duration_s, 0.0, 7 + turn, engine=drive.machine.engine, logs=False)
     with tempfile.TemporaryDirectory(dir=drive.folder) as folder:
         workers = [(drive.target, load)]
         (answer,) = measure(drive.machine, pattern, workers, Path(folder) / "run").answers
     return Seen(dict(of_fio(answer)), dict(of_drive(before, drive.counters(), answer.duration_s)))
 
 
-def of_fio(answer: Answer) -> Iterator[tuple[tuple[str, str], float]]:
+def of_fio(answer: FioAnswer) -> Iterator[tuple[tuple[str, str], float]]:
     """What fio says."""
     for way in DIRECTIONS:
-        if (side := answer.side(way)) is not None:
+        if (side := answer.get_side(way)) is not None:
             yield ("iops", way), side.iops
             yield ("bytes_per_s", way), side.bytes_per_s
             yield ("mean_s", way), side.latency.mean_s or 0.0

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from stithy.collectors.collector import Collector
 from stithy.fio import library
-from stithy.fio.profile import Pattern, Profile, Stream, size_text
+from stithy.fio.profile import IoProfile, Pattern, Stream, format_size
 from stithy.metrics import SAMPLER, SAMPLER_METRICS, CollectedMetric
 from stithy.registry import plugins
 from stithy.run import sampler
@@ -85,10 +85,12 @@ where its numbers come from, and which are assumed.
 
 def profiles_page() -> str:
     """The page, as Markdown."""
-    return "\n".join([PROFILES, *(_profile(library.shipped(name)) for name in library.names())])
+    return "\n".join(
+        [PROFILES, *(_profile(library.load_shipped(name)) for name in library.list_names())]
+    )
 
 
-def _profile(profile: Profile) -> str:
+def _profile(profile: IoProfile) -> str:
     workers = f" {profile.workers} workers on each volume, each with a part of it." * (
         profile.workers > 1
     )
@@ -117,5 +119,5 @@ def _sizes(stream: Stream) -> Iterator[str]:
     for name, sizes in list(known.items())[: 1 if alike else 2]:
         whose = "" if alike else f"{name} "
         for size, share in sizes.items():
-            text = size if isinstance(size, str) else size_text(size)
+            text = size if isinstance(size, str) else format_size(size)
             yield f"{whose}{text}" if share == 1 else f"{whose}{text} {share:.0%}"

@@ -13,11 +13,11 @@ from typing import Any
 
 import polars as pl
 
-from stithy.drives.filesystems import is_mounted, tag_on
-from stithy.drives.places import ENTRY
+from stithy.drives.control import ENTRY
+from stithy.drives.filesystems import is_mounted, read_tag
 from stithy.engines.postgresql.server import is_gone
 from stithy.errors import Exit
-from stithy.hosts.processes import pids_inside, pids_of_run
+from stithy.hosts.processes import find_pids_inside, find_pids_of_run
 from stithy.results.layout import RunDirectory
 from stithy.run.books import JournalEntry, read_journal
 from stithy.run.volumes import KEEPER
@@ -230,7 +230,7 @@ def ended_well(code: int | None, stderr: str) -> bool:
 def hammer_of(out: Path) -> int:
     """Process id of the hammer of a run."""
     [first] = entries(out, "run-started")
-    names = {pid: Path(f"/proc/{pid}/comm") for pid in pids_of_run(first.facts["run_id"])}
+    names = {pid: Path(f"/proc/{pid}/comm") for pid in find_pids_of_run(first.facts["run_id"])}
     [found] = [pid for pid, comm in names.items() if comm.read_text().startswith("stithy-hammer")]
     return found
 
@@ -241,7 +241,7 @@ def left_by(out: Path, *, but_master: bool = False) -> list[str]:
     `but_master`: without the master copies, which stay for a resume.
     """
     [first] = entries(out, "run-started")
-    left = [f"process {pid}" for pid in pids_of_run(first.facts["run_id"])]
+    left = [f"process {pid}" for pid in find_pids_of_run(first.facts["run_id"])]
     for entry in entries(out, "creating"):
         kind, facts = entry.facts["kind"], entry.facts["facts"]
         if is_there(kind, facts) and not (but_master and facts.get("candidate") == KEEPER):
@@ -265,7 +265,7 @@ def is_there(kind: str, facts: Mapping[str, str]) -> bool:
         case "tree":
             return (Path(facts["volume"]) / facts["name"]).exists()
         case "server":
-            return bool(pids_inside(Path(facts["data"]), facts["program"]))
+            return bool(find_pids_inside(Path(facts["data"]), facts["program"]))
         case "shared-memory":
             return not is_gone(facts)
         case "mount":
@@ -276,6 +276,6 @@ def is_there(kind: str, facts: Mapping[str, str]) -> bool:
             names = (each.read_text() for each in Path("/sys/block").glob("dm-*/dm/name"))
             return any(name.startswith(f"stithy_{facts['uuid'][:8]}-") for name in names)
         case "formatted":
-            return tag_on(facts["device"], "UUID") == facts["uuid"]
+            return read_tag(facts["device"], "UUID") == facts["uuid"]
         case _:
             raise AssertionError(f"a kind without a check: {kind}")

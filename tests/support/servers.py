@@ -11,7 +11,7 @@ from stithy.engines.instance import Configuration, Request, Start
 from stithy.engines.postgresql.engine import PostgreSQL
 from stithy.engines.postgresql.server import Server
 from stithy.hosts.host import LocalHost
-from stithy.hosts.runner import server_user
+from stithy.hosts.runner import find_server_user
 from stithy.run.books import PREFIX
 from stithy.secrets import Secret
 from stithy.storage.volume import remove_tree
@@ -35,7 +35,7 @@ def mounted(point: Path, size: str) -> Iterator[Path]:
 @contextmanager
 def server_place(parent: Path | None = None) -> Iterator[Path]:
     """A directory of the server's user, with `data`, as short as sockets need it."""
-    user = server_user()
+    user = find_server_user()
     place = (parent or quick_parent()) / f"{PREFIX}{secrets.token_hex(4)}"
     place.mkdir(mode=0o700)
     try:

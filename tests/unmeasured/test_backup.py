@@ -14,7 +14,7 @@ from stithy.report.page import Page
 from stithy.results.files import read_run
 from stithy.run.executor import RunOutcome
 from stithy.wire.hammer import LedgerVerified
-from stithy.wire.jobs import BackToBack, Pace, Rate, RunRequest, WorkloadChoice
+from stithy.wire.jobs import BackToBack, Pace, RunRequest, WireRate, WorkloadChoice
 from support.own_engine import Committing, OwnEngine
 from support.running import left_by
 from support.scenarios import PROVEN
@@ -70,7 +70,7 @@ def test_transactions_arrive_at_a_share_of_the_measured_maximum(
     for name, paces in faked.hammer.paces.items():
         first, *others = paces
         assert first == BackToBack()
-        rates = [other.per_s for other in others if isinstance(other, Rate)]
+        rates = [other.per_s for other in others if isinstance(other, WireRate)]
         assert rates == pytest.approx([per_s[name]] * 2, rel=0.05)
 
 

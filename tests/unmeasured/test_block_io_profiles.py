@@ -15,12 +15,12 @@ import pytest
 
 from stithy.analysis.evidence import Window
 from stithy.drives.control import DriveSpec
-from stithy.drives.measure.compare import raised
-from stithy.drives.profiles import profile_text
+from stithy.drives.measure.measuring import raise_drive
+from stithy.drives.profiles import read_profile_text
 from stithy.fio import library
-from stithy.fio.load import Load, Target, for_workers
-from stithy.fio.measure import Machine, lay_out, measure, ready
-from stithy.fio.profile import Pattern, Profile
+from stithy.fio.load import FioLoad, FioTarget, split_load
+from stithy.fio.measure import FioMachine, lay_out, measure, prepare_fio
+from stithy.fio.profile import IoProfile, Pattern
 from stithy.fio.program import find
 from stithy.hosts.runner import LocalRunner
 from stithy.metrics import ALL, PERCENTILES, count_values_needed
@@ -41,12 +41,12 @@ MOMENTS = (0.3, 1.0, 3.0)
 """Seconds. Of a pattern with 3 % writes a moment may have none where other tests take the CPUs."""
 
 
-Asked = tuple[Profile, Pattern]
+Asked = tuple[IoProfile, Pattern]
 
 
 def every_pattern() -> Iterator[Asked]:
     """All that are shipped."""
-    for profile in map(library.shipped, library.names()):
+    for profile in map(library.load_shipped, library.list_names()):
         yield from ((profile, pattern) for pattern in profile.patterns)
 
 
@@ -80,17 +80,19 @@ def figures_of(pattern: Pattern) -> set[tuple[str, str]]:
         pytest.param("drive", marks=pytest.mark.needs_drive),
     ]
 )
-def target(request: pytest.FixtureRequest, own_state: Path, disk_place: Path) -> Iterator[Target]:
+def target(
+    request: pytest.FixtureRequest, own_state: Path, disk_place: Path
+) -> Iterator[FioTarget]:
     """A file in a directory, or an emulated drive; all of it was written."""
-    machine = Machine(LocalRunner(), find(LocalRunner()))
+    machine = FioMachine(LocalRunner(), find(LocalRunner()))
     if request.param == "directory":
-        file = Target(str(disk_place / "target"), SIZE_BYTES)
+        file = FioTarget(str(disk_place / "target"), SIZE_BYTES)
         lay_out(machine, file, disk_place / "laid-out", seed=1)
         yield file
         return
-    spec = DriveSpec("of-profiles", profile_text(DRIVE), SIZE_BYTES)
-    with raised(spec, machine.runner) as program:
-        device = Target(program.devices[spec.name], SIZE_BYTES)
+    spec = DriveSpec("of-profiles", read_profile_text(DRIVE), SIZE_BYTES)
+    with raise_drive(spec, machine.runner) as program:
+        device = FioTarget(program.devices[spec.name], SIZE_BYTES)
         program.control.set(spec.name, paced=False)
         lay_out(machine, device, disk_place / "laid-out", seed=1)
         program.control.set(spec.name, paced=True)
@@ -98,19 +100,19 @@ def target(request: pytest.FixtureRequest, own_state: Path, disk_place: Path) ->
 
 
 def test_every_pattern_of_every_profile_runs_and_has_all_figures(
-    target: Target, disk_place: Path
+    target: FioTarget, disk_place: Path
 ) -> None:
     """Some at a time, for a moment, or for a longer one that has requests of each direction.
 
     Values without a number are those of whole seconds alone. On a directory it is long: a study
     runs one of each kind there each time.
     """
-    machine = ready(LocalRunner(), [target], disk_place / "tried")
+    machine = prepare_fio(LocalRunner(), [target], disk_place / "tried")
 
     def lacking(asked: Asked, duration_s: float) -> set[tuple[str, str]]:
         profile, pattern = asked
-        load = Load(duration_s, 0.0, 7)
-        workers = for_workers([target], load, profile.workers)
+        load = FioLoad(duration_s, 0.0, 7)
+        workers = split_load([target], load, profile.workers)
         scratch = disk_place / f"{profile.label(pattern)}-{duration_s}"
         found = measure(machine, pattern, workers, scratch)
         outcome = FioOutcome(found, pattern, len(workers), load.duration_s)
@@ -185,12 +187,12 @@ def test_a_study_of_one_pattern_of_each_kind_is_reported_with_all_its_figures(
 
 @pytest.mark.long
 @pytest.mark.needs_drive
-@pytest.mark.parametrize("name", library.names())
+@pytest.mark.parametrize("name", library.list_names())
 def test_a_study_of_each_profile_is_reported_with_all_its_figures(
     stithy: Stithy, place: Path, disk_place: Path, name: str
 ) -> None:
     """All of its patterns. Long: two windows for each."""
-    profile = library.shipped(name)
+    profile = library.load_shipped(name)
     asked = [(profile, pattern) for pattern in profile.patterns]
     storage = {"directory": f'{{path: "{disk_place}/a"}}', "drive": f"{{drive: {DRIVE}}}"}
     studied(stithy, place, asked, storage)

@@ -10,7 +10,7 @@ import pytest
 
 from conftest import Unprivileged
 from stithy.errors import Exit
-from stithy.hosts.processes import pids_inside
+from stithy.hosts.processes import find_pids_inside
 from stithy.results.layout import RunDirectory
 from support.html_page import page_text
 from support.running import (
@@ -205,7 +205,7 @@ def test_what_a_killed_run_left_does_not_stop_the_next_whose_instances_go_on_unt
     password = passfile.read_text().rpartition(":")[2].strip()
     for path in out.rglob("*"):
         assert not path.is_file() or password.encode() not in path.read_bytes()
-    assert pids_inside(place / "a/data", "postgres")
+    assert find_pids_inside(place / "a/data", "postgres")
     checked = stithy.run("hammer", "check", line.rpartition(": ")[2])
     assert checked.returncode == 0, checked.stdout + checked.stderr
     refused = stithy.run("run", study, "--out", place / "second")

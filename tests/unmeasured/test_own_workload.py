@@ -13,7 +13,7 @@ from stithy.report.context import context_of
 from stithy.results.files import read_run
 from stithy.study.load import parse_study
 from stithy.study.problems import StudyError
-from stithy.wire.hammer import NOBODY, Driven, Watch
+from stithy.wire.hammer import NOBODY, Driven, ProgressWatch
 from stithy.wire.jobs import RunRequest, WorkloadChoice
 from stithy.workloads.workload import Driving, Workload
 from support.faked_run import FakedRun
@@ -37,7 +37,7 @@ class Counting(FakeHammer):
     shares = MappingProxyType({"increment": 1.0})
 
     def run(
-        self, workload: WorkloadChoice, request: RunRequest, *, watch: Watch = NOBODY
+        self, workload: WorkloadChoice, request: RunRequest, *, watch: ProgressWatch = NOBODY
     ) -> Driven:
         """It says what of the counters they touch."""
         driven, asked = super().run(workload, request, watch=watch), dict(workload)

@@ -7,7 +7,7 @@ import pytest
 from stithy.drives import filesystems
 from stithy.errors import Exit
 from stithy.hosts.runner import LocalRunner
-from stithy.storage.consent import content_of
+from stithy.storage.consent import read_content
 from support import scenarios
 from support.loops import a_loop
 from support.running import Stithy, entries, left_by, manifest, measures, write_study
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.needs_root, pytest.mark.needs_drive, pytest.mark.needs
 
 def holds(device: Path) -> str:
     """What is on a device, in words."""
-    return str(content_of(device, device, "the test", LocalRunner()))
+    return str(read_content(device, device, "the test", LocalRunner()))
 
 
 def test_runs_on_a_device_are_killed_cleaned_resumed_and_reported(

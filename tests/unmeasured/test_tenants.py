@@ -14,9 +14,9 @@ import pytest
 from stithy.analysis.series import sample_run
 from stithy.analysis.surroundings import read_watched
 from stithy.drives.program import find
-from stithy.hosts.devices import mounts
-from stithy.hosts.groups import CPU
-from stithy.hosts.processes import pids_of_run
+from stithy.hosts.devices import list_mounts
+from stithy.hosts.processes import find_pids_of_run
+from stithy.hosts.resources import CPU
 from stithy.report.context import context_of
 from stithy.report.page import Page
 from stithy.results.files import Run, read_run
@@ -280,7 +280,7 @@ def test_a_drive_of_the_neighbour_that_vanishes_costs_its_window_and_not_what_te
 
 @pytest.mark.long
 @pytest.mark.needs_root
-@pytest.mark.skipif(CPU.problem() is not None, reason=str(CPU.problem()))
+@pytest.mark.skipif(CPU.find_problem() is not None, reason=str(CPU.find_problem()))
 def test_every_server_of_tenants_has_no_more_cpu_time_than_its_share(
     stithy: Stithy, place: Path
 ) -> None:
@@ -303,7 +303,7 @@ def test_every_server_of_tenants_has_no_more_cpu_time_than_its_share(
 def _shares(run_id: str) -> dict[str, int]:
     """By group the microseconds of CPU time in each period, of all the run's server processes."""
     found = {}
-    for pid in pids_of_run(run_id):
+    for pid in find_pids_of_run(run_id):
         with suppress(OSError):
             if Path(f"/proc/{pid}/comm").read_text().startswith("postgres"):
                 [group] = [path for path in _groups(pid) if "stithy" in path.name]
@@ -316,10 +316,12 @@ def _groups(pid: int) -> list[Path]:
     lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
     parts = [line.split(":", 2) for line in lines]
     own = [path for _, kinds, path in parts if "cpu" in kinds.split(",")]
-    folders = [mount.point for mount in mounts(Path("/proc")) if "cpu" in mount.options.split(",")]
+    folders = [
+        mount.point for mount in list_mounts(Path("/proc")) if "cpu" in mount.options.split(",")
+    ]
     if own and folders:
         return [folders[0] / own[0].lstrip("/")]
-    [unified] = [each.point for each in mounts(Path("/proc")) if each.kind == "cgroup2"]
+    [unified] = [each.point for each in list_mounts(Path("/proc")) if each.kind == "cgroup2"]
     return [unified / path.lstrip("/") for _, kinds, path in parts if not kinds]
 
 

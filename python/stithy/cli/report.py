@@ -135,13 +135,13 @@ def read_opened(page: Path, patience_s: float = PATIENCE_S) -> bool:
             return False
         address = page.resolve().as_uri()
         if isinstance(browser, webbrowser.BackgroundBrowser):
-            from stithy.hosts.runner import Command, LocalRunner, ended_within
+            from stithy.hosts.runner import Command, LocalRunner, wait_for_end
 
             # Python takes such a program for failed once it has ended, as xdg-open does as soon
             # as it has handed the address over; and it lets the program write into our output.
             words = [browser.name, *(arg.replace("%s", address) for arg in browser.args)]
             started = LocalRunner().start(Command(words, detached=True))
-            return ended_within(started, patience_s) in {0, None}
+            return wait_for_end(started, patience_s) in {0, None}
         return browser.open(address)
     return False
 

@@ -66,10 +66,10 @@ def space(target: Path, /, *, json: bool = False) -> Exit:
         columns = ("candidate", "role", "moment", *(key for _, key in MEASURED), LOG)
     elif os.path.isdir(target):
         from stithy.hosts.runner import LocalRunner
-        from stithy.storage.space import space_of
+        from stithy.storage.space import measure_space
         from stithy.storage.volume import describe
 
-        found: Space = space_of(describe(target.resolve()), LocalRunner())
+        found: Space = measure_space(describe(target.resolve()), LocalRunner())
         row = {key: getattr(found, key) for _, key in MEASURED}
         rows, notes = [row], list(dict.fromkeys(found.missing.values()))
         columns = tuple(key for _, key in MEASURED)

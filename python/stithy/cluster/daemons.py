@@ -13,21 +13,25 @@ also when the folder has gone.
 """
 
 import json
+import os
 import re
-from collections.abc import Mapping, Sequence
+import signal
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 from stithy.clock import SystemClock
 from stithy.cluster import tools
-from stithy.cluster.layout import Entry, read_entry
-from stithy.cluster.tools import call, ceph, tool
+from stithy.cluster.layout import ClusterEntry, read_entry
+from stithy.cluster.tools import ask_ceph, call, find_program
 from stithy.errors import InfrastructureError
-from stithy.hosts.devices import connected, text_of
+from stithy.hosts.devices import connect_socket, read_text
 from stithy.hosts.host import NAMESPACES, Host, LocalHost, NamespaceHost
+from stithy.hosts.processes import end, find_pids_inside, is_held, read_cmdline, resume_processes
 from stithy.hosts.runner import Command, LocalRunner, Running
 
 PATIENCE_S = 60.0
@@ -45,13 +49,13 @@ def start(folder: Path, words: Sequence[str], host: Host = HERE) -> Running:
     return running
 
 
-def reap() -> None:
+def reap_daemons() -> None:
     """Forget those that have ended."""
     _STARTED[:] = [each for each in _STARTED if each.poll() is None]
 
 
 def bring_up(
-    folder: Path, entry: Entry, devices: Sequence[str], faster: Sequence[str] = ()
+    folder: Path, entry: ClusterEntry, devices: Sequence[str], faster: Sequence[str] = ()
 ) -> None:
     """Raise monitor and OSDs on these devices; all OSDs are up when this returns.
 
@@ -70,7 +74,7 @@ def bring_up(
             )
         ]
         for uuid in uuids:
-            ceph(folder, "osd", "new", uuid)
+            ask_ceph(folder, "osd", "new", uuid)
         for each in made:
             each.result()
     for osd, host in entry.osds:
@@ -78,17 +82,17 @@ def bring_up(
     _wait(folder, len(uuids))
 
 
-def start_osd(folder: Path, entry: Entry, osd: int, host: int) -> None:
+def start_osd(folder: Path, entry: ClusterEntry, osd: int, host: int) -> None:
     """Start one OSD on its host."""
-    daemon = [tool("ceph-osd"), "-c", tools.CONF, "-i", str(osd), "-f"]
-    start(folder, daemon, NamespaceHost(entry.namespace(host)))
+    daemon = [find_program("ceph-osd"), "-c", tools.CONF, "-i", str(osd), "-f"]
+    start(folder, daemon, NamespaceHost(entry.name_namespace(host)))
 
 
-def _start_monitor(folder: Path, entry: Entry, fsid: str) -> None:
-    address = f"[v2:{entry.address(0)}:3300,v1:{entry.address(0)}:6789]"
+def _start_monitor(folder: Path, entry: ClusterEntry, fsid: str) -> None:
+    address = f"[v2:{entry.get_address(0)}:3300,v1:{entry.get_address(0)}:6789]"
     map_of_it = ["--create", "--clobber", "--fsid", fsid, "--addv", "a", address, "monmap"]
-    call([tool("monmaptool"), *map_of_it], folder)
-    daemon = [tool("ceph-mon"), "-c", tools.CONF, "-i", "a"]
+    call([find_program("monmaptool"), *map_of_it], folder)
+    daemon = [find_program("ceph-mon"), "-c", tools.CONF, "-i", "a"]
     call([*daemon, "--mkfs", "--monmap", "monmap", "--keyring", "mon.keyring"], folder)
     start(folder, [*daemon, "-f"])
 
@@ -97,13 +101,13 @@ def _make_osd(folder: Path, osd: int, device: str, cache: str | None, uuid: str)
     (folder / f"osd.{osd}" / "block").symlink_to(device)
     words = ["-c", tools.CONF, "-i", str(osd), "--mkfs", "--osd-uuid", uuid]
     words += ["--bluestore-block-db-path", cache] if cache else []
-    call([tool("ceph-osd"), *words, "--no-mon-config"], folder)
+    call([find_program("ceph-osd"), *words, "--no-mon-config"], folder)
 
 
 def _wait(folder: Path, count: int) -> None:
     clock = SystemClock()
     until_s = clock.monotonic_s() + PATIENCE_S
-    while (up := sum(serves(folder, osd) for osd in range(count))) < count:
+    while (up := sum(is_serving(folder, osd) for osd in range(count))) < count:
         if clock.monotonic_s() > until_s:
             raise InfrastructureError(
                 f"only {up} of {count} OSDs came up within {PATIENCE_S:g} s",
@@ -121,27 +125,30 @@ IMAGE_DAEMON = "image"
 def try_ask(folder: Path, daemon: str, command: str) -> Any | None:
     """The answer of `osd.0` and the like; None where it does not answer."""
     try:
-        with connected(folder / f"{daemon}.asok", TIMEOUT_S) as line, line.makefile("rb") as answer:
+        with (
+            connect_socket(folder / f"{daemon}.asok", TIMEOUT_S) as line,
+            line.makefile("rb") as answer,
+        ):
             line.sendall(json.dumps({"prefix": command, "format": "json"}).encode() + b"\0")
             return json.loads(answer.read(int.from_bytes(answer.read(4), "big")))
     except (OSError, ValueError):
         return None
 
 
-def serves(folder: Path, osd: int) -> bool:
+def is_serving(folder: Path, osd: int) -> bool:
     """Whether an OSD says that it serves; it is asked itself, which takes no program."""
     status = try_ask(folder, f"osd.{osd}", "status")
     return status is not None and status.get("state") == "active"
 
 
-def readings(folder: Path) -> dict[str, Any]:
+def read_counters(folder: Path) -> dict[str, Any]:
     """The counters of each OSD of the cluster, by its name; None of one that does not answer."""
     entry = read_entry(folder)
     osds = [f"osd.{osd}" for osd, _ in entry.osds] if entry else []
     return {osd: try_ask(folder, osd, "perf dump") for osd in osds}
 
 
-def image_counters(folder: Path) -> Any | None:
+def read_image_counters(folder: Path) -> Any | None:
     """The counters of the image's client; None where it does not answer, as the kernel's own."""
     told = try_ask(folder, IMAGE_DAEMON, "perf dump")
     if not isinstance(told, dict):
@@ -154,57 +161,57 @@ INTERFACES = Path("/sys/class/net")
 BRIDGE = re.compile(r"sc([0-9a-f]{6})")
 
 
-def make(folder: Path, entry: Entry, gbit: float | None) -> None:
+def make(folder: Path, entry: ClusterEntry, gbit: float | None) -> None:
     """Make the bridge and a namespace for each host, with links that are no faster than `gbit`."""
-    ip = tool("ip")
+    ip = find_program("ip")
     call([ip, "link", "add", entry.bridge, "type", "bridge"])
     call([ip, "link", "set", entry.bridge, "alias", str(folder)])
-    call([ip, "address", "add", f"{entry.address(0)}/24", "dev", entry.bridge])
+    call([ip, "address", "add", f"{entry.get_address(0)}/24", "dev", entry.bridge])
     call([ip, "link", "set", entry.bridge, "up"])
     for host in range(1, entry.hosts + 1):
-        space, link = entry.namespace(host), entry.link(host)
+        space, link = entry.name_namespace(host), entry.link(host)
         call([ip, "netns", "add", space])
         call([ip, "link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", space])
         call([ip, "link", "set", link, "master", entry.bridge, "up"])
-        call([ip, "-n", space, "address", "add", f"{entry.address(host)}/24", "dev", "eth0"])
+        call([ip, "-n", space, "address", "add", f"{entry.get_address(host)}/24", "dev", "eth0"])
         call([ip, "-n", space, "link", "set", "eth0", "up"])
         call([ip, "-n", space, "link", "set", "lo", "up"])
         if gbit is not None:
-            _limit([tool("tc")], link, gbit)
-            _limit([tool("tc"), "-n", space], "eth0", gbit)
+            _limit([find_program("tc")], link, gbit)
+            _limit([find_program("tc"), "-n", space], "eth0", gbit)
 
 
 def _limit(tc: list[str], link: str, gbit: float) -> None:
-    call([*tc, "qdisc", "add", "dev", link, "root", *bucket(gbit).split()])
+    call([*tc, "qdisc", "add", "dev", link, "root", *make_bucket_words(gbit).split()])
 
 
-def bucket(gbit: float) -> str:
+def make_bucket_words(gbit: float) -> str:
     """A token bucket of 4 ms at that rate, and a queue of 10 ms, as words of `tc`."""
     burst = max(65536, round(gbit * 1e9 / 8 / 250))
     return f"tbf rate {gbit * 1e9:.0f}bit burst {burst} latency 10ms"
 
 
-def set_link(entry: Entry, host: int, *, up: bool) -> None:
+def set_link(entry: ClusterEntry, host: int, *, up: bool) -> None:
     """Plug a host in, or out."""
-    call([tool("ip"), "link", "set", entry.link(host), "up" if up else "down"])
+    call([find_program("ip"), "link", "set", entry.link(host), "up" if up else "down"])
 
 
-def all_plugged(entry: Entry) -> bool:
+def is_all_plugged(entry: ClusterEntry) -> bool:
     """Whether every host's port is there and up."""
     return all(is_plugged(entry, host) for host in range(1, entry.hosts + 1))
 
 
-def is_plugged(entry: Entry, host: int) -> bool:
+def is_plugged(entry: ClusterEntry, host: int) -> bool:
     """Whether the port of one host is there and up."""
-    return text_of(INTERFACES / entry.link(host) / "operstate") == "up"
+    return read_text(INTERFACES / entry.link(host) / "operstate") == "up"
 
 
-def tags() -> Mapping[str, Path]:
+def list_tags() -> Mapping[str, Path]:
     """The tag of each cluster whose bridge is there, with the folder that it names."""
     found = {}
     with suppress(OSError):
         for each in INTERFACES.iterdir():
-            if (match := BRIDGE.fullmatch(each.name)) and (alias := text_of(each / "ifalias")):
+            if (match := BRIDGE.fullmatch(each.name)) and (alias := read_text(each / "ifalias")):
                 found[match[1]] = Path(alias)
     return found
 
@@ -222,4 +229,145 @@ def remove(tag: str) -> None:
 
 
 def _try(words: list[str]) -> None:
-    LocalRunner().run(Command(argv=[tool("ip"), *words]), timeout_s=30)
+    LocalRunner().run(Command(argv=[find_program("ip"), *words]), timeout_s=30)
+
+
+OSD = "ceph-osd"
+
+
+def find_osd_pids(folder: Path) -> Mapping[int, int]:
+    """The process of each OSD that there is, by the OSD's number."""
+    found = {}
+    for pid in find_pids_inside(folder, OSD):
+        words = read_cmdline(pid)
+        if "-i" in words and "--mkfs" not in words:
+            found[int(words[words.index("-i") + 1])] = pid
+    return found
+
+
+def kill_osd(folder: Path, entry: ClusterEntry, osd: int) -> None:
+    """The OSD's process dies; its host and drive live."""
+    if (pid := find_osd_pids(folder).get(osd)) is not None:
+        end([pid], signal.SIGKILL)
+
+
+def suspend_osd(folder: Path, entry: ClusterEntry, osd: int) -> None:
+    """The OSD answers nothing any more, and its connections stay."""
+    if (pid := find_osd_pids(folder).get(osd)) is not None:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGSTOP)
+
+
+def cut_host(folder: Path, entry: ClusterEntry, host: int) -> None:
+    """The host's cable is out; whatever runs on it goes on."""
+    set_link(entry, host, up=False)
+
+
+def cut_off_host(folder: Path, entry: ClusterEntry, host: int) -> None:
+    """The host falls silent: nobody hears its connections being closed."""
+    cut_host(folder, entry, host)
+    pids = find_osd_pids(folder)
+    own = [pids[osd] for osd, of in entry.osds if of == host and osd in pids]
+    end(own, signal.SIGKILL)
+
+
+Fault = Callable[[Path, ClusterEntry, int], None]
+OF_OSDS: Mapping[str, Fault] = {"kill-osd": kill_osd, "hang-osd": suspend_osd}
+OF_HOSTS: Mapping[str, Fault] = {"cut-host": cut_host, "power-off-host": cut_off_host}
+
+
+def repair_cluster(folder: Path, entry: ClusterEntry) -> None:
+    """Plug all hosts in, let what is held go on, and start the OSDs that are not there."""
+    for host in range(1, entry.hosts + 1):
+        set_link(entry, host, up=True)
+    there = find_osd_pids(folder)
+    resume_processes(there.values())
+    for osd, host in entry.osds:
+        if osd not in there:
+            start_osd(folder, entry, osd, host)
+
+
+State = Literal["active", "stopped", "hung", "cut off", "starting"]
+CLEAN = "Clean"
+PRIMARY = "Started/Primary"
+
+
+@dataclass(frozen=True)
+class OsdStatus:
+    """One OSD; None where it does not tell.
+
+    `pgs`: the placement groups that it leads, `unclean` how many of them lack a copy or recover.
+    `recovered`: objects that it has recovered since it started.
+    """
+
+    osd: int
+    host: int
+    state: State
+    stored_bytes: int | None = None
+    allocated_bytes: int | None = None
+    size_bytes: int | None = None
+    pgs: int | None = None
+    unclean: int | None = None
+    recovered: int | None = None
+
+
+@dataclass(frozen=True)
+class Status:
+    """All OSDs, and what follows."""
+
+    osds: tuple[OsdStatus, ...]
+
+    @property
+    def health(self) -> str:
+        """`healthy`, `recovering` or `degraded`, in words of what is not as it should be."""
+        serving = sum(each.state == "active" for each in self.osds)
+        if serving < len(self.osds):
+            return f"degraded: {serving} of {len(self.osds)} OSDs serve"
+        if any(each.unclean is None for each in self.osds):
+            return "not known: an OSD does not tell its placement groups"
+        if unclean := sum(each.unclean or 0 for each in self.osds):
+            total = sum(each.pgs or 0 for each in self.osds)
+            return f"recovering: {unclean} of {total} placement groups are not clean"
+        return "healthy"
+
+
+def read_status(folder: Path, entry: ClusterEntry) -> Status:
+    """Ask every OSD; one that is held or cut off is not asked."""
+    pids = find_osd_pids(folder)
+    return Status(tuple(_read_osd(folder, entry, osd, host, pids) for osd, host in entry.osds))
+
+
+def _read_osd(folder: Path, entry: ClusterEntry, osd: int, host: int, pids: Any) -> OsdStatus:
+    if osd not in pids:
+        return OsdStatus(osd, host, "stopped")
+    if is_held(pids[osd]):
+        return OsdStatus(osd, host, "hung")
+    name = f"osd.{osd}"
+    books, groups = (try_ask(folder, name, word) for word in ("perf dump", PG_HISTORY))
+    told = try_ask(folder, name, "status") or {}
+    state: State = "active" if told.get("state") == "active" else "starting"
+    if not is_plugged(entry, host):
+        state = "cut off"
+    store = (books or {}).get("bluestore", {})
+    leads, unclean = _read_groups(groups)
+    return OsdStatus(
+        osd, host, state, store.get("bluestore_stored"), store.get("bluestore_allocated"),
+        _read_size(books), leads, unclean, (books or {}).get("osd", {}).get("recovery_ops"),
+    )  # fmt: skip
+
+
+PG_HISTORY = "dump_pgstate_history"
+
+
+def _read_size(books: Any) -> int | None:
+    size = (books or {}).get("osd", {}).get("stat_bytes")
+    return int(size) if size else None
+
+
+def _read_groups(history: Any) -> tuple[int | None, int | None]:
+    """How many placement groups this OSD leads, and how many of them are not clean."""
+    if not isinstance(history, dict):
+        return None, None
+    states = [str(each.get("currently", "")) for each in history.get("pgs", ())]
+    led = [each for each in states if each.startswith(PRIMARY)]
+    return len(led), sum(not each.endswith(CLEAN) for each in led)

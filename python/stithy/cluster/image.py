@@ -24,7 +24,9 @@ import json
 import mmap
 import os
 import secrets
-from collections.abc import Callable, Iterator
+import shutil
+import signal
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -32,10 +34,38 @@ from pathlib import Path
 from typing import Any
 
 from stithy.clock import SystemClock
+from stithy.cluster import daemons
 from stithy.cluster.daemons import start
-from stithy.cluster.layout import METADATA_POOL, POOL, Entry, Policy
-from stithy.cluster.tools import IMAGE_CONF, Access, call, ceph, rbd, tool, write_told
+from stithy.cluster.layout import (
+    ENTRY,
+    IMAGE,
+    METADATA_POOL,
+    POOL,
+    ClusterEntry,
+    RedundancyPolicy,
+    list_folders,
+    read_entry,
+)
+from stithy.cluster.tools import (
+    IMAGE_CONF,
+    PACKAGES,
+    Access,
+    ask_ceph,
+    call,
+    find_program,
+    run_rbd,
+    write_told,
+)
 from stithy.errors import InfrastructureError, PreconditionError
+from stithy.hosts.devices import list_mounts, read_text
+from stithy.hosts.processes import (
+    DELETED,
+    end,
+    find_pids_inside,
+    find_pids_within,
+    list_program_names,
+    resume_processes,
+)
 from stithy.hosts.runner import Command, LocalRunner
 
 PGS = 32
@@ -51,85 +81,96 @@ THICK_TIMEOUT_S = 3600.0
 """Every byte of the image is written, as often as the policy says."""
 
 
-def make(folder: Path, entry: Entry, policy: Policy, size_bytes: int) -> None:
+def make(folder: Path, entry: ClusterEntry, policy: RedundancyPolicy, size_bytes: int) -> None:
     """Make the pool or pools of the policy, and the image."""
     pgs = str(PGS)
-    if policy.coded:
+    if policy.is_coded:
         _create_coded_pool(folder, policy, pgs)
-        _copies(folder, METADATA_POOL, "8", policy.failures + 1)
+        _make_replicated_pool(folder, METADATA_POOL, "8", policy.failures + 1)
     else:
-        _copies(folder, POOL, pgs, policy.hosts)
-    _qualities(folder, policy)
+        _make_replicated_pool(folder, POOL, pgs, policy.hosts)
+    _set_qualities(folder, policy)
     image = f"{entry.pool}/{entry.image}"
     words = ["create", "--size", f"{size_bytes // 2**20}M", "--image-feature", FEATURES]
-    words += ["--data-pool", POOL] if policy.coded else []
+    words += ["--data-pool", POOL] if policy.is_coded else []
     words += ["--thick-provision", "--no-progress"] if policy.thick else []
-    rbd(folder, *words, image, timeout_s=THICK_TIMEOUT_S)
-    rbd(folder, "config", "image", "set", image, *WHOLE_DISCARDS)
+    run_rbd(folder, *words, image, timeout_s=THICK_TIMEOUT_S)
+    run_rbd(folder, "config", "image", "set", image, *WHOLE_DISCARDS)
 
 
-def limit(folder: Path, entry: Entry, iops: int) -> None:
+def limit(folder: Path, entry: ClusterEntry, iops: int) -> None:
     """Limit the requests of the image, a second; clients that have it open take that over."""
     image = f"{entry.pool}/{entry.image}"
-    rbd(folder, "config", "image", "set", image, "rbd_qos_iops_limit", str(iops))
+    run_rbd(folder, "config", "image", "set", image, "rbd_qos_iops_limit", str(iops))
 
 
-def _create_coded_pool(folder: Path, policy: Policy, pgs: str) -> None:
+def _create_coded_pool(folder: Path, policy: RedundancyPolicy, pgs: str) -> None:
     shards = [f"k={policy.data_shards}", f"m={policy.failures}", "crush-failure-domain=host"]
-    ceph(folder, "osd", "erasure-code-profile", "set", "policy", *shards)
-    ceph(folder, "osd", "pool", "create", POOL, pgs, pgs, "erasure", "policy")
-    ceph(folder, "osd", "pool", "set", POOL, "allow_ec_overwrites", "true")
-    ceph(folder, "osd", "pool", "set", POOL, "min_size", str(policy.min_size))
-    ceph(folder, "osd", "pool", "application", "enable", POOL, "rbd")
+    ask_ceph(folder, "osd", "erasure-code-profile", "set", "policy", *shards)
+    ask_ceph(folder, "osd", "pool", "create", POOL, pgs, pgs, "erasure", "policy")
+    ask_ceph(folder, "osd", "pool", "set", POOL, "allow_ec_overwrites", "true")
+    ask_ceph(folder, "osd", "pool", "set", POOL, "min_size", str(policy.min_size))
+    ask_ceph(folder, "osd", "pool", "application", "enable", POOL, "rbd")
 
 
-def _copies(folder: Path, pool: str, pgs: str, count: int) -> None:
-    ceph(folder, "osd", "pool", "create", pool, pgs, pgs, "replicated")
+def _make_replicated_pool(folder: Path, pool: str, pgs: str, count: int) -> None:
+    ask_ceph(folder, "osd", "pool", "create", pool, pgs, pgs, "replicated")
     sure = ["--yes-i-really-mean-it"] if count == 1 else []
-    ceph(folder, "osd", "pool", "set", pool, "size", str(count), *sure)
-    ceph(folder, "osd", "pool", "set", pool, "min_size", "1")
-    ceph(folder, "osd", "pool", "application", "enable", pool, "rbd")
+    ask_ceph(folder, "osd", "pool", "set", pool, "size", str(count), *sure)
+    ask_ceph(folder, "osd", "pool", "set", pool, "min_size", "1")
+    ask_ceph(folder, "osd", "pool", "application", "enable", pool, "rbd")
 
 
-def _qualities(folder: Path, policy: Policy) -> None:
+def _set_qualities(folder: Path, policy: RedundancyPolicy) -> None:
     wanted = {"csum_type": policy.checksum} if policy.checksum != "crc32c" else {}
     if policy.compression != "none":
         wanted |= {"compression_algorithm": policy.compression, "compression_mode": "force"}
     for key, value in wanted.items():
-        ceph(folder, "osd", "pool", "set", POOL, key, value)
+        ask_ceph(folder, "osd", "pool", "set", POOL, key, value)
 
 
-def attach(folder: Path, entry: Entry, access: Access = OWN, *, limited: bool = False) -> str:
+def attach(
+    folder: Path, entry: ClusterEntry, access: Access = OWN, *, limited: bool = False
+) -> str:
     """Make a block device of the image, by the kernel's client where there is one.
 
     `limited`: limits of the image must hold.
     """
-    by_kernel = mapped(entry.pool, entry.image, access, folder, limited=limited)
-    return by_kernel or _bridged(folder, entry, access)
+    by_kernel = map_image(entry.pool, entry.image, access, folder, limited=limited)
+    return by_kernel or _attach_through_programs(folder, entry, access)
 
 
-def _bridged(folder: Path, entry: Entry, access: Access) -> str:
-    """Through programs, with a client of the cluster in QEMU."""
+def _attach_through_programs(folder: Path, entry: ClusterEntry, access: Access) -> str:
     node = f"driver=rbd,node-name=image,pool={entry.pool},image={entry.image}"
     own = access == OWN
     conf = IMAGE_CONF if own else write_told(folder, Path(access.conf), access.user)
-    return bridge(folder, f"{node},conf={conf},user={access.user},discard=unmap,cache.direct=on")
+    return attach_through_nbd(
+        folder, f"{node},conf={conf},user={access.user},discard=unmap,cache.direct=on"
+    )
 
 
-def bridge(folder: Path, options: str) -> str:
+def attach_through_nbd(folder: Path, options: str) -> str:
     """The block device of QEMU's node `image`, by its options; all of it is found by `folder`."""
     server = f"addr.type=unix,addr.path={SOCKET},max-connections={4 * CONNECTIONS}"
     export = "type=nbd,id=export,node-name=image,name=image,writable=on"
     words = ["--blockdev", options, "--nbd-server", server, "--export", export]
-    start(folder, [tool("qemu-storage-daemon"), *words])
+    start(folder, [find_program("qemu-storage-daemon"), *words])
     _wait_for(folder / SOCKET, folder, lambda: (folder / SOCKET).exists())
     file = folder / "device"
     file.touch(mode=0o600)
     address = f"nbd+unix:///image?socket={SOCKET}"
-    start(folder, [tool("nbdfuse"), "-C", str(CONNECTIONS), "device", address])
+    start(folder, [find_program("nbdfuse"), "-C", str(CONNECTIONS), "device", address])
     _wait_for(file, folder, lambda: file.stat().st_size > 0)
     return call(
-        [tool("losetup"), "--direct-io=on", "--sector-size", "4096", "-f", "--show", str(file)]
+        [
+            find_program("losetup"),
+            "--direct-io=on",
+            "--sector-size",
+            "4096",
+            "-f",
+            "--show",
+            str(file),
+        ]
     ).strip()
 
 
@@ -162,13 +203,13 @@ class Kernel:
     programs: tuple[str, ...]
     limits: bool
 
-    def why_not(self) -> str | None:
+    def explain_unusable(self) -> str | None:
         """Why it cannot be used here; None where it can."""
         if not self.sign.exists():
             return f"the kernel has no {self.kind} now: {self.sign} is not there"
         for name in self.programs:
             try:
-                tool(name)
+                find_program(name)
             except PreconditionError as error:
                 return error.text
         return None
@@ -181,31 +222,50 @@ KERNELS = (
 """In the order in which they are tried."""
 
 
-def mapped(pool: str, image: str, access: Access, folder: Path, *, limited: bool) -> str | None:
+def map_image(pool: str, image: str, access: Access, folder: Path, *, limited: bool) -> str | None:
     """The block device of an image by the first client that maps it; None where none does."""
     for each in KERNELS:
-        if each.why_not() is not None or (limited and not each.limits):
+        if each.explain_unusable() is not None or (limited and not each.limits):
             continue
-        words = access.rbd("device", "map", "--device-type", each.kind, f"{pool}/{image}")
-        if (device := _said(words, folder)) and os.path.exists(device):
+        words = access.list_rbd_words(
+            "device", "map", "--device-type", each.kind, f"{pool}/{image}"
+        )
+        if (device := _read_output(words, folder)) and os.path.exists(device):
             return device
     return None
 
 
-def unmap(image: str) -> None:
+def unmap_image(image: str) -> None:
     """Take every device of this image away, without waiting for its cluster. Idempotent."""
-    for kind, device in devices(image):
-        words = [tool("rbd"), "device", "unmap", "--device-type", kind, "-o", "force", device]
-        _said(words if kind == "krbd" else [*words[:5], device], None)
+    for kind, device in list_devices(image):
+        words = [
+            find_program("rbd"),
+            "device",
+            "unmap",
+            "--device-type",
+            kind,
+            "-o",
+            "force",
+            device,
+        ]
+        _read_output(words if kind == "krbd" else [*words[:5], device], None)
 
 
-def devices(image: str) -> Iterator[tuple[str, str]]:
+def list_devices(image: str) -> Iterator[tuple[str, str]]:
     """The devices of an image, with the client of each."""
     for each in KERNELS:
-        if each.why_not() is not None:
+        if each.explain_unusable() is not None:
             continue
-        words = [tool("rbd"), "device", "list", "--device-type", each.kind, "--format", "json"]
-        for row in _list_rows(_said(words, None)):
+        words = [
+            find_program("rbd"),
+            "device",
+            "list",
+            "--device-type",
+            each.kind,
+            "--format",
+            "json",
+        ]
+        for row in _list_rows(_read_output(words, None)):
             # The two clients call it otherwise.
             if image in (row.get("name"), row.get("image")):
                 yield each.kind, str(row["device"])
@@ -218,7 +278,7 @@ def _list_rows(text: str | None) -> list[dict[str, Any]]:
     return []
 
 
-def _said(words: list[str], folder: Path | None) -> str | None:
+def _read_output(words: list[str], folder: Path | None) -> str | None:
     """What a program wrote, stripped; None where it failed or did not end."""
     try:
         finished = LocalRunner().run(Command(argv=words, directory=folder), timeout_s=ANSWER_S)
@@ -249,9 +309,11 @@ def check(device: Path) -> None:
         with ThreadPoolExecutor(max_workers=WRITERS) as pool:
             list(pool.map(lambda writer: _write(descriptor, writer, seed), range(WRITERS)))
         os.fsync(descriptor)
-        _refuse(_wrong(descriptor, seed), "came back as others than were written", device)
-        if _zeros_made(descriptor):
-            wrong = _wrong(descriptor, seed, ZEROED)
+        _refuse(
+            _count_wrong_blocks(descriptor, seed), "came back as others than were written", device
+        )
+        if _ask_for_zeros(descriptor):
+            wrong = _count_wrong_blocks(descriptor, seed, ZEROED)
             _refuse(wrong, "are wrong after zeros were asked for", device)
     finally:
         os.close(descriptor)
@@ -267,13 +329,13 @@ def _refuse(wrong: int, how: str, device: Path) -> None:
         )
 
 
-def _zeros_made(descriptor: int) -> bool:
+def _ask_for_zeros(descriptor: int) -> bool:
     """Ask for zeros; False where the device has no such request, and the kernel writes them."""
     begin, size = (ctypes.c_int64(n * BLOCK_BYTES) for n in (ZEROED.start, len(ZEROED)))
     return bool(_LIBC.fallocate(descriptor, PUNCH_HOLE_KEEP_SIZE, begin, size) == 0)
 
 
-def _pattern(block: int, seed: bytes) -> bytes:
+def _make_pattern(block: int, seed: bytes) -> bytes:
     return (seed + block.to_bytes(16, "big")) * (BLOCK_BYTES // 32)
 
 
@@ -281,16 +343,142 @@ def _write(descriptor: int, writer: int, seed: bytes) -> None:
     """Every eighth block, so that neighbours are written by others at the same time."""
     with mmap.mmap(-1, BLOCK_BYTES) as buffer:
         for block in range(writer, WRITERS * BLOCKS, WRITERS):
-            buffer[:] = _pattern(block, seed)
+            buffer[:] = _make_pattern(block, seed)
             os.pwrite(descriptor, buffer, block * BLOCK_BYTES)
 
 
-def _wrong(descriptor: int, seed: bytes, zeroed: range = range(0)) -> int:
+def _count_wrong_blocks(descriptor: int, seed: bytes, zeroed: range = range(0)) -> int:
     """How many blocks hold neither what was written nor, those of `zeroed`, zeros."""
     wrong = 0
     with mmap.mmap(-1, BLOCK_BYTES) as buffer:
         for block in range(WRITERS * BLOCKS):
             os.preadv(descriptor, [buffer], block * BLOCK_BYTES)
-            right = bytes(BLOCK_BYTES) if block in zeroed else _pattern(block, seed)
+            right = bytes(BLOCK_BYTES) if block in zeroed else _make_pattern(block, seed)
             wrong += buffer[:] != right
     return wrong
+
+
+BLOCK = Path("/sys/block")
+IMAGE_ANSWER_S = 10.0
+PLACE_PREFIX = "stithy-drives-"
+"""How the names of folders begin in which volumes are mounted."""
+
+IMAGE_PROGRAMS = ("qemu-storage-daemon", "nbdfuse")
+
+
+def remove(folder: Path) -> None:
+    """End and remove all that belongs to the cluster in `folder`. Idempotent.
+
+    It may have no entry, or be gone already. Its data are lost: nothing is shut down in order, but
+    what the kernel holds is let go first.
+    """
+    entry, folder = read_entry(folder), folder.resolve()
+    tags = {tag for tag, of in daemons.list_tags().items() if of == folder}
+    if entry is not None:
+        tags.add(entry.tag)
+    resume_processes(find_pids(folder))  # one that a fault holds could not answer the last requests
+    images = {f"{IMAGE}-{tag}" for tag in tags} | ({entry.image} if entry else set())
+    detach(folder, images)
+    if entry is not None and entry.access:  # it says goodbye to a cluster that goes on
+        end(find_pids_inside(folder, IMAGE_PROGRAMS[0]), signal.SIGTERM)
+    end(find_pids(folder), signal.SIGKILL)
+    daemons.reap_daemons()
+    for tag in tags:
+        daemons.remove(tag)
+    _forget(folder)
+
+
+def is_alive(folder: Path) -> bool:
+    """Whether the cluster's monitor, or what serves its image, is there."""
+    return any(find_pids_inside(folder, each) for each in ("ceph-mon", *IMAGE_PROGRAMS))
+
+
+def find_pids(folder: Path) -> list[int]:
+    """All processes of the cluster, also where its folder was deleted under them.
+
+    A person's shell may work there, too: whatever is no program of a cluster is left alone.
+    """
+    within = [*find_pids_within(folder), *find_pids_within(Path(f"{folder}{DELETED}"))]
+    return [pid for pid in within if not PACKAGES.keys().isdisjoint(list_program_names(pid))]
+
+
+def _forget(folder: Path) -> None:
+    """Remove the folder, its entry last: whoever is killed meanwhile leaves what can be found."""
+    with suppress(FileNotFoundError):
+        for each in folder.iterdir():
+            if each.name != ENTRY:
+                shutil.rmtree(each) if each.is_dir() and not each.is_symlink() else each.unlink()
+        shutil.rmtree(folder)
+
+
+def find_serving_folder(device: str) -> Path | None:
+    """The folder of the cluster whose image is this block device."""
+    name = Path(device).name
+    if backing := read_text(BLOCK / name / "loop/backing_file"):
+        folder = Path(backing).parent
+        return folder if read_entry(folder) is not None else None
+    for folder in list_folders():
+        if (entry := read_entry(folder)) and device in dict(list_devices(entry.image)).values():
+            return folder
+    return None
+
+
+def release_requests(folder: Path) -> None:
+    """End what would hold requests of the image back for ever; to be called before unmounting.
+
+    Where an OSD does not serve, the image is cut off: its requests then fail at once.
+    """
+    resume_processes(find_pids(folder))
+    entry = read_entry(folder)
+    if entry is None or not _is_answering(folder, entry):
+        for program in IMAGE_PROGRAMS:
+            end(find_pids_inside(folder, program), signal.SIGKILL)
+        if entry is not None:
+            unmap_image(entry.image)
+
+
+def _is_answering(folder: Path, entry: ClusterEntry) -> bool:
+    if entry.access:
+        words = Access(**entry.access).list_rbd_words("ls", entry.pool)
+        with suppress(InfrastructureError):
+            return LocalRunner().run(Command(argv=words), timeout_s=IMAGE_ANSWER_S).code == 0
+        return False
+    if not daemons.is_all_plugged(entry):
+        return False
+    return all(daemons.is_serving(folder, osd) for osd, _ in entry.osds)
+
+
+def detach(folder: Path, images: Iterable[str]) -> None:
+    """Take the block devices of these images of the folder away. Idempotent."""
+    for image in images:
+        for _, device in list_devices(image):
+            _unmount_all(device)
+        unmap_image(image)
+    file = folder / "device"
+    for device in list_loops(file):
+        _unmount_all(device)
+        LocalRunner().run(Command(argv=[find_program("losetup"), "-d", device]), timeout_s=30)
+    if any(file in (Path(mount.source), mount.point) for mount in list_mounts()):
+        _unmount(file)
+
+
+def _unmount_all(device: str) -> None:
+    """Unmount a device everywhere; a mount point in a folder of Stithy's own goes with it."""
+    for each in [mount for mount in list_mounts() if mount.source == device]:
+        _unmount(each.point)
+        if each.point.parent.name.startswith(PLACE_PREFIX):
+            with suppress(OSError):  # whatever else is in it is somebody's
+                each.point.rmdir()
+                each.point.parent.rmdir()
+
+
+def _unmount(point: Path) -> None:
+    """Without waiting: what lies below may not answer any more."""
+    LocalRunner().run(Command(argv=[find_program("umount"), "--lazy", str(point)]), timeout_s=30)
+
+
+def list_loops(file: Path) -> list[str]:
+    """The block devices that a file is, by what the kernel says."""
+    files = BLOCK.glob("loop*/loop/backing_file")
+    own = [each for each in files if read_text(each) == str(file)]
+    return [f"/dev/{each.parent.parent.name}" for each in own]

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from stithy.environment import state_home
 from stithy.errors import PreconditionError, UserError
-from stithy.hosts.devices import text_of, write_private
+from stithy.hosts.devices import read_text, write_private
 
 OSD_OVERHEAD_BYTES = 640 * 2**20
 """What BlueStore takes of a drive for its own database and log, with the share that must be free.
@@ -34,7 +34,7 @@ CODES: dict[str, tuple[int, int]] = {"2+1": (2, 1), "3+1": (3, 1), "4+2": (4, 2)
 
 
 @dataclass(frozen=True)
-class Policy:
+class RedundancyPolicy:
     """What is kept of each object, and how.
 
     `data_shards` is 1 for copies; `failures` is how many hosts may fail. `checksum` and
@@ -49,7 +49,7 @@ class Policy:
     iops_limit: int | None = None
 
     @property
-    def coded(self) -> bool:
+    def is_coded(self) -> bool:
         """Whether data are erasure-coded."""
         return self.data_shards > 1
 
@@ -68,14 +68,14 @@ class Policy:
         """Physical bytes for each byte, without compression."""
         return self.hosts / self.data_shards
 
-    def drive_bytes(self, image_bytes: int, osds: int) -> int:
+    def count_drive_bytes(self, image_bytes: int, osds: int) -> int:
         """How large each drive must be that the whole image has room, bytes; whole MiB."""
         share = image_bytes * self.redundancy * SPARE / osds
         return -(-round(share + OSD_OVERHEAD_BYTES) // 2**20) * 2**20
 
     def __str__(self) -> str:
         """`FTT 1 (2 copies, min_size 1)`, with what else was asked for."""
-        if self.coded:
+        if self.is_coded:
             kept = f"erasure coding {self.data_shards}+{self.failures}"
             words = [f"{kept} (min_size {self.min_size})"]
         else:
@@ -103,7 +103,7 @@ METADATA_POOL = "volumes-metadata"
 
 
 @dataclass(frozen=True)
-class Entry:
+class ClusterEntry:
     """What is written of a cluster before it is made.
 
     `tag` is in the names of its bridge and namespaces. `subnet` are the first three numbers of its
@@ -129,7 +129,7 @@ class Entry:
         """The network between the hosts."""
         return f"sc{self.tag}"
 
-    def namespace(self, host: int) -> str:
+    def name_namespace(self, host: int) -> str:
         """The network namespace that is a host, counted from 1."""
         return f"stithy-{self.tag}-h{host}"
 
@@ -137,7 +137,7 @@ class Entry:
         """The host's port at the bridge."""
         return f"sc{self.tag}p{host}"
 
-    def address(self, host: int) -> str:
+    def get_address(self, host: int) -> str:
         """The address of a host; 0 is this machine's, where monitor and clients are."""
         return f"{self.subnet}.{1 if host == 0 else 10 + host}"
 
@@ -148,33 +148,33 @@ class Entry:
         return tuple((osd, osd // self.drives_per_host + 1) for osd in range(count))
 
 
-def home() -> Path:
+def get_home() -> Path:
     """Where the folders of clusters lie, links resolved: processes are found by it."""
     return state_home().resolve() / "clusters"
 
 
 def check_home() -> None:
     """Raise PreconditionError where Ceph, which takes lists of files, would split the path."""
-    if odd := re.search(r"""[\s,;#$"'\\]""", str(home())):
+    if odd := re.search(r"""[\s,;#$"'\\]""", str(get_home())):
         raise PreconditionError(
             f"Ceph cannot take a path with {odd[0]!r}",
-            where=str(home()),
+            where=str(get_home()),
             remedy="name another directory in STITHY_STATE",
         )
 
 
-def folder_of(name: str, run_id: str | None = None) -> Path:
+def get_folder(name: str, run_id: str | None = None) -> Path:
     """The folder of a cluster, or of a candidate of a run."""
-    return home() / (name if run_id is None else f"{run_id}.{name}")
+    return get_home() / (name if run_id is None else f"{run_id}.{name}")
 
 
-def all_folders() -> list[Path]:
+def list_folders() -> list[Path]:
     """The folders of all clusters, sorted; also of those that nobody finished making or removing.
 
     One that a living process is about to give its name is not among them.
     """
     try:
-        found = sorted(home().iterdir())
+        found = sorted(get_home().iterdir())
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
     return [each for each in found if each.is_dir() and not _is_being_made(each)]
@@ -186,19 +186,25 @@ def _is_being_made(folder: Path) -> bool:
     return folder.name.startswith(".") and Path("/proc", pid).exists()
 
 
-def fresh_entry(
-    name: str, run_id: str | None, hosts: int, drives_per_host: int, policy: Policy | None = None
-) -> Entry:
+def make_entry(
+    name: str,
+    run_id: str | None,
+    hosts: int,
+    drives_per_host: int,
+    policy: RedundancyPolicy | None = None,
+) -> ClusterEntry:
     """An entry with names that nothing else has."""
     tag = secrets.token_hex(3)
-    entry = Entry(name, run_id, tag, free_subnet(), hosts, drives_per_host, image=f"{IMAGE}-{tag}")
+    entry = ClusterEntry(
+        name, run_id, tag, find_free_subnet(), hosts, drives_per_host, image=f"{IMAGE}-{tag}"
+    )
     if policy is None:
         return entry
-    pool = METADATA_POOL if policy.coded else POOL
+    pool = METADATA_POOL if policy.is_coded else POOL
     return replace(entry, policy=str(policy), least=policy.min_size, pool=pool)
 
 
-def free_subnet(routes: Path = ROUTES) -> str:
+def find_free_subnet(routes: Path = ROUTES) -> str:
     """The first three numbers of a network for tests that no route of this machine leads to.
 
     Raises PreconditionError where there is none.
@@ -216,18 +222,18 @@ def free_subnet(routes: Path = ROUTES) -> str:
 
 def _list_routes(routes: Path) -> Iterator[IPv4Network]:
     """Their destinations. The file has addresses as the machine's own words. Source: proc(5)."""
-    for line in text_of(routes).splitlines()[1:]:
+    for line in read_text(routes).splitlines()[1:]:
         words = line.split()
         address, mask = (int(words[n], 16).to_bytes(4, sys.byteorder) for n in (1, 7))
         yield IPv4Network(f"{IPv4Address(address)}/{IPv4Address(mask)}", strict=False)
 
 
-def drive_of(folder: Path, osd: int) -> str:
+def get_drive(folder: Path, osd: int) -> str:
     """The block device under an OSD."""
     return str((folder / f"osd.{osd}" / "block").readlink())
 
 
-def make(folder: Path, entry: Entry) -> None:
+def make(folder: Path, entry: ClusterEntry) -> None:
     """Make the folder with its entry. Raises UserError where there is one."""
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     fresh = folder.with_name(f".{folder.name}.{os.getpid()}")
@@ -245,12 +251,12 @@ def make(folder: Path, entry: Entry) -> None:
         ) from error
 
 
-def read_entry(folder: Path) -> Entry | None:
+def read_entry(folder: Path) -> ClusterEntry | None:
     """The entry of a folder; None where there is none that this version can read."""
     try:
         fields = json.loads((folder / ENTRY).read_text())
         if fields.pop("stithy_cluster") != VERSION:
             return None
-        return Entry(**fields)
+        return ClusterEntry(**fields)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stithy.clock import SystemClock
-from stithy.cluster.layout import Entry
+from stithy.cluster.layout import ClusterEntry
 from stithy.environment import search_path
 from stithy.errors import InfrastructureError, PreconditionError
 from stithy.hosts.devices import write_private
@@ -83,7 +83,7 @@ CACHED = "bluestore prefer deferred size = 65536\n"
 do by default."""
 
 
-def fresh_key() -> str:
+def make_key() -> str:
     """A cephx key: kind 1 (AES), its time, and 16 random bytes.
 
     Source: CryptoKey::encode in src/auth/Crypto.cc of Ceph.
@@ -92,22 +92,22 @@ def fresh_key() -> str:
     return base64.b64encode(head + os.urandom(16)).decode()
 
 
-def write(folder: Path, entry: Entry, fsid: str, *, cached: bool = False) -> None:
+def write(folder: Path, entry: ClusterEntry, fsid: str, *, cached: bool = False) -> None:
     """Write the configuration, and every key into the keyrings that need it.
 
     `cached`: each OSD has a faster device beside its own.
     """
-    keys = {f"osd.{osd}": fresh_key() for osd, _ in entry.osds}
-    admin = _write_section("client.admin", fresh_key(), ALL)
+    keys = {f"osd.{osd}": make_key() for osd, _ in entry.osds}
+    admin = _write_section("client.admin", make_key(), ALL)
     osds = ('caps mon = "allow profile osd"', 'caps osd = "allow *"')
-    every = [_write_section("mon.", fresh_key(), ('caps mon = "allow *"',)), admin]
+    every = [_write_section("mon.", make_key(), ('caps mon = "allow *"',)), admin]
     every += [_write_section(name, key, osds) for name, key in keys.items()]
     write_private(folder / "mon.keyring", "".join(every))
     write_private(folder / KEYRING, admin)
     for name, key in keys.items():
         (folder / name).mkdir(mode=0o700)
         write_private(folder / name / "keyring", _write_section(name, key, osds))
-    mon = entry.address(0)
+    mon = entry.get_address(0)
     text = GLOBAL.format(folder=folder, fsid=fsid, mon=mon, subnet=entry.subnet, cache=CACHE_BYTES)
     places = [
         f"[osd.{osd}]\ncrush location = root=default host=h{host}\n" for osd, host in entry.osds
@@ -159,12 +159,12 @@ class Access:
     conf: str = CONF
     user: str = "admin"
 
-    def rbd(self, *words: str) -> list[str]:
+    def list_rbd_words(self, *words: str) -> list[str]:
         """The words of a command of `rbd`."""
-        return [tool("rbd"), "-c", self.conf, "--id", self.user, *words]
+        return [find_program("rbd"), "-c", self.conf, "--id", self.user, *words]
 
 
-def tool(name: str) -> str:
+def find_program(name: str) -> str:
     """The full path of a program. Raises PreconditionError where it is not there."""
     for folder in (*search_path(), *SYSTEM_FOLDERS):
         if os.access(folder / name, os.X_OK):
@@ -188,11 +188,11 @@ def call(argv: Sequence[str], folder: Path | None = None, *, timeout_s: float = 
     return finished.stdout
 
 
-def ceph(folder: Path, *words: str) -> str:
+def ask_ceph(folder: Path, *words: str) -> str:
     """Ask the cluster in this folder, as its administrator."""
-    return call([tool("ceph"), "-c", CONF, "--connect-timeout", "20", *words], folder)
+    return call([find_program("ceph"), "-c", CONF, "--connect-timeout", "20", *words], folder)
 
 
-def rbd(folder: Path, *words: str, timeout_s: float = 60.0) -> str:
+def run_rbd(folder: Path, *words: str, timeout_s: float = 60.0) -> str:
     """Do something to images of the cluster in this folder."""
-    return call([tool("rbd"), "-c", CONF, *words], folder, timeout_s=timeout_s)
+    return call([find_program("rbd"), "-c", CONF, *words], folder, timeout_s=timeout_s)

@@ -8,8 +8,8 @@ from stithy.collectors.collector import Collector, KernelFile, Rates, Sample, Sc
 from stithy.hosts.devices import (
     MS_PER_S,
     DiskCounters,
-    counter_growth,
-    devices_under,
+    find_counter_growth,
+    list_devices_under,
     parse_diskstats,
 )
 from stithy.metrics import CollectedMetric
@@ -54,8 +54,8 @@ def samples(name: str, last: DiskCounters, now: DiskCounters, elapsed_s: float) 
     found = []
     for kind in _KINDS:
         found += _read_kind(name, kind, last, now, elapsed_s)
-    queue = counter_growth(last.weighted_ms, now.weighted_ms) / MS_PER_S / elapsed_s
-    busy = counter_growth(last.busy_ms, now.busy_ms) / MS_PER_S / elapsed_s
+    queue = find_counter_growth(last.weighted_ms, now.weighted_ms) / MS_PER_S / elapsed_s
+    busy = find_counter_growth(last.busy_ms, now.busy_ms) / MS_PER_S / elapsed_s
     found.append(Sample(name, "queue_length", queue))
     # The kernel counts busy time in ticks, so that a second can seem to hold more than a second.
     found.append(Sample(name, "utilisation_share", min(1.0, busy)))
@@ -71,13 +71,13 @@ def _read_kind(
         why = f"this kernel does not count {_PLURALS[kind]}"
         names = [rate, latency] if kind == "flush" else [rate, size, latency]
         return [Sample(name, each, None, why) for each in names]
-    requests = counter_growth(last.requests[kind], now.requests[kind])
+    requests = find_counter_growth(last.requests[kind], now.requests[kind])
     found = [Sample(name, rate, requests / elapsed_s)]
     if kind in now.bytes:
-        grown = counter_growth(last.bytes[kind], now.bytes[kind])
+        grown = find_counter_growth(last.bytes[kind], now.bytes[kind])
         found.append(Sample(name, size, grown / elapsed_s))
     if requests:
-        mean_s = counter_growth(last.ms[kind], now.ms[kind]) / MS_PER_S / requests
+        mean_s = find_counter_growth(last.ms[kind], now.ms[kind]) / MS_PER_S / requests
         found.append(Sample(name, latency, mean_s))
     else:
         found.append(Sample(name, latency, None, f"no {_PLURALS[kind]} in this second"))
@@ -89,7 +89,7 @@ def create(scope: Scope) -> Rates[DiskCounters]:
     names = dict.fromkeys(
         name.encode()
         for volume in scope.volumes
-        for name in devices_under(volume, scope.proc, scope.sys)
+        for name in list_devices_under(volume, scope.proc, scope.sys)
     )
     if not names:
         raise Unavailable("no block device lies under the volumes")

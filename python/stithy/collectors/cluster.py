@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from stithy.clock import Clock
-from stithy.cluster.daemons import image_counters, readings
-from stithy.cluster.layout import POOL, Entry, read_entry
+from stithy.cluster.daemons import read_counters, read_image_counters
+from stithy.cluster.layout import POOL, ClusterEntry, read_entry
 from stithy.collectors.collector import Collector, Sample, Scope, Unavailable
-from stithy.hosts.processes import pids_within, stat_of
+from stithy.hosts.processes import find_pids_within, read_stat
 from stithy.metrics import CollectedMetric
 
 METRICS = (
@@ -93,7 +93,7 @@ class Reading:
 class Clusters:
     """Rates between two readings of all clusters of a candidate."""
 
-    def __init__(self, folders: Mapping[Path, Entry], proc: Path, clock: Clock) -> None:
+    def __init__(self, folders: Mapping[Path, ClusterEntry], proc: Path, clock: Clock) -> None:
         """`folders` are theirs, with their entries."""
         self._folders = folders
         self._proc = proc
@@ -105,7 +105,8 @@ class Clusters:
     def sample(self) -> Sequence[Sample]:
         """All metrics of each OSD, host and pool, and the CPU time of each host."""
         now = {
-            folder: Reading(readings(folder), image_counters(folder)) for folder in self._folders
+            folder: Reading(read_counters(folder), read_image_counters(folder))
+            for folder in self._folders
         }
         ticks, now_s = self._read_ticks(), self._clock.monotonic_s()
         last, self._last = self._last, now
@@ -134,8 +135,8 @@ class Clusters:
         found = {}
         for folder, entry in self._folders.items():
             hosts = {str(osd): f"host{host}" for osd, host in entry.osds}
-            for pid in pids_within(folder):
-                stat = stat_of(self._proc / str(pid))
+            for pid in find_pids_within(folder):
+                stat = read_stat(self._proc / str(pid))
                 if stat is not None:
                     ticks = int(stat.fields[11]) + int(stat.fields[12])
                     host = hosts.get(_find_osd(self._proc, pid), CLIENTS)
@@ -164,7 +165,7 @@ def _sum_cpu(
 
 
 def sample_cluster(
-    entry: Entry, last: Reading, now: Reading, elapsed_s: float, role: str = ""
+    entry: ClusterEntry, last: Reading, now: Reading, elapsed_s: float, role: str = ""
 ) -> Iterator[Sample]:
     """All metrics of each OSD, host and pool of one cluster between two readings."""
     pairs, hosts = _pair(last, now), dict[str, list[Pair]]()

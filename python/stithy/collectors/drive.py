@@ -126,7 +126,7 @@ def create(scope: Scope) -> "Rates[DriveCounters]":
     controls = {name: Control(path) for name, path in scope.drives.items()}
     # Nothing is held: each question is a connection of its own.
     return Rates(
-        lambda: {name: control.stats(name) for name, control in controls.items()},
+        lambda: {name: control.read_counters(name) for name, control in controls.items()},
         samples,
         scope.clock,
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from stithy.clock import Clock
 from stithy.collectors.collector import Collector, InstanceScope, Rates, Sample, Scope, Unavailable
-from stithy.hosts.processes import stat_of
+from stithy.hosts.processes import read_stat
 from stithy.metrics import CollectedMetric
 
 METRICS = (
@@ -47,7 +47,7 @@ class Processes:
         ticks = [
             sum(map(int, stat.fields[11:15]))
             for process in mine
-            if (stat := stat_of(process)) is not None
+            if (stat := read_stat(process)) is not None
         ]
         return sum(ticks) if ticks else None
 

@@ -1,36 +1,157 @@
-"""Talking to a drive program that serves: a command, an answer.
+"""Where programs of drives work: a folder each, closed to others, with what is written of them.
 
-What the program refuses becomes the error that it tells, with the same problem, place, remedy and
-exit code. A program that is not there any more is an InfrastructureError.
-
-What a drive is to be: name, profile, size, where its bytes lie.
-Whether a profile is sound and whether the machine has room is for the drive program to say; here
-only what could not even be told to it is refused.
+The folders of drives that a person sees lie below `home()`; a folder's name there is the drive's
+name, or for a run's drives the run's id, a dot and more. The entry is written before a program is
+started and says only what the program itself cannot tell.
 """
 
+import errno
+import json
+import os
 import re
 import signal
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from stithy.errors import InfrastructureError, UserError
-from stithy.hosts.devices import connected, text_of
-from stithy.hosts.runner import Running, ended_within
+from stithy.environment import state_home
+from stithy.errors import InfrastructureError, PreconditionError, UserError, give_reason
+from stithy.hosts.devices import connect_socket, read_text, write_private
+from stithy.hosts.processes import ProcessIdentity, is_alive
+from stithy.hosts.runner import Running, wait_for_end
 from stithy.wire.drive import control as wire
-from stithy.wire.drive.jobs import (
-    AnyFault,
-    DriveVolatile,
-    FromProfile,
-    InFile,
-    InMemory,
-    WireDriveSpec,
-)
+from stithy.wire.drive import jobs
 from stithy.wire.drive.messages import DriveCounters, DriveUp
-from stithy.wire.program import failure_error
+from stithy.wire.program import make_failure_error
+
+ENTRY = "drives.json"
+VERSION = 1
+"""1: run_id, drives, devices, owner, mounts."""
+
+
+@dataclass(frozen=True)
+class Mounting:
+    """A mount that goes with its drive; `made_folder`: its mount point does, too."""
+
+    device: str
+    point: Path
+    made_folder: bool
+
+
+@dataclass(frozen=True)
+class DriveEntry:
+    """What is written of a program.
+
+    `run_id` is the run that owns it, None for a person's; `drives` are their names, `devices` their
+    block devices once they are up. `owner` is the process that starts it: until that is done, or
+    has failed, there may be no program.
+    """
+
+    run_id: str | None
+    drives: tuple[str, ...]
+    owner: ProcessIdentity
+    devices: tuple[str, ...] = ()
+    mounts: tuple[Mounting, ...] = ()
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether no drive is up yet, and the process that starts them lives."""
+        return not self.devices and is_alive(self.owner)
+
+
+_ENTRIES = TypeAdapter(DriveEntry)
+
+
+def get_home() -> Path:
+    """Where the folders of drives lie that `stithy drive list` shows."""
+    return state_home() / "drives"
+
+
+def get_folder(name: str, run_id: str | None = None) -> Path:
+    """The folder for a person's drive, or for a part of a run; names without a dot never meet."""
+    return get_home() / (name if run_id is None else f"{run_id}.{name}")
+
+
+def list_folders() -> list[Path]:
+    """The folders below `home()` with an entry, sorted."""
+    try:
+        found = sorted(get_home().iterdir())
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return []
+    return [each for each in found if read_entry(each) is not None]
+
+
+def make(folder: Path, entry: DriveEntry) -> None:
+    """Make the folder with its entry, at once; to make it is to take its name.
+
+    Raises UserError where there is one, PreconditionError where it cannot be written.
+    """
+    fresh = folder.with_name(f".{folder.name}.{os.getpid()}")
+    try:
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fresh.mkdir(mode=0o700, exist_ok=True)
+        write_entry(fresh, entry)
+        fresh.rename(folder)
+    except OSError as error:
+        _drop(fresh)
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST) and folder.is_dir():
+            raise UserError(
+                "a drive of this name is already up, or was killed",
+                where=folder.name,
+                remedy="give another name, or remove it with `stithy drive down`",
+            ) from error
+        raise PreconditionError(
+            f"the register of drives cannot be written: {give_reason(error)}",
+            where=str(folder),
+            remedy="make it writable, or name another directory in STITHY_STATE",
+        ) from error
+
+
+def write_entry(folder: Path, entry: DriveEntry) -> None:
+    """Put the entry into the folder, replacing an older one in one move; only for the owner."""
+    fields = {"stithy_drives": VERSION, **_ENTRIES.dump_python(entry, mode="json")}
+    fresh = folder / f"{ENTRY}.new"
+    write_private(fresh, json.dumps(fields, indent=2) + "\n")
+    fresh.replace(folder / ENTRY)
+
+
+def read_entry(folder: Path) -> DriveEntry | None:
+    """The entry of a folder; None where there is none that this version can read."""
+    try:
+        fields = json.loads((folder / ENTRY).read_text())
+        return _ENTRIES.validate_python(fields) if fields["stithy_drives"] == VERSION else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def add_devices(folder: Path, devices: Iterable[str]) -> None:
+    """Write down which block devices the drives of this program are."""
+    if (entry := read_entry(folder)) is not None:
+        write_entry(folder, replace(entry, devices=(*entry.devices, *devices)))
+
+
+def add_mount(folder: Path, mounting: Mounting) -> None:
+    """Write down that a drive of this program is about to be mounted."""
+    if (entry := read_entry(folder)) is not None:
+        write_entry(folder, replace(entry, mounts=(*entry.mounts, mounting)))
+
+
+def forget(folder: Path) -> None:
+    """Remove the folder with what Stithy and the program put there. Idempotent."""
+    if read_entry(folder) is not None:
+        _drop(folder)
+
+
+def _drop(folder: Path) -> None:
+    with suppress(OSError):  # a folder with folders in it is not Stithy's alone
+        for each in folder.iterdir():
+            each.unlink(missing_ok=True)
+        folder.rmdir()
+
 
 ERRORS = "errors.txt"
 """Where in its folder the program's standard error goes."""
@@ -44,40 +165,40 @@ _STARTED: list[tuple[Path, Running]] = []
 them, and a folder's next one may begin before the last one is gone."""
 
 
-def remember(folder: Path, program: Running) -> None:
+def remember_program(folder: Path, program: Running) -> None:
     """Know this program when it ends."""
     _STARTED.append((folder.resolve(), program))
 
 
-def reap() -> None:
+def reap_programs() -> None:
     """Forget the programs that have ended, so that no zombie of them stays."""
     _STARTED[:] = [each for each in _STARTED if each[1].poll() is None]
 
 
-def how_ended(folder: Path) -> str:
+def describe_end(folder: Path) -> str:
     """` by SIGKILL` or ` with code 1`, and what it wrote last; empty where neither is known."""
     own = [program for place, program in _STARTED if place == folder.resolve()]
     program = own[-1] if own else None
-    code = None if program is None else ended_within(program, END_PATIENCE_S)
-    return _by(code) + "".join(f": {line}" for line in last_words(folder))
+    code = None if program is None else wait_for_end(program, END_PATIENCE_S)
+    return _describe_code(code) + "".join(f": {line}" for line in read_last_lines(folder))
 
 
-def _by(code: int | None) -> str:
+def _describe_code(code: int | None) -> str:
     if code is None:
         return ""
-    return f" by {signal_name(-code)}" if code < 0 else f" with code {code}"
+    return f" by {name_signal(-code)}" if code < 0 else f" with code {code}"
 
 
-def signal_name(number: int) -> str:
+def name_signal(number: int) -> str:
     """`SIGKILL` for 9; a number that has no name as it is."""
     with suppress(ValueError):
         return signal.Signals(number).name
     return f"signal {number}"
 
 
-def last_words(folder: Path) -> list[str]:
+def read_last_lines(folder: Path) -> list[str]:
     """The last lines of its standard error."""
-    return text_of(folder / ERRORS).splitlines()[-LAST_LINES:]
+    return read_text(folder / ERRORS).splitlines()[-LAST_LINES:]
 
 
 SIZE_BYTES_MAX = 2**53
@@ -111,7 +232,7 @@ class DriveSpec:
     backing: Path | None = None
     scale: float = 1.0
     seed: int = 0
-    volatile: DriveVolatile = field(default_factory=FromProfile)
+    volatile: jobs.DriveVolatile = field(default_factory=jobs.FromProfile)
     transport_s: float | None = None
     spin_s: float | None = None
     hlog_stem: Path | None = None
@@ -132,7 +253,7 @@ class DriveSpec:
         self._refuse_unless(
             self.size_bytes % self.sector_bytes == 0,
             f"{self.size_bytes} bytes are not a multiple of the sector, {self.sector_bytes} bytes",
-            f"give {_whole(self.size_bytes, self.sector_bytes)}B",
+            f"give {_round_to_sectors(self.size_bytes, self.sector_bytes)}B",
         )
         self._refuse_unless(
             self.scale >= 1, f"a scale of {self.scale:g} divides nothing", "give 1 or more"
@@ -143,14 +264,16 @@ class DriveSpec:
             f"give a whole number from 0 to {SEED_MAX}",
         )
 
-    def on_wire(self) -> WireDriveSpec:
+    def make_wire_spec(self) -> jobs.WireDriveSpec:
         """The same for the program, which works in a folder of its own: paths in full."""
         stem, backing = self.hlog_stem, self.backing
         in_full: dict[str, Any] = {
-            "backing": InMemory() if backing is None else InFile(path=str(backing.absolute())),
+            "backing": jobs.InMemory()
+            if backing is None
+            else jobs.InFile(path=str(backing.absolute())),
             "hlog_stem": None if stem is None else str(stem.absolute()),
         }
-        return WireDriveSpec(**vars(self) | in_full)
+        return jobs.WireDriveSpec(**vars(self) | in_full)
 
     def _refuse_unless(self, right: bool, problem: str, remedy: str) -> None:
         if not right:
@@ -163,7 +286,7 @@ def check_name(name: str) -> None:
         raise UserError("this cannot be the name of a drive", where=repr(name), remedy=NAME_RULE)
 
 
-def _whole(size_bytes: int, sector_bytes: int) -> int:
+def _round_to_sectors(size_bytes: int, sector_bytes: int) -> int:
     """The nearest size below that is a whole number of sectors, or one sector."""
     return max(size_bytes // sector_bytes, 1) * sector_bytes
 
@@ -182,15 +305,15 @@ class Control:
         self.path = path
         self._patience_s = patience_s
 
-    def up(self, spec: DriveSpec) -> DriveUp:
+    def add_drive(self, spec: DriveSpec) -> DriveUp:
         """Make one more drive."""
-        return self._ask(wire.Up(spec=spec.on_wire()), wire.AnswerUp)
+        return self._ask(wire.Up(spec=spec.make_wire_spec()), wire.AnswerUp)
 
     def list(self) -> tuple[DriveUp, ...]:
         """The drives that are up, in the order of their names."""
         return self._ask(wire.List(), wire.AnswerList).drives
 
-    def stats(self, name: str) -> DriveCounters:
+    def read_counters(self, name: str) -> DriveCounters:
         """What a drive did since it came up."""
         return self._ask(wire.Stats(drive=name), wire.AnswerStats)
 
@@ -209,7 +332,7 @@ class Control:
         command = wire.Set(drive=name, transport_s=transport_s, spin_s=spin_s, paced=paced)
         self._ask(command, wire.AnswerDone)
 
-    def fault(self, name: str, fault: AnyFault) -> wire.AnswerPowerCut | None:
+    def set_fault(self, name: str, fault: jobs.AnyFault) -> wire.AnswerPowerCut | None:
         """Break a drive, or mend it; after a power cut, what became of the volatile writes."""
         answer = self._ask(
             wire.Fault(drive=name, fault=fault), (wire.AnswerDone, wire.AnswerPowerCut)
@@ -227,30 +350,29 @@ class Control:
     def trace(self, name: str, path: Path | None) -> wire.AnswerTrace:
         """Write down each request of a drive into a file; None: no more, and how many it were."""
         place = None if path is None else str(path.absolute())
-        return self._ask(wire.Trace(drive=name, path=place), wire.AnswerTrace)
+        return self._ask(wire.DriveTraceFile(drive=name, path=place), wire.AnswerTrace)
 
-    def down(self, name: str | None = None) -> None:
+    def take_down(self, name: str | None = None) -> None:
         """Take a drive down; None: all, and the program with them."""
         self._ask(wire.Down(drive=name), wire.AnswerDone)
 
     def _ask(
         self, command: wire.AnyCommand, kind: type[_Answer] | tuple[type[_Answer], ...]
     ) -> _Answer:
-        """The answer to a command, if it is of the right kind."""
-        line = self._exchange(command.model_dump_json().encode() + b"\n")
+        line = self._send_line(command.model_dump_json().encode() + b"\n")
         try:
             answer = wire.parse_answer(line)
         except ValidationError as error:
-            raise self._strange(error.errors()[0]["msg"], line) from error
+            raise self._make_strange_error(error.errors()[0]["msg"], line) from error
         if isinstance(answer, wire.AnswerFailure):
-            raise failure_error(answer)
+            raise make_failure_error(answer)
         if not isinstance(answer, kind):
-            raise self._strange(f"unexpected {answer.answer!r}", line)
+            raise self._make_strange_error(f"unexpected {answer.answer!r}", line)
         return answer
 
-    def _exchange(self, line: bytes) -> bytes:
+    def _send_line(self, line: bytes) -> bytes:
         try:
-            with connected(self.path, self._patience_s) as connection:
+            with connect_socket(self.path, self._patience_s) as connection:
                 connection.sendall(line)
                 with connection.makefile("rb") as reader:
                     answer = reader.readline()
@@ -261,20 +383,20 @@ class Control:
                 remedy="check whether a signal or a debugger holds it; `stithy drive down` ends it",
             ) from error
         except OSError as error:
-            raise self._ended() from error
+            raise self._make_ended_error() from error
         if not answer.endswith(b"\n"):
-            raise self._ended()
+            raise self._make_ended_error()
         return answer
 
-    def _ended(self) -> InfrastructureError:
+    def _make_ended_error(self) -> InfrastructureError:
         return InfrastructureError(
-            f"the drive program has ended, and its drives with it{how_ended(self.path.parent)}",
+            f"the drive program has ended, and its drives with it{describe_end(self.path.parent)}",
             where=str(self.path),
             remedy="find out from the kernel log (dmesg) whether it was killed for memory, remove "
             "what it left with `stithy clean`, and start the drives again",
         )
 
-    def _strange(self, problem: str, line: bytes) -> InfrastructureError:
+    def _make_strange_error(self, problem: str, line: bytes) -> InfrastructureError:
         return InfrastructureError(
             f"the answer of the drive program is not valid ({problem}): {line[:200]!r}",
             where=str(self.path),

@@ -9,9 +9,9 @@ from typing import Literal
 from stithy.clock import Clock, SystemClock
 from stithy.environment import search_path
 from stithy.errors import InfrastructureError, PreconditionError, UserError
-from stithy.hosts.devices import mounts
+from stithy.hosts.devices import list_mounts
 from stithy.hosts.host import SYSTEM_FOLDERS
-from stithy.hosts.processes import named, users_of
+from stithy.hosts.processes import find_users, name_users
 from stithy.hosts.runner import Command, Finished, LocalRunner, Runner
 from stithy.needs import KernelFileSystem, Need, Package, ProgramNeed
 
@@ -66,7 +66,7 @@ UTILITIES = Package("util-linux", "util-linux")
 MOUNTING = Package("mount", "util-linux")
 
 
-def needs(usual: str) -> tuple[Need, ...]:
+def list_needs(usual: str) -> tuple[Need, ...]:
     """What making, mounting and checking file systems takes; all but the `usual` kind can wait."""
     found: list[Need] = []
     for name, kind in KINDS.items():
@@ -87,7 +87,7 @@ def _require_program(
 
 def need_tools(kind: str) -> None:
     """Raise where file systems of this kind cannot be made here; changes nothing."""
-    program_path(_find_kind(kind).make[0], _find_kind(kind).package)
+    find_program(_find_kind(kind).make[0], _find_kind(kind).package)
 
 
 def make(
@@ -110,7 +110,7 @@ def make(
     if uuid is not None:
         words += [each.format(uuid) for each in _find_kind(kind).uuid]
     finished = _run(
-        [program_path(tool, _find_kind(kind).package), *words, *options, device, *others], runner
+        [find_program(tool, _find_kind(kind).package), *words, *options, device, *others], runner
     )
     if finished.code != 0:
         raise InfrastructureError(
@@ -120,7 +120,7 @@ def make(
         )
 
 
-def tag_on(
+def read_tag(
     device: str, tag: Literal["TYPE", "UUID", "LABEL"], *, runner: Runner | None = None
 ) -> str | None:
     """What blkid says of a device: its kind of content, identifier, or label (of ZFS the pool's).
@@ -128,7 +128,7 @@ def tag_on(
     None where nothing known lies on it. Raises InfrastructureError where it cannot be read.
     """
     words = ["--probe", "--match-tag", tag, "--output", "value", device]
-    finished = _run([program_path("blkid", UTILITIES), *words], runner)
+    finished = _run([find_program("blkid", UTILITIES), *words], runner)
     if finished.code == 0:
         return finished.stdout.strip() or "something without a name"
     if finished.code == NOTHING_FOUND:
@@ -150,7 +150,7 @@ def mount(
 ) -> None:
     """Mount a device at a folder that exists; InfrastructureError where the kernel refuses."""
     argv = [
-        program_path("mount", MOUNTING),
+        find_program("mount", MOUNTING),
         "-t",
         kind,
         *(["-o", ",".join(options)] if options else []),
@@ -178,7 +178,7 @@ def unmount(
     time = clock or SystemClock()
     until_s = time.monotonic_s() + BUSY_PATIENCE_S
     while is_mounted(folder, *devices):
-        finished = _run([program_path("umount", MOUNTING), "--", str(folder)], runner)
+        finished = _run([find_program("umount", MOUNTING), "--", str(folder)], runner)
         if finished.code != 0 and is_mounted(folder, *devices):
             if time.monotonic_s() >= until_s:
                 raise _find_busy(folder, finished)
@@ -193,7 +193,7 @@ def is_mounted(folder: Path, *devices: str) -> bool:
     The folder itself is not looked at: behind a drive that fails nobody could.
     """
     place = folder.parent.resolve() / folder.name
-    there = [each for each in mounts() if each.point == place]
+    there = [each for each in list_mounts() if each.point == place]
     return bool(there) and (not devices or there[-1].source in devices)
 
 
@@ -207,7 +207,7 @@ def _find_kind(kind: str) -> Kind:
     return found
 
 
-def program_path(name: str, package: Package) -> str:
+def find_program(name: str, package: Package) -> str:
     """The full path of a program. Raises PreconditionError that names its package."""
     for folder in (*search_path(), *SYSTEM_FOLDERS):
         if os.access(folder / name, os.X_OK):
@@ -223,14 +223,13 @@ def _run(argv: Sequence[str], runner: Runner | None) -> Finished:
 
 
 def _take_last_words(finished: Finished) -> str:
-    """The last line that says something."""
     lines = [line.strip() for line in (finished.stdout + finished.stderr).splitlines()]
     said = [line for line in lines if line]
     return said[-1].rstrip(".") if said else f"it ended with code {finished.code}"
 
 
 def _find_busy(folder: Path, finished: Finished) -> PreconditionError:
-    users = named(users_of(folder))
+    users = name_users(find_users(folder))
     return PreconditionError(
         f"it could not be unmounted: {_take_last_words(finished)}",
         where=str(folder),

@@ -15,33 +15,27 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from stithy.drives import control, places
-from stithy.drives.control import Control, DriveSpec
+from stithy.drives import control
+from stithy.drives import control as places
+from stithy.drives.control import Control, DriveEntry, DriveSpec, Mounting
 from stithy.drives.filesystems import unmount
-from stithy.drives.places import Entry, Mounting
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
-from stithy.hosts.devices import Mount, mounts
+from stithy.hosts.devices import Mount, list_mounts
 from stithy.hosts.processes import (
     ProcessIdentity,
     end,
-    identity_of,
+    find_pids_inside,
+    get_identity,
     is_alive,
-    own_identity,
-    pids_inside,
-    wake,
+    read_identity,
+    resume_processes,
 )
 from stithy.hosts.runner import Command, LocalRunner, Runner, Running
 from stithy.names import find_closest
+from stithy.wire.drive import messages
 from stithy.wire.drive.jobs import DriveUpJob, NoFault
-from stithy.wire.drive.messages import (
-    AnyDriveMessage,
-    DriveReady,
-    DriveUp,
-    Serving,
-    parse_drive_message,
-)
 from stithy.wire.messages import Failure, Warning
-from stithy.wire.program import DRIVE, Supervisor, failure_error, find_program
+from stithy.wire.program import DRIVE, Supervisor, find_program, make_failure_error
 
 CONTROL = "control"
 """The socket's name in the program's folder."""
@@ -58,7 +52,7 @@ class DriveProgram:
 
     folder: Path
     identity: ProcessIdentity
-    drives: tuple[DriveUp, ...]
+    drives: tuple[messages.DriveUp, ...]
     warnings: tuple[str, ...] = ()
 
     @property
@@ -110,14 +104,14 @@ def start(
     """
     found = program or find_program(DRIVE)
     names = tuple(each.name for each in specs)
-    places.make(folder, Entry(run_id, names, own_identity()))
+    places.make(folder, DriveEntry(run_id, names, get_identity()))
     try:
         command = Command(argv=[str(found)], directory=folder, cpus=cpus)
         running = (runner or LocalRunner()).start(command, stderr=folder / control.ERRORS)
-        control.remember(folder, running)
+        control.remember_program(folder, running)
         try:
-            _feed(running, specs, hold_off_idle)
-            program_up = _until_serving(running, folder)
+            _feed_job(running, specs, hold_off_idle)
+            program_up = _wait_until_serving(running, folder)
             places.add_devices(folder, (each.device for each in program_up.drives))
         finally:
             _close(running)
@@ -136,7 +130,7 @@ def _close(running: Running) -> None:
 
 def find(folder: Path) -> ProcessIdentity | None:
     """The program that works in this folder; None where there is none."""
-    found = (identity_of(pid) for pid in pids_inside(folder.resolve(), DRIVE))
+    found = (read_identity(pid) for pid in find_pids_inside(folder.resolve(), DRIVE))
     return next((each for each in found if each is not None), None)
 
 
@@ -154,19 +148,19 @@ def remove(folder: Path) -> None:
             with suppress(OSError):  # whatever else is in it now is not Stithy's
                 mounting.point.rmdir()
     if (found := find(folder)) is not None:
-        wake([found.pid])
+        resume_processes([found.pid])
         try:
-            Control(folder / CONTROL).down()
+            Control(folder / CONTROL).take_down()
         except InfrastructureError:
             pass  # it does not answer, so it is only to be ended
         end([found.pid], signal.SIGTERM)
-    control.reap()
+    control.reap_programs()
     places.forget(folder)
 
 
-def serving(device: str) -> Path | None:
+def find_serving_folder(device: str) -> Path | None:
     """The folder of the program that made this block device, by what is written down."""
-    for folder in places.all_folders():
+    for folder in places.list_folders():
         if (entry := places.read_entry(folder)) is not None and device in entry.devices:
             return folder
     return None
@@ -179,17 +173,17 @@ def repair(folder: Path) -> None:
     """
     if (found := find(folder)) is None:
         return
-    wake([found.pid])
+    resume_processes([found.pid])
     control = Control(folder / CONTROL, RELEASE_WAIT_S)
     with suppress(StithyError):  # one that does not answer has no requests to answer either
         for drive in control.list():
-            control.fault(drive.drive, NoFault())
+            control.set_fault(drive.drive, NoFault())
 
 
-def _feed(running: Running, specs: Sequence[DriveSpec], hold_off_idle: bool) -> None:
+def _feed_job(running: Running, specs: Sequence[DriveSpec], hold_off_idle: bool) -> None:
     """Hand the job over and close, so that the program sees its end."""
     assert running.stdin is not None  # Runner.start opens the streams of what is not detached
-    drives = tuple(each.on_wire() for each in specs)
+    drives = tuple(each.make_wire_spec() for each in specs)
     # Relative to the folder, because the address of a socket holds 107 bytes.
     job = DriveUpJob(control=CONTROL, drives=drives, hold_off_idle=hold_off_idle)
     with suppress(BrokenPipeError):  # a program that died before it read: see _died
@@ -197,29 +191,28 @@ def _feed(running: Running, specs: Sequence[DriveSpec], hold_off_idle: bool) -> 
         running.stdin.close()
 
 
-def _until_serving(running: Running, folder: Path) -> DriveProgram:
-    """Read what it tells until all drives are up."""
+def _wait_until_serving(running: Running, folder: Path) -> DriveProgram:
     assert running.stdout is not None  # as in _feed
-    drives: list[DriveUp] = []
+    drives: list[messages.DriveUp] = []
     warnings: list[str] = []
     with Supervisor(running, None, SILENCE_S) as watch:
         for line in running.stdout:
-            watch.heard()
+            watch.note_message()
             match _parse(line):
                 case Failure() as failure:
-                    raise failure_error(failure)
-                case DriveReady() as ready:
+                    raise make_failure_error(failure)
+                case messages.DriveReady() as ready:
                     drives.append(ready)
                 case Warning(text=text):
                     warnings.append(text)
-                case Serving() if identity := identity_of(running.pid):
+                case messages.Serving() if identity := read_identity(running.pid):
                     return DriveProgram(folder, identity, tuple(drives), tuple(warnings))
-    raise _died(folder, watch.killed_because)
+    raise _make_died_error(folder, watch.killed_because)
 
 
-def _parse(line: str) -> AnyDriveMessage:
+def _parse(line: str) -> messages.AnyDriveMessage:
     try:
-        return parse_drive_message(line)
+        return messages.parse_drive_message(line)
     except ValidationError as error:
         raise InfrastructureError(
             f"a line is not a message ({error.errors()[0]['msg']}): {line.strip()[:200]!r}",
@@ -228,10 +221,10 @@ def _parse(line: str) -> AnyDriveMessage:
         ) from error
 
 
-def _died(folder: Path, killed_because: str | None) -> InfrastructureError:
-    how = "".join(f": {line}" for line in control.last_words(folder))
+def _make_died_error(folder: Path, killed_because: str | None) -> InfrastructureError:
+    how = "".join(f": {line}" for line in control.read_last_lines(folder))
     end_of_it = f"{killed_because}{how}" if killed_because else (
-        f"ended before its drives were up{control.how_ended(folder)}"
+        f"ended before its drives were up{control.describe_end(folder)}"
     )  # fmt: skip
     return InfrastructureError(
         f"the program {end_of_it}",
@@ -258,7 +251,7 @@ class FoundDrive:
     folder: Path
     run_id: str | None
     device: str | None
-    facts: DriveUp | None
+    facts: messages.DriveUp | None
     problem: str | None
     mounted: tuple[Path, ...]
 
@@ -273,19 +266,19 @@ class FoundDrive:
         return Control(self.folder / CONTROL)
 
 
-def all_drives() -> list[FoundDrive]:
+def list_drives() -> list[FoundDrive]:
     """All drives of this user's register, a person's first."""
-    there = mounts()
-    found = [each for folder in places.all_folders() for each in _of_folder(folder, there)]
+    there = list_mounts()
+    found = [each for folder in places.list_folders() for each in _list_drives_of(folder, there)]
     return sorted(found, key=lambda each: (each.run_id or "", each.full_name))
 
 
-def drive_named(name: str) -> FoundDrive:
+def find_drive(name: str) -> FoundDrive:
     """The drive of this name, or of this full name.
 
     Raises UserError for an unknown one, with the nearest, and for one that several have.
     """
-    drives = all_drives()
+    drives = list_drives()
     exact = [each for each in drives if each.full_name == name]
     matching = exact or [each for each in drives if each.name == name]
     if len(matching) == 1:
@@ -296,10 +289,10 @@ def drive_named(name: str) -> FoundDrive:
             where=name,
             remedy=f"give one of {', '.join(each.full_name for each in matching)}",
         )
-    raise unknown_drive(name, drives)
+    raise make_unknown_error(name, drives)
 
 
-def unknown_drive(name: str, drives: Iterable[FoundDrive]) -> UserError:
+def make_unknown_error(name: str, drives: Iterable[FoundDrive]) -> UserError:
     """The error for a name that no drive has."""
     names = [each.full_name for each in drives]
     near = find_closest(name, names)
@@ -312,12 +305,12 @@ def unknown_drive(name: str, drives: Iterable[FoundDrive]) -> UserError:
     return UserError("no drive of this name is up", where=repr(name), remedy=remedy)
 
 
-def _of_folder(folder: Path, there: Sequence[Mount]) -> list[FoundDrive]:
+def _list_drives_of(folder: Path, there: Sequence[Mount]) -> list[FoundDrive]:
     entry = places.read_entry(folder)
     if entry is None:  # it went between two looks
         return []
     problem = None
-    facts: dict[str, DriveUp] = {}
+    facts: dict[str, messages.DriveUp] = {}
     if find(folder) is None:
         problem = "it is not up yet" if entry.is_starting else KILLED
     else:

@@ -19,8 +19,8 @@ from pathlib import Path
 import polars as pl
 
 from stithy.errors import InfrastructureError, Interrupted, InvalidMeasurement, give_reason
-from stithy.fio.load import CHECK_BYTES, Target
-from stithy.fio.output import failed
+from stithy.fio.load import CHECK_BYTES, FioTarget
+from stithy.fio.output import make_failure
 from stithy.fio.profile import MIB
 from stithy.units import format_duration
 
@@ -39,13 +39,13 @@ SCHEMA = {"path": pl.String, "offset_bytes": pl.Int64, "from_s": pl.Float64}
 """A block of a file or device, and the monotonic time from which on its write must have begun."""
 
 
-def laid_out(target: Target, began_s: float) -> pl.DataFrame:
+def list_laid_out_blocks(target: FioTarget, began_s: float) -> pl.DataFrame:
     """What a target holds that was written from end to end since then: its first block for all."""
     row = {"path": [target.path], "offset_bytes": [target.begin_bytes], "from_s": [began_s]}
     return pl.DataFrame(row, schema=SCHEMA)
 
 
-def written(path: str, folder: Path, unix_less_monotonic_s: float) -> pl.DataFrame:
+def list_written_blocks(path: str, folder: Path, unix_less_monotonic_s: float) -> pl.DataFrame:
     """What a fio that ran in `folder` has written of `path`, by its logs, which have offsets.
 
     The difference of the clocks is the largest that was seen. Raises InfrastructureError.
@@ -94,7 +94,7 @@ def _refuse_no_log(log: Path, why: str) -> InfrastructureError:
 
 
 def compare(
-    target: Target, expected: Sequence[pl.DataFrame], stop: threading.Event | None = None
+    target: FioTarget, expected: Sequence[pl.DataFrame], stop: threading.Event | None = None
 ) -> None:
     """Raise InvalidMeasurement where a block of the target is older than its last write.
 
@@ -105,12 +105,12 @@ def compare(
     blocks = mine.group_by("offset_bytes").agg(pl.col("from_s").max()).sort("offset_bytes")
     bases = mine.filter(pl.col("offset_bytes") == target.begin_bytes)["from_s"].to_list()
     if not bases:
-        raise failed("nothing says when it was written", target.shown)
+        raise make_failure("nothing says when it was written", target.shown)
     base_s = min(bases)
     known = zip(blocks["offset_bytes"], blocks["from_s"], strict=True)
     offset, from_s = next(known)
     old: list[tuple[int, float]] = []
-    for at, written_s in headers(target, stop):
+    for at, written_s in read_headers(target, stop):
         while offset < at:
             offset, from_s = next(known, (2**63, 0.0))
         least_s = from_s if offset == at else base_s
@@ -120,7 +120,7 @@ def compare(
         raise _find_older(target, old)
 
 
-def _find_older(target: Target, old: Sequence[tuple[int, float]]) -> InvalidMeasurement:
+def _find_older(target: FioTarget, old: Sequence[tuple[int, float]]) -> InvalidMeasurement:
     at, by_s = old[0]
     count = f"{len(old):,} blocks are" if old[1:] else "a block is"
     return InvalidMeasurement(
@@ -131,8 +131,8 @@ def _find_older(target: Target, old: Sequence[tuple[int, float]]) -> InvalidMeas
     )
 
 
-def headers(
-    target: Target, stop: threading.Event | None = None
+def read_headers(
+    target: FioTarget, stop: threading.Event | None = None
 ) -> Iterator[tuple[int, float | None]]:
     """Of each block its offset, and when its write began; None where it has no header."""
     with closing(mmap.mmap(-1, MIB)) as buffer:
@@ -151,6 +151,6 @@ def headers(
                     yield begin + number * CHECK_BYTES, written_s
         except OSError as error:
             problem = f"it cannot be read back: {give_reason(error)}"
-            raise failed(problem, target.shown) from error
+            raise make_failure(problem, target.shown) from error
         finally:
             os.close(file)

@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 from typing import Literal, NamedTuple
 
 from stithy.errors import UserError
-from stithy.fio.profile import size_text, whole_percents
+from stithy.fio.profile import format_size, round_percents
 
 Operation = Literal["read", "write", "flush"]
 OPERATIONS: tuple[Operation, ...] = ("read", "write", "flush")
@@ -62,7 +62,7 @@ class Request(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Served:
+class LearnedServed:
     """What storage did of one operation."""
 
     count: int
@@ -81,7 +81,7 @@ class Learned:
     text: str
     rate_per_s: float
     span_bytes: int
-    served: Mapping[Operation, Served]
+    served: Mapping[Operation, LearnedServed]
     caution: str | None = None
 
 
@@ -101,7 +101,7 @@ def learn(requests: Iterable[Request], source: str) -> Learned:
     duration_s = max(ordered[-1].arrived_s - ordered[0].arrived_s, 1e-9)
     first = min(each.offset_bytes for each in moved)
     span = max(each.offset_bytes + each.length_bytes for each in moved) - first
-    streams = {name: found for name, found in _divided(ordered).items() if found}
+    streams = {name: found for name, found in _divide_by_kind(ordered).items() if found}
     flushes = len(ordered) - len(moved)
     seen = f"{len(moved):,} requests and {flushes:,} flushes in {duration_s:.1f} s"
     served = {}
@@ -109,7 +109,7 @@ def learn(requests: Iterable[Request], source: str) -> Learned:
         mine = [each for each in ordered if each.operation == operation]
         known = [each.latency_s for each in mine if each.latency_s is not None]
         mean_s = sum(known) / len(known) if known else None
-        served[operation] = Served(len(mine), len(mine) / duration_s, mean_s)
+        served[operation] = LearnedServed(len(mine), len(mine) / duration_s, mean_s)
     commits = streams.get("commits", [])
     writers = _count_writers(commits, served["flush"], duration_s) if commits else 1
     caution = None if has_latencies(moved) else UNTIMED
@@ -137,7 +137,7 @@ def _write_head(
     )
 
 
-def _divided(ordered: Sequence[Request]) -> dict[str, list[Request]]:
+def _divide_by_kind(ordered: Sequence[Request]) -> dict[str, list[Request]]:
     """By kind; a flush makes the last write before it one that is waited for."""
     committed: set[int] = set()
     last: int | None = None
@@ -167,8 +167,8 @@ def _learn_stream(
     """A stream as the lines of a profile; so many `writers` wait for flushes (see `SUBMITTED`)."""
     way = "read" if name == "reads" else "write"
     at_random = _learn_random_share(found)
-    begin, share = _region(found, first_bytes, span_bytes)
-    depth = outstanding(found)
+    begin, share = _find_region(found, first_bytes, span_bytes)
+    depth = estimate_outstanding(found)
     synced = name == "commits"
     batch = 1 if synced else _learn_batch(found)
     is_sync = synced or (batch == 1 and (at_random > 0 or depth == 1))
@@ -199,9 +199,9 @@ def _learn_sizes(found: Sequence[Request]) -> str:
     totals: Counter[int] = Counter()
     for size, count in counts.items():
         totals[min(kept, key=lambda each: abs(each - size))] += count
-    percents = whole_percents([totals[size] / len(found) for size in kept])
+    percents = round_percents([totals[size] / len(found) for size in kept])
     return ", ".join(
-        f"{size_text(size)} = {each / 100}"
+        f"{format_size(size)} = {each / 100}"
         for size, each in zip(kept, percents, strict=True)
         if each
     )
@@ -218,7 +218,7 @@ def _learn_random_share(found: Sequence[Request]) -> float:
     return 0.0 if share <= 0.02 else 1.0 if share >= 0.98 else share
 
 
-def outstanding(found: Sequence[Request]) -> int:
+def estimate_outstanding(found: Sequence[Request]) -> int:
     """How many are under way while any is, by Little's law; 1 where latencies are not known."""
     spans = sorted(
         (r.arrived_s, r.arrived_s + r.latency_s) for r in found if r.latency_s is not None
@@ -231,11 +231,11 @@ def outstanding(found: Sequence[Request]) -> int:
     return max(1, round(total_s / busy_s)) if busy_s > 0 else 1
 
 
-def _count_writers(commits: Sequence[Request], flush: Served, duration_s: float) -> int:
+def _count_writers(commits: Sequence[Request], flush: LearnedServed, duration_s: float) -> int:
     """As many as were at once in a write or its flush, and are idle most of the time."""
     writes_s = sum(each.latency_s or 0.0 for each in commits)
     busy_s = writes_s + len(commits) * (flush.mean_s or 0.0)
-    return max(outstanding(commits), math.ceil(busy_s / duration_s / WRITER_BUSY_MOST))
+    return max(estimate_outstanding(commits), math.ceil(busy_s / duration_s / WRITER_BUSY_MOST))
 
 
 def _learn_batch(found: Sequence[Request]) -> int:
@@ -256,8 +256,9 @@ def _learn_batch(found: Sequence[Request]) -> int:
     return round(mean_met / MET_SHARE) if is_batched else 1
 
 
-def _region(found: Sequence[Request], first_bytes: int, span_bytes: int) -> tuple[float, float]:
-    """Begin and size as shares of what all requests touch."""
+def _find_region(
+    found: Sequence[Request], first_bytes: int, span_bytes: int
+) -> tuple[float, float]:
     begin = min(each.offset_bytes for each in found)
     end = max(each.offset_bytes + each.length_bytes for each in found)
     share = max(REGION_SHARE_LEAST, (end - begin) / span_bytes)
@@ -270,7 +271,7 @@ def _find_hot_spots(found: Sequence[Request]) -> list[str]:
     begin = min(each.offset_bytes for each in found)
     size = max(each.offset_bytes + each.length_bytes for each in found) - begin
     counts = Counter((each.offset_bytes - begin) * ZONES // size for each in found)
-    percents = whole_percents([counts[zone] / len(found) for zone in range(ZONES)])
+    percents = round_percents([counts[zone] / len(found) for zone in range(ZONES)])
     if all(abs(each - 100 / ZONES) <= EVEN_POINTS for each in percents):
         return []
     joined = list(_join(percents))

@@ -18,8 +18,8 @@ from pydantic import ValidationError
 
 from stithy.errors import Refused, UserError
 from stithy.fio import foreign
-from stithy.fio.foreign.lines import plain_name
-from stithy.fio.profile import Profile
+from stithy.fio.foreign.lines import make_profile_name
+from stithy.fio.profile import IoProfile
 from stithy.names import read_named, suggest_instead
 
 SUFFIX = ".toml"
@@ -31,13 +31,13 @@ KINDS = "name a profile in TOML, a job file of fio, a parameter file of Vdbench,
 
 
 @cache
-def names() -> tuple[str, ...]:
+def list_names() -> tuple[str, ...]:
     """The names of all shipped profiles, sorted."""
     entries = (each.name for each in FOLDER.iterdir())
     return tuple(sorted(each.removesuffix(SUFFIX) for each in entries if each.endswith(SUFFIX)))
 
 
-def find(asked: str) -> Profile:
+def find(asked: str) -> IoProfile:
     """The profile that a person asks for: shipped, one pattern of it, or a file of one's own.
 
     `four-corners`, `four-corners/random-read-4k`, `./mine.toml` or `./mine.toml/reads`. What a file
@@ -50,18 +50,18 @@ def find(asked: str) -> Profile:
         from stithy.fio.traces import is_trace
 
         if is_trace(file):
-            from stithy.fio.replay import profile
+            from stithy.fio.jobfile import make_profile
 
-            return profile(file, part)
-        return only(read(file), part) if part else read(file)
+            return make_profile(file, part)
+        return select_pattern(read(file), part) if part else read(file)
     name, _, pattern = asked.partition("/")
-    if name not in names():
-        raise _refuse_unknown("I/O profile", name, names())
-    chosen = shipped(name)
-    return only(chosen, pattern) if pattern else chosen
+    if name not in list_names():
+        raise _refuse_unknown("I/O profile", name, list_names())
+    chosen = load_shipped(name)
+    return select_pattern(chosen, pattern) if pattern else chosen
 
 
-def fault_of(asked: str) -> tuple[str, str] | None:
+def find_fault(asked: str) -> tuple[str, str] | None:
     """What is wrong with a name in a study, and what would be right; None of a profile."""
     try:
         find(asked)
@@ -77,9 +77,9 @@ def own_files(asked: str) -> tuple[Path, ...]:
     file, _ = split_file(asked)
     if file is None:
         return ()
-    from stithy.fio.traces import beside
+    from stithy.fio.traces import list_trace_files
 
-    return tuple(beside(file))
+    return tuple(list_trace_files(file))
 
 
 def split_file(asked: str) -> tuple[Path | None, str]:
@@ -89,7 +89,7 @@ def split_file(asked: str) -> tuple[Path | None, str]:
     one by its folder or its ending.
     """
     has_folder = "/" in asked
-    if asked.partition("/")[0] in names() and not (has_folder and isfile(asked)):
+    if asked.partition("/")[0] in list_names() and not (has_folder and isfile(asked)):
         return None, ""
     for end in (len(asked), *(at for at in reversed(range(len(asked))) if asked[at] == "/")):
         if isfile(asked[:end]):
@@ -108,7 +108,7 @@ def identify(asked: str) -> tuple[str, Path | None]:
     return asked if is_trace(file) else file.stem, file
 
 
-def only(profile: Profile, name: str) -> Profile:
+def select_pattern(profile: IoProfile, name: str) -> IoProfile:
     """The profile with one of its patterns alone. Raises UserError where it has none so called."""
     chosen = tuple(each for each in profile.patterns if each.name == name)
     if not chosen:
@@ -118,12 +118,12 @@ def only(profile: Profile, name: str) -> Profile:
 
 
 @cache
-def shipped(name: str) -> Profile:
-    """A shipped profile by its name, which must be one of `names`."""
+def load_shipped(name: str) -> IoProfile:
+    """A shipped profile by its name, which must be one of `list_names()`."""
     return parse((FOLDER / f"{name}{SUFFIX}").read_text(encoding="utf-8"), name, f"{name}{SUFFIX}")
 
 
-def read(path: Path) -> Profile:
+def read(path: Path) -> IoProfile:
     """A profile in a file, whose name is the file's. Raises UserError."""
     if not isfile(path) and exists(path) and not path.is_dir():
         raise _refuse("it is no file", str(path), "name a file: a pipe can be read only once")
@@ -136,32 +136,32 @@ def read(path: Path) -> Profile:
         # In others' files only comments and names depend on it.
         text, odd = content.decode("latin-1"), content.count(b"\n", 0, error.start) + 1
     ending = path.suffix.lower()
-    if (translate := foreign.translator_of(text, ending)) is not None:
+    if (translate := foreign.find_translator(text, ending)) is not None:
         return foreign.parse(translate, text, path.stem, str(path))
     if ending != SUFFIX and not foreign.is_toml(text):
         raise _refuse("it is no I/O profile", str(path), KINDS)
     if odd is not None:
         raise _refuse("it is not UTF-8, as TOML must be", f"{path}:{odd}", "save it as UTF-8")
-    return parse(text, plain_name(path.name.removesuffix(SUFFIX)), str(path))
+    return parse(text, make_profile_name(path.name.removesuffix(SUFFIX)), str(path))
 
 
-def parse(text: str, name: str, where: str) -> Profile:
+def parse(text: str, name: str, where: str) -> IoProfile:
     """The profile in a text. Raises UserError, or Refused with all that is wrong."""
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise _refuse(f"it is not TOML: {error}", where, "correct it there") from error
     try:
-        profile = Profile.model_validate(_rename(table) | {"name": name})
+        profile = IoProfile.model_validate(_rename(table) | {"name": name})
     except ValidationError as error:
-        raise _read_all(list(_of_model(error, table, where)), where) from error
-    found = [_find_at(where, place, *said.split(": ", 1)) for place, said in problems(table)]
+        raise _read_all(list(_list_model_errors(error, table, where)), where) from error
+    found = [_find_at(where, place, *said.split(": ", 1)) for place, said in list_problems(table)]
     if found := [*_check_names(profile, text, where), *found]:
         raise _read_all(found, where)
     return profile
 
 
-def _check_names(profile: Profile, text: str, where: str) -> Iterator[UserError]:
+def _check_names(profile: IoProfile, text: str, where: str) -> Iterator[UserError]:
     """Refuse patterns of one name, each at its line."""
     names, lines = [pattern.name for pattern in profile.patterns], text.splitlines()
     heads = (n for n, line in enumerate(lines, 1) if re.match(r"\s*\[\[\s*pattern\s*]]", line))
@@ -185,7 +185,9 @@ def _rename(table: Mapping[str, Any]) -> dict[str, Any]:
     return renamed
 
 
-def _of_model(error: ValidationError, table: Mapping[str, Any], where: str) -> Iterator[UserError]:
+def _list_model_errors(
+    error: ValidationError, table: Mapping[str, Any], where: str
+) -> Iterator[UserError]:
     found = error.errors()
     # A list is too short for what of it is wrong, which is said by itself.
     outer = {each["loc"][:depth] for each in found for depth in range(len(each["loc"]))}
@@ -231,7 +233,7 @@ def _refuse_unknown(what: str, name: str, known: tuple[str, ...]) -> UserError:
     return _refuse(f"there is no {what} {name!r}", "--profile", suggest_instead(name, known))
 
 
-def problems(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def list_problems(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Every number or submission without a source or an assumption, and every key of none.
 
     Each with what is wrong and the remedy. A number is known by its place: `jobs` of the stream
@@ -240,7 +242,7 @@ def problems(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """
     sourced = [str(key) for each in table.get("source", ()) for key in each.get("keys", ())]
     keys = [*sourced, *map(str, table.get("assumed", {}))]
-    places = tuple(numbers(table))
+    places = tuple(list_numbers(table))
     for place in places:
         found = [key for key in keys if fnmatchcase(place, key)]
         if not found:
@@ -252,7 +254,7 @@ def problems(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield key, "covers nothing: correct it, or leave it out"
 
 
-def numbers(table: Mapping[str, Any]) -> Iterator[str]:
+def list_numbers(table: Mapping[str, Any]) -> Iterator[str]:
     """The places of all numbers in a profile's table, and of its submissions."""
     for pattern in table.get("pattern", ()):
         for stream in pattern.get("stream", ()):

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from stithy.fio.profile import mean_bytes
+from stithy.fio.profile import KIB, MIB, SECTOR_BYTES, Pattern, Stream, average_bytes, format_size
 
 ALIGNED_BYTES = 4096
 CHECK_BYTES = 4096
@@ -37,7 +37,7 @@ Replay = Literal["times", "fast"]
 
 
 @dataclass(frozen=True)
-class Target:
+class FioTarget:
     """A device or file, and the part of it that may be used. It must be there, and all written.
 
     `name` is for messages, where the path would say nothing. Of a target that is `read_only` fio
@@ -68,19 +68,19 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Data:
+class WrittenData:
     """What written data are like: the shares of them that compression and deduplication save."""
 
     compressible_share: float = 0.0
     duplicate_share: float = 0.0
 
 
-PLAIN = Data()
+PLAIN = WrittenData()
 """No two blocks are alike, and none gets smaller."""
 
 
 @dataclass(frozen=True)
-class Load:
+class FioLoad:
     """How a pattern is run. `rate_per_s` None: as fast as it goes, a closed loop.
 
     `engine`: that of asynchronous streams that name none. `bounded`: at a rate, too, no more
@@ -95,24 +95,24 @@ class Load:
     engine: str = "libaio"
     rate_per_s: float | None = None
     bounded: bool = False
-    data: Data | None = None
+    data: WrittenData | None = None
     verify: bool = False
     logs: bool = True
     submitters: int = SUBMITTERS
     replay: Replay = "times"
 
 
-def least(every: Iterable[Data]) -> Data:
+def find_least_saved(every: Iterable[WrittenData]) -> WrittenData:
     """The data of which least is saved: no storage looks better by what nobody asked for."""
     known = list(every)
-    return Data(
+    return WrittenData(
         min(each.compressible_share for each in known), min(each.duplicate_share for each in known)
     )
 
 
-def for_workers(
-    targets: Sequence[Target], load: Load, workers: int
-) -> tuple[tuple[Target, Load], ...]:
+def split_load(
+    targets: Sequence[FioTarget], load: FioLoad, workers: int
+) -> tuple[tuple[FioTarget, FioLoad], ...]:
     """What each of so many workers a target gets: its part of it, of rate and submitters, a seed.
 
     The load is that of all of them together.
@@ -122,7 +122,7 @@ def for_workers(
     submitters = max(SUBMITTERS_LEAST, load.submitters // count)
     parts = []
     for target in targets:
-        size, begin = aligned(target.size_bytes / workers), target.begin_bytes
+        size, begin = align_bytes(target.size_bytes / workers), target.begin_bytes
         parts += [
             replace(target, size_bytes=size, begin_bytes=begin + n * size) for n in range(workers)
         ]
@@ -132,7 +132,7 @@ def for_workers(
     )
 
 
-def aligned(size_bytes: float) -> int:
+def align_bytes(size_bytes: float) -> int:
     """As many bytes, down to a page: direct I/O takes no other places."""
     return int(size_bytes) // ALIGNED_BYTES * ALIGNED_BYTES
 
@@ -156,13 +156,13 @@ class Arrivals:
     is_random: bool
 
 
-def even(requests_per_s: float, sizes: Mapping[int, float], jobs: int) -> Arrivals:
+def space_evenly(requests_per_s: float, sizes: Mapping[int, float], jobs: int) -> Arrivals:
     """Evenly spaced by bytes: exact but for the fraction of a byte."""
-    whole = max(1, round(requests_per_s / jobs * mean_bytes(sizes)))
+    whole = max(1, round(requests_per_s / jobs * average_bytes(sizes)))
     return Arrivals(jobs, whole, is_random=False)
 
 
-def poisson(
+def draw_arrivals(
     requests_per_s: float, sizes: Mapping[int, float], jobs_most: int, jobs_least: int = 1
 ) -> Arrivals | None:
     """Random arrivals from as many submitters as are allowed; None where that misses the rate.
@@ -179,4 +179,139 @@ def poisson(
     for each, jobs in found:
         if abs(each * jobs / requests_per_s - 1) <= POISSON_ERROR_MOST:
             return Arrivals(jobs, each * min(sizes), is_random=True)
+    return None
+
+
+How = Literal["none", "fill", "snia"]
+Matrix = Literal["full", "database"]
+Purge = Literal["discard", "recreate", "none"]
+"""`recreate`: a file is removed and made anew; whether the device learns of it is its file system's
+matter."""
+
+JOBS, DEPTH = 4, 32
+"""Those that SNIA recommends."""
+
+ROUNDS_MOST = 25
+FILL_BYTES = 128 * KIB
+FILL_PASSES = 2
+
+_SNIA_MIXES = (1.0, 0.95, 0.65, 0.5, 0.35, 0.05, 0.0)
+_SNIA_SIZES = (MIB, 128 * KIB, 64 * KIB, 32 * KIB, 16 * KIB, 8 * KIB, 4 * KIB, SECTOR_BYTES)
+_SNIA_TRACKED = ((0.0, 4 * KIB), (0.65, 64 * KIB), (1.0, MIB))
+_DATABASE_MIXES = (0.7, 0.0)
+_DATABASE_SIZES = (16 * KIB, 8 * KIB)
+
+
+@dataclass(frozen=True)
+class PreconditioningPlan:
+    """All that is done: a purge, passes of writing everything in sequence, and rounds of tests.
+
+    `tracked` names the patterns of a round whose IOPS must be steady; no patterns, no rounds.
+    """
+
+    purge: Purge
+    passes: int
+    patterns: tuple[Pattern, ...]
+    tracked: tuple[str, ...]
+
+    def count_written_bytes(self, size_bytes: int) -> int:
+        """What the passes write to a target of this size."""
+        return self.passes * size_bytes
+
+
+def plan(how: How, matrix: Matrix = "database", *, is_device: bool) -> PreconditioningPlan:
+    """What is done before a measurement.
+
+    `fill` writes everything once, so that nothing is read from where nothing was written.
+    """
+    if how != "snia":
+        return PreconditioningPlan("none", 1 if how == "fill" else 0, (), ())
+    full = matrix == "full"
+    sizes = _SNIA_SIZES if full else _DATABASE_SIZES
+    mixes = _SNIA_MIXES if full else _DATABASE_MIXES
+    cells = [(mix, size) for mix in mixes for size in sizes]
+    tracked = _SNIA_TRACKED if full else cells
+    return PreconditioningPlan(
+        purge="discard" if is_device else "recreate",
+        passes=FILL_PASSES,
+        patterns=tuple(_make_pattern(mix, size) for mix, size in cells),
+        tracked=tuple(_name(mix, size) for mix, size in tracked),
+    )
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Whether another round follows, after so many; `steady_after` is None while they are not."""
+
+    goes_on: bool
+    rounds: int
+    steady_after: int | None
+
+
+def decide(tracked: Mapping[str, Sequence[float]]) -> Decision:
+    """What follows a round. Shapes: the IOPS of each tracked pattern, one entry a round."""
+    rounds = min((len(each) for each in tracked.values()), default=0)
+    found = find_steady_round(tracked)
+    return Decision(found is None and rounds < ROUNDS_MOST, rounds, found)
+
+
+def _make_pattern(read_share: float, size_bytes: int) -> Pattern:
+    name = _name(read_share, size_bytes)
+    sizes = {size_bytes: 1.0}
+    stream = Stream(
+        name="mixed",
+        read_share=read_share,
+        read_sizes=sizes if read_share > 0 else {},
+        write_sizes=sizes if read_share < 1 else {},
+        random_share=1.0,
+        jobs=JOBS,
+        iodepth=DEPTH,
+        submission="async",
+    )
+    return Pattern(name=name, streams=(stream,))
+
+
+def _name(read_share: float, size_bytes: int) -> str:
+    percent = round(100 * read_share)
+    return f"{percent}-{100 - percent}-{format_size(size_bytes).lower()}"
+
+
+ROUNDS = 5
+RANGE_MOST = 0.20
+EXCURSION_MOST = 0.10
+
+
+@dataclass(frozen=True)
+class RoundsSteadiness:
+    """The last window of a tracked value. Shares are of its mean; None: there is no window yet."""
+
+    is_steady: bool
+    range_share: float | None
+    excursion_share: float | None
+
+
+def judge_steadiness(values: Sequence[float]) -> RoundsSteadiness:
+    """Whether the last rounds of these values are steady; fewer never are, nor a mean of 0."""
+    window = values[-ROUNDS:]
+    if len(window) < ROUNDS or (mean := sum(window) / ROUNDS) <= 0:
+        return RoundsSteadiness(False, None, None)
+    range_share = (max(window) - min(window)) / mean
+    # The slope of the least-squares line over 0, 1, 2, …
+    middle = (ROUNDS - 1) / 2
+    rise = sum((at - middle) * (value - mean) for at, value in enumerate(window))
+    slope = rise / sum((at - middle) ** 2 for at in range(ROUNDS))
+    excursion_share = abs(slope) * (ROUNDS - 1) / mean
+    is_steady = range_share <= RANGE_MOST and excursion_share <= EXCURSION_MOST
+    return RoundsSteadiness(is_steady, range_share, excursion_share)
+
+
+def find_steady_round(tracked: Mapping[str, Sequence[float]]) -> int | None:
+    """The number of rounds after which all tracked values were first steady; None where never.
+
+    Shapes: each value has one entry a round.
+    """
+    known = min((len(each) for each in tracked.values()), default=0)
+    for count in range(ROUNDS, known + 1):
+        if all(judge_steadiness(each[:count]).is_steady for each in tracked.values()):
+            return count
     return None

@@ -16,14 +16,25 @@ processors are busy, cuts fractions off, and leaves out a second that has just e
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from pathlib import Path
 
 from stithy.errors import InfrastructureError
-from stithy.fio.histogram import NS_PER_S, Histogram, merged, middle_ns, rest_of
-from stithy.fio.output import Submitted, failed
+from stithy.fio.output import (
+    NS_PER_S,
+    FioAnswer,
+    Histogram,
+    ServedRequests,
+    Submitted,
+    find_bin_middle_ns,
+    find_bin_ns,
+    make_failure,
+    merge_histograms,
+    subtract_histogram,
+)
 from stithy.fio.profile import DIRECTIONS, Direction
 
 MS_PER_S = 1000
@@ -34,7 +45,7 @@ _DIRECTIONS: Mapping[str, Direction] = {"0": "read", "1": "write"}
 
 
 @dataclass(frozen=True)
-class Second:
+class LoggedSecond:
     """What a stream did in a second of the measurement, in one direction.
 
     `at_s` is the Unix time at which it begins. `completion` holds times from submission to
@@ -79,7 +90,7 @@ class _Sum:
     histograms: list[Histogram] = field(default_factory=list)
 
 
-def submitters(
+def read_submitters(
     stream: str, folder: Path, submitted: Sequence[Mapping[Direction, Submitted]]
 ) -> tuple[Submitter, ...]:
     """Those of one worker, whose logs lie in `folder`; `submitted` is in the document's order.
@@ -88,7 +99,7 @@ def submitters(
     """
     latencies, histograms = (_list_logs(folder, f"{stream}_{end}.") for end in ("lat", "clat_hist"))
     if not len(latencies) == len(histograms) == len(submitted):
-        raise failed(
+        raise make_failure(
             f"fio wrote {len(latencies)} and {len(histograms)} logs of {len(submitted)} submitters",
             str(folder),
         )
@@ -99,12 +110,12 @@ def _list_logs(folder: Path, begin: str) -> list[list[Line]]:
     """By the number of their submitter: the document has the same order."""
     found = {int(each.name.split(".")[-2]): each for each in folder.glob(f"{begin}*.log")}
     return [
-        list(lines(path.read_text(errors="replace"), str(path)))
+        list(parse_lines(path.read_text(errors="replace"), str(path)))
         for _, path in sorted(found.items())
     ]
 
 
-def lines(text: str, where: str) -> Iterator[Line]:
+def parse_lines(text: str, where: str) -> Iterator[Line]:
     """The lines of a log, of reads and writes: `1763926000123, 4096, 0, 4096, 0, 0`."""
     for number, line in enumerate(text.splitlines(), 1):
         fields = [each.strip() for each in line.split(",")]
@@ -120,7 +131,7 @@ def lines(text: str, where: str) -> Iterator[Line]:
             raise InfrastructureError(problem, where=f"{where}:{number}", remedy=remedy) from error
 
 
-def seconds(found: Sequence[Submitter], duration_s: float) -> tuple[Second, ...]:
+def list_seconds(found: Sequence[Submitter], duration_s: float) -> tuple[LoggedSecond, ...]:
     """The whole seconds of all submitters together, in order; reads before writes.
 
     What ended after the duration counts for the last second, as it does in the document; of a
@@ -132,7 +143,7 @@ def seconds(found: Sequence[Submitter], duration_s: float) -> tuple[Second, ...]
     sums: dict[_Key, _Sum] = {}
     for submitter, way in ((each, way) for each in found for way in each.submitted):
         submitted = submitter.submitted[way]
-        for second, count, mean_s in _answered(submitter, way, begin_ms):
+        for second, count, mean_s in _count_answered(submitter, way, begin_ms):
             own = sums.setdefault((min(second, last), way), _Sum())
             own.count += count
             own.latency_s += count * mean_s
@@ -146,15 +157,15 @@ def seconds(found: Sequence[Submitter], duration_s: float) -> tuple[Second, ...]
     )
 
 
-def _make_second(second: int, direction: Direction, begin_ms: int, found: _Sum) -> Second:
-    return Second(
+def _make_second(second: int, direction: Direction, begin_ms: int, found: _Sum) -> LoggedSecond:
+    return LoggedSecond(
         second=second,
         at_s=begin_ms / MS_PER_S + second,
         direction=direction,
         count=found.count,
         moved_bytes=round(found.moved_bytes),
         latency_mean_s=found.latency_s / found.count,
-        completion=merged(found.histograms) if found.histograms else None,
+        completion=merge_histograms(found.histograms) if found.histograms else None,
     )
 
 
@@ -171,7 +182,7 @@ def _begin_ms(found: Sequence[Submitter], duration_s: float) -> int:
     return min(begins or [each - round(MS_PER_S * duration_s) for each in ends], default=0)
 
 
-def _answered(
+def _count_answered(
     submitter: Submitter, way: Direction, begin_ms: int
 ) -> Iterator[tuple[int, int, float]]:
     """Seconds with the number of requests that ended in them, and their mean latency in seconds."""
@@ -195,12 +206,12 @@ def _read_counts(
     submitted = submitter.submitted[way]
     total = submitted.completion.count
     if not 0 < len(means) <= total:
-        raise failed(f"fio logged {len(means)} means of {total} {way}s", "its logs")
+        raise make_failure(f"fio logged {len(means)} means of {total} {way}s", "its logs")
     known = [(begin_ms, 0)]
     for line in (each for each in submitter.histograms if each.direction == way):
         known.append((line.at_ms, known[-1][1] + sum(map(int, line.values))))
     known.append((max(known[-1][0], means[-1].at_ms), total))
-    guesses = [_between(known, each.at_ms) for each in means[:-1]]
+    guesses = [_interpolate(known, each.at_ms) for each in means[:-1]]
     count = 0
     for number, better in enumerate(_correct(guesses, means, submitted)):
         # Each line has a request at least, those that follow too.
@@ -219,7 +230,7 @@ class _Guess:
     doubt: int
 
 
-def _between(known: Sequence[tuple[int, int]], at_ms: int) -> _Guess:
+def _interpolate(known: Sequence[tuple[int, int]], at_ms: int) -> _Guess:
     """How many had ended by then, as if evenly; shapes: times in ms rise, and so do counts.
 
     The request with which the next histogram was written ended later.
@@ -259,9 +270,9 @@ def _count_completions(
     """Histograms with the second that each begins in; the last is the rest of the document's."""
     own = [each for each in submitter.histograms if each.direction == way]
     known = [_read_histogram(each.values) for each in own]
-    rest = rest_of(submitter.submitted[way].completion, merged(known))
+    rest = subtract_histogram(submitter.submitted[way].completion, merge_histograms(known))
     if rest is None:
-        raise failed(f"fio logged more {way}s than its result has", "its logs")
+        raise make_failure(f"fio logged more {way}s than its result has", "its logs")
     second = 0
     for line, histogram in zip(own, known, strict=True):
         yield second, histogram
@@ -272,6 +283,172 @@ def _count_completions(
 
 def _read_histogram(values: Sequence[str]) -> Histogram:
     """The sum is that of the middles of the bins: this log has no exact one."""
-    counts = {middle_ns(at): int(each) for at, each in enumerate(values) if each != "0"}
+    counts = {find_bin_middle_ns(at): int(each) for at, each in enumerate(values) if each != "0"}
     sum_s = sum(time_ns * count for time_ns, count in counts.items()) / NS_PER_S
     return Histogram(counts_by_ns=counts, sum_s=sum_s)
+
+
+@dataclass(frozen=True)
+class EndedRequest:
+    """One request that ended."""
+
+    end_s: float
+    direction: Direction
+    latency_ns: int
+    size_bytes: int
+
+
+@dataclass
+class _Counted:
+    counts: Counter[int] = field(default_factory=Counter)
+    sum_ns: int = 0
+    moved_bytes: int = 0
+
+    def add(self, request: EndedRequest) -> None:
+        """Count one more."""
+        self.counts[find_bin_ns(request.latency_ns)] += 1
+        self.sum_ns += request.latency_ns
+        self.moved_bytes += request.size_bytes
+
+    def make_histogram(self) -> Histogram:
+        """Of all that were counted."""
+        counts = dict(sorted(self.counts.items()))
+        return Histogram(counts_by_ns=counts, sum_s=self.sum_ns / NS_PER_S)
+
+
+def read_requests(stream: str, folders: Iterable[Path]) -> Iterator[EndedRequest]:
+    """All requests of a stream, in no order; `folders` hold the logs of one worker each."""
+    return chain.from_iterable(map(_read_log, _list_request_logs(stream, folders)))
+
+
+def _list_request_logs(stream: str, folders: Iterable[Path]) -> list[Path]:
+    return [path for folder in folders for path in sorted(folder.glob(f"{stream}_lat.*.log"))]
+
+
+def _read_log(path: Path) -> Iterator[EndedRequest]:
+    """Those of one submitter, in the order in which they ended."""
+    with path.open(errors="replace") as file:
+        for number, line in enumerate(file, 1):
+            yield _request(line, f"{path}:{number}")
+
+
+def _request(line: str, where: str) -> EndedRequest:
+    """`1763926000123, 98343, 0, 8192, 0`: end in ms, latency in ns, direction, size."""
+    try:
+        at, latency, way, size, *_ = line.split(",")
+        return EndedRequest(int(at) / 1000, DIRECTIONS[int(way)], int(latency), int(size))
+    except (ValueError, IndexError) as error:
+        problem = f"this is no line of a log of fio: {line[:80]!r}"
+        remedy = "see whether the disk of the results is full, then measure again"
+        raise InfrastructureError(problem, where=where, remedy=remedy) from error
+
+
+def list_closed_loop_seconds(
+    stream: str, folders: Iterable[Path], duration_s: float
+) -> tuple[LoggedSecond, ...]:
+    """The whole seconds of a closed loop, from its first request; the last has what came late."""
+    found: dict[tuple[int, Direction], _Counted] = {}
+    paths = _list_request_logs(stream, folders)
+    begin_s = find_first_end_s(chain.from_iterable(islice(_read_log(path), 1) for path in paths))
+    last = max(0, int(duration_s) - 1)
+    for each in chain.from_iterable(map(_read_log, paths)):
+        second = min(int(each.end_s - begin_s), last)
+        found.setdefault((second, each.direction), _Counted()).add(each)
+    ways = {way for _, way in found}
+    return tuple(
+        _make_row(second, way, found.get((second, way)), begin_s)
+        for second in range(last + 1)
+        for way in DIRECTIONS
+        if way in ways
+    )
+
+
+def summarise_measurement(
+    stream: str,
+    all_requests: Iterable[EndedRequest],
+    ramp_s: float,
+    duration_s: float,
+    where: str,
+    cpu_s: float = 0.0,
+) -> tuple[FioAnswer, tuple[LoggedSecond, ...]]:
+    """What a stream did in the measurement, in all and second by second.
+
+    The ramp counts from the first request of any submitter. A second in which a direction ended
+    nothing has a row with 0, since each request is known. `cpu_s` is that of all requests, which
+    come at one rate: those of the measurement have their part. Raises InfrastructureError where
+    nothing was measured, or the log ends before the measurement.
+    """
+    known = list(all_requests)
+    begin_s = find_first_end_s(known) + ramp_s
+    last_s = max((each.end_s for each in known), default=0.0)
+    if last_s < begin_s + 0.9 * duration_s or not known:
+        seen_s = max(0.0, last_s - begin_s)
+        raise make_failure(
+            f"the stream {stream} was seen for {seen_s:g} s of {duration_s:g} s", where
+        )
+    return summarise_requests(stream, known, begin_s, duration_s, cpu_s)
+
+
+def find_first_end_s(known: Iterable[EndedRequest]) -> float:
+    """When the first of them ended."""
+    return min((each.end_s for each in known), default=0.0)
+
+
+def summarise_requests(
+    stream: str,
+    known: Sequence[EndedRequest],
+    begin_s: float,
+    duration_s: float,
+    cpu_s: float = 0.0,
+) -> tuple[FioAnswer, tuple[LoggedSecond, ...]]:
+    """The same of a part of the requests, from a time on; it may have none."""
+    inside = [each for each in known if 0 <= each.end_s - begin_s < duration_s]
+    total: dict[Direction, _Counted] = {}
+    by_second: dict[tuple[int, Direction], _Counted] = {}
+    for each in inside:
+        second = int(each.end_s - begin_s)
+        total.setdefault(each.direction, _Counted()).add(each)
+        by_second.setdefault((second, each.direction), _Counted()).add(each)
+    sides = {way: _sum_served(total.get(way), by_second, way, duration_s) for way in DIRECTIONS}
+    cpu_s *= len(inside) / max(1, len(known))
+    answer = FioAnswer(stream, sides["read"], sides["write"], None, cpu_s, duration_s)
+    rows = (
+        _make_row(second, way, by_second.get((second, way)), begin_s)
+        for second in range(int(duration_s))
+        for way in DIRECTIONS
+        if way in total
+    )
+    return answer, tuple(rows)
+
+
+def _sum_served(
+    counted: _Counted | None,
+    by_second: dict[tuple[int, Direction], _Counted],
+    direction: Direction,
+    duration_s: float,
+) -> ServedRequests | None:
+    if counted is None:
+        return None
+    parts = [each for (_, way), each in by_second.items() if way == direction]
+    return ServedRequests(
+        latency=counted.make_histogram(),
+        moved_bytes=counted.moved_bytes,
+        duration_s=duration_s,
+        iops_max=float(max(each.counts.total() for each in parts)),
+        bytes_per_s_max=float(max(each.moved_bytes for each in parts)),
+    )
+
+
+def _make_row(
+    second: int, direction: Direction, counted: _Counted | None, begin_s: float
+) -> LoggedSecond:
+    histogram = counted.make_histogram() if counted else None
+    return LoggedSecond(
+        second=second,
+        at_s=begin_s + second,
+        direction=direction,
+        count=histogram.count if histogram else 0,
+        moved_bytes=counted.moved_bytes if counted else 0,
+        latency_mean_s=histogram.mean_s if histogram else None,
+        completion=histogram,
+    )

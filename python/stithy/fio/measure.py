@@ -12,14 +12,15 @@ from itertools import chain
 from pathlib import Path
 
 from stithy.errors import REMEDIES, InfrastructureError, PreconditionError, UserError, give_reason
-from stithy.fio import eachlog, jobfile, logs, output
+from stithy.fio import jobfile, logs, output
+from stithy.fio import logs as eachlog
 from stithy.fio.jobfile import JobFile
-from stithy.fio.load import PLAIN, Data, Load, Target
-from stithy.fio.logs import Second
-from stithy.fio.output import Answer, Expected
+from stithy.fio.load import PLAIN, FioLoad, FioTarget, WrittenData
+from stithy.fio.logs import LoggedSecond
+from stithy.fio.output import Expected, FioAnswer
 from stithy.fio.profile import Pattern
-from stithy.fio.program import PATIENCE_S, Found, Worker, async_engine, find, run
-from stithy.fio.streamjob import OPEN_RAMP_S, RenderedStream, engine_for, late_share
+from stithy.fio.program import PATIENCE_S, FioProgram, Worker, find, find_async_engine, run
+from stithy.fio.streamjob import OPEN_RAMP_S, RenderedStream, choose_engine, estimate_late_share
 from stithy.hosts.runner import Runner
 
 SLOWEST_BYTES_PER_S = 5e6
@@ -27,30 +28,30 @@ SLOWEST_BYTES_PER_S = 5e6
 
 
 @dataclass(frozen=True)
-class Machine:
+class FioMachine:
     """Who runs fio, which fio, and the engine of asynchronous streams that name none."""
 
     runner: Runner
-    found: Found
+    found: FioProgram
     engine: str = "libaio"
 
 
-def ready(
-    runner: Runner, targets: Sequence[Target], folder: Path, patterns: Iterable[Pattern] = ()
-) -> Machine:
+def prepare_fio(
+    runner: Runner, targets: Sequence[FioTarget], folder: Path, patterns: Iterable[Pattern] = ()
+) -> FioMachine:
     """fio with the engines of these patterns, which read all targets directly.
 
     `folder` is new, for its files. Raises PreconditionError where fio is missing or too old, or one
     of the engines does not work or cannot read them so: another would be another load.
     """
     found = find(runner)
-    machine = Machine(runner, found, async_engine(runner, found))
+    machine = FioMachine(runner, found, find_async_engine(runner, found))
     streams = (stream for pattern in patterns for stream in pattern.streams)
-    needed = dict.fromkeys(engine_for(each, machine.engine) for each in streams)
+    needed = dict.fromkeys(choose_engine(each, machine.engine) for each in streams)
     problems = []
     for engine in needed or [machine.engine]:
         try:
-            text = jobfile.trial_file(targets, engine=engine)
+            text = jobfile.make_trial_file(targets, engine=engine)
             _make_folder(folder / engine, targets)
             _run_once(machine, text, targets[0], folder / engine, None, 1, may_write=False)
         except InfrastructureError as error:
@@ -58,7 +59,7 @@ def ready(
     if problems:
         raise PreconditionError(
             f"it cannot be read with direct I/O ({'; '.join(problems)})",
-            where=_all_shown([each.shown for each in targets]),
+            where=_name_places([each.shown for each in targets]),
             remedy="name a device, or a directory on a file system with direct I/O; see that this "
             "user may read it",
         )
@@ -75,11 +76,11 @@ class Measured:
     """
 
     streams: tuple[RenderedStream, ...]
-    answers: tuple[Answer, ...]
-    seconds: Mapping[str, tuple[Second, ...]]
+    answers: tuple[FioAnswer, ...]
+    seconds: Mapping[str, tuple[LoggedSecond, ...]]
     late_shares: Mapping[str, float]
     messages: tuple[str, ...] = ()
-    by_target: tuple[tuple[Answer, ...], ...] = ()
+    by_target: tuple[tuple[FioAnswer, ...], ...] = ()
 
     @property
     def iops(self) -> float:
@@ -88,9 +89,9 @@ class Measured:
 
 
 def measure(
-    machine: Machine,
+    machine: FioMachine,
     pattern: Pattern,
-    workers: Sequence[tuple[Target, Load]],
+    workers: Sequence[tuple[FioTarget, FioLoad]],
     folder: Path,
     stop: threading.Event | None = None,
     patience_s: float = PATIENCE_S,
@@ -102,8 +103,8 @@ def measure(
     so many `targets` has as many workers in a row, and answers of its own where there are several.
     Raises Interrupted where `stop` was set, InfrastructureError where storage or fio failed.
     """
-    files = [jobfile.job_file(pattern, target, load) for target, load in workers]
-    folders = [worker_folder(folder, number) for number in range(len(files))]
+    files = [jobfile.make_job_file(pattern, target, load) for target, load in workers]
+    folders = [get_worker_folder(folder, number) for number in range(len(files))]
     for place, file, (target, _) in zip(folders, files, workers, strict=True):
         _make_folder(place, [target])
         for name, text in file.logs.items():
@@ -119,21 +120,21 @@ def measure(
             for file, place, (target, _) in zip(files, folders, workers, strict=True)
         ],
         max(load.ramp_s, OPEN_RAMP_S) + load.duration_s + OPEN_RAMP_S + pauses_s,
-        _all_shown(places),
+        _name_places(places),
         stop,
         patience_s,
     )
-    said = _Said(tuple(zip(texts, places, strict=True)), tuple(folders), targets)
+    said = _RunTexts(tuple(zip(texts, places, strict=True)), tuple(folders), targets)
     return _gather(pattern, files[0], said, load)
 
 
-def worker_folder(folder: Path, number: int) -> Path:
+def get_worker_folder(folder: Path, number: int) -> Path:
     """Where the fio of this number, from 0, keeps its files."""
     return folder / f"worker-{number}"
 
 
 @dataclass(frozen=True)
-class _Said:
+class _RunTexts:
     """What all workers said, each of what place, and where their logs are."""
 
     texts: tuple[tuple[str, str], ...]
@@ -151,15 +152,15 @@ class _Said:
     @property
     def where(self) -> str:
         """What a person is told of all targets."""
-        return _all_shown([place for _, place in self.texts])
+        return _name_places([place for _, place in self.texts])
 
 
-def _gather(pattern: Pattern, file: JobFile, said: _Said, load: Load) -> Measured:
+def _gather(pattern: Pattern, file: JobFile, said: _RunTexts, load: FioLoad) -> Measured:
     expected = [_expect(pattern, each, load) for each in file.streams if not each.is_open]
     parsed = [output.parse(text, expected, place) for text, place in said.texts]
-    closed = {each.stream: each for each in output.side_by_side(parsed)}
-    parts = [{each.stream: each for each in output.side_by_side(parsed[at])} for at in said.groups]
-    seconds: dict[str, tuple[Second, ...]] = {}
+    closed = {each.stream: each for each in output.merge_workers(parsed)}
+    parts = [{each.stream: each for each in output.merge_workers(parsed[at])} for at in said.groups]
+    seconds: dict[str, tuple[LoggedSecond, ...]] = {}
     late: dict[str, float] = {}
     answers = []
     for each in file.streams:
@@ -168,7 +169,9 @@ def _gather(pattern: Pattern, file: JobFile, said: _Said, load: Load) -> Measure
             for part, mine in zip(parts, own, strict=True):
                 part[each.name] = mine
             outstanding = each.outstanding * len(said.folders)
-            late[each.name] = late_share(answer.iops, answer.latency.mean_s or 0.0, outstanding)
+            late[each.name] = estimate_late_share(
+                answer.iops, answer.latency.mean_s or 0.0, outstanding
+            )
         else:
             answer = closed[each.name]
             rows = _list_seconds(each, said.texts, said.folders, load)
@@ -176,13 +179,13 @@ def _gather(pattern: Pattern, file: JobFile, said: _Said, load: Load) -> Measure
         answers.append(answer)
         seconds[each.name] = rows
     texts = dict.fromkeys(
-        each for text, place in said.texts for each in output.messages_in(text, place)
+        each for text, place in said.texts for each in output.parse_messages(text, place)
     )
     by_target = tuple(tuple(part[each.name] for each in file.streams) for part in parts)
     return Measured(file.streams, tuple(answers), seconds, late, tuple(texts), by_target)
 
 
-def _need_whole_replay(pattern: Pattern, answer: Answer, load: Load, where: str) -> None:
+def _need_whole_replay(pattern: Pattern, answer: FioAnswer, load: FioLoad, where: str) -> None:
     """As fast as it goes, a trace may end before the measurement."""
     if pattern.trace is not None and answer.duration_s < output.SHORT_SHARE * load.duration_s:
         raise UserError(
@@ -193,53 +196,58 @@ def _need_whole_replay(pattern: Pattern, answer: Answer, load: Load, where: str)
         )
 
 
-def _open(stream: str, said: _Said, load: Load) -> tuple[Answer, tuple[Second, ...], list[Answer]]:
+def _open(
+    stream: str, said: _RunTexts, load: FioLoad
+) -> tuple[FioAnswer, tuple[LoggedSecond, ...], list[FioAnswer]]:
     """An open loop's answer, its seconds, and the answers of each target alone."""
-    requests = [list(eachlog.requests(stream, [folder])) for folder in said.folders]
+    requests = [list(eachlog.read_requests(stream, [folder])) for folder in said.folders]
     known = list(chain(*requests))
     ramp_s, duration_s = max(load.ramp_s, OPEN_RAMP_S), load.duration_s
-    cpu_s = sum(output.cpu_s_in(text, stream, place) for text, place in said.texts)
-    answer, rows = eachlog.measured(stream, known, ramp_s, duration_s, said.where, cpu_s)
-    begin_s = eachlog.first_s(known) + ramp_s
+    cpu_s = sum(output.parse_cpu_s(text, stream, place) for text, place in said.texts)
+    answer, rows = eachlog.summarise_measurement(
+        stream, known, ramp_s, duration_s, said.where, cpu_s
+    )
+    begin_s = eachlog.find_first_end_s(known) + ramp_s
     parts = [
-        eachlog.counted(stream, list(chain(*requests[at])), begin_s, duration_s)[0]
+        eachlog.summarise_requests(stream, list(chain(*requests[at])), begin_s, duration_s)[0]
         for at in said.groups
     ]
     return answer, rows, parts
 
 
-def _all_shown(places: Sequence[str]) -> str:
-    """What a person is told of several targets."""
+def _name_places(places: Sequence[str]) -> str:
     first, *others = dict.fromkeys(places)
     return f"{first} and {len(others)} more" if others else first
 
 
 def _list_seconds(
-    stream: RenderedStream, said: Sequence[tuple[str, str]], folders: Sequence[Path], load: Load
-) -> tuple[Second, ...]:
+    stream: RenderedStream, said: Sequence[tuple[str, str]], folders: Sequence[Path], load: FioLoad
+) -> tuple[LoggedSecond, ...]:
     """Those of a closed loop, where logs are kept; `said`: by each fio, and of what place."""
     if not load.logs:
         return ()
     name = stream.name
     if stream.each_logged:
-        return eachlog.seconds(name, folders, load.duration_s)
+        return eachlog.list_closed_loop_seconds(name, folders, load.duration_s)
     found = [
         submitter
         for (text, place), folder in zip(said, folders, strict=True)
-        for submitter in logs.submitters(name, folder, output.submitted_in(text, name, place))
+        for submitter in logs.read_submitters(
+            name, folder, output.parse_submitted(text, name, place)
+        )
     ]
-    return logs.seconds(found, load.duration_s)
+    return logs.list_seconds(found, load.duration_s)
 
 
-def _expect(pattern: Pattern, rendered: RenderedStream, load: Load) -> Expected:
+def _expect(pattern: Pattern, rendered: RenderedStream, load: FioLoad) -> Expected:
     stream = next(each for each in pattern.streams if each.name == rendered.name)
-    shares = {each: stream.share_of(each) for each in stream.directions}
+    shares = {each: stream.get_share(each) for each in stream.directions}
     # A stream that pauses ends with its pause, or within it; a trace with its last request.
     duration_s = 0.0 if stream.is_paced or pattern.trace else load.duration_s
     return Expected(stream.name, shares, duration_s, flushes=stream.is_flushed)
 
 
-def make_file(target: Target) -> None:
+def make_file(target: FioTarget) -> None:
     """What is tried before anything is written must be there."""
     if not Path(target.path).is_block_device():
         with Path(target.path).open("wb") as file:
@@ -247,12 +255,12 @@ def make_file(target: Target) -> None:
 
 
 def lay_out(
-    machine: Machine,
-    target: Target,
+    machine: FioMachine,
+    target: FioTarget,
     folder: Path,
     *,
     seed: int,
-    data: Data = PLAIN,
+    data: WrittenData = PLAIN,
     verify: bool = False,
     block_bytes: int | None = None,
     stop: threading.Event | None = None,
@@ -274,7 +282,7 @@ def lay_out(
 
 
 def read_back(
-    machine: Machine, target: Target, folder: Path, stop: threading.Event | None = None
+    machine: FioMachine, target: FioTarget, folder: Path, stop: threading.Event | None = None
 ) -> None:
     """Compare all blocks with their checksums; InvalidMeasurement for one that is damaged."""
     text = jobfile.read_back_file(target, engine=machine.engine)
@@ -282,35 +290,36 @@ def read_back(
 
 
 def discard(
-    machine: Machine, target: Target, folder: Path, stop: threading.Event | None = None
+    machine: FioMachine, target: FioTarget, folder: Path, stop: threading.Event | None = None
 ) -> None:
     """Discard all of a device. Raises InfrastructureError where it does not know how."""
-    _run_once(machine, jobfile.purge_file(target), target, folder, stop)
+    _run_once(machine, jobfile.make_purge_file(target), target, folder, stop)
 
 
 def _run_once(
-    machine: Machine,
+    machine: FioMachine,
     text: str,
-    target: Target,
+    target: FioTarget,
     folder: Path,
     stop: threading.Event | None,
     least_bytes: int | None = None,
     *,
     may_write: bool = True,
 ) -> None:
-    """One pass over all of a target, or over so much of it."""
     _make_folder(folder, [target])
     limit_s = target.size_bytes / SLOWEST_BYTES_PER_S
     where, worker = target.shown, Worker(text, folder, may_write and not target.read_only)
     said = run(machine.runner, machine.found, [worker], limit_s, where, stop)
-    document, around = output.document_in(said[0], where)
-    jobs = output.sound_jobs(document, around, where)
+    document, around = output.parse_document(said[0], where)
+    jobs = output.check_jobs(document, around, where)
     moved = sum(job[way]["io_bytes"] for job in jobs for way in ("read", "write", "trim"))
     if moved < (target.size_bytes if least_bytes is None else least_bytes):
-        raise output.failed(f"fio covered {moved} of {target.size_bytes} bytes: {around}", where)
+        raise output.make_failure(
+            f"fio covered {moved} of {target.size_bytes} bytes: {around}", where
+        )
 
 
-def _make_folder(folder: Path, targets: Iterable[Target]) -> None:
+def _make_folder(folder: Path, targets: Iterable[FioTarget]) -> None:
     """Make the folder in which fio runs, with the links to what its job file cannot name."""
     folder.mkdir(parents=True, exist_ok=True)
     for target in targets:
@@ -318,7 +327,7 @@ def _make_folder(folder: Path, targets: Iterable[Target]) -> None:
             (folder / target.link).symlink_to(Path(target.path).absolute())
 
 
-def _need_file(target: Target) -> None:
+def _need_file(target: FioTarget) -> None:
     path = Path(target.path)
     if path.is_block_device():
         return

@@ -1,8 +1,4 @@
-"""What an I/O profile is: one or more access patterns, each of which is measured by itself.
-
-A pattern has one or more streams that run together. All shares are exact, from 0 to 1; what of them
-fio cannot express is said by `jobfile`, not here.
-"""
+"""Which engine of fio submits requests how: the one table for profiles, job files and results."""
 
 import math
 import re
@@ -12,7 +8,42 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from stithy.errors import TextError
-from stithy.fio.engines import Submission, ring_of, submission_of
+
+Submission = Literal["sync", "async"]
+"""`sync`: a job waits for its request, and has no other. `async`: it keeps `iodepth` of them."""
+
+ENGINES: Mapping[str, Submission] = {
+    "psync": "sync", "sync": "sync", "pvsync": "sync", "pvsync2": "sync",
+    "io_uring": "async", "libaio": "async", "posixaio": "async",
+}  # fmt: skip
+"""Engines that read and write files and devices directly, the one that is used first of each."""
+
+UNFIT: Mapping[str, str] = {
+    "mmap": "it reads and writes the page cache",
+    "splice": "it reads and writes the page cache",
+    "vsync": "it joins neighbouring requests into one: pvsync does not",
+    "sg": "it needs a character device",
+    "io_uring_cmd": "it needs a character device",
+}
+"""Why others are refused; those that are in neither table move no data of a file or device."""
+
+SYNC_ENGINE = "psync"
+USUAL_ASYNC = ("io_uring", "libaio")
+"""Those of streams that name none; the first that works."""
+
+
+def find_submission(engine: str) -> Submission:
+    """How an engine submits. Raises TextError for one that is not used, with the reason."""
+    if (found := ENGINES.get(engine)) is None:
+        why = UNFIT.get(engine, "it reads and writes no file or device of the kernel")
+        raise TextError(f"{engine!r} is not used: {why}; engines are {', '.join(ENGINES)}")
+    return found
+
+
+def round_ring_depth(iodepth: int) -> int:
+    """The depth that fio's io_uring keeps: rounded up to a power of two (engines/io_uring.c)."""
+    return 1 << (iodepth - 1).bit_length()
+
 
 KIB, MIB = 2**10, 2**20
 SECTOR_BYTES = 512
@@ -23,7 +54,7 @@ NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _SIZE = re.compile(r"(\d+)([KM]?)(?:iB)?", re.IGNORECASE)
 
 
-def size_of(text: str) -> int:
+def parse_size(text: str) -> int:
     """Bytes of a block size as profiles write it: `512`, `8K`, `1M`. Raises TextError."""
     match = _SIZE.fullmatch(text)
     size_bytes = int(match[1]) * {"": 1, "K": KIB, "M": MIB}[match[2].upper()] if match else 0
@@ -32,7 +63,7 @@ def size_of(text: str) -> int:
     return size_bytes
 
 
-def size_text(size_bytes: int) -> str:
+def format_size(size_bytes: int) -> str:
     """A block size as profiles write it."""
     for unit, factor in (("M", MIB), ("K", KIB)):
         if size_bytes % factor == 0:
@@ -43,7 +74,7 @@ def size_text(size_bytes: int) -> str:
 def _read_sizes(table: Any) -> Any:
     if not isinstance(table, dict):
         return table
-    return {size_of(key) if isinstance(key, str) else key: each for key, each in table.items()}
+    return {parse_size(key) if isinstance(key, str) else key: each for key, each in table.items()}
 
 
 def _name(text: Any) -> Any:
@@ -87,7 +118,7 @@ class Region(_Model):
     size_share: Share = 1.0
 
     @model_validator(mode="after")
-    def _inside(self) -> Self:
+    def _require_inside(self) -> Self:
         if self.size_share == 0 or self.offset_share + self.size_share > 1 + EXACT:
             raise ValueError("the region is empty or ends behind the target: lower its shares")
         return self
@@ -147,23 +178,23 @@ class Stream(_Model):
         """Whether no request is at a random place."""
         return self.random_share == 0
 
-    def share_of(self, direction: "Direction") -> float:
+    def get_share(self, direction: "Direction") -> float:
         """The share of its requests that go in this direction."""
         return self.read_share if direction == "read" else 1 - self.read_share
 
-    def sizes_of(self, direction: "Direction") -> Mapping[int, float]:
+    def get_sizes(self, direction: "Direction") -> Mapping[int, float]:
         """Block sizes of this direction, with their shares."""
         return self.read_sizes if direction == "read" else self.write_sizes
 
     @property
     def directions(self) -> "tuple[Direction, ...]":
         """The directions that it has."""
-        return tuple(each for each in DIRECTIONS if self.share_of(each) > 0)
+        return tuple(each for each in DIRECTIONS if self.get_share(each) > 0)
 
     @model_validator(mode="after")
-    def _sizes_fit_directions(self) -> Self:
+    def _check_sizes(self) -> Self:
         for direction in DIRECTIONS:
-            sizes = self.sizes_of(direction)
+            sizes = self.get_sizes(direction)
             if bool(sizes) != (direction in self.directions):
                 state = "has sizes of none" if sizes else "has no sizes"
                 raise ValueError(
@@ -175,7 +206,7 @@ class Stream(_Model):
         return self
 
     @model_validator(mode="after")
-    def _hot_spots_fit(self) -> Self:
+    def _check_hot_spots(self) -> Self:
         if not self.hot_spots:
             return self
         if self.is_sequential:
@@ -198,7 +229,7 @@ class Stream(_Model):
         return values
 
     @model_validator(mode="after")
-    def _submission_fits(self) -> Self:
+    def _check_submission(self) -> Self:
         if self.submission == "sync" and self.iodepth != 1:
             raise ValueError(
                 f"submission = 'sync' needs iodepth = 1, not {self.iodepth}: give more jobs "
@@ -206,9 +237,9 @@ class Stream(_Model):
             )
         if self.engine is None:
             return self
-        if (kind := submission_of(self.engine)) != self.submission:
+        if (kind := find_submission(self.engine)) != self.submission:
             raise ValueError(f"the engine {self.engine!r} is {kind!r}: write submission = {kind!r}")
-        if self.engine == "io_uring" and (ring := ring_of(self.iodepth)) != self.iodepth:
+        if self.engine == "io_uring" and (ring := round_ring_depth(self.iodepth)) != self.iodepth:
             raise ValueError(
                 f"fio's io_uring keeps {ring} outstanding where iodepth = {self.iodepth}: write "
                 f"iodepth = {ring}, or leave out engine"
@@ -216,7 +247,7 @@ class Stream(_Model):
         return self
 
     @model_validator(mode="after")
-    def _batch_fits(self) -> Self:
+    def _check_batch(self) -> Self:
         if self.batch > 1 and (self.jobs > 1 or self.batch > self.iodepth or self.sync != "none"):
             raise ValueError(
                 f"a batch of {self.batch} needs one submitter that keeps so many under way: set "
@@ -244,7 +275,7 @@ Direction = Literal["read", "write"]
 DIRECTIONS: tuple[Direction, ...] = ("read", "write")
 
 
-def mean_bytes(sizes: Mapping[int, float]) -> float:
+def average_bytes(sizes: Mapping[int, float]) -> float:
     """The mean size of a request."""
     return sum(size_bytes * share for size_bytes, share in sizes.items())
 
@@ -281,7 +312,7 @@ class Pattern(_Model):
         """Whether the streams' parts of the requests are fixed, so that a rate can be divided."""
         return len(self.streams) == 1 or self.streams[0].weight is not None
 
-    def weight_share(self, stream: Stream) -> float:
+    def find_weight_share(self, stream: Stream) -> float:
         """A stream's share of the requests of a weighted pattern."""
         if len(self.streams) == 1:
             return 1.0
@@ -289,7 +320,7 @@ class Pattern(_Model):
         return weights[stream.name] / sum(weights.values())
 
     @model_validator(mode="after")
-    def _streams_fit(self) -> Self:
+    def _check_streams(self) -> Self:
         names = [stream.name for stream in self.streams]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"two streams are called {', '.join(twice)}: rename one")
@@ -307,19 +338,19 @@ class WorkingSet(_Model):
     capacity_share: Share
     free_share_max: Share
 
-    def size_bytes(self, capacity_bytes: int, free_bytes: int) -> int:
+    def choose_bytes(self, capacity_bytes: int, free_bytes: int) -> int:
         """The bytes to use of a place of this capacity, of which so much is free."""
         return int(min(self.capacity_share * capacity_bytes, self.free_share_max * free_bytes))
 
 
-class Source(_Model):
+class RequestSource(_Model):
     """Where numbers come from; `keys` are patterns as those of a shell, see `library.problems`."""
 
     keys: Annotated[tuple[str, ...], Field(min_length=1)]
     text: Annotated[str, Field(min_length=1)]
 
 
-class Profile(_Model):
+class IoProfile(_Model):
     """One or more patterns, each measured by itself by so many workers at once.
 
     `assumed` gives a reason for each number that has no source. `words`: a line for each kind of
@@ -332,7 +363,7 @@ class Profile(_Model):
     workers: Annotated[int, Field(ge=1)] = 1
     working_set: WorkingSet | None = None
     patterns: Annotated[tuple[Pattern, ...], Field(min_length=1)]
-    sources: tuple[Source, ...] = ()
+    sources: tuple[RequestSource, ...] = ()
     assumed: Mapping[str, str] = {}
     words: tuple[str, ...] = ()
 
@@ -347,7 +378,7 @@ class Profile(_Model):
         return self.name if alone else f"{self.name}/{pattern.name}"
 
 
-def whole_percents(shares: Sequence[float]) -> list[int]:
+def round_percents(shares: Sequence[float]) -> list[int]:
     """Percents that sum to 100, by largest remainder. Shapes: as `shares`, which sum to 1.
 
     Of equal remainders the earlier one wins.
@@ -361,16 +392,16 @@ def whole_percents(shares: Sequence[float]) -> list[int]:
     return floors
 
 
-def whole_sizes(sizes: Mapping[int, float]) -> dict[int, int]:
+def round_sizes(sizes: Mapping[int, float]) -> dict[int, int]:
     """Block sizes in rising order with whole percents; what rounds to 0 is left out.
 
     To fio a percentage of 0 means whatever remains.
     """
     ordered = dict(sorted(sizes.items()))
-    percents = whole_percents(list(ordered.values()))
+    percents = round_percents(list(ordered.values()))
     return {size: each for size, each in zip(ordered, percents, strict=True) if each}
 
 
-def mixed_percent(share: float) -> int:
+def round_mixed_percent(share: float) -> int:
     """The percent of a mix of two, of which neither may vanish."""
     return min(99, max(1, round(100 * share)))

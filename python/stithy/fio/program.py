@@ -18,8 +18,8 @@ from pathlib import Path
 from stithy.environment import search_path
 from stithy.errors import InfrastructureError, Interrupted, PreconditionError
 from stithy.fio import FIO
-from stithy.fio.engines import SYNC_ENGINE, USUAL_ASYNC
-from stithy.hosts.devices import text_of
+from stithy.fio.profile import SYNC_ENGINE, USUAL_ASYNC
+from stithy.hosts.devices import read_text
 from stithy.hosts.runner import Command, Runner, Running
 
 INSTALL = FIO.package.install()
@@ -35,7 +35,7 @@ BARRIER = 'read -r _ && exec "$@" <&-'
 
 
 @dataclass(frozen=True)
-class Found:
+class FioProgram:
     """A fio that is new enough: its path, and what it says of its version."""
 
     program: str
@@ -54,7 +54,7 @@ class Worker:
     may_write: bool = True
 
 
-def find(runner: Runner) -> Found:
+def find(runner: Runner) -> FioProgram:
     """fio's path and version. Raises PreconditionError where it is missing or too old."""
     program = next(
         (path for folder in search_path() if os.path.isfile(path := folder / "fio")), None
@@ -67,10 +67,10 @@ def find(runner: Runner) -> Found:
         oldest = ".".join(map(str, FIO.oldest))
         problem = f"this is {shown or 'a fio of unknown version'}, and at least {oldest} is needed"
         raise PreconditionError(problem, where=str(program), remedy=INSTALL)
-    return Found(str(program), shown)
+    return FioProgram(str(program), shown)
 
 
-def async_engine(runner: Runner, found: Found) -> str:
+def find_async_engine(runner: Runner, found: FioProgram) -> str:
     """The engine of asynchronous streams that name none: the same for all that one run measures.
 
     The synchronous one where this fio has none, or the kernel allows none.
@@ -80,7 +80,7 @@ def async_engine(runner: Runner, found: Found) -> str:
     return next(working, SYNC_ENGINE)
 
 
-def need_engine(runner: Runner, found: Found, engine: str) -> None:
+def need_engine(runner: Runner, found: FioProgram, engine: str) -> None:
     """Raise PreconditionError where an engine does not work: another would be another load."""
     if engine != SYNC_ENGINE and not _is_working(runner, found, engine):
         problem = f"its engine {engine} does not work on this machine"
@@ -88,7 +88,7 @@ def need_engine(runner: Runner, found: Found, engine: str) -> None:
         raise PreconditionError(problem, where=found.program, remedy=remedy)
 
 
-def _is_working(runner: Runner, found: Found, engine: str) -> bool:
+def _is_working(runner: Runner, found: FioProgram, engine: str) -> bool:
     """Whether it reads a block of fio's own program."""
     words = ["--readonly", "--name=trial", "--rw=read", "--bs=4k", "--size=4k"]
     words += [f"--ioengine={engine}", f"--filename={found.program}"]
@@ -97,7 +97,7 @@ def _is_working(runner: Runner, found: Found, engine: str) -> bool:
 
 def run(
     runner: Runner,
-    found: Found,
+    found: FioProgram,
     workers: Sequence[Worker],
     duration_s: float,
     where: str,
@@ -128,13 +128,13 @@ def run(
                 raise InfrastructureError(problem, where=where, remedy=remedy)
             (stop or threading.Event()).wait(POLL_S)
     names = ("errors.txt", "fio.json")
-    texts = ([text_of(worker.folder / name) for name in names] for worker in workers)
+    texts = ([read_text(worker.folder / name) for name in names] for worker in workers)
     return tuple("\n".join(filter(None, each)) for each in texts)
 
 
 @contextmanager
 def _start(
-    runner: Runner, found: Found, workers: Sequence[Worker]
+    runner: Runner, found: FioProgram, workers: Sequence[Worker]
 ) -> Iterator[tuple[Running, ...]]:
     """All processes at the barrier; afterwards all of them have ended."""
     processes: list[Running] = []

@@ -4,8 +4,8 @@ A closed loop keeps each submitter's requests outstanding. At a rate, a stream o
 an open loop: many submitters of one request each draw their own moments (Poisson), so a slow answer
 holds up only the submitter that waits for it; they use the engine of the closed loop. fio counts
 from the submission; a request whose own submitter was still waiting at its due time begins late
-unseen. Their share is that of the time in which submitters wait (`late_share`), and a point is
-judged by it (`curve`).
+unseen. Their share is that of the time in which submitters wait (`estimate_late_share`), and a
+point is judged by it (`curve`).
 
 fio's own open loop, `io_submit_mode=offload`, is not used: before 3.42 the threads of its pool may
 wait for each other for ever at the start (736c2015), nearly always with hundreds of them. Nor has a
@@ -21,18 +21,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from stithy.errors import PreconditionError, UserError
-from stithy.fio.engines import SYNC_ENGINE, Submission, ring_of, submission_of
-from stithy.fio.load import CHECK_BYTES, Arrivals, Load, Target, aligned, even, poisson
+from stithy.fio.load import (
+    CHECK_BYTES,
+    Arrivals,
+    FioLoad,
+    FioTarget,
+    align_bytes,
+    draw_arrivals,
+    space_evenly,
+)
 from stithy.fio.profile import (
     DIRECTIONS,
+    SYNC_ENGINE,
     Direction,
     Pattern,
     Stream,
-    mean_bytes,
-    mixed_percent,
-    size_text,
-    whole_percents,
-    whole_sizes,
+    Submission,
+    average_bytes,
+    find_submission,
+    format_size,
+    round_mixed_percent,
+    round_percents,
+    round_ring_depth,
+    round_sizes,
 )
 
 Words = dict[str, object]
@@ -61,7 +72,7 @@ TOGETHER: Words = {"group_reporting": 1}
 """All submitters have one result."""
 
 
-def late_share(rate_per_s: float, latency_mean_s: float, outstanding: int) -> float:
+def estimate_late_share(rate_per_s: float, latency_mean_s: float, outstanding: int) -> float:
     """The share of requests of an open loop whose submitter was still waiting at their due time.
 
     Poisson arrivals find a submitter as busy as it is in the mean. Source: Wolff 1982, PASTA.
@@ -92,50 +103,50 @@ class RenderedStream:
     @property
     def submission(self) -> Submission:
         """How its engine submits."""
-        return submission_of(self.engine)
+        return find_submission(self.engine)
 
 
-def sections(
-    pattern: Pattern, stream: Stream, target: Target, load: Load
+def make_sections(
+    pattern: Pattern, stream: Stream, target: FioTarget, load: FioLoad
 ) -> tuple[RenderedStream, dict[str, Words]]:
     """A stream's sections: one, or one for each direction, named `stream` or `stream.direction`.
 
     Raises UserError where its part of the target is too small.
     """
-    rate = None if load.rate_per_s is None else load.rate_per_s * pattern.weight_share(stream)
+    rate = None if load.rate_per_s is None else load.rate_per_s * pattern.find_weight_share(stream)
     if rate is None:
-        words = _share(stream, target, load, stream.jobs, stream.iodepth) | _write_timed(
-            stream, load
-        )
-        words |= {"ioengine": engine_for(stream, load.engine)} | _write_pace(pattern, stream)
+        words = _list_shared_words(
+            stream, target, load, stream.jobs, stream.iodepth
+        ) | _write_timed(stream, load)
+        words |= {"ioengine": choose_engine(stream, load.engine)} | _write_pace(pattern, stream)
         return _write_closed(stream, load), {stream.name: words}
     if (because := _explain_in_line(stream, load, rate)) is not None:
-        rendered, made = _in_line(stream, target, load, rate)
+        rendered, made = _queue_in_line(stream, target, load, rate)
         return replace(rendered, in_line_because=because), made
     return _open(stream, target, load, rate)
 
 
-def _write_closed(stream: Stream, load: Load) -> RenderedStream:
-    engine = engine_for(stream, load.engine)
+def _write_closed(stream: Stream, load: FioLoad) -> RenderedStream:
+    engine = choose_engine(stream, load.engine)
     return RenderedStream(stream.name, engine, stream.jobs, stream.outstanding, is_open=False,
-                          mean_bytes=_mean_bytes(stream),
+                          mean_bytes=_average_bytes(stream),
                           each_logged=_is_checked(stream, load))  # fmt: skip
 
 
-def _mean_bytes(stream: Stream) -> dict[Direction, float]:
+def _average_bytes(stream: Stream) -> dict[Direction, float]:
     """Of each direction; none where fio draws sizes, or cuts them to what its map has free."""
-    is_split = max(len(stream.sizes_of(each)) for each in stream.directions) > 1
+    is_split = max(len(stream.get_sizes(each)) for each in stream.directions) > 1
     if "bsrange" in stream.options or is_split and stream.options.get("norandommap") == "0":
         return {}
-    return {each: mean_bytes(_write_percents(stream, each)) for each in stream.directions}
+    return {each: average_bytes(_write_percents(stream, each)) for each in stream.directions}
 
 
-def _is_checked(stream: Stream, load: Load) -> bool:
+def _is_checked(stream: Stream, load: FioLoad) -> bool:
     """Whether all that it writes is read back at the end."""
     return load.verify and stream.read_share < 1
 
 
-def _explain_in_line(stream: Stream, load: Load, rate_per_s: float) -> str | None:
+def _explain_in_line(stream: Stream, load: FioLoad, rate_per_s: float) -> str | None:
     """Why a stream at a rate is no open loop; None where it is one."""
     if stream.batch > 1:
         return f"its requests arrive {stream.batch} at a time"
@@ -149,46 +160,52 @@ def _explain_in_line(stream: Stream, load: Load, rate_per_s: float) -> str | Non
     return None
 
 
-def _in_line(
-    stream: Stream, target: Target, load: Load, rate_per_s: float
+def _queue_in_line(
+    stream: Stream, target: FioTarget, load: FioLoad, rate_per_s: float
 ) -> tuple[RenderedStream, dict[str, Words]]:
     """At a rate, with the submitters of the closed loop."""
     arrivals = {
-        each: even(rate_per_s * stream.share_of(each), _write_percents(stream, each), stream.jobs)
+        each: space_evenly(
+            rate_per_s * stream.get_share(each), _write_percents(stream, each), stream.jobs
+        )
         for each in stream.directions
     }
     if len(arrivals) == 1 and stream.jobs > 1:
         # Evenly spaced submitters would all begin at the same moments.
         way = stream.directions[0]
-        drawn = poisson(rate_per_s, _write_percents(stream, way), stream.jobs, stream.jobs)
+        drawn = draw_arrivals(rate_per_s, _write_percents(stream, way), stream.jobs, stream.jobs)
         arrivals = {way: drawn or arrivals[way]}
-    words = _share(stream, target, load, stream.jobs, stream.iodepth) | _write_timed(stream, load)
-    words |= {"ioengine": engine_for(stream, load.engine)} | _write_rate(arrivals)
+    words = _list_shared_words(stream, target, load, stream.jobs, stream.iodepth) | _write_timed(
+        stream, load
+    )
+    words |= {"ioengine": choose_engine(stream, load.engine)} | _write_rate(arrivals)
     words |= _write_batches(stream, rate_per_s)
     return _write_closed(stream, load), {stream.name: words}
 
 
 def _open(
-    stream: Stream, target: Target, load: Load, rate_per_s: float
+    stream: Stream, target: FioTarget, load: FioLoad, rate_per_s: float
 ) -> tuple[RenderedStream, dict[str, Words]]:
     """An open loop: each direction has submitters of its own, of one request each."""
-    made, outstanding, engine = {}, 0, engine_for(stream, load.engine)
+    made, outstanding, engine = {}, 0, choose_engine(stream, load.engine)
     for way in stream.directions:
-        share = stream.share_of(way)
+        share = stream.get_share(way)
         most = max(1, round((stream.outstanding if load.bounded else load.submitters) * share))
         rate, sizes = rate_per_s * share, _write_percents(stream, way)
-        arrivals = poisson(rate, sizes, most) or even(rate, sizes, 1)
+        arrivals = draw_arrivals(rate, sizes, most) or space_evenly(rate, sizes, 1)
         alone = stream.model_copy(update={"read_share": 1.0 if way == "read" else 0.0})
-        words = _share(alone, target, load, arrivals.jobs, 1) | {"norandommap": 1}
+        words = _list_shared_words(alone, target, load, arrivals.jobs, 1) | {"norandommap": 1}
         words |= {"ioengine": engine} | _write_rate({way: arrivals}) | _log_each(stream, load)
         made[f"{stream.name}.{way}"] = words
         outstanding += arrivals.jobs
     rendered = RenderedStream(stream.name, engine, outstanding, outstanding, is_open=True,
-                              mean_bytes=_mean_bytes(stream), each_logged=True)  # fmt: skip
+                              mean_bytes=_average_bytes(stream), each_logged=True)  # fmt: skip
     return rendered, made
 
 
-def _share(stream: Stream, target: Target, load: Load, jobs: int, iodepth: int) -> Words:
+def _list_shared_words(
+    stream: Stream, target: FioTarget, load: FioLoad, jobs: int, iodepth: int
+) -> Words:
     """What depends neither on the loop nor on its times."""
     flush: Words = {}
     if stream.read_share < 1 and stream.sync != "none":
@@ -208,12 +225,12 @@ def _share(stream: Stream, target: Target, load: Load, jobs: int, iodepth: int) 
     return words | (check_words() if _is_checked(stream, load) else {})
 
 
-def _write_timed(stream: Stream, load: Load) -> Words:
+def _write_timed(stream: Stream, load: FioLoad) -> Words:
     """fio leaves out the ramp; of each submitter it keeps a row a second, and its own result.
 
     Where what is written is read back, it keeps each request instead.
     """
-    words: Words = {"ramp_time": ms(load.ramp_s), "runtime": ms(load.duration_s)}
+    words: Words = {"ramp_time": format_ms(load.ramp_s), "runtime": format_ms(load.duration_s)}
     if _is_checked(stream, load):
         return words | {"write_lat_log": stream.name, "log_offset": 1} | TOGETHER
     if not load.logs:
@@ -222,18 +239,18 @@ def _write_timed(stream: Stream, load: Load) -> Words:
     return words | {f"write_{kind}_log": stream.name for kind in ("lat", "hist")}
 
 
-def _log_each(stream: Stream, load: Load) -> Words:
+def _log_each(stream: Stream, load: FioLoad) -> Words:
     """fio keeps a line of each request, and the ramp is cut off by them.
 
     Each submitter would end fio's own ramp with its next request only, and begin again with one at
     once (`ramp_time_over` in time.c of fio 3.33): many slow submitters would make too many.
     """
     runtime_s = max(load.ramp_s, OPEN_RAMP_S) + load.duration_s + OPEN_RAMP_S
-    words: Words = {"runtime": ms(runtime_s), "write_lat_log": stream.name}
+    words: Words = {"runtime": format_ms(runtime_s), "write_lat_log": stream.name}
     return words | ({"log_offset": 1} if load.verify else {}) | TOGETHER
 
 
-def engine_for(stream: Stream, asynchronous: str) -> str:
+def choose_engine(stream: Stream, asynchronous: str) -> str:
     """The engine that a stream names, else the usual one of its submission; at any rate the same.
 
     `asynchronous` is the best of its kind here, or a synchronous one where none works; then raises
@@ -241,23 +258,25 @@ def engine_for(stream: Stream, asynchronous: str) -> str:
     """
     if stream.engine is not None or stream.submission == "sync":
         return stream.engine or SYNC_ENGINE
-    if submission_of(asynchronous) == "sync":
+    if find_submission(asynchronous) == "sync":
         problem = "no asynchronous engine of fio works on this machine"
         remedy = "allow io_uring or libaio (`stithy doctor`), or measure with submission: sync"
         raise PreconditionError(problem, where=f"stream {stream.name}", remedy=remedy)
-    is_rounded = asynchronous == "io_uring" and ring_of(stream.iodepth) != stream.iodepth
+    is_rounded = asynchronous == "io_uring" and round_ring_depth(stream.iodepth) != stream.iodepth
     return "libaio" if is_rounded else asynchronous
 
 
-def submitted(pattern: Pattern, asynchronous: str) -> str:
+def describe_submission(pattern: Pattern, asynchronous: str) -> str:
     """How requests are submitted, and by which engine: `sync by psync`, or so of each stream."""
     known = pattern.streams
-    found = {each.name: f"{each.submission} by {engine_for(each, asynchronous)}" for each in known}
+    found = {
+        each.name: f"{each.submission} by {choose_engine(each, asynchronous)}" for each in known
+    }
     first, *others = dict.fromkeys(found.values())
     return ", ".join(map(" ".join, found.items())) if others else first
 
 
-def ms(duration_s: float) -> str:
+def format_ms(duration_s: float) -> str:
     """A duration as fio takes it."""
     return f"{round(duration_s * 1000)}ms"
 
@@ -268,16 +287,16 @@ def check_words() -> Words:
             "clocksource": "clock_gettime"}  # fmt: skip
 
 
-def _place(stream: Stream, target: Target, jobs: int) -> Words:
+def _place(stream: Stream, target: FioTarget, jobs: int) -> Words:
     """The region of a stream; submitters of a sequential one have a part of it each."""
-    begin = target.begin_bytes + aligned(stream.region.offset_share * target.size_bytes)
+    begin = target.begin_bytes + align_bytes(stream.region.offset_share * target.size_bytes)
     parts = jobs if stream.is_sequential else 1
-    part = aligned(stream.region.size_share * target.size_bytes / parts)
-    largest = max(size for way in stream.directions for size in stream.sizes_of(way))
+    part = align_bytes(stream.region.size_share * target.size_bytes / parts)
+    largest = max(size for way in stream.directions for size in stream.get_sizes(way))
     if part < largest:
         raise UserError(
             f"{part} bytes are too few for the stream {stream.name}, whose requests have up to "
-            f"{size_text(largest)}",
+            f"{format_size(largest)}",
             where=target.path,
             remedy="give a larger target, or fewer workers",
         )
@@ -289,12 +308,12 @@ def _write_access(stream: Stream) -> Words:
     kind = {0.0: "write", 1.0: "read"}.get(stream.read_share, "rw")
     words: Words = {"rw": kind if stream.is_sequential else f"rand{kind}"}
     if kind == "rw":
-        words["rwmixread"] = mixed_percent(stream.read_share)
+        words["rwmixread"] = round_mixed_percent(stream.read_share)
     if 0 < stream.random_share < 1:
-        words["percentage_random"] = mixed_percent(stream.random_share)
+        words["percentage_random"] = round_mixed_percent(stream.random_share)
     if stream.hot_spots:
-        accesses = whole_percents([each.access_share for each in stream.hot_spots])
-        spaces = whole_percents([each.space_share for each in stream.hot_spots])
+        accesses = round_percents([each.access_share for each in stream.hot_spots])
+        spaces = round_percents([each.space_share for each in stream.hot_spots])
         pairs = zip(accesses, spaces, strict=True)
         words["random_distribution"] = "zoned:" + ":".join(f"{a}/{s}" for a, s in pairs)
     return words
@@ -302,11 +321,11 @@ def _write_access(stream: Stream) -> Words:
 
 def _write_sizes(stream: Stream) -> Words:
     """Reads, writes; the direction that a stream has not gets the sizes of the other."""
-    known = stream.sizes_of(stream.directions[0])
-    sizes = [stream.sizes_of(each) if each in stream.directions else known for each in DIRECTIONS]
+    known = stream.get_sizes(stream.directions[0])
+    sizes = [stream.get_sizes(each) if each in stream.directions else known for each in DIRECTIONS]
     if all(len(each) == 1 for each in sizes):
         return {"bs": ",".join(str(next(iter(each))) for each in sizes)}
-    split = (":".join(f"{b}/{p}" for b, p in whole_sizes(each).items()) for each in sizes)
+    split = (":".join(f"{b}/{p}" for b, p in round_sizes(each).items()) for each in sizes)
     return {"bssplit": ",".join(split)}
 
 
@@ -326,17 +345,20 @@ def _write_batches(stream: Stream, rate_per_s: float) -> Words:
 def _write_pace(pattern: Pattern, stream: Stream) -> Words:
     """A closed loop's pauses, or its part of the requests beside the other streams."""
     if stream.burst:
-        return {"thinktime": ms(stream.burst.pause_s), "thinktime_iotime": ms(stream.burst.busy_s)}
+        return {
+            "thinktime": format_ms(stream.burst.pause_s),
+            "thinktime_iotime": format_ms(stream.burst.busy_s),
+        }
     if len(pattern.streams) == 1 or stream.weight is None:
         return {}
-    parts = {each.name: pattern.weight_share(each) / each.jobs for each in pattern.streams}
+    parts = {each.name: pattern.find_weight_share(each) / each.jobs for each in pattern.streams}
     flow = round(FLOW_MOST * parts[stream.name] / max(parts.values()))
     return {"flow": max(1, flow), "flow_sleep": FLOW_SLEEP_US}
 
 
 def _write_percents(stream: Stream, direction: Direction) -> dict[int, float]:
     """The shares of sizes that fio will really have."""
-    return {size: each / 100 for size, each in whole_sizes(stream.sizes_of(direction)).items()}
+    return {size: each / 100 for size, each in round_sizes(stream.get_sizes(direction)).items()}
 
 
 def _write_rate(arrivals: Mapping[Direction, Arrivals]) -> Words:

@@ -58,7 +58,7 @@ def is_blktrace(head: bytes) -> bool:
 
 def read_blktrace(path: Path) -> Iterator[Request]:
     """All requests, in the order of their completions."""
-    return pair_events(merge(*map(_read_events, beside(path))))
+    return pair_events(merge(*map(_read_events, list_trace_files(path))))
 
 
 def pair_events(events: Iterable[Event]) -> Iterator[Request]:
@@ -79,7 +79,7 @@ def pair_events(events: Iterable[Event]) -> Iterator[Request]:
                 yield Request(begun_s, way, offset, event.length_bytes, latency_s, event.device)
 
 
-def beside(path: Path) -> list[Path]:
+def list_trace_files(path: Path) -> list[Path]:
     """The files of all processors; a file without a number alone."""
     if not _NUMBERED.search(path.name):
         return [path]
@@ -178,7 +178,7 @@ def read_trace(path: Path) -> DriveTrace:
     )
 
 
-def to_parquet(path: Path, target: Path) -> DriveTrace:
+def write_parquet(path: Path, target: Path) -> DriveTrace:
     """Write the requests of a trace as Parquet; what was lost is in the file's metadata."""
     trace = read_trace(path)
     facts = {

@@ -7,8 +7,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from stithy.errors import UserError
-from stithy.fio.engines import Submission
-from stithy.fio.profile import SECTOR_BYTES, Pattern, Stream, mean_bytes
+from stithy.fio.profile import SECTOR_BYTES, Pattern, Stream, Submission, average_bytes
 
 
 @dataclass(frozen=True)
@@ -27,17 +26,17 @@ class Shape:
         return all(getattr(self, each.name) is None for each in fields(self))
 
 
-def shaped(pattern: Pattern, shape: Shape) -> Pattern:
+def apply_shape(pattern: Pattern, shape: Shape) -> Pattern:
     """The pattern as asked. Raises UserError where it cannot be so."""
     if shape.is_own:
         return pattern
     if pattern.trace is not None:
-        raise _cannot(pattern, "it is a trace")
+        raise _make_refusal(pattern, "it is a trace")
     if len(pattern.streams) > 1 and not replace(shape, submission=None).is_own:
         names = ", ".join(each.name for each in pattern.streams)
-        raise _cannot(pattern, f"it has several streams ({names})")
+        raise _make_refusal(pattern, f"it has several streams ({names})")
     if shape.block_bytes is not None and shape.block_bytes % SECTOR_BYTES:
-        raise _cannot(pattern, f"{shape.block_bytes} bytes are not whole sectors")
+        raise _make_refusal(pattern, f"{shape.block_bytes} bytes are not whole sectors")
     try:
         made = tuple(
             Stream.model_validate(
@@ -46,7 +45,9 @@ def shaped(pattern: Pattern, shape: Shape) -> Pattern:
             for each in pattern.streams
         )
     except ValidationError as error:
-        raise _cannot(pattern, error.errors()[0]["msg"].removeprefix("Value error, ")) from error
+        raise _make_refusal(
+            pattern, error.errors()[0]["msg"].removeprefix("Value error, ")
+        ) from error
     return pattern.model_copy(update={"streams": made})
 
 
@@ -76,7 +77,7 @@ def _shape_submitters(stream: Stream, shape: Shape) -> dict[str, Any]:
     return {"submission": shape.submission, "engine": None, "jobs": jobs, "iodepth": depth}
 
 
-def _cannot(pattern: Pattern, why: str) -> UserError:
+def _make_refusal(pattern: Pattern, why: str) -> UserError:
     return UserError(
         f"{pattern.name} cannot be changed so: {why}",
         where=f"pattern {pattern.name}",
@@ -85,7 +86,7 @@ def _cannot(pattern: Pattern, why: str) -> UserError:
     )
 
 
-def mixed(
+def mix_pattern(
     pattern: Pattern, read_per_s: float | None, write_bytes_per_s: float | None
 ) -> tuple[Pattern, float | None]:
     """The pattern with streams that keep these, and its requests a second in all.
@@ -115,7 +116,7 @@ def mixed(
     for stream in pattern.streams:
         way = ways[stream.name]
         part = asked[way] / sum(each == way for each in ways.values())
-        per_s = part if way == "read" else part / mean_bytes(stream.write_sizes)
+        per_s = part if way == "read" else part / average_bytes(stream.write_sizes)
         if per_s:
             streams.append(stream.model_copy(update={"weight": per_s}))
     per_s = sum(each.weight or 0.0 for each in streams)

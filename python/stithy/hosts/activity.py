@@ -17,12 +17,12 @@ from pathlib import Path
 from stithy.clock import Clock
 from stithy.hosts.devices import (
     DiskCounters,
-    counter_growth,
+    find_counter_growth,
     is_partition,
     parse_diskstats,
-    text_of,
+    read_text,
 )
-from stithy.hosts.processes import stat_of
+from stithy.hosts.processes import read_stat
 
 WATCHED_S = 1.0
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -107,7 +107,7 @@ def watch(clock: Clock, pids: Collection[int] = (), proc: Path = PROC) -> Machin
     """What others do in the next second; `pids` as `read` has them, and this process."""
     before = read(clock, {os.getpid(), *pids}, proc)
     clock.sleep_s(WATCHED_S)
-    return between(before, read(clock, {os.getpid(), *pids}, proc))
+    return compare_counters(before, read(clock, {os.getpid(), *pids}, proc))
 
 
 def read(clock: Clock, pids: Collection[int], proc: Path = PROC) -> ActivityCounters:
@@ -120,10 +120,10 @@ def read(clock: Clock, pids: Collection[int], proc: Path = PROC) -> ActivityCoun
     others: dict[Key, Process] = {}
     rest: dict[Key, Process] = {}
     for pid, (start, flags, counted) in processes.items():
-        is_rest = flags & KERNEL_THREAD or _descends(pid, parents, pids)
+        is_rest = flags & KERNEL_THREAD or _is_descendant(pid, parents, pids)
         (rest if is_rest else others)[pid, start] = counted
-    devices = parse_diskstats(text_of(proc / "diskstats").encode())
-    ticks = _cpu_ticks(text_of(proc / "stat"))
+    devices = parse_diskstats(read_text(proc / "diskstats").encode())
+    ticks = _read_cpu_ticks(read_text(proc / "stat"))
     return ActivityCounters(clock.monotonic_s(), others, rest, ticks, devices)
 
 
@@ -132,7 +132,7 @@ def is_disk(name: str) -> bool:
     return not name.startswith((*PASSING, "dm-", "md", "nbd")) and not is_partition(name)
 
 
-def _cpu_ticks(text: str) -> tuple[int, ...]:
+def _read_cpu_ticks(text: str) -> tuple[int, ...]:
     """Of lines `cpu0  4705 150 1120 16250 520 30 45 0 0 0` the sums, guests left out.
 
     Guests are in user and nice. Source: Documentation/filesystems/proc.rst of Linux.
@@ -143,16 +143,16 @@ def _cpu_ticks(text: str) -> tuple[int, ...]:
     return tuple(sum(map(int, column)) for column in zip(*counted, strict=True))
 
 
-def between(before: ActivityCounters, after: ActivityCounters) -> MachineActivity:
+def compare_counters(before: ActivityCounters, after: ActivityCounters) -> MachineActivity:
     """What others did between two readings."""
     span_s = after.at_s - before.at_s
     elapsed_s = span_s or 1.0  # a clock of tests may stand still
     spent = [max(0, b - a) for a, b in zip(before.cpu_ticks, after.cpu_ticks, strict=False)]
     total, busy = sum(spent), sum(spent[:3])  # user, nice and system; interrupts are nobody's
-    ticks = _growths(before.others, after.others, lambda process: process.ticks)
-    rest = _growths(before.rest, after.rest, lambda process: process.ticks)
-    moved = _growths(before.others, after.others, lambda process: process.moved_bytes or 0)
-    of_run = _growths(before.rest, after.rest, lambda process: process.moved_bytes or 0)
+    ticks = _find_growths(before.others, after.others, lambda process: process.ticks)
+    rest = _find_growths(before.rest, after.rest, lambda process: process.ticks)
+    moved = _find_growths(before.others, after.others, lambda process: process.moved_bytes or 0)
+    of_run = _find_growths(before.rest, after.rest, lambda process: process.moved_bytes or 0)
     seen = sum(ticks.values())
     hidden = max(0, busy - seen - sum(rest.values()))
     capacity = total or elapsed_s * TICKS_PER_S * len(os.sched_getaffinity(0))
@@ -173,7 +173,7 @@ def between(before: ActivityCounters, after: ActivityCounters) -> MachineActivit
         cpu_share=min(1.0, used / capacity),
         steal_share=sum(spent[7:8]) / total if total else 0.0,
         programs=tuple(sorted(programs, key=lambda one: (-one.cpu_share, -(one.bytes_per_s or 0)))),
-        devices=_busy_shares(before.devices, after.devices, elapsed_s),
+        devices=_find_busy_shares(before.devices, after.devices, elapsed_s),
         hidden_share=hidden / capacity,
         cpu_s=seen / TICKS_PER_S,
         moved_bytes=sum(moved.values()),
@@ -181,34 +181,34 @@ def between(before: ActivityCounters, after: ActivityCounters) -> MachineActivit
     )
 
 
-def _busy_shares(
+def _find_busy_shares(
     before: Mapping[str, DiskCounters], after: Mapping[str, DiskCounters], elapsed_s: float
 ) -> dict[str, float]:
-    """By disk that both readings have: the share of the time with a request under way."""
     grown = {
-        name: counter_growth(counters.busy_ms, after[name].busy_ms)
+        name: find_counter_growth(counters.busy_ms, after[name].busy_ms)
         for name, counters in before.items()
         if name in after and is_disk(name)
     }
     return {name: min(1.0, ms / 1000 / elapsed_s) for name, ms in grown.items()}
 
 
-def _growths(
+def _find_growths(
     before: Mapping[Key, Process], after: Mapping[Key, Process], value: Callable[[Process], int]
 ) -> dict[Key, int]:
-    """By how much a counter grew for each process that is there now."""
     grown = {
         key: value(now) - (value(before[key]) if key in before else 0) for key, now in after.items()
     }
     for key, gone in before.items():
-        heir = None if key in after else _heir(gone, before, after)
+        heir = None if key in after else _find_heir(gone, before, after)
         if heir is not None:
             # What it had done before the first reading came to whoever waited for its end.
             grown[heir] -= value(gone)
     return {key: max(0, growth) for key, growth in grown.items()}
 
 
-def _heir(gone: Process, before: Mapping[Key, Process], after: Mapping[Key, Process]) -> Key | None:
+def _find_heir(
+    gone: Process, before: Mapping[Key, Process], after: Mapping[Key, Process]
+) -> Key | None:
     """The nearest ancestor of a process that ended which is still there."""
     keys = {key[0]: key for key in before}
     seen: set[int] = set()
@@ -221,7 +221,7 @@ def _heir(gone: Process, before: Mapping[Key, Process], after: Mapping[Key, Proc
     return None
 
 
-def _descends(pid: int, parents: Mapping[int, int], pids: Collection[int]) -> bool:
+def _is_descendant(pid: int, parents: Mapping[int, int], pids: Collection[int]) -> bool:
     seen: set[int] = set()
     while pid not in seen:
         if pid in pids:
@@ -236,19 +236,21 @@ def _process(folder: Path) -> tuple[int, int, Process] | None:
 
     Source: proc_pid_stat(5), proc_pid_io(5).
     """
-    stat = stat_of(folder)
+    stat = read_stat(folder)
     if stat is None:
         return None
     field = stat.fields
     flags, ticks = int(field[6]), sum(int(each) for each in field[11:15])
-    moved = 0 if flags & KERNEL_THREAD else _moved(folder)  # there are many, and none counts
+    moved = (
+        0 if flags & KERNEL_THREAD else _read_moved_bytes(folder)
+    )  # there are many, and none counts
     # A process may call itself anything, also what a terminal obeys.
     name = "".join(letter if letter.isprintable() else "?" for letter in stat.name)
     return int(field[19]), flags, Process(name, int(field[1]), ticks, moved)
 
 
-def _moved(folder: Path) -> int | None:
-    shown = dict(line.split(": ") for line in text_of(folder / "io").splitlines())
+def _read_moved_bytes(folder: Path) -> int | None:
+    shown = dict(line.split(": ") for line in read_text(folder / "io").splitlines())
     if not shown:
         return None
     written = int(shown.get("write_bytes", 0)) - int(shown.get("cancelled_write_bytes", 0))
@@ -268,7 +270,7 @@ _BORN_AT = 80
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-def births(directory: Path) -> frozenset[Birth] | None:
+def list_births(directory: Path) -> frozenset[Birth] | None:
     """The regular files in a directory; None where there is no such directory.
 
     A file that vanishes meanwhile is left out.
@@ -277,24 +279,26 @@ def births(directory: Path) -> frozenset[Birth] | None:
         names = os.listdir(directory)
     except OSError:
         return None
-    found = (_birth(directory / name) for name in names)
+    found = (_read_birth(directory / name) for name in names)
     return frozenset(each for each in found if each is not None)
 
 
-def made_between(before: frozenset[Birth] | None, after: frozenset[Birth] | None) -> int | None:
+def count_made_between(
+    before: frozenset[Birth] | None, after: frozenset[Birth] | None
+) -> int | None:
     """How many files were made between two readings of a directory; None where one is missing."""
     return None if before is None or after is None else len(after - before)
 
 
-def _birth(path: Path) -> Birth | None:
+def _read_birth(path: Path) -> Birth | None:
     try:
         found = path.lstat()
     except FileNotFoundError:
         return None
-    return (found.st_ino, _born_ns(path)) if stat.S_ISREG(found.st_mode) else None
+    return (found.st_ino, _read_birth_ns(path)) if stat.S_ISREG(found.st_mode) else None
 
 
-def _born_ns(path: Path) -> int:
+def _read_birth_ns(path: Path) -> int:
     """Birth time of a file; 0 where the C library, the kernel or the file system has none."""
     asked = getattr(_LIBC, "statx", None)
     if asked is None:

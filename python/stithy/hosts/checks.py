@@ -38,7 +38,7 @@ def judge_cpu(machine: Machine) -> Iterator[Judgement]:
 
 def _judge_clock(machine: Machine) -> Judgement:
     """It matters to the times that a report tells, and where logs of two hosts are compared."""
-    match machine.clock_is_synchronised():
+    match machine.is_clock_synchronised():
         case True:
             return Judgement("clock", "there", "synchronised")
         case False:
@@ -73,7 +73,7 @@ def _judge_governor(machine: Machine) -> Judgement:
         return Judgement("CPU governor", "unknown", fact.missing_because or "")
     if set(str(fact.value).split(", ")) <= STEADY_GOVERNORS:
         return Judgement("CPU governor", "there", str(fact.value))
-    remedy = f"{_sudo(machine)}cpupower frequency-set --governor performance"
+    remedy = f"{_suggest_sudo(machine)}cpupower frequency-set --governor performance"
     return Judgement("CPU governor", "disturbing", str(fact.value), remedy)
 
 
@@ -82,22 +82,24 @@ def _judge_idle(machine: Machine) -> Judgement:
     states = [name for name in machine.names(f"{CPU0}/cpuidle") if name.startswith("state")]
     if not states:
         return Judgement("deep idle", "unknown", "the kernel shows no idle states")
-    enabled = [each for each in states if _of(machine, each, "disable") != "1"]
-    by_latency = [(float(_of(machine, each, "latency") or 0) * 1e-6, each) for each in enabled]
+    enabled = [each for each in states if _name_state(machine, each, "disable") != "1"]
+    by_latency = [
+        (float(_name_state(machine, each, "latency") or 0) * 1e-6, each) for each in enabled
+    ]
     latency_s, state = max(by_latency, default=(0.0, ""))
-    found = f"{_of(machine, state, 'name') or 'none'}, left in {format_duration(latency_s)}"
+    found = f"{_name_state(machine, state, 'name') or 'none'}, left in {format_duration(latency_s)}"
     if latency_s < DEEP_S:
         return Judgement("deep idle", "there", found)
     # Emulated drives keep CPUs awake while they are up; directories have nobody who would.
-    remedy = f"{_sudo(machine)}cpupower idle-set --disable-by-latency {DEEP_S * 1e6:.0f}"
+    remedy = f"{_suggest_sudo(machine)}cpupower idle-set --disable-by-latency {DEEP_S * 1e6:.0f}"
     return Judgement("deep idle", "disturbing", found, remedy)
 
 
-def _of(machine: Machine, state: str, what: str) -> str | None:
+def _name_state(machine: Machine, state: str, what: str) -> str | None:
     return machine.text(f"{CPU0}/cpuidle/{state}/{what}")
 
 
-def _sudo(machine: Machine) -> str:
+def _suggest_sudo(machine: Machine) -> str:
     return "" if machine.is_root else "sudo "
 
 
@@ -152,7 +154,7 @@ def judge_kernel(machine: Machine) -> Iterator[Judgement]:
         yield Judgement(what, state, f"{device.path}: {judged.found}", judged.remedy)
     for what, (place, module) in DRIVERS.items():
         yield _judge_driver(machine, what, place, module)
-    yield _judge_feature("io_uring", machine.io_uring_problem(), _URING, "a ring can be made")
+    yield _judge_feature("io_uring", machine.find_io_uring_problem(), _URING, "a ring can be made")
     yield _judge_control_groups(machine)
     pressure = None if machine.text("/proc/pressure/io") else "the kernel does not report it"
     yield _judge_feature("pressure", pressure, "boot with psi=1", "/proc/pressure is readable")
@@ -208,7 +210,6 @@ def judge_load(machine: Machine) -> Iterator[Judgement]:
 
 
 def _judge_activity(machine: Machine) -> Iterator[Judgement]:
-    """CPUs, stolen time and block devices over a second."""
     activity = machine.activity()
     if busy := describe_busy_cpus(activity):
         yield Judgement("other load", "disturbing", busy, "end it, or wait for its end")

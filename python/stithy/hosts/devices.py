@@ -26,7 +26,7 @@ class Mount:
     options: str
 
 
-def mounts(proc: Path = Path("/proc")) -> list[Mount]:
+def list_mounts(proc: Path = Path("/proc")) -> list[Mount]:
     """All mounts that this process sees, in the order in which they were made."""
     text = (proc / "self" / "mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
     return [parse_mount(line) for line in text.splitlines()]
@@ -41,43 +41,45 @@ def parse_mount(line: str) -> Mount:
     _id, _parent, number, root, point, options = before.split()[:6]
     kind, source, more = (after.split(" ") + ["", ""])[:3]
     both = dict.fromkeys(f"{options},{more}".rstrip(",").split(","))
-    return Mount(number, _plain(root), Path(_plain(point)), kind, _plain(source), ",".join(both))
+    return Mount(
+        number, _unescape(root), Path(_unescape(point)), kind, _unescape(source), ",".join(both)
+    )
 
 
-def _plain(text: str) -> str:
+def _unescape(text: str) -> str:
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
 
 
-def mount_of(path: Path, proc: Path = Path("/proc")) -> Mount:
+def find_mount(path: Path, proc: Path = Path("/proc")) -> Mount:
     """The mount that holds `path`, which must exist; of several at one point, the last one made."""
     real = path.resolve()
-    holding = [mount for mount in mounts(proc) if real.is_relative_to(mount.point)]
+    holding = [mount for mount in list_mounts(proc) if real.is_relative_to(mount.point)]
     return max(reversed(holding), key=lambda each: len(each.point.parts))
 
 
-def devices_under(
+def list_devices_under(
     path: Path, proc: Path = Path("/proc"), sys: Path = Path("/sys")
 ) -> tuple[str, ...]:
     """Names (as in /proc/diskstats) of the devices under `path`, top to bottom, each once.
 
     `path` may be a block device itself.
     """
-    below = _under_device(path.resolve().name, proc, sys) if _is_device(path) else None
-    return tuple(dict.fromkeys(below or _under_path(path, proc, sys)))
+    below = _list_under_device(path.resolve().name, proc, sys) if _is_device(path) else None
+    return tuple(dict.fromkeys(below or _list_under_path(path, proc, sys)))
 
 
-def shared_by(
+def find_shared(
     one: Path, other: Path, proc: Path = Path("/proc"), sys: Path = Path("/sys")
 ) -> str | None:
     """What two places lie on both: devices by name, or else one file system; None if nothing.
 
     Both paths must exist. What lies beneath a network or a hypervisor cannot be seen.
     """
-    under = devices_under(other, proc, sys)
-    if common := [name for name in devices_under(one, proc, sys) if name in under]:
+    under = list_devices_under(other, proc, sys)
+    if common := [name for name in list_devices_under(one, proc, sys) if name in under]:
         return ", ".join(common)
-    mount = mount_of(one, proc)
-    same = mount.number == mount_of(other, proc).number
+    mount = find_mount(one, proc)
+    same = mount.number == find_mount(other, proc).number
     return f"the {mount.kind} at {mount.point}" if same else None
 
 
@@ -89,35 +91,35 @@ def _is_device(path: Path) -> bool:
         return False
 
 
-def _under_path(path: Path, proc: Path, sys: Path) -> Iterator[str]:
-    mount = mount_of(path, proc)
+def _list_under_path(path: Path, proc: Path, sys: Path) -> Iterator[str]:
+    mount = find_mount(path, proc)
     if mount.kind == "overlay":
-        for layer in _upper_layers(mount, proc):
-            yield from _under_path(layer, proc, sys)
+        for layer in _list_upper_layers(mount, proc):
+            yield from _list_under_path(layer, proc, sys)
         return
-    for name in of_mount(mount, sys):
-        yield from _under_device(name, proc, sys)
+    for name in list_devices_of_mount(mount, sys):
+        yield from _list_under_device(name, proc, sys)
 
 
-def _upper_layers(mount: Mount, proc: Path) -> list[Path]:
+def _list_upper_layers(mount: Mount, proc: Path) -> list[Path]:
     """Where an overlay's writes go; nothing inside a container, whose names are the host's.
 
     There the name is of nothing, or leads back into the overlay.
     """
     layers = [Path(part) for part in re.findall(r"upperdir=([^,]*)", mount.options)]
-    return [layer for layer in layers if os.path.exists(layer) and mount_of(layer, proc) != mount]
+    return [layer for layer in layers if os.path.exists(layer) and find_mount(layer, proc) != mount]
 
 
-def of_mount(mount: Mount, sys: Path) -> list[str]:
+def list_devices_of_mount(mount: Mount, sys: Path) -> list[str]:
     """The devices on which a file system directly is."""
     if mount.kind == "btrfs":
-        return _of_btrfs(mount, sys)
+        return _list_btrfs_devices(mount, sys)
     # /dev/root is no device one can look at; the number of the file system always is.
     link = sys / "dev" / "block" / mount.number
     return [link.resolve().name] if link.exists() else []
 
 
-def _of_btrfs(mount: Mount, sys: Path) -> list[str]:
+def _list_btrfs_devices(mount: Mount, sys: Path) -> list[str]:
     """All devices of the btrfs that has the mount's source among them."""
     source = os.path.basename(os.path.realpath(mount.source))
     for members in sorted((sys / "fs" / "btrfs").glob("*/devices")):
@@ -132,31 +134,30 @@ def is_partition(name: str, sys: Path = Path("/sys")) -> bool:
     return (sys / "class" / "block" / name / "partition").exists()
 
 
-def whole_disk(device: Path) -> Path:
+def find_whole_disk(device: Path) -> Path:
     """The disk of a partition; any other device as it is. Paths are those of `/sys/class/block`."""
     real = device.resolve()
     return real.parent if (real / "partition").exists() else real
 
 
-def _under_device(name: str, proc: Path, sys: Path) -> Iterator[str]:
-    """A device and what it is made of: disk of a partition, members, file of a loop device."""
+def _list_under_device(name: str, proc: Path, sys: Path) -> Iterator[str]:
     yield name
     place = (sys / "class" / "block" / name).resolve()
     if (place / "partition").exists():
-        yield from _under_device(place.parent.name, proc, sys)
-    for member in _children(place / "slaves"):
-        yield from _under_device(member, proc, sys)
-    if (file := _backing(place / "loop" / "backing_file")) is not None:
-        yield from _under_path(file, proc, sys)
+        yield from _list_under_device(place.parent.name, proc, sys)
+    for member in _list_children(place / "slaves"):
+        yield from _list_under_device(member, proc, sys)
+    if (file := _find_backing_file(place / "loop" / "backing_file")) is not None:
+        yield from _list_under_path(file, proc, sys)
 
 
-def _backing(where: Path) -> Path | None:
+def _find_backing_file(where: Path) -> Path | None:
     """The file of a loop device; None without one, and where this user may not see it."""
-    file = text_of(where)  # empty also of a device that has just lost its file
+    file = read_text(where)  # empty also of a device that has just lost its file
     return Path(file) if file and os.path.exists(file) else None
 
 
-def _children(directory: Path) -> list[str]:
+def _list_children(directory: Path) -> list[str]:
     return sorted(path.name for path in directory.iterdir()) if directory.is_dir() else []
 
 
@@ -189,16 +190,18 @@ def parse_diskstats(text: bytes, names: Sequence[bytes] | None = None) -> dict[s
     for line in text.splitlines():
         fields = line.split()
         if len(fields) >= 14 and (names is None or fields[2] in names):
-            found[fields[2].decode()] = _counters([int(field) for field in fields[3:]])
+            found[fields[2].decode()] = _parse_counters([int(field) for field in fields[3:]])
     return found
 
 
-def counter_growth(before: int, after: int) -> int:
+def find_counter_growth(before: int, after: int) -> int:
     """Growth of a counter; one that was reset (a device made anew) has grown by nothing known."""
     return max(0, after - before)
 
 
-def mean_times_s(before: DiskCounters, after: DiskCounters, writes: int) -> dict[str, float | None]:
+def average_times_s(
+    before: DiskCounters, after: DiskCounters, writes: int
+) -> dict[str, float | None]:
     """Mean time of reads, writes and flushes that ended between two readings, queue included.
 
     A flush that carries no data is counted twice: as the flush, and as a write of no sectors that
@@ -210,8 +213,8 @@ def mean_times_s(before: DiskCounters, after: DiskCounters, writes: int) -> dict
     counts, ms = {}, {}
     for kind in JUDGED:
         if kind in before.requests and kind in after.requests:
-            counts[kind] = counter_growth(before.requests[kind], after.requests[kind])
-            ms[kind] = float(counter_growth(before.ms[kind], after.ms[kind]))
+            counts[kind] = find_counter_growth(before.requests[kind], after.requests[kind])
+            ms[kind] = float(find_counter_growth(before.ms[kind], after.ms[kind]))
     flushes = counts.get("flush", 0)
     empty = min(max(0, counts.get("write", 0) - writes), flushes)
     if empty:
@@ -220,7 +223,7 @@ def mean_times_s(before: DiskCounters, after: DiskCounters, writes: int) -> dict
     return {kind: ms[kind] / MS_PER_S / n if n else None for kind, n in counts.items()}
 
 
-def _counters(field: list[int]) -> DiskCounters:
+def _parse_counters(field: list[int]) -> DiskCounters:
     requests = {"read": field[0], "write": field[4]}
     sectors = {"read": field[2], "write": field[6]}
     ms = {"read": field[3], "write": field[7]}
@@ -232,7 +235,7 @@ def _counters(field: list[int]) -> DiskCounters:
     return DiskCounters(requests, size_bytes, ms, busy_ms=field[9], weighted_ms=field[10])
 
 
-def text_of(path: Path) -> str:
+def read_text(path: Path) -> str:
     """The content of a file, stripped; empty where there is none, or this user may not see it."""
     try:
         return path.read_text(errors="replace").strip()
@@ -248,7 +251,7 @@ def write_private(path: Path, text: str) -> None:
         os.fsync(file.fileno())
 
 
-def connected(path: Path, patience_s: float) -> socket.socket:
+def connect_socket(path: Path, patience_s: float) -> socket.socket:
     """A connection to a socket, whose path may be longer than the 107 bytes of a Unix address.
 
     Through the folder's own descriptor the address is short.

@@ -22,9 +22,9 @@ from stithy.clock import Clock, SystemClock
 from stithy.collectors.collector import Collector
 from stithy.environment import search_path
 from stithy.errors import StithyError, give_reason
-from stithy.hosts import groups
+from stithy.hosts import resources
 from stithy.hosts.activity import ActivityCounters, MachineActivity, read, watch
-from stithy.hosts.resources import parents
+from stithy.hosts.resources import list_parents
 from stithy.hosts.runner import (
     Command,
     Finished,
@@ -32,8 +32,8 @@ from stithy.hosts.runner import (
     Runner,
     Running,
     ServerUser,
-    server_user,
-    wrapped,
+    find_server_user,
+    wrap_command,
 )
 from stithy.needs import Machine
 from stithy.registry import plugins
@@ -90,7 +90,7 @@ class Host(Machine, Protocol):
     def collectors(self) -> Mapping[str, Collector]:
         """What can sample it, by name; see `stithy.collectors.collector`."""
 
-    def counters(self, clock: Clock, pids: Collection[int]) -> ActivityCounters:
+    def read_counters(self, clock: Clock, pids: Collection[int]) -> ActivityCounters:
         """What others than `pids` and their children have done so far."""
 
 
@@ -105,7 +105,7 @@ class LocalHost:
     @cached_property
     def user(self) -> ServerUser | None:
         """As whom servers run."""
-        return server_user()
+        return find_server_user()
 
     @property
     def cpus(self) -> frozenset[int]:
@@ -132,9 +132,9 @@ class LocalHost:
     @cached_property
     def facts(self) -> "Mapping[str, Fact]":
         """The fingerprint, read once."""
-        from stithy.hosts.facts import machine_facts
+        from stithy.hosts.facts import read_machine_facts
 
-        return machine_facts()
+        return read_machine_facts()
 
     def text(self, path: str) -> str | None:
         """The content of a file of the kernel."""
@@ -162,10 +162,10 @@ class LocalHost:
 
     def program(self, name: str) -> str | None:
         """The full path of a program: Stithy's own where Stithy looks for them."""
-        from stithy.wire.program import default_places
+        from stithy.wire.program import list_default_places
 
         own = name.startswith(OWN_PREFIX)
-        for folder in default_places() if own else (*search_path(), *SYSTEM_FOLDERS):
+        for folder in list_default_places() if own else (*search_path(), *SYSTEM_FOLDERS):
             # A folder of the PATH may be closed to this user, at which Path.is_file would fail.
             if os.path.isfile(path := folder / name) and os.access(path, os.X_OK):
                 return str(path)
@@ -180,24 +180,24 @@ class LocalHost:
             return ""
         return finished.stdout + finished.stderr
 
-    def memory_limit_problem(self) -> str | None:
+    def find_memory_limit_problem(self) -> str | None:
         """Why no memory limit can be set; no group is made to find out."""
-        folders = [folder for folder, _ in parents(Path("/proc"))]
+        folders = [folder for folder, _ in list_parents(Path("/proc"))]
         if not folders:
             return "no control group here delegates the memory controller"
         if any(os.access(folder, os.W_OK | os.X_OK) for folder in folders):
             return None
         return f"no control group can be created in {folders[0]}"
 
-    def io_limit_problem(self) -> str | None:
+    def find_io_limit_problem(self) -> str | None:
         """Why no limit of reads and writes can be set; no group is made to find out."""
-        return groups.IO.problem()
+        return resources.IO.find_problem()
 
-    def cpu_share_problem(self) -> str | None:
+    def find_cpu_share_problem(self) -> str | None:
         """Why no share of CPU time can be set; no group is made to find out."""
-        return groups.CPU.problem()
+        return resources.CPU.find_problem()
 
-    def io_uring_problem(self) -> str | None:
+    def find_io_uring_problem(self) -> str | None:
         """Why no ring can be made; one with a single entry is, and closed again."""
         libc = ctypes.CDLL(None, use_errno=True)
         ring = libc.syscall(IO_URING_SETUP, 1, ctypes.create_string_buffer(IO_URING_PARAMS_BYTES))
@@ -208,7 +208,7 @@ class LocalHost:
             return "the kernel does not have it"
         return f"the kernel refuses it ({os.strerror(number).lower()})"
 
-    def network_problem(self, program: str, *words: str) -> str | None:
+    def find_network_problem(self, program: str, *words: str) -> str | None:
         """Why a program fails in a network of its own, which ends with it."""
         unshare, path = self.program("unshare"), self.program(program)
         if unshare is None or path is None:
@@ -223,7 +223,7 @@ class LocalHost:
             None if finished.code == 0 else f"`{program} {' '.join(words)}`: {said[-1].rstrip('.')}"
         )
 
-    def clock_is_synchronised(self) -> bool | None:
+    def is_clock_synchronised(self) -> bool | None:
         """What adjtimex says when nothing is to be adjusted. Source: adjtimex(2)."""
         if ctypes.sizeof(ctypes.c_long) != 8:
             return None
@@ -237,7 +237,7 @@ class LocalHost:
         """What others do in the next second."""
         return watch(SystemClock(), pids)
 
-    def counters(self, clock: Clock, pids: Collection[int]) -> ActivityCounters:
+    def read_counters(self, clock: Clock, pids: Collection[int]) -> ActivityCounters:
         """By the kernel's counters of processes and devices."""
         return read(clock, pids)
 
@@ -279,13 +279,13 @@ class NamespaceRunner:
 
     def run(self, command: Command, *, timeout_s: float = 600.0, stdin: str = "") -> Finished:
         """Run to the end."""
-        return self._runner.run(self._taken_in(command), timeout_s=timeout_s, stdin=stdin)
+        return self._runner.run(self._enter_namespace(command), timeout_s=timeout_s, stdin=stdin)
 
     def start(self, command: Command, *, stderr: Path | IO[bytes] | None = None) -> Running:
         """Start and return at once."""
-        return self._runner.start(self._taken_in(command), stderr=stderr)
+        return self._runner.start(self._enter_namespace(command), stderr=stderr)
 
-    def _taken_in(self, command: Command) -> Command:
+    def _enter_namespace(self, command: Command) -> Command:
         """First into the namespace, for only root may enter, and whoever starts may not be root."""
-        words = (*self._inside, *wrapped(command))
+        words = (*self._inside, *wrap_command(command))
         return replace(command, argv=words, user=None, memory_cgroup=None, cpus=None)

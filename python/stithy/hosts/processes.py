@@ -26,7 +26,7 @@ class ProcessIdentity:
     pid: int
     start_ticks: int
 
-    def facts(self) -> dict[str, str]:
+    def list_facts(self) -> dict[str, str]:
         """As strings, for a journal."""
         return {name: str(value) for name, value in asdict(self).items()}
 
@@ -39,7 +39,7 @@ class Stat:
     fields: Sequence[str]
 
 
-def stat_of(folder: Path) -> Stat | None:
+def read_stat(folder: Path) -> Stat | None:
     """The line of a process by its folder in /proc; None where there is no such process.
 
     `1234 (name of it) S 1 …`; the name may hold anything, so fields count from its last bracket.
@@ -53,75 +53,77 @@ def stat_of(folder: Path) -> Stat | None:
     return Stat(head.partition("(")[2], fields) if fields else None
 
 
-def identity_of(pid: int) -> ProcessIdentity | None:
+def read_identity(pid: int) -> ProcessIdentity | None:
     """The identity of the process that has this id now; None where there is none (or a zombie)."""
-    stat = _stat(pid)
+    stat = _read_stat(pid)
     if stat is None or stat.fields[0] in ("Z", "X"):
         return None
-    return ProcessIdentity(boot_id(), pid, int(stat.fields[19]))
+    return ProcessIdentity(read_boot_id(), pid, int(stat.fields[19]))
 
 
 def is_held(pid: int) -> bool:
     """Whether a signal or a debugger holds the process, so that it does nothing."""
-    stat = _stat(pid)
+    stat = _read_stat(pid)
     return stat is not None and stat.fields[0] in ("T", "t")
 
 
-def own_identity() -> ProcessIdentity:
+def get_identity() -> ProcessIdentity:
     """The identity of this process."""
-    found = identity_of(os.getpid())
+    found = read_identity(os.getpid())
     assert found is not None  # this process lives while it asks
     return found
 
 
-def identity_from(facts: Mapping[str, str]) -> ProcessIdentity:
+def parse_identity(facts: Mapping[str, str]) -> ProcessIdentity:
     """The identity that `Identity.facts` wrote; ValueError or KeyError for anything else."""
     return ProcessIdentity(facts["boot_id"], int(facts["pid"]), int(facts["start_ticks"]))
 
 
 def is_alive(identity: ProcessIdentity) -> bool:
     """Whether this very process still runs."""
-    return identity_of(identity.pid) == identity
+    return read_identity(identity.pid) == identity
 
 
-def boot_id() -> str:
+def read_boot_id() -> str:
     """The kernel's id of this boot."""
     return (PROC / "sys/kernel/random/boot_id").read_text().strip()
 
 
-def pids_of_run(run_id: str) -> list[int]:
+def find_pids_of_run(run_id: str) -> list[int]:
     """All processes but this one whose environment carries the run's mark."""
     mark = f"{RUN_VARIABLE}={run_id}".encode()
-    return [pid for pid in _all_pids() if mark in _read(pid, "environ").split(b"\0")]
+    return [pid for pid in _list_pids() if mark in _read(pid, "environ").split(b"\0")]
 
 
-def pids_inside(directory: Path, program: str) -> list[int]:
+def find_pids_inside(directory: Path, program: str) -> list[int]:
     """All processes of this program (by its file name) whose working directory is `directory`.
 
     A server's own children overwrite their environment with a title, so the mark is not enough.
     """
     return [
         pid
-        for pid in _all_pids()
-        if _link(pid, "cwd") == str(directory) and _program(pid) == program
+        for pid in _list_pids()
+        if _link(pid, "cwd") == str(directory) and _read_program(pid) == program
     ]
 
 
-def descendants(pid: int) -> list[int]:
+def find_descendants(pid: int) -> list[int]:
     """The children of a process, and theirs, as they are now."""
-    parents = {all_pid: int(stat.fields[1]) for all_pid in _all_pids() if (stat := _stat(all_pid))}
+    parents = {
+        all_pid: int(stat.fields[1]) for all_pid in _list_pids() if (stat := _read_stat(all_pid))
+    }
     found = [pid]
     for one in found:  # it grows while it is read
         found += [child for child, parent in parents.items() if parent == one]
     return found[1:]
 
 
-def pids_within(directory: Path) -> list[int]:
+def find_pids_within(directory: Path) -> list[int]:
     """All processes that work in `directory`, whatever their program is."""
-    return [pid for pid in _all_pids() if _link(pid, "cwd") == str(directory)]
+    return [pid for pid in _list_pids() if _link(pid, "cwd") == str(directory)]
 
 
-def cmdline(pid: int) -> list[str]:
+def read_cmdline(pid: int) -> list[str]:
     """The words with which a process was started; empty where it has ended."""
     return _read(pid, "cmdline").decode(errors="replace").split("\0")[:-1]
 
@@ -130,9 +132,9 @@ DELETED = " (deleted)"
 """After the name of a directory that is no more but in use. Source: proc_pid_cwd(5)."""
 
 
-def abandoned_folders(program: str) -> list[Path]:
+def list_abandoned_folders(program: str) -> list[Path]:
     """The directories in which processes of this program work, and that were deleted."""
-    own = [_link(pid, "cwd") for pid in _all_pids() if _program(pid) == program]
+    own = [_link(pid, "cwd") for pid in _list_pids() if _read_program(pid) == program]
     gone = {each.removesuffix(DELETED) for each in own if each.endswith(DELETED)}
     return sorted(map(Path, gone))
 
@@ -145,15 +147,15 @@ class User:
     name: str
 
 
-def named(users: Sequence[User]) -> str:
+def name_users(users: Sequence[User]) -> str:
     """The first few of them, as messages name them."""
     return ", ".join(f"{user.name} ({user.pid})" for user in users[:5])
 
 
-def users_of(point: Path) -> list[User]:
+def find_users(point: Path) -> list[User]:
     """The processes that work in, or hold a file of, the file system mounted at `point`."""
     place = str(point.resolve())
-    return [User(pid, _name(pid)) for pid in sorted(_all_pids()) if _uses(pid, place)]
+    return [User(pid, _name(pid)) for pid in sorted(_list_pids()) if _is_using(pid, place)]
 
 
 PASSING_S = 2.0
@@ -161,7 +163,7 @@ PASSING_S = 2.0
 somebody wrote to it."""
 
 
-def openers_of(
+def find_openers(
     numbers: Container[str], serves: Callable[[int], bool], proc: Path = PROC
 ) -> list[User]:
     """The processes that have block devices of these numbers (`major:minor`) open, for longer.
@@ -170,7 +172,7 @@ def openers_of(
     """
     until_s = time.monotonic() + PASSING_S
     while found := [
-        pid for pid in sorted(_all_pids(proc)) if _opens(pid, numbers, proc) and not serves(pid)
+        pid for pid in sorted(_list_pids(proc)) if _has_open(pid, numbers, proc) and not serves(pid)
     ]:
         if time.monotonic() > until_s:
             break
@@ -178,15 +180,15 @@ def openers_of(
     return [User(pid, _name(pid)) for pid in found]
 
 
-def _opens(pid: int, numbers: Container[str], proc: Path) -> bool:
+def _has_open(pid: int, numbers: Container[str], proc: Path) -> bool:
     try:
         held = list((proc / str(pid) / "fd").iterdir())
     except OSError:  # it ended, or is another user's
         return False
-    return any(number_of(each) in numbers for each in held if _in_dev(each))
+    return any(read_device_number(each) in numbers for each in held if _is_in_dev(each))
 
 
-def _in_dev(descriptor: Path) -> bool:
+def _is_in_dev(descriptor: Path) -> bool:
     """Other files are not looked at: what lies on a network that is gone would not answer."""
     try:
         return "/dev/" in os.readlink(descriptor)
@@ -194,7 +196,7 @@ def _in_dev(descriptor: Path) -> bool:
         return False
 
 
-def number_of(device: Path) -> str:
+def read_device_number(device: Path) -> str:
     """The number of a block device, `major:minor`; empty for anything else."""
     try:
         found = os.stat(device)
@@ -204,7 +206,7 @@ def number_of(device: Path) -> str:
     return f"{os.major(found.st_rdev)}:{os.minor(found.st_rdev)}" if is_device else ""
 
 
-def _uses(pid: int, place: str) -> bool:
+def _is_using(pid: int, place: str) -> bool:
     try:
         open_files = [_link(pid, f"fd/{each}") for each in os.listdir(PROC / str(pid) / "fd")]
     except OSError:  # it ended, or is another user's
@@ -217,19 +219,19 @@ def _name(pid: int) -> str:
     return _read(pid, "comm").decode(errors="replace").strip() or "?"
 
 
-def _program(pid: int) -> str:
+def _read_program(pid: int) -> str:
     """The file name of its program, also where that was replaced by a newer one since."""
     return os.path.basename(_link(pid, "exe")).removesuffix(" (deleted)")
 
 
-def programs_of(pid: int) -> set[str]:
+def list_program_names(pid: int) -> set[str]:
     """The file name of its program; of a script in Python also that of the script."""
-    program = _program(pid)
-    script = cmdline(pid)[1:2] if program.startswith("python") else []
+    program = _read_program(pid)
+    script = read_cmdline(pid)[1:2] if program.startswith("python") else []
     return {program, *map(os.path.basename, script)}
 
 
-def wake(pids: Iterable[int]) -> None:
+def resume_processes(pids: Iterable[int]) -> None:
     """Let processes go on that a signal holds.
 
     Without a look whether one is held: a signal that is under way would hold it after the look.
@@ -244,14 +246,14 @@ def end(pids: Iterable[int], first: signal.Signals, patience_s: float = 10.0) ->
 
     A process id that comes to belong to another process meanwhile is left alone.
     """
-    targets = [found for pid in pids if (found := identity_of(pid))]
-    _signal(targets, first)
+    targets = [found for pid in pids if (found := read_identity(pid))]
+    _send_signal(targets, first)
     if not _wait(targets, patience_s):
-        _signal(targets, signal.SIGKILL)
+        _send_signal(targets, signal.SIGKILL)
         _wait(targets, patience_s)
 
 
-def _signal(targets: list[ProcessIdentity], number: signal.Signals) -> None:
+def _send_signal(targets: list[ProcessIdentity], number: signal.Signals) -> None:
     for target in targets:
         if is_alive(target):
             with suppress(ProcessLookupError):
@@ -267,7 +269,7 @@ def _wait(targets: list[ProcessIdentity], patience_s: float) -> bool:
     return True
 
 
-def _all_pids(proc: Path = PROC) -> list[int]:
+def _list_pids(proc: Path = PROC) -> list[int]:
     return [
         int(path.name)
         for path in proc.iterdir()
@@ -282,8 +284,8 @@ def _read(pid: int, name: str) -> bytes:
         return b""
 
 
-def _stat(pid: int) -> Stat | None:
-    return stat_of(PROC / str(pid))
+def _read_stat(pid: int) -> Stat | None:
+    return read_stat(PROC / str(pid))
 
 
 def _link(pid: int, name: str) -> str:

@@ -15,11 +15,20 @@ at a time, and the throughput jumps by half (benches/NOTES.md, "Two speeds").
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from stithy.errors import PreconditionError, give_reason
-from stithy.hosts.devices import Mount, mounts, text_of
+from stithy.hosts.devices import (
+    Mount,
+    find_mount,
+    find_whole_disk,
+    list_devices_of_mount,
+    list_mounts,
+    read_text,
+)
+from stithy.hosts.processes import find_descendants
 from stithy.hosts.runner import Command, Runner
 from stithy.units import format_size
 
@@ -28,7 +37,7 @@ PATIENCE_S = 10.0
 
 
 @dataclass(frozen=True)
-class Files:
+class GroupFiles:
     """The names of a memory group's files; `swap` is None where nothing must be written to it.
 
     Source: kernel documentation, cgroup-v1/memory.rst and cgroup-v2.rst.
@@ -40,8 +49,10 @@ class Files:
     peak: str
 
 
-V1 = Files(1, "memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.max_usage_in_bytes")
-V2 = Files(2, "memory.max", "memory.swap.max", "memory.peak")
+V1 = GroupFiles(
+    1, "memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.max_usage_in_bytes"
+)
+V2 = GroupFiles(2, "memory.max", "memory.swap.max", "memory.peak")
 
 
 @dataclass(frozen=True)
@@ -49,17 +60,17 @@ class MemoryGroup:
     """One memory group with its limit in bytes."""
 
     path: Path
-    files: Files
+    files: GroupFiles
     limit_bytes: int
 
-    def peak_bytes(self) -> int | None:
+    def read_peak_bytes(self) -> int | None:
         """Highest use so far; None where the kernel does not tell (v2 before 5.19)."""
         try:
             return int((self.path / self.files.peak).read_text())
         except (OSError, ValueError):
             return None
 
-    def lost(self, pid: int) -> str | None:
+    def explain_lost(self, pid: int) -> str | None:
         """Why the limit does not hold for this process any more; None where it does."""
         try:
             held = (self.path / self.files.limit).read_text().strip()
@@ -72,15 +83,15 @@ class MemoryGroup:
             return "the server left its memory group"
         return None
 
-    def killed(self) -> int | None:
+    def count_killed(self) -> int | None:
         """Processes that were killed for want of memory; None where the kernel does not tell."""
         name = "memory.oom_control" if self.files.version == 1 else "memory.events"
-        lines = text_of(self.path / name).splitlines()
+        lines = read_text(self.path / name).splitlines()
         return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), None)
 
 
 @dataclass(frozen=True)
-class MemoryLimit:
+class GroupMemoryLimit:
     """What became of a wanted limit: a group, or None and the reason.
 
     `note` tells why the limit is not enforced, or how it was widened; None where it is as wanted.
@@ -97,28 +108,27 @@ def make_group(
     runner: Runner,
     record: Callable[[Path], None],
     proc: Path = Path("/proc"),
-) -> MemoryLimit:
+) -> GroupMemoryLimit:
     """A group with this limit that a process can join; `record` gets its path beforehand.
 
     Never raises for want of rights: the reason is in the result.
     """
     problems: list[str] = []
-    for parent, files in parents(proc):
+    for parent, files in list_parents(proc):
         group = MemoryGroup(parent / name, files, limit_bytes)
         record(group.path)
         problem = _try(group, runner)
         if problem is None:
-            return MemoryLimit(group, None)
+            return GroupMemoryLimit(group, None)
         remove_group(group.path)
         problems.append(problem)
     reason = "; ".join(dict.fromkeys(problems)) or "this kernel has no memory cgroup mounted"
-    return MemoryLimit(
+    return GroupMemoryLimit(
         None, f"the memory limit of {format_size(limit_bytes)} was not enforced: {reason}"
     )
 
 
 def _try(group: MemoryGroup, runner: Runner) -> str | None:
-    """Make the group, set its limit and let a process join; returns what went wrong."""
     try:
         group.path.mkdir()
         (group.path / group.files.limit).write_text(str(group.limit_bytes))
@@ -157,18 +167,20 @@ def remove_group(path: Path) -> None:
             time.sleep(0.05)
 
 
-def parents(proc: Path) -> Iterator[tuple[Path, Files]]:
+def list_parents(proc: Path) -> Iterator[tuple[Path, GroupFiles]]:
     """Groups below which one of our own may be made, best first, with their kind of files."""
     for controllers, own in own_groups(proc):
-        for mount in mounts(proc):
+        for mount in list_mounts(proc):
             of_memory = "memory" in controllers and "memory" in mount.options.split(",")
             if mount.kind == "cgroup" and of_memory:
-                yield inside(mount, own), V1
+                yield locate_group(mount, own), V1
             elif controllers == [""] and mount.kind == "cgroup2":
-                yield from ((each, V2) for each in _handing_on(inside(mount, own), mount.point))
+                yield from (
+                    (each, V2) for each in _list_delegating(locate_group(mount, own), mount.point)
+                )
 
 
-def inside(mount: Mount, group: str) -> Path:
+def locate_group(mount: Mount, group: str) -> Path:
     """Where a group of /proc/self/cgroup is; in a container it may lie outside of the mount."""
     path = mount.point / group.removeprefix(mount.root).lstrip("/")
     return path if group.startswith(mount.root) and os.path.isdir(path) else mount.point
@@ -176,21 +188,21 @@ def inside(mount: Mount, group: str) -> Path:
 
 def own_groups(proc: Path) -> Iterator[tuple[list[str], str]]:
     """The controllers of each hierarchy, and the caller's group there."""
-    for line in text_of(proc / "self/cgroup").splitlines():
+    for line in read_text(proc / "self/cgroup").splitlines():
         _, controllers, group = line.split(":", 2)
         yield controllers.split(","), group
 
 
-def _handing_on(own: Path, top: Path) -> Iterator[Path]:
+def _list_delegating(own: Path, top: Path) -> Iterator[Path]:
     """Groups from `own` up to `top` whose children have the memory controller."""
     for group in (own, *own.parents):
-        if "memory" in text_of(group / "cgroup.subtree_control").split():
+        if "memory" in read_text(group / "cgroup.subtree_control").split():
             yield group
         if group == top:
             return
 
 
-def server_cpus(
+def choose_server_cpus(
     asked: int | None, usable: frozenset[int], *, emulated: bool, where: str = "database.cpus"
 ) -> tuple[int, ...] | None:
     """Numbers of the CPUs to which the server is bound, rising; None where it may use any.
@@ -213,8 +225,192 @@ def server_cpus(
     return tuple(there[-asked:])
 
 
-def other_cpus(servers: tuple[int, ...] | None, usable: frozenset[int]) -> tuple[int, ...] | None:
+def list_other_cpus(
+    servers: tuple[int, ...] | None, usable: frozenset[int]
+) -> tuple[int, ...] | None:
     """Numbers of the CPUs that are not the server's, rising; None where there is no such CPU."""
     if servers is None:
         return None
     return tuple(sorted(usable.difference(servers))) or None
+
+
+@dataclass(frozen=True)
+class Controller:
+    """What limits `what` of processes.
+
+    `old` and `new` are its names in version 1 and 2. `file` is that of the limit in version 2,
+    `sign` one that groups of version 1 have only where it limits.
+    """
+
+    what: str
+    remedy: str
+    old: str
+    new: str
+    file: str
+    sign: str = ""
+
+    def group(
+        self, name: str, memory_cgroup: Path | None, record: Callable[[Path], None], proc: Path
+    ) -> tuple[Path, bool]:
+        """The group that is to have the limit, and whether it is a new one of version 1.
+
+        `record` gets the path of a new one before it is made. Raises PreconditionError where none
+        can be had.
+        """
+        if (parent := self._find_parent(proc)) is not None:
+            path = parent / name
+            record(path)
+            self._make(path)
+            return path, True
+        if memory_cgroup is None or not (memory_cgroup / self.file).exists():
+            why = self.find_problem(proc) or "the server has no control group"
+            raise self.make_refusal(why, "control groups")
+        return memory_cgroup, False
+
+    def find_problem(self, proc: Path = Path("/proc")) -> str | None:
+        """Why there can be no limit; None where there can. No group is made to find out."""
+        own = self._find_parent(proc)
+        folders = (
+            [own] if own else [each for each, _ in list_parents(proc) if self._is_handed_on(each)]
+        )
+        if not folders:
+            names = " or ".join(f"`{each}`" for each in dict.fromkeys((self.new, self.old)))
+            return f"no control group here delegates the controller {names}"
+        if any(os.access(folder, os.W_OK | os.X_OK) for folder in folders):
+            return None
+        return f"no control group can be created in {folders[0]}"
+
+    def _find_parent(self, proc: Path) -> Path | None:
+        """Where a group of version 1 may be made; None where the kernel has none that limits."""
+        for controllers, own in own_groups(proc):
+            for mount in list_mounts(proc):
+                if mount.kind == "cgroup" and self.old in controllers:
+                    path = locate_group(mount, own)
+                    if self.old in mount.options.split(",") and os.path.exists(path / self.sign):
+                        return path
+        return None
+
+    def _is_handed_on(self, folder: Path) -> bool:
+        return self.new in read_text(folder / "cgroup.subtree_control").split()
+
+    def _make(self, path: Path) -> None:
+        try:
+            path.mkdir()
+        except OSError as error:
+            raise self.make_refusal(
+                f"it cannot be created ({give_reason(error)})", str(path)
+            ) from error
+
+    def write(self, path: Path, text: str) -> None:
+        """Write to a file of a group. Raises PreconditionError where the kernel refuses.
+
+        ProcessLookupError stays: a process may end before it is in the group.
+        """
+        try:
+            path.write_text(text)
+        except ProcessLookupError:
+            raise
+        except OSError as error:
+            why = f"the kernel refuses {text!r} ({give_reason(error)})"
+            raise self.make_refusal(why, str(path)) from error
+
+    def make_refusal(self, problem: str, where: str) -> PreconditionError:
+        """Why it cannot be limited, as an error."""
+        return PreconditionError(
+            f"{self.what} cannot be limited: {problem}", where=where, remedy=self.remedy
+        )
+
+
+@dataclass(frozen=True)
+class Throttle:
+    """A group whose processes are slowed down."""
+
+    controller: Controller
+    path: Path
+
+    def hold(self, pid: int) -> None:
+        """Bring a process into it with all that it has started; children to come follow it.
+
+        Raises PreconditionError where the kernel refuses.
+        """
+        for descendant in (pid, *find_descendants(pid)):
+            with suppress(ProcessLookupError):  # it has ended meanwhile
+                self.controller.write(self.path / "cgroup.procs", str(descendant))
+
+
+QUOTA, PERIOD = "cpu.cfs_quota_us", "cpu.cfs_period_us"
+CPU = Controller("CPU time", "leave out `cpu_share`", old="cpu", new="cpu", file="cpu.max")
+PERIOD_US = 10_000
+"""Whoever has used up its time waits for the next period: with the kernel's 100 ms, too long."""
+
+QUOTA_US_LEAST = 1_000
+"""The kernel gives no less in a period."""
+
+
+def make_cap(
+    name: str,
+    cpus: float,
+    memory_cgroup: Path | None,
+    record: Callable[[Path], None],
+    *,
+    proc: Path = Path("/proc"),
+) -> Throttle:
+    """A group whose processes together take the time of so many CPUs at most, such as 0.4.
+
+    `record` gets the path of a group of its own before it is made. Raises PreconditionError where
+    none can be had.
+    """
+    quota_us = max(QUOTA_US_LEAST, round(cpus * PERIOD_US))
+    path, is_own = CPU.group(name, memory_cgroup, record, proc)
+    if is_own:
+        CPU.write(path / PERIOD, str(PERIOD_US))
+        CPU.write(path / QUOTA, str(quota_us))
+    else:
+        CPU.write(path / CPU.file, f"{quota_us} {PERIOD_US}")
+    return Throttle(CPU, path)
+
+
+READ, WRITE = "blkio.throttle.read_bps_device", "blkio.throttle.write_bps_device"
+IO = Controller(
+    "reads and writes",
+    "leave out `limit`, or give the drive itself less (`scale`, a profile with caps)",
+    old="blkio",
+    new="io",
+    file="io.max",
+    sign=READ,
+)
+
+
+def make_throttle(
+    name: str,
+    place: Path,
+    bytes_per_s: int,
+    memory_cgroup: Path | None,
+    record: Callable[[Path], None],
+    *,
+    proc: Path = Path("/proc"),
+    sys: Path = Path("/sys"),
+) -> Throttle:
+    """A group whose processes read at most so much from each disk under `place`, and write so much.
+
+    `record` gets the path of a group of its own before it is made. Raises PreconditionError where
+    there is no disk, or no group can be had.
+    """
+    numbers = _list_disks(place, proc, sys)
+    if not numbers:
+        raise IO.make_refusal(f"{place} lies on no disk that the kernel can limit", str(place))
+    path, is_own = IO.group(name, memory_cgroup, record, proc)
+    for number in numbers:
+        if is_own:
+            for file in (READ, WRITE):
+                IO.write(path / file, f"{number} {bytes_per_s}")
+        else:
+            IO.write(path / IO.file, f"{number} rbps={bytes_per_s} wbps={bytes_per_s}")
+    return Throttle(IO, path)
+
+
+def _list_disks(place: Path, proc: Path, sys: Path) -> list[str]:
+    """`major:minor` of the disks on which the file system of a place directly is."""
+    names = list_devices_of_mount(find_mount(place, proc), sys)
+    numbers = (read_text(find_whole_disk(sys / "class/block" / name) / "dev") for name in names)
+    return [*dict.fromkeys(filter(None, numbers))]

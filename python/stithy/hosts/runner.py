@@ -40,11 +40,11 @@ def find_user(name: str) -> ServerUser:
     return ServerUser(entry.pw_name, entry.pw_uid, entry.pw_gid)
 
 
-def server_user() -> ServerUser | None:
+def find_server_user() -> ServerUser | None:
     """As whom servers run: None means as the caller, who is not root."""
     if os.geteuid() != 0:
         return None
-    users = unprivileged()
+    users = find_unprivileged()
     for name in users:
         try:
             return find_user(name)
@@ -57,12 +57,11 @@ def server_user() -> ServerUser | None:
     )
 
 
-def _variables() -> tuple[str, ...]:
-    """How the variables of engines begin."""
+def _list_variables() -> tuple[str, ...]:
     return tuple(start for engine in plugins(Engine).values() for start in engine.variables)
 
 
-def unprivileged() -> list[str]:
+def find_unprivileged() -> list[str]:
     """Users that a server may run as, best first: those that come with packages of engines."""
     own = (name for engine in plugins(Engine).values() for name in engine.accounts)
     return [*dict.fromkeys(own), "nobody"]
@@ -142,7 +141,7 @@ class LocalRunner:
 
     def run(self, command: Command, *, timeout_s: float = 600.0, stdin: str = "") -> Finished:
         """Run to the end; InfrastructureError when it takes longer than `timeout_s`."""
-        process = self._popen(command, subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)
+        process = self._start_process(command, subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)
         with process:
             try:
                 stdout, stderr = process.communicate(stdin, timeout=timeout_s)
@@ -162,16 +161,16 @@ class LocalRunner:
         """Start and return at once; standard error is appended to `stderr` or discarded."""
         pipe = subprocess.DEVNULL if command.detached else subprocess.PIPE
         if not isinstance(stderr, Path):
-            return self._popen(command, pipe, pipe, stderr or subprocess.DEVNULL)
+            return self._start_process(command, pipe, pipe, stderr or subprocess.DEVNULL)
         with stderr.open("ab") as file:
-            return self._popen(command, pipe, pipe, file)
+            return self._start_process(command, pipe, pipe, file)
 
-    def _popen(
+    def _start_process(
         self, command: Command, stdin: int, stdout: int, stderr: int | IO[bytes]
     ) -> subprocess.Popen[str]:
         try:
             return subprocess.Popen(
-                wrapped(command),
+                wrap_command(command),
                 stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,
@@ -179,7 +178,7 @@ class LocalRunner:
                 errors="replace",
                 cwd=command.directory or "/",
                 env={
-                    **copy_for_processes(_variables()),
+                    **copy_for_processes(_list_variables()),
                     **self._environment,
                     **command.environment,
                 },
@@ -193,7 +192,7 @@ class LocalRunner:
             ) from error
 
 
-def ended_within(process: Running, patience_s: float) -> int | None:
+def wait_for_end(process: Running, patience_s: float) -> int | None:
     """Its exit code, None if it still runs after `patience_s`."""
     pause = threading.Event()
     for _ in range(round(patience_s / 0.01)):
@@ -203,12 +202,16 @@ def ended_within(process: Running, patience_s: float) -> int | None:
     return process.poll()
 
 
-def wrapped(command: Command) -> list[str]:
+def wrap_command(command: Command) -> list[str]:
     """The words to execute: join the cgroup as the caller, bind to CPUs, become the user, begin.
 
     In that order, because only the caller may write to the cgroup.
     """
-    words = [*_as_user(find_user(command.user)), *command.argv] if command.user else command.argv
+    words = (
+        [*_list_user_words(find_user(command.user)), *command.argv]
+        if command.user
+        else command.argv
+    )
     if command.cpus is not None:
         words = ["taskset", "--cpu-list", ",".join(map(str, command.cpus)), *words]
     for group in (command.memory_cgroup, *command.cgroups):
@@ -217,6 +220,6 @@ def wrapped(command: Command) -> list[str]:
     return list(words)
 
 
-def _as_user(user: ServerUser) -> list[str]:
+def _list_user_words(user: ServerUser) -> list[str]:
     ids = [f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups"]
     return ["setpriv", *ids, "--"]

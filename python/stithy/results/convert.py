@@ -27,7 +27,7 @@ from stithy.wire.messages import (
     LedgerSummary,
     PackedHistogram,
     RunSummary,
-    Second,
+    SecondMessage,
     TransactionTotal,
 )
 
@@ -101,7 +101,9 @@ def describe_distribution(kind: str, histogram: LoggedHistogram | None) -> Row:
     }
 
 
-def make_second_rows(window_id: str, seconds: Iterable[Second], latencies: Latencies) -> list[Row]:
+def make_second_rows(
+    window_id: str, seconds: Iterable[SecondMessage], latencies: Latencies
+) -> list[Row]:
     """Rows of SECONDS: each second's types in the workload's order, then `all`."""
     logged = _group_by_second(latencies.response)
     rows: list[Row] = []
@@ -126,7 +128,7 @@ def make_second_rows(window_id: str, seconds: Iterable[Second], latencies: Laten
 
 
 def merge_seconds(
-    window_id: str, hammers: Sequence[Sequence[Second]], latencies: Latencies
+    window_id: str, hammers: Sequence[Sequence[SecondMessage]], latencies: Latencies
 ) -> list[Row]:
     """The same of several hammers that began together, second by second.
 
@@ -144,7 +146,7 @@ def merge_seconds(
     )
 
 
-def _add_second(one: Second, others: Sequence[Second]) -> Second:
+def _add_second(one: SecondMessage, others: Sequence[SecondMessage]) -> SecondMessage:
     own = {transaction.name: transaction for transaction in one.transactions}
     for each in (each for other in others for each in other.transactions):
         had = vars(own[each.name]) if each.name in own else dict.fromkeys(_COUNTS, 0)

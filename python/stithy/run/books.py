@@ -20,7 +20,7 @@ from typing import Any
 from stithy.clock import Clock
 from stithy.environment import state_home
 from stithy.errors import InfrastructureError, PreconditionError, give_reason
-from stithy.hosts.processes import ProcessIdentity, identity_from, own_identity
+from stithy.hosts.processes import ProcessIdentity, get_identity, parse_identity
 from stithy.hosts.runner import ServerUser
 from stithy.results.layout import sync_directory
 from stithy.secrets import Secret
@@ -164,7 +164,7 @@ class Register:
         try:
             entry.parent.mkdir(parents=True, exist_ok=True)
             self._journal = Journal(entry, clock)
-            owner = own_identity().facts()
+            owner = get_identity().list_facts()
             more = {"by_hand": True} if by_hand else {}
             self._journal.write("run", run_id=run_id, directory=str(directory), owner=owner, **more)
         except (OSError, InfrastructureError) as error:
@@ -254,7 +254,7 @@ def read_registered(path: Path) -> Registered | None:
         run_id=last.facts["run_id"],
         path=path,
         directory=Path(last.facts["directory"]),
-        owner=identity_from(last.facts["owner"]),
+        owner=parse_identity(last.facts["owner"]),
         kept=any(entry.event == "kept" for entry in entries[last.sequence :]),
         resources=resources,
         by_hand=bool(last.facts.get("by_hand")),

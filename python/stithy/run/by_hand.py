@@ -11,8 +11,8 @@ from pathlib import Path
 
 from stithy.clock import SystemClock
 from stithy.cluster import image, layout
-from stithy.cluster.layout import Entry
-from stithy.cluster.removal import loops
+from stithy.cluster.image import list_loops
+from stithy.cluster.layout import ClusterEntry
 from stithy.drives.control import Control
 from stithy.drives.program import CONTROL
 from stithy.errors import InfrastructureError, PreconditionError, UserError
@@ -42,7 +42,7 @@ class Cluster:
     name: str
     registered: Registered
     folder: Path | None
-    entry: Entry | None
+    entry: ClusterEntry | None
     path: Path | None
     drives: Path | None
 
@@ -52,7 +52,7 @@ class Cluster:
         return is_serving(self.registered)
 
     @property
-    def alive(self) -> tuple[Path, Entry]:
+    def alive(self) -> tuple[Path, ClusterEntry]:
         """Its folder and entry. Raises PreconditionError where it is not whole."""
         if self.folder is None or self.entry is None or not self.is_whole:
             raise PreconditionError(
@@ -85,7 +85,7 @@ def raise_by_hand(name: str, keys: CephKeys, needed_bytes: Mapping[Role, int]) -
     needed = dict.fromkeys(ROLES, 0) | dict(needed_bytes)
     site = Site(LocalRunner(), needed, Path(), dict.fromkeys(ROLES, SEED))
     LaboratoryStorage(keys, name, site).check()
-    register = Register(f"{MARK}{name}", layout.home(), SystemClock(), by_hand=True)
+    register = Register(f"{MARK}{name}", layout.get_home(), SystemClock(), by_hand=True)
     try:
         site = replace(site, logs=make_scratch(register.creating, None))
         LaboratoryStorage(keys, name, site).provision(f"{MARK}{name}", register.creating)
@@ -122,7 +122,10 @@ def _read_cluster(registered: Registered) -> Cluster:
 def _find_device(folder: Path | None) -> Path | None:
     if folder is None or (entry := layout.read_entry(folder)) is None:
         return None
-    found = [*loops(folder / "device"), *(device for _, device in image.devices(entry.image))]
+    found = [
+        *list_loops(folder / "device"),
+        *(device for _, device in image.list_devices(entry.image)),
+    ]
     return Path(found[0]) if found else None
 
 

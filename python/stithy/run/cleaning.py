@@ -15,19 +15,21 @@ from pathlib import Path
 from typing import Literal
 
 from stithy.clock import SystemClock
-from stithy.cluster import daemons, layout, removal
-from stithy.drives import places, program
+from stithy.cluster import daemons, layout
+from stithy.cluster import image as removal
+from stithy.drives import control as places
+from stithy.drives import program
 from stithy.drives.filesystems import is_mounted, unmount
-from stithy.drives.program import find, remove, repair, serving
+from stithy.drives.program import find, find_serving_folder, remove, repair
 from stithy.engines.engine import get_engine
 from stithy.errors import StithyError, give_reason
 from stithy.hosts.processes import (
     DELETED,
-    abandoned_folders,
     end,
+    find_pids_inside,
+    find_pids_of_run,
     is_alive,
-    pids_inside,
-    pids_of_run,
+    list_abandoned_folders,
 )
 from stithy.hosts.resources import remove_group
 from stithy.registry import plugins
@@ -82,7 +84,7 @@ def clean_up(
         if resource.kind == "server":
             _remove_server(resource.facts)
     if everything:
-        end(pids_of_run(run_id), signal.SIGTERM)
+        end(find_pids_of_run(run_id), signal.SIGTERM)
     left = _remove_each(list(reversed(ordered)), removed)
     # What lay on a drive that has died cannot be removed from it, and is gone with its mount.
     return _remove_each([resource.resource for resource in left], removed)
@@ -125,7 +127,7 @@ def _try_removal(resource: Resource) -> str | None:
 
 def _remove_server(facts: Facts) -> None:
     """End a server without writing its pages: its files are removed anyway."""
-    end(pids_inside(Path(facts["data"]), facts["program"]), signal.SIGQUIT)
+    end(find_pids_inside(Path(facts["data"]), facts["program"]), signal.SIGQUIT)
 
 
 def _remove_mark(facts: Facts) -> None:
@@ -154,10 +156,12 @@ def _remove_mount(facts: Facts) -> None:
     point, devices = Path(facts["path"]), facts["device"].split()
     if not is_mounted(point, *devices):
         return
-    for folder in {each for device in devices if (each := serving(device)) is not None}:
+    for folder in {each for device in devices if (each := find_serving_folder(device)) is not None}:
         repair(folder)
-    for cluster in {each for device in devices if (each := removal.serving(device)) is not None}:
-        removal.unblock(cluster)
+    for cluster in {
+        each for device in devices if (each := removal.find_serving_folder(device)) is not None
+    }:
+        removal.release_requests(cluster)
     unmount(point, devices=devices)
 
 
@@ -353,7 +357,7 @@ class OrphanCleaned:
 def list_orphans() -> Sequence[Orphan]:
     """All of them, drives last: clusters lie on them. Nothing is changed."""
     # Folders first: those of a run that begins meanwhile are in the register by then.
-    clusters, drives = layout.all_folders(), places.all_folders()
+    clusters, drives = layout.list_folders(), places.list_folders()
     known = {run.run_id for run in list_registered()}
     return [*_find_clusters(clusters, known), *_find_drives(drives, known)]
 
@@ -363,7 +367,7 @@ def _find_clusters(folders: Sequence[Path], known: set[str]) -> Iterator[Orphan]
         entry = layout.read_entry(folder)
         if entry is None or entry.run_id not in known:
             yield Orphan("cluster", entry.name if entry else folder.name, folder)
-    for folder in dict.fromkeys(daemons.tags().values()):
+    for folder in dict.fromkeys(daemons.list_tags().values()):
         if _is_gone(folder):
             yield Orphan("cluster", folder.name, folder)
 
@@ -386,13 +390,13 @@ def _find_drives(folders: Sequence[Path], known: set[str]) -> Iterator[Orphan]:
             continue
         if entry.run_id is not None or find(folder) is None:
             yield Orphan("drive", ", ".join(entry.drives), folder)
-    for folder in abandoned_folders(DRIVE):
+    for folder in list_abandoned_folders(DRIVE):
         yield Orphan("drive", folder.name, folder)
 
 
 def _remove_drive(folder: Path) -> None:
     program.remove(folder)
-    end(pids_inside(Path(f"{folder}{DELETED}"), DRIVE), signal.SIGTERM)
+    end(find_pids_inside(Path(f"{folder}{DELETED}"), DRIVE), signal.SIGTERM)
 
 
 REMOVE: dict[str, Callable[[Path], None]] = {"drive": _remove_drive, "cluster": removal.remove}

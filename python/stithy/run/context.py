@@ -22,8 +22,8 @@ from stithy.study.load import StudyFile
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
 from stithy.study.sections import get_workload
-from stithy.wire.hammer import Checked, Hammer, Program, Watch
-from stithy.wire.jobs import BackToBack, DataShape, Keyed, Pace, Rate, Think, WorkloadChoice
+from stithy.wire.hammer import Checked, Hammer, HammerProgram, ProgressWatch
+from stithy.wire.jobs import BackToBack, DataShape, Keyed, Pace, WireRate, WireThink, WorkloadChoice
 from stithy.workloads.workload import Workload
 
 
@@ -101,7 +101,7 @@ class Context:
     session: Session
     volumes: Volumes
     given_servers: Servers | None
-    find_hammer: Callable[[Secret], Program]
+    find_hammer: Callable[[Secret], HammerProgram]
     scratch: Path
     state: State
 
@@ -110,12 +110,12 @@ class Context:
         """The machine on which the run is."""
         return self.session.host
 
-    def hammer(self, url: Secret) -> Program:
+    def hammer(self, url: Secret) -> HammerProgram:
         """Give the driver of a database, within its limits where it runs in the driver."""
         program = self.find_hammer(url)
         limits = self.given_servers and self.given_servers.embedded.get(url.reveal())
         if limits and isinstance(program, Hammer):
-            program.confine(limits)
+            program.limit_process(limits)
         return program
 
     @property
@@ -164,13 +164,13 @@ class Context:
         return make_choice(self.file.study.at(point))
 
     def verify_conditions(
-        self, hammer: Program, choice: WorkloadChoice, output: Path,
+        self, hammer: HammerProgram, choice: WorkloadChoice, output: Path,
         *, quick: bool = True,
     ) -> Checked | None:  # fmt: skip
         """Verify the consistency conditions; None for a workload that has none."""
         if self.workload.conditions is None:
             return None
-        watch = Watch(raw_output=output)
+        watch = ProgressWatch(raw_output=output)
         return hammer.check(choice, quick=quick, after_load=False, watch=watch)
 
     def data_of(self, dataset: str) -> DataShape:
@@ -186,18 +186,18 @@ def make_choice(study: Study) -> WorkloadChoice:
 def make_pace(load: Load) -> Pace:
     """When users act; a rate takes the place of a pace."""
     if load.rate_per_s is not None:
-        return Rate(per_s=load.rate_per_s, arrivals=load.arrivals)
+        return WireRate(per_s=load.rate_per_s, arrivals=load.arrivals)
     if load.pace.kind == "keyed":
         return Keyed()
     if load.pace.think_s is not None:
-        return Think(mean_s=load.pace.think_s)
+        return WireThink(mean_s=load.pace.think_s)
     return BackToBack()
 
 
 def find_pause_s(study: Study) -> float | None:
     """The mean time between two transactions of a user; None for users who do not pause."""
     match make_pace(study.load):
-        case Think(mean_s=mean_s):
+        case WireThink(mean_s=mean_s):
             return mean_s
         case Keyed():
             return get_workload(study.workload.name).pause_s

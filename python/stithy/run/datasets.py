@@ -40,17 +40,17 @@ from stithy.run.volumes import (
 from stithy.storage.consent import DATA
 from stithy.storage.copy import (
     Contents,
-    contents_of,
     copy_tree,
-    evict_tree,
-    joined,
-    size_of_tree,
+    drop_cached_pages,
+    hash_tree,
+    join_contents,
+    measure_tree,
     sync_filesystem,
 )
 from stithy.units import format_duration, format_size
-from stithy.wire.hammer import Watch, text_percent
+from stithy.wire.hammer import ProgressWatch, find_text_percent
 from stithy.wire.messages import AnyMessage, PrepareSummary, Started
-from stithy.wire.messages import Progress as HammerProgress
+from stithy.wire.messages import ProgressMessage as HammerProgress
 
 LOADERS_MAX = 8
 
@@ -75,7 +75,7 @@ def prepare(context: Context, step: Step) -> str:
     with context.servers.running(candidate, log, loading=True) as instance:
         summary = load(context, dataset, instance, output, loaders=loaders)
     rows = sum(table.rows for table in summary.tables)
-    saved, repeated = text_percent(summary.sample)
+    saved, repeated = find_text_percent(summary.sample)
     text = f"of their text zstd saves {saved:.0f}%, {repeated:.0f}% repeats"
     return f"{rows:,} rows in {format_duration(summary.duration_s)}; {text}"
 
@@ -174,7 +174,7 @@ def need_database(context: Context, candidate: str, step: Step) -> None:
     restore(context, candidate, get_dataset(context, step), window_id=None)
 
 
-def _watch(context: Context, raw_output: Path) -> Watch:
+def _watch(context: Context, raw_output: Path) -> ProgressWatch:
 
     def on_message(message: AnyMessage) -> None:
         if isinstance(message, HammerProgress):
@@ -182,7 +182,9 @@ def _watch(context: Context, raw_output: Path) -> Watch:
         elif isinstance(message, Started):
             context.state.known.hammer_version = message.program
 
-    return Watch(raw_output=raw_output, on_message=on_message, stop=context.session.stop.asked)
+    return ProgressWatch(
+        raw_output=raw_output, on_message=on_message, stop=context.session.stop.asked
+    )
 
 
 NOT_EVICTABLE = "the pages of this file system are memory themselves and cannot be evicted"
@@ -289,8 +291,10 @@ def compare(master: Contents, found: Contents, where: str) -> None:
 
 def _evict(context: Context, parts: Parts) -> int:
     if parts.log is None:
-        return evict_tree(parts.data)
-    return evict_tree(parts.data, context.servers.engine.log_folder) + evict_tree(parts.log)
+        return drop_cached_pages(parts.data)
+    return drop_cached_pages(parts.data, context.servers.engine.log_folder) + drop_cached_pages(
+        parts.log
+    )
 
 
 def copy_loaded(context: Context, master: Path) -> Contents:
@@ -298,8 +302,8 @@ def copy_loaded(context: Context, master: Path) -> Contents:
     loaded = context.volumes.of(context.master_candidate).path / DATA
     copy_tree(loaded, master)
     sync_filesystem(master)
-    contents = contents_of(master)
-    compare(contents_of(loaded), contents, str(master))
+    contents = hash_tree(master)
+    compare(hash_tree(loaded), contents, str(master))
     return contents
 
 
@@ -340,8 +344,8 @@ def _copy(context: Context, source: Path, parts: Parts) -> None:
 def _read_contents(context: Context, parts: Parts) -> Contents:
     name = context.servers.engine.log_folder
     if parts.log is None or name is None:
-        return contents_of(parts.data)
-    return joined(contents_of(parts.data, without=name), name, contents_of(parts.log))
+        return hash_tree(parts.data)
+    return join_contents(hash_tree(parts.data, without=name), name, hash_tree(parts.log))
 
 
 ROWS = "rows.json"
@@ -356,7 +360,7 @@ def keep(context: Context, dataset: Dataset, master: Path) -> Contents:
     with context.servers.running(candidate, log) as instance:
         (master / ROWS).write_text(json.dumps(dict(instance.checksums()), indent=1))
     sync_filesystem(master)
-    return contents_of(master)
+    return hash_tree(master)
 
 
 def compare_rows(context: Context, dataset: Dataset, instance: Instance) -> float:
@@ -422,7 +426,7 @@ def measure_held(context: Context, candidate: str, instances: int) -> tuple[int 
         return None, there.size_bytes()
     volume = context.volumes.of(candidate)
     every = (get_parts(volume, number) for number in number_instances(instances))
-    sizes = [size_of_tree(tree) for parts in every for tree in (parts.data, parts.log) if tree]
+    sizes = [measure_tree(tree) for parts in every for tree in (parts.data, parts.log) if tree]
     return sum(files for files, _ in sizes), sum(size for _, size in sizes)
 
 

@@ -24,7 +24,7 @@ from stithy.run.cleaning import list_dead_runs, list_orphans
 from stithy.secrets import generate_password
 from stithy.storage.layer import LayerKind
 from stithy.storage.provider import Provider
-from stithy.storage.volume import existing_part
+from stithy.storage.volume import find_existing_part
 from stithy.study.scenario import Scenario
 from stithy.units import format_size
 
@@ -189,7 +189,7 @@ def _judge_memory(machine: Machine) -> Iterable[Judgement]:
 
 
 def _judge_results(here: Path) -> Iterable[Judgement]:
-    there = existing_part(here)
+    there = find_existing_part(here)
     if not os.access(there, os.W_OK | os.X_OK):
         found = f"results cannot be written to {there}"
         yield Judgement("results", "missing", found, "go elsewhere, or name a directory: --out")

@@ -29,7 +29,7 @@ from stithy.run.preflight import check_candidates, describe_shared_devices
 from stithy.run.room import check_room
 from stithy.run.volumes import KEEPER
 from stithy.storage.provider import ROLES, Provider, Room, Site, Storage
-from stithy.storage.several import provider_of
+from stithy.storage.several import create_storage
 from stithy.storage.volume import OpenPlace
 from stithy.study.keys import Draft, Option, write_study_text
 from stithy.study.load import parse_study
@@ -193,7 +193,8 @@ def check_here(host: Host, study: Study, plan: Plan) -> None:
     check_candidates(study, plan, providers, keeper, host)
     places = {**providers, KEEPER: keeper}
     rooms = {
-        name: [_spare_room(room) for room in storage.rooms()] for name, storage in places.items()
+        name: [_spare_room(room) for room in storage.list_rooms()]
+        for name, storage in places.items()
     }
     available = round((read_memory(host, "MemAvailable") or 0) * FREE_SHARE)
     check_room(study, plan, rooms, available)
@@ -222,7 +223,7 @@ def _make_provider(host: Host, study: Study, name: str) -> Storage:
         less_room=suggest_less_room(study),
     )
     sources = {role: (source.provider, source.spec) for role, source in candidate.sources.items()}
-    return provider_of(sources, name, site)
+    return create_storage(sources, name, site)
 
 
 def _list_drafts(machine: Machine, wishes: Wishes, engine: str | None) -> Iterator[Draft]:

@@ -19,7 +19,7 @@ from stithy.run.context import Context
 from stithy.run.volumes import Volumes
 from stithy.storage.consent import DATA
 from stithy.storage.provider import EmulatedDrive, Storage, Volume
-from stithy.storage.space import with_log
+from stithy.storage.space import add_log
 from stithy.wire.drive.messages import DriveCounters
 
 DISKSTATS = Path("/proc/diskstats")
@@ -88,7 +88,7 @@ def read_counters(volumes: Volumes, candidate: str) -> Counters:
         DISKSTATS.read_bytes() if drives else b"", [name.encode() for name in names.values()]
     )
     for drive in drives:
-        counted = Control(drive.control).stats(drive.name)
+        counted = Control(drive.control).read_counters(drive.name)
         if not counted.paced:
             raise InfrastructureError(
                 f"the drive for {drive.role} is unpaced: it does not take its profile's time",
@@ -149,7 +149,7 @@ def record(context: Context, candidate: str, moment: str) -> None:
 
 def _measure_row(context: Context, provider: Storage, part: Volume) -> Row:
     try:
-        space = with_log(provider.space(part), part, _find_logs(context, part))
+        space = add_log(provider.measure_space(part), part, _find_logs(context, part))
     except (OSError, StithyError) as error:
         return dict.fromkeys(NUMBERS) | {"missing_because": give_reason(error)}
     because = "; ".join(dict.fromkeys(space.missing.values()))

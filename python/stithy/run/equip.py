@@ -16,11 +16,11 @@ from stithy.engines.engine import get_engine
 from stithy.engines.instance import Configuration, ConfiguredEngine, Installation, Request
 from stithy.errors import Problems, StithyError
 from stithy.fio import library, program
-from stithy.fio.profile import Pattern, Profile
-from stithy.fio.streamjob import engine_for, submitted
+from stithy.fio.profile import IoProfile, Pattern
+from stithy.fio.streamjob import choose_engine, describe_submission
 from stithy.hosts.host import Host, LocalHost
 from stithy.hosts.processes import RUN_VARIABLE
-from stithy.hosts.resources import other_cpus, server_cpus
+from stithy.hosts.resources import choose_server_cpus, list_other_cpus
 from stithy.hosts.runner import Command, LocalRunner, Runner
 from stithy.plan.expand import expand, leaves_devices_as_found, suggest_less_room, sum_needed_bytes
 from stithy.plan.scenario import find_scenario
@@ -39,12 +39,12 @@ from stithy.run.volumes import KEEPER, Volumes
 from stithy.secrets import Secret, generate_password
 from stithy.storage.provider import NOWHERE, ROLES, Site, Storage
 from stithy.storage.providers.path import DirectoryStorage
-from stithy.storage.several import provider_of
+from stithy.storage.several import create_storage
 from stithy.study.candidates import is_emulated
 from stithy.study.load import StudyFile
 from stithy.study.model import Quiet, Study
 from stithy.units import format_size
-from stithy.wire.hammer import Hammer, Program
+from stithy.wire.hammer import Hammer, HammerProgram
 from stithy.wire.program import HAMMER, find_program
 
 Fingerprint = Mapping[str, Scalar]
@@ -61,7 +61,7 @@ FACTS = {
 """Facts of the machine that count, and what a person calls them."""
 
 
-def find_hammer(runner: Runner, cpus: tuple[int, ...] | None) -> Callable[[Secret], Program]:
+def find_hammer(runner: Runner, cpus: tuple[int, ...] | None) -> Callable[[Secret], HammerProgram]:
     """The native hammer, found now: a machine without it is told so before anything starts."""
     program = find_program(HAMMER)
     return lambda url: Hammer(runner, url, program, cpus)
@@ -83,7 +83,9 @@ class Tools:
 
     clock: Clock = field(default_factory=SystemClock)
     host: Callable[[str], Host] = lambda run_id: LocalHost(LocalRunner({RUN_VARIABLE: run_id}))
-    hammer: Callable[[Runner, tuple[int, ...] | None], Callable[[Secret], Program]] = find_hammer
+    hammer: Callable[[Runner, tuple[int, ...] | None], Callable[[Secret], HammerProgram]] = (
+        find_hammer
+    )
     hammer_version: Callable[[Runner], str] = read_hammer_version
     engine: Callable[[StudyFile, Request], ConfiguredEngine] = configure_engine
     waits: bool = True
@@ -113,7 +115,7 @@ class Equipped:
     password: Secret
     server_cpus: ServerCpus
     database: FoundDatabase | None
-    hammer: Callable[[Secret], Program]
+    hammer: Callable[[Secret], HammerProgram]
     providers: Mapping[str, Storage]
     keeper: Storage
     machine: Fingerprint
@@ -222,7 +224,7 @@ def _take_fingerprint(
 def _choose_server_cpus(file: StudyFile, host: Host) -> ServerCpus:
     emulated = any(map(is_emulated, file.study.candidates.values()))
     return {
-        asked: server_cpus(asked, host.cpus, emulated=emulated, where=where)
+        asked: choose_server_cpus(asked, host.cpus, emulated=emulated, where=where)
         for asked, where in _list_cpu_counts(file.study).items()
     }
 
@@ -256,7 +258,7 @@ def find_cpus_without_servers(study: Study, cpus: ServerCpus, host: Host) -> tup
     None where there is no such CPU: they may use any.
     """
     found = [cpus_in_window or () for cpus_in_window in list_cpus_in_windows(study, cpus)]
-    return other_cpus(max(found, key=len), host.cpus) if all(found) else None
+    return list_other_cpus(max(found, key=len), host.cpus) if all(found) else None
 
 
 def _make_request(file: StudyFile, host: Host, password: Secret) -> Request | None:
@@ -312,7 +314,7 @@ def make_providers(
         sources = {
             role: (source.provider, source.spec) for role, source in candidate.sources.items()
         }
-        made[name] = provider_of(sources, name, site)
+        made[name] = create_storage(sources, name, site)
     return made
 
 
@@ -329,7 +331,7 @@ def describe_leftovers(
     `clean`: remove it first, servers and mounts too, but no loaded database: that lies elsewhere.
     """
     for name, provider in providers.items():
-        if (dead := provider.left_by()) in (None, run_id):
+        if (dead := provider.find_dead_run()) in (None, run_id):
             continue
         of, instead, found = f"the dead run {dead}", "", find_run(str(dead))
         if found is not None and RunDirectory(found.directory).journal.exists():
@@ -392,14 +394,16 @@ def read_io_facts(study: Study, runner: Runner) -> dict[str, str]:
     return facts
 
 
-def _describe_submissions(study: Study, runner: Runner, found: program.Found) -> dict[str, str]:
-    usual, texts = program.async_engine(runner, found), dict[str, dict[str, None]]()
+def _describe_submissions(
+    study: Study, runner: Runner, found: program.FioProgram
+) -> dict[str, str]:
+    usual, texts = program.find_async_engine(runner, found), dict[str, dict[str, None]]()
     patterns = list(_list_patterns(study))
     streams = (stream for _, pattern in patterns for stream in pattern.streams)
-    for engine in dict.fromkeys(engine_for(stream, usual) for stream in streams):
+    for engine in dict.fromkeys(choose_engine(stream, usual) for stream in streams):
         program.need_engine(runner, found, engine)
     for label, pattern in patterns:
-        texts.setdefault(label, {})[submitted(pattern, usual)] = None
+        texts.setdefault(label, {})[describe_submission(pattern, usual)] = None
     return {f"{SUBMISSION}{label}": " or ".join(text) for label, text in texts.items()}
 
 
@@ -424,7 +428,7 @@ def describe_profiles(study: Study) -> dict[str, tuple[str, ...]]:
     return {str(files[0]): words for files, words in known.items() if words}
 
 
-def _list_profiles(study: Study) -> list[Mapping[str, Profile]]:
+def _list_profiles(study: Study) -> list[Mapping[str, IoProfile]]:
     every = (variant.scenario.keys.list_profiles() for variant in study.variants)
     return [profiles for profiles in every if profiles]
 
@@ -436,7 +440,7 @@ def _list_patterns(study: Study) -> Iterator[tuple[str, Pattern]]:
                 yield name if len(profile.patterns) == 1 else f"{name}/{pattern.name}", pattern
 
 
-def _hash(files: Iterable[Path], profile: Profile) -> str:
+def _hash(files: Iterable[Path], profile: IoProfile) -> str:
     """Hexadecimal digits of what they hold, and of what variables and other files make of it."""
     whole = hashlib.sha256(profile.model_dump_json(exclude={"words"}).encode())
     for each in files:

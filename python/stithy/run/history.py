@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from stithy.errors import PreconditionError, UserError, give_reason
-from stithy.hosts.processes import ProcessIdentity, identity_from
+from stithy.hosts.processes import ProcessIdentity, parse_identity
 from stithy.plan.additional import Additional
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import SessionFacts
@@ -182,7 +182,7 @@ def _split_sessions(entries: Sequence[JournalEntry]) -> Iterator[RecordedSession
 def _read_session(entries: Sequence[JournalEntry]) -> RecordedSession:
     first = entries[0]
     ended = next((entry for entry in entries if entry.event == "run-ended"), None)
-    owner = identity_from(first.facts["owner"])
+    owner = parse_identity(first.facts["owner"])
     facts = SessionFacts(
         started_at_s=first.at_s,
         ended_at_s=(ended or entries[-1]).at_s,

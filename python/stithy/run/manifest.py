@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 import stithy
 from stithy.engines.instance import UNSEEN
-from stithy.hosts.processes import boot_id
+from stithy.hosts.processes import read_boot_id
 from stithy.results.comparability import check_comparable, make_comparability_key
 from stithy.results.files import write_json
 from stithy.results.manifest import (
@@ -32,7 +32,7 @@ from stithy.results.manifest import (
 )
 from stithy.run.context import Context, make_pace
 from stithy.storage.provider import Volume
-from stithy.storage.volume import facts_of
+from stithy.storage.volume import list_volume_facts
 from stithy.study.candidates import find_url
 from stithy.study.model import Study
 from stithy.workloads.workload import Driving, WorkloadKeys
@@ -60,7 +60,7 @@ class ManifestFile:
         for name, volume in self._context.volumes.made.items():
             if name not in self._storage:
                 self._storage[name] = (
-                    facts_of(volume) if volume.database is None else dict(NOT_SEEN)
+                    list_volume_facts(volume) if volume.database is None else dict(NOT_SEEN)
                 )
         ended = None if end == "running" else context.session.clock.now_s()
         write_json(context.session.directory.manifest, self._manifest(end, because, ended))
@@ -112,7 +112,7 @@ class ManifestFile:
         now = SessionFacts(
             started_at_s=self._began_at_s,
             ended_at_s=ended_at_s,
-            boot_id=boot_id(),
+            boot_id=read_boot_id(),
             changed=before.changed if before else (),
             master_kept=before.master_kept if before else False,
             end=end,

@@ -14,13 +14,12 @@ from pathlib import Path
 from shlex import quote
 
 from stithy.activity import DeclaredActivity
-from stithy.drives.profiles import profile_text
-from stithy.drives.varied import assumed_numbers
+from stithy.drives.profiles import list_assumed_numbers, read_profile_text
 from stithy.engines.engine import declaration
 from stithy.errors import PreconditionError, Problems, TextError, UserError
 from stithy.fio.load import ALIGNED_BYTES
 from stithy.hosts.checks import FLOOR_S, judge_load, read_memory
-from stithy.hosts.devices import shared_by
+from stithy.hosts.devices import find_shared
 from stithy.hosts.host import Host
 from stithy.hosts.runner import Command
 from stithy.names import suggest_instead
@@ -47,9 +46,8 @@ from stithy.run.equip import (
 from stithy.run.forecast import read_added_s, read_rates
 from stithy.run.room import check_room, read_memory_available_bytes
 from stithy.run.volumes import KEEPER
-from stithy.storage.provider import Storage
-from stithy.storage.sizes import MIB
-from stithy.storage.volume import existing_part
+from stithy.storage.provider import MIB, Storage
+from stithy.storage.volume import find_existing_part
 from stithy.study.candidates import is_emulated
 from stithy.study.document import read_document
 from stithy.study.load import StudyFile
@@ -100,7 +98,7 @@ def check_machine(
     warnings += [caution for provider in usable.values() for caution in provider.cautions()]
     warnings += () if plan.null else describe_shared_devices(usable)
     warnings += describe_undelivered(
-        {key: s for storage in usable.values() for key, s in storage.asked_times_s().items()}
+        {key: s for storage in usable.values() for key, s in storage.list_profile_times_s().items()}
     )
     warnings += [*_describe_cpus(equipped), *_describe_versions(equipped)] if equipped else ()
     warnings += describe_rounding(read_document("study", file.content.decode("utf-8-sig")).data)
@@ -128,7 +126,9 @@ def check_sensitivity(file: StudyFile) -> None:
     """Raise UserError where `--sensitivity` has nothing to vary, or no answer that could change."""
     named = list_profiles(file.content)
     assumed = {
-        name: sum(len(assumed_numbers(profile_text(profile))) for profile in by_role.values())
+        name: sum(
+            len(list_assumed_numbers(read_profile_text(profile))) for profile in by_role.values()
+        )
         for name, by_role in named.items()
     }
     sensitivity.check(file, expand(file.study, null=file.null).question, assumed)
@@ -197,7 +197,7 @@ def _check_together(
     problems.attempt(lambda: _refuse_sharing(usable))
     if plan.null:
         problems.attempt(lambda: _refuse_unlike(usable))
-    rooms = {name: storage.rooms() for name, storage in {**usable, KEEPER: keeper}.items()}
+    rooms = {name: storage.list_rooms() for name, storage in {**usable, KEEPER: keeper}.items()}
     problems.attempt(lambda: check_room(study, plan, rooms, read_memory_available_bytes()))
     problems.refuse("the candidates")
 
@@ -205,7 +205,7 @@ def _check_together(
 def _refuse_unlike(providers: Mapping[str, Storage]) -> None:
     """Directories of a null study must lie on one file system; images of drives are made alike."""
     places = [
-        [room.filesystem_id for room in provider.rooms() if room.takes_bytes is None]
+        [room.filesystem_id for room in provider.list_rooms() if room.takes_bytes is None]
         for provider in providers.values()
     ]
     if any(place != places[0] for place in places):
@@ -220,13 +220,13 @@ def _refuse_unlike(providers: Mapping[str, Storage]) -> None:
 def describe_shared_devices(providers: Mapping[str, Storage]) -> Iterator[str]:
     """Say which candidates lie on one device, unless they are images on it."""
     places = [
-        (name, existing_part(place))
+        (name, find_existing_part(place))
         for name, provider in providers.items()
         if (place := provider.place()) is not None
-        and any(room.takes_bytes is None for room in provider.rooms())
+        and any(room.takes_bytes is None for room in provider.list_rooms())
     ]
     for (first, place), (second, other) in combinations(places, 2):
-        if (device := shared_by(place, other)) is not None:
+        if (device := find_shared(place, other)) is not None:
             yield f"candidates {first} and {second} lie on the same storage ({device}), which " \
                 "cannot differ; to compare storage, name a place on another device"  # fmt: skip
 
@@ -350,7 +350,7 @@ def _describe_memory(limit: str, asked: int, data: int, machine: Machine) -> Ite
     available = read_memory(machine, "MemAvailable")
     if available is not None and available < asked <= (read_memory(machine, "MemTotal") or asked):
         yield f"{limit} is more than the {format_size(available)} that are free now"
-    if problem := machine.memory_limit_problem():
+    if problem := machine.find_memory_limit_problem():
         yield (
             f"{limit} cannot be enforced here ({problem}): the page cache may then be larger, and "
             "the storage is read less"
@@ -372,7 +372,7 @@ def check_directory(directory: Path, providers: Mapping[str, Storage]) -> None:
                 where="--out",
                 remedy="keep the results outside the measured directories",
             )
-    there = existing_part(directory)
+    there = find_existing_part(directory)
     if there.is_dir() and not os.access(there, os.R_OK | os.W_OK | os.X_OK):
         raise PreconditionError(
             f"{there} is not writable for this user",
@@ -413,7 +413,7 @@ def _refuse_sharing(providers: Mapping[str, Storage]) -> None:
     """What only one can have, such as a device, however the candidates name it."""
     owners: dict[str, str] = {}
     for name, provider in providers.items():
-        for room in provider.rooms():
+        for room in provider.list_rooms():
             other = owners.setdefault(room.filesystem_id, name)
             if room.exclusive and other != name:
                 raise PreconditionError(
@@ -426,7 +426,7 @@ def _refuse_sharing(providers: Mapping[str, Storage]) -> None:
 
 def _check_way(name: str, place: Path, host: Host, user: str) -> None:
     """The server's user must be able to enter every directory on the way."""
-    there = existing_part(place)
+    there = find_existing_part(place)
     there = there if there.is_dir() else there.parent
     way = [str(parent) for parent in reversed([there, *there.parents])]
     script = 'for each; do test -x "$each" || { echo "$each"; exit 1; }; done'

@@ -34,7 +34,7 @@ from stithy.run.history import History, read_history
 from stithy.run.room import RESERVE_BYTES
 from stithy.run.volumes import KEEPER, name_master
 from stithy.storage.consent import DATA
-from stithy.storage.copy import Contents, contents_of
+from stithy.storage.copy import Contents, hash_tree
 from stithy.storage.provider import Storage
 
 GONE = "the interrupted session left no database of its last window"
@@ -245,8 +245,10 @@ def find_reusable(
     """
     if unusable is not None:
         return Reusable(lost={dataset.name: unusable for dataset in plan.datasets})
-    places = {name: storage.survives(history.run_id) for name, storage in providers.items()}
-    kept = keeper.survives(history.run_id)
+    places = {
+        name: storage.find_surviving_volume(history.run_id) for name, storage in providers.items()
+    }
+    kept = keeper.find_surviving_volume(history.run_id)
     found = {dataset.name: _find_master(dataset, history, kept) for dataset in plan.datasets}
     masters = {name: contents for name, contents in found.items() if isinstance(contents, Path)}
     lost = {name: contents for name, contents in found.items() if isinstance(contents, str)}
@@ -307,7 +309,7 @@ def _find_master(dataset: Dataset, history: History, place: Path | None) -> Path
 def list_proven(master: Path, sha256: str) -> Contents | str:
     """The contents of a master copy if they are what they were, or why it cannot be used."""
     try:
-        contents = contents_of(master)
+        contents = hash_tree(master)
     except (OSError, StithyError) as error:
         return f"its master copy {master} cannot be read: {give_reason(error)}"
     return contents if contents.sha256 == sha256 else f"its master copy {master} has changed"

@@ -20,7 +20,7 @@ from stithy.errors import (
     StithyError,
     convert_machine_failures,
 )
-from stithy.hosts.processes import is_alive, own_identity
+from stithy.hosts.processes import get_identity, is_alive
 from stithy.plan.expand import make_null_file
 from stithy.restores.method import get_restore
 from stithy.results.files import read_manifest
@@ -167,7 +167,7 @@ def _refuse_ended(directory: RunDirectory, history: History, manifest: Manifest 
 def refuse_living(directory: RunDirectory, history: History) -> None:
     """Raise PreconditionError where a process is at the run."""
     owner = history.sessions[-1].owner
-    if is_alive(owner) and owner != own_identity():
+    if is_alive(owner) and owner != get_identity():
         raise PreconditionError(
             f"the run is still active: process {owner.pid}",
             where=str(directory.root),
@@ -205,7 +205,7 @@ def _enter(found: ResumableRun) -> Books:
     journal.write(
         "run-resumed",
         run_id=history.run_id,
-        owner=own_identity().facts(),
+        owner=get_identity().list_facts(),
         machine=dict(equipped.machine),
         changed=found.changed,
     )

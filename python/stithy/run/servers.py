@@ -16,8 +16,7 @@ from stithy.engines.instance import (
     Remote,
     Start,
 )
-from stithy.hosts.groups import Throttle, make_cap, make_throttle
-from stithy.hosts.resources import MemoryLimit, make_group
+from stithy.hosts.resources import GroupMemoryLimit, Throttle, make_cap, make_group, make_throttle
 from stithy.hosts.runner import Command
 from stithy.plan.expand import sum_needed_bytes
 from stithy.plan.steps import Plan, WindowPlan, name_instance
@@ -266,15 +265,15 @@ class Servers:
                 del self.throttles[data]
 
     @contextmanager
-    def limited(self, candidate: str, point: Point) -> Iterator[MemoryLimit]:
+    def limited(self, candidate: str, point: Point) -> Iterator[GroupMemoryLimit]:
         """The memory limit of a server on this candidate at a point, as far as it can be had."""
         if self.volumes.of(candidate).database is not None:
-            yield MemoryLimit(None, UNSEEN)
+            yield GroupMemoryLimit(None, UNSEEN)
             return
         wanted, widened = self.limit_of(candidate, point)
         with self._own_group(candidate) as (name, record):
             limit = make_group(name, wanted, runner=self.session.host.runner, record=record)
-            yield limit if limit.group is None else MemoryLimit(limit.group, widened)
+            yield limit if limit.group is None else GroupMemoryLimit(limit.group, widened)
 
     def limit_of(self, candidate: str, point: Point) -> tuple[int, str | None]:
         """The limit in bytes, and how it was widened.
@@ -285,7 +284,7 @@ class Servers:
         """
         memory_bytes = self.study.at(point).give_database(candidate).memory_bytes
         volume = self.volumes.of(candidate)
-        backup, held = volume.of("backup"), 0
+        backup, held = volume.get_part("backup"), 0
         if volume.memory_backed:
             dataset = self.plan.dataset_at(point)
             held = dataset.database_bytes + dataset.growth_bytes

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from stithy.drives.varied import vary
+from stithy.drives.profiles import make_varied
 from stithy.errors import (
     InvalidMeasurement,
     PreconditionError,
@@ -21,7 +21,7 @@ from stithy.errors import (
     convert_machine_failures,
     give_reason,
 )
-from stithy.hosts.processes import own_identity
+from stithy.hosts.processes import get_identity
 from stithy.names import find_free
 from stithy.plan.expand import expand, make_null_file
 from stithy.plan.sensitivity import SHARE, narrow_study
@@ -113,7 +113,7 @@ def _enter(found: Equipped, *, sensitivity: bool) -> Books:
             study=str(found.file.path.absolute()),
             study_sha256=found.file.sha256,
             null=found.file.null,
-            owner=own_identity().facts(),
+            owner=get_identity().list_facts(),
             machine=dict(found.machine),
         )
         return Books(found.run_id, register, journal)
@@ -149,7 +149,9 @@ def prepare_corner(main: RunDirectory, against: str, other: str) -> bool:
             remedy="run the study again",
         )
     profiles = {
-        (candidate.name, drive.role): vary(drive.profile, SHARE, worse=candidate.name == against)
+        (candidate.name, drive.role): make_varied(
+            drive.profile, SHARE, worse=candidate.name == against
+        )
         for candidate in manifest.candidates
         if candidate.name in (against, other)
         for drive in candidate.drives

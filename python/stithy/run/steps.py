@@ -1,7 +1,7 @@
 """The kinds of steps that studies of any scenario have."""
 
 from stithy.errors import InfrastructureError, Interrupted, StithyError
-from stithy.hosts.devices import shared_by
+from stithy.hosts.devices import find_shared
 from stithy.plan.steps import Step
 from stithy.run import datasets, drives
 from stithy.run.activity import StepKind
@@ -41,7 +41,7 @@ def find_shared_device(context: Context, candidate: str) -> str | None:
     load = context.file.study.given_load
     if load is None or not load.ledger or context.file.study.by_url:
         return None
-    return shared_by(context.volumes.of(candidate).path, context.session.directory.root)
+    return find_shared(context.volumes.of(candidate).path, context.session.directory.root)
 
 
 def check_conditions(context: Context, step: Step) -> str:

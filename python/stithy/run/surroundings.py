@@ -15,14 +15,14 @@ from stithy.hosts.activity import (
     WATCHED_S,
     ActivityCounters,
     Birth,
-    between,
-    births,
+    compare_counters,
+    count_made_between,
     is_disk,
-    made_between,
+    list_births,
 )
 from stithy.hosts.checks import describe_busy_cpus, describe_busy_devices
-from stithy.hosts.devices import counter_growth, is_partition
-from stithy.hosts.processes import pids_of_run, pids_within
+from stithy.hosts.devices import find_counter_growth, is_partition
+from stithy.hosts.processes import find_pids_of_run, find_pids_within
 from stithy.plan.cost import QUIET_S
 from stithy.plan.steps import Step
 from stithy.results import tables
@@ -30,7 +30,7 @@ from stithy.results.tables import SURROUNDINGS, Row
 from stithy.run.context import Context
 from stithy.run.events import MachineBusy
 from stithy.units import format_duration
-from stithy.wire.hammer import NOWHERE, Watch, Work
+from stithy.wire.hammer import NOWHERE, ProgressWatch, Work
 
 if TYPE_CHECKING:
     from stithy.run.window import MeasuredWindow
@@ -49,22 +49,22 @@ class MachineSnapshot:
 
 def snapshot(context: Context, pids: Iterable[int], log_folder: Path | None) -> MachineSnapshot:
     """The machine now, and the log of a server; `pids` are Stithy's, too, and their children."""
-    others = context.host.counters(context.session.clock, {*pids, *run_pids(context)})
-    return MachineSnapshot(others, births(log_folder) if log_folder else None)
+    others = context.host.read_counters(context.session.clock, {*pids, *run_pids(context)})
+    return MachineSnapshot(others, list_births(log_folder) if log_folder else None)
 
 
 def run_pids(context: Context) -> set[int]:
     """This process, and what a run has started that is nobody's child: drives and clusters."""
     folders = {drive.control.parent for drive in context.volumes.drives}
     pids = {identity.pid for folder in folders if (identity := find(folder)) is not None}
-    return {os.getpid(), *pids}.union(*map(pids_within, context.volumes.clusters))
+    return {os.getpid(), *pids}.union(*map(find_pids_within, context.volumes.clusters))
 
 
 def make_row(context: Context, measured: "MeasuredWindow") -> Row:
     """The row of SURROUNDINGS of a window with two snapshots."""
     assert measured.snapshots is not None  # asked by the caller
     before, after = measured.snapshots
-    others = between(before.others, after.others)
+    others = compare_counters(before.others, after.others)
     volumes, candidate = context.volumes.made, measured.window.candidate
     # Whole disks of the machine under the volume; none under what lies in memory.
     disks = {name for part in volumes[candidate].parts for name in part.devices if is_disk(name)}
@@ -101,7 +101,7 @@ def make_row(context: Context, measured: "MeasuredWindow") -> Row:
             "idle_bytes": sum(moved.get(name, 0) for name in idle) if idle else None,
             "idle_names": ", ".join(sorted({idle[name] for name in idle if moved.get(name)}))
             or None,
-            "log_files_made": made_between(before.log_files, after.log_files),
+            "log_files_made": count_made_between(before.log_files, after.log_files),
         }
     )
 
@@ -109,7 +109,7 @@ def make_row(context: Context, measured: "MeasuredWindow") -> Row:
 def _count_moved(before: MachineSnapshot, after: MachineSnapshot, name: str) -> int:
     now, known = after.others.devices[name].bytes, before.others.devices
     then = known[name].bytes if name in known else {}
-    return sum(counter_growth(then.get(kind, 0), now[kind]) for kind in ("read", "write"))
+    return sum(find_counter_growth(then.get(kind, 0), now[kind]) for kind in ("read", "write"))
 
 
 SPIN_S = 0.2
@@ -137,8 +137,10 @@ def check_baseline(context: Context, step: Step) -> str:
     try:
         # The run's own directory lies in memory or on the system's disk, on no volume under test.
         work = Work(context.scratch / FILE, FILE_BYTES, SPIN_S, READ_S)
-        watch = Watch(context.session.directory.baseline_output, stop=context.session.stop.asked)
-        summary = context.hammer(NOWHERE).baseline(work, watch=watch)
+        watch = ProgressWatch(
+            context.session.directory.baseline_output, stop=context.session.stop.asked
+        )
+        summary = context.hammer(NOWHERE).run_baseline(work, watch=watch)
         row |= {
             "one_rounds_per_s": summary.one_rounds_per_s,
             "all_rounds_per_s": summary.all_rounds_per_s,
@@ -176,7 +178,7 @@ def wait_until_quiet(context: Context) -> Row:
     if not most_s:
         return {}
     patience_s = min(QUIET_S, most_s) if progress.outwaited else most_s
-    pids = run_pids(context) | {*pids_of_run(session.run_id)}
+    pids = run_pids(context) | {*find_pids_of_run(session.run_id)}
     waited_s = quiet_s = 0.0
     met: str | None = None
     while quiet_s < QUIET_S and waited_s < patience_s:

@@ -133,7 +133,7 @@ class Volumes:
 
     def make_tree(self, candidate: str, name: str, role: Role = "data") -> Path:
         """An empty directory on a candidate's volume, as `make_in`."""
-        return self.make_in(self.of(candidate).of(role).path, candidate, name)
+        return self.make_in(self.of(candidate).get_part(role).path, candidate, name)
 
     def make_in(self, place: Path, owner: str, name: str) -> Path:
         """An empty directory of the server's user; an older one of the same name is removed."""

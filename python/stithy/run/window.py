@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from stithy.activity import collect_expected_errors
 from stithy.collectors.collector import Scope, TimedSample
 from stithy.errors import InfrastructureError, StithyError, convert_machine_failures
-from stithy.hosts.devices import mean_times_s
+from stithy.hosts.devices import average_times_s
 from stithy.plan.steps import Step, WindowPlan
 from stithy.registry import plugins
 from stithy.results import tables
@@ -275,4 +275,4 @@ def _measure_device_mean_s(
     then, now = before.device, after.device
     if then is None or now is None:
         return {}
-    return mean_times_s(then, now, after.answered("write") - before.answered("write"))
+    return average_times_s(then, now, after.answered("write") - before.answered("write"))

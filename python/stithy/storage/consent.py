@@ -20,10 +20,10 @@ from shlex import quote
 from pydantic import TypeAdapter
 
 from stithy.errors import PreconditionError, give_reason
-from stithy.hosts.devices import mounts, text_of, whole_disk
-from stithy.hosts.processes import ProcessIdentity, User, is_alive, named, openers_of, programs_of
+from stithy.hosts import processes
+from stithy.hosts.devices import find_whole_disk, list_mounts, read_text
 from stithy.hosts.runner import Command, Finished, Runner
-from stithy.storage.space import files_bytes
+from stithy.storage.space import measure_files
 from stithy.wire.program import DRIVE
 
 MARK = ".stithy.json"
@@ -32,7 +32,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True)
-class Mark:
+class DirectoryMark:
     """Which run a directory belongs to.
 
     `made_directory`: Stithy made the directory, so it also removes it. `owner` is the process that
@@ -41,18 +41,20 @@ class Mark:
 
     run_id: str
     made_directory: bool
-    owner: ProcessIdentity | None
+    owner: processes.ProcessIdentity | None
 
     @property
-    def in_use(self) -> bool:
+    def is_in_use(self) -> bool:
         """Whether the run goes on in another process, or was kept until `stithy clean`."""
-        return self.owner is None or (self.owner.pid != os.getpid() and is_alive(self.owner))
+        return self.owner is None or (
+            self.owner.pid != os.getpid() and processes.is_alive(self.owner)
+        )
 
 
-_MARKS = TypeAdapter(Mark)
+_MARKS = TypeAdapter(DirectoryMark)
 
 
-def read_mark(directory: Path) -> Mark | None:
+def read_mark(directory: Path) -> DirectoryMark | None:
     """The mark of a directory; None where there is none that this version can read."""
     try:
         fields = json.loads((directory / MARK).read_text())
@@ -61,7 +63,7 @@ def read_mark(directory: Path) -> Mark | None:
         return None
 
 
-def write_mark(directory: Path, mark: Mark) -> None:
+def write_mark(directory: Path, mark: DirectoryMark) -> None:
     """Put the mark into the directory, replacing an older one in one move."""
     fields = {"stithy_mark": VERSION, **_MARKS.dump_python(mark, mode="json")}
     fresh = directory / f"{MARK}.new"
@@ -82,19 +84,19 @@ MASTER = "master"
 OTHER = "other"
 """The folder of what works on the same storage as the database, but is not it."""
 
-OWN = frozenset({MARK, f"{MARK}.new", DATA, MASTER, OTHER})
+STITHY_ENTRIES = frozenset({MARK, f"{MARK}.new", DATA, MASTER, OTHER})
 """What Stithy puts into a candidate's directory; of several master copies each has a name more."""
 
 
-def is_own(name: str) -> bool:
+def is_stithy_entry(name: str) -> bool:
     """Whether an entry of a marked directory is Stithy's."""
-    return name in OWN or name.startswith(f"{MASTER}-")
+    return name in STITHY_ENTRIES or name.startswith(f"{MASTER}-")
 
 
-def own_entries(directory: Path) -> list[str]:
+def list_stithy_entries(directory: Path) -> list[str]:
     """Names in `directory` that Stithy may have put there, sorted; none where it is missing."""
     there = os.listdir(directory) if directory.is_dir() else []
-    return sorted(name for name in there if is_own(name))
+    return sorted(name for name in there if is_stithy_entry(name))
 
 
 OF_THE_FILE_SYSTEM = frozenset({"lost+found"})
@@ -142,18 +144,18 @@ def may_empty(directory: Path, run_id: str) -> bool:
     return mark is not None and mark.run_id == run_id
 
 
-def held_bytes(directory: Path) -> int:
+def count_held_bytes(directory: Path) -> int:
     """What Stithy's own directories in it take of the file system; 0 without its mark."""
     if read_mark(directory) is None:
         return 0
-    return sum(files_bytes(directory / name)[1] for name in own_entries(directory))
+    return sum(measure_files(directory / name)[1] for name in list_stithy_entries(directory))
 
 
-def foreign_entries(directory: Path) -> list[str]:
+def list_foreign_entries(directory: Path) -> list[str]:
     """Names in `directory` that are not Stithy's, sorted."""
     known = OF_THE_FILE_SYSTEM if os.path.ismount(directory) else frozenset()
     there = (name for name in os.listdir(directory) if name not in known)
-    return sorted(name for name in there if not is_own(name))
+    return sorted(name for name in there if not is_stithy_entry(name))
 
 
 def _judge_missing(path: Path, where: str) -> Use:
@@ -169,14 +171,14 @@ def _judge_missing(path: Path, where: str) -> Use:
 def _judge_existing(path: Path, where: str) -> Use:
     _need_writable(path, where)
     try:
-        foreign = foreign_entries(path)
+        foreign = list_foreign_entries(path)
     except OSError as error:
         raise _refuse(
             f"{path} cannot be read: {give_reason(error)}", where, _refuse_another()
         ) from error
     mark = read_mark(path)
-    if foreign or (mark is None and own_entries(path)):
-        first = (foreign or own_entries(path))[0]
+    if foreign or (mark is None and list_stithy_entries(path)):
+        first = (foreign or list_stithy_entries(path))[0]
         what = "not Stithy's" if foreign else "without Stithy's mark"
         raise _refuse(
             f"{path} is not empty: it holds {first!r}, {what}",
@@ -185,7 +187,7 @@ def _judge_existing(path: Path, where: str) -> Use:
         )
     if mark is None:
         return Use.EMPTY
-    if mark.in_use:
+    if mark.is_in_use:
         raise _refuse(
             f"{path} is in use by run {mark.run_id}",
             where,
@@ -237,7 +239,7 @@ def may_erase(
     `named` is the id by which the person named it. Raises PreconditionError for any reason against.
     """
     real = device.resolve()
-    known = stable_ids(real, by_id=by_id, sys=sys)
+    known = list_stable_ids(real, by_id=by_id, sys=sys)
     if named not in known:
         shown = (
             f"its ids are {', '.join(known)}" if known else "it has none that would stay with it"
@@ -246,19 +248,23 @@ def may_erase(
     for problem, remedy in (
         *_find_uses(real, proc, sys),
         *_list_signatures(real, runner),
-        *_claims_device(real),
+        *_require_exclusive(real),
     ):
         raise _refuse_device(problem, device, remedy)
 
 
-def stable_ids(device: Path, *, by_id: Path = BY_ID, sys: Path = Path("/sys")) -> tuple[str, ...]:
+def list_stable_ids(
+    device: Path, *, by_id: Path = BY_ID, sys: Path = Path("/sys")
+) -> tuple[str, ...]:
     """Names that stay with a device wherever it is: udev's, its serial number, its WWN."""
     found = []
     if by_id.is_dir():
         found = sorted(link.name for link in by_id.iterdir() if link.resolve() == device)
     place = sys / "class" / "block" / device.name
     files = ("serial", "device/serial", "wwid", "device/wwid")
-    return tuple(dict.fromkeys([*found, *filter(None, (text_of(place / each) for each in files))]))
+    return tuple(
+        dict.fromkeys([*found, *filter(None, (read_text(place / each) for each in files))])
+    )
 
 
 EDGE_BYTES = 2**20
@@ -306,10 +312,10 @@ def may_format(
     `given` is as the person names it, `where` the candidate. Raises PreconditionError for whatever
     is in use, and for what is not empty without `wipe` and a name that stays with the device.
     """
-    device = _block_device(given, where)
-    for problem, remedy in (*_find_uses(device, proc, sys), *_claims_device(device)):
+    device = _resolve_block_device(given, where)
+    for problem, remedy in (*_find_uses(device, proc, sys), *_require_exclusive(device)):
         raise _refuse(f"{given} is not overwritten: {problem}", where, remedy)
-    content = content_of(device, given, where, runner)
+    content = read_content(device, given, where, runner)
     if content.is_empty:
         return content
     stays, names = _list_stable_names(given, device, dev, sys)
@@ -317,7 +323,8 @@ def may_format(
         raise _refuse(
             f"{given} is not empty: it holds {content}",
             where,
-            f"name another device, or give all of that up with `wipe: true`{_as(names, stays)}",
+            "name another device, or give all of that up with `wipe: true`"
+            f"{_suggest_stable_name(names, stays)}",
         )
     if not stays:
         raise _refuse(
@@ -330,9 +337,9 @@ def may_format(
     return content
 
 
-def content_of(device: Path, given: Path, where: str, runner: Runner) -> Content:
+def read_content(device: Path, given: Path, where: str, runner: Runner) -> Content:
     """What is seen of a device's content without knowing who wrote it."""
-    looked = _examine(device, runner)
+    looked = _list_signature_types(device, runner)
     if looked.code != 0:
         problem = f"{given} cannot be examined: {looked.stderr.strip()}"
         raise _refuse(problem, where, "run as root, with sudo")
@@ -348,8 +355,7 @@ def content_of(device: Path, given: Path, where: str, runner: Runner) -> Content
     return Content(tuple(dict.fromkeys(looked.stdout.split())), written)
 
 
-def _block_device(given: Path, where: str) -> Path:
-    """The device's own node."""
+def _resolve_block_device(given: Path, where: str) -> Path:
     try:
         found = os.stat(given)
     except OSError as error:
@@ -373,14 +379,13 @@ def _list_stable_names(
         for link in sorted(folder.iterdir())
         if link.resolve() == device
     ]
-    backing = text_of(sys / "class" / "block" / device.name / "loop" / "backing_file")
+    backing = read_text(sys / "class" / "block" / device.name / "loop" / "backing_file")
     if backing and Path(f"{backing}{LOOP_MARK}").is_file():
         return True, (str(given),)
     return str(given) in names, tuple(names)
 
 
-def _as(names: Iterable[str], stays: bool) -> str:
-    """By which name consent is given, where that is another one."""
+def _suggest_stable_name(names: Iterable[str], stays: bool) -> str:
     first = next(iter(names), None)
     return f" and its name {first}" if first and not stays else ""
 
@@ -391,38 +396,38 @@ def _find_uses(device: Path, proc: Path, sys: Path) -> Iterator[tuple[str, str]]
     parts = sorted(each.parent.name for each in place.glob("*/partition"))
     if parts:
         yield f"it has partitions: {', '.join(parts)}", "remove them yourself, or name one of them"
-    number = text_of(place / "dev")
-    for mount in mounts(proc):
+    number = read_text(place / "dev")
+    for mount in list_mounts(proc):
         if mount.number == number or os.path.realpath(mount.source) == str(device):
-            yield f"it is mounted at {mount.point}", _end_of_mount(mount.point)
-    swaps = text_of(proc / "swaps").splitlines()[1:]
+            yield f"it is mounted at {mount.point}", _explain_unmount(mount.point)
+    swaps = read_text(proc / "swaps").splitlines()[1:]
     if any(line.split()[0] == str(device) for line in swaps):
         yield "it is swap space", "turn it off with swapoff, if the machine can do without"
     holders = sorted(each.name for each in (place / "holders").glob("*"))
     if holders:
         yield f"it is used by {', '.join(holders)}", "take that apart first"
     if openers := _find_openers(place, proc):
-        yield f"it is open in {named(openers)}", "end what has it open first"
+        yield f"it is open in {processes.name_users(openers)}", "end what has it open first"
 
 
-def _find_openers(place: Path, proc: Path) -> list[User]:
+def _find_openers(place: Path, proc: Path) -> list[processes.User]:
     """Who has it open, or the disk that it is a part of, but for the program that makes it.
 
     `pid` is of the kernel's nbd: the thread that speaks with the server. Source:
     drivers/block/nbd.c.
     """
-    whole = whole_disk(place)
-    numbers = {text_of(each / "dev") for each in (place, whole)} - {""}
-    thread = text_of(whole / "pid")
+    whole = find_whole_disk(place)
+    numbers = {read_text(each / "dev") for each in (place, whole)} - {""}
+    thread = read_text(whole / "pid")
 
     def serves(pid: int) -> bool:
         by_nbd = bool(thread) and (proc / str(pid) / "task" / thread).exists()
-        return by_nbd or DRIVE in programs_of(pid)
+        return by_nbd or DRIVE in processes.list_program_names(pid)
 
-    return openers_of(numbers, serves, proc)
+    return processes.find_openers(numbers, serves, proc)
 
 
-def _end_of_mount(point: Path) -> str:
+def _explain_unmount(point: Path) -> str:
     """How a mount comes to its end: one of Stithy's own by its run."""
     if mark := read_mark(point):
         return f"wait for the end of run {mark.run_id}, or remove it with `stithy clean`"
@@ -430,7 +435,7 @@ def _end_of_mount(point: Path) -> str:
 
 
 def _list_signatures(device: Path, runner: Runner) -> Iterator[tuple[str, str]]:
-    looked = _examine(device, runner)
+    looked = _list_signature_types(device, runner)
     if looked.code != 0:
         yield f"it cannot be examined: {looked.stderr.strip()}", "run as root, with sudo"
     if kinds := looked.stdout.split():
@@ -438,13 +443,12 @@ def _list_signatures(device: Path, runner: Runner) -> Iterator[tuple[str, str]]:
         yield f"there is something on it: {', '.join(kinds)}", remedy
 
 
-def _examine(device: Path, runner: Runner) -> Finished:
-    """The kinds of all signatures on a device, a line each."""
+def _list_signature_types(device: Path, runner: Runner) -> Finished:
     words = ["wipefs", "--no-act", "--noheadings", "--output", "TYPE", "--", str(device)]
     return runner.run(Command(words), timeout_s=60.0)
 
 
-def _claims_device(device: Path) -> Iterator[tuple[str, str]]:
+def _require_exclusive(device: Path) -> Iterator[tuple[str, str]]:
     """The kernel refuses an exclusive opening while anything in it uses the device."""
     try:
         os.close(os.open(device, os.O_RDWR | os.O_EXCL))

@@ -45,7 +45,7 @@ class Contents:
         return digest.hexdigest()
 
 
-def contents_of(root: Path, without: str | None = None) -> Contents:
+def hash_tree(root: Path, without: str | None = None) -> Contents:
     """Read and hash every file of a tree; InfrastructureError for what is no file or directory.
 
     `without` is a name in `root` that is left out, with all that it holds.
@@ -57,7 +57,7 @@ def contents_of(root: Path, without: str | None = None) -> Contents:
     return Contents(dict(zip(files, hashes, strict=True)), frozenset(directories), size)
 
 
-def joined(contents: Contents, name: str, part: Contents) -> Contents:
+def join_contents(contents: Contents, name: str, part: Contents) -> Contents:
     """The contents of a tree whose directory `name` lies elsewhere, with what it holds there."""
     return Contents(
         {**contents.files, **{f"{name}/{each}": digest for each, digest in part.files.items()}},
@@ -75,9 +75,9 @@ def copy_tree(source: Path, target: Path, without: str | None = None) -> None:
     files, directories = _walk(source, without)
     for name in directories:
         (target / name).mkdir()
-        _like(source / name, target / name)
-    _like(source, target)
-    _each(lambda name: _copy(source / name, target / name), files)
+        _copy_owner(source / name, target / name)
+    _copy_owner(source, target)
+    _run_in_threads(lambda name: _copy(source / name, target / name), files)
 
 
 def sync_filesystem(path: Path) -> None:
@@ -94,15 +94,15 @@ def sync_filesystem(path: Path) -> None:
         os.close(fd)
 
 
-def evict_tree(root: Path, without: str | None = None) -> int:
+def drop_cached_pages(root: Path, without: str | None = None) -> int:
     """Ask the kernel to drop a tree's pages; returns the bytes that are still in memory.
 
     Only clean pages are dropped: sync first. On tmpfs nothing can be dropped. `without` as above.
     """
-    return sum(map(_evict, _list_files(root, without)))
+    return sum(map(_drop_cached_pages_of, _list_files(root, without)))
 
 
-def size_of_tree(root: Path, without: str | None = None) -> tuple[int, int]:
+def measure_tree(root: Path, without: str | None = None) -> tuple[int, int]:
     """Number and bytes of a tree's files; `without` as above."""
     sizes = [path.stat().st_size for path in _list_files(root, without)]
     return len(sizes), sum(sizes)
@@ -119,7 +119,11 @@ def _walk(root: Path, without: str | None = None) -> tuple[list[str], list[str]]
     directories: list[str] = []
     for path, kind in _list_entries(root, without):
         if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
-            raise _refuse_not_a_file(path)
+            raise InfrastructureError(
+                "neither a file nor a directory, so a copy would not be independent of it",
+                where=str(path),
+                remedy="use no links inside the database's directory",
+            )
         (directories if stat.S_ISDIR(kind) else files).append(str(path.relative_to(root)))
     return sorted(files), sorted(directories)
 
@@ -138,16 +142,7 @@ def _raise(error: OSError) -> None:
     raise error
 
 
-def _refuse_not_a_file(path: Path) -> InfrastructureError:
-    return InfrastructureError(
-        "neither a file nor a directory, so a copy would not be independent of it",
-        where=str(path),
-        remedy="use no links inside the database's directory",
-    )
-
-
-def _each(action: Callable[[str], object], names: Iterable[str]) -> None:
-    """Do something for all names on a few threads; the first error is raised."""
+def _run_in_threads(action: Callable[[str], object], names: Iterable[str]) -> None:
     with ThreadPoolExecutor(THREADS) as pool:
         for _ in pool.map(action, names):
             pass
@@ -163,18 +158,17 @@ def _copy(source: Path, target: Path) -> None:
         # sendfile never shares blocks; copy_file_range may.
         while os.sendfile(writing.fileno(), reading.fileno(), None, CHUNK_BYTES):
             pass
-    _like(source, target)
+    _copy_owner(source, target)
 
 
-def _like(source: Path, target: Path) -> None:
-    """Give `target` the owner and mode of `source`."""
+def _copy_owner(source: Path, target: Path) -> None:
     found = source.stat()
     if (found.st_uid, found.st_gid) != (target.stat().st_uid, target.stat().st_gid):
         os.chown(target, found.st_uid, found.st_gid)
     target.chmod(stat.S_IMODE(found.st_mode))
 
 
-def _evict(path: Path) -> int:
+def _drop_cached_pages_of(path: Path) -> int:
     fd = os.open(path, os.O_RDONLY)
     try:
         os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)

@@ -10,7 +10,7 @@ from stithy.errors import InfrastructureError, StithyError
 from stithy.storage.provider import EmulatedDrive, Record, Role, Site
 
 if TYPE_CHECKING:
-    from stithy.drives.profiles import Profile
+    from stithy.drives.profiles import DriveProfileFile
     from stithy.wire.drive.messages import DriveUp
 
 SECTOR_BYTES = 4096
@@ -22,7 +22,7 @@ class AskedDrive:
 
     name: str
     role: Role
-    profile: "Profile"
+    profile: "DriveProfileFile"
     size_bytes: int
     scale: float
     seed: int
@@ -30,7 +30,7 @@ class AskedDrive:
     traced: bool = False
 
 
-def times_asked_s(profiles: Iterable["Profile"]) -> dict[tuple[str, str], float]:
+def list_profile_times_s(profiles: Iterable["DriveProfileFile"]) -> dict[tuple[str, str], float]:
     """The medians of 4 KiB, and the flush's time; a drive that spins has flushes alone."""
     found: dict[tuple[str, str], float] = {}
     for facts in (each.facts for each in profiles):
@@ -46,7 +46,7 @@ def bring_up(
 
     `program` is the name of the folder in which their program works.
     """
-    from stithy.drives import places
+    from stithy.drives import control as places
     from stithy.drives.control import DriveSpec
     from stithy.drives.program import start
 
@@ -57,7 +57,7 @@ def bring_up(
     }
     for image in images.values():
         record("image", {"path": str(image)})
-    folder = places.folder_of(program, run_id)
+    folder = places.get_folder(program, run_id)
     record("drive", {"folder": str(folder)})
     site.logs.mkdir(parents=True, exist_ok=True)
     logs = {each.name: site.logs / f"{label}.{each.name}" for each in asked}
@@ -106,17 +106,17 @@ def _describe(asked: AskedDrive, ready: "DriveUp", control: Path, log_stem: Path
 
 
 @contextmanager
-def unpaced(drives: Iterable[EmulatedDrive]) -> Iterator[None]:
+def suspend_pacing(drives: Iterable[EmulatedDrive]) -> Iterator[None]:
     """Inside, the drives take no time: making a file system is no measurement.
 
     Where that fails because the drives have gone, the error says both.
     """
-    _pace(drives, False)
+    _set_pacing(drives, False)
     try:
         yield
     except StithyError as error:
         try:
-            _pace(drives, True)
+            _set_pacing(drives, True)
         except InfrastructureError as gone:
             raise InfrastructureError(
                 f"{gone.problem}; meanwhile: {error.text}",
@@ -124,10 +124,10 @@ def unpaced(drives: Iterable[EmulatedDrive]) -> Iterator[None]:
                 remedy=gone.remedy,
             ) from error
         raise
-    _pace(drives, True)
+    _set_pacing(drives, True)
 
 
-def _pace(drives: Iterable[EmulatedDrive], paced: bool) -> None:
+def _set_pacing(drives: Iterable[EmulatedDrive], paced: bool) -> None:
     from stithy.drives.control import Control
 
     for each in drives:

@@ -13,14 +13,14 @@ from uuid import uuid4
 
 from stithy.drives import filesystems
 from stithy.errors import PreconditionError
-from stithy.hosts.devices import devices_under
+from stithy.hosts.devices import list_devices_under
 from stithy.hosts.host import LocalHost
-from stithy.hosts.processes import own_identity
+from stithy.hosts.processes import get_identity
 from stithy.hosts.runner import LocalRunner, Runner
 from stithy.needs import Need
-from stithy.storage import sizes
-from stithy.storage.consent import EDGE_BYTES, Mark, content_of, write_mark
-from stithy.storage.layer import Layer, Task
+from stithy.storage import provider
+from stithy.storage.consent import EDGE_BYTES, DirectoryMark, read_content, write_mark
+from stithy.storage.layer import BuildTask, Layer
 from stithy.storage.provider import Array, Record, Site, Volume
 from stithy.storage.volume import describe
 
@@ -31,7 +31,7 @@ MOUNT_OPTIONS = ("noatime",)
 """
 
 
-def fresh_place() -> Path:
+def make_place_name() -> Path:
     """A folder for mount points that no run had before; it is not made."""
     place = next((each for each in PLACES if os.access(each, os.W_OK | os.X_OK)), PLACES[-1])
     return place / f"{PREFIX}{secrets.token_hex(4)}"
@@ -61,21 +61,21 @@ class MadeAnew:
         self._candidate = candidate
         self._where = f"candidate {candidate}"
         self._site = site
-        self._place = fresh_place()
+        self._place = make_place_name()
 
     def place(self) -> Path:
         """The folder that holds the mount points."""
         return self._place
 
-    def asked_times_s(self) -> Mapping[tuple[str, str], float]:
+    def list_profile_times_s(self) -> Mapping[tuple[str, str], float]:
         """None: storage takes its own."""
         return {}
 
-    def left_by(self) -> str | None:
+    def find_dead_run(self) -> str | None:
         """None: what a dead run left is in nobody's way."""
         return None
 
-    def survives(self, run_id: str) -> Path | None:
+    def find_surviving_volume(self, run_id: str) -> Path | None:
         """Never: all is made anew."""
         return None
 
@@ -117,10 +117,10 @@ class VolumeSpec:
     @property
     def raw(self) -> bool:
         """Whether nothing is made on it: the volume is the device."""
-        return self.filesystem == sizes.NO_FILE_SYSTEM
+        return self.filesystem == provider.NO_FILE_SYSTEM
 
 
-def volume_on(
+def build_volume(
     asked: VolumeSpec, point: Path, run_id: str, record: Record, runner: Runner
 ) -> Volume:
     """The volume of this run on devices, mounted at `point`, which is made; or the raw device."""
@@ -129,50 +129,53 @@ def volume_on(
         record("directory", {"path": str(point), "run_id": run_id})
         point.mkdir(mode=0o755)
     if layer is not None:
-        device = layer.build(asked.devices, Task(asked.identifier, run_id, record, runner))
+        task = BuildTask(asked.identifier, run_id, record, runner)
+        device = layer.spec.build(asked.devices, task)
     if asked.raw:
         found = describe(Path(device).resolve())
         unmounted = replace(found, filesystem=asked.filesystem, mount_options="", raw=True)
-        return replace(unmounted, array=_array(asked))
+        return replace(unmounted, array=_describe_array(asked))
     kind = (layer.filesystem if layer else None) or asked.filesystem
     if layer is None or layer.filesystem is None:
         kept = filesystems.KINDS[kind].whole if asked.whole else ()
         filesystems.make(device, kind, uuid=asked.identifier, options=kept, runner=runner)
     every = " ".join(dict.fromkeys((device, *asked.devices)))
     record("mount", {"path": str(point), "device": every})
-    options = (*MOUNT_OPTIONS, *(layer.mount_options if layer else ()))
+    options = (*MOUNT_OPTIONS, *(layer.spec.list_mount_options() if layer else ()))
     options += ("nodiscard",) if asked.whole else ()
     filesystems.mount(device, point, kind, options=options, runner=runner)
     # The server's user must be able to go through it, whatever the caller's umask is.
     point.chmod(0o755)
     record("mark", {"path": str(point), "run_id": run_id})
-    write_mark(point, Mark(run_id, True, own_identity()))
+    write_mark(point, DirectoryMark(run_id, True, get_identity()))
     found = describe(point)
     if not found.devices:  # a file system whose members the kernel does not name
-        under = [name for each in asked.devices for name in devices_under(Path(each))]
+        under = [name for each in asked.devices for name in list_devices_under(Path(each))]
         found = replace(found, devices=tuple(dict.fromkeys(under)))
-    return replace(found, array=_array(asked))
+    return replace(found, array=_describe_array(asked))
 
 
-def _array(asked: VolumeSpec) -> Array | None:
+def _describe_array(asked: VolumeSpec) -> Array | None:
     if asked.layer is None:
         return None
     names = tuple(Path(each).resolve().name for each in asked.devices)
-    return Array(asked.layer.name, asked.layer.facts, names, asked.layer.redundancy(len(names)))
+    return Array(
+        asked.layer.name, asked.layer.facts, names, asked.layer.spec.count_redundancy(len(names))
+    )
 
 
 CLAIM_AT_BYTES = 2**19
 """Where a claim lies: within what is zeroed when a device is left empty."""
 
 
-def claim(device: Path, uuid: str) -> None:
+def write_claim(device: Path, uuid: str) -> None:
     """Empty a device that may be overwritten, and write on it that this is Stithy's.
 
     A file system with this identifier is made over it. Whoever is killed meanwhile leaves one of
     both there. Raises OSError while the device is in use.
     """
-    erase_ends(device)
-    descriptor = held_alone(device)
+    wipe_ends(device)
+    descriptor = open_exclusively(device)
     try:
         os.pwrite(descriptor, _read_claim(uuid), CLAIM_AT_BYTES)
         os.fsync(descriptor)
@@ -185,28 +188,28 @@ def _read_claim(uuid: str) -> bytes:
     return f"Stithy makes a file system here: {uuid}".encode().ljust(4096, b"\0")
 
 
-def erase_own(device: Path, uuid: str) -> None:
+def erase_stithy_device(device: Path, uuid: str) -> None:
     """Leave a device empty on which Stithy made, or began, a file system with this identifier.
 
     Nothing is done where the device has gone or holds anything else. Raises OSError where something
     uses it.
     """
     if device.is_block_device() and _is_own(device, uuid):
-        erase_ends(device)
+        wipe_ends(device)
 
 
 def _is_own(device: Path, uuid: str) -> bool:
     """By its identifier; or by the claim, while nothing known was made over it since."""
     real = device.resolve()
-    if filesystems.tag_on(str(real), "UUID") == uuid:
+    if filesystems.read_tag(str(real), "UUID") == uuid:
         return True
     with device.open("rb", buffering=0) as file:
         file.seek(CLAIM_AT_BYTES)
         claimed = file.read(4096) == _read_claim(uuid)
-    return claimed and not content_of(real, device, str(device), LocalRunner()).known
+    return claimed and not read_content(real, device, str(device), LocalRunner()).known
 
 
-def held_alone(device: Path) -> int:
+def open_exclusively(device: Path) -> int:
     """A descriptor of a device that nothing else uses, and can use while it is open.
 
     Raises OSError while something does: a mount, an array, another such descriptor.
@@ -214,9 +217,9 @@ def held_alone(device: Path) -> int:
     return os.open(device, os.O_RDWR | os.O_EXCL)
 
 
-def erase_ends(device: Path) -> None:
+def wipe_ends(device: Path) -> None:
     """Write zeros to both ends of a device, where signatures lie. Raises OSError while in use."""
-    descriptor = held_alone(device)
+    descriptor = open_exclusively(device)
     try:
         end = os.lseek(descriptor, 0, os.SEEK_END)
         for begin in (0, max(0, end - EDGE_BYTES)):

@@ -24,7 +24,7 @@ from stithy.errors import TextError
 from stithy.hosts.runner import Runner
 from stithy.needs import Need
 from stithy.registry import Family, Plugin, plugins
-from stithy.storage import sizes
+from stithy.storage import provider
 from stithy.storage.provider import Record
 from stithy.units import format_size, parse_size
 
@@ -35,7 +35,7 @@ SIZE_BYTES_MAX = 2**50
 
 
 @dataclass(frozen=True)
-class Task:
+class BuildTask:
     """What a layer is built with.
 
     `identifier` is a UUID by which blkid knows each member afterwards, so that clean-up sees whose
@@ -48,57 +48,60 @@ class Task:
     runner: Runner
 
 
-def _none(_keys: Any) -> tuple[str, ...]:
-    return ()
+class LayerKeys(BaseModel):
+    """The keys of a layer in a study, each with a default, and what follows from them alone.
 
+    The first key names the layer in reports. Only `build` touches the machine.
+    """
 
-def _one(_keys: Any) -> int:
-    return 1
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def limit_members(self) -> tuple[int, int | None]:
+        """Give the least and the greatest number of devices, None where there is none."""
+        raise NotImplementedError
+
+    def get_multiple(self) -> int:
+        """Give the number of which the devices must be a multiple."""
+        return 1
+
+    def count_capacity_bytes(self, sizes_bytes: Sequence[int]) -> int:
+        """Count what can be written on members of these sizes, bytes; never too much."""
+        raise NotImplementedError
+
+    def count_redundancy(self, count: int) -> float:
+        """Count the bytes on that many devices for a byte of files: copies and parity."""
+        raise NotImplementedError
+
+    def list_mount_options(self) -> tuple[str, ...]:
+        """List the options by which its file system is mounted."""
+        return ()
+
+    def list_cautions(self) -> tuple[str, ...]:
+        """List what a person must know before it holds data, a sentence each."""
+        return ()
+
+    def build(self, devices: Sequence[str], task: BuildTask) -> str:
+        """Make it of devices that may be overwritten; give the device that is to be mounted."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class LayerKind(Plugin):
-    """How several devices become one.
-
-    What is computed from keys judges by the study alone, for `stithy plan`; the keys are those of
-    `keys`.
-    """
+    """How several devices become one."""
 
     family: ClassVar = Family("storage.layers")
 
     name: str
-    keys: type[BaseModel]
-    """Its keys in a study. Each has a default; the first one names it in reports."""
-
-    members: Callable[[Any], tuple[int, int | None]]
-    """The least and the greatest number of devices, None where there is none."""
-
-    capacity_bytes: Callable[[Any, Sequence[int]], int]
-    """How much can be written on members of these sizes, bytes; never too much."""
-
-    redundancy: Callable[[Any, int], float]
-    """Bytes on that many devices for a byte of files: copies and parity."""
-
-    build: Callable[[Any, Sequence[str], Task], str]
-    """Makes it of devices that may be overwritten; gives the device that is to be mounted."""
+    keys: type[LayerKeys]
 
     needs: tuple[Need, ...] = ()
     """The programs, kernel features and rights that it needs."""
-
-    multiple: Callable[[Any], int] = _one
-    """The number of devices must be a multiple of it."""
 
     is_unequal: bool = False
     """Whether its members must differ in speed: drives of one profile are refused."""
 
     filesystem: str | None = None
     """The kind of file system that it brings; None where one is made on it."""
-
-    mount_options: Callable[[Any], tuple[str, ...]] = _none
-    """Options by which its file system is mounted."""
-
-    cautions: Callable[[Any], tuple[str, ...]] = _none
-    """What a person must know before it holds data, a sentence each."""
 
     usage: "Callable[[Path, Runner], Usage] | None" = None
     """What the books of its file system say, at a mount point, where it compresses or copies."""
@@ -118,7 +121,7 @@ class Layer:
     """A layer as a study asks for it: its name, and its keys."""
 
     name: str
-    spec: BaseModel
+    spec: LayerKeys
 
     @property
     def _kind(self) -> LayerKind:
@@ -144,37 +147,19 @@ class Layer:
         said = {key: each for key, each in values.items() if key == first or each != usual.get(key)}
         return {name: str(value) for name, value in said.items()}
 
-    def usable_bytes(self, filesystem: str, sizes_bytes: Sequence[int]) -> int:
+    def count_usable_bytes(self, filesystem: str, sizes_bytes: Sequence[int]) -> int:
         """How much files may take on members of these sizes, bytes; on the safe side."""
-        capacity = self._kind.capacity_bytes(self.spec, sizes_bytes)
-        return sizes.usable_bytes(self.filesystem or filesystem, capacity)
+        capacity = self.spec.count_capacity_bytes(sizes_bytes)
+        return provider.count_usable_bytes(self.filesystem or filesystem, capacity)
 
-    def member_bytes(self, filesystem: str, needed_bytes: int, count: int) -> int:
+    def count_member_bytes(self, filesystem: str, needed_bytes: int, count: int) -> int:
         """How large each of `count` members must be for files of `needed_bytes`; whole MiB."""
-        least, most = sizes.DEVICE_BYTES_MIN // sizes.MIB, SIZE_BYTES_MAX // sizes.MIB
+        least, most = provider.DEVICE_BYTES_MIN // provider.MIB, SIZE_BYTES_MAX // provider.MIB
         while least < most:
             middle = (least + most) // 2
-            enough = self.usable_bytes(filesystem, [middle * sizes.MIB] * count) >= needed_bytes
-            least, most = (least, middle) if enough else (middle + 1, most)
-        return least * sizes.MIB
-
-    def redundancy(self, count: int) -> float:
-        """Bytes on `count` devices for a byte of files: copies and parity."""
-        return self._kind.redundancy(self.spec, count)
-
-    @property
-    def mount_options(self) -> tuple[str, ...]:
-        """Options by which its file system is mounted, as its keys ask for."""
-        return self._kind.mount_options(self.spec)
-
-    @property
-    def cautions(self) -> tuple[str, ...]:
-        """What a person must know before the layer holds data, a sentence each."""
-        return self._kind.cautions(self.spec)
-
-    def build(self, devices: Sequence[str], task: Task) -> str:
-        """Make it of devices that may be overwritten; the device that is to be mounted."""
-        return self._kind.build(self.spec, devices, task)
+            usable_bytes = self.count_usable_bytes(filesystem, [middle * provider.MIB] * count)
+            least, most = (least, middle) if usable_bytes >= needed_bytes else (middle + 1, most)
+        return least * provider.MIB
 
     def __str__(self) -> str:
         """`btrfs raid10`, or `btrfs raid5, compression zstd`: its name, and what is asked of it."""
@@ -189,7 +174,7 @@ class OneLayer:
     Which layers there are is asked when it is needed, so that those of one's own count.
     """
 
-    def model(self) -> type[BaseModel]:
+    def make_model(self) -> type[BaseModel]:
         """All layers as keys, of which one is given."""
         fields: dict[str, Any] = {
             name: (kind.keys | None, Field(default=None, description=kind.keys.__doc__))
@@ -217,9 +202,9 @@ class OneLayer:
             return value
         if not isinstance(value, dict) or len(value) != 1:
             names = " or ".join(f"{{{name}: {{…}}}}" for name in plugins(LayerKind))
-            raise rule("not a layer", f"its name with its keys: {names}")
+            raise refuse("not a layer", f"its name with its keys: {names}")
         keys = {name: {} if each is None else each for name, each in value.items()}
-        known = self.model().model_validate(keys)
+        known = self.make_model().model_validate(keys)
         [name] = known.model_fields_set
         return Layer(name, getattr(known, name))
 
@@ -230,7 +215,7 @@ def _write(value: Layer | None) -> dict[str, Any] | None:
     return {value.name: value.spec.model_dump(mode="json", by_alias=True)}
 
 
-def rule(what: str, right: str) -> PydanticCustomError:
+def refuse(what: str, right: str) -> PydanticCustomError:
     """An error in a study's value: what is wrong, and what would be right."""
     context = {"what": what, "right": right}
     return PydanticCustomError("rule", "{what}: {right}", context)
@@ -251,13 +236,14 @@ def check_members(
     the key that says how many members there are, `named_by` the one that says which layer. `equal`:
     they are all of one kind.
     """
-    found = _find_misfit(layer, count, filesystem, equal)
-    if found is not None:
-        key, value, error = found
-        raise at({"count": counted_by, "layer": named_by}.get(key, key), value, error)
+    misfit = _find_misfit(layer, count, filesystem, equal)
+    if misfit is not None:
+        key, value, what, right = misfit
+        key = {"count": counted_by, "layer": named_by}.get(key, key)
+        raise locate_error(key, value, refuse(what, right))
 
 
-def at(key: str, value: object, error: PydanticCustomError) -> ValidationError:
+def locate_error(key: str, value: object, error: PydanticCustomError) -> ValidationError:
     """The same at a key of a section."""
     details = [InitErrorDetails(type=error, loc=(key,), input=value)]
     return ValidationError.from_exception_data("keys", details)
@@ -265,31 +251,31 @@ def at(key: str, value: object, error: PydanticCustomError) -> ValidationError:
 
 def _find_misfit(
     layer: Layer | None, count: int, filesystem: str | None, equal: bool
-) -> tuple[str, object, PydanticCustomError] | None:
+) -> tuple[str, object, str, str] | None:
+    """Find the key, its value, what is wrong with it, and what would be right."""
     if layer is None:
-        names = ", ".join(plugins(LayerKind))
-        error = rule("several devices without a layer", f"add `layer`, which is one of {names}")
-        return None if count == 1 else ("count", count, error)
-    kind = plugins(LayerKind)[layer.name]
-    least, most = kind.members(layer.spec)
+        right = f"add `layer`, which is one of {', '.join(plugins(LayerKind))}"
+        return None if count == 1 else ("count", count, "several devices without a layer", right)
+    kind, name = plugins(LayerKind)[layer.name], str(layer)
+    least, most = layer.spec.limit_members()
     if count < least:
-        return "layer", str(layer), rule("too few devices for it", f"at least {least}, not {count}")
+        return "layer", name, "too few devices for it", f"at least {least}, not {count}"
     if most is not None and count > most:
-        return "layer", str(layer), rule("too many devices for it", f"at most {most}, not {count}")
-    of = kind.multiple(layer.spec)
+        return "layer", name, "too many devices for it", f"at most {most}, not {count}"
+    of = layer.spec.get_multiple()
     if count % of:
         right = f"a multiple of {of}, not {count}: it would leave {count % of} unused"
-        return "layer", str(layer), rule("not a number of devices for it", right)
+        return "layer", name, "not a number of devices for it", right
     if equal and kind.is_unequal:
         right = "use `device` with a slow and a fast one, or `ceph` with `cache`"
-        return "layer", str(layer), rule("a cache that is as slow as what it is in front of", right)
+        return "layer", name, "a cache that is as slow as what it is in front of", right
     if layer.filesystem is not None and filesystem not in (None, layer.filesystem):
         right = f"leave it out: the layer {layer.name} is the file system {layer.filesystem}"
-        return "filesystem", filesystem, rule("two file systems", right)
+        return "filesystem", filesystem, "two file systems", right
     return None
 
 
-def power_of_two(value: str | None, most_bytes: int = 2**40) -> str | None:
+def check_power_of_two(value: str | None, most_bytes: int = 2**40) -> str | None:
     """A size of chunks or records as a study gives it, checked; None where it gives none.
 
     Raises what pydantic makes a problem of.
@@ -301,7 +287,7 @@ def power_of_two(value: str | None, most_bytes: int = 2**40) -> str | None:
         if 4096 <= size <= most_bytes and not size & (size - 1):
             return format_size(size)
     right = f"a power of two from 4 KiB to {format_size(most_bytes)}, such as 64 KiB"
-    raise rule("not a size of chunks or records", right)
+    raise refuse("not a size of chunks or records", right)
 
 
 Level = Literal["single", "raid0", "raid1", "raid1c3", "raid10", "raid5", "raid6"]
@@ -319,10 +305,10 @@ LEVELS = (
     "three copies (`raid1`, `raid1c3`), striped over pairs of copies (`raid10`), striped with "
     "parity (`raid5`, `raid6`)."
 )
-Chunk = Annotated[str | None, AfterValidator(power_of_two)]
+Chunk = Annotated[str | None, AfterValidator(check_power_of_two)]
 
 
-def chunk_field(usual: str) -> Any:
+def make_chunk_field(usual: str) -> Any:
     """The key `chunk` of an engine; `usual`: what it is where none is given."""
     return Field(
         default=None,
@@ -331,35 +317,42 @@ def chunk_field(usual: str) -> Any:
     )
 
 
-class RaidSpec(BaseModel):
-    """The keys that engines have alike; each says what its own `chunk` usually is."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class LevelKeys(LayerKeys):
+    """The keys of layers that have a level, and what follows from it."""
 
     level: Level = Field(default="raid1", description=LEVELS, examples=["single"])
+
+    def limit_members(self) -> tuple[int, int | None]:
+        """Give those of the level."""
+        return MEMBERS[self.level]
+
+    def count_redundancy(self, count: int) -> float:
+        """Count copies, or the share of a stripe that is not parity, inverted."""
+        if self.level in PARITY:
+            return count / (count - PARITY[self.level])
+        return float(COPIES.get(self.level, 1))
+
+
+class RaidKeys(LevelKeys):
+    """The keys that engines have alike; each says what its own `chunk` usually is."""
+
     chunk: Chunk = None
 
     @model_validator(mode="after")
-    def _only_stripes_have_chunks(self) -> Self:
+    def _refuse_chunks_without_stripes(self) -> Self:
         if self.chunk is not None and self.level not in STRIPED:
             right = f"leave out `chunk`, or use {', '.join(STRIPED)}"
-            raise rule(f"{self.level} has no stripes", right)
+            raise refuse(f"{self.level} has no stripes", right)
         return self
 
+    @property
+    def is_synchronised(self) -> bool:
+        """Whether all of it is read or written once before it is used."""
+        return self.level in PARITY
 
-def cautions(spec: RaidSpec, *, synchronised: bool = False) -> tuple[str, ...]:
-    """What a person must know of the time before the first window.
-
-    `synchronised`: copies are, too. Source of the time: 1 TB at 150 MB/s, as disks write in order.
-    """
-    if spec.level not in PARITY and not synchronised:
-        return ()
-    what = "it is synchronised before the first window"
-    return (f"{what}, which takes up to 2 hours for each TB of a disk",)
-
-
-def bytes_for_one(level: Level, count: int) -> float:
-    """On so many devices: copies, or the share of a stripe that is not parity, inverted."""
-    if level in PARITY:
-        return count / (count - PARITY[level])
-    return float(COPIES.get(level, 1))
+    def list_cautions(self) -> tuple[str, ...]:
+        """Say how long synchronising takes: 1 TB at 150 MB/s, as disks write in order."""
+        if not self.is_synchronised:
+            return ()
+        what = "it is synchronised before the first window"
+        return (f"{what}, which takes up to 2 hours for each TB of a disk",)

@@ -100,7 +100,7 @@ class Volume:
     database: Secret | None = None
     others: Mapping[Role, "Volume"] = field(default_factory=dict)
 
-    def of(self, role: Role) -> "Volume":
+    def get_part(self, role: Role) -> "Volume":
         """The volume of a role: one of `others`, or this one."""
         return self.others.get(role, self)
 
@@ -181,7 +181,7 @@ class Storage(Protocol):
     def place(self) -> Path | None:
         """The directory that the volume will be, links resolved; None where there is none."""
 
-    def rooms(self) -> Sequence[Room]:
+    def list_rooms(self) -> Sequence[Room]:
         """How much can be written, one a file system; the caller sums up what shares one."""
 
     def cautions(self) -> Sequence[str]:
@@ -193,16 +193,16 @@ class Storage(Protocol):
         None where the study's lines say all of it.
         """
 
-    def asked_times_s(self) -> Mapping[tuple[str, str], float]:
+    def list_profile_times_s(self) -> Mapping[tuple[str, str], float]:
         """The times that emulated drives are asked for, by profile and operation, seconds.
 
         Empty for storage that is there.
         """
 
-    def left_by(self) -> str | None:
+    def find_dead_run(self) -> str | None:
         """The id of the dead run that left something here, to be cleaned first; None if none."""
 
-    def survives(self, run_id: str) -> Path | None:
+    def find_surviving_volume(self, run_id: str) -> Path | None:
         """The volume of a session of this run that ends or did, where it outlives that; else None.
 
         What lies there is as the session left it. `provision` takes it over, with what it holds.
@@ -211,7 +211,7 @@ class Storage(Protocol):
     def provision(self, run_id: str, record: Record) -> Volume:
         """Make the volume; everything made is told to `record` before it is made."""
 
-    def space(self, volume: Volume) -> "Space":
+    def measure_space(self, volume: Volume) -> "Space":
         """What a part of the volume takes now, one with a file system."""
 
     def keep(self) -> None:
@@ -297,7 +297,7 @@ class Provider(Plugin):
         del spec, needed_bytes
         return SetAside()
 
-    def overlaps(self, spec: Any, other: Any) -> bool:
+    def is_overlapping(self, spec: Any, other: Any) -> bool:
         """Whether two candidates, or roles of one, stand in the same place."""
         keys = set(self.spec.model_fields)  # neither its cost nor its server makes it another place
         return bool(spec.model_dump(include=keys) == other.model_dump(include=keys))
@@ -311,3 +311,34 @@ class Provider(Plugin):
         """Give the URL of its database; None for a volume."""
         del spec
         return None
+
+
+MIB = 2**20
+DEVICE_BYTES_MIN = 64 * MIB
+USABLE_SHARE = 0.9
+"""What a file system leaves of a device for files; ext4 and XFS take 2 % to 6 % of a small one.
+"""
+
+OVERHEAD_BYTES: Mapping[str, int] = {"ext4": 192 * MIB, "xfs": 192 * MIB, "btrfs": 512 * MIB}
+"""Journals, and for btrfs chunks of metadata that it keeps twice. What other layers are, as file
+systems, take is in their `capacity_bytes`."""
+
+FileSystem = Literal["ext4", "xfs", "btrfs", "none"]
+"""`none` stands in a study for a block device that is used as it is."""
+
+NO_FILE_SYSTEM = "none"
+
+
+def count_usable_bytes(filesystem: str, device_bytes: int) -> int:
+    """How much of a device files may take, bytes."""
+    if filesystem == NO_FILE_SYSTEM:
+        return device_bytes
+    return max(0, round(device_bytes * USABLE_SHARE) - OVERHEAD_BYTES.get(filesystem, 0))
+
+
+def count_device_bytes(filesystem: str, needed_bytes: int) -> int:
+    """How large a device is on which files of `needed_bytes` have room, bytes; whole MiB."""
+    overhead = OVERHEAD_BYTES.get(filesystem, 0)
+    share = 1.0 if filesystem == NO_FILE_SYSTEM else USABLE_SHARE
+    wanted = round((needed_bytes + overhead) / share)
+    return max(DEVICE_BYTES_MIN, -(-wanted // MIB) * MIB)

@@ -19,7 +19,7 @@ Sources = Mapping[Role, tuple[str, BaseModel]]
 """The name of a provider and its `Spec` for each role that has a source; `data` always has."""
 
 
-def site_of(role: Role, site: Site) -> Site:
+def make_site_of_role(role: Role, site: Site) -> Site:
     """What a run offers the source of one role, which need not know that there are others."""
     return replace(
         site,
@@ -29,21 +29,21 @@ def site_of(role: Role, site: Site) -> Site:
     )
 
 
-def provider_of(sources: Sources, candidate: str, site: Site) -> Storage:
+def create_storage(sources: Sources, candidate: str, site: Site) -> Storage:
     """What provides all volumes of a candidate."""
     groups = list(_make_groups(sources, candidate, site))
     return groups[0].provider if len(groups) == 1 else SeveralSources(groups, site.needed_bytes)
 
 
 @dataclass(frozen=True)
-class Group:
+class RoleGroup:
     """Roles that one provider serves; the first is the one whose volume it returns."""
 
     roles: tuple[Role, ...]
     provider: Storage
 
 
-def _make_groups(sources: Sources, candidate: str, site: Site) -> Sequence[Group]:
+def _make_groups(sources: Sources, candidate: str, site: Site) -> Sequence[RoleGroup]:
     by_name: dict[str, dict[Role, BaseModel]] = {}
     for role in (each for each in ROLES if each in sources):
         name, spec = sources[role]
@@ -52,10 +52,10 @@ def _make_groups(sources: Sources, candidate: str, site: Site) -> Sequence[Group
     for name, specs in by_name.items():
         kind = plugins(Provider)[name]
         if (together := kind.create_together(specs, candidate, site)) is not None:
-            found.append(Group(tuple(specs), together))
+            found.append(RoleGroup(tuple(specs), together))
             continue
         found += [
-            Group((role,), kind.create(spec, candidate, site_of(role, site)))
+            RoleGroup((role,), kind.create(spec, candidate, make_site_of_role(role, site)))
             for role, spec in specs.items()
         ]
     return sorted(found, key=lambda each: ROLES.index(each.roles[0]))
@@ -64,7 +64,7 @@ def _make_groups(sources: Sources, candidate: str, site: Site) -> Sequence[Group
 class SeveralSources:
     """The providers of a candidate as one; that of the data stands for it where one must."""
 
-    def __init__(self, groups: Sequence[Group], needed_bytes: Mapping[Role, int]) -> None:
+    def __init__(self, groups: Sequence[RoleGroup], needed_bytes: Mapping[Role, int]) -> None:
         """The first group has the data."""
         self._groups = groups
         self._needed = needed_bytes
@@ -83,13 +83,13 @@ class SeveralSources:
         """Where the data lie."""
         return self._data.place()
 
-    def rooms(self) -> tuple[Room, ...]:
+    def list_rooms(self) -> tuple[Room, ...]:
         """Of each; a role without the data takes what that role may come to hold."""
         return tuple(
             room if room.takes_bytes is not None or "data" in each.roles
             else replace(room, takes_bytes=self._needed[each.roles[0]])
             for each in self._groups
-            for room in each.provider.rooms()
+            for room in each.provider.list_rooms()
         )  # fmt: skip
 
     def cautions(self) -> tuple[str, ...]:
@@ -102,21 +102,21 @@ class SeveralSources:
         known = ((each.roles[0], each.provider.fingerprint()) for each in self._groups)
         return "; ".join(f"{role}: {words}" for role, words in known if words is not None) or None
 
-    def asked_times_s(self) -> Mapping[tuple[str, str], float]:
+    def list_profile_times_s(self) -> Mapping[tuple[str, str], float]:
         """Of all drives."""
         return {
             key: asked_s
             for each in self._groups
-            for key, asked_s in each.provider.asked_times_s().items()
+            for key, asked_s in each.provider.list_profile_times_s().items()
         }
 
-    def left_by(self) -> str | None:
+    def find_dead_run(self) -> str | None:
         """The dead run that left something on any."""
-        return next(filter(None, (each.provider.left_by() for each in self._groups)), None)
+        return next(filter(None, (each.provider.find_dead_run() for each in self._groups)), None)
 
-    def survives(self, run_id: str) -> Path | None:
+    def find_surviving_volume(self, run_id: str) -> Path | None:
         """The volume of the data, where all outlive a session: a database is all its parts."""
-        found = [each.provider.survives(run_id) for each in self._groups]
+        found = [each.provider.find_surviving_volume(run_id) for each in self._groups]
         return found[0] if all(found) else None
 
     def provision(self, run_id: str, record: Record) -> Volume:
@@ -130,9 +130,9 @@ class SeveralSources:
         data = made.pop("data")
         return replace(data, others=made)
 
-    def space(self, volume: Volume) -> Space:
+    def measure_space(self, volume: Volume) -> Space:
         """Asked of the one that made it."""
-        return self._owners[volume.path].space(volume)
+        return self._owners[volume.path].measure_space(volume)
 
     def keep(self) -> None:
         """Each of them."""

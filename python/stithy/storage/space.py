@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from stithy.errors import InfrastructureError
-from stithy.hosts.devices import mount_of
+from stithy.hosts.devices import find_mount
 from stithy.hosts.runner import Command, Runner
 from stithy.registry import plugins
 from stithy.storage.copy import sync_filesystem
@@ -87,7 +87,7 @@ class Space:
         return self.allocated_bytes < self.provisioned_bytes
 
 
-def files_bytes(folder: Path) -> tuple[int, int]:
+def measure_files(folder: Path) -> tuple[int, int]:
     """Lengths of all files below a folder, and what of them is written; a hard link counts once.
 
     A file that goes meanwhile counts nothing. Mounts inside are not entered.
@@ -119,7 +119,7 @@ def _list_entries(folder: Path) -> list[os.DirEntry[str]]:
         return []
 
 
-def space_of(
+def measure_space(
     volume: Volume, runner: Runner, *, devices_bytes: Sequence[int] | None = None
 ) -> Space:
     """The space of a volume with a file system, or of a directory.
@@ -128,9 +128,9 @@ def space_of(
     is not its own. It is synced before: what is not on drives yet is in nobody's books.
     """
     sync_filesystem(volume.path)
-    logical, written = files_bytes(volume.path)
+    logical, written = measure_files(volume.path)
     if devices_bytes is None:
-        return _measure_directory(logical, written, _with_books(volume.filesystem), volume)
+        return _measure_directory(logical, written, _find_books(volume.filesystem), volume)
     below = _count_below(volume)
     if below is not None:
         give_back(volume.mount_point, runner)
@@ -147,10 +147,10 @@ def _read_usage(volume: Volume, written: int, below: LayerKind | None, runner: R
     """By the books of the file system or of the layer below it; else by what its files have."""
     redundancy = volume.array.redundancy if volume.array else 1.0
     told: Usage
-    if (module := _with_books(volume.filesystem)) is not None and module.usage is not None:
+    if (module := _find_books(volume.filesystem)) is not None and module.usage is not None:
         told = module.usage(volume.mount_point, runner)
     elif below is not None and below.usage_below is not None:
-        told = below.usage_below(mount_of(volume.mount_point).source, redundancy, runner)
+        told = below.usage_below(find_mount(volume.mount_point).source, redundancy, runner)
     else:
         told = Usage(
             written, round(_count_taken_bytes(volume.mount_point) * redundancy), redundancy
@@ -176,7 +176,6 @@ def give_back(mount_point: Path, runner: Runner) -> None:
 def _measure_directory(
     logical: int, written: int, module: LayerKind | None, volume: Volume
 ) -> Space:
-    """A directory on a file system that others use as well."""
     missing = {"provisioned_bytes": SHARED, "allocated_bytes": SHARED}
     if module is not None or volume.memory_backed:
         why = SHARED if module is not None else "its pages are memory"
@@ -185,7 +184,7 @@ def _measure_directory(
     return Space(logical, written, written, written, 1.0, missing=missing)
 
 
-def lacking(space: Space, why: str, *names: str) -> Space:
+def drop_figures(space: Space, why: str, *names: str) -> Space:
     """The same without these, and why."""
     gone: dict[str, Any] = dict.fromkeys(names)
     return replace(space, missing={**space.missing, **dict.fromkeys(names, why)}, **gone)
@@ -197,13 +196,13 @@ NOT_TOLD_APART = (
 )
 
 
-def with_log(space: Space, volume: Volume, folders: Sequence[Path]) -> Space:
+def add_log(space: Space, volume: Volume, folders: Sequence[Path]) -> Space:
     """The same with what of it is the write-ahead log in these folders. Raises OSError."""
-    found = [files_bytes(each) for each in folders]
+    found = [measure_files(each) for each in folders]
     written = sum(each for _, each in found)
     if not written:
         return space
-    module = _with_books(volume.filesystem)
+    module = _find_books(volume.filesystem)
     if module is not None and module.stored_below is not None:
         stored = sum(map(module.stored_below, folders))
     elif space.below or module is not None:
@@ -216,19 +215,16 @@ def with_log(space: Space, volume: Volume, folders: Sequence[Path]) -> Space:
     return replace(space, log_written_bytes=written, log_stored_bytes=stored)
 
 
-def _with_books(filesystem: str) -> LayerKind | None:
-    """Find the layer that is this file system, and reads its books."""
+def _find_books(filesystem: str) -> LayerKind | None:
     layers = plugins(LayerKind).values()
     return next((kind for kind in layers if kind.usage and kind.filesystem == filesystem), None)
 
 
 def _count_below(volume: Volume) -> LayerKind | None:
-    """Find the layer below the file system, if it compresses and reads its own books."""
     kind = plugins(LayerKind).get(volume.array.layer) if volume.array else None
     return kind if kind and kind.usage_below else None
 
 
 def _count_taken_bytes(mount_point: Path) -> int:
-    """What files and the file system's own data take of a device."""
     found = os.statvfs(mount_point)
     return (found.f_blocks - found.f_bfree) * found.f_frsize

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stithy.errors import PreconditionError
-from stithy.hosts.devices import Mount, devices_under, mount_of, mounts
-from stithy.hosts.facts import storage_facts
+from stithy.hosts.devices import Mount, find_mount, list_devices_under, list_mounts
+from stithy.hosts.facts import read_storage_facts
 from stithy.results.manifest import Fact
 from stithy.storage.consent import may_empty, may_use
 from stithy.storage.provider import Room, Volume
@@ -25,25 +25,25 @@ from stithy.units import format_size
 MEMORY_BACKED = frozenset({"tmpfs", "ramfs"})
 
 
-def existing_part(path: Path) -> Path:
+def find_existing_part(path: Path) -> Path:
     """`path`, or its nearest parent that exists."""
     return next(each for each in (path, *path.parents) if os.path.exists(each))
 
 
 def describe(path: Path, proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> Volume:
     """The volume that the directory `path` is."""
-    mount = mount_of(path, proc)
+    mount = find_mount(path, proc)
     return Volume(
         path=path,
         filesystem=mount.kind,
         mount_point=mount.point,
         mount_options=mount.options,
-        devices=devices_under(path, proc, sys),
+        devices=list_devices_under(path, proc, sys),
         memory_backed=mount.kind in MEMORY_BACKED,
     )
 
 
-def facts_of(
+def list_volume_facts(
     volume: Volume, proc: Path = Path("/proc"), sys: Path = Path("/sys")
 ) -> dict[str, Fact]:
     """Facts of what a candidate's volume is on, as `storage_facts` tells them.
@@ -51,10 +51,10 @@ def facts_of(
     Devices under the volumes of other roles are `role.log.devices` and `role.log.device.…`. What is
     emulated says more of itself.
     """
-    found = storage_facts(volume.path, proc, sys, volume.devices)
+    found = read_storage_facts(volume.path, proc, sys, volume.devices)
     for role, part in volume.others.items():
         if not part.emulated:
-            known = storage_facts(part.path, proc, sys, part.devices)
+            known = read_storage_facts(part.path, proc, sys, part.devices)
             found |= {f"role.{role}.{name}": known[name] for name in known if _is_of_device(name)}
     return found
 
@@ -63,10 +63,10 @@ def _is_of_device(name: str) -> bool:
     return name == "devices" or name.startswith("device.")
 
 
-def room_of(path: Path, proc: Path = Path("/proc")) -> Room:
+def measure_room(path: Path, proc: Path = Path("/proc")) -> Room:
     """How much can still be written below `path`, and what that is shared with."""
-    there = existing_part(path)
-    mount = mount_of(there, proc)
+    there = find_existing_part(path)
+    mount = find_mount(there, proc)
     space = os.statvfs(there)
     return Room(
         filesystem_id=mount.number,
@@ -76,12 +76,12 @@ def room_of(path: Path, proc: Path = Path("/proc")) -> Room:
     )
 
 
-def storage_in_words(path: Path, proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> str:
+def describe_storage(path: Path, proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> str:
     """The file system that holds `path`, where it is mounted, and the devices under it.
 
     Without their names, which change from boot to boot.
     """
-    facts = {name: fact.value for name, fact in storage_facts(path, proc, sys).items()}
+    facts = {name: fact.value for name, fact in read_storage_facts(path, proc, sys).items()}
     names = facts["devices"]
     devices = [_find_device(facts, name) for name in (names if isinstance(names, tuple) else ())]
     under = f" on {', '.join(devices)}" if devices else ""
@@ -113,15 +113,15 @@ def remove_tree(path: Path, proc: Path = Path("/proc")) -> None:
     if path.is_symlink() or path.is_file():
         path.unlink(missing_ok=True)
     elif path.exists():
-        if (foreign := mounted_inside(path, proc)) is not None:
+        if (foreign := find_mount_inside(path, proc)) is not None:
             raise OSError(errno.EBUSY, f"something is mounted inside, at {foreign}", str(path))
         shutil.rmtree(path)
 
 
-def mounted_inside(path: Path, proc: Path = Path("/proc")) -> Path | None:
+def find_mount_inside(path: Path, proc: Path = Path("/proc")) -> Path | None:
     """A mount point at or below `path`; None where there is none."""
     real = path.resolve()
-    points = (mount.point for mount in mounts(proc))
+    points = (mount.point for mount in list_mounts(proc))
     return next((point for point in points if point.is_relative_to(real)), None)
 
 
@@ -157,7 +157,7 @@ class OpenPlace:
 def open_places(proc: Path = Path("/proc"), home: Path | None = None) -> tuple[OpenPlace, ...]:
     """One place a file system, most room first, memory last; `home` is tried for it as well."""
     found: dict[object, OpenPlace] = {}
-    for mount in mounts(proc):
+    for mount in list_mounts(proc):
         if _has_files(mount) and (place := _place_on(mount, proc, home)):
             # Two mounts of one file system are one place, and so are two subvolumes of a btrfs.
             found.setdefault(place.devices or place.filesystem_id, place)
@@ -180,7 +180,7 @@ def _place_on(mount: Mount, proc: Path, home: Path | None) -> OpenPlace | None:
     for folder in _list_folders(mount, proc, home):
         path = folder / OPEN_NAME
         if _is_open(path):
-            room = room_of(path, proc)
+            room = measure_room(path, proc)
             return OpenPlace(
                 path=path,
                 mount_point=mount.point,
@@ -188,7 +188,7 @@ def _place_on(mount: Mount, proc: Path, home: Path | None) -> OpenPlace | None:
                 filesystem_id=room.filesystem_id,
                 free_bytes=room.free_bytes or 0,
                 memory_backed=room.memory_backed,
-                devices=devices_under(folder, proc),
+                devices=list_devices_under(folder, proc),
             )
     return None
 
@@ -198,7 +198,7 @@ def _list_folders(mount: Mount, proc: Path, home: Path | None) -> Iterator[Path]
     usual = [Path("/var/tmp"), Path("/tmp"), *([home] if home else [])]
     own = [] if mount.point == Path("/") else [mount.point]
     for folder in (*own, *usual):
-        if os.path.isdir(folder) and mount_of(folder, proc).point == mount.point:
+        if os.path.isdir(folder) and find_mount(folder, proc).point == mount.point:
             yield folder
 
 

@@ -278,7 +278,7 @@ def _share_storage(one: Candidate, other: Candidate) -> bool:
 
 
 def _has_overlap(one: Candidate, other: Candidate) -> bool:
-    return one.provider == other.provider and one.kind.overlaps(one.spec, other.spec)
+    return one.provider == other.provider and one.kind.is_overlapping(one.spec, other.spec)
 
 
 def find_url(candidate: Candidate) -> str | None:

@@ -133,7 +133,7 @@ def find_model(info: FieldInfo) -> type[BaseModel] | None:
     """The keys below a key, also where it may be left out; None where it takes a value."""
     for each in info.metadata:
         if isinstance(each, OneLayer):
-            return each.model()
+            return each.make_model()
     for each in (info.annotation, *get_args(info.annotation)):
         if isinstance(each, type) and issubclass(each, BaseModel):
             return each

@@ -12,7 +12,7 @@ from stithy.restores.method import RestoreMethod
 from stithy.study.problems import Violation
 
 if TYPE_CHECKING:
-    from stithy.fio.profile import Profile
+    from stithy.fio.profile import IoProfile
     from stithy.study.load_keys import Load
     from stithy.study.model import Study
 
@@ -85,7 +85,7 @@ class ScenarioKeys(BaseModel):
         """Give the number of blocks where a study has no load; None: until it is decided."""
         return None
 
-    def list_profiles(self) -> "Mapping[str, Profile]":
+    def list_profiles(self) -> "Mapping[str, IoProfile]":
         """List the I/O profiles that fio runs, by name: facts of the run."""
         return {}
 

@@ -32,7 +32,7 @@ from stithy.wire.messages import (
     LedgerSummary,
     PrepareSummary,
     RunSummary,
-    Second,
+    SecondMessage,
     WarmUpSummary,
     Warning,
 )
@@ -43,7 +43,7 @@ from stithy.wire.program import HAMMER, OnMessage, find_program, run_program
 class Driven:
     """What a run gave: every second, every warning, the summary."""
 
-    seconds: tuple[Second, ...]
+    seconds: tuple[SecondMessage, ...]
     warnings: tuple[Warning, ...]
     summary: RunSummary
 
@@ -69,7 +69,7 @@ class LedgerVerified:
 
 
 @dataclass(frozen=True)
-class Watch:
+class ProgressWatch:
     """Who listens while a job runs: where raw lines go, who gets each message, who may stop it."""
 
     raw_output: Path | None = None
@@ -93,11 +93,11 @@ class Work:
 NOWHERE = Secret("")
 """For what asks no database."""
 
-NOBODY = Watch()
+NOBODY = ProgressWatch()
 RANDOM_TEXT = DataShape()
 
 
-class Program(Protocol):
+class HammerProgram(Protocol):
     """A seam: the hammer in production, a fake in tests."""
 
     def prepare(
@@ -107,32 +107,37 @@ class Program(Protocol):
         seed: int,
         loaders: int,
         data: DataShape = RANDOM_TEXT,
-        watch: Watch = NOBODY,
+        watch: ProgressWatch = NOBODY,
     ) -> PrepareSummary:
         """Create the schema and load the rows."""
 
-    def warm_up(
+    def run_warm_up(
         self,
         workload: WorkloadChoice,
         *,
         seed: int,
         transactions: int,
-        watch: Watch = NOBODY,
+        watch: ProgressWatch = NOBODY,
     ) -> WarmUpSummary:
         """Do the fixed read-only pass over what users touch."""
 
     def run(
-        self, workload: WorkloadChoice, request: RunRequest, *, watch: Watch = NOBODY
+        self, workload: WorkloadChoice, request: RunRequest, *, watch: ProgressWatch = NOBODY
     ) -> Driven:
         """Drive the database for one window."""
 
     def check(
-        self, workload: WorkloadChoice, *, quick: bool, after_load: bool, watch: Watch = NOBODY
+        self,
+        workload: WorkloadChoice,
+        *,
+        quick: bool,
+        after_load: bool,
+        watch: ProgressWatch = NOBODY,
     ) -> Checked:
         """Verify the consistency conditions; broken ones are a result, not an error."""
 
     def verify_ledger(
-        self, workload: WorkloadChoice, ledger: Path, *, watch: Watch = NOBODY
+        self, workload: WorkloadChoice, ledger: Path, *, watch: ProgressWatch = NOBODY
     ) -> LedgerVerified:
         """Compare a ledger with the database; what was lost is a result, not an error."""
 
@@ -142,14 +147,14 @@ class Program(Protocol):
         connections: int,
         trial_s: float,
         think_s: float | None = None,
-        watch: Watch = NOBODY,
+        watch: ProgressWatch = NOBODY,
     ) -> CalibrateSummary:
         """Find what the driver keeps up with; that it is late at every rate is a result, too.
 
         `think_s` None does not search the number of users.
         """
 
-    def baseline(self, work: Work, *, watch: Watch = NOBODY) -> BaselineSummary:
+    def run_baseline(self, work: Work, *, watch: ProgressWatch = NOBODY) -> BaselineSummary:
         """Do a little fixed work that has nothing to do with a database."""
 
 
@@ -157,7 +162,7 @@ SILENCE_S = 300.0
 """How long a window may be silent. It tells every second; before and after it, single questions to
 the server may wait for a device that stalls."""
 
-M = TypeVar("M", Second, Warning, Condition, LedgerFinding)
+M = TypeVar("M", SecondMessage, Warning, Condition, LedgerFinding)
 S = TypeVar(
     "S",
     PrepareSummary,
@@ -192,7 +197,7 @@ class Hammer:
         self._url = url
         self._command = Command([str(program or find_program(HAMMER))], cpus=cpus)
 
-    def confine(self, limits: Command) -> None:
+    def limit_process(self, limits: Command) -> None:
         """Give it the limits and variables of the database, which runs in its process."""
         self._command = replace(limits, argv=self._command.argv)
 
@@ -203,7 +208,7 @@ class Hammer:
         seed: int,
         loaders: int,
         data: DataShape = RANDOM_TEXT,
-        watch: Watch = NOBODY,
+        watch: ProgressWatch = NOBODY,
     ) -> PrepareSummary:
         """Create the schema and load the rows; errors as in `run_program`."""
         job = PrepareJob(
@@ -211,13 +216,13 @@ class Hammer:
         )
         return self._do(PrepareSummary, job, watch)[0]
 
-    def warm_up(
+    def run_warm_up(
         self,
         workload: WorkloadChoice,
         *,
         seed: int,
         transactions: int,
-        watch: Watch = NOBODY,
+        watch: ProgressWatch = NOBODY,
     ) -> WarmUpSummary:
         """Do the fixed read-only pass; errors as in `run_program`."""
         url = self._url.reveal()
@@ -225,30 +230,37 @@ class Hammer:
         return self._do(WarmUpSummary, job, watch)[0]
 
     def run(
-        self, workload: WorkloadChoice, request: RunRequest, *, watch: Watch = NOBODY
+        self, workload: WorkloadChoice, request: RunRequest, *, watch: ProgressWatch = NOBODY
     ) -> Driven:
         """Drive the database for one window; errors as in `run_program`."""
         job = run_job(self._url, workload, request)
         summary, heard = self._do(RunSummary, job, watch, SILENCE_S)
-        return Driven(_those(Second, heard), _those(Warning, heard), summary)
+        return Driven(
+            _select_messages(SecondMessage, heard), _select_messages(Warning, heard), summary
+        )
 
     def check(
-        self, workload: WorkloadChoice, *, quick: bool, after_load: bool, watch: Watch = NOBODY
+        self,
+        workload: WorkloadChoice,
+        *,
+        quick: bool,
+        after_load: bool,
+        watch: ProgressWatch = NOBODY,
     ) -> Checked:
         """Verify the consistency conditions; errors as in `run_program`."""
         url = self._url.reveal()
         job = CheckJob(url=url, workload=workload, quick=quick, after_load=after_load)
         _, heard = self._do(CheckSummary, job, watch)
-        return Checked(_those(Condition, heard))
+        return Checked(_select_messages(Condition, heard))
 
     def verify_ledger(
-        self, workload: WorkloadChoice, ledger: Path, *, watch: Watch = NOBODY
+        self, workload: WorkloadChoice, ledger: Path, *, watch: ProgressWatch = NOBODY
     ) -> LedgerVerified:
         """Compare a ledger with the database; errors as in `run_program`."""
         place = str(ledger.absolute())
         job = VerifyLedgerJob(url=self._url.reveal(), workload=workload, ledger=place)
         summary, heard = self._do(LedgerSummary, job, watch)
-        return LedgerVerified(_those(LedgerFinding, heard), summary)
+        return LedgerVerified(_select_messages(LedgerFinding, heard), summary)
 
     def calibrate(
         self,
@@ -256,14 +268,14 @@ class Hammer:
         connections: int,
         trial_s: float,
         think_s: float | None = None,
-        watch: Watch = NOBODY,
+        watch: ProgressWatch = NOBODY,
     ) -> CalibrateSummary:
         """Find the driver's highest rate and users on time; errors as in `run_program`."""
         url = self._url.reveal()
         job = CalibrateJob(url=url, connections=connections, trial_s=trial_s, think_s=think_s)
         return self._do(CalibrateSummary, job, watch)[0]
 
-    def baseline(self, work: Work, *, watch: Watch = NOBODY) -> BaselineSummary:
+    def run_baseline(self, work: Work, *, watch: ProgressWatch = NOBODY) -> BaselineSummary:
         """Do a baseline check's work, which needs no database; errors as in `run_program`."""
         job = BaselineJob(
             file=str(work.file.absolute()),
@@ -274,7 +286,7 @@ class Hammer:
         return self._do(BaselineSummary, job, watch)[0]
 
     def _do(
-        self, kind: type[S], job: AnyJob, watch: Watch, silence_s: float | None = None
+        self, kind: type[S], job: AnyJob, watch: ProgressWatch, silence_s: float | None = None
     ) -> tuple[S, list[AnyMessage]]:
         """The summary, which the protocol says is of this kind, and all messages."""
         heard: list[AnyMessage] = []
@@ -309,12 +321,11 @@ def run_job(url: Secret, workload: WorkloadChoice, request: RunRequest) -> RunJo
     return RunJob(url=url.reveal(), workload=workload, **{**dict(request), **shown})
 
 
-def text_percent(sample: DataSample) -> tuple[float, float]:
+def find_text_percent(sample: DataSample) -> tuple[float, float]:
     """Of a sample's text, the share that compression saves and the share that repeats, percent."""
     saved = 1 - sample.text_compressed_bytes / sample.text_bytes
     return 100 * saved, 100 * sample.text_repeated_bytes / sample.text_bytes
 
 
-def _those(kind: type[M], heard: Iterable[AnyMessage]) -> tuple[M, ...]:
-    """The messages of a kind, in the order in which they came."""
+def _select_messages(kind: type[M], heard: Iterable[AnyMessage]) -> tuple[M, ...]:
     return tuple(each for each in heard if isinstance(each, kind))

@@ -35,7 +35,7 @@ class Keyed(Wire):
     kind: Literal["keyed"] = "keyed"
 
 
-class Think(Wire):
+class WireThink(Wire):
     """Closed loop with exponential think times of mean `mean_s`, cut at ten times it."""
 
     kind: Literal["think"] = "think"
@@ -46,7 +46,7 @@ Arrivals = Literal["poisson", "constant"]
 """How the due times of an open loop follow each other."""
 
 
-class Rate(Wire):
+class WireRate(Wire):
     """Open loop: `per_s` transactions are due in a second, whoever is answered or not."""
 
     kind: Literal["rate"] = "rate"
@@ -54,7 +54,7 @@ class Rate(Wire):
     arrivals: Arrivals = "poisson"
 
 
-Pace = Annotated[BackToBack | Keyed | Think | Rate, Field(discriminator="kind")]
+Pace = Annotated[BackToBack | Keyed | WireThink | WireRate, Field(discriminator="kind")]
 """When virtual users act."""
 
 
@@ -70,7 +70,7 @@ class WorkloadChoice(Wire):
     name: str
 
 
-class _Task(Wire):
+class _WireTask(Wire):
     """What every job has: protocol version, database URL with its password, workload."""
 
     wire: U32 = WIRE_VERSION
@@ -89,7 +89,7 @@ class DataShape(Wire):
     duplicate_percent: Percent = 0
 
 
-class PrepareJob(_Task):
+class PrepareJob(_WireTask):
     """Create the schema, load the rows, then indexes and keys."""
 
     job: Literal["prepare"] = "prepare"
@@ -98,7 +98,7 @@ class PrepareJob(_Task):
     data: DataShape = DataShape()
 
 
-class WarmUpJob(_Task):
+class WarmUpJob(_WireTask):
     """The same fixed, seeded, read-only pass before every window."""
 
     job: Literal["warm-up"] = "warm-up"
@@ -128,13 +128,13 @@ class RunRequest(Wire):
     ledger: Path | None = None
 
 
-class RunJob(RunRequest, _Task):
+class RunJob(RunRequest, _WireTask):
     """One window of load."""
 
     job: Literal["run"] = "run"
 
 
-class CheckJob(_Task):
+class CheckJob(_WireTask):
     """Verify the consistency conditions; `after_load` adds those that hold only then."""
 
     job: Literal["check"] = "check"
@@ -142,7 +142,7 @@ class CheckJob(_Task):
     after_load: bool
 
 
-class VerifyLedgerJob(_Task):
+class VerifyLedgerJob(_WireTask):
     """Compare what a run wrote into the file `ledger` with the database."""
 
     job: Literal["verify-ledger"] = "verify-ledger"

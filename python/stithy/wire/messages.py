@@ -27,7 +27,7 @@ class Started(Wire):
     at_s: float
 
 
-class Progress(Wire):
+class ProgressMessage(Wire):
     """How far a long job is; `stage` is in words for a person."""
 
     message: Literal["progress"] = "progress"
@@ -51,7 +51,7 @@ class TransactionSecond(Wire):
     live_p95_s: float | None
 
 
-class Second(Wire):
+class SecondMessage(Wire):
     """One second of a run, counted from the users' start."""
 
     message: Literal["second"] = "second"
@@ -231,7 +231,7 @@ class ConnectionCounts(Wire):
     first_success_s: float | None = None
 
 
-class Sizes(Wire):
+class TableSizes(Wire):
     """What the server said of its own size at the start; None where it could not be read."""
 
     database_bytes: U64 | None
@@ -268,7 +268,7 @@ class RunSummary(Wire):
     complete: bool
     users: U32
     workload: Told
-    sizes: Sizes
+    sizes: TableSizes
     transactions: tuple[TransactionTotal, ...]
     commits: U64
     rollbacks: U64
@@ -392,7 +392,16 @@ Summary = (
 )
 """The last message of a job that came to its end."""
 
-AnyMessage = Started | Progress | Second | Warning | Failure | Condition | LedgerFinding | Summary
+AnyMessage = (
+    Started
+    | ProgressMessage
+    | SecondMessage
+    | Warning
+    | Failure
+    | Condition
+    | LedgerFinding
+    | Summary
+)
 """One line of output."""
 
 _MESSAGE: TypeAdapter[AnyMessage] = TypeAdapter(

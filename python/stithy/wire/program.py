@@ -31,7 +31,7 @@ from stithy.errors import (
     UserError,
 )
 from stithy.hosts.processes import is_held
-from stithy.hosts.runner import Command, Runner, Running, ended_within
+from stithy.hosts.runner import Command, Runner, Running, wait_for_end
 from stithy.wire.jobs import AnyJob
 from stithy.wire.messages import (
     AnyMessage,
@@ -50,7 +50,7 @@ def find_program(name: str, places: Sequence[Path] | None = None) -> Path:
 
     Raises PreconditionError, with how to get it, where none does.
     """
-    searched = default_places() if places is None else places
+    searched = list_default_places() if places is None else places
     if found := shutil.which(name, path=os.pathsep.join(map(str, searched))):
         return Path(found)
     raise PreconditionError(
@@ -60,7 +60,7 @@ def find_program(name: str, places: Sequence[Path] | None = None) -> Path:
     )
 
 
-def default_places() -> list[Path]:
+def list_default_places() -> list[Path]:
     """Directories to search, best first.
 
     The installation that runs now wins over a checkout, so that an installed Stithy never picks up
@@ -75,7 +75,6 @@ def _find_installed() -> Iterable[Path]:
 
 
 def _find_built(module: Path) -> Iterable[Path]:
-    """`target/` of the checkout that holds `module`, if it is in one."""
     for parent in module.resolve().parents:
         if (parent / "Cargo.toml").is_file() and (parent / "crates").is_dir():
             yield parent / "target" / "release"
@@ -111,7 +110,7 @@ class Supervisor(threading.Thread):
         self._since_s: dict[str, float] = {}
         self._heard_s = time.monotonic()
 
-    def heard(self) -> None:
+    def note_message(self) -> None:
         """The program said something."""
         self._heard_s = time.monotonic()
 
@@ -120,7 +119,7 @@ class Supervisor(threading.Thread):
         while not self._ended.wait(POLL_S) and self._program.poll() is None:
             if self._stop_asked.is_set() and "stop" not in self._since_s:
                 self._program.send_signal(signal.SIGINT)
-            reason = self._reason(time.monotonic())
+            reason = self._find_reason(time.monotonic())
             if reason is not None:
                 self.killed_because = f"{reason} and was killed"
                 self._program.send_signal(signal.SIGKILL)
@@ -134,18 +133,16 @@ class Supervisor(threading.Thread):
         self._ended.set()
         self.join()
 
-    def _reason(self, now_s: float) -> str | None:
-        """Why it must be killed now; None: it need not."""
-        if self._lasts("stop", self._stop_asked.is_set(), now_s) > STOP_PATIENCE_S:
+    def _find_reason(self, now_s: float) -> str | None:
+        if self._measure_state_s("stop", self._stop_asked.is_set(), now_s) > STOP_PATIENCE_S:
             return f"did not end within {STOP_PATIENCE_S:g} s"
-        if self._lasts("held", is_held(self._program.pid), now_s) > HELD_PATIENCE_S:
+        if self._measure_state_s("held", is_held(self._program.pid), now_s) > HELD_PATIENCE_S:
             return f"was held by a signal for {HELD_PATIENCE_S:g} s"
         if self._silence_s is not None and now_s - self._heard_s > self._silence_s:
             return f"said nothing for {self._silence_s:g} s"
         return None
 
-    def _lasts(self, what: str, is_so: bool, now_s: float) -> float:
-        """For how long something has been so, seconds."""
+    def _measure_state_s(self, what: str, is_so: bool, now_s: float) -> float:
         if not is_so:
             self._since_s.pop(what, None)
             return 0.0
@@ -181,19 +178,24 @@ def run_program(
     with ExitStack() as stack:
         # Without a name: nothing is left of it where this process is killed.
         errors = stack.enter_context(tempfile.TemporaryFile())
-        raw = stack.enter_context(_raw_file(raw_output))
+        raw = stack.enter_context(_open_raw_file(raw_output))
         program = runner.start(command, stderr=errors)
-        stack.enter_context(_ended(program))
+        stack.enter_context(_end_program(program))
         watch = stack.enter_context(Supervisor(program, stop, silence_s))
-        _feed(program, job)
+        _feed_job(program, job)
         summary = _read(program, raw, watch, on_message, errors)
-        code = ended_within(program, EXIT_PATIENCE_S)
+        code = wait_for_end(program, EXIT_PATIENCE_S)
         if summary is None:
-            raise _died(command.argv, watch.killed_because or _end_of(code), errors)
+            end = watch.killed_because or _end_of(code)
+            raise InfrastructureError(
+                f"the program {end} without a summary{_read_tail(errors)}",
+                where=Path(command.argv[0]).name,
+                remedy="read its last lines; free memory if it was killed; repeat the step",
+            )
         return summary
 
 
-def _feed(program: Running, job: AnyJob) -> None:
+def _feed_job(program: Running, job: AnyJob) -> None:
     """Hand the job over and close, so that the program sees its end."""
     assert program.stdin is not None  # Runner.start always opens the three streams
     # A program that died before it read says why in its exit code and standard error: see _died.
@@ -213,7 +215,7 @@ def _read(
     assert program.stdout is not None  # as in _feed
     summary: Summary | None = None
     for line in program.stdout:
-        watch.heard()
+        watch.note_message()
         if raw is not None:
             raw.write(line)
             raw.flush()
@@ -221,7 +223,7 @@ def _read(
             continue
         message = _parse(line, errors)
         if isinstance(message, Failure):
-            raise failure_error(message)
+            raise make_failure_error(message)
         if on_message is not None:
             on_message(message)
         if isinstance(message, Summary):
@@ -241,7 +243,7 @@ def _parse(line: str, errors: IO[bytes]) -> AnyMessage:
         ) from error
 
 
-def failure_error(failure: Refusal) -> StithyError:
+def make_failure_error(failure: Refusal) -> StithyError:
     """The error that a `failure` stands for, by its code and exit code."""
     kinds: dict[int, type[StithyError]] = {
         Exit.USAGE: UserError,
@@ -250,14 +252,6 @@ def failure_error(failure: Refusal) -> StithyError:
     }
     kind = Interrupted if failure.code == "interrupted" else kinds.get(failure.exit, StithyError)
     return kind(failure.problem, where=failure.where, remedy=failure.remedy)
-
-
-def _died(argv: Sequence[str], end: str, errors: IO[bytes]) -> InfrastructureError:
-    return InfrastructureError(
-        f"the program {end} without a summary{_read_tail(errors)}",
-        where=Path(argv[0]).name,
-        remedy="read its last lines; free memory if it was killed; repeat the step",
-    )
 
 
 def _end_of(code: int | None) -> str:
@@ -274,7 +268,7 @@ def _read_tail(errors: IO[bytes]) -> str:
 
 
 @contextmanager
-def _raw_file(path: Path | None) -> Iterator[IO[str] | None]:
+def _open_raw_file(path: Path | None) -> Iterator[IO[str] | None]:
     """The raw output, opened for appending, on the disk when closed."""
     if path is None:
         yield None
@@ -289,8 +283,7 @@ def _raw_file(path: Path | None) -> Iterator[IO[str] | None]:
 
 
 @contextmanager
-def _ended(program: Running) -> Iterator[None]:
-    """Whatever happens inside, the program does not outlive it."""
+def _end_program(program: Running) -> Iterator[None]:
     try:
         yield
     finally:
@@ -309,6 +302,6 @@ def _close(stream: IO[str]) -> None:
 def _end(program: Running) -> None:
     """SIGINT, patience, SIGKILL."""
     program.send_signal(signal.SIGINT)
-    if ended_within(program, EXIT_PATIENCE_S) is None:
+    if wait_for_end(program, EXIT_PATIENCE_S) is None:
         program.send_signal(signal.SIGKILL)
         program.wait()

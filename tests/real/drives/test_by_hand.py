@@ -12,9 +12,10 @@ import polars as pl
 import pytest
 
 from stithy.cli import app
-from stithy.drives import filesystems, places
-from stithy.drives.program import drive_named, find, remove
-from stithy.hosts.devices import mounts
+from stithy.drives import control as places
+from stithy.drives import filesystems
+from stithy.drives.program import find, find_drive, remove
+from stithy.hosts.devices import list_mounts
 from stithy.hosts.processes import end
 from stithy.run.books import list_registered
 from stithy.storage.copy import sync_filesystem
@@ -30,13 +31,13 @@ def place(disk_place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A directory with a register of its own, empty at the end."""
     monkeypatch.setenv("STITHY_STATE", str(disk_place / "state"))
     yield disk_place
-    for folder in places.all_folders():
+    for folder in places.list_folders():
         remove(folder)
 
 
 def mounted(point: Path) -> bool:
     """Whether something is mounted there."""
-    return any(mount.point == point for mount in mounts())
+    return any(mount.point == point for mount in list_mounts())
 
 
 def stithy(*words: str) -> None:
@@ -84,7 +85,7 @@ def test_a_drive_from_up_to_down(place: Path, capsys: Captured) -> None:
     assert not mounted(point)
     assert not point.exists()
     stithy("down", "--all")
-    assert places.all_folders() == []
+    assert places.list_folders() == []
 
 
 def test_an_image_keeps_the_file_system_that_it_holds(place: Path, capsys: Captured) -> None:
@@ -104,7 +105,7 @@ def test_an_image_keeps_the_file_system_that_it_holds(place: Path, capsys: Captu
     ):
         assert app.run(["drive", "up", *asked]) == code
         assert shown in capsys.readouterr().err
-        assert places.all_folders() == []
+        assert places.list_folders() == []
         assert not point.exists()
 
 
@@ -141,7 +142,7 @@ def test_what_a_killed_drive_left_is_cleaned(place: Path, capsys: Captured) -> N
     point = place / "mnt"
     stithy("up", "none", "--size", "64MiB", "--mount", str(point))
     stithy("up", "none", "--size", "16MiB", "--name", "other")
-    killed = find(places.folder_of("none"))
+    killed = find(places.get_folder("none"))
     assert killed is not None
     end([killed.pid], signal.SIGKILL)
     capsys.readouterr()
@@ -150,8 +151,8 @@ def test_what_a_killed_drive_left_is_cleaned(place: Path, capsys: Captured) -> N
     assert app.run(["clean"]) == 0
     assert capsys.readouterr().out == "drive none: removed everything that it left\n"
     assert not mounted(point)
-    assert [all_folder.name for all_folder in places.all_folders()] == ["other"]
-    assert find(places.folder_of("other")) is not None
+    assert [all_folder.name for all_folder in places.list_folders()] == ["other"]
+    assert find(places.get_folder("other")) is not None
 
 
 # A run that has a drive, mounted and written down as a provider does it, and is then killed.
@@ -186,10 +187,10 @@ def test_drives_of_a_killed_run_are_cleaned(place: Path) -> None:
     run = subprocess.run([sys.executable, "-c", KILLED_RUN, str(point)], env=environment)
     assert run.returncode == -signal.SIGKILL
     assert mounted(point)
-    assert drive_named("data").full_name == "r1.nvme/data"
+    assert find_drive("data").full_name == "r1.nvme/data"
     assert app.run(["drive", "down", "data"]) == 3
     stithy("fault", "data", "stall", "--duration", "1h")
     assert app.run(["clean"]) == 0
     assert not point.exists()
-    assert places.all_folders() == []
+    assert places.list_folders() == []
     assert list_registered() == []

@@ -6,15 +6,18 @@ from pathlib import Path
 import pytest
 
 from fakes.fio import SimulatedDrive
-from stithy.drives import places
+from stithy.drives import control
 from stithy.drives.control import DriveSpec
-from stithy.drives.measure.compare import measure_emulated
 from stithy.drives.measure.fit import fit
-from stithy.drives.measure.measurement import Measurement, Point, Schedule, WrittenSlice
-from stithy.drives.measure.measuring import Plan, Watch
-from stithy.drives.measure.profiling import profile_text
-from stithy.drives.profiles import catalogue, check_profile
-from stithy.drives.varied import vary
+from stithy.drives.measure.measurement import (
+    Measurement,
+    MeasurementPoint,
+    MeasurementSchedule,
+    WrittenSlice,
+)
+from stithy.drives.measure.measuring import MeasuringPlan, MeasuringWatch, measure_emulated
+from stithy.drives.measure.profiling import write_profile
+from stithy.drives.profiles import check_profile, load_catalogue, make_varied
 from stithy.hosts.runner import LocalRunner
 from stithy.plan.sensitivity import SHARE
 from support.measured_drive import measured
@@ -42,7 +45,7 @@ def test_the_drive_program_takes_a_measured_profile(
     changed = {"target": target, "sustained": tuple(slowed) if writing else ()}
     kept = found.model_copy(update=changed)
     fitted = fit(kept)
-    facts = check_profile(profile_text("a-drive", fitted, kept), "a-drive.toml")
+    facts = check_profile(write_profile("a-drive", fitted, kept), "a-drive.toml")
     assert facts.name == "a-drive"
     assert facts.channels == fitted.channels == 8
     assert facts.read_p50_s == pytest.approx(100e-6, rel=0.05)
@@ -51,9 +54,9 @@ def test_the_drive_program_takes_a_measured_profile(
 
 def test_the_drive_program_takes_every_shipped_profile_varied() -> None:
     """Worse and better; none of its rules is broken."""
-    for shipped in catalogue().profiles:
+    for shipped in load_catalogue().profiles:
         for worse in (True, False):
-            varied = vary(shipped.text, SHARE, worse=worse)
+            varied = make_varied(shipped.text, SHARE, worse=worse)
             assert check_profile(varied.text, shipped.facts.name).assumed == shipped.facts.assumed
 
 
@@ -66,12 +69,18 @@ def test_an_emulated_drive_is_measured_and_gone_afterwards(
     monkeypatch.setenv("STITHY_STATE", str(tmp_path))
     text = (Path(__file__).parents[3] / "crates/drive/profiles/generic-7200.toml").read_text()
     spec = DriveSpec("measured", text, 64 * MIB)
-    points = (Point(1.0, 4096, 1), Point(0.0, 4096, 1, sequential=True, flushed_every=1))
-    measured = measure_emulated(
-        spec, Plan(points, Schedule(0.5, 1, 0.0), seed=1), LocalRunner(), Watch()
+    points = (
+        MeasurementPoint(1.0, 4096, 1),
+        MeasurementPoint(0.0, 4096, 1, sequential=True, flushed_every=1),
     )
-    assert places.all_folders() == []
+    measured = measure_emulated(
+        spec,
+        MeasuringPlan(points, MeasurementSchedule(0.5, 1, 0.0), seed=1),
+        LocalRunner(),
+        MeasuringWatch(),
+    )
+    assert control.list_folders() == []
     reads, writes = (each.answer for each in measured.matrix)
     assert reads.read is not None
     assert writes.flush is not None
-    assert (reads.read.latency.quantile_s(0.5) or 0) > 1e-3
+    assert (reads.read.latency.find_quantile_s(0.5) or 0) > 1e-3

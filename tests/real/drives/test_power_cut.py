@@ -197,11 +197,11 @@ def _knows_btrfs_shutdown() -> bool:
 class Forgetful(Control):
     """A control that says that the power is cut, and cuts nothing: a mistake to be found."""
 
-    def fault(self, name: str, fault: jobs.AnyFault) -> AnswerPowerCut | None:
+    def set_fault(self, name: str, fault: jobs.AnyFault) -> AnswerPowerCut | None:
         """Do all but the cut."""
         if isinstance(fault, jobs.PowerCut):
             return AnswerPowerCut(kept=0, torn=0, lost=0)
-        return super().fault(name, fault)
+        return super().set_fault(name, fault)
 
 
 def test_a_cut_that_lets_dirty_pages_through_is_caught(
@@ -225,6 +225,6 @@ def test_the_order_of_a_plain_crash_is_no_power_cut(disk_place: Path) -> None:
         bench.write("unsynced", sync=False)
         filesystems.unmount(bench.mounted.folder)
         cut = jobs.PowerCut(seed=1, lost_share=1.0, torn_share=0.0, unit_bytes=512)
-        bench.mounted.control.fault("disk", cut)
+        bench.mounted.control.set_fault("disk", cut)
         restore_power([bench.mounted])
         assert bench.holds("unsynced")

@@ -18,7 +18,7 @@ from power_cut import CutRule
 from power_trials import KINDS, Machine, Master, Plan, loaded_master, machine, rule_of
 from stithy.drives import filesystems
 from stithy.errors import PreconditionError
-from stithy.hosts.processes import pids_inside
+from stithy.hosts.processes import find_pids_inside
 
 pytestmark = [pytest.mark.needs_drive, pytest.mark.needs_postgresql]
 
@@ -85,7 +85,7 @@ def test_a_killed_drive_ends_in_errors(master: Master) -> None:
             _wait_for_a_panic(there)
         there.stop()
         [mounted] = there.mounted
-        assert pids_inside(mounted.folder / "data", "postgres") == []
+        assert find_pids_inside(mounted.folder / "data", "postgres") == []
         filesystems.unmount(mounted.folder, devices=[device])
     assert not Path(f"/sys/block/{Path(device).name}/loop/backing_file").exists()
     assert not there.drives.folder.exists()

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from power_cut import check, shut_down
-from stithy.drives import filesystems, places, program
+from stithy.drives import control as places
+from stithy.drives import filesystems, program
 from stithy.drives.control import DriveSpec
 from stithy.drives.program import DriveProgram, find, remove, start
 from stithy.errors import PreconditionError, UserError
-from stithy.hosts.devices import mounts
-from stithy.wire.drive.jobs import Errors, Gone, NoFault, PowerCut, PowerOn, Stall
+from stithy.hosts.devices import list_mounts
+from stithy.wire.drive.jobs import Errors, Gone, NoFault, PowerCut, PowerOn, StallFault
 from stithy.wire.drive.messages import DriveCounters
 
 pytestmark = pytest.mark.needs_drive
@@ -32,7 +33,7 @@ def place(disk_place: Path) -> Iterator[Path]:
     """A directory; whatever program works below it is ended, whatever happens."""
     yield disk_place
     for entry in list(disk_place.rglob(places.ENTRY)):
-        for mount in mounts():
+        for mount in list_mounts():
             if mount.point.is_relative_to(disk_place):
                 filesystems.unmount(mount.point)
         remove(entry.parent)
@@ -60,13 +61,13 @@ def test_drives_are_block_devices_that_come_and_go_with_their_program(place: Pat
     assert os.getsid(program_up.identity.pid) == program_up.identity.pid
     assert (program_up.folder / "control").stat().st_mode & 0o777 == 0o600
     control = program_up.control
-    control.down("log")
+    control.take_down("log")
     with pytest.raises(UserError, match="no drive of this name is up: give one that is up: data"):
-        control.stats("log")
-    control.up(DriveSpec("log", None, SIZE_BYTES))
+        control.read_counters("log")
+    control.add_drive(DriveSpec("log", None, SIZE_BYTES))
     assert [each.drive for each in control.list()] == ["data", "log"]
     with pytest.raises(UserError, match="a drive of this name is already up"):
-        control.up(DriveSpec("log", None, SIZE_BYTES))
+        control.add_drive(DriveSpec("log", None, SIZE_BYTES))
     program_up.stop()
     assert not program_up.is_alive
     assert not program_up.folder.exists()
@@ -101,11 +102,11 @@ def test_a_file_system_that_is_shut_down_writes_nothing_more(kind: str, place: P
     mounted(program_up, point, kind)
     (point / "synced").write_text("kept")
     os.sync()
-    before = program_up.control.stats("data")
+    before = program_up.control.read_counters("data")
     (point / "unsynced").write_text("x" * 2**20)
     shut_down(point)
     filesystems.unmount(point)
-    after = program_up.control.stats("data")
+    after = program_up.control.read_counters("data")
     assert _written_bytes(after) - _written_bytes(before) <= SUPERBLOCK_BYTES
     filesystems.mount(program_up.drives[0].device, point, kind)
     assert (point / "synced").read_text() == "kept"
@@ -125,10 +126,10 @@ def test_faults_reach_the_device_and_end(place: Path) -> None:
     control, device = program_up.control, program_up.drives[0].device
     assert _read(device) == b"\0" * 4096
     for fault in (EVERY_READ, Gone(), CUT):
-        control.fault("data", fault)
+        control.set_fault("data", fault)
         with pytest.raises(OSError, match="Input/output error"):
             _read(device)
-        control.fault("data", PowerOn() if fault == CUT else NoFault())
+        control.set_fault("data", PowerOn() if fault == CUT else NoFault())
         assert _read(device) == b"\0" * 4096
 
 
@@ -151,7 +152,7 @@ def test_a_drive_that_holds_requests_back_is_unmounted_all_the_same(
     program_up, point = up(place, "data"), place / "mnt"
     mounted(program_up, point, "ext4")
     (point / "file").write_text("dirty")
-    program_up.control.fault("data", Stall(duration_s=3600.0))
+    program_up.control.set_fault("data", StallFault(duration_s=3600.0))
     if held:
         os.kill(program_up.identity.pid, signal.SIGSTOP)
     program.repair(program_up.folder)

@@ -14,15 +14,14 @@ import pytest
 
 from stithy.clock import SystemClock
 from stithy.drives.control import DriveSpec
-from stithy.drives.measure.compare import raised
+from stithy.drives.measure.measuring import raise_drive
 from stithy.errors import InfrastructureError, InvalidMeasurement, PreconditionError
 from stithy.fio import library
-from stithy.fio.engines import USUAL_ASYNC
-from stithy.fio.generations import compare, laid_out, written
-from stithy.fio.jobfile import fill_file, job_file, purge_file, read_back_file
-from stithy.fio.load import Data, Load, Target, for_workers
-from stithy.fio.measure import Machine, Measured, lay_out, measure, read_back, ready
-from stithy.fio.precondition import plan
+from stithy.fio.generations import compare, list_laid_out_blocks, list_written_blocks
+from stithy.fio.jobfile import fill_file, make_job_file, make_purge_file, read_back_file
+from stithy.fio.load import FioLoad, FioTarget, WrittenData, plan, split_load
+from stithy.fio.measure import FioMachine, Measured, lay_out, measure, prepare_fio, read_back
+from stithy.fio.profile import USUAL_ASYNC
 from stithy.fio.program import find
 from stithy.hosts.runner import LocalRunner
 from stithy.wire.drive.jobs import PowerCut, PowerOn, VolatileBytes
@@ -34,11 +33,11 @@ SIZE_BYTES = 128 * MIB
 
 
 @pytest.fixture(scope="module")
-def machine() -> Machine:
+def machine() -> FioMachine:
     """fio of this machine."""
     if shutil.which("fio") is None:
         pytest.skip("fio was not found: install fio")
-    return Machine(LocalRunner(), find(LocalRunner()))
+    return FioMachine(LocalRunner(), find(LocalRunner()))
 
 
 @pytest.fixture(scope="module")
@@ -49,14 +48,14 @@ def disk() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def target(machine: Machine, disk: Path) -> Target:
+def target(machine: FioMachine, disk: Path) -> FioTarget:
     """A file, all of which was written with checksums."""
-    made = Target(str(disk / "target"), SIZE_BYTES)
+    made = FioTarget(str(disk / "target"), SIZE_BYTES)
     lay_out(machine, made, disk / "laid-out", seed=1, verify=True)
     return made
 
 
-def understood(machine: Machine, texts: Iterable[str], folder: Path) -> None:
+def understood(machine: FioMachine, texts: Iterable[str], folder: Path) -> None:
     """Fail where fio does not take all of the job files, which are read by one fio."""
     folder.mkdir()
     paths = []
@@ -68,34 +67,36 @@ def understood(machine: Machine, texts: Iterable[str], folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
 
 
-def test_fio_understands_every_profile(machine: Machine, tmp_path: Path) -> None:
+def test_fio_understands_every_profile(machine: FioMachine, tmp_path: Path) -> None:
     """As fast as it goes, at a rate, with checksums."""
-    place = Target("/nowhere/file", 2**31)
-    patterns = [pattern for name in library.names() for pattern in library.shipped(name).patterns]
+    place = FioTarget("/nowhere/file", 2**31)
+    patterns = [
+        pattern for name in library.list_names() for pattern in library.load_shipped(name).patterns
+    ]
     free, paced = (
-        Load(60, 5, 7, verify=True),
-        Load(60, 5, 7, rate_per_s=1234.5, data=Data(0.3, 0.5)),
+        FioLoad(60, 5, 7, verify=True),
+        FioLoad(60, 5, 7, rate_per_s=1234.5, data=WrittenData(0.3, 0.5)),
     )
-    texts = [job_file(each, place, free).text for each in patterns]
-    texts += [job_file(each, place, paced).text for each in patterns if each.is_weighted]
+    texts = [make_job_file(each, place, free).text for each in patterns]
+    texts += [make_job_file(each, place, paced).text for each in patterns if each.is_weighted]
     understood(machine, texts, tmp_path / "jobs")
 
 
-def test_fio_understands_what_makes_a_target_ready(machine: Machine, tmp_path: Path) -> None:
+def test_fio_understands_what_makes_a_target_ready(machine: FioMachine, tmp_path: Path) -> None:
     """Filling, reading back, purging, and the rounds of preconditioning."""
-    place = Target("/nowhere/file", 2**31)
-    filled = fill_file(place, seed=1, engine="libaio", data=Data(0.5, 0.3))
+    place = FioTarget("/nowhere/file", 2**31)
+    filled = fill_file(place, seed=1, engine="libaio", data=WrittenData(0.5, 0.3))
     rounds = plan("snia", "full", is_device=True).patterns
-    texts = [filled, read_back_file(place, engine="libaio"), purge_file(place)]
-    texts += [job_file(each, place, Load(60, 0, 1)).text for each in rounds]
+    texts = [filled, read_back_file(place, engine="libaio"), make_purge_file(place)]
+    texts += [make_job_file(each, place, FioLoad(60, 0, 1)).text for each in rounds]
     understood(machine, texts, tmp_path / "jobs")
 
 
 def run_of(
-    machine: Machine, name: str, target: Target, folder: Path, load: Load, workers: int = 1
+    machine: FioMachine, name: str, target: FioTarget, folder: Path, load: FioLoad, workers: int = 1
 ) -> Measured:
     """A pattern measured on a target."""
-    parts = for_workers([target], load, workers)
+    parts = split_load([target], load, workers)
     return measure(machine, library.find(name).patterns[0], parts, folder)
 
 
@@ -106,29 +107,29 @@ def empty(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["it's; #1", 'a $ncpus "b"', "a:b", "${X}", "a\nb", " ä% ", "[x]"])
-def test_a_target_may_have_any_name(name: str, machine: Machine, disk: Path) -> None:
+def test_a_target_may_have_any_name(name: str, machine: FioMachine, disk: Path) -> None:
     """Of a file in a folder of that name, filled, read back, measured and replayed."""
     folder = disk / name
     folder.mkdir()
     try:
-        made = Target(str(folder / name), MIB)
+        made = FioTarget(str(folder / name), MIB)
         lay_out(machine, made, folder / "laid-out", seed=1, verify=True)
         read_back(machine, made, folder / "read-back")
         log = folder / "two.iolog"
         lines = (f"{n * 500} /dev/x read {n * 4096} 4096" for n in range(200))
         log.write_text("\n".join(["fio version 3 iolog", *lines]))
         for asked in ("four-corners/random-read-4k", str(log)):
-            done = run_of(machine, asked, made, folder / f"run-{len(asked)}", Load(1.0, 0.0, 7))
+            done = run_of(machine, asked, made, folder / f"run-{len(asked)}", FioLoad(1.0, 0.0, 7))
             assert done.iops > 0
     finally:
         shutil.rmtree(folder)
 
 
 def test_an_open_loop_keeps_its_rate_mix_and_sizes(
-    machine: Machine, target: Target, disk: Path
+    machine: FioMachine, target: FioTarget, disk: Path
 ) -> None:
     """Two workers, 600/s, within four standard deviations; seconds add up to the whole."""
-    load = Load(3.0, 0.0, 5, rate_per_s=600.0)
+    load = FioLoad(3.0, 0.0, 5, rate_per_s=600.0)
 
     def keeps_them() -> None:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -150,10 +151,10 @@ def test_an_open_loop_keeps_its_rate_mix_and_sizes(
 
 
 def test_weights_hold_as_fast_as_it_goes_and_seconds_are_whole(
-    machine: Machine, target: Target, disk: Path
+    machine: FioMachine, target: FioTarget, disk: Path
 ) -> None:
     """99 to 1; three seconds, which have all requests of the document with their latencies."""
-    found = run_of(machine, "oracle", target, disk / "weighted", Load(3.0, 0.3, 5))
+    found = run_of(machine, "oracle", target, disk / "weighted", FioLoad(3.0, 0.3, 5))
     data, log = found.answers
     assert data.count / log.count == pytest.approx(99, rel=0.05)
     for answer in (data, log):
@@ -166,14 +167,14 @@ def test_weights_hold_as_fast_as_it_goes_and_seconds_are_whole(
     assert all(each.completion for each in reads)
 
 
-def saved(path: str) -> Data:
+def saved(path: str) -> WrittenData:
     """What compression of each page saves of a file, and what keeping each page once does.
 
     Pages that were never written do not count.
     """
     pages = [page for page in pages_of(path) if any(page)]
     small = sum(len(zlib.compress(each, 1)) for each in pages)
-    return Data(1 - small / (4096 * len(pages)), 1 - len(set(pages)) / len(pages))
+    return WrittenData(1 - small / (4096 * len(pages)), 1 - len(set(pages)) / len(pages))
 
 
 def pages_of(path: str) -> Iterator[bytes]:
@@ -184,19 +185,19 @@ def pages_of(path: str) -> Iterator[bytes]:
 
 
 def test_written_data_are_as_compressible_and_as_alike_as_asked(
-    machine: Machine, disk: Path
+    machine: FioMachine, disk: Path
 ) -> None:
     """What lays out a target, one submitter in sequence, many at random; headers take a little."""
-    asked = Data(0.5, 0.4)
-    laid = Target(str(disk / "shares"), 64 * MIB)
+    asked = WrittenData(0.5, 0.4)
+    laid = FioTarget(str(disk / "shares"), 64 * MIB)
     lay_out(machine, laid, disk / "shares-laid-out", seed=3, data=asked)
     found = [saved(laid.path)]
     rates: dict[str, float | None] = {"four-corners/sequential-write-64k": None, "oltp-8k": 2000.0}
     for name, rate in rates.items():
-        empty = Target(str(disk / f"shares-{len(found)}"), 64 * MIB)
+        empty = FioTarget(str(disk / f"shares-{len(found)}"), 64 * MIB)
         with Path(empty.path).open("wb") as file:
             file.truncate(empty.size_bytes)
-        load = Load(1.0, 0.0, 5, rate_per_s=rate, data=asked)
+        load = FioLoad(1.0, 0.0, 5, rate_per_s=rate, data=asked)
         run_of(machine, name, empty, disk / f"shares-run-{len(found)}", load)
         found.append(saved(empty.path))
     for each in found:
@@ -205,7 +206,7 @@ def test_written_data_are_as_compressible_and_as_alike_as_asked(
 
 
 def test_a_trace_is_replayed_at_its_own_times_or_as_fast_as_it_goes(
-    machine: Machine, target: Target, disk: Path
+    machine: FioMachine, target: FioTarget, disk: Path
 ) -> None:
     """400 requests a second, a tenth of them writes with flushes; each second has as many."""
     lines = []
@@ -220,7 +221,7 @@ def test_a_trace_is_replayed_at_its_own_times_or_as_fast_as_it_goes(
     trace.write_text("\n".join(lines) + "\n")
 
     def keeps_its_times() -> None:
-        timed = run_of(machine, str(trace), target, empty(disk / "timed"), Load(3.0, 0.0, 5))
+        timed = run_of(machine, str(trace), target, empty(disk / "timed"), FioLoad(3.0, 0.0, 5))
         (answer,) = timed.answers
         assert answer.iops == pytest.approx(400, rel=0.02)
         assert answer.write is not None
@@ -231,16 +232,18 @@ def test_a_trace_is_replayed_at_its_own_times_or_as_fast_as_it_goes(
         assert list(whole.values()) == pytest.approx([400] * 3, abs=12)
 
     def is_fast() -> None:
-        load = Load(1.0, 0.2, 5, replay="fast")
+        load = FioLoad(1.0, 0.2, 5, replay="fast")
         assert run_of(machine, str(trace), target, empty(disk / "fast"), load).iops > 2 * 400
 
     once_of(3, keeps_its_times)
     once_of(3, is_fast)
 
 
-def test_flushes_have_latencies_of_their_own(machine: Machine, target: Target, disk: Path) -> None:
+def test_flushes_have_latencies_of_their_own(
+    machine: FioMachine, target: FioTarget, disk: Path
+) -> None:
     """A commit log: one flush for each write."""
-    found = run_of(machine, "commit-log/one-writer", target, disk / "log", Load(1.0, 0.2, 5))
+    found = run_of(machine, "commit-log/one-writer", target, disk / "log", FioLoad(1.0, 0.2, 5))
     (answer,) = found.answers
     assert answer.write is not None
     assert answer.flush is not None
@@ -249,14 +252,14 @@ def test_flushes_have_latencies_of_their_own(machine: Machine, target: Target, d
 
 
 def test_damage_is_found_when_all_is_read_back(
-    machine: Machine, target: Target, disk: Path
+    machine: FioMachine, target: FioTarget, disk: Path
 ) -> None:
     """After writes with checksums all is well; one changed byte is not."""
     # Whatever other tests wrote had no checksums.
     lay_out(machine, target, disk / "again", seed=2, verify=True)
-    load = Load(1.0, 0.0, 5, verify=True)
+    load = FioLoad(1.0, 0.0, 5, verify=True)
     run_of(machine, "checkpoint-bursts", target, disk / "bursts", load)
-    paced = Load(1.0, 0.0, 5, rate_per_s=200.0, verify=True)
+    paced = FioLoad(1.0, 0.0, 5, rate_per_s=200.0, verify=True)
     run_of(machine, "oltp-8k", target, disk / "paced-checked", paced)
     run_of(machine, "vdi-full-clone-like-boot", target, disk / "desktops", load)
     read_back(machine, target, disk / "sound")
@@ -269,71 +272,71 @@ def test_damage_is_found_when_all_is_read_back(
 
 @pytest.mark.needs_drive
 def test_writes_that_a_drive_forgets_are_found_by_the_generations_that_they_leave(
-    machine: Machine, disk: Path, own_state: Path
+    machine: FioMachine, disk: Path, own_state: Path
 ) -> None:
     """A power cut takes what was answered since the layout; every block that is left is whole."""
     spec = DriveSpec("forgetful", None, 64 * MIB, volatile=VolatileBytes(limit_bytes=2**30))
     clock = SystemClock()
-    with raised(spec, machine.runner) as program:
-        device = Target(program.devices[spec.name], spec.size_bytes)
+    with raise_drive(spec, machine.runner) as program:
+        device = FioTarget(program.devices[spec.name], spec.size_bytes)
         began_s, apart_s = clock.monotonic_s(), clock.now_s() - clock.monotonic_s()
         lay_out(machine, device, disk / "remembered", seed=1, verify=True)
-        load = Load(4.0, 0.0, 5, rate_per_s=400.0, verify=True)
+        load = FioLoad(4.0, 0.0, 5, rate_per_s=400.0, verify=True)
         run_of(machine, "oltp-8k", device, disk / "forgotten", load)
-        kept = written(device.path, disk / "forgotten" / "worker-0", apart_s)
-        expected = [laid_out(device, began_s), kept]
+        kept = list_written_blocks(device.path, disk / "forgotten" / "worker-0", apart_s)
+        expected = [list_laid_out_blocks(device, began_s), kept]
         compare(device, expected)
-        program.control.fault(
+        program.control.set_fault(
             spec.name, PowerCut(seed=1, lost_share=1.0, torn_share=0.0, unit_bytes=4096)
         )
-        program.control.fault(spec.name, PowerOn())
+        program.control.set_fault(spec.name, PowerOn())
         read_back(machine, device, disk / "whole")
         with pytest.raises(InvalidMeasurement, match="older than what was written there last"):
             compare(device, expected)
 
 
 def test_the_engines_of_a_pattern_are_tried_there(
-    machine: Machine, target: Target, disk: Path
+    machine: FioMachine, target: FioTarget, disk: Path
 ) -> None:
     """A target that cannot be read is said with what each engine answered."""
-    patterns = library.shipped("vmfleet-sql").patterns
-    assert ready(machine.runner, [target], disk / "trial", patterns).engine in USUAL_ASYNC
-    absent = Target(str(disk / "absent"), MIB)
+    patterns = library.load_shipped("vmfleet-sql").patterns
+    assert prepare_fio(machine.runner, [target], disk / "trial", patterns).engine in USUAL_ASYNC
+    absent = FioTarget(str(disk / "absent"), MIB)
     with pytest.raises(PreconditionError, match=r"direct I/O.*(io_uring|libaio).*psync"):
-        ready(machine.runner, [target, absent], disk / "no-trial", patterns)
+        prepare_fio(machine.runner, [target, absent], disk / "no-trial", patterns)
 
 
 @pytest.mark.needs_drive
 def test_a_drive_that_goes_away_in_the_middle_is_an_error(
-    machine: Machine, disk: Path, own_state: Path
+    machine: FioMachine, disk: Path, own_state: Path
 ) -> None:
     """Its program is stopped while fio reads from it."""
     text = (Path(__file__).parents[3] / "crates/drive/profiles/generic-nvme.toml").read_text()
     spec = DriveSpec("vanishing", text, 64 * MIB)
-    with raised(spec, machine.runner) as program:
-        device = Target(program.devices[spec.name], spec.size_bytes)
+    with raise_drive(spec, machine.runner) as program:
+        device = FioTarget(program.devices[spec.name], spec.size_bytes)
         timer = threading.Timer(1.5, os.kill, [program.identity.pid, signal.SIGKILL])
         timer.start()
         with pytest.raises(InfrastructureError) as caught:
-            run_of(machine, "single-drive-4k", device, disk / "vanishing", Load(4.0, 0.0, 5))
+            run_of(machine, "single-drive-4k", device, disk / "vanishing", FioLoad(4.0, 0.0, 5))
         timer.join()
     assert caught.value.remedy
 
 
-def test_a_target_that_vanished_is_not_made_again(machine: Machine, disk: Path) -> None:
+def test_a_target_that_vanished_is_not_made_again(machine: FioMachine, disk: Path) -> None:
     """An error that says so, and no file."""
-    gone = Target(str(disk / "gone"), 16 * MIB)
+    gone = FioTarget(str(disk / "gone"), 16 * MIB)
     with pytest.raises(InfrastructureError, match="no longer there"):
-        run_of(machine, "sql", gone, disk / "without", Load(1.0, 0.0, 5))
+        run_of(machine, "sql", gone, disk / "without", FioLoad(1.0, 0.0, 5))
     assert not Path(gone.path).exists()
 
 
 @pytest.mark.needs_root
-def test_a_full_disk_is_said_with_its_remedy(machine: Machine, disk: Path) -> None:
+def test_a_full_disk_is_said_with_its_remedy(machine: FioMachine, disk: Path) -> None:
     """A file system of 16 MiB for a file of 64 MiB."""
     point = disk / "small"
     point.mkdir()
-    full = Target(str(point / "file"), 64 * MIB)
+    full = FioTarget(str(point / "file"), 64 * MIB)
     words = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(point)]
     if subprocess.run(words, capture_output=True).returncode:
         pytest.skip("this root may not mount")

@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from stithy.drives.control import DriveSpec
-from stithy.drives.measure.measurement import Point
+from stithy.drives.measure.measurement import MeasurementPoint
 from stithy.drives.profiles import own_figures
 from stithy.fio.profile import DIRECTIONS
 from stithy.wire.drive.jobs import LoadPoint
@@ -123,11 +123,13 @@ class Shape:
     """A drive, what is asked of it, and what its profile makes of a drawn share of reads."""
 
     drive: str
-    point: Point
+    point: MeasurementPoint
     expected: Callable[[float], Figures]
 
 
-def figures_at(point: Point, iops: Mapping[str, float], mean_s: float | None = None) -> Figures:
+def figures_at(
+    point: MeasurementPoint, iops: Mapping[str, float], mean_s: float | None = None
+) -> Figures:
     """Requests of these kinds a second; the mean latency is by Little's law, if not another.
 
     Bandwidth is IOPS x block size.
@@ -139,18 +141,20 @@ def figures_at(point: Point, iops: Mapping[str, float], mean_s: float | None = N
     return figures
 
 
-def at_rates(drive: str, point: Point, **iops: float) -> Shape:
+def at_rates(drive: str, point: MeasurementPoint, **iops: float) -> Shape:
     """One kind of request at a rate."""
     figures = figures_at(point, iops)
     return Shape(drive, point, lambda _: figures)
 
 
-def mixed(drive: str, point: Point, iops: Callable[[float], Mapping[str, float]]) -> Shape:
+def mixed(
+    drive: str, point: MeasurementPoint, iops: Callable[[float], Mapping[str, float]]
+) -> Shape:
     """Both kinds at the rates that follow from the share of reads."""
     return Shape(drive, point, lambda share: figures_at(point, iops(share)))
 
 
-def flushed(drive: str, point: Point, write_s: float, flush_s: float) -> Shape:
+def flushed(drive: str, point: MeasurementPoint, write_s: float, flush_s: float) -> Shape:
     """One writer, who waits for both; each flush belongs to a write."""
     figures = figures_at(point, {"write": 1 / (write_s + flush_s)}, write_s)
     return Shape(drive, point, lambda _: {**figures, ("mean_s", "flush"): flush_s})
@@ -159,41 +163,48 @@ def flushed(drive: str, point: Point, write_s: float, flush_s: float) -> Shape:
 def shapes() -> Iterator[Shape]:
     """Each limit that a profile may have."""
     mean_s = 16 * MS * math.exp((math.log(2) / NORMAL_99) ** 2 / 2)  # of a log-normal distribution
-    yield at_rates("alone", Point(1.0, 4 * KIB, 1), read=25)
+    yield at_rates("alone", MeasurementPoint(1.0, 4 * KIB, 1), read=25)
     for depth in (4, 8, 32):
-        yield at_rates("latencies", Point(1.0, 4 * KIB, depth), read=min(depth, 8) / mean_s)
-    yield at_rates("latencies", Point(0.0, 4 * KIB, 4), write=4 / mean_s)
+        yield at_rates(
+            "latencies", MeasurementPoint(1.0, 4 * KIB, depth), read=min(depth, 8) / mean_s
+        )
+    yield at_rates("latencies", MeasurementPoint(0.0, 4 * KIB, 4), write=4 / mean_s)
     large_s = 2 * MS + 252 * KIB / 20e6
-    yield at_rates("large-blocks", Point(1.0, 256 * KIB, 4), read=4 / large_s)
-    yield at_rates("large-blocks", Point(0.0, 256 * KIB, 4), write=4 / large_s)
-    yield at_rates("rates", Point(1.0, 4 * KIB, 32), read=1200)
-    yield at_rates("rates", Point(0.0, 4 * KIB, 16), write=400)
+    yield at_rates("large-blocks", MeasurementPoint(1.0, 256 * KIB, 4), read=4 / large_s)
+    yield at_rates("large-blocks", MeasurementPoint(0.0, 256 * KIB, 4), write=4 / large_s)
+    yield at_rates("rates", MeasurementPoint(1.0, 4 * KIB, 32), read=1200)
+    yield at_rates("rates", MeasurementPoint(0.0, 4 * KIB, 16), write=400)
     # Whoever waits for a write asks for no read meanwhile.
-    yield mixed("rates", Point(0.5, 4 * KIB, 32),
+    yield mixed("rates", MeasurementPoint(0.5, 4 * KIB, 32),
                 lambda reads: {"read": 400 * reads / (1 - reads), "write": 400})  # fmt: skip
-    yield at_rates("bandwidths", Point(1.0, 128 * KIB, 16, sequential=True), read=60e6 / 2**17)
-    yield at_rates("bandwidths", Point(0.0, 64 * KIB, 16), write=30e6 / 2**16)
-    yield mixed("total", Point(0.7, 8 * KIB, 64),
+    yield at_rates(
+        "bandwidths", MeasurementPoint(1.0, 128 * KIB, 16, sequential=True), read=60e6 / 2**17
+    )
+    yield at_rates("bandwidths", MeasurementPoint(0.0, 64 * KIB, 16), write=30e6 / 2**16)
+    yield mixed("total", MeasurementPoint(0.7, 8 * KIB, 64),
                 lambda reads: {"read": reads * 1500, "write": (1 - reads) * 1500})  # fmt: skip
-    yield at_rates("total", Point(1.0, 128 * KIB, 16), read=60e6 / 2**17)
+    yield at_rates("total", MeasurementPoint(1.0, 128 * KIB, 16), read=60e6 / 2**17)
     yield flushed(
-        "flushes", Point(0.0, 8 * KIB, 1, sequential=True, flushed_every=1), 10 * MS, 15 * MS
+        "flushes",
+        MeasurementPoint(0.0, 8 * KIB, 1, sequential=True, flushed_every=1),
+        10 * MS,
+        15 * MS,
     )
     drained_s = 64 * KIB / 2e6
-    log = Point(0.0, 64 * KIB, 1, sequential=True, flushed_every=1)
+    log = MeasurementPoint(0.0, 64 * KIB, 1, sequential=True, flushed_every=1)
     yield flushed("volatile", log, 8 * MS, drained_s - 8 * MS + 4 * MS)
-    yield at_rates("full", Point(0.0, 16 * KIB, 32), write=16e6 / 2**14)
-    yield at_rates("slows-down", Point(0.0, 4 * KIB, 16), write=500)
+    yield at_rates("full", MeasurementPoint(0.0, 16 * KIB, 32), write=16e6 / 2**14)
+    yield at_rates("slows-down", MeasurementPoint(0.0, 4 * KIB, 16), write=500)
     # Of times under load the depth is the number of requests that fio keeps outstanding.
     loaded_s = 4 * MS / math.log(1.5)
-    yield at_rates("loaded", Point(1.0, 4 * KIB, 1), read=1 / loaded_s)
-    yield at_rates("loaded", Point(1.0, 4 * KIB, 4), read=4 / (2 * loaded_s))
-    yield at_rates("loaded", Point(1.0, 4 * KIB, 8), read=8 / (4 * loaded_s))
+    yield at_rates("loaded", MeasurementPoint(1.0, 4 * KIB, 1), read=1 / loaded_s)
+    yield at_rates("loaded", MeasurementPoint(1.0, 4 * KIB, 4), read=4 / (2 * loaded_s))
+    yield at_rates("loaded", MeasurementPoint(1.0, 4 * KIB, 8), read=8 / (4 * loaded_s))
     # Between two sizes of a table times are interpolated geometrically.
-    yield at_rates("table", Point(1.0, 16 * KIB, 1), read=1 / (20 * MS))
+    yield at_rates("table", MeasurementPoint(1.0, 16 * KIB, 1), read=1 / (20 * MS))
     # Electronics, a mean seek, half a turn, and the transfer at the mean of the zones.
     alone_s = 3 * ((0.2 + 2.6 + 2.0) * MS + 4 * KIB / 73e6)
-    yield at_rates("disk", Point(1.0, 4 * KIB, 1), read=1 / alone_s)
+    yield at_rates("disk", MeasurementPoint(1.0, 4 * KIB, 1), read=1 / alone_s)
 
 
 @pytest.fixture(scope="module")
@@ -266,13 +277,13 @@ def test_a_closed_loop_has_the_rate_bandwidth_and_latency_that_follow_from_the_p
 
 
 POINTS = (
-    Point(1.0, 4 * KIB, 1),
-    Point(1.0, 4 * KIB, 16),
-    Point(0.0, 4 * KIB, 16),
-    Point(0.7, 8 * KIB, 32),
-    Point(1.0, 128 * KIB, 8, sequential=True),
-    Point(0.0, 256 * KIB, 4),
-    Point(0.0, 8 * KIB, 1, sequential=True, flushed_every=1),
+    MeasurementPoint(1.0, 4 * KIB, 1),
+    MeasurementPoint(1.0, 4 * KIB, 16),
+    MeasurementPoint(0.0, 4 * KIB, 16),
+    MeasurementPoint(0.7, 8 * KIB, 32),
+    MeasurementPoint(1.0, 128 * KIB, 8, sequential=True),
+    MeasurementPoint(0.0, 256 * KIB, 4),
+    MeasurementPoint(0.0, 8 * KIB, 1, sequential=True, flushed_every=1),
 )
 IOPS_MOST, LATENCY_LEAST_S = 2000.0, 20 * MS
 REQUESTS_WANTED, ROUNDS_WANTED, LONGEST_S = 300, 200, 45.0
@@ -285,7 +296,7 @@ CACHE_BYTES = 256 * KIB
 """So that a write cache is full within a moment."""
 
 
-def simulated(profile: str, point: Point) -> PointFigures:
+def simulated(profile: str, point: MeasurementPoint) -> PointFigures:
     """What a drive of a profile does by itself."""
     asked = LoadPoint(
         read_share=point.read_share, length_bytes=point.length_bytes, depth=point.depth,
@@ -295,7 +306,7 @@ def simulated(profile: str, point: Point) -> PointFigures:
     return figures
 
 
-def slow_enough(profile: str, point: Point) -> str:
+def slow_enough(profile: str, point: MeasurementPoint) -> str:
     """The same drive, so slow that this machine delivers it at a point."""
     found = simulated(slower(profile, 1, CACHE_BYTES), point)
     sides = [each for each in (found.read, found.write) if each]
@@ -310,7 +321,7 @@ def _long_enough(cost: re.Match[str]) -> str:
     return f"cost_us = {max(float(cost[1]), 1e6 * LATENCY_LEAST_S)}"
 
 
-def simulated_figures(profile: str, point: Point) -> Figures:
+def simulated_figures(profile: str, point: MeasurementPoint) -> Figures:
     """The same as fio says it."""
     found = simulated(profile, point)
     figures: dict[tuple[str, str], float] = {}
@@ -322,7 +333,7 @@ def simulated_figures(profile: str, point: Point) -> Figures:
     return figures
 
 
-def shape_of(name: str, profile: str, point: Point) -> Shape:
+def shape_of(name: str, profile: str, point: MeasurementPoint) -> Shape:
     """What the simulated drive says of a point."""
     return Shape(
         name, point, lambda reads: simulated_figures(profile, replace(point, read_share=reads))

@@ -24,9 +24,9 @@ import pytest
 
 from stithy.drives.control import DriveSpec
 from stithy.fio import library
-from stithy.fio.histogram import Histogram
-from stithy.fio.load import Load
+from stithy.fio.load import FioLoad
 from stithy.fio.measure import measure
+from stithy.fio.output import Histogram
 from stithy.fio.profile import DIRECTIONS, Pattern
 from stithy.fio.traces import read_trace
 from support.raised_drive import Raised, all_raised
@@ -183,20 +183,20 @@ def by_stithy(pattern: Pattern) -> Measure:
     """The same, as `stithy block` measures it in a window."""
 
     def run(drive: Raised, seed: int, folder: Path) -> Figures:
-        load = Load(DURATION_S, 0.0, seed, engine=drive.machine.engine, logs=False)
+        load = FioLoad(DURATION_S, 0.0, seed, engine=drive.machine.engine, logs=False)
         answers = measure(drive.machine, pattern, [(drive.target, load)], folder).answers
         waited_s = sum(answer.latency.sum_s for answer in answers)
         count = sum(answer.latency.count for answer in answers)
         figures = {"rate": sum(answer.iops for answer in answers), "mean": waited_s / count}
         kinds: dict[str, Histogram | None] = {"sync": answers[0].flush}
         for way in DIRECTIONS:
-            side = answers[0].side(way)
+            side = answers[0].get_side(way)
             kinds[way] = side.latency if side else None
         for kind, latency in kinds.items():
             if latency is None:
                 continue
             for name, key in PERCENTILES.items():
-                figures[f"{name} of {kind}"] = latency.quantile_s(float(key) / 100) or 0.0
+                figures[f"{name} of {kind}"] = latency.find_quantile_s(float(key) / 100) or 0.0
         return figures
 
     return run

@@ -20,13 +20,13 @@ from stithy.engines.postgresql.engine import PostgreSQL
 from stithy.engines.postgresql.server import Server, remove_segment
 from stithy.engines.postgresql.url import parse_url
 from stithy.errors import PreconditionError, UserError
-from stithy.hosts.runner import Command, LocalRunner, server_user
+from stithy.hosts.runner import Command, LocalRunner, find_server_user
 from stithy.storage.volume import remove_tree
 from support.servers import PASSWORD, engine, request, server_place, start
 
 pytestmark = pytest.mark.needs_postgresql
 
-USER = server_user()
+USER = find_server_user()
 NEEDS_PGBACKREST = pytest.mark.needs_pgbackrest
 
 

@@ -14,8 +14,8 @@ from stithy.engines.postgresql.connection import connect
 from stithy.engines.postgresql.server import Server, remove_segment
 from stithy.engines.postgresql.url import parse_url
 from stithy.errors import InfrastructureError, Refused, UserError
-from stithy.hosts.activity import births, made_between
-from stithy.hosts.processes import pids_inside
+from stithy.hosts.activity import count_made_between, list_births
+from stithy.hosts.processes import find_pids_inside
 from stithy.secrets import Secret
 from support.servers import engine, server_place, start
 
@@ -86,11 +86,11 @@ def test_log_after_loading_goes_into_files_that_are_there(server: Server, place:
     server.stop()
     again = engine({"max_wal_size": "160MB", "checkpoint_timeout": "1d"}).start(start(place))
     try:
-        before = births(place / "data/pg_wal")
+        before = list_births(place / "data/pg_wal")
         with connect(parse_url(again.url)) as session:
             for _ in range(60):
                 session.run("SELECT pg_logical_emit_message(false, 'stithy', repeat('x', 4 << 20))")
-        assert made_between(before, births(place / "data/pg_wal")) == 0
+        assert count_made_between(before, list_births(place / "data/pg_wal")) == 0
     finally:
         again.stop()
 
@@ -130,7 +130,7 @@ def test_a_server_that_is_held_is_ended_all_the_same(
     os.kill(server.pid, signal.SIGSTOP)
     server.stop(at_once=True)
     assert server.ended_by() == "was ended by SIGKILL"
-    assert pids_inside(server.data, "postgres") == []
+    assert find_pids_inside(server.data, "postgres") == []
 
 
 @pytest.mark.parametrize(

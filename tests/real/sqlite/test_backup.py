@@ -12,19 +12,19 @@ import pytest
 from stithy.engines.backup import BackupJob, BackupMethod, BackupOptions, Source
 from stithy.engines.engine import get_engine
 from stithy.engines.instance import ConfiguredEngine
-from stithy.hosts.runner import Command, Finished, LocalRunner, server_user
+from stithy.hosts.runner import Command, Finished, LocalRunner, find_server_user
 from stithy.registry import plugins
 from stithy.secrets import Secret
-from stithy.wire.hammer import Hammer, Watch
+from stithy.wire.hammer import Hammer, ProgressWatch
 from stithy.wire.jobs import RunRequest, WorkloadChoice
-from stithy.wire.messages import AnyMessage, Second
+from stithy.wire.messages import AnyMessage, SecondMessage
 from stithy.workloads.workload import Driving, Workload
 from support.servers import request, server_place, start
 
 pytestmark = pytest.mark.needs_sqlite
 
 SQLITE = get_engine("sqlite")
-USER = server_user()
+USER = find_server_user()
 
 
 def choice() -> WorkloadChoice:
@@ -68,13 +68,13 @@ def test_a_backup_beside_users_holds(
     stop, began_s = threading.Event(), monotonic()
 
     def on_message(message: AnyMessage) -> None:
-        if isinstance(message, Second):
+        if isinstance(message, SecondMessage):
             commits.append(sum(each.committed for each in message.transactions))
             if not finished:
                 finished.append(run(method.back_up(job, Source(instance.url, place / "data"))))
                 stop.set()
 
-    watch = Watch(on_message=on_message, stop=stop)
+    watch = ProgressWatch(on_message=on_message, stop=stop)
     users = RunRequest(seed=1, users=2, ramp_up_s=0.1, duration_s=600.0)
     summary = hammer(instance.url).run(choice(), users, watch=watch).summary
     assert (finished[0].code, finished[0].stderr) == (0, "")

@@ -10,11 +10,12 @@ import pytest
 from fakes.drives import done, serving
 from stithy.cli import app
 from stithy.cli.drive import fault, profile
-from stithy.drives import places, program
-from stithy.drives.measure.target import Target
-from stithy.drives.places import Entry
+from stithy.drives import control as places
+from stithy.drives import program
+from stithy.drives.control import DriveEntry
+from stithy.drives.measure.measurement import DriveTarget
 from stithy.errors import PreconditionError, UserError
-from stithy.hosts.processes import own_identity
+from stithy.hosts.processes import get_identity
 from stithy.wire.drive import control, jobs
 from stithy.wire.drive.control import AnyAnswer, AnyCommand
 from support.examples import DEAD, wire_example
@@ -38,11 +39,11 @@ def answer(command: AnyCommand) -> AnyAnswer:
 @pytest.fixture
 def heard(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[AnyCommand]]:
     """A register with one drive called `data`, whose program is up; the commands that it heard."""
-    places.make(places.folder_of("data"), Entry(None, ("data",), DEAD, ("/dev/loop99",)))
-    monkeypatch.setattr(program, "find", lambda folder: own_identity())
+    places.make(places.get_folder("data"), DriveEntry(None, ("data",), DEAD, ("/dev/loop99",)))
+    monkeypatch.setattr(program, "find", lambda folder: get_identity())
     # Which is this very process: that it would be ended has tests of its own.
     monkeypatch.setattr(program, "end", lambda pids, number: None)
-    with serving(places.folder_of("data") / "control", answer) as commands:
+    with serving(places.get_folder("data") / "control", answer) as commands:
         yield commands
 
 
@@ -68,7 +69,7 @@ def test_without_drives_that_is_said_and_of_a_killed_one_how_to_remove_it(capsys
     """The counters of a killed one are an error; none at all are none."""
     for command in ("list", "stats"):
         assert _told(capsys, command) == (0, "No emulated drive is up.\n")
-    places.make(places.folder_of("data"), Entry(None, ("data",), DEAD, ("/dev/loop99",)))
+    places.make(places.get_folder("data"), DriveEntry(None, ("data",), DEAD, ("/dev/loop99",)))
     code, shown = _told(capsys, "list")
     assert (code, "`stithy clean` removes" in shown) == (0, True)
     assert app.run(["drive", "stats"]) == 4
@@ -88,7 +89,7 @@ def test_settings_and_faults_reach_the_drive(heard: list[AnyCommand], capsys: Ca
     assert [each for each in heard if each.command in ("set", "fault")] == [
         control.Set(drive="data", spin_s=0.5),
         control.Set(drive="data", paced=False),
-        control.Fault(drive="data", fault=jobs.Stall(duration_s=6.0)),
+        control.Fault(drive="data", fault=jobs.StallFault(duration_s=6.0)),
         control.Fault(drive="data", fault=cut),
     ]
     assert app.run(["drive", "fault", "data", "power-cut", "--json"]) == 0
@@ -101,7 +102,7 @@ WHOLE: dict[str, Any] = {"offset_bytes": 0, "length_bytes": None, "share": 1}
 PART: dict[str, Any] = {"offset_bytes": 2**30, "length_bytes": 2**20, "share": 1}
 FAULTS: list[tuple[str, dict[str, Any], jobs.AnyFault]] = [
     ("none", {}, jobs.NoFault()),
-    ("stall", {}, jobs.Stall(duration_s=10.0)),
+    ("stall", {}, jobs.StallFault(duration_s=10.0)),
     ("slow", {"factor": 10.0, "share": "0.1%"}, jobs.Slow(factor=10, added_s=0, share=0.001)),
     ("slow", {"added": "5ms"}, jobs.Slow(factor=1, added_s=0.005, share=1)),
     (
@@ -143,14 +144,14 @@ def test_words_become_a_fault_or_are_refused() -> None:
 
 def test_a_drive_goes_down_by_its_name_only(heard: list[AnyCommand], capsys: Captured) -> None:
     """One, or all: not nothing, not both, not a run's. tests/real has one that is in use."""
-    places.make(places.folder_of("nvme", "r1"), Entry("r1", ("log",), DEAD))
+    places.make(places.get_folder("nvme", "r1"), DriveEntry("r1", ("log",), DEAD))
     for words, code, part in (
         ("", 2, ""), ("data --all", 2, ""), ("dat", 2, "did you mean data?"),
         ("log", 3, "it belongs to the run r1"), ("data", 0, ""), ("--all", 0, ""),
     ):  # fmt: skip
         ended, reported = _told(capsys, f"down {words}")
         assert (ended, part in reported) == (code, True), words
-    assert [all_folder.name for all_folder in places.all_folders()] == ["r1.nvme"]
+    assert [all_folder.name for all_folder in places.list_folders()] == ["r1.nvme"]
 
 
 def test_what_cannot_come_up_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
@@ -170,7 +171,7 @@ def test_what_cannot_come_up_is_refused(monkeypatch: pytest.MonkeyPatch, capsys:
             monkeypatch.setattr("os.geteuid", lambda user=user: user)
             ended, shown = _told(capsys, f"up none {words}")
             assert (ended, part in shown) == (code, True), words
-    assert places.all_folders() == []
+    assert places.list_folders() == []
 
 
 def test_a_trace_begins_in_a_new_file(
@@ -192,12 +193,12 @@ def test_a_trace_begins_in_a_new_file(
     ):
         ended, reported = _told(capsys, words)
         assert (ended, part in reported) == (code, True), words
-    traces = [each for each in heard if isinstance(each, control.Trace)]
+    traces = [each for each in heard if isinstance(each, control.DriveTraceFile)]
     assert [trace.path for trace in traces] == [file, None]
 
 
-DEVICE = Target(Path("/dev/nosuchdisk"), "device", 2**30, "nosuchdisk", None, None)
-FOLDER = Target(Path("/srv"), "directory", 2**30, "nosuchdisk", "ext4", Path("/"))
+DEVICE = DriveTarget(Path("/dev/nosuchdisk"), "device", 2**30, "nosuchdisk", None, None)
+FOLDER = DriveTarget(Path("/srv"), "directory", 2**30, "nosuchdisk", "ext4", Path("/"))
 
 
 def test_a_device_is_written_to_only_if_it_is_named_and_no_file_is_replaced(tmp_path: Path) -> None:

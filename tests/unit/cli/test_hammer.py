@@ -11,7 +11,7 @@ from stithy.cli import app
 from stithy.cli.hammer import options, outcome
 from stithy.engines.instance import Endpoint
 from stithy.wire.hammer import Hammer
-from stithy.wire.jobs import BackToBack, Keyed, Rate, Think
+from stithy.wire.jobs import BackToBack, Keyed, WireRate, WireThink
 from stithy.wire.messages import AnyMessage, TransactionSecond, parse_message
 from support.examples import wire_example
 
@@ -95,10 +95,10 @@ def test_the_pace_of_a_run_is_said_as_in_a_study(hammer: Command) -> None:
     for words, pace in (
         ("", BackToBack()),
         ("--pace keyed", Keyed()),
-        ("--pace think:500ms", Think(mean_s=0.5)),
-        ("--rate 30000/min", Rate(per_s=500)),
-        ("--rate 500/s --arrivals constant", Rate(per_s=500, arrivals="constant")),
-        ("--pace think:2s --set delivery=deferred", Think(mean_s=2)),
+        ("--pace think:500ms", WireThink(mean_s=0.5)),
+        ("--rate 30000/min", WireRate(per_s=500)),
+        ("--rate 500/s --arrivals constant", WireRate(per_s=500, arrivals="constant")),
+        ("--pace think:2s --set delivery=deferred", WireThink(mean_s=2)),
     ):
         [job] = hammer(f"run --size 10 {words}", "started", "run-summary").jobs
         keyed = isinstance(pace, Keyed)

@@ -40,7 +40,7 @@ def rbd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _map(place: Path, *, limited: bool = False) -> str | None:
-    return image.mapped("p", "i-1", Access("/c", "u"), place, limited=limited)
+    return image.map_image("p", "i-1", Access("/c", "u"), place, limited=limited)
 
 
 def test_the_first_client_that_maps_is_used_and_its_device_found_by_the_image(rbd: Path) -> None:
@@ -49,17 +49,17 @@ def test_the_first_client_that_maps_is_used_and_its_device_found_by_the_image(rb
     assert (
         (rbd / "asked").read_text().startswith("-c /c --id u device map --device-type krbd p/i-1")
     )
-    assert list(image.devices("i-1")) == [("krbd", f"{rbd}/rbd0")]
-    assert list(image.devices("i-2")) == []
-    image.unmap("i-1")
-    assert list(image.devices("i-1")) == []
-    image.unmap("i-1")
+    assert list(image.list_devices("i-1")) == [("krbd", f"{rbd}/rbd0")]
+    assert list(image.list_devices("i-2")) == []
+    image.unmap_image("i-1")
+    assert list(image.list_devices("i-1")) == []
+    image.unmap_image("i-1")
 
 
 def test_a_client_that_fails_or_ignores_limits_is_passed_over(rbd: Path) -> None:
     """Limits of an image hold in librbd, which krbd does without."""
     assert _map(rbd, limited=True) == f"{rbd}/nbd0"
-    image.unmap("i-1")
+    image.unmap_image("i-1")
     (rbd / "refuse").touch()
     assert _map(rbd) == f"{rbd}/nbd0"
 
@@ -70,7 +70,7 @@ def test_a_kernel_without_either_maps_nothing(rbd: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(image, "KERNELS", none)
     assert _map(rbd) is None
     assert not (rbd / "asked").exists()
-    assert "is not there" in str(none[0].why_not())
+    assert "is not there" in str(none[0].explain_unusable())
 
 
 def test_a_program_of_a_client_that_is_not_there_has_a_package_that_brings_it() -> None:
@@ -92,17 +92,20 @@ def test_programs_are_needed_only_where_the_kernel_has_no_client(
     def judged(*signs: Kernel, limited: bool = False) -> str:
         there = {str(each.sign): ("there",) for each in signs}
         machine = FakeMachine(listed=there, programs={"rbd": "16.2", "rbd-nbd": "16.2"})
-        [wrapped] = ways.unless_kernel([need], limited=limited)
+        [wrapped] = ways.make_unless_kernel([need], limited=limited)
         return wrapped.judge(machine).found
 
     assert judged(krbd) == judged(krbd, nbd) == "not needed: images go by krbd"
     assert judged(krbd, limited=True) == judged() == "not found"
     assert judged(krbd, nbd, limited=True) == "not needed: images go by nbd"
-    assert (ways.way(limited=False), ways.way(limited=True)) == ("krbd", "nbd")
-    assert ways.other_way() == "krbd"
+    assert (ways.describe_access(limited=False), ways.describe_access(limited=True)) == (
+        "krbd",
+        "nbd",
+    )
+    assert ways.describe_unlimited_access() == "krbd"
     (rbd / "rbd-nbd").unlink()
     lacking = "QEMU, nbdfuse and a loop device (nbd: this machine: the program rbd-nbd was not "
-    assert ways.way(limited=True).startswith(lacking)
-    assert ways.other_way() == "krbd"
+    assert ways.describe_access(limited=True).startswith(lacking)
+    assert ways.describe_unlimited_access() == "krbd"
     monkeypatch.setattr(ways, "KERNELS", (nbd,))
-    assert ways.other_way() is None
+    assert ways.describe_unlimited_access() is None

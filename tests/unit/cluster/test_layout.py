@@ -12,7 +12,7 @@ from stithy.errors import PreconditionError, UserError
 
 def test_a_cluster_is_known_by_what_was_written_before_it_was_made(tmp_path: Path) -> None:
     """Its names are drawn for it, and its folder is for its user alone."""
-    entry = layout.fresh_entry("lab", None, 3, 2)
+    entry = layout.make_entry("lab", None, 3, 2)
     layout.make(tmp_path / "lab", entry)
     assert layout.read_entry(tmp_path / "lab") == entry
     assert (tmp_path / "lab").stat().st_mode & 0o077 == 0
@@ -24,7 +24,7 @@ def test_a_cluster_is_known_by_what_was_written_before_it_was_made(tmp_path: Pat
 
 def test_every_daemon_has_a_key_of_its_own_that_nobody_else_may_read(tmp_path: Path) -> None:
     """Generated, and never the same twice."""
-    entry = layout.fresh_entry("lab", None, 3, 1)
+    entry = layout.make_entry("lab", None, 3, 1)
     tools.write(tmp_path, entry, "00000000-0000-0000-0000-000000000000")
     rings = [*tmp_path.glob("*keyring"), *tmp_path.glob("osd.*/keyring")]
     assert len(rings) == 5
@@ -50,9 +50,9 @@ def test_the_network_of_a_cluster_is_one_for_tests_that_nothing_uses(tmp_path: P
         routes.write_text("".join(lines))
 
     taken()
-    assert layout.free_subnet(routes).startswith("198.1")
+    assert layout.find_free_subnet(routes).startswith("198.1")
     taken("198.18.0.0/16", "198.19.0.0/17", *(f"198.19.{n}.0/24" for n in range(129, 256)))
-    assert layout.free_subnet(routes) == "198.19.128"
+    assert layout.find_free_subnet(routes) == "198.19.128"
     taken("198.18.0.0/15")
     with pytest.raises(PreconditionError, match="networks for tests, is in use"):
-        layout.free_subnet(routes)
+        layout.find_free_subnet(routes)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from stithy.cluster.removal import pids_of
+from stithy.cluster.image import find_pids
 
 SCRIPT = "#!/usr/bin/env python3\nprint(flush=True)\ninput()\n"
 
@@ -43,4 +43,4 @@ def test_a_shell_that_works_in_the_folder_of_a_cluster_is_none_of_its_processes(
     wait = "echo; read"
     shell = ("bash", "-c", wait, str(monitor))
     with working_in(folder, (str(monitor), "-c", wait), (str(client),), shell) as pids:
-        assert sorted(pids_of(folder)) == sorted(pids[:2])
+        assert sorted(find_pids(folder)) == sorted(pids[:2])

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from stithy.cluster.layout import POOL, Entry
+from stithy.cluster.layout import POOL, ClusterEntry
 from stithy.collectors.cluster import NO_CLIENT, SILENT_AMONG, Reading, sample_cluster, sample_osds
 
-LAB = Entry("lab", None, "abc123", "10.1.2", hosts=2, drives_per_host=2)
+LAB = ClusterEntry("lab", None, "abc123", "10.1.2", hosts=2, drives_per_host=2)
 Values = dict[tuple[str, str], float | None]
 
 

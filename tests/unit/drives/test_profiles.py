@@ -9,10 +9,15 @@ import pytest
 
 from fakes.program import EndingRunner
 from stithy.drives import profiles
-from stithy.drives.profiles import check_profile, find_profile
-from stithy.drives.varied import ORDERED, assumed_numbers, vary
+from stithy.drives.profiles import (
+    ORDERED,
+    check_profile,
+    find_profile,
+    list_assumed_numbers,
+    make_varied,
+)
 from stithy.errors import PreconditionError, UserError
-from stithy.fio.traces import DRIVE_OPERATIONS, read_trace, to_parquet
+from stithy.fio.traces import DRIVE_OPERATIONS, read_trace, write_parquet
 from stithy.wire.drive.jobs import CheckProfileJob
 from stithy.wire.drive.messages import parse_drive_message
 from support.examples import wire_example
@@ -68,11 +73,11 @@ PROFILES = sorted((ROOT / "crates/drive/profiles").glob("*.toml"))
 def test_a_varied_profile_differs_in_its_assumed_numbers_alone(path: Path, worse: bool) -> None:
     """By a quarter at most, in the right direction; sources and marks stay with their numbers."""
     text = path.read_text()
-    varied = vary(text, 0.25, worse=worse)
+    varied = make_varied(text, 0.25, worse=worse)
     before, after = _numbers(text), _numbers(varied.text)
     changed = {key for key in before if before[key] != after[key]}
     assert changed == {each.key for each in varied.changes if not isinstance(each.was, list)}
-    assert changed <= set(assumed_numbers(text)) - {"capacity_bytes"}
+    assert changed <= set(list_assumed_numbers(text)) - {"capacity_bytes"}
     for key in changed:
         grows = key.endswith(("_us", "_ms")) == worse
         far = before[key] * (1.25 if grows else 0.75)
@@ -94,18 +99,18 @@ def test_what_is_varied_stays_a_profile_and_says_what_it_is() -> None:
         "[flush]\ncost_us = 0\nquantiles_us = [[0, 8], [1, 16]]\n"
         "[provenance]\nassumed = {}\n"
     )
-    [change] = vary(text.replace("{}", '["read.p50_us"]'), 0.25, worse=True).changes
+    [change] = make_varied(text.replace("{}", '["read.p50_us"]'), 0.25, worse=True).changes
     assert (change.key, change.was, change.now) == ("read.p50_us", 100, 110)
-    worse = vary(text.replace("{}", '["channels", "write", "flush"]'), 0.25, worse=True)
+    worse = make_varied(text.replace("{}", '["channels", "write", "flush"]'), 0.25, worse=True)
     profile = tomllib.loads(worse.text)
     assert profile["write"] == {"load_shares": [0, 1], "load_us": [[4096, 1, 125, 250]]}
     assert profile["flush"] == {"cost_us": 0, "quantiles_us": [[0, 10], [1, 20]]}
     assert profile["channels"] == 2
-    better = tomllib.loads(vary(text.replace("{}", '["channels"]'), 0.25, worse=False).text)
+    better = tomllib.loads(make_varied(text.replace("{}", '["channels"]'), 0.25, worse=False).text)
     assert (better["name"], better["channels"]) == ("x-25-better", 4)
     assert better["title"] == "a drive, every assumed number 25 % better"
     assert better["provenance"]["note"] == "Varied from x, 25 % better: channels 4 instead of 3."
-    assert vary(text.replace("{}", "[]"), 0.25, worse=True).changes == ()
+    assert make_varied(text.replace("{}", "[]"), 0.25, worse=True).changes == ()
 
 
 HEAD = struct.pack("<8sIIIIQQ64s24x", b"STITHYDT", 1, 128, 32, 4096, 2_500_000_000, 2**34, b"data")
@@ -129,7 +134,7 @@ def test_requests_of_a_trace_are_read_as_they_were_answered(tmp_path: Path) -> N
         _record(2, (1_500_000_000, 0, 15_000_000_000), flags=6),
         _record(254, (0, 2, 7)),
     )
-    trace = to_parquet(path, tmp_path / "data.parquet")
+    trace = write_parquet(path, tmp_path / "data.parquet")
     assert (trace.drive, trace.sector_bytes, trace.size_bytes) == ("data", 4096, 2**34)
     assert (trace.started_at_s, trace.lost, trace.is_complete) == (2.5, 7, True)
     rows = trace.requests.to_dict(as_series=False)

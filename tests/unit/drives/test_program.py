@@ -19,18 +19,18 @@ from fakes.clock import HurriedClock
 from fakes.drives import refused, serving
 from fakes.program import AnsweringRunner, EndingRunner
 from power_cut import check
-from stithy.drives import control, filesystems, places, program
-from stithy.drives.control import Control, DriveSpec
-from stithy.drives.places import Entry, Mounting
-from stithy.drives.program import KILLED, all_drives, drive_named
+from stithy.drives import control, filesystems, program
+from stithy.drives import control as places
+from stithy.drives.control import Control, DriveEntry, DriveSpec, Mounting
+from stithy.drives.program import KILLED, find_drive, list_drives
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
-from stithy.hosts.processes import own_identity
+from stithy.hosts.processes import get_identity
 from stithy.hosts.runner import Command, LocalRunner
-from stithy.storage.emulation import unpaced
+from stithy.storage.emulation import suspend_pacing
 from stithy.wire import messages
 from support.examples import DEAD
 
-ENTRY = Entry("r1", ("data", "log"), DEAD)
+ENTRY = DriveEntry("r1", ("data", "log"), DEAD)
 PLAIN: dict[str, Any] = {"name": "data", "profile": None, "size_bytes": 2**30}
 STARTED = messages.Started(wire=3, program="stithy-drive", at_s=1.0)
 
@@ -66,7 +66,7 @@ def test_a_folder_is_taken_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     """A full disk takes no name; what is not understood is not ours, and not emptied."""
     folder = tmp_path / "x/data"
 
-    def full(folder: Path, entry: Entry) -> None:
+    def full(folder: Path, entry: DriveEntry) -> None:
         raise OSError(28, "no space left on device")
 
     with monkeypatch.context() as patched:
@@ -80,7 +80,7 @@ def test_a_folder_is_taken_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     places.add_devices(folder, ["/dev/loop1"])
     mounting = Mounting("/dev/loop1", Path("/mnt/a b"), made_folder=True)
     places.add_mount(folder, mounting)
-    written = Entry("r1", ("data", "log"), DEAD, ("/dev/loop1",), (mounting,))
+    written = DriveEntry("r1", ("data", "log"), DEAD, ("/dev/loop1",), (mounting,))
     assert places.read_entry(folder) == written
     assert (folder / places.ENTRY).stat().st_mode & 0o777 == 0o600
     for _ in range(2):
@@ -131,7 +131,7 @@ def test_a_program_that_does_not_come_up_is_told_and_leaves_nothing(tmp_path: Pa
         ((STARTED, failed), PreconditionError, "^/dev/fuse: shut: open it$"),
         ((STARTED,), InfrastructureError, "its drives were up with code 0: thread 'main'"),
         ((wrong, STARTED), UserError, "shut: open it"),
-        ((DriveSpec(**PLAIN).on_wire(),), InfrastructureError, "a line is not a message"),
+        ((DriveSpec(**PLAIN).make_wire_spec(),), InfrastructureError, "a line is not a message"),
     )
     for shown, kind, words in cases:
         with pytest.raises(kind, match=words):
@@ -142,26 +142,26 @@ def test_a_program_that_does_not_come_up_is_told_and_leaves_nothing(tmp_path: Pa
 def test_a_program_that_has_ended_is_told_with_its_signal_and_last_words(tmp_path: Path) -> None:
     """Its folder, where they are, is removed before anybody could look."""
     killed = LocalRunner().start(Command(["sh", "-c", "kill -9 $$"], detached=True))
-    control.remember(tmp_path, killed)
+    control.remember_program(tmp_path, killed)
     (tmp_path / control.ERRORS).write_text("first\n" * 9 + "cannot write the image\n")
     said = "with it by SIGKILL: first: first: first: first: cannot write the image"
     with pytest.raises(InfrastructureError, match=said):
         Control(tmp_path / "control").list()
     assert killed.poll() == -9
-    control.reap()
+    control.reap_programs()
 
 
 def test_the_next_program_of_a_folder_is_told_apart_from_the_last(tmp_path: Path) -> None:
     """The last one may still be going when the next begins, and is waited for all the same."""
     going, dead = (LocalRunner().start(Command(words, detached=True))
                    for words in (["sleep", "60"], ["sh", "-c", "exit 3"]))  # fmt: skip
-    control.remember(tmp_path, going)
-    control.remember(tmp_path, dead)
-    assert control.how_ended(tmp_path) == " with code 3"
+    control.remember_program(tmp_path, going)
+    control.remember_program(tmp_path, dead)
+    assert control.describe_end(tmp_path) == " with code 3"
     gc.collect()  # a process that nobody waits for would be warned of
     os.kill(going.pid, signal.SIGKILL)
     going.wait(10)
-    control.reap()
+    control.reap_programs()
 
 
 def test_drives_that_go_meanwhile_are_told_with_what_failed(tmp_path: Path) -> None:
@@ -170,10 +170,10 @@ def test_drives_that_go_meanwhile_are_told_with_what_failed(tmp_path: Path) -> N
     failed = InfrastructureError("it is too small", where="mkfs.ext4", remedy="enlarge it")
     both = "has ended, and its drives with it; meanwhile: mkfs.ext4: it is too small"
     alone = pytest.raises(InfrastructureError, match="^mkfs.ext4: it is too small")
-    with serving(drive.control), alone, unpaced([drive]):
+    with serving(drive.control), alone, suspend_pacing([drive]):
         raise failed
     gone = pytest.raises(InfrastructureError, match=both)
-    with serving(drive.control), gone, unpaced([drive]):
+    with serving(drive.control), gone, suspend_pacing([drive]):
         drive.control.unlink()
         raise failed
 
@@ -182,28 +182,28 @@ def test_drives_are_known_by_their_names(tmp_path: Path, monkeypatch: pytest.Mon
     """A person's first; a short name is enough where only one has it; killed ones say so."""
     monkeypatch.setenv("STITHY_STATE", str(tmp_path))
     with pytest.raises(UserError, match="bring it up with `stithy drive up`; none is up"):
-        drive_named("fast")
-    places.make(places.folder_of("nvme", "r1"), ENTRY)
-    places.make(places.folder_of("fast"), Entry(None, ("fast",), DEAD, ("/dev/loop98",)))
-    (places.home() / "else").mkdir()
-    assert [(each.full_name, each.device, each.problem) for each in all_drives()] == [
+        find_drive("fast")
+    places.make(places.get_folder("nvme", "r1"), ENTRY)
+    places.make(places.get_folder("fast"), DriveEntry(None, ("fast",), DEAD, ("/dev/loop98",)))
+    (places.get_home() / "else").mkdir()
+    assert [(each.full_name, each.device, each.problem) for each in list_drives()] == [
         ("fast", "/dev/loop98", KILLED),
         ("r1.nvme/data", None, KILLED),
         ("r1.nvme/log", None, KILLED),
     ]
-    places.make(places.folder_of("new"), Entry(None, ("new",), own_identity()))
-    assert drive_named("new").problem == "it is not up yet"
-    assert drive_named("log").full_name == "r1.nvme/log"
-    places.make(places.folder_of("sata", "r1"), Entry("r1", ("log",), DEAD))
+    places.make(places.get_folder("new"), DriveEntry(None, ("new",), get_identity()))
+    assert find_drive("new").problem == "it is not up yet"
+    assert find_drive("log").full_name == "r1.nvme/log"
+    places.make(places.get_folder("sata", "r1"), DriveEntry("r1", ("log",), DEAD))
     for name, shown in (
         ("log", "several drives have this name: give one of r1.nvme/log,"),
         ("fats", "'fats': no drive of this name is up: did you mean fast?"),
     ):
         with pytest.raises(UserError, match=shown):
-            drive_named(name)
-    monkeypatch.setattr(program, "find", lambda folder: own_identity())
-    with serving(places.folder_of("fast") / "control"):
-        drive = all_drives()[0]
+            find_drive(name)
+    monkeypatch.setattr(program, "find", lambda folder: get_identity())
+    with serving(places.get_folder("fast") / "control"):
+        drive = list_drives()[0]
     assert (drive.name, drive.device, drive.problem) == ("data", "/dev/loop99", None)
     assert drive.facts is not None
 
@@ -221,7 +221,7 @@ def test_refusals_of_mkfs_and_mount_are_quoted(
     assert good.asked[0][1:] == ["-t", "xfs", "-o", "noatime", "--", device, "/a b"]
     shown = EndingRunner(1, stderr="mkfs: reading\n  too small.\n\n")
     assert not check(device, "xfs", runner=shown).clean
-    assert filesystems.tag_on(device, "TYPE", runner=EndingRunner(2)) is None
+    assert filesystems.read_tag(device, "TYPE", runner=EndingRunner(2)) is None
     with pytest.raises(PreconditionError, match=r"mkfs\.ext4 was not found: apt-get install e2fs"):
         filesystems.need_tools("ext4")
     with pytest.raises(UserError, match="'ext5' is not a file system.*give one of ext4, xfs, btr"):
@@ -232,7 +232,7 @@ def test_refusals_of_mkfs_and_mount_are_quoted(
         filesystems.mount(device, root, "xfs", runner=EndingRunner(32))
     failed = EndingRunner(8, stderr="blkid: input/output error\n")
     with pytest.raises(InfrastructureError, match="cannot be identified: blkid: input/output err"):
-        filesystems.tag_on(device, "TYPE", runner=failed)
+        filesystems.read_tag(device, "TYPE", runner=failed)
     busy = EndingRunner(32, stderr="umount: target is busy.\n")
     for path, its in ((tmp_path, []), (tmp_path / "none", [device]), (Path("/proc"), [device])):
         filesystems.unmount(path, devices=its, runner=busy)

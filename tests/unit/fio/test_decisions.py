@@ -7,9 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stithy.fio.jobfile import job_file
-from stithy.fio.load import Load, Target
-from stithy.fio.precondition import ROUNDS_MOST, decide, plan, steadiness, steady_after
+from stithy.fio.jobfile import make_job_file
+from stithy.fio.load import (
+    ROUNDS_MOST,
+    FioLoad,
+    FioTarget,
+    decide,
+    find_steady_round,
+    judge_steadiness,
+    plan,
+)
 from stithy.fio.variants import is_past, judge
 
 LONG_S = 1e6
@@ -79,38 +86,38 @@ def test_steady_is_as_snia_says_where_others_differ(
 ) -> None:
     """Each case has what a public implementation would have said."""
     assert callable(wrong_rule)
-    assert (steadiness(values).is_steady, wrong_rule(values)) == (is_steady, wrong_answer)
+    assert (judge_steadiness(values).is_steady, wrong_rule(values)) == (is_steady, wrong_answer)
 
 
 def test_both_bounds_of_the_rule_are_inclusive() -> None:
     """A range of 20 %, a rise of 10 % in the window; a mean of 0 and four rounds are not steady."""
-    rising = steadiness([95.0, 97.5, 100, 102.5, 105])
+    rising = judge_steadiness([95.0, 97.5, 100, 102.5, 105])
     assert rising.is_steady
     assert rising.excursion_share == pytest.approx(0.1)
-    assert not steadiness([94.9, 97.5, 100, 102.5, 105.1]).is_steady
-    wide = steadiness([90.0, 110, 100, 110, 90])
+    assert not judge_steadiness([94.9, 97.5, 100, 102.5, 105.1]).is_steady
+    wide = judge_steadiness([90.0, 110, 100, 110, 90])
     assert wide.is_steady
     assert wide.range_share == pytest.approx(0.2)
-    assert not steadiness([0.0] * 5).is_steady
-    assert steadiness([1.0] * 4).range_share is None
+    assert not judge_steadiness([0.0] * 5).is_steady
+    assert judge_steadiness([1.0] * 4).range_share is None
 
 
 @given(st.lists(st.floats(1, 1e6), min_size=5, max_size=5), st.floats(0.01, 100))
 def test_the_rule_knows_no_unit_and_no_direction_of_time(values: list[float], unit: float) -> None:
     """Only near a bound may an error of floats decide."""
-    found = steadiness(values)
+    found = judge_steadiness(values)
     assert found.range_share is not None
     assert found.excursion_share is not None
     if min(abs(found.range_share - 0.2), abs(found.excursion_share - 0.1)) > 1e-6:
-        assert steadiness([each * unit for each in values]).is_steady == found.is_steady
-        assert steadiness(values[::-1]).is_steady == found.is_steady
+        assert judge_steadiness([each * unit for each in values]).is_steady == found.is_steady
+        assert judge_steadiness(values[::-1]).is_steady == found.is_steady
 
 
 def test_rounds_go_on_until_all_tracked_values_are_steady_or_25_are_done() -> None:
     """The window slides: what was unsteady before it does not matter."""
     early, late = [50.0, 100, 100, 100, 100, 100, 100], [9.0, 60.0, 100, 100, 100, 100, 100]
-    assert steady_after({"a": early}) == 6
-    assert steady_after({"a": early, "b": late}) == 7
+    assert find_steady_round({"a": early}) == 6
+    assert find_steady_round({"a": early, "b": late}) == 7
     assert decide({"a": early[:5], "b": late[:5]}).goes_on
     ended = decide({"a": early, "b": late})
     assert (ended.goes_on, ended.rounds, ended.steady_after) == (False, 7, 7)
@@ -129,12 +136,15 @@ def test_snias_round_has_56_tests_and_tracks_three() -> None:
     short = plan("snia", is_device=False)
     assert (len(short.patterns), len(short.tracked), short.purge) == (4, 4, "recreate")
     for pattern in full.patterns:
-        assert job_file(pattern, Target("/x", 2**30), Load(60, 0, 1)).streams[0].outstanding == 128
+        assert (
+            make_job_file(pattern, FioTarget("/x", 2**30), FioLoad(60, 0, 1)).streams[0].outstanding
+            == 128
+        )
 
 
 def test_without_rounds_a_target_is_only_filled_or_left() -> None:
     """So that nothing is read from where nothing was written."""
     fill = plan("fill", is_device=True)
     assert (fill.passes, fill.purge, fill.patterns) == (1, "none", ())
-    assert fill.written_bytes(1000) == 1000
+    assert fill.count_written_bytes(1000) == 1000
     assert plan("none", is_device=True).passes == 0

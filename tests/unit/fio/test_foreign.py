@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stithy.fio import library
-from stithy.fio.foreign.lines import Reader, Word, tabulate
+from stithy.fio.foreign.lines import Reader, Word, list_fates
 
 FIO = """\
 [global]
@@ -79,8 +79,8 @@ def test_the_fates_of_words_are_a_table_with_a_line_for_those_alike() -> None:
     for line in range(3, 7):
         reader.note(Word(f"/dev/sd{line}", line, "lun"), "study", "the candidates")
     reader.note(Word("86", "disks.inc:1", "debug"), "none")
-    reader.value(Word("8", 9, "threads"), int, 1)
-    assert [" ".join(row.split()) for row in tabulate(reader.fates)] == [
+    reader.read_value(Word("8", 9, "threads"), int, 1)
+    assert [" ".join(row.split()) for row in list_fates(reader.fates)] == [
         "line 9 threads=8 used",
         "line 3, 4, 2 more lun=/dev/sd3, /dev/sd4, 2 more the study decides: the candidates",
         "line disks.inc:1 debug=86 no effect on storage",

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from stithy.errors import InfrastructureError, InvalidMeasurement
-from stithy.fio.generations import compare, headers, laid_out, written
-from stithy.fio.load import Target
+from stithy.fio.generations import compare, list_laid_out_blocks, list_written_blocks, read_headers
+from stithy.fio.load import FioTarget
 from support.places import DISK, a_place
 
 PAGE = 4096
@@ -34,7 +34,10 @@ def line(end_s: float, latency_s: float, size: int, offset: int, way: int = 1) -
 def expected(folder: Path, path: str, *lines: str) -> list[pl.DataFrame]:
     """Laid out at 100 s, and written by one submitter since then."""
     (folder / "data_lat.1.log").write_text("\n".join(lines) + "\n" if lines else "")
-    return [laid_out(Target(path, 4 * PAGE), 100.0), written(path, folder, APART_S)]
+    return [
+        list_laid_out_blocks(FioTarget(path, 4 * PAGE), 100.0),
+        list_written_blocks(path, folder, APART_S),
+    ]
 
 
 def compared(folder: Path, times: Mapping[int, float], *lines: str) -> None:
@@ -42,7 +45,7 @@ def compared(folder: Path, times: Mapping[int, float], *lines: str) -> None:
     with a_place(DISK) as place:
         path = place / "target"
         path.write_bytes(b"".join(page(n * PAGE, times.get(n, 101.0)) for n in range(4)))
-        compare(Target(str(path), 4 * PAGE), expected(folder, str(path), *lines))
+        compare(FioTarget(str(path), 4 * PAGE), expected(folder, str(path), *lines))
 
 
 def test_blocks_that_hold_their_last_writes_are_sound(tmp_path: Path) -> None:
@@ -79,7 +82,7 @@ def test_a_block_from_before_the_target_was_laid_out_is_an_old_one(tmp_path: Pat
     with a_place(DISK) as place:
         path = place / "target"
         path.write_bytes(bytes(4 * PAGE))
-        assert {each for _, each in headers(Target(str(path), 4 * PAGE))} == {None}
+        assert {each for _, each in read_headers(FioTarget(str(path), 4 * PAGE))} == {None}
 
 
 def test_a_log_that_was_cut_off_is_an_error(tmp_path: Path) -> None:

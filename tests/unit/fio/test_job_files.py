@@ -11,7 +11,7 @@ import pytest
 
 from stithy.errors import PreconditionError, StithyError
 from stithy.fio import library
-from stithy.fio.profile import Profile, Stream
+from stithy.fio.profile import IoProfile, Stream
 
 pytestmark = pytest.mark.needs_fio
 
@@ -21,7 +21,7 @@ ZONES = [(0.5, 0.05), (0.3, 0.15), (0.2, 0.8)]
 KIB = 1024
 
 
-def translated(folder: Path, text: str | bytes, name: str = "mine.fio") -> Profile:
+def translated(folder: Path, text: str | bytes, name: str = "mine.fio") -> IoProfile:
     """The profile of a job file."""
     file = folder / name
     file.write_bytes(text if isinstance(text, bytes) else text.encode())

@@ -13,28 +13,28 @@ from hypothesis import strategies as st
 from stithy.errors import PreconditionError, UserError
 from stithy.fio import library
 from stithy.fio.jobfile import (
-    data_words,
     fill_file,
-    job_file,
-    purge_file,
+    list_data_words,
+    make_job_file,
+    make_purge_file,
+    make_trial_file,
     read_back_file,
-    trial_file,
 )
-from stithy.fio.load import Data, Load, Target, even, for_workers, poisson
+from stithy.fio.load import FioLoad, FioTarget, WrittenData, draw_arrivals, space_evenly, split_load
 from stithy.fio.profile import (
     Burst,
     Pattern,
     Region,
     Stream,
-    mixed_percent,
-    whole_percents,
-    whole_sizes,
+    round_mixed_percent,
+    round_percents,
+    round_sizes,
 )
-from stithy.fio.streamjob import late_share
-from stithy.fio.variants import Shape, shaped
+from stithy.fio.streamjob import estimate_late_share
+from stithy.fio.variants import Shape, apply_shape
 
 GIB = 2**30
-TARGET = Target("/data/a:b", GIB, 4096)
+TARGET = FioTarget("/data/a:b", GIB, 4096)
 
 
 def stream(name: str = "data", **changed: object) -> Stream:
@@ -53,10 +53,10 @@ def log(**changed: object) -> Stream:
 
 
 def sections(
-    *streams: Stream, load: Load | None = None, target: Target = TARGET
+    *streams: Stream, load: FioLoad | None = None, target: FioTarget = TARGET
 ) -> dict[str, dict[str, str]]:
     """The sections of a pattern's job file."""
-    made = job_file(Pattern(name="p", streams=streams), target, load or Load(30, 5, 7))
+    made = make_job_file(Pattern(name="p", streams=streams), target, load or FioLoad(30, 5, 7))
     return parsed(made.text)
 
 
@@ -119,7 +119,9 @@ def test_weights_hold_streams_together_as_fast_as_it_goes() -> None:
 def test_an_open_loop_has_submitters_of_one_request_for_each_direction() -> None:
     """Whole requests a second each; fio divides its rate by the smallest size, so do we."""
     mixed = stream(read_sizes={4096: 0.5, 65536: 0.5})
-    made = job_file(Pattern(name="p", streams=(mixed,)), TARGET, Load(30, 5, 7, rate_per_s=1000.0))
+    made = make_job_file(
+        Pattern(name="p", streams=(mixed,)), TARGET, FioLoad(30, 5, 7, rate_per_s=1000.0)
+    )
     found = parsed(made.text)
     for way, per_s, size in (("read", 700, 4096), ("write", 300, 8192)):
         data = found[f"data.{way}"]
@@ -135,19 +137,19 @@ def test_an_open_loop_has_submitters_of_one_request_for_each_direction() -> None
 
 def test_a_bounded_open_loop_has_no_more_outstanding_than_the_closed_one() -> None:
     """As Vdbench: its threads stay, whatever the rate."""
-    load = Load(30, 5, 7, rate_per_s=5000.0, bounded=True)
-    made = job_file(Pattern(name="p", streams=(stream(),)), TARGET, load)
+    load = FioLoad(30, 5, 7, rate_per_s=5000.0, bounded=True)
+    made = make_job_file(Pattern(name="p", streams=(stream(),)), TARGET, load)
     assert made.streams[0].outstanding <= 32
 
 
 def test_sequences_flushes_and_very_high_rates_stay_in_line() -> None:
     """They keep their submitters; several of them draw their moments, one is evenly spaced."""
-    one = sections(log(), load=Load(30, 5, 7, rate_per_s=123.4))["log"]
+    one = sections(log(), load=FioLoad(30, 5, 7, rate_per_s=123.4))["log"]
     assert one["rate"] == f",{round(123.4 * 8192)}"
     assert "rate_process" not in one
-    many = sections(log(jobs=16, sync="fdatasync"), load=Load(30, 5, 7, rate_per_s=160.0))["log"]
+    many = sections(log(jobs=16, sync="fdatasync"), load=FioLoad(30, 5, 7, rate_per_s=160.0))["log"]
     assert (many["numjobs"], many["rate_process"], many["rate"]) == ("16", "poisson", ",81920")
-    for load in (Load(1, 0, 7, rate_per_s=90_000.0), Load(3600, 0, 7, rate_per_s=2000.0)):
+    for load in (FioLoad(1, 0, 7, rate_per_s=90_000.0), FioLoad(3600, 0, 7, rate_per_s=2000.0)):
         fast = sections(stream(), load=load)["data"]
         assert (fast["numjobs"], fast["iodepth"], fast["ioengine"]) == ("4", "8", "libaio")
         reads, writes = map(int, fast["rate"].split(","))
@@ -158,7 +160,7 @@ def test_sequences_flushes_and_very_high_rates_stay_in_line() -> None:
 def test_a_batch_at_a_rate_is_given_at_once_and_then_waits_for_the_next() -> None:
     """The pause is a little less than a batch's time, so that no rate is lost."""
     pages = stream("pages", read_share=0.0, read_sizes={}, jobs=1, iodepth=40, batch=40)
-    found = sections(pages, load=Load(30, 5, 7, rate_per_s=2000))["pages"]
+    found = sections(pages, load=FioLoad(30, 5, 7, rate_per_s=2000))["pages"]
     assert (found["iodepth"], found["iodepth_batch_submit"]) == ("40", "40")
     assert (found["thinktime_blocks"], found["thinktime_blocks_type"]) == ("40", "issue")
     assert 0.9 * 20_000 < int(found["thinktime"]) < 20_000
@@ -186,8 +188,8 @@ def test_why_a_stream_at_a_rate_is_no_open_loop_is_said(
     which: Stream, rate_per_s: float, because: str | None
 ) -> None:
     """Each reason is its own."""
-    load = Load(1, 0, 7, rate_per_s=rate_per_s)
-    (made,) = job_file(Pattern(name="p", streams=(which,)), TARGET, load).streams
+    load = FioLoad(1, 0, 7, rate_per_s=rate_per_s)
+    (made,) = make_job_file(Pattern(name="p", streams=(which,)), TARGET, load).streams
     assert made.is_open is (because is None)
     assert (made.in_line_because or "").find(because or "") >= 0
     assert (made.in_line_because is None) is (because is None)
@@ -197,12 +199,12 @@ def test_why_a_stream_at_a_rate_is_no_open_loop_is_said(
 def test_poisson_keeps_the_rate_or_is_not_used(rate_per_s: float, most: int) -> None:
     """Never more submitters than allowed; even spacing is exact."""
     sizes = {4096: 0.25, 16384: 0.75}
-    found = poisson(rate_per_s, sizes, most)
+    found = draw_arrivals(rate_per_s, sizes, most)
     if found is not None:
         assert found.jobs <= most
         smallest_per_s = found.fio_bytes_per_s * found.jobs / 4096
         assert smallest_per_s == pytest.approx(rate_per_s, rel=0.0101)
-    exact = even(rate_per_s, sizes, 1)
+    exact = space_evenly(rate_per_s, sizes, 1)
     assert exact.fio_bytes_per_s / 13312 == pytest.approx(rate_per_s, rel=1e-3)
 
 
@@ -210,7 +212,7 @@ def test_poisson_keeps_the_rate_or_is_not_used(rate_per_s: float, most: int) -> 
 def test_whole_percents_sum_to_100_with_the_least_change(parts: list[int]) -> None:
     """Each is the share rounded up or down."""
     shares = [Fraction(each, sum(parts)) for each in parts]
-    percents = whole_percents([float(each) for each in shares])
+    percents = round_percents([float(each) for each in shares])
     assert sum(percents) == 100
     for percent, share in zip(percents, shares, strict=True):
         assert math.floor(100 * share) <= percent <= math.floor(100 * share) + 1
@@ -218,27 +220,27 @@ def test_whole_percents_sum_to_100_with_the_least_change(parts: list[int]) -> No
 
 def test_classes_that_vanish_are_left_out_and_a_mix_keeps_both() -> None:
     """0 would mean whatever remains to fio; 29 % are not 28.999…"""
-    assert whole_sizes({8192: 0.997, 4096: 0.003}) == {8192: 100}
-    assert whole_percents([0.29, 0.71]) == [29, 71]
-    assert whole_percents([1 / 3] * 3) == [34, 33, 33]
-    assert [mixed_percent(each) for each in (0.001, 0.5, 0.999)] == [1, 50, 99]
+    assert round_sizes({8192: 0.997, 4096: 0.003}) == {8192: 100}
+    assert round_percents([0.29, 0.71]) == [29, 71]
+    assert round_percents([1 / 3] * 3) == [34, 33, 33]
+    assert [round_mixed_percent(each) for each in (0.001, 0.5, 0.999)] == [1, 50, 99]
 
 
 def test_what_rounding_does_to_the_mean_size_is_said() -> None:
     """0.37 % of the largest blocks would be an eighth of the bytes."""
     mixed = stream(read_share=1.0, read_sizes={4096: 0.9963, 1048576: 0.0037}, write_sizes={})
-    [made] = job_file(Pattern(name="p", streams=(mixed,)), TARGET, Load(1, 0, 1)).streams
+    [made] = make_job_file(Pattern(name="p", streams=(mixed,)), TARGET, FioLoad(1, 0, 1)).streams
     assert made.mean_bytes == {"read": 4096}
 
 
 def test_data_are_incompressible_and_unique_unless_asked() -> None:
     """The load's shares win over the pattern's; a target's duplicates come from a part of it."""
-    assert data_words(Data()) == {"refill_buffers": 1}
+    assert list_data_words(WrittenData()) == {"refill_buffers": 1}
     boot = library.find("vdi-full-clone-like-boot").patterns[0]
-    own = parsed(job_file(boot, TARGET, Load(1, 0, 1)).text)["global"]
+    own = parsed(make_job_file(boot, TARGET, FioLoad(1, 0, 1)).text)["global"]
     assert (own["buffer_compress_percentage"], own["dedupe_percentage"]) == ("88", "86")
-    asked = Data(0.0, 0.97)
-    other = parsed(job_file(boot, TARGET, Load(1, 0, 1, data=asked)).text)["global"]
+    asked = WrittenData(0.0, 0.97)
+    other = parsed(make_job_file(boot, TARGET, FioLoad(1, 0, 1, data=asked)).text)["global"]
     assert "buffer_compress_percentage" not in other
     assert (other["dedupe_percentage"], other["dedupe_mode"]) == ("97", "repeat")
     found = parsed(fill_file(TARGET, seed=1, engine="libaio", data=asked))
@@ -248,8 +250,8 @@ def test_data_are_incompressible_and_unique_unless_asked() -> None:
 
 def test_workers_share_target_and_rate_and_draw_differently() -> None:
     """Parts do not overlap."""
-    load = Load(1, 0, 5, rate_per_s=90.0)
-    parts = for_workers([Target("/x", 10_000_000)], load, 3)
+    load = FioLoad(1, 0, 5, rate_per_s=90.0)
+    parts = split_load([FioTarget("/x", 10_000_000)], load, 3)
     assert len({each.seed for _, each in parts}) == 3
     assert [each.submitters for _, each in parts] == [85] * 3
     assert sum(each.rate_per_s or 0 for _, each in parts) == pytest.approx(90)
@@ -260,8 +262,8 @@ def test_workers_share_target_and_rate_and_draw_differently() -> None:
 
 def test_workers_of_several_volumes_share_one_rate_and_each_has_a_part_of_its_own_volume() -> None:
     """The rate is that of all volumes together; a volume may begin within its device."""
-    volumes = [Target("/x", 2 * GIB), Target("/dev/y", 2 * GIB, begin_bytes=4096)]
-    parts = for_workers(volumes, Load(1, 0, 5, rate_per_s=90.0), 2)
+    volumes = [FioTarget("/x", 2 * GIB), FioTarget("/dev/y", 2 * GIB, begin_bytes=4096)]
+    parts = split_load(volumes, FioLoad(1, 0, 5, rate_per_s=90.0), 2)
     assert [(each.path, each.begin_bytes, each.size_bytes) for each, _ in parts] == [
         ("/x", 0, GIB), ("/x", GIB, GIB), ("/dev/y", 4096, GIB), ("/dev/y", 4096 + GIB, GIB)
     ]  # fmt: skip
@@ -271,18 +273,18 @@ def test_workers_of_several_volumes_share_one_rate_and_each_has_a_part_of_its_ow
 
 def test_one_trial_reads_a_little_of_every_volume() -> None:
     """fio is started once, however many there are."""
-    words = parsed(trial_file([TARGET, Target("/data/c", 4096)], engine="psync"))
+    words = parsed(make_trial_file([TARGET, FioTarget("/data/c", 4096)], engine="psync"))
     assert [words[f"trial-{n}"]["filename"] for n in range(2)] == [r"/data/a\:b", "/data/c"]
     assert [words[f"trial-{n}"]["size"] for n in range(2)] == ["65536", "4096"]
 
 
 def test_all_of_a_target_is_filled_read_back_and_purged() -> None:
     """fio leaves out a last block that is not whole, so that is a section of its own."""
-    target = Target("/x", 3 * 2**20 + 8192, 4096)
+    target = FioTarget("/x", 3 * 2**20 + 8192, 4096)
     for text in (
         fill_file(target, seed=1, engine="libaio"),
         read_back_file(target, engine="libaio"),
-        purge_file(target),
+        make_purge_file(target),
     ):
         found = parsed(text)
         del found["global"]
@@ -296,13 +298,13 @@ def test_all_of_a_target_is_filled_read_back_and_purged() -> None:
 
 def test_what_cannot_be_run_is_refused_with_a_remedy() -> None:
     """Too small, without weights, with pauses, or at no rate."""
-    with_rate = Load(1, 0, 1, rate_per_s=10.0)
+    with_rate = FioLoad(1, 0, 1, rate_per_s=10.0)
     both = (stream(), log())
     for streams, load, target in (
-        ((log(write_sizes={1048576: 1.0}),), Load(1, 0, 1), Target("/x", 500_000)),
+        ((log(write_sizes={1048576: 1.0}),), FioLoad(1, 0, 1), FioTarget("/x", 500_000)),
         (both, with_rate, TARGET),
         ((log(burst=Burst(busy_s=1, pause_s=1)),), with_rate, TARGET),
-        ((stream(),), Load(1, 0, 1, rate_per_s=0.0), TARGET),
+        ((stream(),), FioLoad(1, 0, 1, rate_per_s=0.0), TARGET),
     ):
         with pytest.raises(UserError) as caught:
             sections(*streams, load=load, target=target)
@@ -311,8 +313,8 @@ def test_what_cannot_be_run_is_refused_with_a_remedy() -> None:
 
 def test_late_requests_are_as_many_as_submitters_are_busy() -> None:
     """1000/s of 1 ms keep one of 128 busy; never more than all."""
-    assert late_share(1000, 1e-3, 128) == pytest.approx(1 / 128)
-    assert late_share(1000, 1.0, 128) == 1.0
+    assert estimate_late_share(1000, 1e-3, 128) == pytest.approx(1 / 128)
+    assert estimate_late_share(1000, 1.0, 128) == 1.0
 
 
 @pytest.mark.parametrize("rate_per_s", [None, 100.0, 90_000.0])
@@ -333,7 +335,7 @@ def test_a_stream_has_one_engine_whatever_the_load(
 ) -> None:
     """That which it names, or the usual of its submission; io_uring would round a depth of 26."""
     pattern = Pattern(name="p", streams=(stream(**asked),))
-    made = job_file(pattern, TARGET, Load(10, 1, 1, engine=here, rate_per_s=rate_per_s))
+    made = make_job_file(pattern, TARGET, FioLoad(10, 1, 1, engine=here, rate_per_s=rate_per_s))
     assert {each["ioengine"] for each in parsed(made.text).values() if "ioengine" in each} == {used}
     assert [(each.engine, each.submission) for each in made.streams] == [
         (used, asked["submission"])
@@ -343,7 +345,7 @@ def test_a_stream_has_one_engine_whatever_the_load(
 def test_an_asynchronous_stream_is_never_measured_by_a_synchronous_engine() -> None:
     """It would have one request outstanding where 32 are asked."""
     with pytest.raises(PreconditionError, match="no asynchronous engine"):
-        sections(stream(), load=Load(10, 1, 1, engine="psync"))
+        sections(stream(), load=FioLoad(10, 1, 1, engine="psync"))
 
 
 @pytest.mark.parametrize(
@@ -382,7 +384,7 @@ def test_another_submission_keeps_as_many_outstanding(
     of: Mapping[str, Any], asked: Shape, submitters: tuple[int, int]
 ) -> None:
     """Unless threads say otherwise; an engine that was named goes with its submission."""
-    made = shaped(Pattern(name="p", streams=(stream(**of),)), asked).streams[0]
+    made = apply_shape(Pattern(name="p", streams=(stream(**of),)), asked).streams[0]
     assert ((made.jobs, made.iodepth), made.submission) == (submitters, asked.submission)
     named = Pattern(name="p", streams=(stream(engine="libaio"),))
-    assert shaped(named, Shape(submission="sync")).streams[0].engine is None
+    assert apply_shape(named, Shape(submission="sync")).streams[0].engine is None

@@ -9,7 +9,7 @@ import pytest
 from stithy.errors import UserError
 from stithy.fio.learned import Request, learn
 from stithy.fio.library import parse
-from stithy.fio.profile import Profile
+from stithy.fio.profile import IoProfile
 from stithy.fio.traces import read_text
 
 KIB = 1024
@@ -32,7 +32,7 @@ def database() -> Iterator[Request]:
         yield Request(at_s + 0.003, "flush", 0, 0, 0.0001)
 
 
-def profile_of(requests: Iterator[Request]) -> Profile:
+def profile_of(requests: Iterator[Request]) -> IoProfile:
     """What is learned, read back as a user's file is."""
     return parse(learn(requests, "a.trace").text, "mine", "mine.toml")
 

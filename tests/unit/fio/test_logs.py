@@ -13,9 +13,16 @@ import pytest
 
 from stithy.errors import InfrastructureError
 from stithy.fio import logs
-from stithy.fio.histogram import Histogram, bin_ns, middle_ns
-from stithy.fio.logs import Line, Second, Submitter
-from stithy.fio.output import Expected, Submitted, parse, submitted_in
+from stithy.fio.logs import Line, LoggedSecond, Submitter
+from stithy.fio.output import (
+    Expected,
+    Histogram,
+    Submitted,
+    find_bin_middle_ns,
+    find_bin_ns,
+    parse,
+    parse_submitted,
+)
 from stithy.fio.profile import Direction
 from support.captured import DATA
 
@@ -23,7 +30,7 @@ BINS = 29 * 64
 """Of fio. Source: stat.h of fio 3.33."""
 
 BEGIN_MS = 1_763_926_000_123
-NUMBERS = {middle_ns(each): each for each in range(BINS)}
+NUMBERS = {find_bin_middle_ns(each): each for each in range(BINS)}
 Ended = Sequence[tuple[int, int]]
 """Milliseconds after the begin, in order, and latencies in nanoseconds."""
 
@@ -44,14 +51,14 @@ def submitter(ended: Ended, end_ms: int, way: Direction = "write") -> Submitter:
         if at_ms - mean_from_ms >= 1000:
             means.append(mean_line(at_ms, way, window))
             mean_from_ms = at_ms - at_ms % 1000
-        bins[bin_ns(latency_ns)] += 1
+        bins[find_bin_ns(latency_ns)] += 1
         histogram_from_ms = histogram_from_ms or at_ms
         if at_ms - histogram_from_ms >= 1000:
             histograms.append(histogram_line(at_ms, way, bins))
             histogram_from_ms += 1000
     if window:
         means.append(mean_line(end_ms, way, window))
-    whole = Counter(bin_ns(each) for _, each in ended)
+    whole = Counter(find_bin_ns(each) for _, each in ended)
     sum_s = sum(each for _, each in ended) / 1e9
     completion = Histogram(counts_by_ns=whole, sum_s=sum_s)
     return Submitter(means, histograms, {way: Submitted(8192 * len(ended), sum_s, completion)})
@@ -73,7 +80,7 @@ def histogram_line(at_ms: int, way: Direction, bins: Counter[int]) -> Line:
     return Line(BEGIN_MS + at_ms, way, values)
 
 
-def totals(rows: Sequence[Second]) -> tuple[int, float]:
+def totals(rows: Sequence[LoggedSecond]) -> tuple[int, float]:
     """Requests of all seconds, and the sum of their latencies in seconds."""
     return sum(e.count for e in rows), sum(e.count * (e.latency_mean_s or 0.0) for e in rows)
 
@@ -81,9 +88,9 @@ def totals(rows: Sequence[Second]) -> tuple[int, float]:
 def test_the_last_second_of_a_real_run_has_all_that_ended_in_it_or_later() -> None:
     """17 requests of 11 ms ended after 2 s: they neither replace nor leave out 2,691 of 0.2 ms."""
     text = (DATA / "fio/one-writer.json").read_text()
-    found = logs.submitters("log", DATA / "fio", submitted_in(text, "log", "x"))
+    found = logs.read_submitters("log", DATA / "fio", parse_submitted(text, "log", "x"))
     (answer,) = parse(text, [Expected("log", {"write": 1.0}, 2.0, flushes=True)], "x")
-    first, last = rows = logs.seconds(found, 2.0)
+    first, last = rows = logs.list_seconds(found, 2.0)
     assert answer.write is not None
     assert (first.direction, first.count, last.count) == ("write", 117, 2709)
     count, sum_s = totals(rows)
@@ -100,7 +107,7 @@ def test_a_stall_is_in_the_seconds_in_which_it_was() -> None:
     """A request a ms, nothing from 1.1 s to 2.6 s, and one that took all that time."""
     ended = [(at, 900_000) for at in range(1, 1100)]
     ended += [(2600, 1_500_000_000), *((at, 900_000) for at in range(2601, 4000))]
-    found = logs.seconds([submitter(ended, 4000)], 4.0)
+    found = logs.list_seconds([submitter(ended, 4000)], 4.0)
     assert [(each.second, each.count) for each in found] == [
         (0, 999), (1, 100), (2, 400), (3, 1000),
     ]  # fmt: skip
@@ -126,7 +133,7 @@ def true_counts(ended: Sequence[Ended]) -> Mapping[int, int]:
 def test_requests_are_in_the_seconds_in_which_they_ended(per_s: float, seed: int) -> None:
     """Nothing is lost, however slow a submitter is; it is wrong by 2 requests a second or 1 %."""
     ended = [slow(10 * seed + number, per_s, 6.0) for number in range(4)]
-    rows = logs.seconds([submitter(each, 6000) for each in ended], 6.0)
+    rows = logs.list_seconds([submitter(each, 6000) for each in ended], 6.0)
     count, sum_s = totals(rows)
     assert count == sum(map(len, ended))
     latencies_s = [latency / 1e9 for each in ended for _, latency in each]
@@ -139,11 +146,11 @@ def test_requests_are_in_the_seconds_in_which_they_ended(per_s: float, seed: int
 def test_what_ended_after_the_last_whole_second_is_left_out_unless_it_is_the_last() -> None:
     """2.5 s have two whole seconds; requests under way at the end belong to the measurement."""
     ended = [(at, 1_000_000) for at in range(1, 2600)]
-    halved = logs.seconds([submitter(ended, 2600)], 2.5)
+    halved = logs.list_seconds([submitter(ended, 2600)], 2.5)
     assert [(each.second, each.count) for each in halved] == [(0, 999), (1, 1000)]
-    whole = logs.seconds([submitter(ended, 2600)], 2.0)
+    whole = logs.list_seconds([submitter(ended, 2600)], 2.0)
     assert [(each.second, each.count) for each in whole] == [(0, 999), (1, 1600)]
-    assert logs.seconds([submitter(ended[:500], 501)], 0.5) == ()
+    assert logs.list_seconds([submitter(ended[:500], 501)], 0.5) == ()
 
 
 def test_directions_and_submitters_add_up() -> None:
@@ -151,28 +158,28 @@ def test_directions_and_submitters_add_up() -> None:
     fast = submitter([(10 * at + 5, 1_000_000) for at in range(90)], 1000, "read")
     late = submitter([(20 * at + 9, 5_000_000) for at in range(30)], 1001, "read")
     other = submitter([(7, 1_000_000)], 1000)
-    read, write = logs.seconds([fast, late, other], 1.0)
+    read, write = logs.list_seconds([fast, late, other], 1.0)
     assert (read.direction, read.count, read.moved_bytes) == ("read", 120, 120 * 8192)
     assert read.latency_mean_s == pytest.approx(2e-3)
     assert read.completion is not None
     assert read.completion.count == 120
     assert (write.direction, write.count) == ("write", 1)
-    assert logs.seconds([], 1.0) == ()
+    assert logs.list_seconds([], 1.0) == ()
 
 
 def test_logs_that_the_result_does_not_know_are_an_error(tmp_path: Path) -> None:
     """More requests, no means, or a log of each submitter but one."""
     good = submitter([(at, 1_000_000) for at in range(1, 2000)], 2000)
-    known = Histogram(counts_by_ns={bin_ns(1_000_000): 9}, sum_s=0.1)
+    known = Histogram(counts_by_ns={find_bin_ns(1_000_000): 9}, sum_s=0.1)
     short: dict[Direction, Submitted] = {"write": Submitted(8192, 0.1, known)}
     for damaged in (
         Submitter(good.latencies, good.histograms, short),
         Submitter([], good.histograms, good.submitted),
     ):
         with pytest.raises(InfrastructureError, match="fio logged"):
-            logs.seconds([damaged], 2.0)
+            logs.list_seconds([damaged], 2.0)
     with pytest.raises(InfrastructureError, match="0 and 0 logs of 1 submitters"):
-        logs.submitters("log", tmp_path, [good.submitted])
+        logs.read_submitters("log", tmp_path, [good.submitted])
 
 
 def test_logs_are_those_of_their_submitter(tmp_path: Path) -> None:
@@ -180,15 +187,15 @@ def test_logs_are_those_of_their_submitter(tmp_path: Path) -> None:
     for number in (9, 10):
         (tmp_path / f"log_lat.{number}.log").write_text(f"{number}, 1, 1, 0, 0\n")
         (tmp_path / f"log_clat_hist.{number}.log").write_text("")
-    found = logs.submitters("log", tmp_path, [{}, {}])
+    found = logs.read_submitters("log", tmp_path, [{}, {}])
     assert [each.latencies[0].at_ms for each in found] == [9, 10]
 
 
 def test_a_line_that_is_none_is_named() -> None:
     """A disk that was full while fio wrote its logs cuts one off; other directions are left out."""
     with pytest.raises(InfrastructureError, match=r"a\.log:2.*no line"):
-        list(logs.lines("1, 2, 0, 4096\n17, 3", "a.log"))
-    assert list(logs.lines("1, 2, 2, 4096, 0, 0\n", "a.log")) == []
+        list(logs.parse_lines("1, 2, 0, 4096\n17, 3", "a.log"))
+    assert list(logs.parse_lines("1, 2, 2, 4096, 0, 0\n", "a.log")) == []
 
 
 def test_each_submitter_has_a_result_of_its_own() -> None:
@@ -206,7 +213,7 @@ def test_each_submitter_has_a_result_of_its_own() -> None:
         }
         for name, size in (("log", 512), ("data", 512), ("log", 1024))
     ]
-    found = submitted_in(json.dumps({"jobs": jobs}), "log", "x")
+    found = parse_submitted(json.dumps({"jobs": jobs}), "log", "x")
     assert [each["write"].moved_bytes for each in found] == [512, 1024]
     assert [each["write"].completion.count for each in found] == [1, 2]
     assert [each["write"].latency_s for each in found] == [2.0, 4.0]

@@ -4,7 +4,7 @@ import pytest
 
 from stithy.errors import UserError
 from stithy.fio import library
-from stithy.fio.variants import mixed
+from stithy.fio.variants import mix_pattern
 
 MATRIX = library.find("reads-beside-writes").patterns[0]
 
@@ -21,14 +21,14 @@ def test_reads_have_a_rate_and_writes_a_bandwidth(
     reads: float | None, written: float | None, weights: dict[str, float]
 ) -> None:
     """Writes of 128K; what is not asked for beside the other is left out."""
-    pattern, rate_per_s = mixed(MATRIX, reads, written)
+    pattern, rate_per_s = mix_pattern(MATRIX, reads, written)
     assert {each.name: each.weight for each in pattern.streams} == weights
     assert rate_per_s == pytest.approx(sum(weights.values()))
 
 
 def test_without_writes_reads_go_as_fast_as_they_can() -> None:
     """No rate is asked for then."""
-    pattern, rate_per_s = mixed(MATRIX, None, 0)
+    pattern, rate_per_s = mix_pattern(MATRIX, None, 0)
     assert ([each.name for each in pattern.streams], rate_per_s) == (["reads"], None)
 
 
@@ -39,11 +39,11 @@ def test_without_writes_reads_go_as_fast_as_they_can() -> None:
 def test_a_pattern_that_cannot_be_so_is_refused(name: str, problem: str) -> None:
     """With the profile that can."""
     with pytest.raises(UserError, match=problem) as caught:
-        mixed(library.find(name).patterns[0], 100.0, 2**20)
+        mix_pattern(library.find(name).patterns[0], 100.0, 2**20)
     assert "reads-beside-writes" in caught.value.remedy
 
 
 def test_nothing_at_all_cannot_be_measured() -> None:
     """Neither reads nor writes."""
     with pytest.raises(UserError, match="neither"):
-        mixed(MATRIX, 0, 0)
+        mix_pattern(MATRIX, 0, 0)

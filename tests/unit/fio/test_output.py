@@ -9,9 +9,16 @@ import pytest
 from fakes.fio import bin_ns as fake_bin_ns
 from fakes.fio import direction, latency
 from stithy.errors import InfrastructureError, InvalidMeasurement
-from stithy.fio import eachlog
-from stithy.fio.histogram import bin_ns, middle_ns
-from stithy.fio.output import Answer, Expected, messages_in, parse, side_by_side
+from stithy.fio import logs
+from stithy.fio.output import (
+    Expected,
+    FioAnswer,
+    find_bin_middle_ns,
+    find_bin_ns,
+    merge_workers,
+    parse,
+    parse_messages,
+)
 
 READS = Expected("data", {"read": 1.0}, 1.0)
 
@@ -37,10 +44,10 @@ def test_a_stream_has_counts_bytes_latencies_and_the_drivers_own_cost() -> None:
     assert (answer.count, answer.iops, answer.read.moved_bytes) == (50, 50, 50 * 4096)
     assert (answer.write, answer.flush, answer.cpu_s) == (None, None, 1.0)
     assert answer.latency.mean_s == pytest.approx(1e-4)
-    assert messages_in(text, "x") == ("fio: a note", "fio: {another}")
-    assert messages_in(said(job()), "x") == ()
+    assert parse_messages(text, "x") == ("fio: a note", "fio: {another}")
+    assert parse_messages(said(job()), "x") == ()
     many = "".join(f"fio: io_u error: read offset={each}, buflen=8192\n" for each in range(3))
-    assert messages_in(said(job(), before=many), "x") == (
+    assert parse_messages(said(job(), before=many), "x") == (
         "fio: io_u error: read offset=0, buflen=8192 (and 2 alike)",
     )
 
@@ -52,7 +59,7 @@ def test_lines_of_errors_within_the_document_are_told_and_the_document_is_read()
     for place in (0, 1, len(lines) // 2, len(lines) - 1, len(lines)):
         text = "\n".join([*lines[:place], message, *lines[place:]])
         (answer,) = parse(text, [READS], "x")
-        assert (answer.count, messages_in(text, "x")) == (50, (message,))
+        assert (answer.count, parse_messages(text, "x")) == (50, (message,))
         failed = text.replace('"error": 0', '"error": 5')
         with pytest.raises(InfrastructureError, match="Input/output error: read offset=4096"):
             parse(failed, [READS], "x")
@@ -136,20 +143,20 @@ def test_workers_add_up_and_percentiles_are_those_of_all_requests() -> None:
     fast, slow = (
         parse(said(job(read=times)), [READS], "x") for times in ([1e-3] * 90, [9e-3] * 10)
     )
-    (both,) = side_by_side([fast, slow])
+    (both,) = merge_workers([fast, slow])
     assert (both.count, both.iops, both.cpu_s) == (100, 100, 2.0)
-    assert both.latency.quantile_s(0.95) == pytest.approx(9e-3, rel=0.01)
+    assert both.latency.find_quantile_s(0.95) == pytest.approx(9e-3, rel=0.01)
     assert both.latency.mean_s == pytest.approx(1.8e-3)
 
 
 def test_bins_are_those_of_fio() -> None:
     """By number and by value, to the last one; within 0.8 %."""
-    assert [middle_ns(each) for each in (0, 127, 128, 191, 192)] == [0, 127, 129, 255, 258]
+    assert [find_bin_middle_ns(each) for each in (0, 127, 128, 191, 192)] == [0, 127, 129, 255, 258]
     draw = random.Random(3)
-    middles = {middle_ns(each) for each in range(29 * 64)}
+    middles = {find_bin_middle_ns(each) for each in range(29 * 64)}
     for _ in range(2000):
         time_ns = draw.randrange(1, 2 ** draw.randrange(2, 34))
-        found = bin_ns(time_ns)
+        found = find_bin_ns(time_ns)
         assert found == fake_bin_ns(time_ns)
         assert found in middles
         assert abs(found / time_ns - 1) <= 1 / 128
@@ -160,9 +167,9 @@ def test_an_open_loop_is_measured_after_its_ramp(tmp_path: Path) -> None:
     rows = [(0, 9), (999, 9), (1000, 1), (1500, 3), (1999, 2), (3100, 4), (3999, 4), (4100, 9)]
     text = "".join(f"{50_000 + at}, {ms * 1_000_000}, 1, 8192, 0\n" for at, ms in rows)
     (tmp_path / "data_lat.7.log").write_text(text)
-    requests = list(eachlog.requests("data", [tmp_path]))
-    answer, seconds = eachlog.measured("data", requests, 1.0, 3.0, "x", cpu_s=0.8)
-    assert isinstance(answer, Answer)
+    requests = list(logs.read_requests("data", [tmp_path]))
+    answer, seconds = logs.summarise_measurement("data", requests, 1.0, 3.0, "x", cpu_s=0.8)
+    assert isinstance(answer, FioAnswer)
     assert answer.cpu_s == pytest.approx(0.5)
     assert answer.write is not None
     assert (answer.count, answer.read, answer.write.moved_bytes) == (5, None, 5 * 8192)
@@ -171,11 +178,11 @@ def test_an_open_loop_is_measured_after_its_ramp(tmp_path: Path) -> None:
         (0, 51.0, 3), (1, 52.0, 0), (2, 53.0, 2),
     ]  # fmt: skip
     assert seconds[1].latency_mean_s is None
-    late = eachlog.seconds("data", [tmp_path], 3.0)
+    late = logs.list_closed_loop_seconds("data", [tmp_path], 3.0)
     assert [(each.second, each.count) for each in late] == [(0, 2), (1, 3), (2, 3)]
     for part in (requests[:4], []):
         with pytest.raises(InfrastructureError, match="was seen for"):
-            eachlog.measured("data", part, 1.0, 3.0, "x")
+            logs.summarise_measurement("data", part, 1.0, 3.0, "x")
     (tmp_path / "data_lat.8.log").write_text("5001, 12")
     with pytest.raises(InfrastructureError, match="no line of a log"):
-        list(eachlog.requests("data", [tmp_path]))
+        list(logs.read_requests("data", [tmp_path]))

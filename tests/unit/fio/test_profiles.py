@@ -7,9 +7,16 @@ import pytest
 
 from stithy.errors import Refused, UserError
 from stithy.fio import library
-from stithy.fio.jobfile import JobFile, job_file
-from stithy.fio.load import Load, Target
-from stithy.fio.profile import DIRECTIONS, Stream, mean_bytes, size_of, size_text, whole_sizes
+from stithy.fio.jobfile import JobFile, make_job_file
+from stithy.fio.load import FioLoad, FioTarget
+from stithy.fio.profile import (
+    DIRECTIONS,
+    Stream,
+    average_bytes,
+    format_size,
+    parse_size,
+    round_sizes,
+)
 
 GIB = 2**30
 TEXT = """
@@ -39,19 +46,19 @@ text = "a book"
 """
 
 
-@pytest.mark.parametrize("name", library.names())
+@pytest.mark.parametrize("name", library.list_names())
 def test_every_shipped_profile_becomes_job_files_at_full_speed_and_at_a_rate(name: str) -> None:
     """Its rules, shares and provenance are judged when it is read; fio judges it in tests/real."""
-    profile = library.shipped(name)
+    profile = library.load_shipped(name)
     for pattern in profile.patterns:
-        made = job_file(pattern, Target("/x", GIB), Load(60, 5, 1))
+        made = make_job_file(pattern, FioTarget("/x", GIB), FioLoad(60, 5, 1))
         assert [each.name for each in made.streams] == [each.name for each in pattern.streams]
         for stream, asked in zip(made.streams, pattern.streams, strict=True):
             for way, mean in stream.mean_bytes.items():
-                assert mean == pytest.approx(mean_bytes(asked.sizes_of(way)), rel=0.01)
+                assert mean == pytest.approx(average_bytes(asked.get_sizes(way)), rel=0.01)
         if not pattern.is_weighted:
             continue
-        paced = job_file(pattern, Target("/x", GIB), Load(60, 5, 1, rate_per_s=1000.0))
+        paced = make_job_file(pattern, FioTarget("/x", GIB), FioLoad(60, 5, 1, rate_per_s=1000.0))
         rates = [_per_s(paced, stream) for stream in pattern.streams]
         assert sum(rates) == pytest.approx(1000, rel=0.01)
 
@@ -64,9 +71,9 @@ def _per_s(made: JobFile, stream: Stream) -> float:
     for name in (each for each in text.sections() if each.partition(".")[0] == stream.name):
         jobs, is_random = int(text[name]["numjobs"]), "rate_process" in text[name]
         for way, rate in zip(DIRECTIONS, text[name]["rate"].split(","), strict=False):
-            sizes = {size: part / 100 for size, part in whole_sizes(stream.sizes_of(way)).items()}
+            sizes = {size: part / 100 for size, part in round_sizes(stream.get_sizes(way)).items()}
             if rate:
-                total += jobs * int(rate) / (min(sizes) if is_random else mean_bytes(sizes))
+                total += jobs * int(rate) / (min(sizes) if is_random else average_bytes(sizes))
     return total
 
 
@@ -170,15 +177,15 @@ def test_a_working_set_is_bounded_by_what_is_free() -> None:
     """A third of the capacity, or 80 % of the free room. Source: HCIBench's easy run."""
     rule = library.find("hcibench-easy-run").working_set
     assert rule is not None
-    assert rule.size_bytes(3000, 2000) == pytest.approx(1000, abs=1)
-    assert rule.size_bytes(3000, 100) == 80
+    assert rule.choose_bytes(3000, 2000) == pytest.approx(1000, abs=1)
+    assert rule.choose_bytes(3000, 100) == 80
 
 
 def test_sizes_are_written_as_they_are_read() -> None:
     """Whole sectors only."""
     for text in ("512", "4K", "116K", "1M"):
-        assert size_text(size_of(text)) == text
-        assert size_of(text.lower()) == size_of(text)
+        assert format_size(parse_size(text)) == text
+        assert parse_size(text.lower()) == parse_size(text)
     for text in ("4KB", "0", "100", "K", "1G", ""):
         with pytest.raises(ValueError, match="not a block size"):
-            size_of(text)
+            parse_size(text)

@@ -13,18 +13,18 @@ import pytest
 
 from fakes.fio import FioRunner
 from stithy.errors import InfrastructureError, Interrupted, PreconditionError
-from stithy.fio.load import Target
-from stithy.fio.measure import Machine, lay_out
-from stithy.fio.program import Found, Worker, async_engine, find, run
+from stithy.fio.load import FioTarget
+from stithy.fio.measure import FioMachine, lay_out
+from stithy.fio.program import FioProgram, Worker, find, find_async_engine, run
 from stithy.hosts.runner import Command, LocalRunner, Running
 
 
-def script(folder: Path, body: str) -> Found:
+def script(folder: Path, body: str) -> FioProgram:
     """A program that does `body`, with its process id in the file `pid` of its folder."""
     path = folder / "fio"
     path.write_text(f"#!/bin/sh\necho $$ > pid\n{body}\n")
     path.chmod(0o755)
-    return Found(str(path), "fio-3.33")
+    return FioProgram(str(path), "fio-3.33")
 
 
 def workers(folder: Path, count: int) -> list[Worker]:
@@ -70,7 +70,7 @@ def test_a_fio_that_is_missing_or_too_old_is_said_with_what_installs_it(
         assert caught.value.where == str(tmp_path / "fio")
     for version in ("fio-3.28", "fio-3.42-17-gabc", "fio-4.0"):
         (tmp_path / "fio").write_text(f"#!/bin/sh\necho {version}\n")
-        assert find(LocalRunner()) == Found(str(tmp_path / "fio"), version)
+        assert find(LocalRunner()) == FioProgram(str(tmp_path / "fio"), version)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_the_asynchronous_engine_is_the_best_that_works(
     refused: tuple[str, ...], engine: str
 ) -> None:
     """The synchronous one says that none does."""
-    assert async_engine(FioRunner(refused=refused), Found("fio", "fio-3.33")) == engine
+    assert find_async_engine(FioRunner(refused=refused), FioProgram("fio", "fio-3.33")) == engine
 
 
 def test_workers_begin_together_and_what_each_said_is_returned(tmp_path: Path) -> None:
@@ -136,8 +136,8 @@ def test_a_worker_that_never_began_is_gone_with_the_others(tmp_path: Path) -> No
 
 def test_a_file_that_cannot_be_made_is_said_with_a_remedy(tmp_path: Path) -> None:
     """Before fio is started."""
-    machine = Machine(LocalRunner(), Found("fio", "fio-3.33"))
-    target = Target(str(tmp_path / "none" / "file"), 4096)
+    machine = FioMachine(LocalRunner(), FioProgram("fio", "fio-3.33"))
+    target = FioTarget(str(tmp_path / "none" / "file"), 4096)
     with pytest.raises(InfrastructureError, match="cannot be made") as caught:
         lay_out(machine, target, tmp_path, seed=1)
     assert caught.value.remedy

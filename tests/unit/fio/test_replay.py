@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from stithy.errors import UserError
 from stithy.fio import library
-from stithy.fio.jobfile import job_file, why_no_rate
-from stithy.fio.load import Load, Target
+from stithy.fio.jobfile import explain_no_rate, make_job_file
+from stithy.fio.load import FioLoad, FioTarget
 from stithy.fio.traces import EVENT, read_requests
 from stithy.scenarios.block_io.keys import BlockIoSpec
 
@@ -48,8 +48,8 @@ def test_at_its_own_times_each_request_waits_for_its_moment_and_all_are_there(
 ) -> None:
     """By submitters in turn; a short trace begins again, and places begin with the target."""
     (pattern,) = library.find(str(iolog(tmp_path))).patterns
-    target = Target("/dev/y", 16 * MIB, begin_bytes=4 * MIB)
-    made = job_file(pattern, target, Load(2.0, 0.0, 7, submitters=16))
+    target = FioTarget("/dev/y", 16 * MIB, begin_bytes=4 * MIB)
+    made = make_job_file(pattern, target, FioLoad(2.0, 0.0, 7, submitters=16))
     assert len(made.logs) == made.streams[0].outstanding == 16
     assert "time_based" not in made.text
     assert "replay_redirect=/dev/y" in made.text
@@ -68,7 +68,9 @@ def test_at_its_own_times_each_request_waits_for_its_moment_and_all_are_there(
 def test_as_fast_as_it_goes_one_submitter_has_all_in_their_order(tmp_path: Path) -> None:
     """Without times, again and again, with as many outstanding as the trace had."""
     (pattern,) = library.find(str(blkparse(tmp_path))).patterns
-    made = job_file(pattern, Target("/dev/y", 16 * MIB), Load(2.0, 0.0, 7, replay="fast"))
+    made = make_job_file(
+        pattern, FioTarget("/dev/y", 16 * MIB), FioLoad(2.0, 0.0, 7, replay="fast")
+    )
     (text,) = made.logs.values()
     lines = text.splitlines()[3:]
     assert lines[:2] == ["target read 0 8192", "target read 8192 8192"]
@@ -82,7 +84,7 @@ def test_a_trace_without_latencies_is_not_replayed_as_fast_as_it_goes(tmp_path: 
     path = iolog(tmp_path)
     (pattern,) = library.find(str(path)).patterns
     with pytest.raises(UserError, match="how many requests were outstanding"):
-        job_file(pattern, Target("/dev/y", 16 * MIB), Load(2.0, 0.0, 7, replay="fast"))
+        make_job_file(pattern, FioTarget("/dev/y", 16 * MIB), FioLoad(2.0, 0.0, 7, replay="fast"))
     asked = {"profiles": [str(path)], "replay": "fast"}
     with pytest.raises(ValidationError, match="how many requests were outstanding"):
         BlockIoSpec.model_validate(asked)
@@ -99,9 +101,9 @@ def test_a_trace_says_what_it_is_like_and_takes_no_rate_or_shape(tmp_path: Path)
     assert (stream.read_share, stream.read_sizes, stream.write_sizes) == (
         0.9, {8192: 1.0}, {8192: 1.0},
     )  # fmt: skip
-    assert why_no_rate(pattern) == "it is a trace, which has its own times"
+    assert explain_no_rate(pattern) == "it is a trace, which has its own times"
     with pytest.raises(UserError, match="touches 1,638,400 bytes"):
-        job_file(pattern, Target("/dev/y", MIB), Load(2.0, 0.0, 7))
+        make_job_file(pattern, FioTarget("/dev/y", MIB), FioLoad(2.0, 0.0, 7))
     (tmp_path / "x.trace").write_text("what")
     with pytest.raises(UserError, match="no I/O profile"):
         library.find(str(tmp_path / "x.trace"))

@@ -18,11 +18,11 @@ from stithy.hosts.activity import (
     BusyProgram,
     Key,
     Process,
-    between,
+    compare_counters,
     read,
 )
 from stithy.hosts.devices import DiskCounters
-from stithy.hosts.processes import descendants
+from stithy.hosts.processes import find_descendants
 
 Made = dict[Key, tuple[int, float, int | None]]
 
@@ -54,7 +54,7 @@ def test_activity_is_what_others_did_between_two_readings() -> None:
         12.0, _processes({(7, 1): (1, 0.8, 4096), (8, 1): (1, 5.2, None)}),
         _processes({(9, 1): (1, 0.5, 8192)}), _ticks(2.2, 1.4, 0.4), _disk(1500),
     )  # fmt: skip
-    shown = between(before, after)
+    shown = compare_counters(before, after)
     assert (shown.cpu_share, shown.hidden_share, shown.steal_share) == pytest.approx(
         (1.7 / 4, 0.7 / 4, 0.1)
     )
@@ -67,9 +67,12 @@ def test_what_others_did_on_other_cpus_took_nothing_from_these() -> None:
     """A container that has some CPUs of a machine sees the work on all of them."""
     busy = _processes({(7, 1): (1, 60, 0)})
     before = ActivityCounters(0.0, _processes({(7, 1): (1, 0, 0)}), {}, _ticks(0, 0))
-    assert between(before, ActivityCounters(1.0, busy, {}, _ticks(0.1, 1.9))).cpu_share == 0.05
+    assert (
+        compare_counters(before, ActivityCounters(1.0, busy, {}, _ticks(0.1, 1.9))).cpu_share
+        == 0.05
+    )
     unknown = ActivityCounters(1.0, busy, {})
-    assert between(before, unknown).cpu_share == 1.0, "where a kernel tells no CPU times"
+    assert compare_counters(before, unknown).cpu_share == 1.0, "where a kernel tells no CPU times"
 
 
 def _fake(root: Path, pid: int, parent: int, ticks: int, *, flags: int = 0, io: str = "") -> None:
@@ -95,7 +98,7 @@ def test_counters_are_read_as_the_kernel_writes_them(tmp_path: Path) -> None:
     found = read(FakeClock(), (), tmp_path)
     assert found.cpu_ticks == (1, 2, 3, 4, 5, 6, 7, 8)
     assert {name: each.busy_ms for name, each in found.devices.items()} == {"vda": 42, "loop0": 9}
-    assert between(found, found).devices == {"vda": 0.0}
+    assert compare_counters(found, found).devices == {"vda": 0.0}
 
 
 def test_others_are_neither_ours_nor_those_below_them_nor_the_kernels(tmp_path: Path) -> None:
@@ -126,11 +129,11 @@ def test_a_program_is_named_by_the_kernels_name_and_a_run_is_none_of_them() -> N
             # Where the machine is busy they may have had no turn yet.
             before, named = read(SystemClock(), {ours.pid}), {}
             while theirs.pid not in named:
-                seen = between(before, read(SystemClock(), {ours.pid}))
+                seen = compare_counters(before, read(SystemClock(), {ours.pid}))
                 named = {program.pid: program for program in seen.programs}
             assert named[theirs.pid].name == "sh"
             assert "hush" not in repr(seen)
-            assert not {ours.pid, *descendants(ours.pid)} & named.keys()
+            assert not {ours.pid, *find_descendants(ours.pid)} & named.keys()
         finally:
             theirs.kill()
             os.killpg(ours.pid, signal.SIGKILL)
@@ -153,7 +156,7 @@ def test_the_time_of_each_process_counts_once() -> None:
             ActivityCounters(at_s, _processes(made), {})
             for at_s, made in ((0, first), (10, second))
         )
-        shown = between(before, after)
+        shown = compare_counters(before, after)
         expected = (10, cpu_s, ("p",) if cpu_s else ())
         assert (shown.span_s, shown.cpu_s, shown.names) == expected, case
 
@@ -161,12 +164,12 @@ def test_the_time_of_each_process_counts_once() -> None:
 def test_a_renamed_file_was_not_made_and_one_with_an_old_inode_was(tmp_path: Path) -> None:
     """A server recycles its log files; file systems give inode numbers again at once."""
     (tmp_path / "1").write_text("log")
-    before = activity.births(tmp_path)
+    before = activity.list_births(tmp_path)
     (tmp_path / "1").rename(tmp_path / "2")
-    assert activity.made_between(before, activity.births(tmp_path)) == 0
+    assert activity.count_made_between(before, activity.list_births(tmp_path)) == 0
     for number in range(3, 20):
-        before = activity.births(tmp_path)
+        before = activity.list_births(tmp_path)
         (tmp_path / str(number)).write_text("log")
-        assert activity.made_between(before, activity.births(tmp_path)) == 1
+        assert activity.count_made_between(before, activity.list_births(tmp_path)) == 1
         (tmp_path / str(number)).unlink()
-    assert activity.made_between(before, activity.births(tmp_path / "none")) is None
+    assert activity.count_made_between(before, activity.list_births(tmp_path / "none")) is None

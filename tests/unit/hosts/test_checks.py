@@ -9,7 +9,7 @@ from pathlib import Path
 from fakes.machine import FACTS, PROGRAMS, QUIET, TEXTS, FakeMachine
 from stithy.hosts.activity import BusyProgram
 from stithy.hosts.checks import MachineCheck, parse_transports
-from stithy.hosts.facts import machine_facts, storage_facts
+from stithy.hosts.facts import read_machine_facts, read_storage_facts
 from stithy.needs import DeviceNeed, KernelFileSystem, Need, OwnProgram, Package, ProgramNeed, Root
 from stithy.registry import plugins
 from stithy.storage.providers.ceph.laboratory import HOSTS, QEMU_RBD
@@ -117,8 +117,11 @@ def test_every_fact_has_a_value_or_a_reason(tmp_path: Path) -> None:
     (tmp_path / "self").mkdir()
     (tmp_path / "self/mountinfo").write_text("1 0 0:5 / / rw - tmpfs tmpfs rw\n")
     (tmp_path / "cmdline").write_text("root=/dev/x token=hush mitigations=off nvme.poll_queues=2\n")
-    here = {**machine_facts(), **storage_facts(Path("/"))}
-    bare = {**machine_facts(tmp_path, tmp_path), **storage_facts(Path("/"), tmp_path, tmp_path)}
+    here = {**read_machine_facts(), **read_storage_facts(Path("/"))}
+    bare = {
+        **read_machine_facts(tmp_path, tmp_path),
+        **read_storage_facts(Path("/"), tmp_path, tmp_path),
+    }
     for facts in (here, bare):
         for name, fact in facts.items():
             assert (fact.value is None) == (fact.missing_because is not None), name

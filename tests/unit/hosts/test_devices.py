@@ -34,7 +34,7 @@ class _Machine:
         return place
 
     def under(self, path: Path) -> tuple[str, ...]:
-        return devices.devices_under(path, self.proc, self.sys)
+        return devices.list_devices_under(path, self.proc, self.sys)
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_what_two_directories_share_is_told(machine: _Machine) -> None:
         (one, two, "sda"), (one, machine.root / "disk", None),
         (shm / "a", shm, f"the tmpfs at {shm}"), (shm, tmp, None),
     ):  # fmt: skip
-        assert devices.shared_by(a, b, machine.proc, machine.sys) == shared
+        assert devices.find_shared(a, b, machine.proc, machine.sys) == shared
 
 
 Did = tuple[int, int]
@@ -112,7 +112,7 @@ def _counted(read: Did = (0, 0), write: Did = (0, 0), flush: Did = (0, 0)) -> de
 def test_each_operation_has_the_mean_of_what_ended_between() -> None:
     """What was not asked for took no time, not 0. The kernel counts flushes as writes, too."""
     before = _counted(read=(100, 50), write=(10, 5))
-    found = devices.mean_times_s(before, _counted(read=(200, 90), write=(20, 9)), writes=10)
+    found = devices.average_times_s(before, _counted(read=(200, 90), write=(20, 9)), writes=10)
     assert found == {"read": 400e-6, "write": 400e-6, "flush": None}
     for write, flush, writes, expected_s in (
         ((200, 55), (100, 5), 100, 500e-6),
@@ -120,7 +120,9 @@ def test_each_operation_has_the_mean_of_what_ended_between() -> None:
         ((100, 50), (10, 1), 150, 500e-6),  # split requests
         ((100, 50), (10, 1), 0, 49e-3 / 90),  # no more than there were
     ):
-        found = devices.mean_times_s(_counted(), _counted(write=write, flush=flush), writes=writes)
+        found = devices.average_times_s(
+            _counted(), _counted(write=write, flush=flush), writes=writes
+        )
         assert found["write"] == pytest.approx(expected_s)
 
 

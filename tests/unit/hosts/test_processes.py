@@ -53,24 +53,24 @@ def test_a_person_who_stops_does_not_wait_for_a_process() -> None:
 
 def test_a_process_is_recognised_for_good_whatever_its_name_is(tmp_path: Path) -> None:
     """The same id with another start is another process; its file may have been replaced."""
-    own = processes.own_identity()
-    assert processes.identity_from(own.facts()) == own
+    own = processes.get_identity()
+    assert processes.parse_identity(own.list_facts()) == own
     others = (own, replace(own, start_ticks=1), replace(own, boot_id="another"))
     assert [processes.is_alive(other) for other in others] == [True, False, False]
-    assert processes.identity_of(2**22 + 1) is None
+    assert processes.read_identity(2**22 + 1) is None
     program = tmp_path / os.fsdecode(b"a) (\xff")
     shutil.copy(shutil.which("sleep") or "/bin/sleep", program)
     with (tmp_path / "file").open("w") as file:
         odd = subprocess.Popen([program, "60"], cwd=tmp_path)
         holding = subprocess.Popen(["sleep", "60"], cwd="/", stdout=file)
         try:
-            found = processes.identity_of(odd.pid)
+            found = processes.read_identity(odd.pid)
             assert found is not None
             assert processes.is_alive(found)
             program.unlink()
-            assert processes.pids_inside(tmp_path, program.name) == [odd.pid]
-            assert processes.pids_inside(tmp_path, "postgres") == []
-            users = {user.pid for user in processes.users_of(tmp_path)}
+            assert processes.find_pids_inside(tmp_path, program.name) == [odd.pid]
+            assert processes.find_pids_inside(tmp_path, "postgres") == []
+            users = {user.pid for user in processes.find_users(tmp_path)}
         finally:
             for each in (odd, holding):
                 each.kill()
@@ -96,7 +96,9 @@ def test_memory_groups_are_made_below_what_limits_stithy_itself(tmp_path: Path) 
     ):  # fmt: skip
         (proc / "self/mountinfo").write_text(f"30 23 0:26 {mount.format(tmp_path)}\n")
         (proc / "self/cgroup").write_text(f"{group}\n")
-        found = [(str(path.relative_to(tmp_path)), way) for path, way in resources.parents(proc)]
+        found = [
+            (str(path.relative_to(tmp_path)), way) for path, way in resources.list_parents(proc)
+        ]
         assert found == expected
     limit = resources.make_group("g", LIMIT, runner=LocalRunner(), record=print, proc=proc)
     shown = "64 MiB was not enforced: this kernel has no memory cgroup mounted"
@@ -112,7 +114,7 @@ def test_a_limit_holds_for_a_program_and_its_page_cache(disk_place: Path) -> Non
     try:
         words = ["dd", "if=/dev/zero", f"of={disk_place / 'big'}", "bs=1M", "count=256"]
         assert runner.run(Command(words, memory_cgroup=group.path)).code == 0
-        peak = group.peak_bytes()
+        peak = group.read_peak_bytes()
         assert peak is None or LIMIT // 2 < peak <= LIMIT
         (disk_place / "big").unlink()
     finally:
@@ -124,7 +126,7 @@ def test_a_limit_that_no_longer_holds_and_its_kills_are_told(tmp_path: Path) -> 
     """Changed, left by its process, or gone; a process that ended has left nothing."""
     (tmp_path / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n")
     (tmp_path / "memory.events").write_text("low 0\noom 1\noom_kill 3\n")
-    assert [MemoryGroup(tmp_path, way, LIMIT).killed() for way in (V1, V2)] == [2, 3]
+    assert [MemoryGroup(tmp_path, way, LIMIT).count_killed() for way in (V1, V2)] == [2, 3]
     group, own = MemoryGroup(tmp_path, V2, LIMIT), os.getpid()
     for limit, members, shown in (
         (f"{LIMIT}\n", f"1\n{own}\n", None),
@@ -133,10 +135,10 @@ def test_a_limit_that_no_longer_holds_and_its_kills_are_told(tmp_path: Path) -> 
     ):
         (tmp_path / "memory.max").write_text(limit)
         (tmp_path / "cgroup.procs").write_text(members)
-        assert group.lost(own) == shown
-    assert group.lost(2**22 + 1) is None
+        assert group.explain_lost(own) == shown
+    assert group.explain_lost(2**22 + 1) is None
     (tmp_path / "memory.max").unlink()
-    assert "cannot be read any more" in str(group.lost(own))
+    assert "cannot be read any more" in str(group.explain_lost(own))
 
 
 def test_beside_emulated_drives_a_quarter_of_the_cpus_is_left_over() -> None:
@@ -151,11 +153,11 @@ def test_beside_emulated_drives_a_quarter_of_the_cpus_is_left_over() -> None:
         (2, False, four, (5, 7)),
         (2, True, four, (5, 7)),
     ):
-        found = resources.server_cpus(wanted, usable, emulated=emulated)
+        found = resources.choose_server_cpus(wanted, usable, emulated=emulated)
         left = tuple(sorted(usable - set(expected or usable)))
-        assert (found, resources.other_cpus(found, usable)) == (expected, left or None)
+        assert (found, resources.list_other_cpus(found, usable)) == (expected, left or None)
     with pytest.raises(PreconditionError, match="20 CPUs, and this process may use"):
-        resources.server_cpus(20, four, emulated=True)
+        resources.choose_server_cpus(20, four, emulated=True)
 
 
 def test_descendants_are_children_and_theirs() -> None:
@@ -163,9 +165,11 @@ def test_descendants_are_children_and_theirs() -> None:
     with subprocess.Popen(["/bin/sh", "-c", "sh -c 'sleep 60; :'; :"]) as shell:
         try:
             until = time.monotonic() + 10
-            while len(found := processes.descendants(shell.pid)) < 2 and time.monotonic() < until:
+            while (
+                len(found := processes.find_descendants(shell.pid)) < 2 and time.monotonic() < until
+            ):
                 time.sleep(0.01)
             assert len(found) == 2
         finally:
-            for pid in (*processes.descendants(shell.pid), shell.pid):
+            for pid in (*processes.find_descendants(shell.pid), shell.pid):
                 os.kill(pid, signal.SIGKILL)

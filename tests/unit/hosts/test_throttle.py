@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stithy.errors import PreconditionError
-from stithy.hosts.groups import IO, make_throttle
+from stithy.hosts.resources import IO, make_throttle
 
 
 def _machine(root: Path, *, blkio: bool = True) -> tuple[Path, Path, Path]:
@@ -41,7 +41,7 @@ def test_the_whole_disk_under_the_place_is_limited_in_a_group_of_its_own(tmp_pat
     assert recorded == [False]
     assert (made.path / "blkio.throttle.read_bps_device").read_text() == "254:0 1000"
     assert (made.path / "blkio.throttle.write_bps_device").read_text() == "254:0 1000"
-    assert IO.problem(proc) is None
+    assert IO.find_problem(proc) is None
 
 
 def test_in_version_2_the_memory_group_of_the_server_is_limited(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_in_version_2_the_memory_group_of_the_server_is_limited(tmp_path: Path) 
 def test_without_a_controller_the_reason_is_said(tmp_path: Path) -> None:
     """Before a run by the need, and in it by the error."""
     proc, sys, _ = _machine(tmp_path, blkio=False)
-    assert "`io` or `blkio`" in (IO.problem(proc) or "")
+    assert "`io` or `blkio`" in (IO.find_problem(proc) or "")
     with pytest.raises(PreconditionError, match="cannot be limited"):
         make_throttle("own", tmp_path, 1000, None, lambda path: None, proc=proc, sys=sys)
 

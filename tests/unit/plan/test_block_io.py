@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from stithy.errors import UserError
-from stithy.fio.load import Data
+from stithy.fio.load import WrittenData
 from stithy.plan.expand import expand, leaves_devices_as_found
 from stithy.plan.sensitivity import check
 from stithy.run.preflight import describe_rounding
@@ -166,11 +166,11 @@ def test_a_target_holds_data_as_the_study_or_its_profiles_say() -> None:
     """Where profiles differ, those of which least is saved; a window writes its own."""
     boot = "vdi-full-clone-like-boot"
     own, mixed = made(f"profiles: [{boot}]"), made(f"profiles: [{boot}, sql]")
-    assert is_data_laid_out(own) == Data(0.88, 0.86)
-    assert is_data_laid_out(mixed) == Data()
-    assert find_spec(mixed).data_of(boot) == Data(0.88, 0.86)
+    assert is_data_laid_out(own) == WrittenData(0.88, 0.86)
+    assert is_data_laid_out(mixed) == WrittenData()
+    assert find_spec(mixed).data_of(boot) == WrittenData(0.88, 0.86)
     asked = made(f"profiles: [{boot}, sql], compressible: 30%, duplicate: 0%")
-    assert is_data_laid_out(asked) == find_spec(asked).data_of("sql") == Data(0.3, 0.0)
+    assert is_data_laid_out(asked) == find_spec(asked).data_of("sql") == WrittenData(0.3, 0.0)
 
 
 def test_rare_keys_are_said_where_a_study_sets_them() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from stithy.errors import UserError
-from stithy.hosts.facts import machine_facts
+from stithy.hosts.facts import read_machine_facts
 from stithy.results import comparability as facts
 from stithy.results.comparability import find_differences
 from stithy.results.manifest import Fact, LoadFacts, Manifest, RoleFacts
@@ -221,6 +221,6 @@ def test_every_part_of_the_key_and_every_fact_of_a_machine_has_a_meaning() -> No
     """What is added there must be said here: may it differ?"""
     called = {"cpus": "server_cpus", "driver": "driver_generation"}
     parts = [called.get(name, name) for name in BASE.comparability if name != "settings"]
-    machine = [name for name in machine_facts() if name != "mitigation"]
+    machine = [name for name in read_machine_facts() if name != "mitigation"]
     load = LoadFacts.model_fields.keys() - {"varied"}  # which says which of them the points have
     assert all(facts.find_meaning(name) for name in (*parts, *load, *machine))

@@ -18,7 +18,7 @@ from stithy.results.convert import (
 from stithy.results.drives import make_drive_rows, read_log
 from stithy.results.files import make_frame, write_table
 from stithy.results.hlog import LoggedHistogram, LoggedInterval, merge, read_hlog
-from stithy.wire.messages import Condition, RunSummary, Second
+from stithy.wire.messages import Condition, RunSummary, SecondMessage
 from support.captured import DATA
 from support.drive_counters import counters
 from support.examples import wire_example
@@ -123,7 +123,7 @@ def test_the_row_of_all_types_is_merged_from_the_histograms_of_the_types() -> No
 
 def test_seconds_join_with_the_logs_by_their_time() -> None:
     """Logs keep milliseconds; who waits is known of all alone; without logs times are None."""
-    second = Second.model_validate_json(wire_example("message.second"))
+    second = SecondMessage.model_validate_json(wire_example("message.second"))
     made = (_interval(second.at_s, "new-order", 10, 20), _interval(second.at_s, "stock-level", 30))
     rows = convert.make_second_rows("w-1", [second], Latencies(response=made))
     make_frame(tables.SECONDS, rows)

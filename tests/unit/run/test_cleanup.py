@@ -12,10 +12,10 @@ import pytest
 from fakes.clock import FakeClock
 from stithy.cli import app
 from stithy.cluster import daemons
-from stithy.drives import places
-from stithy.drives.places import Entry
+from stithy.drives import control as places
+from stithy.drives.control import DriveEntry
 from stithy.errors import InfrastructureError, PreconditionError
-from stithy.hosts.processes import boot_id, identity_of, own_identity
+from stithy.hosts.processes import get_identity, read_boot_id, read_identity
 from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
 from stithy.run import books, cleaning
@@ -23,7 +23,7 @@ from stithy.run.activity import StepKind
 from stithy.run.books import Journal, Register, Resource
 from stithy.run.doctor import judge_left_behind
 from stithy.secrets import Secret
-from stithy.storage.consent import Mark, read_mark, write_mark
+from stithy.storage.consent import DirectoryMark, read_mark, write_mark
 from support.examples import DEAD
 
 pytestmark = pytest.mark.usefixtures("own_state")
@@ -102,7 +102,7 @@ def test_what_an_ended_run_left_is_examined(made: int, found: str) -> None:
     for _ in range(made):
         book.creating("mark", {"path": "/x", "run_id": "r1"})
     book.close(remove=False)
-    book.path.write_text(book.path.read_text().replace(boot_id(), "another boot"))
+    book.path.write_text(book.path.read_text().replace(read_boot_id(), "another boot"))
     assert [each.found for each in judge_left_behind()] == [f"ended, and left {found} behind"]
 
 
@@ -115,7 +115,7 @@ def test_a_resumed_run_is_that_of_its_new_process_and_finds_its_password() -> No
     book.close(remove=False)
     [path] = book.path.parent.glob("*.password")
     assert path.stat().st_mode & 0o777 == 0o600
-    book.path.write_text(book.path.read_text().replace(boot_id(), "another boot"))
+    book.path.write_text(book.path.read_text().replace(read_boot_id(), "another boot"))
     [before] = books.list_registered()
     again = enter()
     password = books.read_password("r1")
@@ -144,7 +144,7 @@ def volume(root: Path, run_id: str = "r1") -> tuple[Resource, ...]:
     """A marked directory with a database in it, as it is written down for the run r1."""
     (root / "data/base").mkdir(parents=True)
     (root / "data/base/1").touch()
-    write_mark(root, Mark(run_id, made_directory=True, owner=DEAD))
+    write_mark(root, DirectoryMark(run_id, made_directory=True, owner=DEAD))
     facts = {"path": str(root), "run_id": "r1"}
     tree = {"volume": str(root), "name": "data", "run_id": "r1"}
     made = (("directory", facts), ("mark", facts), ("tree", tree))
@@ -227,11 +227,11 @@ def test_a_persons_process_is_never_ended(tmp_path: Path) -> None:
     (tmp_path / "state/runs").mkdir(parents=True)
     with subprocess.Popen(["sleep", "60"], cwd=tmp_path) as other:
         undone(Resource(0, "server", {"data": str(tmp_path), "program": "postgres"}))
-        found = identity_of(other.pid)
+        found = read_identity(other.pid)
         assert found is not None
         for name, owner in (("r1", replace(found, start_ticks=1)), ("r2", found)):
             book = Journal(tmp_path / f"state/runs/{name}.jsonl", FakeClock())
-            book.write("run", run_id=name, directory=f"/{name}", owner=owner.facts())
+            book.write("run", run_id=name, directory=f"/{name}", owner=owner.list_facts())
             book.write("creating", kind="directory", facts={"path": str(tmp_path / name)})
             book.close()
             (tmp_path / name).mkdir()
@@ -265,8 +265,8 @@ def test_scratch_directories_and_images_go_only_by_names_of_stithys(tmp_path: Pa
 
 def test_a_drive_with_a_used_name_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a reboot a person's drive may be that device; nothing of the run is mounted from it."""
-    entry = Entry(None, ("mine",), DEAD, devices=("/dev/loop7",))
-    places.make(places.folder_of("mine"), entry)
+    entry = DriveEntry(None, ("mine",), DEAD, devices=("/dev/loop7",))
+    places.make(places.get_folder("mine"), entry)
     mended: list[Path] = []
     monkeypatch.setattr(cleaning, "repair", mended.append)
     facts = {"path": str(tmp_path), "device": "/dev/loop7"}
@@ -278,7 +278,7 @@ def test_another_users_cluster_in_a_closed_folder_is_no_orphan(
 ) -> None:
     """Its bridge tells of it to everybody; one whose folder is gone is an orphan."""
     closed, gone = tmp_path / "closed", tmp_path / "gone"
-    monkeypatch.setattr(daemons, "tags", lambda: {"a": closed, "b": gone})
+    monkeypatch.setattr(daemons, "list_tags", lambda: {"a": closed, "b": gone})
     found = Path.lstat
 
     def lstat(path: Path) -> os.stat_result:
@@ -302,27 +302,27 @@ def test_what_killed_drives_left_is_removed_and_what_lives_is_left_alone(
 
     enter("r1").keep()
     for name, run_id, owner in (
-        ("fast", None, DEAD), ("new", None, own_identity()), ("nvme", "r1", DEAD),
+        ("fast", None, DEAD), ("new", None, get_identity()), ("nvme", "r1", DEAD),
         ("nvme", "r2", DEAD),
     ):  # fmt: skip
-        places.make(places.folder_of(name, run_id), Entry(run_id, (name,), owner))
+        places.make(places.get_folder(name, run_id), DriveEntry(run_id, (name,), owner))
     with monkeypatch.context() as patch:
-        patch.setattr(cleaning, "find", lambda folder: own_identity())
+        patch.setattr(cleaning, "find", lambda folder: get_identity())
         assert [clean_orphan.orphan.folder.name for clean_orphan in cleaning.clean_orphans()] == [
             "r2.nvme"
         ]
     assert app.run(["clean", str(tmp_path)]) == 0
-    left = [all_folder.name for all_folder in places.all_folders()]
+    left = [all_folder.name for all_folder in places.list_folders()]
     assert left == ["fast", "new", "r1.nvme"], "another run was named"
     capsys.readouterr()
     assert app.run(["clean", "--json"]) == 0
     run, *drives = json.loads(capsys.readouterr().out)
     assert (run["run_id"], run["left"]) == ("r1", [])
     assert [drive["name"] for drive in drives] == ["fast", "nvme"]
-    assert [each.name for each in places.all_folders()] == ["new"]
+    assert [each.name for each in places.list_folders()] == ["new"]
     assert app.run(["clean"]) == 0
     assert capsys.readouterr().out == "Nothing to clean.\n"
-    places.make(places.folder_of("fast"), Entry(None, ("fast",), DEAD))
+    places.make(places.get_folder("fast"), DriveEntry(None, ("fast",), DEAD))
     monkeypatch.setitem(cleaning.REMOVE, "drive", refuse)
     assert app.run(["clean", str(tmp_path / "rnus/x")]) == 2
     assert app.run(["clean"]) == 4

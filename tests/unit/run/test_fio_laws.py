@@ -5,10 +5,9 @@ from collections.abc import Iterable
 import pytest
 
 from stithy.fio import library
-from stithy.fio.histogram import Histogram
-from stithy.fio.logs import Second
+from stithy.fio.logs import LoggedSecond
 from stithy.fio.measure import Measured as FioMeasured
-from stithy.fio.output import Answer, Served
+from stithy.fio.output import FioAnswer, Histogram, ServedRequests
 from stithy.fio.streamjob import RenderedStream
 from stithy.run.activity import WindowValue
 from stithy.scenarios.block_io.outcome import (
@@ -25,13 +24,15 @@ def measured(counts: dict[int, int], *, mean_s: float = 2e-3, size: int = KIB8) 
     """A closed loop of reads with so many requests in each second."""
     count, duration_s = sum(counts.values()), float(max(counts) + 1)
     latency = Histogram(counts_by_ns={int(mean_s * 1e9): count}, sum_s=mean_s * count)
-    served = Served(
+    served = ServedRequests(
         latency=latency, moved_bytes=count * size, duration_s=duration_s, iops_max=1,
         bytes_per_s_max=1,
     )  # fmt: skip
-    rows = tuple(Second(s, s * 1.0, "read", n, n * size, mean_s, None) for s, n in counts.items())
+    rows = tuple(
+        LoggedSecond(s, s * 1.0, "read", n, n * size, mean_s, None) for s, n in counts.items()
+    )
     stream = RenderedStream("data", "psync", 4, 4, is_open=False, mean_bytes={"read": KIB8})
-    answer = Answer("data", served, None, None, 1.0, duration_s)
+    answer = FioAnswer("data", served, None, None, 1.0, duration_s)
     return FioMeasured((stream,), (answer,), {"data": rows}, {})
 
 

@@ -4,7 +4,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from stithy.fio.load import Target
+from stithy.fio.load import FioTarget
 from stithy.run.context import Context
 from stithy.scenarios.block_io.targets import list_all_targets, list_targets, list_working_sets
 from stithy.units import format_size
@@ -42,9 +42,9 @@ def test_volumes_on_one_block_device_are_parts_that_do_not_overlap(
     """A smaller window reads what was written: its parts begin where those of the largest do."""
     context = volumes(tmp_path)
     assert list_all_targets(context, "b") == (
-        Target("/dev/data", LARGEST_BYTES, 0),
-        Target("/dev/data", LARGEST_BYTES, LARGEST_BYTES),
-        Target("/dev/log", LARGEST_BYTES, 0),
+        FioTarget("/dev/data", LARGEST_BYTES, 0),
+        FioTarget("/dev/data", LARGEST_BYTES, LARGEST_BYTES),
+        FioTarget("/dev/log", LARGEST_BYTES, 0),
     )
     assert list_targets(context, "b", ["data", "data"], 16 * MIB)[1].begin_bytes == LARGEST_BYTES
 

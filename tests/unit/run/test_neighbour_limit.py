@@ -7,7 +7,7 @@ import pytest
 
 from fakes.hammer import FakeHammer
 from stithy.clock import SystemClock
-from stithy.hosts.groups import IO, Throttle
+from stithy.hosts.resources import IO, Throttle
 from stithy.results.files import read_run
 from stithy.run import servers
 from stithy.scenarios.noisy_neighbour.beside import divide_limit

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from stithy.fio.load import CHECK_BYTES
-from stithy.fio.precondition import plan
+from stithy.fio.load import CHECK_BYTES, plan
 from stithy.fio.profile import Pattern
 from stithy.plan.expand import expand
 from stithy.results.files import read_rows, read_run

@@ -12,7 +12,7 @@ from fakes.engine import FakeEngine
 from fakes.machine import FACTS, TEXTS, FakeMachine, place
 from stithy.cli.new import _choose_margin
 from stithy.cli.talk.prospects import make_outlook
-from stithy.drives.profiles import catalogue
+from stithy.drives.profiles import load_catalogue
 from stithy.engines.instance import Installation
 from stithy.errors import PreconditionError, Refused, UserError
 from stithy.fio import FIO
@@ -122,7 +122,7 @@ def test_the_two_drives_of_a_null_study_are_alike(tmp_path: Path) -> None:
     made = plugins(Provider)["drive"].create
     of = {name: made(each.spec, name, site) for name, each in study.candidates.items()}
     _checked(study, of, tmp_path)
-    assert set(draft.DRIVES) <= {profile.facts.name for profile in catalogue().profiles}
+    assert set(draft.DRIVES) <= {profile.facts.name for profile in load_catalogue().profiles}
 
 
 def test_results_go_to_a_new_or_empty_directory_outside_of_the_candidates(tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ def test_what_the_demo_lacks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def nobody() -> None:
         raise PreconditionError("nobody is there", where="users", remedy="make one")
 
-    monkeypatch.setattr("stithy.hosts.host.server_user", nobody)
+    monkeypatch.setattr("stithy.hosts.host.find_server_user", nobody)
     missing = Judgement("postgresql", "missing", "users: nobody is there", "make one")
     assert doctor.judge_engine(LocalHost(), "postgresql") == missing
 

@@ -51,7 +51,7 @@ def test_what_cannot_be_read_has_its_reason_and_fails_no_run(
     def refuse(*_: object) -> None:
         raise InfrastructureError("no books", where="a", remedy="none")
 
-    monkeypatch.setattr(context.volumes.providers["a"], "space", refuse)
+    monkeypatch.setattr(context.volumes.providers["a"], "measure_space", refuse)
     drives.record(context, "a", "end")
     [row] = context.state.rows[SPACE.name]
     assert row["physical_bytes"] is None

@@ -27,8 +27,8 @@ from stithy.run.context import find_pause_s as find_pause_s
 from stithy.run.events import Note
 from stithy.storage.provider import EmulatedDrive
 from stithy.storage.volume import describe
-from stithy.wire.jobs import BackToBack, Keyed, Rate, Think
-from stithy.wire.messages import Second, TransactionSecond
+from stithy.wire.jobs import BackToBack, Keyed, WireRate, WireThink
+from stithy.wire.messages import SecondMessage, TransactionSecond
 from stithy.workloads.order_entry import ORDER_ENTRY
 from support.faked_run import FakedRun
 from support.points import at
@@ -48,10 +48,10 @@ def test_users_are_driven_as_the_study_has_it() -> None:
     """Pace, pool, homes, reach and profile; the driver is tried with so many users who pause."""
     for line, more, pace, pause_s in (
         ("", POOLED, BackToBack(), None),
-        ("pace: {think: 2 s}", POOLED, Think(mean_s=2), 2.0),
+        ("pace: {think: 2 s}", POOLED, WireThink(mean_s=2), 2.0),
         ("pace: keyed", "", Keyed(), pytest.approx(20.7, abs=0.01)),
-        ("rate: 30000/min", "", Rate(per_s=500), None),
-        ("rate: 5/s\n  arrivals: constant", "", Rate(per_s=5, arrivals="constant"), None),
+        ("rate: 30000/min", "", WireRate(per_s=500), None),
+        ("rate: 5/s\n  arrivals: constant", "", WireRate(per_s=5, arrivals="constant"), None),
     ):
         own = [OTHER] if more else []
         made = study(("  users: [1, 4]\n", f"  users: [1, 4]\n  {line}\n{more}"), *own)
@@ -76,7 +76,7 @@ def test_a_second_tells_no_percentile_that_too_few_orders_bear() -> None:
     context: Any = SimpleNamespace(workload=ORDER_ENTRY)
     activity = HammerActivity(context, cast("Any", None))
     for each, p95_s, done in (((few, other), None, 2002), ((of,), 0.012, 2000), ((), None, 0)):
-        second = Second(second=3, at_s=1.0, phase="measure", transactions=each)
+        second = SecondMessage(second=3, at_s=1.0, phase="measure", transactions=each)
         shown = activity._second(second)
         assert (shown.p95_s, shown.rate) == (p95_s, 60.0 * done)
 
@@ -88,7 +88,7 @@ def test_what_others_used_during_the_calibration_is_kept_and_told(
     """A busy host makes the driver look slow; here its users pause, so that they are counted."""
     make = BusyProgram("make", 7, 0.1, 0.0)
     others = MachineActivity(10.0, 0, 0, (make,), {}, cpu_s=cpu_s * len(os.sched_getaffinity(0)))
-    monkeypatch.setattr(headroom, "between", lambda before, after: others)
+    monkeypatch.setattr(headroom, "compare_counters", lambda before, after: others)
     load = {**CALIBRATED, "pace": "{think: 2 s}"}
     faked = FakedRun(tmp_path, load=load, users=(1,), hammer=FakeHammer(users_max=500))
     faked.run()

@@ -6,11 +6,11 @@ import pytest
 from pydantic import ValidationError
 
 from stithy.storage.providers import array
-from stithy.storage.providers.drive.keys import DriveKeys
+from stithy.storage.providers.drive import DriveKeys
 
 
-def _array(**keys: Any) -> array.Spec:
-    return array.Spec.model_validate({"array": keys})
+def _array(**keys: Any) -> array.ArraySpec:
+    return array.ArraySpec.model_validate({"array": keys})
 
 
 @pytest.mark.parametrize(
@@ -95,8 +95,8 @@ def test_devices_are_members_as_drives_are() -> None:
     names = ["/dev/disk/by-id/a", "/dev/disk/by-id/b"]
     devices, drives = _array(devices=names), _array(drives=2, drive="generic-sata")
     [kind] = array.PLUGINS
-    assert kind.overlaps(devices, _array(devices=[names[1], "/dev/disk/by-id/c"]))
-    assert not kind.overlaps(drives, drives)
+    assert kind.is_overlapping(devices, _array(devices=[names[1], "/dev/disk/by-id/c"]))
+    assert not kind.is_overlapping(drives, drives)
     assert [kind.has_emulated_drives(each) for each in (devices, drives)] == [False, True]
     assert (kind.name_drives(devices), kind.name_drives(drives)) == ((), ("data-1", "data-2"))
     with pytest.raises(ValidationError):

@@ -52,7 +52,7 @@ def test_drives_hold_the_whole_volume_with_all_copies() -> None:
     """Each has its share, and room for what BlueStore keeps for itself."""
     one = CephKeys.model_validate({"hosts": 1, "size": "1 GiB", "policy": {"ftt": 0}})
     three = CephKeys.model_validate({"hosts": 3, "size": "1 GiB", "policy": {"ftt": 2}})
-    assert one.drive_bytes(0) == three.drive_bytes(0) > 1024 * MIB
+    assert one.count_drive_bytes(0) == three.count_drive_bytes(0) > 1024 * MIB
 
 
 def test_drives_are_named_by_their_hosts() -> None:
@@ -102,7 +102,7 @@ def test_a_plan_says_that_a_limit_takes_an_image_another_way(
     limit: dict[str, int], is_said: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Candidates of one study would differ in their way, too."""
-    monkeypatch.setattr(laboratory, "other_way", lambda: "krbd")
+    monkeypatch.setattr(laboratory, "describe_unlimited_access", lambda: "krbd")
     keys = CephKeys.model_validate({"hosts": 1, "policy": {"ftt": 0, **limit}})
     site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**6), tmp_path, dict.fromkeys(ROLES, 1))
     said = laboratory.LaboratoryStorage(keys, "a", site).cautions()

@@ -14,7 +14,7 @@ from stithy.errors import PreconditionError
 from stithy.storage.provider import ROLES, Site, Volume
 from stithy.storage.providers import ceph
 from stithy.storage.providers.ceph import existing
-from stithy.storage.providers.ceph.keys import CephKeys, Spec
+from stithy.storage.providers.ceph.keys import CephKeys, CephSpec
 from stithy.storage.providers.ceph.laboratory import need_room
 from stithy.storage.space import Space
 
@@ -23,7 +23,7 @@ CONF = "/etc/ceph/ceph.conf"
 
 def test_a_cluster_that_is_there_has_no_drives_of_ours() -> None:
     """Neither names nor memory."""
-    spec = Spec.model_validate({"ceph": {"conf": CONF, "pool": "rbd", "size": "1 GiB"}})
+    spec = CephSpec.model_validate({"ceph": {"conf": CONF, "pool": "rbd", "size": "1 GiB"}})
     assert spec.ceph.conf == Path(CONF)
     [kind] = ceph.PLUGINS
     assert kind.name_drives(spec) == ()
@@ -55,10 +55,10 @@ def test_a_faster_drive_lies_beside_each_drive() -> None:
     )  # fmt: skip
     assert keys.names == ("data-host1-1", "data-host1-2", "data-host1-1-cache",
                           "data-host1-2-cache")  # fmt: skip
-    assert [keys.profile_of(each) for each in keys.names] == [
+    assert [keys.name_profile(each) for each in keys.names] == [
         *["generic-7200"] * 2, *["generic-nvme"] * 2
     ]  # fmt: skip
-    assert list(keys.sizes_bytes(0).values())[2:] == [2**29, 2**29]
+    assert list(keys.count_bytes_by_drive(0).values())[2:] == [2**29, 2**29]
 
 
 def test_a_volume_that_is_too_small_is_refused_with_the_size_that_would_do() -> None:
@@ -86,7 +86,7 @@ def test_the_redundancy_of_a_pool_is_its_copies_or_its_code(
             return [{"pool_name": "other", "size": 9}, {"pool_name": "rbd", **pool}]
         return {"k": "4", "m": "2", "plugin": "jerasure"}
 
-    assert existing.redundancy_of(ask, "rbd") == redundancy
+    assert existing.read_redundancy(ask, "rbd") == redundancy
 
 
 def test_a_client_of_somebody_elses_cluster_tells_its_own(tmp_path: Path) -> None:
@@ -125,21 +125,23 @@ def _asked(*used: int, available: bool = True, **options: str) -> existing.Ask:
 
 def test_the_books_of_a_pool_are_read_once_they_are_settled() -> None:
     """OSDs report every few seconds what was written."""
-    assert existing.settled_bytes(_asked(1, 34603008, 34603008), "rbd", FakeClock()) == 34603008
-    assert existing.settled_bytes(_asked(*range(1, 40)), "rbd", FakeClock()) is None
-    assert existing.settled_bytes(_asked(7, 7), "other", FakeClock()) is None
+    assert (
+        existing.wait_for_used_bytes(_asked(1, 34603008, 34603008), "rbd", FakeClock()) == 34603008
+    )
+    assert existing.wait_for_used_bytes(_asked(*range(1, 40)), "rbd", FakeClock()) is None
+    assert existing.wait_for_used_bytes(_asked(7, 7), "other", FakeClock()) is None
 
 
 def test_a_cluster_without_a_manager_has_no_books() -> None:
     """It answers 0, or what was true once."""
-    assert existing.used_bytes(_asked(0, available=False), "rbd") is None
+    assert existing.read_used_bytes(_asked(0, available=False), "rbd") is None
 
 
 def test_a_pool_compresses_by_its_own_options_or_those_of_all() -> None:
     """As `ceph osd pool ls detail` has them."""
-    assert existing.compresses(_asked(compression_mode="force"), "rbd")
-    assert not existing.compresses(_asked(compression_mode="none"), "rbd")
-    assert not existing.compresses(_asked(), "rbd")
+    assert existing.is_compressing(_asked(compression_mode="force"), "rbd")
+    assert not existing.is_compressing(_asked(compression_mode="none"), "rbd")
+    assert not existing.is_compressing(_asked(), "rbd")
 
 
 CEPH = """#!/bin/sh
@@ -181,7 +183,9 @@ class Answering:
         volume = self.folder / "volume"
         volume.mkdir(exist_ok=True)
         (volume / "file").write_bytes(bytes(range(256)) * 4096)
-        return provider.space(Volume(volume, "ext4", volume, "rw", devices=(), memory_backed=False))
+        return provider.measure_space(
+            Volume(volume, "ext4", volume, "rw", devices=(), memory_backed=False)
+        )
 
 
 @pytest.fixture

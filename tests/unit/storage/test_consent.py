@@ -7,14 +7,14 @@ import pytest
 
 from fakes.fio import FioRunner
 from stithy.errors import PreconditionError
-from stithy.hosts.processes import ProcessIdentity, identity_of
+from stithy.hosts.processes import ProcessIdentity, read_identity
 from stithy.hosts.runner import Command, Finished
 from stithy.storage import consent
-from stithy.storage.consent import MARK, Mark, Use, may_empty, write_mark
+from stithy.storage.consent import MARK, DirectoryMark, Use, may_empty, write_mark
 
-DEAD = Mark("r1", made_directory=True, owner=ProcessIdentity("another boot", 1, 1))
-LIVE = Mark("r1", made_directory=False, owner=identity_of(1))
-KEPT = Mark("r1", made_directory=False, owner=None)
+DEAD = DirectoryMark("r1", made_directory=True, owner=ProcessIdentity("another boot", 1, 1))
+LIVE = DirectoryMark("r1", made_directory=False, owner=read_identity(1))
+KEPT = DirectoryMark("r1", made_directory=False, owner=None)
 
 
 def test_a_directory_may_be_used_where_nothing_can_be_lost(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_a_directory_may_be_used_where_nothing_can_be_lost(tmp_path: Path) -> No
     ):
         path = tmp_path / "here"
         path.mkdir()
-        if isinstance(mark, Mark):
+        if isinstance(mark, DirectoryMark):
             write_mark(path, mark)
         elif mark:
             (path / MARK).write_text(mark)
@@ -52,17 +52,21 @@ def test_a_directory_may_be_used_where_nothing_can_be_lost(tmp_path: Path) -> No
 
 def test_only_the_run_on_the_mark_may_empty_a_directory(tmp_path: Path) -> None:
     """Not a link that took its place; what is counted as held lies in our own directories."""
-    for name in (consent.DATA, consent.MASTER, "other", "lost+found"):
+    for name in (consent.DATA, consent.MASTER, "notes", "lost+found"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "rows").write_bytes(b"x" * 40_000)
-    assert consent.held_bytes(tmp_path) == 0
+    assert consent.count_held_bytes(tmp_path) == 0
     write_mark(tmp_path, DEAD)
     (tmp_path / "link").symlink_to(tmp_path)
     assert (may_empty(tmp_path, "r1"), may_empty(tmp_path, "r2")) == (True, False)
     assert not may_empty(tmp_path / "link", "r1")
     files = [tmp_path / name / "rows" for name in (consent.DATA, consent.MASTER)]
-    assert consent.held_bytes(tmp_path) == sum(each.stat().st_blocks * 512 for each in files) > 0
-    assert "lost+found" in consent.foreign_entries(tmp_path), "it is ours only at a mount point"
+    assert (
+        consent.count_held_bytes(tmp_path) == sum(each.stat().st_blocks * 512 for each in files) > 0
+    )
+    assert "lost+found" in consent.list_foreign_entries(tmp_path), (
+        "it is ours only at a mount point"
+    )
 
 
 class _Wipefs(FioRunner):

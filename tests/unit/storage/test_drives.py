@@ -10,8 +10,7 @@ from stithy.errors import PreconditionError, UserError
 from stithy.hosts.runner import LocalRunner
 from stithy.plan.expand import expand, sum_needed_bytes
 from stithy.storage.provider import ROLES, Role, Site
-from stithy.storage.providers.drive.emulated import EmulatedStorage
-from stithy.storage.providers.drive.keys import DriveKeys
+from stithy.storage.providers.drive import DriveKeys, EmulatedStorage
 from support.studies import problems, study, study_text
 
 NEEDED: Mapping[Role, int] = dict.fromkeys(ROLES, 10**9)
@@ -71,14 +70,14 @@ def test_a_drive_without_a_size_holds_what_the_plan_needs() -> None:
     for filesystem in ("ext4", "xfs", "btrfs"):
         drive = _keys(filesystem=filesystem)
         for needed in (1, 10**6, 10**9, 10**12 + 1):
-            size = drive.drive_bytes(needed)
+            size = drive.count_drive_bytes(needed)
             assert size % MIB == 0
-            assert drive.usable_bytes(size) >= needed
-    assert _keys(size="1 GiB").drive_bytes(10**12) == 2**30
-    assert _keys(size="100 MB").drive_bytes(1) == 95 * MIB
-    assert _keys(size="64 MiB").usable_bytes(64 * MIB) == 0
-    assert _keys(size="1 GiB").image_bytes(0) == 2**30
-    assert _keys(size="1 GiB", backing="/var/tmp").image_bytes(0) == 0
+            assert drive.count_usable_bytes(size) >= needed
+    assert _keys(size="1 GiB").count_drive_bytes(10**12) == 2**30
+    assert _keys(size="100 MB").count_drive_bytes(1) == 95 * MIB
+    assert _keys(size="64 MiB").count_usable_bytes(64 * MIB) == 0
+    assert _keys(size="1 GiB").count_image_bytes(0) == 2**30
+    assert _keys(size="1 GiB", backing="/var/tmp").count_image_bytes(0) == 0
 
 
 def test_the_plan_counts_drives_in_memory_beside_the_server() -> None:

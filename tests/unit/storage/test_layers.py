@@ -15,12 +15,10 @@ from stithy.errors import PreconditionError
 from stithy.hosts.runner import LocalRunner
 from stithy.plan.expand import expand
 from stithy.results.manifest import ArrayFacts
-from stithy.storage import lvm
 from stithy.storage.layer import MEMBERS, Layer, Level, OneLayer
-from stithy.storage.layers import btrfs
-from stithy.storage.layers.zfs import pool
-from stithy.storage.providers.drive.keys import DriveKeys
-from stithy.storage.sizes import DEVICE_BYTES_MIN, MIB, usable_bytes
+from stithy.storage.layers import btrfs, lvm, zfs
+from stithy.storage.provider import DEVICE_BYTES_MIN, MIB, count_usable_bytes
+from stithy.storage.providers.drive import DriveKeys
 from support.studies import study
 
 LEVELS = tuple(MEMBERS)
@@ -28,8 +26,8 @@ LEVELS = tuple(MEMBERS)
 
 @pytest.mark.parametrize(
     ("ask", "package"),
-    [(lvm.Group(["/dev/a"], str(UUID(int=1)), LocalRunner()).make, "lvm2"),
-     (partial(pool.done, "zpool", ["list"], "p", LocalRunner()), "zfsutils-linux")],
+    [(lvm.VolumeGroup(["/dev/a"], str(UUID(int=1)), LocalRunner()).make, "lvm2"),
+     (partial(zfs.run_checked, "zpool", ["list"], "p", LocalRunner()), "zfsutils-linux")],
 )  # fmt: skip
 def test_a_missing_program_of_an_array_names_its_own_package(
     ask: Callable[[], object], package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -60,7 +58,7 @@ def test_a_missing_program_of_an_array_names_its_own_package(
 )
 def test_the_capacity_of_btrfs(level: Level, sizes: list[int], expected: int) -> None:
     """No two copies on one device; a large one is of no use beyond what the others hold of it."""
-    assert btrfs.capacity_bytes(btrfs.Spec(level=level), sizes) == expected
+    assert btrfs.BtrfsKeys(level=level).count_capacity_bytes(sizes) == expected
 
 
 @given(st.sampled_from(LEVELS), st.integers(0, 6), st.integers(1, 2**41))
@@ -68,21 +66,23 @@ def test_members_are_as_large_as_needed_and_not_larger(
     level: Level, more: int, needed: int
 ) -> None:
     """Whole MiB."""
-    layer, count = Layer("btrfs", btrfs.Spec(level=level)), MEMBERS[level][0] + more
-    size = layer.member_bytes("ext4", needed, count)
+    layer, count = Layer("btrfs", btrfs.BtrfsKeys(level=level)), MEMBERS[level][0] + more
+    size = layer.count_member_bytes("ext4", needed, count)
     assert size % MIB == 0
-    assert layer.usable_bytes("ext4", [size] * count) >= needed
+    assert layer.count_usable_bytes("ext4", [size] * count) >= needed
     smaller = size - MIB
-    assert smaller < DEVICE_BYTES_MIN or layer.usable_bytes("ext4", [smaller] * count) < needed
+    assert (
+        smaller < DEVICE_BYTES_MIN or layer.count_usable_bytes("ext4", [smaller] * count) < needed
+    )
 
 
 def test_the_plan_counts_every_drive_of_an_array() -> None:
     """An array that mirrors takes twice the memory; its drives have names of their own."""
     layer = {"btrfs": {"level": "raid10"}}
     keys = DriveKeys.model_validate({"drive": "a", "count": 4, "layer": layer, "size": "1 GiB"})
-    assert keys.image_bytes(0) == 4 * 2**30
-    assert keys.usable_bytes(2**30) == usable_bytes("btrfs", 2 * 2**30)
-    assert (keys.names("log"), keys.model_copy(update={"count": 1}).names("log")) == (
+    assert keys.count_image_bytes(0) == 4 * 2**30
+    assert keys.count_usable_bytes(2**30) == count_usable_bytes("btrfs", 2 * 2**30)
+    assert (keys.name_drives("log"), keys.model_copy(update={"count": 1}).name_drives("log")) == (
         ("log-1", "log-2", "log-3", "log-4"),
         ("log",),
     )
@@ -100,7 +100,7 @@ def test_the_plan_counts_every_drive_of_an_array() -> None:
 )
 def test_the_redundancy_of_btrfs(level: Level, count: int, expected: float) -> None:
     """Bytes on devices for a byte: erasure coding of 3+1 takes 1.33, of 4+2 takes 1.5."""
-    assert btrfs.redundancy(btrfs.Spec(level=level), count) == pytest.approx(expected)
+    assert btrfs.BtrfsKeys(level=level).count_redundancy(count) == pytest.approx(expected)
 
 
 def test_a_layer_may_have_no_keys_and_a_key_no_default(
@@ -108,11 +108,11 @@ def test_a_layer_may_have_no_keys_and_a_key_no_default(
 ) -> None:
     """Both have a name in words, before a run and in its report."""
     plain = (root / "tests/fakes/plugins/storage/layers/plain.py").read_text()
-    keys = plain[plain.index("    percent:") : plain.index("def members")]
+    keys = plain[plain.index("    percent:") : plain.index("    def limit_members")]
     (tmp_path / "storage/layers").mkdir(parents=True)
     for name, instead in (
-        ("bare", "\n\n"),
-        ("cut", "    at: int\n    by: int\n    of: int = 3\n\n\n"),
+        ("bare", ""),
+        ("cut", "    at: int\n    by: int\n    of: int = 3\n\n"),
     ):
         text = plain.replace(keys, instead).replace('"plain"', f'"{name}"')
         (tmp_path / f"storage/layers/{name}.py").write_text(text)
@@ -126,14 +126,19 @@ def test_a_layer_may_have_no_keys_and_a_key_no_default(
 
 def test_an_array_says_what_is_asked_of_it_and_what_it_warns_of() -> None:
     """Its level, and what is not as usual; compression needs checksums."""
-    asked = Layer("btrfs", btrfs.Spec(level="raid5", compression="zstd:1"))
-    assert (str(asked), asked.mount_options) == (
+    asked = Layer("btrfs", btrfs.BtrfsKeys(level="raid5", compression="zstd:1"))
+    assert (str(asked), asked.spec.list_mount_options()) == (
         "btrfs raid5, compression zstd:1",
         ("compress-force=zstd:1",),
     )
-    assert [len(each.cautions) for each in (asked, Layer("btrfs", btrfs.Spec()))] == [1, 0]
-    without = Layer("btrfs", btrfs.Spec(checksum=False))
-    assert (without.mount_options, len(without.cautions)) == (("nodatasum",), 1)
+    assert [
+        len(each.spec.list_cautions()) for each in (asked, Layer("btrfs", btrfs.BtrfsKeys()))
+    ] == [1, 0]
+    without = Layer("btrfs", btrfs.BtrfsKeys(checksum=False))
+    assert (without.spec.list_mount_options(), len(without.spec.list_cautions())) == (
+        ("nodatasum",),
+        1,
+    )
     for wrong in ({"compression": "gzip"}, {"compression": "lzo", "checksum": False}):
         with pytest.raises(ValidationError):
-            btrfs.Spec.model_validate(wrong)
+            btrfs.BtrfsKeys.model_validate(wrong)

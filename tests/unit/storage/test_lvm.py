@@ -11,8 +11,7 @@ from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command, Finished
 from stithy.storage import layer
-from stithy.storage import lvm as groups
-from stithy.storage.layers import lvm, md, writecache
+from stithy.storage.layers import lvm, md
 
 GIB = 2**30
 
@@ -26,22 +25,22 @@ def test_capacity_is_what_copies_and_parity_leave(
     level: layer.Level, count: int, share: float
 ) -> None:
     """Less what LVM keeps for itself; copies take devices in pairs."""
-    found = lvm.capacity_bytes(lvm.Spec(level=level), [GIB] * count)
+    found = lvm.LvmKeys(level=level).count_capacity_bytes([GIB] * count)
     assert 0.98 * share * count * GIB < found < share * count * GIB
 
 
 @pytest.mark.parametrize("size", [8 * GIB, 800 * GIB])
 def test_checksums_take_their_share(size: int) -> None:
     """Four bytes for a sector, and the journal."""
-    spec = lvm.Spec(level="raid1", checksum=True)
-    assert 0.97 * size < lvm.capacity_bytes(spec, [size] * 2) < (1 - 4 / 512) * size
+    spec = lvm.LvmKeys(level="raid1", checksum=True)
+    assert 0.97 * size < spec.count_capacity_bytes([size] * 2) < (1 - 4 / 512) * size
 
 
 def test_mirrors_without_checksums_are_not_synchronised() -> None:
     """The others are: parity and checksums have to be right."""
     words = {
-        (level, checksum): groups.create_words(
-            lvm.Spec(level=level, checksum=checksum), "g", "array", 12, 4, checksum=checksum
+        (level, checksum): lvm.LvmKeys(level=level, checksum=checksum).list_create_words(
+            "g", "array", 12, 4
         )
         for level in ("raid10", "raid5")
         for checksum in (False, True)
@@ -56,22 +55,22 @@ def test_mirrors_without_checksums_are_not_synchronised() -> None:
 
 def test_chunks_are_for_stripes_and_checksums_for_what_can_be_repaired() -> None:
     """All else is refused when the study is read."""
-    spec = lvm.Spec(level="raid0", chunk="256 KiB")
-    assert "256k" in groups.create_words(spec, "g", "array", 12, 2, checksum=False)
+    spec = lvm.LvmKeys(level="raid0", chunk="256 KiB")
+    assert "256k" in spec.list_create_words("g", "array", 12, 2)
     for wrong in (
         {"level": "raid1", "chunk": "64 KiB"},
         {"level": "raid5", "chunk": "65 KiB"},
         {"level": "raid0", "checksum": True},
     ):
         with pytest.raises(ValidationError):
-            lvm.Spec.model_validate(wrong)
+            lvm.LvmKeys.model_validate(wrong)
 
 
 def test_a_cache_adds_no_capacity() -> None:
     """What moves on lies on the first device alone."""
-    found = writecache.capacity_bytes(writecache.Spec(), [GIB, GIB // 4])
+    found = lvm.WriteCacheKeys().count_capacity_bytes([GIB, GIB // 4])
     assert 0.99 * GIB < found < GIB
-    assert writecache.redundancy(writecache.Spec(), 2) == 1
+    assert lvm.WriteCacheKeys().count_redundancy(2) == 1
 
 
 class Answering(EndingRunner):
@@ -118,11 +117,11 @@ def test_volumes_of_devices_that_fail_are_taken_from_the_kernel(programs: Path) 
         return Finished(0, "", "")
 
     runner = Answering(vgs=lambda _: Finished(5, "", "not found"), remove=removed)
-    groups.Group(["/dev/gone"], "12345678-9abc", runner).remove(blocks)
+    lvm.VolumeGroup(["/dev/gone"], "12345678-9abc", runner).remove(blocks)
     assert [each.read_text().strip() for each in blocks.glob("*/dm/name")] == [other]
     held = Answering(remove=lambda _: Finished(1, "", "busy"))
     with pytest.raises(InfrastructureError, match="in use: stithy_12345678-array: end what uses"):
-        groups.Group(["/dev/gone"], "12345678-9abc", held).remove(
+        lvm.VolumeGroup(["/dev/gone"], "12345678-9abc", held).remove(
             _volumes(programs / "held", above)
         )
 
@@ -132,10 +131,10 @@ def test_an_array_that_lost_a_device_while_it_was_synchronised_is_not_measured(
 ) -> None:
     """It would be slower than its level, or faster."""
 
-    def asked(health: str) -> groups.Group:
+    def asked(health: str) -> lvm.VolumeGroup:
         answers = iter(["100.00", health])
         runner = Answering(lvs=lambda _: Finished(0, f"  {next(answers)}\n", ""))
-        return groups.Group(["/dev/a"], "12345678-9abc", runner)
+        return lvm.VolumeGroup(["/dev/a"], "12345678-9abc", runner)
 
     asked("").wait_in_sync()
     with pytest.raises(InfrastructureError, match="not whole: its health is 'partial'"):
@@ -145,9 +144,13 @@ def test_an_array_that_lost_a_device_while_it_was_synchronised_is_not_measured(
 def test_what_is_synchronised_first_says_so() -> None:
     """It may take hours, in which nothing else is to be seen."""
     asked = [
-        lvm.cautions(lvm.Spec(level="raid5")),
-        lvm.cautions(lvm.Spec(level="raid1", checksum=True)),
-        md.cautions(md.Spec(level="raid6")),
+        lvm.LvmKeys(level="raid5").list_cautions(),
+        lvm.LvmKeys(level="raid1", checksum=True).list_cautions(),
+        md.MdKeys(level="raid6").list_cautions(),
     ]
     assert all("synchronised before the first window" in each for [each] in asked)
-    assert lvm.cautions(lvm.Spec(level="raid1")) == md.cautions(md.Spec(level="raid10")) == ()
+    assert (
+        lvm.LvmKeys(level="raid1").list_cautions()
+        == md.MdKeys(level="raid10").list_cautions()
+        == ()
+    )

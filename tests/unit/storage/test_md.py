@@ -26,15 +26,15 @@ def test_capacity_is_what_copies_and_parity_leave(
     level: layer.Level, count: int, least_share: float
 ) -> None:
     """Less what mdadm keeps for itself."""
-    spec = md.Spec(level=level)
-    found = md.capacity_bytes(spec, [GIB] * count)
-    assert least_share * count * GIB < found < count * GIB / md.redundancy(spec, count)
+    spec = md.MdKeys(level=level)
+    found = spec.count_capacity_bytes([GIB] * count)
+    assert least_share * count * GIB < found < count * GIB / spec.count_redundancy(count)
 
 
 def test_mirrors_are_not_synchronised_and_parity_is() -> None:
     """The identifier is that by which the devices are known as Stithy's."""
     words = {
-        level: md.create_words(md.Spec(level=level), ["/dev/a", "/dev/b"], "/dev/md200", "12-34")
+        level: md.create_words(md.MdKeys(level=level), ["/dev/a", "/dev/b"], "/dev/md200", "12-34")
         for level in ("raid1", "raid5")
     }
     assert "--assume-clean" in words["raid1"]
@@ -46,11 +46,11 @@ def test_mirrors_are_not_synchronised_and_parity_is() -> None:
 
 def test_chunks_are_for_stripes() -> None:
     """A power of two, in KiB for mdadm."""
-    spec = md.Spec(level="raid5", chunk="64 KiB")
+    spec = md.MdKeys(level="raid5", chunk="64 KiB")
     assert "--chunk=64K" in md.create_words(spec, ["/dev/a"], "/dev/md200", "12")
     for wrong in ({"level": "raid1", "chunk": "64 KiB"}, {"level": "raid5", "chunk": "65 KiB"}):
         with pytest.raises(ValidationError):
-            md.Spec.model_validate(wrong)
+            md.MdKeys.model_validate(wrong)
 
 
 class Mdadm(EndingRunner):

@@ -11,7 +11,7 @@ import pytest
 
 from stithy.errors import InfrastructureError
 from stithy.storage import copy, volume
-from stithy.storage.consent import Mark, write_mark
+from stithy.storage.consent import DirectoryMark, write_mark
 from support.examples import DEAD
 
 
@@ -26,7 +26,7 @@ def test_a_copy_has_the_same_contents_and_every_change_is_noticed(disk_place: Pa
     if os.geteuid() == 0:
         os.chown(source / "none", 65534, 65534)
     copy.copy_tree(source, target)
-    found = [copy.contents_of(source), copy.contents_of(target)]
+    found = [copy.hash_tree(source), copy.hash_tree(target)]
     assert found[0] == found.pop()
     assert found[0].directories == {"base", "base/1", "empty"}
     assert found[0].size_bytes == 3 * 2**20 + 17
@@ -42,15 +42,15 @@ def test_a_copy_has_the_same_contents_and_every_change_is_noticed(disk_place: Pa
         lambda: (target / "empty").touch(),
     ):
         change()
-        found.append(copy.contents_of(target))
+        found.append(copy.hash_tree(target))
     assert len({each.sha256 for each in found}) == 5
     copy.sync_filesystem(source)
-    if copy.evict_tree(source) == 0:  # not where the file system is memory
-        copy.contents_of(source)
-        assert copy.evict_tree(source) == 0
+    if copy.drop_cached_pages(source) == 0:  # not where the file system is memory
+        copy.hash_tree(source)
+        assert copy.drop_cached_pages(source) == 0
     (source / "link").symlink_to("/etc")
     with pytest.raises(InfrastructureError, match="neither a file nor a directory"):
-        copy.contents_of(source)
+        copy.hash_tree(source)
 
 
 def _proc(root: Path, *mounts: str) -> Path:
@@ -71,10 +71,11 @@ def test_storage_and_room_are_those_of_the_file_system(tmp_path: Path) -> None:
     found = volume.describe(tmp_path, proc)
     assert (found.memory_backed, found.filesystem, found.mount_point) == (False, "btrfs", tmp_path)
     rooms = [
-        replace(volume.room_of(tmp_path / each, proc), free_bytes=None) for each in ("a/b", "c")
+        replace(volume.measure_room(tmp_path / each, proc), free_bytes=None)
+        for each in ("a/b", "c")
     ]
     assert rooms[0] == rooms[1]
-    assert volume.room_of(tmp_path / "x", proc).filesystem_id == "254:9"
+    assert volume.measure_room(tmp_path / "x", proc).filesystem_id == "254:9"
     shown = set()
     for name in ("vdb", "vdc"):
         block = tmp_path / name / "class/block" / name
@@ -83,7 +84,7 @@ def test_storage_and_room_are_those_of_the_file_system(tmp_path: Path) -> None:
             (block / file).write_text(text)
         (tmp_path / name / "dev/block").mkdir(parents=True)
         (tmp_path / name / "dev/block/254:9").symlink_to(block)
-        shown.add(volume.storage_in_words(tmp_path / "x", proc, tmp_path / name))
+        shown.add(volume.describe_storage(tmp_path / "x", proc, tmp_path / name))
     assert shown == {f"xfs at {tmp_path}/x on FAST 1000 of 1 GiB"}
 
 
@@ -97,7 +98,7 @@ def test_removing_follows_no_links_and_asks_the_mark(tmp_path: Path) -> None:
     for run_id in ("r1", "r2"):
         volume.remove_own(own, ["data", "master"], run_id)
         assert (own / "data").is_dir()
-        write_mark(own, Mark("r1", made_directory=True, owner=DEAD))
+        write_mark(own, DirectoryMark("r1", made_directory=True, owner=DEAD))
     volume.remove_own(own, ["data", "master"], "r1")
     assert not (own / "data").exists()
     assert not (own / "master").is_symlink()

@@ -9,7 +9,7 @@ from stithy.plan.expand import set_aside, sum_image_bytes
 from stithy.run.books import Resource
 from stithy.run.cleaning import clean_up
 from stithy.storage.provider import ROLES, Site
-from stithy.storage.several import SeveralSources, provider_of
+from stithy.storage.several import SeveralSources, create_storage
 from stithy.study.candidates import is_emulated, name_drives, read_candidate
 from support.studies import problems, study_text
 
@@ -29,10 +29,10 @@ def test_each_role_lies_where_its_source_is(tmp_path: Path) -> None:
     sources = {
         role: (each.provider, each.spec) for role, each in read_candidate(value).sources.items()
     }
-    provider = provider_of(sources, "a", _site(tmp_path))
+    provider = create_storage(sources, "a", _site(tmp_path))
     assert isinstance(provider, SeveralSources)
     provider.check()
-    assert [room.takes_bytes for room in provider.rooms()] == [None, 10**6, 10**6]
+    assert [room.takes_bytes for room in provider.list_rooms()] == [None, 10**6, 10**6]
     made: list[Resource] = []
     volume = provider.provision(
         "r1", lambda kind, facts: made.append(Resource(len(made), kind, facts))
@@ -40,10 +40,10 @@ def test_each_role_lies_where_its_source_is(tmp_path: Path) -> None:
     assert {role: part.path for role, part in volume.by_role.items()} == {
         role: tmp_path / role for role in ("data", "log", "temp")
     }
-    (volume.of("log").path / "segment").write_bytes(b"x" * 5000)
-    assert provider.space(volume.of("log")).logical_bytes > 5000
-    assert volume.of("backup") is volume
-    (volume.of("log").path / "segment").unlink()
+    (volume.get_part("log").path / "segment").write_bytes(b"x" * 5000)
+    assert provider.measure_space(volume.get_part("log")).logical_bytes > 5000
+    assert volume.get_part("backup") is volume
+    (volume.get_part("log").path / "segment").unlink()
     provider.release()
     assert clean_up("r1", made, lambda number: None, everything=False) == []
     assert list(tmp_path.iterdir()) == []

@@ -12,7 +12,7 @@ from stithy.errors import InfrastructureError
 from stithy.hosts.runner import LocalRunner
 from stithy.storage.layers.btrfs import parse_usage
 from stithy.storage.provider import Array, Volume
-from stithy.storage.space import Space, files_bytes, space_of, with_log
+from stithy.storage.space import Space, add_log, measure_files, measure_space
 
 MIB = 2**20
 
@@ -74,7 +74,7 @@ def test_holes_count_as_length_alone_and_links_once(tmp_path: Path) -> None:
         os.fsync(file.fileno())
     os.link(folder / "inner" / "file", folder / "link")
     (folder / "away").symlink_to(tmp_path)
-    assert files_bytes(folder) == (5 * MIB, MIB)
+    assert measure_files(folder) == (5 * MIB, MIB)
 
 
 def _volume(path: Path, filesystem: str, array: Array | None = None) -> Volume:
@@ -85,10 +85,10 @@ def test_a_directory_has_no_space_of_its_own(tmp_path: Path) -> None:
     """What it may take is everybody's; what lies on a file system with copies is not told apart."""
     (tmp_path / "file").write_bytes(os.urandom(MIB))
     os.sync()
-    found = space_of(_volume(tmp_path, "ext4"), LocalRunner())
+    found = measure_space(_volume(tmp_path, "ext4"), LocalRunner())
     assert (found.logical_bytes, found.physical_bytes, found.redundancy) == (MIB, MIB, 1)
     assert set(found.missing) == {"provisioned_bytes", "allocated_bytes"}
-    shared = space_of(_volume(tmp_path, "btrfs"), LocalRunner())
+    shared = measure_space(_volume(tmp_path, "btrfs"), LocalRunner())
     assert (shared.written_bytes, shared.physical_bytes, shared.reduction) == (MIB, None, None)
     assert "physical_bytes" in shared.missing
 
@@ -97,7 +97,9 @@ def test_copies_below_a_file_system_multiply_what_it_takes(tmp_path: Path) -> No
     """An array of md under ext4, say; its drives are its own, and are not thin."""
     array = Array("md", {"level": "raid10"}, ("sda", "sdb"), 2.0)
     one, two = (
-        space_of(_volume(tmp_path, "ext4", each), LocalRunner(), devices_bytes=(10 * MIB, 10 * MIB))
+        measure_space(
+            _volume(tmp_path, "ext4", each), LocalRunner(), devices_bytes=(10 * MIB, 10 * MIB)
+        )
         for each in (None, array)
     )
     assert (one.redundancy, two.redundancy, two.provisioned_bytes) == (1, 2, 20 * MIB)
@@ -121,15 +123,15 @@ def test_the_write_ahead_log_counts_apart(tmp_path: Path) -> None:
     os.sync()
     volume = _volume(tmp_path, "ext4")
     whole = Space(9 * MIB, 8 * MIB, 4 * MIB, 8 * MIB, 2.0)
-    plain = with_log(whole, volume, [log])
+    plain = add_log(whole, volume, [log])
     assert (plain.log_written_bytes, plain.log_stored_bytes) == (MIB, MIB)
     assert plain.reduction == pytest.approx(7 / 3)
-    below = with_log(replace(whole, below=True), volume, [log])
+    below = add_log(replace(whole, below=True), volume, [log])
     assert (below.log_stored_bytes, below.reduction) == (None, None)
     assert "reduction" in below.missing
-    assert with_log(whole, volume, []).reduction == 2.0
+    assert add_log(whole, volume, []).reduction == 2.0
     # Blocks of a file on ZFS are counted after compression, so that its length stands for them.
-    compressed = with_log(whole, _volume(tmp_path, "zfs"), [log])
+    compressed = add_log(whole, _volume(tmp_path, "zfs"), [log])
     assert (compressed.log_written_bytes, compressed.log_stored_bytes) == (MIB, None)
     assert "reduction" in compressed.missing
 
@@ -144,7 +146,7 @@ def test_a_layer_that_compresses_below_a_file_system_reads_its_own_books(
     (tmp_path / "file").write_bytes(os.urandom(MIB))
     runner = EndingRunner(stdout="{ dataBlocksUsed : 64, overheadBlocksUsed : 192, ")
     volume = _volume(tmp_path, "ext4", Array("vdo", {"level": "raid1"}, ("sda", "sdb"), 2.0))
-    found = space_of(volume, runner, devices_bytes=(10 * MIB, 10 * MIB))
+    found = measure_space(volume, runner, devices_bytes=(10 * MIB, 10 * MIB))
     assert [Path(each[0]).name for each in runner.asked] == ["fstrim", "dmsetup"]
     assert (found.stored_bytes, found.physical_bytes) == (MIB // 4, 2 * MIB)
     assert (found.redundancy, found.below) == (2.0, True)

@@ -17,32 +17,32 @@ GIB = 2**30
 )
 def test_it_holds_whole_slabs(size: int, slabs: int, of: int) -> None:
     """As many as `vdoformat` 8.3 says of a device of that size."""
-    found = vdo.capacity_bytes(vdo.Spec(level="single"), [size * GIB + 6 * 2**20])
+    found = vdo.VdoKeys(level="single").count_capacity_bytes([size * GIB + 6 * 2**20])
     assert 0.97 * slabs * of * 2**20 < found < slabs * of * 2**20
 
 
 def test_a_volume_is_as_large_as_what_it_holds_or_as_it_is_promised() -> None:
     """Compression and deduplication are asked for, or not."""
-    spec = vdo.Spec(level="single")
+    spec = vdo.VdoKeys(level="single")
     words = vdo.convert_words(spec, "g", 5 * GIB)
     size = int(words[words.index("--virtualsize") + 1].removesuffix("b"))
-    assert 0 <= vdo.capacity_bytes(spec, [5 * GIB + 6 * 2**20]) - size < 4 * 2**20
+    assert 0 <= spec.count_capacity_bytes([5 * GIB + 6 * 2**20]) - size < 4 * 2**20
     assert " ".join(words[words.index("--compression") :]) == (
         "--compression y --deduplication y --vdosettings slab_size_mb=128 g/pool"
     )
-    more = vdo.Spec(level="single", overcommit=3, compression="none", deduplication=False)
+    more = vdo.VdoKeys(level="single", overcommit=3, compression="none", deduplication=False)
     promised = vdo.convert_words(more, "g", 5 * GIB)
     assert int(promised[promised.index("--virtualsize") + 1].removesuffix("b")) > 2.9 * size
     assert {"y"} & {*promised} == set()
-    assert "promises 3 times" in vdo.cautions(more)[-1]
+    assert "promises 3 times" in more.list_cautions()[-1]
 
 
 def test_what_is_too_small_says_what_it_takes() -> None:
     """Its index alone is larger than many a test's drive."""
     with pytest.raises(InfrastructureError, match="at least 2944 MiB"):
-        vdo.convert_words(vdo.Spec(level="single"), "g", GIB)
+        vdo.convert_words(vdo.VdoKeys(level="single"), "g", GIB)
     with pytest.raises(ValidationError):
-        vdo.Spec(overcommit=0.5)
+        vdo.VdoKeys(overcommit=0.5)
 
 
 # dmsetup message g-pool-vpool 0 stats, its beginning: Linux 6.12.95, 32 MiB of random data twice.
@@ -55,9 +55,9 @@ STATS = (
 
 def test_the_books_of_vdo_are_read_for_each_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its own data count as what drives hold, not as what is stored."""
-    monkeypatch.setattr(filesystems, "program_path", lambda name, _package: name)
+    monkeypatch.setattr(filesystems, "find_program", lambda name, _package: name)
     runner = EndingRunner(stdout=STATS)
-    found = vdo.usage_below("/dev/mapper/stithy_1-array", 2.0, runner)
+    found = vdo.read_usage_below("/dev/mapper/stithy_1-array", 2.0, runner)
     assert list(runner.asked[0]) == [
         "dmsetup", "message", "/dev/mapper/stithy_1-pool-vpool", "0", "stats",
     ]  # fmt: skip
@@ -65,4 +65,4 @@ def test_the_books_of_vdo_are_read_for_each_copy(monkeypatch: pytest.MonkeyPatch
     assert (found.redundancy, found.written_bytes) == (2.0, None)
     for answer in (EndingRunner(1, stderr="no such device"), EndingRunner(stdout="{ version : 36")):
         with pytest.raises(InfrastructureError):
-            vdo.usage_below("/dev/mapper/stithy_1-array", 2.0, answer)
+            vdo.read_usage_below("/dev/mapper/stithy_1-array", 2.0, answer)

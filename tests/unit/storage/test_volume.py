@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 from stithy.errors import PreconditionError
-from stithy.hosts.groups import IO
-from stithy.hosts.resources import parents
+from stithy.hosts.resources import IO, list_parents
 from stithy.results.manifest import Fact
 from stithy.storage.consent import may_use
 from stithy.storage.provider import Volume
-from stithy.storage.volume import describe, existing_part, facts_of, open_places
+from stithy.storage.volume import describe, find_existing_part, list_volume_facts, open_places
 
 
 def _disk(sys: Path, name: str, number: str, model: str) -> None:
@@ -39,7 +38,7 @@ def _told(tmp_path: Path, kind: str, devices: tuple[str, ...]) -> dict[str, Fact
         return describe(tmp_path / name, proc, sys)
 
     data = replace(volume("sda"), others={"log": volume("sdb")}, devices=devices)
-    return facts_of(data, proc, sys)
+    return list_volume_facts(data, proc, sys)
 
 
 def test_devices_of_other_roles_are_facts_beside_those_of_the_data(tmp_path: Path) -> None:
@@ -70,8 +69,8 @@ def test_a_mount_that_this_user_cannot_reach_is_passed_over(tmp_path: Path) -> N
     )
     (proc / "self/cgroup").write_text("1:memory:/group\n2:blkio:/group\n")
     assert beyond not in [place.mount_point for place in open_places(proc, home=beyond)]
-    assert [folder for folder, _ in parents(proc)] == [beyond]
-    assert IO.problem(proc) is not None
-    assert existing_part(beyond / "data") == Path("/")
+    assert [folder for folder, _ in list_parents(proc)] == [beyond]
+    assert IO.find_problem(proc) is not None
+    assert find_existing_part(beyond / "data") == Path("/")
     with pytest.raises(PreconditionError, match="cannot be read"):
         may_use(beyond / "data", "a")

@@ -11,9 +11,8 @@ from fakes.program import EndingRunner
 from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command, Finished
-from stithy.storage.layer import Level, Task
+from stithy.storage.layer import MEMBERS, BuildTask, Level
 from stithy.storage.layers import zfs
-from stithy.storage.layers.zfs import pool
 
 GIB = 2**30
 NAME = "stithy-84de7c88-7ace-4a8e-9368-312b81d29913"
@@ -55,26 +54,26 @@ def _properties(used: int, logical: int, ratio: str) -> str:
 
 def test_every_copy_of_a_mirror_counts() -> None:
     """`zpool list` says one of each; a device that was added is a third copy in the last one."""
-    found = pool.parse_usage(MIRRORS, _properties(1000000, 2000000, "2.00"))
+    found = zfs.parse_usage(MIRRORS, _properties(1000000, 2000000, "2.00"))
     assert (found.written_bytes, found.stored_bytes) == (2000000, 1000000)
     assert (found.physical_bytes, found.redundancy) == (2 * (39936 + 67584), 2.0)
     more = MIRRORS + MIRRORS.splitlines(keepends=True)[-1]
-    assert pool.parse_usage(more, OF_RAIDZ).physical_bytes == 2 * 39936 + 3 * 67584
+    assert zfs.parse_usage(more, OF_RAIDZ).physical_bytes == 2 * 39936 + 3 * 67584
 
 
 def test_parity_counts_by_what_is_allocated() -> None:
     """`used` there supposes large records, whose share of parity is smaller."""
-    found = pool.parse_usage(RAIDZ, OF_RAIDZ)
+    found = zfs.parse_usage(RAIDZ, OF_RAIDZ)
     assert (found.stored_bytes, found.physical_bytes) == (52846592, 106569728)
     assert found.redundancy == pytest.approx(2, rel=0.02)
-    half = pool.parse_usage(RAIDZ, OF_RAIDZ.replace("1.00", "2.00x"))
+    half = zfs.parse_usage(RAIDZ, OF_RAIDZ.replace("1.00", "2.00x"))
     assert half.stored_bytes == 52846592 / 2
 
 
 def test_what_is_stored_once_for_two_counts_once() -> None:
     """The file system counts it twice, the pool once."""
     twice = STRIPES.replace("1.00", "2.00")
-    found = pool.parse_usage(twice, _properties(2000000, 2000000, "1.00"))
+    found = zfs.parse_usage(twice, _properties(2000000, 2000000, "1.00"))
     assert (found.stored_bytes, found.physical_bytes, found.redundancy) == (1000000, 104448, 1)
 
 
@@ -89,16 +88,16 @@ def test_small_records_take_as_much_with_parity_as_with_copies(
     level: Level, count: int, recordsize: str, times: float
 ) -> None:
     """Each record has parity of its own, in whole sectors of 4 KiB."""
-    spec = zfs.Spec(level=level, recordsize=recordsize)
-    assert zfs.redundancy(spec, count) == times
-    capacity = zfs.capacity_bytes(spec, [GIB * 80] * count)
+    spec = zfs.ZfsKeys(level=level, recordsize=recordsize)
+    assert spec.count_redundancy(count) == times
+    capacity = spec.count_capacity_bytes([GIB * 80] * count)
     assert 0.85 * 80 * GIB * count / times < capacity < 80 * GIB * count / times
 
 
 def test_a_pool_is_asked_for_with_its_level_and_properties() -> None:
     """Nothing else mounts it or remembers it; 8 KiB are a page of PostgreSQL."""
     devices = [f"/dev/loop{each}" for each in range(5)]
-    words = {level: zfs.create_words(zfs.Spec(level=level), devices, NAME) for level in zfs.MEMBERS}
+    words = {level: zfs.create_words(zfs.ZfsKeys(level=level), devices, NAME) for level in MEMBERS}
     tails = {level: " ".join(each[each.index(NAME) + 1 :]) for level, each in words.items()}
     assert tails["raid0"] == " ".join(devices)
     assert tails["raid10"] == "mirror /dev/loop0 /dev/loop1 mirror /dev/loop2 /dev/loop3 /dev/loop4"
@@ -107,7 +106,7 @@ def test_a_pool_is_asked_for_with_its_level_and_properties() -> None:
     ]  # fmt: skip
     assert {"cachefile=none", "ashift=12", "mountpoint=legacy", "recordsize=8192",
             "compression=off", "checksum=on", "dedup=off"} <= {*words["single"]}  # fmt: skip
-    other = zfs.Spec(compression="zstd:3", deduplication=True, recordsize="16 KiB")
+    other = zfs.ZfsKeys(compression="zstd:3", deduplication=True, recordsize="16 KiB")
     assert {"recordsize=16384", "compression=zstd-3", "dedup=on"} <= {
         *zfs.create_words(other, devices, NAME)
     }
@@ -121,14 +120,14 @@ def test_a_pool_is_asked_for_with_its_level_and_properties() -> None:
 def test_what_a_pool_cannot_be_is_refused(wrong: Mapping[str, Any]) -> None:
     """When the study is read."""
     with pytest.raises(ValidationError):
-        zfs.Spec.model_validate(wrong)
+        zfs.ZfsKeys.model_validate(wrong)
 
 
 def test_a_person_hears_of_the_cache_and_of_what_small_records_cost() -> None:
     """The memory limit of a database does not count the cache."""
 
     def said(**keys: Any) -> str:
-        return " ".join(zfs.cautions(zfs.Spec.model_validate(keys)))
+        return " ".join(zfs.ZfsKeys.model_validate(keys).list_cautions())
 
     assert "zfs_arc_max" in said()
     assert "as much space as 2 copies" in said(level="raid5")
@@ -140,7 +139,7 @@ def test_a_person_hears_of_the_cache_and_of_what_small_records_cost() -> None:
 
 
 class Programs(EndingRunner):
-    """`zpool` with one pool, `blkid` with the labels of devices, and all else, which succeeds."""
+    """`zpool` with one zfs, `blkid` with the labels of devices, and all else, which succeeds."""
 
     def __init__(
         self, *pools: str, labels: Mapping[str, str], health: str = "ONLINE", destroys: bool = True
@@ -182,34 +181,36 @@ def test_a_pool_is_recorded_before_it_is_made_and_is_mounted_by_its_name(program
     """A kill in between leaves something to look for."""
     runner = Programs(labels={})
     seen: list[tuple[str, Mapping[str, str], int]] = []
-    task = Task(
+    task = BuildTask(
         NAME.removeprefix("stithy-"), "r1",
         lambda kind, facts: seen.append((kind, facts, len(runner.asked))), runner,
     )  # fmt: skip
-    assert zfs.build(zfs.Spec(), ["/dev/a", "/dev/b"], task) == NAME
+    assert zfs.ZfsKeys().build(["/dev/a", "/dev/b"], task) == NAME
     assert seen == [("zfs", {"pool": NAME, "devices": "/dev/a /dev/b"}, 0)]
-    assert runner.said == [" ".join(zfs.create_words(zfs.Spec(), ["/dev/a", "/dev/b"], NAME))]
-    failing = Task("1", "r1", lambda *_: None, EndingRunner(1, stderr="cannot create 'x': busy\n"))
+    assert runner.said == [" ".join(zfs.create_words(zfs.ZfsKeys(), ["/dev/a", "/dev/b"], NAME))]
+    failing = BuildTask(
+        "1", "r1", lambda *_: None, EndingRunner(1, stderr="cannot create 'x': busy\n")
+    )
     with pytest.raises(InfrastructureError, match="`zpool create` failed: cannot create 'x': busy"):
-        zfs.build(zfs.Spec(), ["/dev/a"], failing)
+        zfs.ZfsKeys().build(["/dev/a"], failing)
 
 
 def test_only_a_pool_of_its_name_is_destroyed(programs: Path) -> None:
     """Before it was made, and after it was removed, there is none."""
     there, others = Programs("tank", NAME, labels={}), Programs("tank", labels={})
-    pool.remove(NAME, ["/dev/gone"], there)
-    pool.remove(NAME, ["/dev/gone"], others)
+    zfs.remove(NAME, ["/dev/gone"], there)
+    zfs.remove(NAME, ["/dev/gone"], others)
     assert there.said == ["list -H -o name,health", f"destroy -f {NAME}"]
     assert others.said == ["list -H -o name,health"]
     with pytest.raises(InfrastructureError, match="pool is busy"):
-        pool.remove(NAME, ["/dev/gone"], Programs(NAME, labels={}, destroys=False))
+        zfs.remove(NAME, ["/dev/gone"], Programs(NAME, labels={}, destroys=False))
 
 
 def test_a_pool_whose_drives_have_failed_waits_for_a_restart(programs: Path) -> None:
     """ZFS lets nobody destroy it, and asking may never end."""
     suspended = Programs(NAME, labels={}, health="SUSPENDED")
     with pytest.raises(InfrastructureError, match="restart this machine"):
-        pool.remove(NAME, ["/dev/gone"], suspended)
+        zfs.remove(NAME, ["/dev/gone"], suspended)
     assert suspended.said == ["list -H -o name,health"]
 
 
@@ -222,7 +223,7 @@ def test_labels_are_erased_where_they_lie(programs: Path) -> None:
     (programs / "class/sdx/sdx1/partition").write_text("1\n")
     runner = Programs(labels={str(part): NAME, str(plain): NAME, str(other): "tank"})
     for each in (disk, plain, other):
-        pool.erase(NAME, each, runner, programs / "class")
+        zfs.erase_labels(NAME, each, runner, programs / "class")
     erased = {each.name: not any(each.read_bytes()[: 2**20]) for each in (disk, part, plain, other)}
     assert erased == {"sdx": True, "sdx1": True, "loop0": True, "loop1": False}
     assert [Path(each[0]).name for each in runner.asked].count("blockdev") == 1

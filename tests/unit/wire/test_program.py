@@ -13,7 +13,13 @@ from stithy.hosts.runner import Command, LocalRunner
 from stithy.wire import program
 from stithy.wire.jobs import CheckJob
 from stithy.wire.messages import CheckSummary, Failure
-from stithy.wire.program import Supervisor, default_places, failure_error, find_program, run_program
+from stithy.wire.program import (
+    Supervisor,
+    find_program,
+    list_default_places,
+    make_failure_error,
+    run_program,
+)
 from stithy.workloads.order_entry import Choice
 
 JOB = CheckJob(
@@ -75,7 +81,9 @@ def test_each_exit_code_of_a_failure_has_its_kind_of_error() -> None:
         ("server-gone", 4, InfrastructureError), ("bug", 1, StithyError),
         ("interrupted", 4, errors.Interrupted),
     ):  # fmt: skip
-        made = failure_error(Failure(code=code, problem="p", where="w", remedy="r", exit=exit_code))
+        made = make_failure_error(
+            Failure(code=code, problem="p", where="w", remedy="r", exit=exit_code)
+        )
         assert type(made) is kind
 
 
@@ -112,6 +120,6 @@ def test_the_first_place_that_has_a_program_wins(tmp_path: Path, root: Path) -> 
     assert found == tmp_path / "b/stithy-x"
     with pytest.raises(PreconditionError, match="cargo build --release"):
         find_program("stithy-x", [tmp_path])
-    places = default_places()
+    places = list_default_places()
     release, debug = (places.index(root / "target" / each) for each in ("release", "debug"))
     assert 0 < release < debug

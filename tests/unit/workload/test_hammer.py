@@ -6,7 +6,7 @@ import pytest
 
 from fakes.program import AnsweringRunner
 from stithy.secrets import Secret
-from stithy.wire.hammer import Hammer, Watch
+from stithy.wire.hammer import Hammer, ProgressWatch
 from stithy.wire.jobs import CheckJob, PrepareJob, RunJob, RunRequest, WarmUpJob, WorkloadChoice
 from stithy.wire.messages import AnyMessage, PrepareSummary, WarmUpSummary, parse_message
 from stithy.workloads.order_entry import Choice
@@ -36,14 +36,14 @@ def test_each_job_says_what_is_wanted_and_hides_the_password(tmp_path: Path) -> 
     driver = Hammer(runner, URL, program=Path("/bin/stithy-hammer"), cpus=(0, 2))
     shown: list[str] = []
     raw = tmp_path / "raw.jsonl"
-    watch = Watch(on_message=lambda message: shown.append(message.message), raw_output=raw)
+    watch = ProgressWatch(on_message=lambda message: shown.append(message.message), raw_output=raw)
     request = RunRequest(seed=1, users=13, ramp_up_s=5, duration_s=20, hlog_stem=Path("stem"))
     driven = driver.run(SIZE, request, watch=watch)
     assert [second.second for second in driven.seconds] == [0, 12]
     assert len(driven.warnings) == 1
     assert shown == ["started", "second", "warning", "second", "run-summary"]
     assert len(raw.read_text().splitlines()) == 5
-    warmed = driver.warm_up(SIZE, seed=7, transactions=20000)
+    warmed = driver.run_warm_up(SIZE, seed=7, transactions=20000)
     assert isinstance(warmed, WarmUpSummary)
     assert isinstance(driver.prepare(SIZE, seed=7, loaders=2), PrepareSummary)
     checked = driver.check(SIZE, quick=False, after_load=True)

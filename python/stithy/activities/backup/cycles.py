@@ -182,7 +182,7 @@ class Backups:
         data = context.volumes.make_tree(self.candidate, self._name(RESTORED), role) / "data"
         data.mkdir(mode=0o700)
         own(data, context.host.user)
-        place = context.volumes.of(self.candidate).of(role).path
+        place = context.volumes.of(self.candidate).get_part(role).path
         try:
             with ExitStack() as stack:
                 found = self._second(data, log, stack)
@@ -220,7 +220,7 @@ class Backups:
         context.servers.more.pop(self._data, None)
         try:
             with convert_machine_failures("backup"):
-                place = context.volumes.of(self.candidate).of("backup").path
+                place = context.volumes.of(self.candidate).get_part("backup").path
                 context.volumes.remove(place, self._name(FOLDER))
         except InfrastructureError as error:
             context.session.tell(Note(f"{self.candidate}: the backup stays: {error.text}"))
@@ -246,7 +246,7 @@ class Backups:
 
     @property
     def _folder(self) -> Path:
-        volume = self.context.volumes.of(self.candidate).of("backup")
+        volume = self.context.volumes.of(self.candidate).get_part("backup")
         return volume.path / self._name(FOLDER)
 
     @property

@@ -39,9 +39,9 @@ from stithy.run.activity import Activity, Span, StepKind, Subject, Times, Window
 from stithy.run.context import Context, make_pace, read_value
 from stithy.run.events import Note, SecondPassed
 from stithy.study.model import Study
-from stithy.wire.hammer import Checked, Driven, LedgerVerified, Program, Watch
-from stithy.wire.jobs import Pace, Rate, RunRequest, WorkloadChoice
-from stithy.wire.messages import AnyMessage, Second
+from stithy.wire.hammer import Checked, Driven, HammerProgram, LedgerVerified, ProgressWatch
+from stithy.wire.jobs import Pace, RunRequest, WireRate, WorkloadChoice
+from stithy.wire.messages import AnyMessage, SecondMessage
 
 WARM_UP_MAX = 20_000
 
@@ -96,10 +96,10 @@ class HammerActivity:
                 try:
                     yield from self._use_server(instance, group)
                     if group and instance.pid is not None:
-                        self.limit_lost = group.lost(instance.pid)
+                        self.limit_lost = group.explain_lost(instance.pid)
                 finally:
                     self.ended_because = _explain_end(instance, group)
-                    self.peak_bytes = group.peak_bytes() if group else None
+                    self.peak_bytes = group.read_peak_bytes() if group else None
                 if self.driven is not None and not self.driven.summary.complete:
                     # Whatever held the transactions back would hold back the ordinary end, too.
                     instance.stop(at_once=True)
@@ -139,11 +139,11 @@ class HammerActivity:
 
         def on_message(message: AnyMessage) -> None:
             # Nobody watches one of several instances as if it were all of them.
-            if isinstance(message, Second) and self.number is None:
+            if isinstance(message, SecondMessage) and self.number is None:
                 session.start.give(min(message.at_s - message.second, session.clock.now_s()))
                 session.tell(self._second(message))
 
-        watch = Watch(directory.hammer_output, on_message, session.stop.asked)
+        watch = ProgressWatch(directory.hammer_output, on_message, session.stop.asked)
         try:
             self.driven = context.hammer(self._server.url).run(self._choice, request, watch=watch)
         finally:
@@ -198,20 +198,22 @@ class HammerActivity:
             }
             known[candidate] = replace(before, settings=same)
 
-    def _warm_up(self, hammer: Program) -> None:
+    def _warm_up(self, hammer: HammerProgram) -> None:
         """The same fixed pass for every candidate, so that all start with the same caches."""
         context = self.context
         study = context.file.study.at(self.window.point)
         touched = study.driving.touched(study.workload.units)
-        summary = hammer.warm_up(
+        summary = hammer.run_warm_up(
             self._choice,
             seed=derive_seed(context.plan.seed, "warm-up"),
             transactions=min(WARM_UP_MAX, round(context.workload.warm_up_per_unit * touched)),
-            watch=Watch(raw_output=self.directory.warm_up_output, stop=context.session.stop.asked),
+            watch=ProgressWatch(
+                raw_output=self.directory.warm_up_output, stop=context.session.stop.asked
+            ),
         )
         self.warm_up_s = summary.duration_s
 
-    def _second(self, message: Second) -> SecondPassed:
+    def _second(self, message: SecondMessage) -> SecondPassed:
         done = sum(
             transaction.committed + transaction.rolled_back for transaction in message.transactions
         )
@@ -311,7 +313,7 @@ class HammerActivity:
 
 def _explain_end(instance: Instance, group: MemoryGroup | None) -> str | None:
     ended = instance.ended_by()
-    killed = group.killed() if group else None
+    killed = group.count_killed() if group else None
     lost = f" ({killed} of its processes were killed)"
     if ended is None:
         return f"the server ran out of memory{lost}" if killed else None
@@ -350,7 +352,7 @@ def choose_pace(context: Context, window: WindowPlan) -> Pace:
             remedy=f"see why a window at {at} has no numbers, then run again",
         )
     per_s = window.rate_share * min(known) / 60
-    return Rate(per_s=per_s, arrivals=load.arrivals)
+    return WireRate(per_s=per_s, arrivals=load.arrivals)
 
 
 def make_request(

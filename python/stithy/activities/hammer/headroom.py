@@ -6,16 +6,16 @@ Each window is compared with it: a driver that is asked for much of what it can 
 import os
 
 from stithy.errors import Interrupted, StithyError
-from stithy.hosts.activity import MachineActivity, between
+from stithy.hosts.activity import MachineActivity, compare_counters
 from stithy.plan.steps import Step
 from stithy.results.files import write_json
 from stithy.results.manifest import CalibrationFacts
 from stithy.run.context import Context, find_pause_s
 from stithy.run.datasets import need_database
 from stithy.run.events import Note, StepProgress
-from stithy.wire.hammer import Watch
+from stithy.wire.hammer import ProgressWatch
 from stithy.wire.messages import AnyMessage, CalibrateSummary
-from stithy.wire.messages import Progress as HammerProgress
+from stithy.wire.messages import ProgressMessage as HammerProgress
 from stithy.workloads import words
 
 TRIAL_S = 0.75
@@ -69,7 +69,7 @@ def _make_facts(context: Context, step: Step) -> tuple[CalibrateSummary, Machine
         own = {os.getpid()} | (
             set() if context.file.study.by_url or instance.pid is None else {instance.pid}
         )
-        before = context.host.counters(context.session.clock, own)
+        before = context.host.read_counters(context.session.clock, own)
         # Who keeps up with the users that act most often keeps up with all.
         pauses = map(find_pause_s, context.file.study.variants)
         summary = context.hammer(instance.url).calibrate(
@@ -78,12 +78,16 @@ def _make_facts(context: Context, step: Step) -> tuple[CalibrateSummary, Machine
             think_s=min((pause for pause in pauses if pause is not None), default=None),
             watch=_watch(context),
         )
-        return summary, between(before, context.host.counters(context.session.clock, own))
+        return summary, compare_counters(
+            before, context.host.read_counters(context.session.clock, own)
+        )
 
 
-def _watch(context: Context) -> Watch:
+def _watch(context: Context) -> ProgressWatch:
     def on_message(message: AnyMessage) -> None:
         if isinstance(message, HammerProgress):
             context.session.tell(StepProgress(message.stage, message.done, message.total))
 
-    return Watch(context.session.directory.calibrate_output, on_message, context.session.stop.asked)
+    return ProgressWatch(
+        context.session.directory.calibrate_output, on_message, context.session.stop.asked
+    )

@@ -30,8 +30,8 @@ from stithy.run.sampler import count_checkpoints_inside
 from stithy.run.steps import find_shared_device
 from stithy.study.model import Study
 from stithy.units import format_duration
-from stithy.wire.hammer import LedgerVerified, Program, Watch
-from stithy.wire.jobs import Rate
+from stithy.wire.hammer import HammerProgram, LedgerVerified, ProgressWatch
+from stithy.wire.jobs import WireRate
 
 if TYPE_CHECKING:
     from stithy.activities.hammer.activity import HammerActivity
@@ -104,7 +104,7 @@ def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
         "users": window.point.level,
         "pace": asked.kind if window.rate_share is None else "rate",
         "think_mean_s": load.pace.think_s,
-        "rate_per_s": asked.per_s if isinstance(asked, Rate) else None,
+        "rate_per_s": asked.per_s if isinstance(asked, WireRate) else None,
         "options": str(Point(said)) or None,
         "server_cpus": None if bound is None else len(bound),
         "memory_limit_enforced": None if study.by_url else of.limit_bytes is not None,
@@ -152,7 +152,7 @@ def _count_server_work(of: "HammerActivity", readings: Sequence[TimedSample]) ->
     return row
 
 
-def verify(measured: "HammerActivity", hammer: Program, instance: Instance) -> None:
+def verify(measured: "HammerActivity", hammer: HammerProgram, instance: Instance) -> None:
     """Compare the window's ledger with the database, and keep what that says or why it could not.
 
     Raises Interrupted, and nothing else of the machine's.
@@ -205,9 +205,9 @@ def _keep_reason(measured: "HammerActivity", when: str = "") -> Iterator[None]:
         measured.ledger_unverified_because = f"{when}{error.text}"
 
 
-def _verify_ledger(measured: "HammerActivity", hammer: Program) -> LedgerVerified:
+def _verify_ledger(measured: "HammerActivity", hammer: HammerProgram) -> LedgerVerified:
     context, directory = measured.context, measured.directory
-    watch = Watch(raw_output=directory.ledger_output)
+    watch = ProgressWatch(raw_output=directory.ledger_output)
     return hammer.verify_ledger(
         context.choice_at(measured.window.point), directory.ledger, watch=watch
     )

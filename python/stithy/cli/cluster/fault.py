@@ -54,13 +54,13 @@ def fault(
 
     cluster = find_cluster(name)
     if kind == "heal":
-        from stithy.cluster import faults
+        from stithy.cluster import daemons as faults
         from stithy.wire.drive.jobs import NoFault
 
         control, drives = cluster.drive_control
         for drive in drives:
-            control.fault(drive.drive, NoFault())
-        faults.heal(*cluster.alive)
+            control.set_fault(drive.drive, NoFault())
+        faults.repair_cluster(*cluster.alive)
         what = "everything is fixed"
     else:
         what = _break(cluster, kind, number, duration)
@@ -74,7 +74,7 @@ COMMAND = fault
 
 
 def _break(cluster: "Cluster", kind: str, number: int | None, duration: str | None) -> str:
-    from stithy.cluster import faults
+    from stithy.cluster import daemons as faults
 
     folder, entry = cluster.alive
     of_host = kind in faults.OF_HOSTS
@@ -97,12 +97,12 @@ def _break(cluster: "Cluster", kind: str, number: int | None, duration: str | No
 
 
 def _read_stall(cluster: "Cluster", osd: int, duration_s: float) -> str:
-    from stithy.cluster.layout import drive_of
-    from stithy.wire.drive.jobs import Stall
+    from stithy.cluster.layout import get_drive
+    from stithy.wire.drive.jobs import StallFault
 
     folder, _ = cluster.alive
     control, drives = cluster.drive_control
-    device = drive_of(folder, osd)
+    device = get_drive(folder, osd)
     drive = next(drive.drive for drive in drives if drive.device == device)
-    control.fault(drive, Stall(duration_s=duration_s))
+    control.set_fault(drive, StallFault(duration_s=duration_s))
     return f"the drive {drive} of osd.{osd} stalls for {duration_s:g} s"

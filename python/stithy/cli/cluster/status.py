@@ -7,7 +7,7 @@ from stithy.cli.talk.options import Json
 from stithy.cli.talk.render import UNKNOWN, format_size_text, make_table, show, show_json
 
 if TYPE_CHECKING:
-    from stithy.cluster.faults import Status
+    from stithy.cluster.daemons import Status
     from stithy.run.by_hand import Cluster
 
 
@@ -43,11 +43,11 @@ COMMAND = status
 
 
 def _show_status(cluster: "Cluster") -> "Status | None":
-    from stithy.cluster.faults import status_of
+    from stithy.cluster.daemons import read_status
 
     if cluster.folder is None or cluster.entry is None or not cluster.is_whole:
         return None
-    return status_of(cluster.folder, cluster.entry)
+    return read_status(cluster.folder, cluster.entry)
 
 
 def _make_json(cluster: "Cluster", status: "Status | None") -> dict[str, object]:

@@ -30,7 +30,7 @@ def catalogue(name: str | None = None, /, *, json: bool = False) -> None:
     json
         Print one JSON document.
     """
-    from stithy.drives.profiles import catalogue as shipped
+    from stithy.drives.profiles import load_catalogue as shipped
 
     if name is not None:
         _show_one(name, json=json)

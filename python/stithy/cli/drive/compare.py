@@ -11,7 +11,7 @@ from stithy.errors import Exit
 from stithy.fio import FIO
 
 if TYPE_CHECKING:
-    from stithy.drives.measure.compare import Compared, Reference
+    from stithy.drives.measure.measuring import ComparedFigures, Reference
 
 
 SEED = 1
@@ -45,9 +45,9 @@ def compare(
         drive, at most 2 GiB.
     """
     from stithy.drives.control import DriveSpec
-    from stithy.drives.measure import compare
+    from stithy.drives.measure import measuring as compare
     from stithy.drives.measure.measurement import schedule
-    from stithy.drives.measure.measuring import Plan, other_work
+    from stithy.drives.measure.measuring import MeasuringPlan, describe_other_work
     from stithy.drives.profiles import find_profile
     from stithy.drives.program import need_root
     from stithy.hosts.runner import LocalRunner
@@ -56,14 +56,14 @@ def compare(
     found = find_profile(profile, runner=runner)
     against = read_reference(profile, found.text)
     points = tuple(against.figures)
-    plan = Plan(points, schedule(duration_s, len(points), sustained=False), SEED)
+    plan = MeasuringPlan(points, schedule(duration_s, len(points), sustained=False), SEED)
     need_root()
     size_bytes = read_drive_bytes(size, min(against.span_bytes, found.facts.capacity_bytes))
     spec = DriveSpec(compare.name_of_process(), found.text, size_bytes, seed=SEED)
-    beside = other_work()
+    beside = describe_other_work()
     with stop_when_interrupted() as stop:
         again = compare.measure_emulated(spec, plan, runner, describe_steps(stop))
-    rows = compare.compared(against.figures, again)
+    rows = compare.compare_points(against.figures, again)
     differing = against.engine and against.engine != again.engine
     engines = f"by other engines: {against.engine}, emulated {again.engine}" if differing else None
     if json:
@@ -72,7 +72,7 @@ def compare(
     else:
         words = [f"against {against.what}", engines, beside, describe_verdict(rows)]
         show(f"{compare_profiles(rows)}\n\n" + "\n".join(filter(None, words)))
-    return Exit.THRESHOLD if any(row.missed() for row in rows) else Exit.OK
+    return Exit.THRESHOLD if any(row.list_missed() for row in rows) else Exit.OK
 
 
 @dataclass(frozen=True)
@@ -87,45 +87,51 @@ class Against:
 
 def read_reference(profile: str, text: str) -> Against:
     """The measurement beside a profile's file; where there is none, the profile's own figures."""
-    from stithy.drives.measure import compare, measurement
-    from stithy.drives.measure.compare import SIZE_BYTES
-    from stithy.drives.measure.measurement import matrix
+    from stithy.drives.measure import measurement
+    from stithy.drives.measure import measuring as compare
+    from stithy.drives.measure.measurement import list_points
+    from stithy.drives.measure.measuring import SIZE_BYTES
     from stithy.drives.profiles import is_file_name, own_figures
     from stithy.wire.drive.jobs import LoadPoint
 
-    if is_file_name(profile) and (file := measurement.beside_profile(Path(profile))).exists():
+    if is_file_name(profile) and (file := measurement.get_measurement_path(Path(profile))).exists():
         real = measurement.read_measurement(file)
         what = f"the measurement of {real.target.name} on {real.at[:10]}"
-        return Against(compare.of_measurement(real), real.target.span_bytes, what, real.engine)
-    points = matrix(writing=True)
+        return Against(
+            compare.make_measured_reference(real), real.target.span_bytes, what, real.engine
+        )
+    points = list_points(writing=True)
     asked = [LoadPoint(**asdict(point)) for point in points]
     shown = own_figures(text, asked, SIZE_BYTES, SEED)
     what = "the profile's own figures, simulated: there is no measurement beside the profile"
-    return Against(compare.of_profile(points, shown), SIZE_BYTES, what)
+    return Against(compare.make_profile_reference(points, shown), SIZE_BYTES, what)
 
 
 def read_drive_bytes(size: str | None, span_bytes: int) -> int:
     """How large the emulated drive is. Raises UserError."""
-    from stithy.drives.measure.compare import SIZE_BYTES
+    from stithy.drives.measure.measuring import SIZE_BYTES
 
     return min(span_bytes, SIZE_BYTES) if size is None else read_size(size, "--size")
 
 
-def make_json(rows: tuple["Compared", ...]) -> dict[str, object]:
+def make_json(rows: tuple["ComparedFigures", ...]) -> dict[str, object]:
     """Every row with its ratios, for programs."""
-    from stithy.drives.measure.compare import TOLERANCES
+    from stithy.drives.measure.measuring import TOLERANCES
 
     points = [
         asdict(row)
-        | {"ratios": {name: row.ratio(name) for name in TOLERANCES}, "missed": row.missed()}
+        | {
+            "ratios": {name: row.find_ratio(name) for name in TOLERANCES},
+            "missed": row.list_missed(),
+        }
         for row in rows
     ]
     return {"tolerances": TOLERANCES, "points": points}
 
 
-def describe_verdict(rows: tuple["Compared", ...]) -> str:
+def describe_verdict(rows: tuple["ComparedFigures", ...]) -> str:
     """How many are within their tolerances."""
-    within = sum(not row.missed() for row in rows)
+    within = sum(not row.list_missed() for row in rows)
     mark = "✓" if within == len(rows) else "✗"
     return f"{mark} {within} of {len(rows)} within 10% of IOPS and median and 20% of the p99"
 

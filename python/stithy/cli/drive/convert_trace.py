@@ -27,11 +27,11 @@ def convert_trace(trace: Path, parquet: Path, /, *, json: bool = False) -> None:
         Print a summary of the trace as JSON.
     """
     from stithy.errors import convert_machine_failures
-    from stithy.fio.traces import to_parquet
+    from stithy.fio.traces import write_parquet
 
     require_new(parquet)
     with convert_machine_failures(str(parquet)):
-        read = to_parquet(trace, parquet)
+        read = write_parquet(trace, parquet)
     facts = {
         "drive": read.drive,
         "requests": len(read.requests),

@@ -40,7 +40,7 @@ def down(
     all_of_them
         Stop all drives except those of runs.
     """
-    from stithy.drives.program import all_drives, drive_named
+    from stithy.drives.program import find_drive, list_drives
 
     if (name is None) == (not all_of_them):
         raise UserError(
@@ -49,9 +49,9 @@ def down(
             remedy="give the name of a drive, or --all",
         )
     chosen = (
-        [drive_named(name)]
+        [find_drive(name)]
         if name
-        else [all_drive for all_drive in all_drives() if not all_drive.run_id]
+        else [all_drive for all_drive in list_drives() if not all_drive.run_id]
     )
     failures = [failure for drive in chosen if (failure := _take_one_down(drive)) is not None]
     if json:
@@ -88,7 +88,7 @@ def _take_one_down(found: "FoundDrive") -> tuple[str, StithyError] | None:
 
 def _refuse_mounted(found: "FoundDrive") -> None:
     """Only what `up` mounted is unmounted; what somebody else mounted is named."""
-    from stithy.drives.places import read_entry
+    from stithy.drives.control import read_entry
 
     entry = read_entry(found.folder)
     own = {mount.point for mount in entry.mounts} if entry else set()
@@ -103,15 +103,15 @@ def _refuse_mounted(found: "FoundDrive") -> None:
 def _refuse_opened(found: "FoundDrive") -> None:
     """A program that has the device itself open; of a killed drive it may be another's by now."""
     from stithy.drives.program import find
-    from stithy.hosts.processes import named, number_of, openers_of
+    from stithy.hosts.processes import find_openers, name_users, read_device_number
 
     own = find(found.folder)
     if own is None or found.device is None:
         return
-    number = number_of(Path(found.device))
-    if users := openers_of({number} - {""}, lambda pid: pid == own.pid):
+    number = read_device_number(Path(found.device))
+    if users := find_openers({number} - {""}, lambda pid: pid == own.pid):
         raise PreconditionError(
-            f"{found.device} is open in {named(users)}",
+            f"{found.device} is open in {name_users(users)}",
             where=found.full_name,
             remedy="end what has it open first",
         )

@@ -125,9 +125,9 @@ def _make_slow(how: FaultOptions) -> Keys:
 
 
 def _schedule(how: FaultOptions) -> Keys:
-    from stithy.drives.profiles import catalogue
+    from stithy.drives.profiles import load_catalogue
 
-    shipped = catalogue()
+    shipped = load_catalogue()
     if how.schedule is None:
         raise UserError(
             "no schedule is named",
@@ -243,11 +243,11 @@ def fault(
     kind
         The kind of fault.
     """
-    from stithy.drives.program import drive_named
+    from stithy.drives.program import find_drive
 
     fault_made = make_fault(kind, how)
-    found = drive_named(name)
-    cut = found.control.fault(found.name, fault_made)
+    found = find_drive(name)
+    cut = found.control.set_fault(found.name, fault_made)
     if json:
         counts = cut.model_dump(mode="json", exclude={"answer"}) if cut else None
         show_json(

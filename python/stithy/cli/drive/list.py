@@ -16,9 +16,9 @@ def list_drives(*, json: Json = False) -> None:
     The name of a run's drive begins with the folder of its run. Drives that other programs started
     for themselves are not listed.
     """
-    from stithy.drives.program import all_drives
+    from stithy.drives.program import list_drives
 
-    drives = all_drives()
+    drives = list_drives()
     if json:
         show_json([make_found_json(drive) for drive in drives])
     elif not drives:

@@ -20,12 +20,10 @@ from stithy.errors import PreconditionError, UserError
 from stithy.fio import FIO
 
 if TYPE_CHECKING:
-    from stithy.drives.measure.compare import Compared
-    from stithy.drives.measure.measurement import MeasuredPoint, Measurement
-    from stithy.drives.measure.measuring import Watch
+    from stithy.drives.measure.measurement import DriveTarget, MeasuredPoint, Measurement
+    from stithy.drives.measure.measuring import ComparedFigures, MeasuringWatch
     from stithy.drives.measure.profiling import Profiled
-    from stithy.drives.measure.target import Target
-    from stithy.fio.output import Served
+    from stithy.fio.output import ServedRequests
 
 
 def profile(
@@ -85,19 +83,19 @@ def profile(
         Seed of the order of the measured points, and of all offsets that are read and written.
     """
     from stithy.drives.measure import profiling
-    from stithy.drives.measure.target import facts, inspect
+    from stithy.drives.measure.measurement import inspect, read_facts
     from stithy.hosts.runner import LocalRunner
 
     duration_s, runner = read_measured(duration), LocalRunner()
     found = inspect(target)
-    chosen = name or profiling.name_for(found, facts(found, 0).model)
+    chosen = name or profiling.name_for(found, read_facts(found, 0).model)
     profiling.check_name(chosen)
     file, beside = list_files(out or Path(f"{chosen}.toml"))
     need_consent(found, write=write, erase=erase)
     span_bytes = None if size is None else read_size(size, "--size")
-    wanted = profiling.Wanted(chosen, duration_s, write, span_bytes, seed)
+    wanted = profiling.WantedProfile(chosen, duration_s, write, span_bytes, seed)
     with stop_when_interrupted() as stop:
-        done = profiling.profile(found, wanted, runner, describe_steps(stop))
+        done = profiling.profile_target(found, wanted, runner, describe_steps(stop))
     file.write_text(done.text, encoding="utf-8")
     beside.write_text(f"{done.measurement.model_dump_json(indent=1)}\n", encoding="utf-8")
     if json:
@@ -110,7 +108,7 @@ def list_files(out: Path) -> tuple[Path, Path]:
     """The profile's file and the one beside it. Raises UserError where one of them is there."""
     from stithy.drives.measure import measurement
 
-    beside = measurement.beside_profile(out)
+    beside = measurement.get_measurement_path(out)
     for path in (out, beside):
         if path.exists():
             raise UserError("the file exists already", where=str(path), remedy="give another --out")
@@ -119,10 +117,10 @@ def list_files(out: Path) -> tuple[Path, Path]:
     return out, beside
 
 
-def need_consent(target: "Target", *, write: bool, erase: str | None) -> None:
+def need_consent(target: "DriveTarget", *, write: bool, erase: str | None) -> None:
     """Raise PreconditionError unless everything that would be written to may be."""
     from stithy.hosts.runner import LocalRunner
-    from stithy.storage.consent import may_erase, stable_ids
+    from stithy.storage.consent import list_stable_ids, may_erase
 
     if erase is not None and (not write or target.kind != "device"):
         remedy = "add --write" if target.kind == "device" else "leave --erase out"
@@ -130,7 +128,7 @@ def need_consent(target: "Target", *, write: bool, erase: str | None) -> None:
     if not write or target.kind != "device":
         return
     if erase is None:
-        ids = stable_ids(target.path)
+        ids = list_stable_ids(target.path)
         raise PreconditionError(
             "measuring writes destroys what is on it",
             where=str(target.path),
@@ -182,9 +180,9 @@ SAID_PARTS = 20
 """How often a long measurement says how far it is."""
 
 
-def describe_steps(stop: threading.Event) -> "Watch":
+def describe_steps(stop: threading.Event) -> "MeasuringWatch":
     """Says what is done now, about twenty times in all."""
-    from stithy.drives.measure.measuring import Watch
+    from stithy.drives.measure.measuring import MeasuringWatch
 
     said: set[tuple[int, int]] = set()
 
@@ -194,7 +192,7 @@ def describe_steps(stop: threading.Event) -> "Watch":
             said.add(mark)
             say(f"{what} ({done} of {total})" if total > 1 else what)
 
-    return Watch(tell, stop)
+    return MeasuringWatch(tell, stop)
 
 
 def make_points_table(measurement: "Measurement") -> str:
@@ -205,14 +203,15 @@ def make_points_table(measurement: "Measurement") -> str:
 
 
 def _make_rows(measured: "MeasuredPoint") -> Iterator[list[str]]:
-    from stithy.drives.measure.measuring import point_of
+    from stithy.drives.measure.measuring import find_point
 
-    name = point_of(measured).name
+    name = find_point(measured).name
     for kind in ("read", "write", "flush"):
-        served: Served | None = getattr(measured.answer, kind)
+        served: ServedRequests | None = getattr(measured.answer, kind)
         if served is not None:
             times = [
-                format_time_text(served.latency.quantile_s(share)) for share in (0.5, 0.99, 0.999)
+                format_time_text(served.latency.find_quantile_s(share))
+                for share in (0.5, 0.99, 0.999)
             ]
             megabytes = f"{served.bytes_per_s / 1e6:,.1f}" if served.moved_bytes else UNKNOWN
             iops = measured.iops_by_round
@@ -224,7 +223,7 @@ def _make_rows(measured: "MeasuredPoint") -> Iterator[list[str]]:
             name = ""
 
 
-def compare_profiles(rows: tuple["Compared", ...]) -> str:
+def compare_profiles(rows: tuple["ComparedFigures", ...]) -> str:
     """Real against emulated: each figure with the ratio, and whether it is within its tolerance."""
     head = ["point", "of", "IOPS", "emulated", "ratio", "p50", "emulated", "ratio", "p99"]
     shown = [
@@ -235,8 +234,8 @@ def compare_profiles(rows: tuple["Compared", ...]) -> str:
             *_format_pair(row, "p50_s"),
             *_format_pair(row, "p99_s"),
             "yes"
-            if not row.missed()
-            else f"NO: {', '.join(WORDS[figure] for figure in row.missed())}",
+            if not row.list_missed()
+            else f"NO: {', '.join(WORDS[figure] for figure in row.list_missed())}",
         ]
         for row in rows
     ]
@@ -246,8 +245,8 @@ def compare_profiles(rows: tuple["Compared", ...]) -> str:
 WORDS = {"iops": "IOPS", "p50_s": "p50", "p99_s": "p99"}
 
 
-def _format_pair(row: "Compared", figure: str) -> list[str]:
+def _format_pair(row: "ComparedFigures", figure: str) -> list[str]:
     real, emulated = getattr(row.real, figure), getattr(row.emulated, figure)
-    ratio = row.ratio(figure)
+    ratio = row.find_ratio(figure)
     text = format_rate_text if figure == "iops" else format_time_text
     return [text(real), text(emulated), UNKNOWN if ratio is None else f"{ratio:.2f}"]

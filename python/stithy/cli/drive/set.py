@@ -40,7 +40,7 @@ def set_drive(
         Time before an answer is due in which the thread spins instead of sleeping. A longer time is
         more exact, and takes more CPU.
     """
-    from stithy.drives.program import drive_named
+    from stithy.drives.program import find_drive
 
     if paced is None and transport is None and spin is None:
         raise UserError(
@@ -48,7 +48,7 @@ def set_drive(
             where="stithy drive set",
             remedy="give --paced, --transport or --spin",
         )
-    found = drive_named(name)
+    found = find_drive(name)
     found.control.set(
         found.name,
         paced=None if paced is None else paced == "on",

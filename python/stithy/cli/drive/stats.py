@@ -43,14 +43,14 @@ def stats(name: str | None = None, /, *, watch: bool = False, json: Json = False
     watch
         Print one line per second, until Ctrl-C.
     """
-    from stithy.drives.program import all_drives, drive_named
+    from stithy.drives.program import find_drive, list_drives
     from stithy.errors import UserError
 
     if watch and json:
         raise UserError(
             "--watch and --json exclude each other", where="--watch", remedy="leave one of them out"
         )
-    drives = [drive_named(name)] if name else all_drives()
+    drives = [find_drive(name)] if name else list_drives()
     if watch:
         _watch(drives)
         return Exit.OK
@@ -73,7 +73,7 @@ def _read_counters(drives: Iterable["FoundDrive"], *, must: bool) -> list["Drive
     counted = []
     for drive in drives:
         try:
-            counted.append(drive.control.stats(drive.name))
+            counted.append(drive.control.read_counters(drive.name))
         except StithyError as error:
             if must:
                 raise

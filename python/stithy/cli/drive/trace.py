@@ -37,7 +37,7 @@ def trace(
     stop
         Stop the trace of this drive.
     """
-    from stithy.drives.program import drive_named
+    from stithy.drives.program import find_drive
 
     if (file is None) != stop:
         raise UserError(
@@ -45,7 +45,7 @@ def trace(
             where="stithy drive trace",
             remedy="give a new file, or --stop",
         )
-    found = drive_named(name)
+    found = find_drive(name)
     if file is not None:
         _may_write(found, file)
     counts = found.control.trace(found.name, file)
@@ -60,10 +60,10 @@ COMMAND = trace
 
 def _may_write(found: "FoundDrive", file: Path) -> None:
     """Raise UserError for a file that would be lost, or whose writing would itself be traced."""
-    from stithy.hosts.devices import devices_under
+    from stithy.hosts.devices import list_devices_under
 
     require_new(file)
-    if found.device and Path(found.device).name in devices_under(file.parent):
+    if found.device and Path(found.device).name in list_devices_under(file.parent):
         raise UserError(
             f"it is on {found.name} itself, so each write of the trace would be traced",
             where=str(file),

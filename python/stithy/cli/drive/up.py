@@ -15,7 +15,7 @@ from stithy.errors import Exit, StithyError, UserError
 
 if TYPE_CHECKING:
     from stithy.drives.control import DriveSpec
-    from stithy.drives.profiles import Profile
+    from stithy.drives.profiles import DriveProfileFile
     from stithy.drives.program import DriveProgram
 
 IMMEDIATE = "none"
@@ -85,14 +85,14 @@ def up(
     filesystem
         The file system; default: ext4.
     """
-    from stithy.drives import places
+    from stithy.drives import control as places
     from stithy.drives.program import need_root, start
 
     need_root()
     spec = _make_spec(profile, how)
     if mount is not None:
         _may_mount(mount)
-    program = start([spec], places.folder_of(spec.name), hold_off_idle=not how.deep_idle)
+    program = start([spec], places.get_folder(spec.name), hold_off_idle=not how.deep_idle)
     for text in program.warnings:
         say(f"warning: {text}")
     if mount is not None:
@@ -139,7 +139,7 @@ def _make_spec(profile: str, how: UpOptions) -> "DriveSpec":
     )
 
 
-def _find_profile(profile: str, scale: float) -> "Profile | None":
+def _find_profile(profile: str, scale: float) -> "DriveProfileFile | None":
     from stithy.drives.profiles import find_profile
 
     if profile != IMMEDIATE:
@@ -201,8 +201,9 @@ def _may_mount(point: Path) -> None:
 
 def _mount_or_take_down(program: "DriveProgram", point: Path, wanted: str | None) -> str:
     """Mount a file system, made where there is none; a drive on which that cannot be goes again."""
-    from stithy.drives import filesystems, places
-    from stithy.drives.places import Mounting
+    from stithy.drives import control as places
+    from stithy.drives import filesystems
+    from stithy.drives.control import Mounting
 
     device = program.drives[0].device
     try:
@@ -219,9 +220,9 @@ def _mount_or_take_down(program: "DriveProgram", point: Path, wanted: str | None
 
 
 def _find_kind(device: str, wanted: str | None) -> str | None:
-    from stithy.drives.filesystems import tag_on
+    from stithy.drives.filesystems import read_tag
 
-    there = tag_on(device, "TYPE")
+    there = read_tag(device, "TYPE")
     if there is not None and wanted not in (None, there):
         raise UserError(
             f"the image holds {there}, which would be lost",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
     from stithy.engines.instance import Endpoint
-    from stithy.wire.hammer import Hammer, Watch
+    from stithy.wire.hammer import Hammer, ProgressWatch
     from stithy.wire.messages import AnyMessage, Warning
     from stithy.workloads.workload import Workload, WorkloadKeys
 
@@ -41,12 +41,12 @@ def make_hammer(database: "Endpoint") -> "Hammer":
 
 
 @contextmanager
-def watch_job(lines: Mapping[str, Callable[[Any], str | None]]) -> Iterator["Watch"]:
+def watch_job(lines: Mapping[str, Callable[[Any], str | None]]) -> Iterator["ProgressWatch"]:
     """Who listens to a job, until it is interrupted: a person, by a line of each message.
 
     `lines`: by the kind of a message how it is said; None: not at all.
     """
-    from stithy.wire.hammer import Watch
+    from stithy.wire.hammer import ProgressWatch
 
     def tell(message: "AnyMessage") -> None:
         line = lines.get(message.message)
@@ -54,7 +54,7 @@ def watch_job(lines: Mapping[str, Callable[[Any], str | None]]) -> Iterator["Wat
             say(text)
 
     with stop_when_interrupted() as stop:
-        yield Watch(on_message=tell, stop=stop)
+        yield ProgressWatch(on_message=tell, stop=stop)
 
 
 def describe_warning(warning: "Warning") -> str:

@@ -10,7 +10,7 @@ from stithy.metrics import BEYOND_LEAST, has_enough
 if TYPE_CHECKING:
     from stithy.wire.hammer import Driven
     from stithy.wire.jobs import RunRequest
-    from stithy.wire.messages import Second, TransactionSecond
+    from stithy.wire.messages import SecondMessage, TransactionSecond
     from stithy.workloads.workload import Driving, Options, Workload, WorkloadKeys
 
 
@@ -49,7 +49,7 @@ class HammerOutcome:
     buffers: str
 
 
-def describe_second(headline: str, second: "Second") -> str:
+def describe_second(headline: str, second: "SecondMessage") -> str:
     """`  12 s  measure    2891 transactions    1240 new-order  p95  18.5 ms  0 errors`.
 
     `headline`: the type that stands for all.
@@ -196,13 +196,13 @@ def _describe_totals(outcome: HammerOutcome) -> Iterable[str]:
 
 def _describe_users(asked: "RunRequest", of: DrivenWorkload) -> str:
     """`15,000 users over 64 connections, closed loop, keyed as specified, …`."""
-    from stithy.wire.jobs import Rate, Think
+    from stithy.wire.jobs import WireRate, WireThink
     from stithy.workloads import words
 
-    pace, is_open = asked.pace, isinstance(asked.pace, Rate)
-    think_s = pace.mean_s if isinstance(pace, Think) else None
-    rate_per_s = pace.per_s if isinstance(pace, Rate) else None
-    arrivals = str(pace.arrivals) if isinstance(pace, Rate) else None
+    pace, is_open = asked.pace, isinstance(asked.pace, WireRate)
+    think_s = pace.mean_s if isinstance(pace, WireThink) else None
+    rate_per_s = pace.per_s if isinstance(pace, WireRate) else None
+    arrivals = str(pace.arrivals) if isinstance(pace, WireRate) else None
     loop = words.describe_loop(pace.kind, think_s, rate_per_s, arrivals)
     parts = [loop, *of.workload.in_words(of.options)]
     count = (asked.connections or asked.users) if is_open else asked.users

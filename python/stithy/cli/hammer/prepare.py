@@ -10,7 +10,7 @@ from stithy.cli.talk.render import format_time_text, make_table, show, show_json
 from stithy.errors import Exit
 
 if TYPE_CHECKING:
-    from stithy.wire.messages import PrepareSummary, Progress
+    from stithy.wire.messages import PrepareSummary, ProgressMessage
 
 
 def prepare(
@@ -74,11 +74,11 @@ def prepare(
     return Exit.OK
 
 
-def make_progress_line() -> "Callable[[Progress], str | None]":
+def make_progress_line() -> "Callable[[ProgressMessage], str | None]":
     """How far a long job is, once for each change of the stage or the tenth part done."""
     shown: set[tuple[str, int]] = set()
 
-    def line(now: "Progress") -> str | None:
+    def line(now: "ProgressMessage") -> str | None:
         mark = (now.stage, 10 * now.done // max(1, now.total))
         if mark in shown:
             return None
@@ -98,10 +98,10 @@ def describe_prepared(summary: "PrepareSummary") -> str:
 
 
 def _describe_sample(summary: "PrepareSummary") -> str:
-    from stithy.wire.hammer import text_percent
+    from stithy.wire.hammer import find_text_percent
 
     sample = summary.sample
-    saved, repeated = text_percent(sample)
+    saved, repeated = find_text_percent(sample)
     rows = 100 - 100 * sample.rows_compressed_bytes / sample.rows_bytes
     return (
         f"zstd saves {saved:.0f}% of the text and {rows:.0f}% of the rows; {repeated:.0f}% repeats"

@@ -55,7 +55,7 @@ def read_driving(
     from stithy.study.load_values import LoadOptions, find_conflicts
     from stithy.study.problems import Violation
     from stithy.study.sections import get_workload
-    from stithy.wire.jobs import Keyed, Rate
+    from stithy.wire.jobs import Keyed, WireRate
 
     options.require_bounds(connections=driving.connections)
     pace = _read_pace(driving)
@@ -64,7 +64,7 @@ def read_driving(
         given=frozenset(name for name in _MAY_CLASH if vars(driving)[name] is not None),
         connections=driving.connections,
         keyed=isinstance(pace, Keyed),
-        rate_per_s=pace.per_s if isinstance(pace, Rate) else None,
+        rate_per_s=pace.per_s if isinstance(pace, WireRate) else None,
         touch_percent=_read_touch(driving.touch),
         ledger=request.ledger is not None,
     )
@@ -82,13 +82,13 @@ _MAY_CLASH = ("pace", "arrivals")
 
 
 def _read_pace(driving: DrivingOptions) -> "Pace":
-    from stithy.wire.jobs import BackToBack, Keyed, Rate, Think
+    from stithy.wire.jobs import BackToBack, Keyed, WireRate, WireThink
 
     if driving.rate is not None:
-        return Rate(per_s=_read_rate(driving.rate), arrivals=driving.arrivals or "poisson")
+        return WireRate(per_s=_read_rate(driving.rate), arrivals=driving.arrivals or "poisson")
     word, colon, time = (driving.pace or "none").partition(":")
     if word == "think" and colon:
-        return Think(mean_s=read_measured(time, "--pace"))
+        return WireThink(mean_s=read_measured(time, "--pace"))
     if word not in ("none", "keyed") or colon:
         raise UserError(
             f"{driving.pace!r} is not a pace",

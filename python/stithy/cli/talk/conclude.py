@@ -42,7 +42,7 @@ from stithy.run.resume import hold_run as run_held
 from stithy.run.resume import refuse_living
 from stithy.run.session import Stop
 from stithy.run.start import begin_corner, is_over, prepare_corner
-from stithy.storage.space import files_bytes
+from stithy.storage.space import measure_files
 from stithy.units import format_size
 
 UNKNOWN = (
@@ -116,7 +116,7 @@ def conclude(
         if outcome.error.resumable:
             say(f"to continue the run: stithy resume {quote(str(directory))}")
         if outcome.stays:
-            size = format_size(sum(files_bytes(path)[1] for path in outcome.stays))
+            size = format_size(sum(measure_files(path)[1] for path in outcome.stays))
             kept = f"kept for that, so that nothing is loaded twice: {size} in "
             removal = f"stithy clean {quote(str(directory))}"
             say(f"{kept}{', '.join(map(str, outcome.stays))}; {removal} removes it")

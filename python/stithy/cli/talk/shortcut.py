@@ -11,7 +11,7 @@ from stithy.cli.talk.options import require_new
 from stithy.cli.talk.render import format_rate_text, format_time_text, make_table
 from stithy.errors import Refused, StithyError, UserError, convert_machine_failures, give_reason
 from stithy.fio import library
-from stithy.fio.foreign.lines import plain_name
+from stithy.fio.foreign.lines import make_profile_name
 from stithy.fio.learned import OPERATIONS, Learned, learn
 from stithy.fio.traces import read_requests, read_trace
 from stithy.metrics import Quantity
@@ -189,7 +189,7 @@ def _make_not_one(run: Path, found: Sequence[Path]) -> UserError:
 def keep(learned: Learned, file: Path) -> None:
     """Write the profile to a new file. Raises UserError where there is one, or can be none."""
     require_new(file)
-    library.parse(learned.text, plain_name(file.stem), str(file))
+    library.parse(learned.text, make_profile_name(file.stem), str(file))
     try:
         with convert_machine_failures(str(file)), file.open("x", encoding="utf-8") as opened:
             opened.write(learned.text)

@@ -14,8 +14,7 @@ from stithy.drives.measure.measurement import (
     Measurement,
     WrittenSlice,
 )
-from stithy.fio.histogram import Histogram
-from stithy.fio.output import Served
+from stithy.fio.output import Histogram, ServedRequests
 
 SHARES = (
     0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.925, 0.95, 0.965, 0.98,
@@ -29,7 +28,7 @@ ANCHOR = SHARES.index(0.99)
 STRETCH_MOST = 3.0
 
 
-def times_s(latency: Histogram) -> tuple[float, ...]:
+def fit_times_s(latency: Histogram) -> tuple[float, ...]:
     """A time for each of `SHARES`, such that, growing geometrically between, the mean is right.
 
     The tail beyond the 99th percentile is stretched or pressed, on a scale of logarithms, to
@@ -37,31 +36,31 @@ def times_s(latency: Histogram) -> tuple[float, ...]:
     then off by what is left.
     """
     least_s = next(iter(latency.counts_by_ns)) / 1e9
-    times = tuple(latency.quantile_s(share) or least_s for share in SHARES)
+    times = tuple(latency.find_quantile_s(share) or least_s for share in SHARES)
     wanted_s = latency.mean_s or least_s
     low, high = 0.0, STRETCH_MOST
     for _ in range(40):
         middle = (low + high) / 2
-        is_short = mean_s(_stretched(times, middle)) < wanted_s
+        is_short = average_times_s(_stretch_tail(times, middle)) < wanted_s
         low, high = (middle, high) if is_short else (low, middle)
-    return _stretched(times, high)
+    return _stretch_tail(times, high)
 
 
-def _stretched(times: Sequence[float], power: float) -> tuple[float, ...]:
+def _stretch_tail(times: Sequence[float], power: float) -> tuple[float, ...]:
     """The times with the tail's distance from the 99th percentile to this power; 1 keeps it."""
     anchor = times[ANCHOR]
     return (*times[: ANCHOR + 1], *(anchor * (t / anchor) ** power for t in times[ANCHOR + 1 :]))
 
 
-def mean_s(times: Sequence[float]) -> float:
+def average_times_s(times: Sequence[float]) -> float:
     """Mean of a table of times for `SHARES`, which grow geometrically between them."""
     return sum(
-        (SHARES[i + 1] - SHARES[i]) * mean_of_geometric(times[i], times[i + 1])
+        (SHARES[i + 1] - SHARES[i]) * average_geometric_s(times[i], times[i + 1])
         for i in range(len(SHARES) - 1)
     )
 
 
-def mean_of_geometric(low_s: float, high_s: float) -> float:
+def average_geometric_s(low_s: float, high_s: float) -> float:
     """The mean of a time that grows geometrically from one to the other: the logarithmic mean."""
     growth = log(high_s / low_s)
     return low_s if growth < 1e-9 else (high_s - low_s) / growth
@@ -107,7 +106,7 @@ def flush_fit(measurement: Measurement) -> FlushFit | None:
     if not found:
         return None
     latency = found[0][1]
-    return FlushFit(latency.mean_s or 0.0, times_s(latency))
+    return FlushFit(latency.mean_s or 0.0, fit_times_s(latency))
 
 
 def _select_flushes(measurement: Measurement) -> list[tuple[int, Histogram]]:
@@ -120,7 +119,7 @@ def _select_flushes(measurement: Measurement) -> list[tuple[int, Histogram]]:
     return sorted(found, key=lambda pair: pair[0])
 
 
-def cache_fit(
+def fit_cache(
     measurement: Measurement, write_bytes_per_s_max: float, assumed: dict[str, str]
 ) -> CacheFit | None:
     """The volatile cache that the device says it has; None where it says that it has none.
@@ -148,7 +147,7 @@ def cache_fit(
     return CacheFit(CACHE_BYTES, drain_bytes_per_s)
 
 
-def sustained_fit(slices: Sequence[WrittenSlice]) -> SustainedFit | None:
+def fit_sustained(slices: Sequence[WrittenSlice]) -> SustainedFit | None:
     """Where writing slowed down and to what; None where it did not.
 
     The step between two means that leaves the least squares, if it goes down far enough.
@@ -215,10 +214,10 @@ def fit(measurement: Measurement) -> Fit:
     Raises ValueError where the matrix has no reads, which none of ours lacks.
     """
     assumed: dict[str, str] = {}
-    read = access(measurement, "read")
+    read = fit_access(measurement, "read")
     if read is None:
         raise ValueError("a matrix without reads")
-    write = access(measurement, "write")
+    write = fit_access(measurement, "write")
     if write is None:
         write = read
         assumed["write"] = "writing was not measured; taken as reading"
@@ -226,16 +225,16 @@ def fit(measurement: Measurement) -> Fit:
     flush = flush_fit(measurement)
     if flush is None:
         alone_s = write.rows[0].times_s
-        flush = FlushFit(mean_s(alone_s), alone_s)
+        flush = FlushFit(average_times_s(alone_s), alone_s)
         assumed["flush"] = "flushes were not measured; taken as a small write"
-    cache = cache_fit(measurement, write.bytes_per_s_max, assumed)
-    sustained = sustained_fit(measurement.sustained)
+    cache = fit_cache(measurement, write.bytes_per_s_max, assumed)
+    sustained = fit_sustained(measurement.sustained)
     if sustained is not None:
         reason = "how fast it recovers was not measured; taken as the rate it slowed down to"
         assumed["sustained.recovery_bytes_per_s"] = reason
     return Fit(
         capacity_bytes=measurement.target.size_bytes,
-        channels=channels(measurement),
+        channels=count_channels(measurement),
         read=read,
         write=write,
         flush=flush,
@@ -245,13 +244,14 @@ def fit(measurement: Measurement) -> Fit:
     )
 
 
-def access(measurement: Measurement, kind: str) -> AccessFit | None:
+def fit_access(measurement: Measurement, kind: str) -> AccessFit | None:
     """Reads or writes alone, at random places; None where none were measured."""
-    found = pure(measurement, kind)
+    found = list_pure_points(measurement, kind)
     if not found:
         return None
     rows = tuple(
-        LoadRow(point.length_bytes, point.depth, times_s(served.latency)) for point, served in found
+        LoadRow(point.length_bytes, point.depth, fit_times_s(served.latency))
+        for point, served in found
     )
     everywhere = [
         served for each in measurement.matrix if (served := getattr(each.answer, kind)) is not None
@@ -264,7 +264,9 @@ def access(measurement: Measurement, kind: str) -> AccessFit | None:
     )
 
 
-def pure(measurement: Measurement, kind: str) -> list[tuple[MeasuredPoint, Served]]:
+def list_pure_points(
+    measurement: Measurement, kind: str
+) -> list[tuple[MeasuredPoint, ServedRequests]]:
     """Points of one kind alone at random places, by size and then depth."""
     share = {"read": 1.0, "write": 0.0}[kind]
     found = [
@@ -278,13 +280,13 @@ def pure(measurement: Measurement, kind: str) -> list[tuple[MeasuredPoint, Serve
     return sorted(found, key=lambda pair: (pair[0].length_bytes, pair[0].depth))
 
 
-def request_bytes_per_s(found: Sequence[tuple[MeasuredPoint, Served]]) -> float:
+def request_bytes_per_s(found: Sequence[tuple[MeasuredPoint, ServedRequests]]) -> float:
     """Bandwidth of one request beyond its first 4 KiB, from what larger ones take alone.
 
     The line through the median of the smallest that fits the other medians best.
     """
     alone = [
-        (point.length_bytes, served.latency.quantile_s(0.5) or 0.0)
+        (point.length_bytes, served.latency.find_quantile_s(0.5) or 0.0)
         for point, served in found
         if point.depth == 1
     ]
@@ -296,14 +298,14 @@ def request_bytes_per_s(found: Sequence[tuple[MeasuredPoint, Served]]) -> float:
     return min(FASTEST_BYTES_PER_S, 1 / slope) if slope > 0 else FASTEST_BYTES_PER_S
 
 
-def channels(measurement: Measurement) -> int:
+def count_channels(measurement: Measurement) -> int:
     """How many small reads it serves at once, at least 1.
 
     Source: Little's law: the best rate at any depth, times the time of one request alone.
     """
     small = [
         (point.depth, served)
-        for point, served in pure(measurement, "read")
+        for point, served in list_pure_points(measurement, "read")
         if point.length_bytes == SMALL_BYTES
     ]
     alone_s = next(served.latency.mean_s or 0.0 for depth, served in small if depth == 1)

@@ -1,29 +1,33 @@
 """What was measured of a drive, as it is kept beside its profile: an open format with a version.
 
-Latencies are whole histograms in fio's own bins (`stithy.fio.histogram`).
+Latencies are whole histograms in fio's own bins (`stithy.fio.output`).
 """
 
+import os
 import random
-from collections.abc import Iterable
+import stat
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field, ValidationError
 
-from stithy.errors import UserError, give_reason
-from stithy.fio.histogram import Kept, merged
-from stithy.fio.output import Served
+from stithy.errors import PreconditionError, UserError, give_reason
+from stithy.fio.output import Kept, ServedRequests, merge_histograms
 from stithy.fio.profile import Pattern, Stream
-from stithy.units import format_duration
+from stithy.hosts import devices
+from stithy.units import format_duration, format_size
 
 
 class PointResult(Kept):
     """What a point gave; None for what it did not ask."""
 
-    read: Served | None = None
-    write: Served | None = None
-    flush: Served | None = None
+    read: ServedRequests | None = None
+    write: ServedRequests | None = None
+    flush: ServedRequests | None = None
 
     @property
     def beyond(self) -> int:
@@ -32,19 +36,19 @@ class PointResult(Kept):
         return sum(each.latency.beyond for each in kinds if each is not None)
 
 
-def together(answers: Iterable[PointResult]) -> PointResult:
+def merge_rounds(answers: Iterable[PointResult]) -> PointResult:
     """The answers of all rounds to one point as one."""
     all_answers = list(answers)
     kinds = {}
     for kind in ("read", "write", "flush"):
         found = [served for each in all_answers if (served := getattr(each, kind)) is not None]
-        kinds[kind] = _together(found) if found else None
+        kinds[kind] = _merge_served(found) if found else None
     return PointResult(**kinds)
 
 
-def _together(parts: list[Served]) -> Served:
-    return Served(
-        latency=merged(part.latency for part in parts),
+def _merge_served(parts: list[ServedRequests]) -> ServedRequests:
+    return ServedRequests(
+        latency=merge_histograms(part.latency for part in parts),
         moved_bytes=sum(part.moved_bytes for part in parts),
         duration_s=sum(part.duration_s for part in parts),
         iops_max=max(part.iops_max for part in parts),
@@ -117,7 +121,7 @@ class Measurement(Kept):
 SUFFIX = ".measured.json"
 
 
-def beside_profile(profile: Path) -> Path:
+def get_measurement_path(profile: Path) -> Path:
     """The file of the measurement of a profile's file."""
     return profile.with_suffix(SUFFIX)
 
@@ -164,7 +168,7 @@ SUSTAINED_SHARE = 0.2
 
 
 @dataclass(frozen=True)
-class Point:
+class MeasurementPoint:
     """One way of asking: always `depth` requests of one size under way.
 
     `read_share` from 0 to 1. `flushed_every`: after so many writes a flush is waited for; 0 is
@@ -211,35 +215,39 @@ class Point:
         return Pattern(name="point", streams=(stream,))
 
 
-def matrix(*, writing: bool) -> tuple[Point, ...]:
+def list_points(*, writing: bool) -> tuple[MeasurementPoint, ...]:
     """All points; only those that read where `writing` is not allowed."""
-    points = _of_access(1.0)
+    points = _list_access_points(1.0)
     if writing:
-        points += (*_of_access(0.0), *MIXED, *FLUSHED)
+        points += (*_list_access_points(0.0), *MIXED, *FLUSHED)
     return points
 
 
-def _of_access(read_share: float) -> tuple[Point, ...]:
+def _list_access_points(read_share: float) -> tuple[MeasurementPoint, ...]:
     """One kind of access alone: small requests at all depths, larger ones at some."""
     random_ones = tuple(
-        Point(read_share, length_bytes, depth)
+        MeasurementPoint(read_share, length_bytes, depth)
         for length_bytes in SIZES_BYTES
         for depth in (SMALL_DEPTHS if length_bytes == SIZES_BYTES[0] else DEPTHS)
     )
-    return (*random_ones, Point(read_share, 128 * KIB, 8, sequential=True))
+    return (*random_ones, MeasurementPoint(read_share, 128 * KIB, 8, sequential=True))
 
 
-MIXED = (Point(0.7, 4 * KIB, 1), Point(0.7, 4 * KIB, 16), Point(0.5, 16 * KIB, 16))
+MIXED = (
+    MeasurementPoint(0.7, 4 * KIB, 1),
+    MeasurementPoint(0.7, 4 * KIB, 16),
+    MeasurementPoint(0.5, 16 * KIB, 16),
+)
 FLUSHED = (
-    Point(0.0, 4 * KIB, 1, sequential=True, flushed_every=1),
-    Point(0.0, 16 * KIB, 1, sequential=True, flushed_every=1),
-    Point(0.0, 128 * KIB, 1, sequential=True, flushed_every=32),
+    MeasurementPoint(0.0, 4 * KIB, 1, sequential=True, flushed_every=1),
+    MeasurementPoint(0.0, 16 * KIB, 1, sequential=True, flushed_every=1),
+    MeasurementPoint(0.0, 128 * KIB, 1, sequential=True, flushed_every=32),
 )
 """As a database's log is written, and enough at once for a volatile cache to be seen."""
 
 
 @dataclass(frozen=True)
-class Schedule:
+class MeasurementSchedule:
     """How long each point is measured, how often, and how long writing goes on without a pause."""
 
     point_s: float
@@ -248,7 +256,7 @@ class Schedule:
     settle_s: float = SETTLE_S
 
 
-def schedule(duration_s: float, points: int, *, sustained: bool) -> Schedule:
+def schedule(duration_s: float, points: int, *, sustained: bool) -> MeasurementSchedule:
     """The schedule of a duration. Raises UserError where it is too short for the points."""
     sustained_s = SUSTAINED_SHARE * duration_s if sustained else 0.0
     left_s = duration_s - sustained_s
@@ -265,10 +273,191 @@ def schedule(duration_s: float, points: int, *, sustained: bool) -> Schedule:
         )
     while left_s / (rounds * points) - fixed_s > POINT_S_MOST:
         rounds += 1
-    return Schedule(left_s / (rounds * points) - fixed_s, rounds, sustained_s)
+    return MeasurementSchedule(left_s / (rounds * points) - fixed_s, rounds, sustained_s)
 
 
-def order(points: tuple[Point, ...], rounds: int, seed: int) -> list[tuple[Point, ...]]:
+def order(
+    points: tuple[MeasurementPoint, ...], rounds: int, seed: int
+) -> list[tuple[MeasurementPoint, ...]]:
     """The points of each round, each round in an order of its own."""
     draw = random.Random(seed)
     return [tuple(draw.sample(points, len(points))) for _ in range(rounds)]
+
+
+SPARE_SHARE = 0.05
+"""Share of a file system that is never taken: a full one is slow, and a trouble to others."""
+
+
+@contextmanager
+def open_scratch_file(directory: Path, size_bytes: int) -> Iterator[str]:
+    """A path by which this process's children open a nameless file of `size_bytes`.
+
+    Raises PreconditionError where there is no room or no right to write.
+    """
+    need_room(directory, size_bytes)
+    try:
+        # It goes with this process, also when that is killed.
+        made = tempfile.TemporaryFile(dir=directory)  # noqa: SIM115 closed below
+    except OSError as error:
+        raise PreconditionError(
+            f"no file can be made there: {give_reason(error)}",
+            where=str(directory),
+            remedy="name a directory that this user may write to",
+        ) from error
+    with made as file:
+        try:
+            os.posix_fallocate(file.fileno(), 0, size_bytes)
+        except OSError as error:
+            raise PreconditionError(
+                f"a scratch file of {format_size(size_bytes)} cannot be made: {give_reason(error)}",
+                where=str(directory),
+                remedy="give a smaller --size, or make room",
+            ) from error
+        yield f"/proc/{os.getpid()}/fd/{file.fileno()}"
+
+
+def need_room(directory: Path, size_bytes: int) -> None:
+    """Raise PreconditionError where `size_bytes` would not leave a share of the room free."""
+    space = os.statvfs(directory)
+    free_bytes = space.f_bavail * space.f_frsize
+    spare_bytes = SPARE_SHARE * space.f_blocks * space.f_frsize
+    if size_bytes > free_bytes - spare_bytes:
+        raise PreconditionError(
+            f"a scratch file of {format_size(size_bytes)} does not fit: "
+            f"{format_size(free_bytes)} are free, of which {format_size(spare_bytes)} stay free",
+            where=str(directory),
+            remedy="give a smaller --size, or make room",
+        )
+
+
+IN_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"})
+SPAN_BYTES_LEAST = 64 * 2**20
+SECTOR_BYTES = 512
+"""The unit of `size` in /sys, whatever the device's own sectors are.
+Source: block/genhd.c of the kernel."""
+
+
+@dataclass(frozen=True)
+class DriveTarget:
+    """A target as it was found; `device` is the lowest one under it, None where there is none.
+
+    `size_bytes` is of the device or file; of a directory's file system.
+    """
+
+    path: Path
+    kind: Literal["device", "file", "directory"]
+    size_bytes: int
+    device: str | None
+    file_system: str | None
+    mounted_at: Path | None
+
+
+def inspect(path: Path, proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> DriveTarget:
+    """What `path` is. Raises UserError or PreconditionError for what cannot be measured."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise UserError(
+            f"there is no such target: {give_reason(error)}",
+            where=str(path),
+            remedy="name a block device such as /dev/nvme0n1, a file, or a directory",
+        ) from error
+    if stat.S_ISBLK(found.st_mode):
+        return _find_device(path.resolve(), proc, sys)
+    if stat.S_ISREG(found.st_mode):
+        _need_written(path, found.st_size)
+        return _describe_on_file_system(path, "file", found.st_size, proc, sys)
+    if stat.S_ISDIR(found.st_mode):
+        space = os.statvfs(path)
+        return _describe_on_file_system(
+            path, "directory", space.f_blocks * space.f_frsize, proc, sys
+        )
+    raise UserError(
+        "it is neither a block device nor a file nor a directory",
+        where=str(path),
+        remedy="name a block device such as /dev/nvme0n1, a file, or a directory",
+    )
+
+
+def _find_device(path: Path, proc: Path, sys: Path) -> DriveTarget:
+    place = sys / "class" / "block" / path.name
+    size_bytes = int(devices.read_text(place / "size") or 0) * SECTOR_BYTES
+    if size_bytes < SPAN_BYTES_LEAST:
+        raise PreconditionError(
+            f"it holds {size_bytes} bytes: too little to measure",
+            where=str(path),
+            remedy="name a device with a medium in it",
+        )
+    if not os.access(path, os.R_OK):
+        raise PreconditionError(
+            "this user may not read it", where=str(path), remedy="run as root, with sudo"
+        )
+    number = devices.read_text(place / "dev")
+    mounted = next(
+        (each.point for each in devices.list_mounts(proc) if each.number == number), None
+    )
+    return DriveTarget(path, "device", size_bytes, path.name, None, mounted)
+
+
+def _describe_on_file_system(
+    path: Path, kind: Literal["file", "directory"], size_bytes: int, proc: Path, sys: Path
+) -> DriveTarget:
+    mount = devices.find_mount(path, proc)
+    if mount.kind in IN_MEMORY:
+        raise PreconditionError(
+            f"it is in memory ({mount.kind}), not on a drive",
+            where=str(path),
+            remedy="name a place on a drive, such as a directory in /var/tmp",
+        )
+    under = devices.list_devices_under(path, proc, sys)
+    return DriveTarget(
+        path, kind, size_bytes, under[-1] if under else None, mount.kind, mount.point
+    )
+
+
+def _need_written(path: Path, size_bytes: int) -> None:
+    """Raise where parts of a file were never written: they are read from nowhere, and at once."""
+    if size_bytes < SPAN_BYTES_LEAST:
+        raise PreconditionError(
+            f"it holds {size_bytes} bytes: too little to measure",
+            where=str(path),
+            remedy=f"name a file of at least {SPAN_BYTES_LEAST // 2**20} MiB, or a directory",
+        )
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError as error:
+        raise PreconditionError(
+            f"it cannot be read: {give_reason(error)}",
+            where=str(path),
+            remedy="name a file that this user may read, or use sudo",
+        ) from error
+    try:
+        hole = os.lseek(handle, 0, os.SEEK_HOLE)
+    finally:
+        os.close(handle)
+    if hole < size_bytes:
+        raise PreconditionError(
+            f"it was never written at byte {hole}, so reading it would not reach the device",
+            where=str(path),
+            remedy="name a file that was written from end to end, or a directory",
+        )
+
+
+def read_facts(
+    target: DriveTarget, span_bytes: int, proc: Path = Path("/proc"), sys: Path = Path("/sys")
+) -> TargetFacts:
+    """What is kept of a target; what the machine does not tell is None."""
+    queue = devices.find_whole_disk(sys / "class" / "block" / (target.device or "-")) / "queue"
+    shown = devices.read_text(queue / "write_cache")
+    rotates = devices.read_text(queue / "rotational")
+    return TargetFacts(
+        kind=target.kind,
+        name=target.device or target.path.name,
+        model=devices.read_text(queue.parent / "device" / "model") or None,
+        size_bytes=target.size_bytes,
+        span_bytes=span_bytes,
+        file_system=target.file_system,
+        rotates=rotates == "1" if rotates else None,
+        write_cache=next((each for each in get_args(WriteCache) if each == shown), None),
+        in_virtual_machine=" hypervisor" in devices.read_text(proc / "cpuinfo"),
+    )

@@ -5,40 +5,46 @@ cache of this machine answers, and with whole histograms of the time from submis
 A person may stop it at any time.
 """
 
+import os
 import platform
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from stithy.clock import Clock, SystemClock
+from stithy.drives import control
+from stithy.drives.control import DriveSpec
 from stithy.drives.measure.measurement import (
     KIB,
     MeasuredPoint,
     Measurement,
-    Point,
+    MeasurementPoint,
+    MeasurementSchedule,
     PointResult,
-    Schedule,
     TargetFacts,
     WrittenSlice,
+    merge_rounds,
     order,
-    together,
 )
+from stithy.drives.program import DriveProgram, start
 from stithy.errors import Interrupted
 from stithy.fio import measure as fio_measure
-from stithy.fio.engines import SYNC_ENGINE
-from stithy.fio.histogram import Histogram
-from stithy.fio.load import Load, Target
-from stithy.fio.measure import Machine
-from stithy.fio.output import Served
+from stithy.fio.load import FioLoad, FioTarget
+from stithy.fio.measure import FioMachine
+from stithy.fio.output import ServedRequests
+from stithy.fio.profile import SYNC_ENGINE
 from stithy.hosts.activity import watch
 from stithy.hosts.checks import describe_busy_cpus
 from stithy.hosts.runner import Runner
+from stithy.units import format_size
+from stithy.wire.drive.messages import PointFigures
 
-WITHOUT_PAUSE = Point(0.0, 128 * KIB, 32, sequential=True)
-POINTS_TRIED = [Point(1.0, 4 * KIB, depth).pattern for depth in (1, 2)]
+WITHOUT_PAUSE = MeasurementPoint(0.0, 128 * KIB, 32, sequential=True)
+POINTS_TRIED = [MeasurementPoint(1.0, 4 * KIB, depth).pattern for depth in (1, 2)]
 SLICE_S = 5.0
 """Writing without a pause is reported in slices; between two the drive rests for some tenths."""
 
@@ -47,43 +53,43 @@ UNSTEADY_SHARE = 0.1
 
 
 @dataclass(frozen=True)
-class Watch:
+class MeasuringWatch:
     """How a long measurement talks: what it does, how much is done and of how much; and a stop."""
 
     on_step: Callable[[str, int, int], None] = lambda _what, _done, _total: None
     stop: threading.Event = field(default_factory=threading.Event)
 
 
-def ready(runner: Runner, place: Target) -> Machine:
+def prepare_points(runner: Runner, place: FioTarget) -> FioMachine:
     """fio with the engines of all points, which read this place directly.
 
     Raises PreconditionError where one does not: no direct I/O there, or no rights.
     """
     with tempfile.TemporaryDirectory() as folder:
-        return fio_measure.ready(runner, [place], Path(folder), POINTS_TRIED)
+        return fio_measure.prepare_fio(runner, [place], Path(folder), POINTS_TRIED)
 
 
-def fill(fio: Machine, place: Target, watch: Watch) -> None:
+def fill(fio: FioMachine, place: FioTarget, watch: MeasuringWatch) -> None:
     """Write all of a place once, from its beginning to its end, with data that differ."""
     with tempfile.TemporaryDirectory() as folder:
         fio_measure.lay_out(fio, place, Path(folder), seed=1, stop=watch.stop)
 
 
 @dataclass(frozen=True)
-class Plan:
+class MeasuringPlan:
     """What is measured, for how long, in which random order."""
 
-    points: tuple[Point, ...]
-    schedule: Schedule
+    points: tuple[MeasurementPoint, ...]
+    schedule: MeasurementSchedule
     seed: int
 
 
 def measure(
-    fio: Machine,
-    place: Target,
-    plan: Plan,
+    fio: FioMachine,
+    place: FioTarget,
+    plan: MeasuringPlan,
     target: TargetFacts,
-    watch: Watch,
+    watch: MeasuringWatch,
     clock: Clock | None = None,
 ) -> Measurement:
     """Measure everything. Raises Interrupted where a person stops it, InfrastructureError of fio.
@@ -93,8 +99,8 @@ def measure(
     time = clock or SystemClock()
     begun = datetime.fromtimestamp(time.now_s(), UTC)
     answers = _measure_rounds(fio, place, plan, watch)
-    matrix = tuple(_measured(point, answers[point]) for point in plan.points)
-    sustained = tuple(_without_pause(fio, place, plan, watch, time))
+    matrix = tuple(_summarise_point(point, answers[point]) for point in plan.points)
+    sustained = tuple(_write_continuously(fio, place, plan, watch, time))
     return Measurement(
         target=target,
         at=begun.isoformat(timespec="seconds").replace("+00:00", "Z"),
@@ -110,10 +116,9 @@ def measure(
 
 
 def _measure_rounds(
-    fio: Machine, place: Target, plan: Plan, watch: Watch
-) -> dict[Point, list[PointResult]]:
-    """The answers to each point, one a round."""
-    answers: dict[Point, list[PointResult]] = {point: [] for point in plan.points}
+    fio: FioMachine, place: FioTarget, plan: MeasuringPlan, watch: MeasuringWatch
+) -> dict[MeasurementPoint, list[PointResult]]:
+    answers: dict[MeasurementPoint, list[PointResult]] = {point: [] for point in plan.points}
     total, done = plan.schedule.rounds * len(plan.points), 0
     for points in order(plan.points, plan.schedule.rounds, plan.seed):
         for point in points:
@@ -127,49 +132,50 @@ def _measure_rounds(
 
 
 def _answer(
-    fio: Machine, place: Target, point: Point, timing: Schedule, seed: int, stop: threading.Event
+    fio: FioMachine,
+    place: FioTarget,
+    point: MeasurementPoint,
+    timing: MeasurementSchedule,
+    seed: int,
+    stop: threading.Event,
 ) -> PointResult:
-    """One point, measured once."""
-    load = Load(timing.point_s, timing.settle_s, seed, engine=fio.engine, logs=False)
+    load = FioLoad(timing.point_s, timing.settle_s, seed, engine=fio.engine, logs=False)
     with tempfile.TemporaryDirectory() as folder:
         workers = [(place, load)]
         found = fio_measure.measure(fio, point.pattern, workers, Path(folder) / "run", stop)
     (answer,) = found.answers
-    flushes = None if answer.flush is None else _measure_flushes(answer.flush, answer.duration_s)
+    flushes = None
+    if answer.flush is not None:  # they are served like requests, and move nothing
+        flushes = ServedRequests(
+            latency=answer.flush,
+            moved_bytes=0,
+            duration_s=answer.duration_s,
+            iops_max=answer.flush.count / answer.duration_s,
+            bytes_per_s_max=0.0,
+        )
     return PointResult(read=answer.read, write=answer.write, flush=flushes)
 
 
-def _measure_flushes(latency: Histogram, duration_s: float) -> Served:
-    """Flushes are served like requests, and move nothing."""
-    return Served(
-        latency=latency,
-        moved_bytes=0,
-        duration_s=duration_s,
-        iops_max=latency.count / duration_s,
-        bytes_per_s_max=0.0,
-    )
-
-
-def _measured(point: Point, answers: Sequence[PointResult]) -> MeasuredPoint:
+def _summarise_point(point: MeasurementPoint, answers: Sequence[PointResult]) -> MeasuredPoint:
     return MeasuredPoint(
         **asdict(point),
-        answer=together(answers),
-        iops_by_round=tuple(round(iops(each), 1) for each in answers),
+        answer=merge_rounds(answers),
+        iops_by_round=tuple(round(sum_iops(each), 1) for each in answers),
     )
 
 
-def iops(answer: PointResult) -> float:
+def sum_iops(answer: PointResult) -> float:
     """Reads and writes a second, together."""
     return sum(served.iops for served in (answer.read, answer.write) if served is not None)
 
 
-def _without_pause(
-    fio: Machine, place: Target, plan: Plan, watch: Watch, clock: Clock
+def _write_continuously(
+    fio: FioMachine, place: FioTarget, plan: MeasuringPlan, watch: MeasuringWatch, clock: Clock
 ) -> Iterator[WrittenSlice]:
     """Slices of writing all over the place, again and again."""
     if not plan.schedule.sustained_s:
         return
-    timing = Schedule(min(SLICE_S, plan.schedule.sustained_s), 1, 0.0, settle_s=0.0)
+    timing = MeasurementSchedule(min(SLICE_S, plan.schedule.sustained_s), 1, 0.0, settle_s=0.0)
     begun_s, written_bytes = clock.monotonic_s(), 0
     while (gone_s := clock.monotonic_s() - begun_s) < plan.schedule.sustained_s:
         _need_go_on(watch, place)
@@ -188,7 +194,7 @@ SLICE_ALIGNED_BYTES = 64 * 2**20
 """A slice begins where the last one ended, but never so near the end that it has no room."""
 
 
-def _need_go_on(watch: Watch, place: Target) -> None:
+def _need_go_on(watch: MeasuringWatch, place: FioTarget) -> None:
     if watch.stop.is_set():
         raise Interrupted(
             "the measurement was stopped",
@@ -197,22 +203,180 @@ def _need_go_on(watch: Watch, place: Target) -> None:
         )
 
 
-def other_work() -> str | None:
+def describe_other_work() -> str | None:
     """Say which programs use the CPUs before a measurement; None where the machine is quiet."""
     busy = describe_busy_cpus(watch(SystemClock()))
     return f"Other work ran beside it: {busy}." if busy else None
 
 
-def unsteady(measurement: Measurement) -> list[str]:
+def list_unsteady(measurement: Measurement) -> list[str]:
     """Points whose rounds differ from their mean by more than a tenth; words for people."""
     found = []
     for each in measurement.matrix:
         mean = sum(each.iops_by_round) / len(each.iops_by_round)
         if any(abs(one / mean - 1) > UNSTEADY_SHARE for one in each.iops_by_round):
-            found.append(point_of(each).name)
+            found.append(find_point(each).name)
     return found
 
 
-def point_of(measured: MeasuredPoint) -> Point:
+def find_point(measured: MeasuredPoint) -> MeasurementPoint:
     """What was asked."""
-    return Point(**{each.name: getattr(measured, each.name) for each in fields(Point)})
+    return MeasurementPoint(
+        **{each.name: getattr(measured, each.name) for each in fields(MeasurementPoint)}
+    )
+
+
+SIZE_BYTES = 2 * 2**30
+"""Enough that no cache of the processor holds it."""
+
+
+@contextmanager
+def raise_drive(spec: DriveSpec, runner: Runner) -> Iterator[DriveProgram]:
+    """A drive in a program of its own, which is gone afterwards.
+
+    Raises whatever `stithy.drives.program.start` raises.
+    """
+    program = start([spec], control.get_folder(spec.name), runner=runner)
+    try:
+        yield program
+    finally:
+        program.stop()
+
+
+def name_of_process() -> str:
+    """A name that no other drive has while this process lives."""
+    return f"compare-{os.getpid()}"
+
+
+def measure_emulated(
+    spec: DriveSpec,
+    plan: MeasuringPlan,
+    runner: Runner,
+    watch: MeasuringWatch,
+    clock: Clock | None = None,
+) -> Measurement:
+    """Raise a drive, write all of it once, and measure it."""
+    with fill_drive(spec, runner, watch) as (fio, place):
+        return measure(fio, place, plan, describe_emulated(spec), watch, clock)
+
+
+@contextmanager
+def fill_drive(
+    spec: DriveSpec, runner: Runner, watch: MeasuringWatch
+) -> Iterator[tuple[FioMachine, FioTarget]]:
+    """A raised drive, all of which was written once without its times: ready to be measured."""
+    with raise_drive(spec, runner) as program:
+        place = FioTarget(program.devices[spec.name], spec.size_bytes, name=spec.name)
+        fio = prepare_points(runner, place)
+        watch.on_step(f"writing all {format_size(spec.size_bytes)} of the emulated drive", 0, 1)
+        program.control.set(spec.name, paced=False)
+        fill(fio, place, watch)
+        program.control.set(spec.name, paced=True)
+        yield fio, place
+
+
+def describe_emulated(spec: DriveSpec) -> TargetFacts:
+    """What an emulated drive is, as the target of a measurement."""
+    return TargetFacts(
+        kind="emulated",
+        name=spec.name,
+        model=None,
+        size_bytes=spec.size_bytes,
+        span_bytes=spec.size_bytes,
+        file_system=None,
+        rotates=None,
+        write_cache=None,
+        in_virtual_machine=False,
+    )
+
+
+TOLERANCES = {"iops": 0.10, "p50_s": 0.10, "p99_s": 0.20}
+"""By how much each figure may differ, as a share of the real one."""
+
+KINDS = ("read", "write", "flush")
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What is compared of one kind of request at one point; seconds. None: nothing to compare."""
+
+    iops: float | None
+    p50_s: float | None
+    p99_s: float | None
+
+
+@dataclass(frozen=True)
+class ComparedFigures:
+    """One kind of request at one point, real and emulated."""
+
+    point: str
+    kind: str
+    real: Figures
+    emulated: Figures
+
+    def find_ratio(self, figure: str) -> float | None:
+        """Emulated over real of one figure of `TOLERANCES`; None where one of them is not known."""
+        real, emulated = getattr(self.real, figure), getattr(self.emulated, figure)
+        return None if not real or emulated is None else float(emulated / real)
+
+    def list_missed(self) -> tuple[str, ...]:
+        """The figures that are out of their tolerance."""
+        return tuple(
+            figure
+            for figure, most in TOLERANCES.items()
+            if (ratio := self.find_ratio(figure)) is not None and abs(ratio - 1) > most
+        )
+
+
+Reference = Mapping[MeasurementPoint, Mapping[str, Figures]]
+"""What should come out: for each point the figures of each kind of request."""
+
+
+def make_measured_reference(measurement: Measurement) -> Reference:
+    """What a real drive did."""
+    return {find_point(each): _list_figures(each.answer) for each in measurement.matrix}
+
+
+def make_profile_reference(
+    points: Sequence[MeasurementPoint], shown: Sequence[PointFigures]
+) -> Reference:
+    """What a drive of a profile does by itself.
+
+    Shapes: `told` has one entry for each of `points`, in their order.
+    """
+    return {
+        point: {
+            kind: Figures(
+                None if kind == "flush" else found.iops, found.latency.p50_s, found.latency.p99_s
+            )
+            for kind in KINDS
+            if (found := getattr(figures, kind)) is not None
+        }
+        for point, figures in zip(points, shown, strict=True)
+    }
+
+
+def _list_figures(answer: PointResult) -> Mapping[str, Figures]:
+    return {
+        kind: make_figures(served, with_rate=kind != "flush")
+        for kind in KINDS
+        if (served := getattr(answer, kind)) is not None
+    }
+
+
+def make_figures(served: ServedRequests, *, with_rate: bool = True) -> Figures:
+    """The figures of one kind of request; the rate of flushes is that of their writes."""
+    latency = served.latency
+    rate = served.iops if with_rate else None
+    return Figures(rate, latency.find_quantile_s(0.5), latency.find_quantile_s(0.99))
+
+
+def compare_points(reference: Reference, emulated: Measurement) -> tuple[ComparedFigures, ...]:
+    """Every point and kind that both have, in the order of the reference."""
+    others = make_measured_reference(emulated)
+    return tuple(
+        ComparedFigures(point.name, kind, real, others[point][kind])
+        for point, kinds in reference.items()
+        for kind, real in kinds.items()
+        if kind in others.get(point, {})
+    )

@@ -12,20 +12,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from stithy.clock import Clock
+from stithy.drives.measure import measuring
 from stithy.drives.measure.fit import SHARES, AccessFit, Fit, fit
-from stithy.drives.measure.measurement import Measurement, TargetFacts, matrix, schedule
-from stithy.drives.measure.measuring import (
-    Plan,
-    Watch,
-    fill,
-    measure,
-    other_work,
-    ready,
-    unsteady,
+from stithy.drives.measure.measurement import (
+    SPAN_BYTES_LEAST,
+    DriveTarget,
+    Measurement,
+    TargetFacts,
+    list_points,
+    open_scratch_file,
+    read_facts,
+    schedule,
 )
-from stithy.drives.measure.target import SPAN_BYTES_LEAST, Target, facts, scratch_file
 from stithy.errors import UserError
-from stithy.fio.load import Target as Place
+from stithy.fio.load import FioTarget as Place
 from stithy.hosts.runner import Runner
 from stithy.names import make_plain
 from stithy.units import format_size
@@ -36,7 +36,7 @@ VERSION = 1
 US_PER_S = 1e6
 
 
-def profile_text(name: str, fit: Fit, measurement: Measurement) -> str:
+def write_profile(name: str, fit: Fit, measurement: Measurement) -> str:
     """The whole file; `name` has lower-case letters, digits and hyphens only."""
     parts = [
         _write_head(name, fit, measurement),
@@ -52,7 +52,7 @@ def profile_text(name: str, fit: Fit, measurement: Measurement) -> str:
 
 
 def _write_head(name: str, fit: Fit, measurement: Measurement) -> str:
-    title = f"{title_of(measurement.target)}, as measured on {measurement.at[:10]}"
+    title = f"{describe_target(measurement.target)}, as measured on {measurement.at[:10]}"
     lines = [
         "# Measured. What was measured lies beside this file, as JSON.",
         f"version = {VERSION}",
@@ -64,7 +64,7 @@ def _write_head(name: str, fit: Fit, measurement: Measurement) -> str:
     return "\n".join(lines)
 
 
-def title_of(target: TargetFacts) -> str:
+def describe_target(target: TargetFacts) -> str:
     """What was measured, in a few words."""
     what = target.model or target.name
     return what if target.kind == "device" else f"{target.file_system or 'a file system'} on {what}"
@@ -72,7 +72,7 @@ def title_of(target: TargetFacts) -> str:
 
 def _write_access(name: str, access: AccessFit) -> str:
     rows = [
-        f"    [{row.length_bytes}, {row.depth}, {', '.join(_us(time) for time in row.times_s)}],"
+        f"    [{row.length_bytes}, {row.depth}, {', '.join(map(_format_us, row.times_s))}],"
         for row in access.rows
     ]
     lines = [
@@ -87,7 +87,7 @@ def _write_access(name: str, access: AccessFit) -> str:
     return "\n".join(lines)
 
 
-def _us(time_s: float) -> str:
+def _format_us(time_s: float) -> str:
     return f"{time_s * US_PER_S:.1f}"
 
 
@@ -104,8 +104,8 @@ def _cap(fit: Fit) -> str:
 
 def _flush(fit: Fit) -> str:
     points = zip(SHARES, fit.flush.times_s, strict=True)
-    quantiles = ", ".join(f"[{share:g}, {_us(time_s)}]" for share, time_s in points)
-    return f"[flush]\ncost_us = {_us(fit.flush.mean_s)}\nquantiles_us = [{quantiles}]"
+    quantiles = ", ".join(f"[{share:g}, {_format_us(time_s)}]" for share, time_s in points)
+    return f"[flush]\ncost_us = {_format_us(fit.flush.mean_s)}\nquantiles_us = [{quantiles}]"
 
 
 def _write_table(name: str, **numbers: float) -> str:
@@ -170,7 +170,6 @@ def _write_source(measurement: Measurement) -> str:
 
 
 def _note(fit: Fit, measurement: Measurement) -> str:
-    """Everything that a reader of the numbers should know."""
     assumed = [f"Assumed, {key}: {reason}." for key, reason in fit.assumed.items()]
     if measurement.sustained and fit.sustained is None:
         written = format_size(sum(each.moved_bytes for each in measurement.sustained))
@@ -195,7 +194,7 @@ NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedProfile:
     """What a person asked for.
 
     `span_bytes` None: a device or a file as a whole, a scratch file of 2 GiB.
@@ -218,36 +217,40 @@ class Profiled:
     measurement: Measurement
 
 
-def profile(
-    target: Target, wanted: Wanted, runner: Runner, watch: Watch, clock: Clock | None = None
+def profile_target(
+    target: DriveTarget,
+    wanted: WantedProfile,
+    runner: Runner,
+    watch: measuring.MeasuringWatch,
+    clock: Clock | None = None,
 ) -> Profiled:
     """Measure a target and fit a profile to it; nothing is left of what was written.
 
     Raises UserError for what cannot be asked for, PreconditionError where the machine lacks
     something, InfrastructureError where measuring fails, Interrupted where a person stops it.
     """
-    points = matrix(writing=wanted.writing)
-    plan = Plan(
+    points = list_points(writing=wanted.writing)
+    plan = measuring.MeasuringPlan(
         points,
         schedule(wanted.duration_s, len(points), sustained=wanted.writing),
         wanted.seed,
     )
-    span_bytes = span(target, wanted)
-    beside = other_work()
-    with opened(target, span_bytes, writing=wanted.writing) as place:
-        fio = ready(runner, place)
+    span_bytes = choose_span_bytes(target, wanted)
+    beside = measuring.describe_other_work()
+    with open_place(target, span_bytes, writing=wanted.writing) as place:
+        fio = measuring.prepare_points(runner, place)
         if target.kind == "directory":
             watch.on_step(f"writing a scratch file of {format_size(span_bytes)}", 0, 1)
-            fill(fio, place, watch)
-        found = facts(target, span_bytes)
-        measured = measure(fio, place, plan, found, watch, clock)
-    shown = (*([beside] if beside else []), *notes(target, found, measured))
+            measuring.fill(fio, place, watch)
+        found = read_facts(target, span_bytes)
+        measured = measuring.measure(fio, place, plan, found, watch, clock)
+    shown = (*([beside] if beside else []), *list_notes(target, found, measured))
     kept = measured.model_copy(update={"notes": shown})
     fitted = fit(kept)
-    return Profiled(wanted.name, profile_text(wanted.name, fitted, kept), fitted, kept)
+    return Profiled(wanted.name, write_profile(wanted.name, fitted, kept), fitted, kept)
 
 
-def span(target: Target, wanted: Wanted) -> int:
+def choose_span_bytes(target: DriveTarget, wanted: WantedProfile) -> int:
     """Over how many bytes is measured. Raises UserError for more than there are, or too few."""
     most = target.size_bytes
     span_bytes = wanted.span_bytes
@@ -264,7 +267,7 @@ def span(target: Target, wanted: Wanted) -> int:
 
 
 @contextmanager
-def opened(target: Target, span_bytes: int, *, writing: bool) -> Iterator[Place]:
+def open_place(target: DriveTarget, span_bytes: int, *, writing: bool) -> Iterator[Place]:
     """The place to measure; of a directory a nameless scratch file in it.
 
     Raises UserError for writing to a file of the person's.
@@ -277,13 +280,13 @@ def opened(target: Target, span_bytes: int, *, writing: bool) -> Iterator[Place]
         )
     path = str(target.path)
     if target.kind == "directory":
-        with scratch_file(target.path, span_bytes) as name:
+        with open_scratch_file(target.path, span_bytes) as name:
             yield Place(name, span_bytes, name=path)
     else:
         yield Place(path, span_bytes, name=path, read_only=not writing)
 
 
-def name_for(target: Target, model: str | None) -> str:
+def name_for(target: DriveTarget, model: str | None) -> str:
     """A name for a profile that was given none: letters, digits and hyphens."""
     words = make_plain(model or target.device or target.path.name, 54)
     return f"measured-{words or 'drive'}"
@@ -299,7 +302,7 @@ def check_name(name: str) -> None:
         )
 
 
-def notes(target: Target, found: TargetFacts, measured: Measurement) -> Iterator[str]:
+def list_notes(target: DriveTarget, found: TargetFacts, measured: Measurement) -> Iterator[str]:
     """What a reader of the numbers should know besides; whole sentences."""
     if target.kind != "device":
         what = "A scratch file" if target.kind == "directory" else "A file"
@@ -315,6 +318,6 @@ def notes(target: Target, found: TargetFacts, measured: Measurement) -> Iterator
         yield f"It is a spinning disk: only seeks over {share:.0%} of it were measured."
     if beyond := sum(each.answer.beyond for each in measured.matrix):
         yield f"{beyond} requests took more than 17 s, and count as 17 s, the longest time of fio."
-    if names := unsteady(measured):
+    if names := measuring.list_unsteady(measured):
         count = len(measured.matrix)
         yield f"{len(names)} of {count} points differed by more than a tenth between rounds."

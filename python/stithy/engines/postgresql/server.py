@@ -15,7 +15,7 @@ from stithy.engines.postgresql.endpoint import PostgreSQLEndpoint
 from stithy.engines.postgresql.upkeep import OTHERS, fill_log, freeze
 from stithy.engines.postgresql.url import parse_url
 from stithy.errors import InfrastructureError, StithyError
-from stithy.hosts.processes import end, pids_inside
+from stithy.hosts.processes import end, find_pids_inside
 from stithy.hosts.runner import Running
 from stithy.secrets import Secret
 
@@ -233,7 +233,7 @@ class Server(PostgreSQLEndpoint):
             end([self.pid], first, patience_s)
             self._running.poll()
         # Children of a postmaster that was killed end by themselves, but not at once.
-        end(pids_inside(self.data, PROGRAM), signal.SIGQUIT)
+        end(find_pids_inside(self.data, PROGRAM), signal.SIGQUIT)
 
     @contextmanager
     def _session(self, database: str = DATABASE) -> Iterator[Connection]:

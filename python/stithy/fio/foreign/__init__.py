@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 from stithy.errors import Refused, UserError
 from stithy.fio.foreign import fiofile, vdbench
-from stithy.fio.foreign.lines import Reader, tabulate
-from stithy.fio.profile import Profile
+from stithy.fio.foreign.lines import Reader, list_fates
+from stithy.fio.profile import IoProfile
 
-Translate = Callable[[str, str, Reader], Profile | None]
+Translate = Callable[[str, str, Reader], IoProfile | None]
 """Makes a profile of a text; the reader keeps what it cannot say, and the fate of the words."""
 
 LANGUAGES: dict[str, tuple[str, Translate]] = {
@@ -29,7 +29,7 @@ def is_toml(text: str) -> bool:
     return _TOML.search(text) is not None
 
 
-def translator_of(text: str, ending: str) -> Translate | None:
+def find_translator(text: str, ending: str) -> Translate | None:
     """How a text is translated, by what it holds or else by its file's ending; None for TOML."""
     if is_toml(text):
         return None
@@ -38,7 +38,7 @@ def translator_of(text: str, ending: str) -> Translate | None:
     return next(by_content, usual)
 
 
-def parse(translate: Translate, text: str, name: str, where: str) -> Profile:
+def parse(translate: Translate, text: str, name: str, where: str) -> IoProfile:
     """The profile in a file called `where`. Raises UserError, or Refused with all its problems."""
     reader = Reader(where)
     profile = translate(text, name, reader)
@@ -47,4 +47,4 @@ def parse(translate: Translate, text: str, name: str, where: str) -> Profile:
         raise problems[0] if len(problems) == 1 else Refused(problems, where=where)
     if profile is None:
         raise UserError("it has no job", where=where, remedy="name a file with one at least")
-    return profile.model_copy(update={"words": tabulate(reader.fates)})
+    return profile.model_copy(update={"words": list_fates(reader.fates)})

@@ -11,10 +11,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from stithy.errors import TextError
-from stithy.fio.engines import SYNC_ENGINE, ring_of, submission_of
 from stithy.fio.foreign.lines import Fate, Place, Reader, Word
-from stithy.fio.foreign.showcmd import OPTIONS, Section, read_sections
-from stithy.fio.profile import SECTOR_BYTES, Pattern, Profile, Stream
+from stithy.fio.foreign.showcmd import OPTIONS, JobSection, read_sections
+from stithy.fio.profile import (
+    SECTOR_BYTES,
+    SYNC_ENGINE,
+    IoProfile,
+    Pattern,
+    Stream,
+    find_submission,
+    round_ring_depth,
+)
 from stithy.names import tell_apart
 
 T = TypeVar("T")
@@ -33,7 +40,7 @@ OPENED = {"0": "none", "none": "none", "1": "sync", "sync": "sync", "dsync": "ds
 NUMBER = re.compile(r"(0x[0-9a-f]+|\d+)(?![\d%])(?:([kmgtp])(ib|i|b)?)?", re.IGNORECASE)
 
 
-def translate(text: str, name: str, reader: Reader) -> Profile | None:
+def translate(text: str, name: str, reader: Reader) -> IoProfile | None:
     """The profile; None where there is no job. Raises PreconditionError where fio is missing."""
     sections = read_sections(text, reader)
     for option in (option for section in sections for option in section.options):
@@ -58,7 +65,7 @@ def translate(text: str, name: str, reader: Reader) -> Profile | None:
     if len(made) == 1 and made[0] is not None:
         made = [made[0].model_copy(update={"name": name_of_file})]
     title = f"Job file {Path(reader.where).name}"
-    return Profile(name=name_of_file, title=title, patterns=tuple(filter(None, made)))
+    return IoProfile(name=name_of_file, title=title, patterns=tuple(filter(None, made)))
 
 
 def _refuse_option(reader: Reader, option: Word, problem: str) -> None:
@@ -86,15 +93,15 @@ class _Job:
         known = (each for each in reversed(self.options) if each.key in keys)
         return next((each for each in known if _take_part(each, place) is not None), None)
 
-    def text(self, key: str) -> str:
+    def get_text(self, key: str) -> str:
         """An option, though it may not be used; nothing where it is not given."""
         option = self.find(key)
         return option.text if option else ""
 
-    def value(self, parse: Callable[[str], T], otherwise: T, *keys: str, place: int = 0) -> T:
+    def read_value(self, parse: Callable[[str], T], otherwise: T, *keys: str, place: int = 0) -> T:
         """What `parse` makes of an option, which is then used."""
         option = self.find(*keys, place=place)
-        return self.reader.value(
+        return self.reader.read_value(
             option,
             lambda _: parse(_take_part(option, place) or "") if option else otherwise,
             otherwise,
@@ -102,21 +109,23 @@ class _Job:
 
     def is_on(self, key: str) -> bool:
         """Whether a switch is given, and not as 0."""
-        return self.value(lambda text: text != "0", False, key)
+        return self.read_value(lambda text: text != "0", False, key)
 
-    def saved_share(self, *keys: str) -> float:
+    def read_saved_share(self, *keys: str) -> float:
         """What storage may save of its data, in percent but for the switch `zero_buffers`."""
         if "zero_buffers" in keys and self.is_on("zero_buffers"):
             return 1.0
-        return self.value(_parse_share, 0.0, keys[-1])
+        return self.read_value(_parse_share, 0.0, keys[-1])
 
-    def share(self, key: str) -> float | None:
+    def read_target_share(self, key: str) -> float | None:
         """A share of the target, which bytes are of the span; None where it says none."""
-        text = self.text(key)
+        text = self.get_text(key)
         if text.endswith("%"):
-            return self.value(lambda text: _parse_share(text.rstrip("%")), 0.0, key)
+            return self.read_value(lambda text: _parse_share(text.rstrip("%")), 0.0, key)
         if text.strip("0") and self.span_bytes:
-            number = _parse_number(text) if key == "size" else self.value(_parse_number, 0, key)
+            number = (
+                _parse_number(text) if key == "size" else self.read_value(_parse_number, 0, key)
+            )
             return number / self.span_bytes
         if text.strip("0") and key != "size":
             self.refuse(key, BYTES)
@@ -125,7 +134,7 @@ class _Job:
     def pass_on(self, *keys: str) -> None:
         """Hand options to fio as they are, as far as they say more than fio's default."""
         for key in keys:
-            parts = [self.value(str, "", key, place=place) for place in (0, 1)]
+            parts = [self.read_value(str, "", key, place=place) for place in (0, 1)]
             text = parts[0] if parts[0] == parts[1] else ",".join(parts)
             if text.strip("0,") or text and key in NOT_ZERO:
                 self.passed[key] = text
@@ -143,7 +152,7 @@ class _Job:
         self.reader.note(Word("", self.line, words), fate, note)
 
 
-def _collect_jobs(sections: Sequence[Section], reader: Reader) -> list[_Job]:
+def _collect_jobs(sections: Sequence[JobSection], reader: Reader) -> list[_Job]:
     """The jobs, each with all `global` options before it, with names that differ."""
     common: list[Word] = []
     jobs = []
@@ -191,12 +200,12 @@ def _parse_share(text: str) -> float:
 
 def _translate_pattern(jobs: Sequence[_Job]) -> Pattern | None:
     values: dict[str, Any] = {"name": jobs[0].name}
-    writers = [job for job in jobs if job.text("rw") not in ("", "read", "randread")]
+    writers = [job for job in jobs if job.get_text("rw") not in ("", "read", "randread")]
     for name, *keys in (
         ("compressible_share", "zero_buffers", "buffer_compress_percentage"),
         ("duplicate_share", "dedupe_percentage"),
     ):
-        shares = [job.saved_share(*keys) for job in writers] or [0.0]
+        shares = [job.read_saved_share(*keys) for job in writers] or [0.0]
         values[name] = shares[0]
         if len(set(shares)) > 1:
             odd = next(filter(None, (job.find(*keys) for job in writers)))
@@ -206,18 +215,18 @@ def _translate_pattern(jobs: Sequence[_Job]) -> Pattern | None:
     if not all(made):
         return None
     streams = [each.model_dump(exclude_unset=True) for each in _join_devices(jobs, made)]
-    return jobs[0].reader.model(Pattern, jobs[0].line, values | {"streams": streams})
+    return jobs[0].reader.make_part(Pattern, jobs[0].line, values | {"streams": streams})
 
 
 def _find_span(jobs: Sequence[_Job]) -> int:
     """Where the last job ends, if all say it in bytes; else 0."""
     ends = []
     for job in jobs:
-        texts = [job.text(key) or "0" for key in ("size", "offset", "offset_increment")]
+        texts = [job.get_text(key) or "0" for key in ("size", "offset", "offset_increment")]
         if not all(map(NUMBER.match, texts)) or not _parse_number(texts[0]):
             return 0
         size, offset, step = map(_parse_number, texts)
-        ends.append(offset + (job.value(_parse_count, 1, "numjobs") - 1) * step + size)
+        ends.append(offset + (job.read_value(_parse_count, 1, "numjobs") - 1) * step + size)
     return max(ends)
 
 
@@ -225,10 +234,10 @@ def _join_devices(jobs: Sequence[_Job], made: Sequence[list[Stream]]) -> list[St
     """The streams of all jobs; of jobs that do the same on a device each, those of one."""
     places: dict[str, list[Stream]] = {}
     for job, streams in zip(jobs, made, strict=True):
-        places.setdefault(job.text("filename") or "files of their own", []).extend(streams)
+        places.setdefault(job.get_text("filename") or "files of their own", []).extend(streams)
     loads = {str([each.model_dump(exclude={"name"}) for each in part]) for part in places.values()}
     is_same = len(places) > len(loads) == 1 and all(place.startswith("/dev/") for place in places)
-    if len(places) > 1 or len(jobs) > 1 and not jobs[0].text("filename"):
+    if len(places) > 1 or len(jobs) > 1 and not jobs[0].get_text("filename"):
         what = "as on one of them" if is_same else "all of them"
         jobs[0].note(", ".join(places), "study", f"{what}, on each of its `volumes`")
     kept = list(places.values())[: 1 if is_same else None]
@@ -237,25 +246,25 @@ def _join_devices(jobs: Sequence[_Job], made: Sequence[list[Stream]]) -> list[St
 
 def _translate_job(job: _Job) -> Iterator[Stream]:
     """The stream of a job; one for each of its clones where they share places."""
-    mode, _, step = job.value(str, "read", "rw").partition(":")
+    mode, _, step = job.read_value(str, "read", "rw").partition(":")
     if mode not in MODES or step:
         job.refuse("rw", "no profile has it")
         return
     reads, is_random = MODES[mode]
     if reads is None:
         mix = job.find("rwmixread", "rwmixwrite")
-        share = job.reader.value(mix, _parse_share, 0.5)
+        share = job.reader.read_value(mix, _parse_share, 0.5)
         reads = round(1 - share, 9) if mix and mix.key == "rwmixwrite" else share
     if (direct := job.find("direct", "buffered")) is None:
         job.note("no direct", "study", BUFFERED)
-    elif job.value(str, "", direct.key) == ("0" if direct.key == "direct" else "1"):
+    elif job.read_value(str, "", direct.key) == ("0" if direct.key == "direct" else "1"):
         job.refuse(direct.key, "buffered I/O measures the page cache")
     values = {
-        "name": job.name, "read_share": reads, "jobs": job.value(_parse_count, 1, "numjobs"),
+        "name": job.name, "read_share": reads, "jobs": job.read_value(_parse_count, 1, "numjobs"),
         **_translate_submission(job), **_translate_sync(job, reads), **_translate_sizes(job, reads),
         **_translate_places(job, reads, is_random=is_random), "options": job.passed,
     }  # fmt: skip
-    begin, size = job.share("offset") or 0.0, job.share("size")
+    begin, size = job.read_target_share("offset") or 0.0, job.read_target_share("size")
     step_share = _find_clone_step(job, is_sequential=not values["random_share"])
     clones = 1 if step_share is None else values["jobs"]
     # In fio's order, by which each draws its own places.
@@ -263,7 +272,7 @@ def _translate_job(job: _Job) -> Iterator[Stream]:
         at = round(begin + number * (step_share or 0.0), 9)
         region = {"offset_share": at, "size_share": round(size or 1 - at, 9)}
         own = {"name": f"{job.name}-{number + 1}", "jobs": 1} if clones > 1 else {}
-        if stream := job.reader.model(Stream, job.line, values | own | {"region": region}):
+        if stream := job.reader.make_part(Stream, job.line, values | own | {"region": region}):
             yield stream
 
 
@@ -272,30 +281,29 @@ def _find_clone_step(job: _Job, *, is_sequential: bool) -> float | None:
 
     Clones of a job in sequence go side by side through a file that it names.
     """
-    name, step = job.text("filename"), job.text("offset_increment")
-    if is_sequential and (re.search(r"[^\\]:", name) or job.text("nrfiles") not in ("", "1")):
+    name, step = job.get_text("filename"), job.get_text("offset_increment")
+    if is_sequential and (re.search(r"[^\\]:", name) or job.get_text("nrfiles") not in ("", "1")):
         several = "a job in sequence on several files"
         job.reader.refuse(job.line, several, OPTIONS["refused"][""])
     if step.strip("0%"):
-        return job.share("offset_increment")
+        return job.read_target_share("offset_increment")
     return 0.0 if is_sequential and name else None
 
 
 def _translate_submission(job: _Job) -> dict[str, Any]:
-    """The engine; a synchronous one has one request outstanding, whatever `iodepth` says."""
-    engine = job.value(str, "", "ioengine") or SYNC_ENGINE
-    if not job.text("ioengine"):
+    engine = job.read_value(str, "", "ioengine") or SYNC_ENGINE
+    if not job.get_text("ioengine"):
         job.note("no ioengine", "used", f"{engine}, which is fio's own")
     try:
-        submission = submission_of(engine)
+        submission = find_submission(engine)
     except TextError as error:
         job.refuse("ioengine", str(error))
         return {"submission": "async", "iodepth": 1}
     job.pass_on(*PACING, *(DEPTH if submission == "async" else ()))
     if job.passed.keys() >= {"rate", "rate_iops"}:
         job.refuse("rate_iops", "fio does not take it beside a rate of bytes")
-    depth = job.value(_parse_number, 1, "iodepth") if submission == "async" else 1
-    if engine == "io_uring" and (kept := ring_of(depth)) != depth:
+    depth = job.read_value(_parse_number, 1, "iodepth") if submission == "async" else 1
+    if engine == "io_uring" and (kept := round_ring_depth(depth)) != depth:
         job.note(f"iodepth={depth}", "used", f"{kept} outstanding, as fio's io_uring keeps them")
         for key, usual in (("iodepth_low", "0"), ("iodepth_batch", "1")):
             limit = _parse_number(job.passed.get(key, usual)) or depth
@@ -305,19 +313,17 @@ def _translate_submission(job: _Job) -> dict[str, Any]:
 
 
 def _translate_sync(job: _Job, reads: float) -> dict[str, Any]:
-    """Flushes, or synced writes, of a job that writes."""
     flushes = [key for key in ("fsync", "fdatasync") if reads < 1 and job.is_on(key)]
-    opened = OPENED.get(job.value(str, "0", "sync"), "sync") if reads < 1 else "none"
+    opened = OPENED.get(job.read_value(str, "0", "sync"), "sync") if reads < 1 else "none"
     if not flushes:
         return {"sync": opened}
     if opened != "none" or len(flushes) > 1:
         other = "sync" if opened != "none" else "fdatasync"
         job.refuse(other, f"no profile has it beside {flushes[0]}")
-    return {"sync": flushes[0], "flushed_every": job.value(_parse_number, 1, flushes[0])}
+    return {"sync": flushes[0], "flushed_every": job.read_value(_parse_number, 1, flushes[0])}
 
 
 def _translate_sizes(job: _Job, reads: float) -> dict[str, Any]:
-    """The sizes of each direction that it has."""
     values: dict[str, Any] = {}
     keys: set[str] = set()
     for place, (way, share) in enumerate((("read", reads), ("write", 1 - reads))):
@@ -334,7 +340,7 @@ def _translate_sizes(job: _Job, reads: float) -> dict[str, Any]:
 def _find_sizes(job: _Job, place: int) -> tuple[list[str], dict[int, float]]:
     """Sizes of a direction, and who says them: `bs` does not beside a range or a split."""
     keys = [key for key in ("bsrange", "bssplit") if job.find(key, place=place)] or ["bs"]
-    return keys, job.value(SIZES[keys[0]], {4096: 1.0}, keys[0], place=place)
+    return keys, job.read_value(SIZES[keys[0]], {4096: 1.0}, keys[0], place=place)
 
 
 def _parse_size(text: str) -> dict[int, float]:
@@ -381,12 +387,14 @@ def _translate_places(job: _Job, reads: float, *, is_random: bool) -> dict[str, 
     """How places are chosen: if nothing is said, fio goes to all of them before any one again."""
     if not is_random:
         return {"random_share": 0.0}
-    random = [job.value(_parse_share, 1.0, "percentage_random", place=place) for place in (0, 1)]
+    random = [
+        job.read_value(_parse_share, 1.0, "percentage_random", place=place) for place in (0, 1)
+    ]
     if random[0] != random[1]:
         job.pass_on("percentage_random")
     job.pass_on("ba")
     values: dict[str, Any] = {"random_share": round(reads * random[0] + (1 - reads) * random[1], 9)}
-    kind, _, text = job.text("random_distribution").partition(":")
+    kind, _, text = job.get_text("random_distribution").partition(":")
     if kind in ("", "random"):
         if not job.is_on("norandommap") and "ba" not in job.passed:
             job.passed["norandommap"] = "0"
@@ -394,7 +402,7 @@ def _translate_places(job: _Job, reads: float, *, is_random: bool) -> dict[str, 
         job.refuse("random_distribution", BYTES)
     elif kind == "zoned" and "," not in text:
         nothing: list[tuple[int, int]] = []
-        zones = job.value(lambda _: _parse_shares(text), nothing, "random_distribution")
+        zones = job.read_value(lambda _: _parse_shares(text), nothing, "random_distribution")
         values["hot_spots"] = [
             {"access_share": access / 100, "space_share": space / 100} for access, space in zones
         ]

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from stithy.errors import TextError, UserError
-from stithy.fio.profile import size_of, size_text
+from stithy.fio.profile import format_size, parse_size
 from stithy.names import make_plain
 
 T = TypeVar("T")
@@ -51,7 +51,7 @@ def parse_number(text: str) -> float:
 
 def block_size(text: str) -> str:
     """A size of a request as profiles write it. Raises TextError."""
-    return size_text(size_of(size_text(int(parse_number(text)))))
+    return format_size(parse_size(format_size(int(parse_number(text)))))
 
 
 def parse_count(text: str) -> int:
@@ -69,7 +69,7 @@ def percent(text: str) -> float:
     return round(share, 9)
 
 
-def plain_name(text: str) -> str:
+def make_profile_name(text: str) -> str:
     """A name as profiles have them."""
     return make_plain(text) or "job"
 
@@ -98,7 +98,7 @@ class Reader:
         """Note what becomes of a word, by which key of the study or why; the last note holds."""
         self.fates[word] = fate, note
 
-    def value(self, word: Word | None, parse: Callable[[str], T], default: T) -> T:
+    def read_value(self, word: Word | None, parse: Callable[[str], T], default: T) -> T:
         """What `parse` makes of a word, which is then used; the default where there is none."""
         if word is None:
             return default
@@ -111,7 +111,7 @@ class Reader:
             self.refuse(word.line, f"{word.written} is not understood", "correct it")
         return default
 
-    def model(self, kind: type[M], line: Place, values: dict[str, Any]) -> M | None:
+    def make_part(self, kind: type[M], line: Place, values: dict[str, Any]) -> M | None:
         """A part of a profile; None where its rules forbid it."""
         try:
             return kind.model_validate(values)
@@ -122,7 +122,7 @@ class Reader:
             return None
 
 
-def tabulate(fates: Mapping[Word, tuple[Fate, str]]) -> tuple[str, ...]:
+def list_fates(fates: Mapping[Word, tuple[Fate, str]]) -> tuple[str, ...]:
     """A line for all words of one key that have the same fate: which lines, which words, the fate.
 
     Of many words the first two are shown.

@@ -38,7 +38,7 @@ _DROPPED = re.compile(r"^fio: job (\d+) dropped$", re.MULTILINE)
 _REFUSED = re.compile(r"^(?:fio: failed parsing|Bad option|fio: job).*\n", re.MULTILINE)
 
 
-class Section(NamedTuple):
+class JobSection(NamedTuple):
     """A section, and its options in their order."""
 
     name: str
@@ -46,7 +46,7 @@ class Section(NamedTuple):
     options: list[Word]
 
 
-def read_sections(text: str, reader: Reader) -> list[Section]:
+def read_sections(text: str, reader: Reader) -> list[JobSection]:
     """The sections of a job file; what cannot be read is a problem at its line.
 
     Raises PreconditionError where fio is missing.
@@ -78,11 +78,11 @@ def read_sections(text: str, reader: Reader) -> list[Section]:
     return sections
 
 
-def _split_sections(text: str, reader: Reader) -> list[Section]:
-    sections: list[Section] = []
+def _split_sections(text: str, reader: Reader) -> list[JobSection]:
+    sections: list[JobSection] = []
     for line, place in _read_lines(text, Path(reader.where), 0, reader):
         if line.startswith("["):
-            sections.append(Section(line[1:-1].strip(BLANK), place, []))
+            sections.append(JobSection(line[1:-1].strip(BLANK), place, []))
         elif not sections:
             reader.refuse(place, f"{line!r} stands before any section", "put it into [global]")
         else:
@@ -132,7 +132,6 @@ def _write_jobs(options: Sequence[Word]) -> tuple[str, tuple[tuple[str, str], ..
 
 @cache
 def _ask_fio(text: str, variables: tuple[tuple[str, str], ...]) -> Finished:
-    """What fio shows of a job file."""
     runner = LocalRunner()
     command = Command([find(runner).program, "--showcmd", "-"], environment=dict(variables))
     return runner.run(command, timeout_s=60.0, stdin=text)

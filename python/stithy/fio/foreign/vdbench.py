@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from stithy.fio.foreign import lines, vdbfile
 from stithy.fio.foreign.lines import Reader, Word, block_size, parse_count, parse_number, percent
 from stithy.fio.foreign.vdbfile import FLAGS, KEEP, KEEP_RUN, Definition, read_definitions
-from stithy.fio.profile import Pattern, Profile, Stream, whole_percents
+from stithy.fio.profile import IoProfile, Pattern, Stream, round_percents
 from stithy.names import suggest_instead, tell_apart
 
 T = TypeVar("T")
@@ -38,21 +38,21 @@ TAKE_TURNS = "asynchronous, because Vdbench's threads take turns at one stream"
 VOLUMES = "`volumes`, which have these threads each"
 
 
-def translate(text: str, name: str, reader: Reader) -> Profile | None:
+def translate(text: str, name: str, reader: Reader) -> IoProfile | None:
     """The profile; None where nothing is run."""
     definitions = read_definitions(text, reader)
     named = [item for item in definitions if item.kind == "rd" and item.name != "default"]
-    runs = [Run(run, definitions, reader) for run in named]
+    runs = [VdbenchRun(run, definitions, reader) for run in named]
     patterns = [pattern for run in runs for pattern in run.read_patterns()]
     if reader.problems or not patterns:
         return None
     names = zip(patterns, tell_apart(pattern.name for pattern in patterns), strict=True)
     renamed = tuple(pattern.model_copy(update={"name": name}) for pattern, name in names)
     title = f"Parameter file {name}.vdb"
-    return Profile(name=lines.plain_name(name), title=title, patterns=renamed)
+    return IoProfile(name=lines.make_profile_name(name), title=title, patterns=renamed)
 
 
-class Run:
+class VdbenchRun:
     """A run definition, with its workloads and the rates that it asks for."""
 
     def __init__(self, run: Definition, definitions: Sequence[Definition], reader: Reader) -> None:
@@ -66,7 +66,7 @@ class Run:
         """A pattern for each combination of the values of its words; several are in its name."""
         axes = []
         for key, parse in vdbfile.SWEEPS.items():
-            points: list[tuple[str, Any]] = self._reader.value(self._words.get(key), parse, [])
+            points: list[tuple[str, Any]] = self._reader.read_value(self._words.get(key), parse, [])
             is_swept = len(points) > 1
             axes += [[(label * is_swept, key, value) for label, value in points]] if points else []
         for chosen in product(*axes) if self._works else ():
@@ -120,7 +120,7 @@ class Run:
         text, rates = word.text.lower(), list[float]()
         if text != "max":
             is_curve = text == "curve"
-            rates = self._reader.value(
+            rates = self._reader.read_value(
                 self._words.get("curve") if is_curve else word, vdbfile.parse_rates, rates
             )
         self._reader.note(word, "used", OWN_RATE if text != "max" else "")
@@ -148,12 +148,12 @@ class Run:
             if len(places) > 1 and (self._rates or not is_free):
                 stream["weight"] = skews[at]
             streams.append({"name": names[at], **stream})
-        if None in [self._reader.model(Stream, self._line, stream) for stream in streams]:
+        if None in [self._reader.make_part(Stream, self._line, stream) for stream in streams]:
             return None
-        value, general = self._reader.value, self._general
+        value, general = self._reader.read_value, self._general
         saved = value(general.get("compratio"), vdbfile.parse_saved, 0.0)
-        return self._reader.model(Pattern, self._line, {
-            "name": lines.plain_name(name), "streams": streams, "rates": self._rates,
+        return self._reader.make_part(Pattern, self._line, {
+            "name": lines.make_profile_name(name), "streams": streams, "rates": self._rates,
             "compressible_share": point.get("compratio", saved),
             "duplicate_share": value(general.get("dedupratio"), vdbfile.parse_saved, 0.0),
         })  # fmt: skip
@@ -161,7 +161,7 @@ class Run:
     def _read_skews(self) -> list[float]:
         """Percent of the requests of each workload; those without skew divide what remains."""
         words = [work.words.get("skew") for work in self._works]
-        skews = [self._reader.value(word, parse_number, 0.0) for word in words]
+        skews = [self._reader.read_value(word, parse_number, 0.0) for word in words]
         rest, missing = 100 - sum(skews), skews.count(0.0)
         if abs(rest) > SKEW_ERROR and (not missing or rest < 0):
             remedy = "Vdbench refuses it, too: correct the skew, or run all workloads of it"
@@ -176,7 +176,7 @@ class Run:
         word, storage = work.words.get(key), work.storage
         words = [word] if word or not storage else [place.words.get(key) for place in storage]
         values: list[T] = [point[key]] if key in point else []
-        values = values or [self._reader.value(word, parse, default) for word in words]
+        values = values or [self._reader.read_value(word, parse, default) for word in words]
         if any(value != values[0] for value in values):
             problem = f"{key} differs among the storage of {work.name}: volumes are used alike"
             self._reader.refuse(work.line, problem, KEEP)
@@ -202,7 +202,7 @@ class Run:
         if seek and (rounded or iodepth > 1):
             self._reader.note(seek, "used", rounded or TAKE_TURNS)
         flags = self._words.get("openflags")
-        synced = self._reader.value(flags, vdbfile.is_synced, False)
+        synced = self._reader.read_value(flags, vdbfile.is_synced, False)
         opened = {"openflags": synced} if flags else {}
         syncs = self._ask(work, opened, "openflags", vdbfile.is_synced, False)
         for place in work.storage:
@@ -229,7 +229,7 @@ def is_named(definition: Definition, name: str) -> bool:
 def divide(threads: int, weights: Sequence[float]) -> list[int]:
     """Threads by weight, at least one for each."""
     free = threads - len(weights)
-    shares = whole_percents([weight / sum(weights) for weight in weights])
+    shares = round_percents([weight / sum(weights) for weight in weights])
     extra = [free * share // 100 for share in shares]
     extra[extra.index(max(extra))] += free - sum(extra)
     return [1 + more for more in extra]

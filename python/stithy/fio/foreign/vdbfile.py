@@ -86,7 +86,6 @@ def read_definitions(text: str, reader: Reader) -> list[Definition]:
 
 
 def _enter(definition: Definition, word: Word, reader: Reader) -> None:
-    """Add a word to a definition with its fate, or refuse it."""
     kind, rules = definition.kind, WORDS[definition.kind]
     longer = (key for key in rules if len(word.key) > 1 and key.startswith(word.key))
     key = word.key if word.key in rules else next(longer, None)
@@ -148,7 +147,6 @@ def _include(
 
 
 def _read_words(lines: Iterable[tuple[Place, str]], reader: Reader) -> Iterator[Word]:
-    """Each `word=value` with its line."""
     text = ""
     first: Place = 1
     for place, line in lines:
@@ -218,13 +216,13 @@ def list_steps(text: str) -> list[float]:
         numbers.append(parse_number(first))
         if dash and not (step := next(parts, "")):
             raise TextError(f"{part!r} has no step, as (1-9,2) or (1-8,d) have one")
-        numbers += step_to(parse_number(last), numbers[-1], step) if dash else ()
+        numbers += generate_steps(parse_number(last), numbers[-1], step) if dash else ()
     if len(numbers) > VALUES_MOST:
         raise TextError(f"{text!r} has more than {VALUES_MOST} values")
     return numbers
 
 
-def step_to(last: float, number: float, step: str) -> Iterator[float]:
+def generate_steps(last: float, number: float, step: str) -> Iterator[float]:
     """What follows the first number of a range: `d` doubles, or halves on the way down."""
     sign = 1 if number <= last else -1
     width = 0.0 if step == "d" else sign * parse_number(step)
@@ -300,7 +298,7 @@ def parse_range(text: str) -> dict[str, float]:
     return {"offset_share": first / 100, "size_share": (last - first) / 100}
 
 
-def sweep(parse: Callable[[str], T]) -> Callable[[str], list[tuple[str, T]]]:
+def make_sweep_parser(parse: Callable[[str], T]) -> Callable[[str], list[tuple[str, T]]]:
     """How several values of a word are read, each with its label; a word alone is one."""
 
     def parse_all(text: str) -> list[tuple[str, T]]:
@@ -311,14 +309,17 @@ def sweep(parse: Callable[[str], T]) -> Callable[[str], list[tuple[str, T]]]:
     return parse_all
 
 
-def sweep_sizes(text: str) -> list[tuple[str, dict[str, float]]]:
+def parse_sizes_sweep(text: str) -> list[tuple[str, dict[str, float]]]:
     """Sizes of all requests, one after the other."""
     sizes = [block_size(f"{value:.0f}") for value in list_steps(text)]
     return [(size.lower(), {size: 1.0}) for size in sizes]
 
 
 SWEEPS: Mapping[str, Callable[[str], list[tuple[str, Any]]]] = {
-    "threads": sweep(parse_count), "xfersize": sweep_sizes, "rdpct": sweep(percent),
-    "seekpct": sweep(parse_seek), "compratio": sweep(parse_saved),
-}  # fmt: skip
+    "threads": make_sweep_parser(parse_count),
+    "xfersize": parse_sizes_sweep,
+    "rdpct": make_sweep_parser(percent),
+    "seekpct": make_sweep_parser(parse_seek),
+    "compratio": make_sweep_parser(parse_saved),
+}
 """What a run may ask for in several values, each with a label for the pattern's name."""

@@ -45,7 +45,7 @@ from stithy.run.volumes import get_parts
 from stithy.scenarios.backup.plan import find_spec
 from stithy.scenarios.backup.proof import list_backups, prepare_backup, prove_backup
 from stithy.units import format_measured_duration, format_size
-from stithy.wire.hammer import Program, Watch
+from stithy.wire.hammer import HammerProgram, ProgressWatch
 from stithy.wire.jobs import WorkloadChoice
 
 NAME = "backup"
@@ -158,7 +158,7 @@ class BackupActivity(BasicActivity):
                 self._restores.append(Cycle(began_s, now_s, 0, None, because))
             self.context.session.tell(Note(f"{self.window.candidate}: restore: {because}"))
 
-    def _check(self, hammer: Program) -> None:
+    def _check(self, hammer: HammerProgram) -> None:
         """Whether what was restored is consistent, and holds what was promised before."""
         choice = self.context.choice_at(self.window.point)
         output = self._log.with_name("restored-check.jsonl")
@@ -273,7 +273,7 @@ def measure_length(directory: WindowDirectory) -> int | None:
 
 
 def explain_missing(
-    hammer: Program, choice: WorkloadChoice, directory: WindowDirectory, promised_bytes: int
+    hammer: HammerProgram, choice: WorkloadChoice, directory: WindowDirectory, promised_bytes: int
 ) -> str | None:
     """What the database misses of the ledger's first bytes, in words; None if nothing.
 
@@ -283,7 +283,7 @@ def explain_missing(
     with directory.ledger.open("rb") as whole:
         first.write_bytes(whole.read(promised_bytes) + bytes(ROOM_BYTES))
     try:
-        watch = Watch(raw_output=directory.root / "restored-ledger.jsonl")
+        watch = ProgressWatch(raw_output=directory.root / "restored-ledger.jsonl")
         summary = hammer.verify_ledger(choice, first, watch=watch).summary
     finally:
         first.unlink()

@@ -31,7 +31,7 @@ from stithy.run.datasets import need_database, settle
 from stithy.run.volumes import get_parts
 from stithy.scenarios.backup.plan import find_spec, list_proven
 from stithy.units import format_measured_duration
-from stithy.wire.hammer import Watch
+from stithy.wire.hammer import ProgressWatch
 
 
 def list_backups(context: Context, window: WindowPlan) -> Backups:
@@ -149,7 +149,7 @@ def _compare_ledger(context: Context, candidate: str, restored: Instance) -> str
     output = context.session.directory.check_output(candidate, "restored-ledger")
     choice = make_choice(context.study_of(context.volumes.held[candidate]))
     found = context.hammer(restored.url).verify_ledger(
-        choice, last.ledger, watch=Watch(raw_output=output)
+        choice, last.ledger, watch=ProgressWatch(raw_output=output)
     )
     if not found.summary.holds:
         raise _build_inequality(candidate, LOST)

@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from stithy.collectors.collector import TimedSample
-from stithy.fio.load import Load, for_workers
-from stithy.fio.measure import measure, ready
-from stithy.fio.precondition import ROUNDS_MOST, Decision, decide, steadiness
-from stithy.fio.precondition import PreconditioningPlan as Preconditioning
+from stithy.fio.load import ROUNDS_MOST, Decision, FioLoad, decide, judge_steadiness, split_load
+from stithy.fio.load import PreconditioningPlan as Preconditioning
+from stithy.fio.measure import measure, prepare_fio
 from stithy.fio.profile import Pattern
 from stithy.plan.steps import Step, WindowPlan, derive_seed
 from stithy.results.layout import empty_folder
@@ -54,13 +53,13 @@ class FioActivity(BasicActivity):
         files = empty_folder(self._files)
         self._profile = self._spec.profile_of(str(self.window.point.values[PROFILE]))
         patterns, runner = self._profile.patterns, self.context.host.runner
-        self._machine = ready(runner, self._targets, files / "tried", patterns)
+        self._machine = prepare_fio(runner, self._targets, files / "tried", patterns)
         yield Subject()
 
     def act(self) -> None:
         """Run the pattern to its end, on all volumes at once."""
         context, window, pattern = self.context, self.window, self._profile.patterns[0]
-        workers = for_workers(self._targets, self._load(), self._profile.workers)
+        workers = split_load(self._targets, self._load(), self._profile.workers)
         began_s = context.session.clock.now_s()
         with keep_generations(context, window.candidate, window.id, workers, self._files / "run"):
             found = measure(
@@ -79,9 +78,9 @@ class FioActivity(BasicActivity):
         from_s = min(firsts, default=began_s + window.ramp_up_s)
         self.times = Times(began_s, from_s, from_s + window.duration_s, complete=True)
 
-    def _load(self) -> Load:
+    def _load(self) -> FioLoad:
         window = self.window
-        return Load(
+        return FioLoad(
             duration_s=window.duration_s,
             ramp_s=window.ramp_up_s,
             rate_per_s=self._rate.asked_per_s if self._rate else None,
@@ -127,13 +126,13 @@ def precondition_targets(context: Context, step: Step) -> str:
     spec, candidate = find_spec(context.file.study), step.whose
     targets = list_all_targets(context, candidate)
     folder = f"rounds-{candidate}"
-    machine = ready(context.host.runner, targets, make_folder(context, folder) / "tried")
+    machine = prepare_fio(context.host.runner, targets, make_folder(context, folder) / "tried")
 
     def test(pattern: Pattern, number: int) -> tuple[float, float | None]:
         seed = derive_seed(context.plan.seed, "precondition", pattern.name, number) % 2**31
         load = load_of(spec, seed, machine.engine)
         files = make_folder(context, folder) / "test"
-        workers, stop = for_workers(targets, load, 1), context.session.stop.asked
+        workers, stop = split_load(targets, load, 1), context.session.stop.asked
         name = f"round-{number}-{pattern.name}"
         with keep_generations(context, candidate, name, workers, files):
             found = measure(machine, pattern, workers, files, stop)
@@ -142,9 +141,9 @@ def precondition_targets(context: Context, step: Step) -> str:
     return repeat_until_steady(context, candidate, find_preconditioning(context, candidate), test)
 
 
-def load_of(spec: BlockIoSpec, seed: int, engine: str) -> Load:
+def load_of(spec: BlockIoSpec, seed: int, engine: str) -> FioLoad:
     """How a test is run: what it writes has checksums too, where all is read back at the end."""
-    return Load(spec.precondition_test_s, 0.0, seed, engine=engine, logs=False,
+    return FioLoad(spec.precondition_test_s, 0.0, seed, engine=engine, logs=False,
                 data=spec.least_data, verify=spec.verify)  # fmt: skip
 
 
@@ -174,7 +173,7 @@ def _keep_round(
     iops, mean_s = found
     if name in tracked:
         tracked[name].append(iops)
-    steady = steadiness(tracked.get(name, ()))
+    steady = judge_steadiness(tracked.get(name, ()))
     row = {
         "candidate": candidate, "round": number, "test": name,
         "ended_at_s": context.session.clock.now_s(), "tracked": name in tracked, "iops": iops,
@@ -191,7 +190,7 @@ def _describe_round(
     tracked: dict[str, list[float]],
     decision: Decision,
 ) -> str:
-    spreads = [steadiness(each).range_share for each in tracked.values()]
+    spreads = [judge_steadiness(each).range_share for each in tracked.values()]
     known = [each for each in spreads if each is not None]
     spread = f", range up to {format_percent(round(max(known), 3))}" if known else ""
     if not decision.goes_on:

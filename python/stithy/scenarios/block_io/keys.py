@@ -16,12 +16,18 @@ from pydantic import (
 
 from stithy.errors import UserError
 from stithy.fio import library
-from stithy.fio.engines import Submission
-from stithy.fio.jobfile import why_no_rate
-from stithy.fio.load import CHECK_BYTES, Data, Replay, aligned, least
-from stithy.fio.precondition import How, Matrix
-from stithy.fio.profile import SECTOR_BYTES, Pattern, Profile
-from stithy.fio.variants import Shape, mixed, shaped
+from stithy.fio.jobfile import explain_no_rate
+from stithy.fio.load import (
+    CHECK_BYTES,
+    How,
+    Matrix,
+    Replay,
+    WrittenData,
+    align_bytes,
+    find_least_saved,
+)
+from stithy.fio.profile import SECTOR_BYTES, IoProfile, Pattern, Submission
+from stithy.fio.variants import Shape, apply_shape, mix_pattern
 from stithy.point import Value
 from stithy.scenarios.block_io.values import VOLUMES_MOST, read_rates, read_volumes, write_volumes
 from stithy.storage.provider import ROLES, Role
@@ -46,7 +52,7 @@ _ONE_RATE = [{"type": "string"}, {"type": "number"}]
 
 
 def _require_profile(name: str) -> str:
-    if fault := library.fault_of(name):
+    if fault := library.find_fault(name):
         raise make_rule_error(*fault)
     return name
 
@@ -257,7 +263,7 @@ class BlockIoSpec(ScenarioKeys):
     size_bytes: Annotated[
         Bytes,
         limit_quantity(16 * MIB, 2**50, format_size),
-        AfterValidator(aligned),
+        AfterValidator(align_bytes),
         PlainSerializer(format_size, when_used="json"),
     ] = Field(
         alias="size",
@@ -352,7 +358,7 @@ class BlockIoSpec(ScenarioKeys):
         """Give the number of blocks; None: until the question is decided."""
         return self.repeat
 
-    def list_profiles(self) -> dict[str, Profile]:
+    def list_profiles(self) -> dict[str, IoProfile]:
         """The profiles that fio runs, as they are run."""
         return {name: self.profile_of(name) for name in self.profiles}
 
@@ -380,11 +386,11 @@ class BlockIoSpec(ScenarioKeys):
 
     def find_mixed_rate(self, name: str) -> float | None:
         """Requests a second of a mixed pattern; None where it goes as fast as it can."""
-        pattern = shaped(library.find(name).patterns[0], self.shape)
+        pattern = apply_shape(library.find(name).patterns[0], self.shape)
         return self._mix_patterns(pattern)[1] if self.is_mixed else None
 
     def _mix_patterns(self, pattern: Pattern) -> tuple[Pattern, float | None]:
-        return mixed(pattern, self.read_rate_per_s, self.write_bytes_per_s)
+        return mix_pattern(pattern, self.read_rate_per_s, self.write_bytes_per_s)
 
     def find_replayed_per_s(self, name: str) -> float | None:
         """Requests a second of a trace at its own times; None where nobody asks for them."""
@@ -392,35 +398,35 @@ class BlockIoSpec(ScenarioKeys):
         pattern = profile.patterns[0]
         if pattern.trace is None or self.replay == "fast":
             return None
-        from stithy.fio.replay import trace_of
+        from stithy.fio.jobfile import trace_of
 
-        each = trace_of(pattern).per_s(self.ramp_up_s, self.duration_s)
+        each = trace_of(pattern).count_per_s(self.ramp_up_s, self.duration_s)
         return each * profile.workers * len(self.volumes)
 
-    def data_of(self, name: str) -> Data:
+    def data_of(self, name: str) -> WrittenData:
         """What is written with a pattern: as asked, or as its profile says."""
-        return least(map(self._data, library.find(name).patterns))
+        return find_least_saved(map(self._data, library.find(name).patterns))
 
     @property
-    def least_data(self) -> Data:
+    def least_data(self) -> WrittenData:
         """Of all patterns that one of which least is saved."""
-        return least(map(self.data_of, self.profiles))
+        return find_least_saved(map(self.data_of, self.profiles))
 
-    def _data(self, pattern: Pattern) -> Data:
+    def _data(self, pattern: Pattern) -> WrittenData:
         asked = (self.compressible_percent, self.duplicate_percent)
         own = (pattern.compressible_share, pattern.duplicate_share)
-        return Data(*(o if a is None else a / 100 for a, o in zip(asked, own, strict=True)))
+        return WrittenData(*(o if a is None else a / 100 for a, o in zip(asked, own, strict=True)))
 
-    def profile_of(self, name: str) -> Profile:
+    def profile_of(self, name: str) -> IoProfile:
         """A profile as it is run."""
         profile = library.find(name)
-        patterns = tuple(shaped(each, self.shape) for each in profile.patterns)
+        patterns = tuple(apply_shape(each, self.shape) for each in profile.patterns)
         if self.is_mixed:
             patterns = tuple(self._mix_patterns(each)[0] for each in patterns)
         if self.replay == "fast":
-            from stithy.fio.replay import hastened
+            from stithy.fio.jobfile import hasten
 
-            patterns = tuple(hastened(each) if each.trace else each for each in patterns)
+            patterns = tuple(hasten(each) if each.trace else each for each in patterns)
         workers = profile.workers if self.workers is None else self.workers
         return profile.model_copy(update={"patterns": patterns, "workers": workers})
 
@@ -474,7 +480,7 @@ class BlockIoSpec(ScenarioKeys):
             right = "leave out `verify`, or write `duplicate: 0%`"
             yield Violation(f"{name}: blocks with checksums have no duplicates", right, name, here)
         for pattern in patterns if self.rates else ():
-            if (why := why_no_rate(pattern)) is not None:
+            if (why := explain_no_rate(pattern)) is not None:
                 what = f"{name}: a rate cannot be asked of {pattern.name}: {why}"
                 right = "leave out `rate`, or name patterns that can keep one"
                 yield Violation(what, right, name, here)

@@ -7,10 +7,9 @@ from functools import cached_property
 from statistics import fmean, stdev
 
 from stithy.errors import InvalidMeasurement
-from stithy.fio.histogram import Histogram, merged
 from stithy.fio.measure import Measured as FioMeasured
-from stithy.fio.output import Answer
-from stithy.fio.profile import DIRECTIONS, Direction, Pattern, mean_bytes
+from stithy.fio.output import FioAnswer, Histogram, merge_histograms
+from stithy.fio.profile import DIRECTIONS, Direction, Pattern, average_bytes
 from stithy.fio.variants import is_past
 from stithy.metrics import ALL, OPERATIONS, PERCENTILES
 from stithy.plan.steps import WindowPlan
@@ -114,7 +113,7 @@ class FioOutcome:
             yield WindowValue("fio.mean_s", side.latency.mean_s, of, count, missing)
             for name, (percent, _) in PERCENTILES.items():
                 yield WindowValue(
-                    f"fio.{name}", side.latency.quantile_s(percent / 100), of, count, missing
+                    f"fio.{name}", side.latency.find_quantile_s(percent / 100), of, count, missing
                 )
         count, cpu_s = self.sides[ALL].latency.count, sum(e.cpu_s for e in self.found.answers)
         because = NOTHING if not self.sides[ALL].iops else None if cpu_s else UNCOUNTED
@@ -167,7 +166,9 @@ class FioOutcome:
                     "requests": each.count,
                     "moved_bytes": each.moved_bytes,
                     "latency_mean_s": each.latency_mean_s,
-                    "completion_p99_s": known.quantile_s(0.99) if known and known.count else None,
+                    "completion_p99_s": known.find_quantile_s(0.99)
+                    if known and known.count
+                    else None,
                 }
 
     def streams(self, window_id: str) -> Iterator[Row]:
@@ -185,7 +186,7 @@ class FioOutcome:
             for of, side in _list_sides(answers).items():
                 latency = side.latency
                 quantiles = {
-                    f"{name.replace('.', '')}_s": latency.quantile_s(percent / 100)
+                    f"{name.replace('.', '')}_s": latency.find_quantile_s(percent / 100)
                     for name, (percent, _) in PERCENTILES.items()
                 }
                 yield {
@@ -197,32 +198,32 @@ class FioOutcome:
     def said(self) -> str:
         """Requests a second, and the 99th percentile of their latency."""
         side = self.sides[ALL]
-        p99_s = side.latency.quantile_s(0.99)
+        p99_s = side.latency.find_quantile_s(0.99)
         shown = f"{side.iops:,.0f} IOPS"
         return shown if p99_s is None else f"{shown}, p99 {format_duration(p99_s)}"
 
 
-def _list_sides(answers: Sequence[Answer]) -> dict[str, Side]:
+def _list_sides(answers: Sequence[FioAnswer]) -> dict[str, Side]:
     known = {of: side for of in OPERATIONS if (side := _make_side(answers, of)) is not None}
     moved = [known[of].bytes_per_s or 0.0 for of in DIRECTIONS if of in known]
-    whole = merged(known[of].latency for of in DIRECTIONS if of in known)
+    whole = merge_histograms(known[of].latency for of in DIRECTIONS if of in known)
     return {**known, ALL: Side(sum(each.iops for each in answers), sum(moved), whole)}
 
 
-def _make_side(answers: Sequence[Answer], of: str) -> Side | None:
+def _make_side(answers: Sequence[FioAnswer], of: str) -> Side | None:
     if of == "flush":
         flushes = [each for each in answers if each.flush and each.flush.count]
-        latency = merged(each.flush for each in flushes if each.flush)
+        latency = merge_histograms(each.flush for each in flushes if each.flush)
         rate = sum(each.flush.count / each.duration_s for each in flushes if each.flush)
         return Side(rate, None, latency) if flushes else None
-    sides = [each.side("read" if of == "read" else "write") for each in answers]
+    sides = [each.get_side("read" if of == "read" else "write") for each in answers]
     known = [each for each in sides if each is not None and each.latency.count]
     if not known:
         return None
     return Side(
         sum(each.iops for each in known),
         sum(each.bytes_per_s for each in known),
-        merged(each.latency for each in known),
+        merge_histograms(each.latency for each in known),
     )
 
 
@@ -247,7 +248,7 @@ def count_in_flight(pattern: Pattern, found: FioMeasured, workers: int) -> Itera
     yield WindowValue("fio.outstanding", float(outstanding), ALL)
 
 
-def _count_waiting(answer: Answer) -> float:
+def _count_waiting(answer: FioAnswer) -> float:
     flushed_s = answer.flush.sum_s if answer.flush else 0.0
     return (answer.latency.sum_s + flushed_s) / answer.duration_s
 
@@ -269,13 +270,13 @@ def _list_errors(
 ) -> Iterator[float]:
     streams = {each.name: each for each in pattern.streams}
     for rendered, answer in zip(found.streams, found.answers, strict=True):
-        side, asked = answer.side(way), rendered.mean_bytes.get(way)
+        side, asked = answer.get_side(way), rendered.mean_bytes.get(way)
         if side is None or asked is None:
             continue
         measured = side.moved_bytes / side.latency.count
         count = side.latency.count
-        sizes = streams[rendered.name].sizes_of(way)
-        mean = mean_bytes(sizes)
+        sizes = streams[rendered.name].get_sizes(way)
+        mean = average_bytes(sizes)
         variance = sum(share * (size - mean) ** 2 for size, share in sizes.items())
         spread = math.sqrt(variance) / mean
         chance = CHANCE * spread / math.sqrt(count) + workers / count

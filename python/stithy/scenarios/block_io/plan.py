@@ -9,8 +9,7 @@ each of them the maxima first.
 from collections.abc import Iterator, Mapping, Sequence
 
 from stithy.fio import FIO, library
-from stithy.fio.load import Data, least
-from stithy.fio.precondition import ROUNDS, ROUNDS_MOST, plan
+from stithy.fio.load import ROUNDS, ROUNDS_MOST, WrittenData, find_least_saved, plan
 from stithy.needs import OwnProgram
 from stithy.plan import cost, scenario
 from stithy.plan.scenario import PlannedScenario, Scene
@@ -51,9 +50,9 @@ def is_laid_out(study: Study) -> tuple[Role, ...]:
     return merge_volumes([find_spec(each).volumes for each in study.variants])
 
 
-def is_data_laid_out(study: Study) -> Data:
+def is_data_laid_out(study: Study) -> WrittenData:
     """What the targets hold before the first window: as little to save as any window's data."""
-    return least(find_spec(each).least_data for each in study.variants)
+    return find_least_saved(find_spec(each).least_data for each in study.variants)
 
 
 def _read_back(study: Study, scene: Scene) -> Iterator[Step]:
@@ -110,7 +109,7 @@ class BlockIoScenario(PlannedScenario):
         spec = find_spec(study)
         # Of a file and of a device the same is written.
         before = plan(spec.precondition, spec.precondition_matrix, is_device=False)
-        size = before.written_bytes(sum_target_bytes(study)) * len(is_laid_out(study))
+        size = before.count_written_bytes(sum_target_bytes(study)) * len(is_laid_out(study))
         for name in study.candidates:
             held, pages = scene.held, scene.count_pages(name)
             yield Step(

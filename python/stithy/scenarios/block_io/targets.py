@@ -9,13 +9,12 @@ import polars as pl
 
 from stithy.errors import InfrastructureError, PreconditionError
 from stithy.fio import library
-from stithy.fio.generations import compare, written
-from stithy.fio.generations import laid_out as first_generation
-from stithy.fio.load import Load, Target
-from stithy.fio.measure import Machine, discard, make_file, ready, worker_folder
+from stithy.fio.generations import compare, list_written_blocks
+from stithy.fio.generations import list_laid_out_blocks as first_generation
+from stithy.fio.load import FILL_BYTES, FioLoad, FioTarget, PreconditioningPlan, plan
+from stithy.fio.measure import FioMachine, discard, get_worker_folder, make_file, prepare_fio
 from stithy.fio.measure import lay_out as write_target
 from stithy.fio.measure import read_back as read_target
-from stithy.fio.precondition import FILL_BYTES, PreconditioningPlan, plan
 from stithy.fio.profile import MIB
 from stithy.plan.steps import Step, derive_seed
 from stithy.results.layout import empty_folder
@@ -44,7 +43,7 @@ def make_folder(context: Context, name: str) -> Path:
     return empty_folder(find_folder(context, name))
 
 
-def begin_generations(context: Context, candidate: str, began: Mapping[Target, float]) -> None:
+def begin_generations(context: Context, candidate: str, began: Mapping[FioTarget, float]) -> None:
     """Targets were written from end to end since these monotonic times; all before is forgotten."""
     if find_spec(context.file.study).verify:
         pieces = [first_generation(target, began_s) for target, began_s in began.items()]
@@ -57,7 +56,7 @@ def keep_generations(
     context: Context,
     candidate: str,
     name: str,
-    workers: Sequence[tuple[Target, Load]],
+    workers: Sequence[tuple[FioTarget, FioLoad]],
     folder: Path,
 ) -> Iterator[None]:
     """Within it fio runs in `folder`; what it has written is kept, where all is read back."""
@@ -68,13 +67,13 @@ def keep_generations(
         return
     apart_s = max(apart_s, clock.now_s() - clock.monotonic_s())
     pieces = [
-        written(target.path, worker_folder(folder, number), apart_s)
+        list_written_blocks(target.path, get_worker_folder(folder, number), apart_s)
         for number, (target, _) in enumerate(workers)
     ]
     pl.concat(pieces).write_parquet(find_folder(context, _name(candidate)) / f"{name}.parquet")
 
 
-def compare_generations(context: Context, candidate: str, targets: Sequence[Target]) -> None:
+def compare_generations(context: Context, candidate: str, targets: Sequence[FioTarget]) -> None:
     """Raise InvalidMeasurement where a block is older than what was written there last."""
     folder = find_folder(context, _name(candidate))
     pieces = [pl.read_parquet(each) for each in sorted(folder.iterdir())]
@@ -91,7 +90,7 @@ TARGET = "target"
 
 def list_targets(
     context: Context, candidate: str, roles: Sequence[Role], size_bytes: int
-) -> tuple[Target, ...]:
+) -> tuple[FioTarget, ...]:
     """The first so many bytes of each of these volumes of a candidate."""
     study, main = context.file.study, context.volumes.of(candidate)
     every = list_files(is_laid_out(study))
@@ -101,7 +100,7 @@ def list_targets(
     )
 
 
-def list_all_targets(context: Context, candidate: str) -> tuple[Target, ...]:
+def list_all_targets(context: Context, candidate: str) -> tuple[FioTarget, ...]:
     """All that any window uses of a candidate."""
     study = context.file.study
     return list_targets(context, candidate, is_laid_out(study), sum_target_bytes(study))
@@ -109,15 +108,15 @@ def list_all_targets(context: Context, candidate: str) -> tuple[Target, ...]:
 
 def _make_target(
     main: Volume, file: File, every: Sequence[File], largest_bytes: int, size_bytes: int
-) -> Target:
+) -> FioTarget:
     """A file, or its part of a block device: places do not depend on what else a window uses."""
     role, number = file
-    volume = main.of(role)
+    volume = main.get_part(role)
     if not volume.raw:
         name = TARGET if number == 1 else f"{TARGET}-{number}"
-        return Target(str(volume.path / _name_folder(main, role) / name), size_bytes)
-    beside = [each for each in every if main.of(each[0]).path == volume.path]
-    return Target(str(volume.path), size_bytes, beside.index(file) * largest_bytes)
+        return FioTarget(str(volume.path / _name_folder(main, role) / name), size_bytes)
+    beside = [each for each in every if main.get_part(each[0]).path == volume.path]
+    return FioTarget(str(volume.path), size_bytes, beside.index(file) * largest_bytes)
 
 
 def _name_folder(main: Volume, role: Role) -> str:
@@ -132,7 +131,7 @@ def find_preconditioning(context: Context, candidate: str) -> PreconditioningPla
 
 def _are_raw(context: Context, candidate: str) -> bool:
     main = context.volumes.of(candidate)
-    return all(main.of(role).raw for role in is_laid_out(context.file.study))
+    return all(main.get_part(role).raw for role in is_laid_out(context.file.study))
 
 
 def lay_out(context: Context, step: Step) -> str:
@@ -147,21 +146,21 @@ def lay_out(context: Context, step: Step) -> str:
             remedy="write `precondition: fill`, or give a block device with data",
         )
     for role in dict.fromkeys(is_laid_out(study)):
-        if not main.of(role).raw:
+        if not main.get_part(role).raw:
             context.volumes.make_tree(candidate, _name_folder(main, role), role)
     targets = list_all_targets(context, candidate)
     rules = list_working_sets(context, candidate)
     folder = make_folder(context, f"lay-out-{candidate}")
     for each in targets:
         make_file(each)
-    machine = ready(context.host.runner, targets, folder / "tried")
+    machine = prepare_fio(context.host.runner, targets, folder / "tried")
     purged = (
         f", {_empty_targets(context, candidate, machine, targets)}"
         if before.purge != "none"
         else ""
     )
     seed = derive_seed(context.plan.seed, "target") % 2**31
-    began: dict[Target, float] = {}
+    began: dict[FioTarget, float] = {}
     for number in range(before.passes * len(targets)):
         target = targets[number % len(targets)]
         began[target] = context.session.clock.monotonic_s()
@@ -179,8 +178,10 @@ def lay_out(context: Context, step: Step) -> str:
     begin_generations(context, candidate, began)
     size = _write_amount(targets)
     times = {0: "nothing", 1: size}
-    written = times.get(before.passes, f"{before.passes} times {size}")
-    return f"{written} written{purged}, {machine.engine} of {machine.found.version}{rules}"
+    list_written_blocks = times.get(before.passes, f"{before.passes} times {size}")
+    return (
+        f"{list_written_blocks} written{purged}, {machine.engine} of {machine.found.version}{rules}"
+    )
 
 
 def list_working_sets(context: Context, candidate: str) -> str:
@@ -194,17 +195,17 @@ def list_working_sets(context: Context, candidate: str) -> str:
     return "".join(
         f"; by its rule {each.name} uses {format_size(size // MIB * MIB)} of this volume"
         for each in found.values()
-        if each.working_set and (size := each.working_set.size_bytes(place.total, place.free))
+        if each.working_set and (size := each.working_set.choose_bytes(place.total, place.free))
     )
 
 
-def _write_amount(targets: Sequence[Target]) -> str:
+def _write_amount(targets: Sequence[FioTarget]) -> str:
     size = format_size(targets[0].size_bytes)
     return f"{size} on each of {len(targets)} volumes" if len(targets) > 1 else size
 
 
 def _empty_targets(
-    context: Context, candidate: str, machine: Machine, targets: Sequence[Target]
+    context: Context, candidate: str, machine: FioMachine, targets: Sequence[FioTarget]
 ) -> str:
     """Make the targets forget what was written there, as far as they can; returns how, in words.
 
@@ -230,7 +231,7 @@ def read_back(context: Context, step: Step) -> str:
     candidate = step.whose
     targets = list_all_targets(context, candidate)
     folder = make_folder(context, f"read-back-{candidate}")
-    machine = ready(context.host.runner, targets, folder / "tried")
+    machine = prepare_fio(context.host.runner, targets, folder / "tried")
     for number, each in enumerate(targets):
         read_target(machine, each, folder / f"read-{number}", context.session.stop.asked)
     compare_generations(context, candidate, targets)

@@ -8,11 +8,11 @@ from stithy.activities.backup.cycles import Cycle as OneWay
 from stithy.engines.engine import get_engine
 from stithy.errors import InfrastructureError, Interrupted, StithyError, convert_machine_failures
 from stithy.fio import library
-from stithy.fio.histogram import merged
-from stithy.fio.load import Load, Target
+from stithy.fio.load import FioLoad, FioTarget
 from stithy.fio.measure import Measured as FioMeasured
 from stithy.fio.measure import lay_out as write_target
-from stithy.fio.measure import make_file, measure, ready
+from stithy.fio.measure import make_file, measure, prepare_fio
+from stithy.fio.output import merge_histograms
 from stithy.plan.steps import Step, WindowPlan, derive_seed
 from stithy.registry import plugins
 from stithy.results.layout import empty_folder
@@ -44,7 +44,7 @@ from stithy.scenarios.noisy_neighbour.tenants import TenantsActivity, compute_le
 from stithy.storage.consent import OTHER
 from stithy.study.model import Study
 from stithy.units import format_size
-from stithy.wire.hammer import Watch
+from stithy.wire.hammer import ProgressWatch
 
 
 class NeighbourAnalyticScan(Beside):
@@ -159,7 +159,7 @@ class NeighbourBulkLoad(Beside):
             seed=derive_seed(context.plan.seed, "data"),
             loaders=self.level,
             data=context.data_of(dataset.name),
-            watch=Watch(raw_output=self.files / "load.jsonl", stop=self.ended),
+            watch=ProgressWatch(raw_output=self.files / "load.jsonl", stop=self.ended),
         )
         size = context.workload.data_bytes(study.workload.units)
         return NeighbourCycle(worker, began_s, clock.now_s(), size_bytes=size)
@@ -197,7 +197,7 @@ class NeighbourBlockIo(BasicActivity):
         self._target = make_target(self.context, self.window.candidate)
         files = empty_folder(self._files)
         patterns, runner = library.find(self._spec.profile).patterns, self.context.host.runner
-        self._machine = ready(runner, [self._target], files / "tried", patterns)
+        self._machine = prepare_fio(runner, [self._target], files / "tried", patterns)
         yield Subject()
 
     def act(self) -> None:
@@ -209,7 +209,7 @@ class NeighbourBlockIo(BasicActivity):
         if rest_s:
             context.session.stop.asked.wait(before_s + rest_s)
             context.session.stop.check()
-        load = Load(
+        load = FioLoad(
             duration_s=window.duration_s - 2 * rest_s if rest_s else window.duration_s + 1,
             ramp_s=0.0 if rest_s else before_s,
             rate_per_s=self._offered_per_s,
@@ -247,7 +247,7 @@ class NeighbourBlockIo(BasicActivity):
         because = None if found else self.ended_because or "it never began"
         yield WindowValue("neighbour.achieved_per_s", found.iops if found else None,
                        missing_because=because)  # fmt: skip
-        latency = merged(each.latency for each in found.answers) if found else None
+        latency = merge_histograms(each.latency for each in found.answers) if found else None
         mean_s = latency.mean_s if latency else None
         missing = because or (None if mean_s is not None else "nothing was answered")
         yield WindowValue("neighbour.mean_s", mean_s, missing_because=missing)
@@ -270,11 +270,11 @@ def _find_keys(study: Study) -> block_io.BlockIoAggressorSpec:
     return spec
 
 
-def make_target(context: Context, candidate: str) -> Target:
+def make_target(context: Context, candidate: str) -> FioTarget:
     """The neighbour's file."""
     spec = _find_keys(context.file.study)
-    volume = context.volumes.of(candidate).of(spec.volume)
-    return Target(str(volume.path / OTHER / FILE), spec.size_bytes)
+    volume = context.volumes.of(candidate).get_part(spec.volume)
+    return FioTarget(str(volume.path / OTHER / FILE), spec.size_bytes)
 
 
 def lay_out_file(context: Context, candidate: str) -> str:
@@ -283,7 +283,7 @@ def lay_out_file(context: Context, candidate: str) -> str:
     target = make_target(context, candidate)
     make_file(target)
     folder = empty_folder(context.session.directory.root / FOLDER / candidate)
-    machine = ready(context.host.runner, [target], folder / "tried")
+    machine = prepare_fio(context.host.runner, [target], folder / "tried")
     seed = derive_seed(context.plan.seed, BLOCK_IO) % 2**31
     stop = context.session.stop.asked
     write_target(machine, target, folder / "written", seed=seed, stop=stop)

@@ -27,7 +27,7 @@ from stithy.scenarios.noisy_neighbour.declared import WHOLE, name_cycle
 from stithy.scenarios.noisy_neighbour.plan import NEIGHBOUR, find_level, find_spec
 from stithy.scenarios.noisy_neighbour.tenants import compute_lead_s
 from stithy.storage.consent import OTHER
-from stithy.storage.copy import copy_tree, evict_tree, sync_filesystem
+from stithy.storage.copy import copy_tree, drop_cached_pages, sync_filesystem
 from stithy.storage.provider import Role
 from stithy.units import format_duration, format_size
 
@@ -339,7 +339,7 @@ def divide_limit(limit: int | None, servers: int) -> int | None:
 
 def find_data(context: Context, candidate: str, role: Role, number: int) -> Path:
     """The files of one of the neighbour's databases, numbered from 0."""
-    return context.volumes.of(candidate).of(role).path / OTHER / f"database-{number + 1}"
+    return context.volumes.of(candidate).get_part(role).path / OTHER / f"database-{number + 1}"
 
 
 def lay_out_databases(context: Context, candidate: str) -> str:
@@ -361,7 +361,7 @@ def lay_out_databases(context: Context, candidate: str) -> str:
             ) from error
     sync_filesystem(tree)
     if not context.volumes.of(candidate).memory_backed:
-        evict_tree(tree)
+        drop_cached_pages(tree)
     size = most * context.volumes.masters[dataset.name].size_bytes
     return f"{most} database{'' if most == 1 else 's'} of the neighbour, {format_size(size)}"
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
@@ -28,11 +28,11 @@ from stithy.storage.layer import (
     COPIES,
     MEMBERS,
     PARITY,
+    BuildTask,
     LayerKind,
     Level,
-    Task,
-    bytes_for_one,
-    rule,
+    LevelKeys,
+    refuse,
 )
 from stithy.storage.space import Usage
 
@@ -53,7 +53,7 @@ BUFFER_BYTES = 65536
 ALL = 2**64 - 1
 
 
-def stored_bytes(folder: Path) -> int:
+def count_stored_bytes(folder: Path) -> int:
     """What the extents of all files below `folder` take, one copy, each extent once.
 
     Raises OSError where this is no btrfs, or the user may not look.
@@ -124,17 +124,15 @@ COMPRESSION = re.compile(r"none|lzo|zlib(:[1-9])?|zstd(:([1-9]|1[0-5]))?")
 TIMEOUT_S = 60
 
 
-def _read_compression(value: str) -> str:
+def _check_compression(value: str) -> str:
     if COMPRESSION.fullmatch(value) is None:
         right = "none, lzo, zlib or zstd, the last two also with a level such as zstd:1"
-        raise rule("not a compression of btrfs", right)
+        raise refuse("not a compression of btrfs", right)
     return value
 
 
-class Spec(BaseModel):
+class BtrfsKeys(LevelKeys):
     """An array of btrfs, which is the file system, too."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     level: Level = Field(
         default="raid1",
@@ -146,7 +144,7 @@ class Spec(BaseModel):
         ),
         examples=["single"],
     )
-    compression: Annotated[str, AfterValidator(_read_compression)] = Field(
+    compression: Annotated[str, AfterValidator(_check_compression)] = Field(
         default="none",
         description=(
             "What compresses all data before they reach the devices: `lzo`, `zlib` or `zstd`, the "
@@ -165,72 +163,62 @@ class Spec(BaseModel):
     )
 
     @model_validator(mode="after")
-    def _compressed_data_have_checksums(self) -> Self:
+    def _refuse_compression_without_checksums(self) -> Self:
         if self.compression != "none" and not self.checksum:
             right = "leave out `checksum: false`, or `compression`"
-            raise rule("btrfs compresses only what it keeps checksums of", right)
+            raise refuse("btrfs compresses only what it keeps checksums of", right)
         return self
 
+    def limit_members(self) -> tuple[int, int | None]:
+        """Give the least of the level; there is no greatest number."""
+        return MEMBERS[self.level][0], None
 
-def members(spec: Spec) -> tuple[int, int | None]:
-    """By the level; there is no greatest number."""
-    return MEMBERS[spec.level][0], None
-
-
-def capacity_bytes(spec: Spec, sizes_bytes: Sequence[int]) -> int:
-    """What the copies leave: no two lie on one device, and stripes end with the smallest."""
-    ordered = sorted(sizes_bytes)
-    if spec.level in PARITY:
-        return (len(ordered) - PARITY[spec.level]) * ordered[0]
-    copies = COPIES.get(spec.level, 1)
-    if spec.level in STRIPED:
-        return len(ordered) * ordered[0] // copies
-    # The largest devices can hold no more than what the others hold the further copies of.
-    return min(
-        sum(ordered[: len(ordered) - larger]) // (copies - larger) for larger in range(copies)
-    )
-
-
-def redundancy(spec: Spec, count: int) -> float:
-    """By the level."""
-    return bytes_for_one(spec.level, count)
-
-
-def cautions(spec: Spec) -> tuple[str, ...]:
-    """What its manual page and tests warn of."""
-    found = []
-    if spec.level in PARITY:
-        found.append(
-            f"btrfs {spec.level} may lose data after a crash on a degraded array: its manual page "
-            "advises against it for other uses than tests"
+    def count_capacity_bytes(self, sizes_bytes: Sequence[int]) -> int:
+        """Count what copies leave: no two lie on one device, stripes end with the smallest."""
+        ordered = sorted(sizes_bytes)
+        if self.level in PARITY:
+            return (len(ordered) - PARITY[self.level]) * ordered[0]
+        copies = COPIES.get(self.level, 1)
+        if self.level in STRIPED:
+            return len(ordered) * ordered[0] // copies
+        # The largest devices can hold no more than what the others hold the further copies of.
+        return min(
+            sum(ordered[: len(ordered) - larger]) // (copies - larger) for larger in range(copies)
         )
-    if not spec.checksum and spec.level in (*COPIES, *PARITY):
-        found.append(
-            f"btrfs {spec.level} without checksums may return old data after a device missed a "
-            "write for a moment; nothing notices"
-        )
-    return tuple(found)
+
+    def list_cautions(self) -> tuple[str, ...]:
+        """List what its manual page and tests warn of."""
+        cautions = []
+        if self.level in PARITY:
+            cautions.append(
+                f"btrfs {self.level} may lose data after a crash on a degraded array: its manual "
+                "page advises against it for other uses than tests"
+            )
+        if not self.checksum and self.level in (*COPIES, *PARITY):
+            cautions.append(
+                f"btrfs {self.level} without checksums may return old data after a device missed "
+                "a write for a moment; nothing notices"
+            )
+        return tuple(cautions)
+
+    def list_mount_options(self) -> tuple[str, ...]:
+        """Compression and missing checksums are mount options, which hold for all files."""
+        compressed = () if self.compression == "none" else (f"compress-force={self.compression}",)
+        return (*compressed, *(() if self.checksum else ("nodatasum",)))
+
+    def build(self, devices: Sequence[str], task: BuildTask) -> str:
+        """Make the file system over all devices; the kernel finds the others by the first."""
+        levels = ("-d", self.level, "-m", METADATA.get(self.level, self.level))
+        filesystems.make(
+            devices[0], FILESYSTEM, uuid=task.identifier, options=levels, others=devices[1:],
+            runner=task.runner,
+        )  # fmt: skip
+        return devices[0]
 
 
-def mount_options(spec: Spec) -> tuple[str, ...]:
-    """Compression and missing checksums are mount options, which hold for all files."""
-    compressed = () if spec.compression == "none" else (f"compress-force={spec.compression}",)
-    return (*compressed, *(() if spec.checksum else ("nodatasum",)))
-
-
-def build(spec: Spec, devices: Sequence[str], task: Task) -> str:
-    """Make the file system over all devices; the kernel finds the others by the first."""
-    levels = ("-d", spec.level, "-m", METADATA.get(spec.level, spec.level))
-    filesystems.make(
-        devices[0], FILESYSTEM, uuid=task.identifier, options=levels, others=devices[1:],
-        runner=task.runner,
-    )  # fmt: skip
-    return devices[0]
-
-
-def usage(mount_point: Path, runner: Runner) -> Usage:
+def read_usage(mount_point: Path, runner: Runner) -> Usage:
     """What all files take, by `btrfs filesystem usage`; root alone sees levels with parity."""
-    program = filesystems.program_path("btrfs", filesystems.KINDS[FILESYSTEM].package)
+    program = filesystems.find_program("btrfs", filesystems.KINDS[FILESYSTEM].package)
     argv = (program, "filesystem", "usage", "-b", str(mount_point))
     finished = runner.run(
         Command(argv=argv, environment={"LC_ALL": "C"}), timeout_s=TIMEOUT_S
@@ -278,15 +266,9 @@ def parse_usage(text: str) -> Usage:
 PLUGINS = (
     LayerKind(
         name="btrfs",
-        keys=Spec,
-        members=members,
-        capacity_bytes=capacity_bytes,
-        redundancy=redundancy,
-        build=build,
-        mount_options=mount_options,
-        cautions=cautions,
-        usage=usage,
-        stored_below=stored_bytes,
+        keys=BtrfsKeys,
+        usage=read_usage,
+        stored_below=count_stored_bytes,
         needs=(
             ProgramNeed(
                 name="mkfs.btrfs",

@@ -13,18 +13,15 @@ from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command, Finished, LocalRunner, Runner
 from stithy.needs import Package, ProgramNeed, Readable
-from stithy.storage import layer
 from stithy.storage.layer import (
     COPIES,
-    MEMBERS,
     PARITY,
+    BuildTask,
     Chunk,
     LayerKind,
     Level,
-    RaidSpec,
-    Task,
-    bytes_for_one,
-    chunk_field,
+    RaidKeys,
+    make_chunk_field,
 )
 from stithy.units import parse_size
 
@@ -48,36 +45,34 @@ BEGUN = ("clear", "inactive")
 PACKAGE = Package("mdadm", "mdadm")
 
 
-class Spec(RaidSpec):
+class MdKeys(RaidKeys):
     """An array of md, with a file system on it."""
 
-    chunk: Chunk = chunk_field("that of mdadm, 512 KiB")
+    chunk: Chunk = make_chunk_field("that of mdadm, 512 KiB")
+
+    def count_capacity_bytes(self, sizes_bytes: Sequence[int]) -> int:
+        """Count what copies and parity leave of the smallest; `single` adds all up."""
+        usable = [max(0, size_bytes - METADATA_BYTES) for size_bytes in sizes_bytes]
+        if self.level == "single":
+            return sum(usable)
+        return int(len(usable) * min(usable) / self.count_redundancy(len(usable)))
+
+    def build(self, devices: Sequence[str], task: BuildTask) -> str:
+        """Make the array, and wait until its parity is right."""
+        node = _find_free_node()
+        members = " ".join(Path(device).resolve().name for device in devices)
+        task.record("md", {"device": node, "uuid": task.identifier, "members": members})
+        words = create_words(self, devices, node, task.identifier)
+        _require_done(_run_mdadm(words, task.runner), node, "made")
+        if self.level in PARITY:
+            # It ends with 1 where nothing was to be waited for.
+            _run_mdadm(["--wait", node], task.runner, timeout_s=SYNC_TIMEOUT_S)
+        if self.level in (*COPIES, *PARITY):
+            check_whole(node)
+        return node
 
 
-def members(spec: Spec) -> tuple[int, int | None]:
-    """By the level."""
-    return MEMBERS[spec.level]
-
-
-def capacity_bytes(spec: Spec, sizes_bytes: Sequence[int]) -> int:
-    """What copies and parity leave of the smallest; `single` adds all up."""
-    usable = [max(0, each - METADATA_BYTES) for each in sizes_bytes]
-    if spec.level == "single":
-        return sum(usable)
-    return int(len(usable) * min(usable) / redundancy(spec, len(usable)))
-
-
-def redundancy(spec: Spec, count: int) -> float:
-    """By the level."""
-    return bytes_for_one(spec.level, count)
-
-
-def cautions(spec: Spec) -> tuple[str, ...]:
-    """What synchronising takes."""
-    return layer.cautions(spec)
-
-
-def create_words(spec: Spec, devices: Sequence[str], node: str, identifier: str) -> list[str]:
+def create_words(spec: MdKeys, devices: Sequence[str], node: str, identifier: str) -> list[str]:
     """The words of `mdadm` that make the array."""
     words = [
         "--create", node, "--run", "--metadata=1.2", f"--uuid={identifier}", "--homehost=any",
@@ -92,20 +87,6 @@ def create_words(spec: Spec, devices: Sequence[str], node: str, identifier: str)
     return [*words, *devices]
 
 
-def build(spec: Spec, devices: Sequence[str], task: Task) -> str:
-    """Make the array, and wait until its parity is right."""
-    node = _find_free_node()
-    members = " ".join(Path(each).resolve().name for each in devices)
-    task.record("md", {"device": node, "uuid": task.identifier, "members": members})
-    _done(_run_mdadm(create_words(spec, devices, node, task.identifier), task.runner), node, "made")
-    if spec.level in PARITY:
-        # It ends with 1 where nothing was to be waited for.
-        _run_mdadm(["--wait", node], task.runner, timeout_s=SYNC_TIMEOUT_S)
-    if spec.level in (*COPIES, *PARITY):
-        check_whole(node)
-    return node
-
-
 def _find_free_node(blocks: Path = BLOCKS) -> str:
     number = next((each for each in NUMBERS if not (blocks / f"md{each}").exists()), None)
     if number is None:
@@ -118,11 +99,11 @@ def _find_free_node(blocks: Path = BLOCKS) -> str:
 
 
 def _run_mdadm(words: Sequence[str], runner: Runner, timeout_s: float = TIMEOUT_S) -> Finished:
-    argv = [filesystems.program_path("mdadm", PACKAGE), *words]
+    argv = [filesystems.find_program("mdadm", PACKAGE), *words]
     return runner.run(Command(argv=argv, environment={"LC_ALL": "C"}), timeout_s=timeout_s)
 
 
-def _done(finished: Finished, node: str, what: str) -> None:
+def _require_done(finished: Finished, node: str, what: str) -> None:
     if finished.code != 0:
         said = [line for line in finished.stderr.splitlines() if line.strip()] or [
             "no reason given"
@@ -166,7 +147,7 @@ def stop(facts: Mapping[str, str], runner: Runner, blocks: Path = BLOCKS) -> Non
     for block in sorted(blocks.glob("md*")):
         if _is_own(block, facts, runner):
             node = f"/dev/{block.name}"
-            _done(_run_mdadm(["--stop", node], runner), node, "stopped")
+            _require_done(_run_mdadm(["--stop", node], runner), node, "stopped")
 
 
 def _is_own(block: Path, facts: Mapping[str, str], runner: Runner) -> bool:
@@ -195,12 +176,7 @@ def _read_digits(text: str) -> str:
 PLUGINS = (
     LayerKind(
         name="md",
-        keys=Spec,
-        members=members,
-        capacity_bytes=capacity_bytes,
-        redundancy=redundancy,
-        build=build,
-        cautions=cautions,
+        keys=MdKeys,
         needs=(
             ProgramNeed(name="mdadm", package=PACKAGE, asked=("--version",), why="arrays of md"),
             Readable(

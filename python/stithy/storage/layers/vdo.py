@@ -14,9 +14,9 @@ from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command, Runner
 from stithy.needs import KernelModule, Package, ProgramNeed
-from stithy.storage import layer, lvm
-from stithy.storage.layer import Chunk, LayerKind, RaidSpec, Task, bytes_for_one, chunk_field
-from stithy.storage.sizes import MIB
+from stithy.storage.layer import BuildTask, LayerKind
+from stithy.storage.layers import lvm
+from stithy.storage.provider import MIB
 from stithy.storage.space import Usage
 
 POOL = "pool"
@@ -37,10 +37,9 @@ DATA_SHARE = 0.98
 WHY = "compression and deduplication below a file system"
 
 
-class Spec(RaidSpec):
+class VdoKeys(lvm.GroupKeys):
     """Compression and deduplication of all blocks, with a file system on it."""
 
-    chunk: Chunk = chunk_field(f"that of LVM, {lvm.CHUNK_USUAL}")
     compression: Literal["lz4", "none"] = Field(
         default="lz4",
         description="What compresses blocks of 4 KiB: `lz4`, which vdo alone has, or `none`.",
@@ -62,66 +61,48 @@ class Spec(RaidSpec):
         examples=[1.0],
     )
 
+    def count_capacity_bytes(self, sizes_bytes: Sequence[int]) -> int:
+        """Count what it holds if nothing shrinks: the level's capacity, less index and books."""
+        return _count_usable_bytes(self.count_volume_bytes(sizes_bytes))
 
-def members(spec: Spec) -> tuple[int, int | None]:
-    """By the level below."""
-    return lvm.MEMBERS[spec.level]
+    def list_cautions(self) -> tuple[str, ...]:
+        """Tell what synchronising takes, and what it promises and needs."""
+        cautions = [
+            *super().list_cautions(),
+            "dm-vdo takes about 640 MiB of memory and the CPU time of its own threads, which no "
+            "limit of the database counts",
+        ]
+        if self.overcommit > 1:
+            cautions.append(
+                f"the volume promises {self.overcommit:g} times what it holds if nothing shrinks: "
+                "writes fail once it is full"
+            )
+        return tuple(cautions)
+
+    def build(self, devices: Sequence[str], task: BuildTask) -> str:
+        """Make the level below, and of its volume a pool with one thin volume."""
+        group = lvm.VolumeGroup(devices, task.identifier, task.runner)
+        task.record("lvm-vdo", group.facts)
+        size = self.make_volume(group, POOL, len(devices))
+        group.run_checked(*convert_words(self, group.name, size))
+        return group.device
 
 
-def multiple(spec: Spec) -> int:
-    """By the level below."""
-    return lvm.PAIRS.get(spec.level, 1)
-
-
-def capacity_bytes(spec: Spec, sizes_bytes: Sequence[int]) -> int:
-    """What it holds if nothing shrinks: of the level's capacity, less its index and books."""
-    return _holds_bytes(lvm.capacity_bytes(spec.level, sizes_bytes))
-
-
-def _slab_bytes(size_bytes: int) -> int:
+def _choose_slab_bytes(size_bytes: int) -> int:
     small = size_bytes <= SMALL_SLAB_BYTES * SLABS_MAX // 2
     return SMALL_SLAB_BYTES if small else LARGE_SLAB_BYTES
 
 
-def _holds_bytes(size_bytes: int) -> int:
-    slab = _slab_bytes(size_bytes)
+def _count_usable_bytes(size_bytes: int) -> int:
+    slab = _choose_slab_bytes(size_bytes)
     return int(max(0, size_bytes - RESERVED_BYTES) // slab * slab * DATA_SHARE)
 
 
-def redundancy(spec: Spec, count: int) -> float:
-    """By the level below."""
-    return bytes_for_one(spec.level, count)
-
-
-def cautions(spec: Spec) -> tuple[str, ...]:
-    """What synchronising takes, and what it promises and needs."""
-    found = [
-        *layer.cautions(spec),
-        "dm-vdo takes about 640 MiB of memory and the CPU time of its own threads, which no limit "
-        "of the database counts",
-    ]
-    if spec.overcommit > 1:
-        found.append(
-            f"the volume promises {spec.overcommit:g} times what it holds if nothing shrinks: "
-            "writes fail once it is full"
-        )
-    return tuple(found)
-
-
-def build(spec: Spec, devices: Sequence[str], task: Task) -> str:
-    """Make the level below, and of its volume a pool with one thin volume."""
-    group = lvm.Group(devices, task.identifier, task.runner)
-    task.record("lvm-vdo", group.facts)
-    size = lvm.make(spec, group, POOL, len(devices))
-    group.done(*convert_words(spec, group.name, size))
-    return group.device
-
-
-def convert_words(spec: Spec, group: str, size_bytes: int) -> list[str]:
+def convert_words(spec: VdoKeys, group: str, size_bytes: int) -> list[str]:
     """The words of `lvconvert` that make a pool of a volume of this size, and a volume in it."""
-    extents = int(_holds_bytes(size_bytes) * spec.overcommit) // lvm.EXTENT_BYTES
+    extents = int(_count_usable_bytes(size_bytes) * spec.overcommit) // lvm.EXTENT_BYTES
     if extents < 1:
-        least = RESERVED_BYTES + _slab_bytes(size_bytes)
+        least = RESERVED_BYTES + _choose_slab_bytes(size_bytes)
         raise InfrastructureError(
             f"dm-vdo has no room in {size_bytes // MIB} MiB: it takes {RESERVED_BYTES // MIB} MiB "
             "for itself",
@@ -134,14 +115,14 @@ def convert_words(spec: Spec, group: str, size_bytes: int) -> list[str]:
         "--virtualsize", f"{extents * lvm.EXTENT_BYTES}b",
         "--compression", yes[spec.compression != "none"],
         "--deduplication", yes[spec.deduplication],
-        "--vdosettings", f"slab_size_mb={_slab_bytes(size_bytes) // MIB}", f"{group}/{POOL}",
+        "--vdosettings", f"slab_size_mb={_choose_slab_bytes(size_bytes) // MIB}", f"{group}/{POOL}",
     ]  # fmt: skip
 
 
-def usage_below(device: str, redundancy: float, runner: Runner) -> Usage:
+def read_usage_below(device: str, redundancy: float, runner: Runner) -> Usage:
     """What its blocks take, by its own books."""
     pool = f"{device.removesuffix(f'-{lvm.VOLUME}')}-{POOL}-vpool"
-    argv = [filesystems.program_path("dmsetup", lvm.MAPPER), "message", pool, "0", "stats"]
+    argv = [filesystems.find_program("dmsetup", lvm.MAPPER), "message", pool, "0", "stats"]
     finished = runner.run(Command(argv=argv, environment={"LC_ALL": "C"}), timeout_s=60.0)
     if finished.code != 0:
         raise InfrastructureError(
@@ -171,16 +152,10 @@ def parse_stats(text: str, redundancy: float) -> Usage:
 PLUGINS = (
     LayerKind(
         name="vdo",
-        keys=Spec,
-        members=members,
-        capacity_bytes=capacity_bytes,
-        redundancy=redundancy,
-        build=build,
-        multiple=multiple,
-        cautions=cautions,
-        usage_below=usage_below,
+        keys=VdoKeys,
+        usage_below=read_usage_below,
         needs=(
-            *lvm.needs(WHY),
+            *lvm.list_needs(WHY),
             ProgramNeed(
                 name="vdoformat", package=Package("vdo", "vdo"), asked=("--version",), why=WHY
             ),

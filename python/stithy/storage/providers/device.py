@@ -6,7 +6,6 @@ for those that got no file system.
 """
 
 import os
-from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
@@ -23,23 +22,12 @@ from pydantic import (
 
 from stithy.drives import filesystems
 from stithy.errors import PreconditionError, UserError, give_reason
-from stithy.hosts.devices import mounts
+from stithy.hosts.devices import list_mounts
 from stithy.needs import Need, ProgramNeed, Root
-from stithy.storage import sizes
-from stithy.storage.consent import Content, Mark, may_format, read_mark, stable_ids, write_mark
-from stithy.storage.formatted import (
-    MadeAnew,
-    VolumeSpec,
-    claim,
-    erase_ends,
-    erase_own,
-    held_alone,
-    need_rights,
-    volume_on,
-)
-from stithy.storage.layer import Layer, OneLayer, check_members, rule
+from stithy.storage import consent, formatted, provider
+from stithy.storage.layer import Layer, OneLayer, check_members, refuse
 from stithy.storage.provider import Provider, Record, Room, Site, Volume
-from stithy.storage.space import Space, space_of
+from stithy.storage.space import Space, measure_space
 from stithy.units import format_size
 
 RIGHTS: tuple[Need, ...] = (Root(why="making file systems on devices and mounting them"),)
@@ -51,7 +39,7 @@ NEEDS: tuple[Need, ...] = (
         asked=("--version",),
         why="seeing what a device holds before it is overwritten",
     ),
-    *filesystems.needs(usual="ext4"),
+    *filesystems.list_needs(usual="ext4"),
 )
 INSTEAD = "or name a directory on it, which needs no rights, with `path`"
 SECTOR_BYTES = 512
@@ -59,15 +47,15 @@ SECTOR_BYTES = 512
 Source: block/genhd.c of the kernel."""
 
 
-def nodes(value: Any) -> tuple[Path, ...]:
+def read_nodes(value: Any) -> tuple[Path, ...]:
     """One device, or several different ones."""
     given = value if isinstance(value, list | tuple) else [value]
     named = tuple(Path(each) for each in given if isinstance(each, str | Path))
     if len(named) < len(given) or not all(map(_is_node, named)):
         right = "its path in full, such as /dev/disk/by-id/nvme-Example_S1234"
-        raise rule("not a block device", right)
+        raise refuse("not a block device", right)
     if not named or len(set(named)) < len(named):
-        raise rule("not a list of devices", "name at least one, and each once")
+        raise refuse("not a list of devices", "name at least one, and each once")
     return named
 
 
@@ -82,14 +70,14 @@ def _is_node(path: Path) -> bool:
 _NODES = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 
 
-class Spec(BaseModel):
+class DeviceSpec(BaseModel):
     """A candidate of whole block devices or partitions. All that they hold is lost."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     device: Annotated[
         tuple[Path, ...],
-        BeforeValidator(nodes),
+        BeforeValidator(read_nodes),
         PlainSerializer(_write_nodes),
         WithJsonSchema(_NODES),
     ] = Field(
@@ -113,7 +101,7 @@ class Spec(BaseModel):
         ),
         examples=[True],
     )
-    filesystem: sizes.FileSystem = Field(
+    filesystem: provider.FileSystem = Field(
         default="ext4",
         description=(
             "The file system that Stithy makes on it; `none` for the device as it is, which no "
@@ -123,7 +111,7 @@ class Spec(BaseModel):
     )
 
     @model_validator(mode="after")
-    def _layer_fits(self) -> Self:
+    def _check_layer(self) -> Self:
         asked = self.filesystem if "filesystem" in self.model_fields_set else None
         check_members(self.layer, len(self.device), asked, "device")
         return self
@@ -131,10 +119,10 @@ class Spec(BaseModel):
     @property
     def is_raw(self) -> bool:
         """Whether the volume is a block device without a file system."""
-        return self.filesystem == sizes.NO_FILE_SYSTEM
+        return self.filesystem == provider.NO_FILE_SYSTEM
 
 
-def overlaps(spec: Spec, other: Spec) -> bool:
+def share_device(spec: DeviceSpec, other: DeviceSpec) -> bool:
     """Whether, by their names alone, they have a device or a part of one in common."""
     return any(_is_part(str(a), str(b)) for a in spec.device for b in other.device)
 
@@ -143,10 +131,10 @@ def _is_part(one: str, other: str) -> bool:
     return one == other or other.startswith(f"{one}-part") or one.startswith(f"{other}-part")
 
 
-class DeviceStorage(MadeAnew):
+class DeviceStorage(formatted.MadeAnew):
     """One candidate's devices."""
 
-    def __init__(self, spec: Spec, candidate: str, site: Site) -> None:
+    def __init__(self, spec: DeviceSpec, candidate: str, site: Site) -> None:
         """Nothing is asked of the machine yet."""
         super().__init__(candidate, site)
         self._spec = spec
@@ -160,24 +148,24 @@ class DeviceStorage(MadeAnew):
 
     def check(self) -> None:
         """Raise PreconditionError for a device that may not be overwritten."""
-        need_rights(RIGHTS, "devices", self._where, INSTEAD)
-        self._asked().check(self._where)
+        formatted.need_rights(RIGHTS, "devices", self._where, INSTEAD)
+        self._make_volume_spec().check(self._where)
         if len({each.resolve() for each in self._spec.device}) < len(self._spec.device):
             raise PreconditionError(
                 "two of its devices are the same one by two names",
                 where=self._where,
                 remedy="name each device once",
             )
-        if self.left_by() is None:  # what a dead run left is removed before this one begins
-            self._consent()
+        if self.find_dead_run() is None:  # what a dead run left is removed before this one begins
+            self._require_consent()
 
-    def rooms(self) -> tuple[Room, ...]:
+    def list_rooms(self) -> tuple[Room, ...]:
         """What files may take, said of the first device; no device is anybody else's."""
         spec, bytes_by_device = self._spec, list(self._sizes_bytes.values())
         usable = (
-            sizes.usable_bytes(spec.filesystem, bytes_by_device[0])
+            provider.count_usable_bytes(spec.filesystem, bytes_by_device[0])
             if spec.layer is None
-            else spec.layer.usable_bytes(spec.filesystem, bytes_by_device)
+            else spec.layer.count_usable_bytes(spec.filesystem, bytes_by_device)
         )
         return tuple(
             Room(
@@ -193,8 +181,8 @@ class DeviceStorage(MadeAnew):
 
     def cautions(self) -> tuple[str, ...]:
         """What the devices hold, which will be lost; and what the layer warns of."""
-        contents = {} if self.left_by() is not None else self._consent()
-        layer = self._spec.layer.cautions if self._spec.layer else ()
+        contents = {} if self.find_dead_run() is not None else self._require_consent()
+        layer = self._spec.layer.spec.list_cautions() if self._spec.layer else ()
         return *(f"{self._where}: {each}" for each in layer), *(
             f"{self._where}: everything on {device} ({format_size(self._sizes_bytes[device])}) "
             f"will be lost: it holds {content}"
@@ -208,42 +196,42 @@ class DeviceStorage(MadeAnew):
         for device in (each.resolve() for each in self._spec.device):
             if not device.is_block_device():  # `check` refuses it, and says why
                 return None
-            ids = stable_ids(device, by_id=Path("/nowhere"))
+            ids = consent.list_stable_ids(device, by_id=Path("/nowhere"))
             size = format_size(_read_size_bytes(device, self._where))
             known.append(", ".join([f"a device of {size}", *ids]))
         return "; ".join(known)
 
-    def left_by(self) -> str | None:
+    def find_dead_run(self) -> str | None:
         """The dead run that mounted one of them."""
         devices = {str(each.resolve()) for each in self._spec.device}
-        marks = [read_mark(each.point) for each in mounts() if each.source in devices]
-        return next((mark.run_id for mark in marks if mark and not mark.in_use), None)
+        marks = [consent.read_mark(each.point) for each in list_mounts() if each.source in devices]
+        return next((mark.run_id for mark in marks if mark and not mark.is_in_use), None)
 
     def provision(self, run_id: str, record: Record) -> Volume:
         """Make and mount the file system; or take the device as it is."""
-        self._consent()
+        self._require_consent()
         self._run_id = run_id
-        asked = self._asked()
+        asked = self._make_volume_spec()
         if self._spec.is_raw:
             if self._spec.layer or not self._site.as_found:
                 for each in self._spec.device:
-                    erase_ends(each.resolve())
-            volume = volume_on(asked, self._place, run_id, record, self._runner)
-            self._held = held_alone(volume.path)
+                    formatted.wipe_ends(each.resolve())
+            volume = formatted.build_volume(asked, self._place, run_id, record, self._runner)
+            self._held = formatted.open_exclusively(volume.path)
             return volume
         for each in self._spec.device:
             record("formatted", {"device": str(each), "uuid": asked.identifier})
-            claim(each.resolve(), asked.identifier)
-        return volume_on(asked, self._place, run_id, record, self._runner)
+            formatted.write_claim(each.resolve(), asked.identifier)
+        return formatted.build_volume(asked, self._place, run_id, record, self._runner)
 
-    def space(self, volume: Volume) -> Space:
+    def measure_space(self, volume: Volume) -> Space:
         """All of the devices is its own."""
-        return space_of(volume, self._runner, devices_bytes=tuple(self._sizes_bytes.values()))
+        return measure_space(volume, self._runner, devices_bytes=tuple(self._sizes_bytes.values()))
 
     def keep(self) -> None:
         """Leave the mark without a living owner, which means kept."""
         if self._run_id is not None and not self._spec.is_raw:
-            write_mark(self._place, Mark(self._run_id, True, None))
+            consent.write_mark(self._place, consent.DirectoryMark(self._run_id, True, None))
 
     def release(self) -> None:
         """Let others have a device without a file system; one that is mounted keeps them out."""
@@ -251,14 +239,14 @@ class DeviceStorage(MadeAnew):
             os.close(self._held)
             self._held = None
 
-    def _asked(self) -> VolumeSpec:
+    def _make_volume_spec(self) -> formatted.VolumeSpec:
         devices = tuple(str(each.resolve()) for each in self._spec.device)
-        return VolumeSpec(devices, self._spec.filesystem, self._spec.layer)
+        return formatted.VolumeSpec(devices, self._spec.filesystem, self._spec.layer)
 
-    def _consent(self) -> dict[Path, Content]:
+    def _require_consent(self) -> dict[Path, consent.Content]:
         """What is lost of each. Raises PreconditionError where that is not allowed."""
         return {
-            each: may_format(each, self._where, self._runner, wipe=self._spec.wipe)
+            each: consent.may_format(each, self._where, self._runner, wipe=self._spec.wipe)
             for each in self._spec.device
         }
 
@@ -279,31 +267,31 @@ def _read_size_bytes(device: Path, where: str) -> int:
     return int(text) * SECTOR_BYTES
 
 
-def _erase(facts: Mapping[str, str]) -> None:
-    erase_own(Path(facts["device"]), facts["uuid"])
-
-
 class DeviceProvider(Provider):
     """Block devices that are there."""
 
     name = "device"
     needs = NEEDS
-    spec = Spec
-    handlers: ClassVar = {"formatted": _erase}
+    spec = DeviceSpec
+    handlers: ClassVar = {
+        "formatted": lambda facts: formatted.erase_stithy_device(
+            Path(facts["device"]), facts["uuid"]
+        )
+    }
 
-    def create(self, spec: Spec, candidate: str, site: Site) -> DeviceStorage:
+    def create(self, spec: DeviceSpec, candidate: str, site: Site) -> DeviceStorage:
         """Create the storage of one candidate."""
         return DeviceStorage(spec, candidate, site)
 
-    def has_block_device(self, spec: Spec) -> bool:
+    def has_block_device(self, spec: DeviceSpec) -> bool:
         """Whether the study asks for no file system."""
         return spec.is_raw
 
-    def overlaps(self, spec: Spec, other: Spec) -> bool:
+    def is_overlapping(self, spec: DeviceSpec, other: DeviceSpec) -> bool:
         """Whether, by their names alone, they have a device or a part of one in common."""
-        return overlaps(spec, other)
+        return share_device(spec, other)
 
-    def make_like(self, spec: Spec, ending: str) -> Spec:
+    def make_like(self, spec: DeviceSpec, ending: str) -> DeviceSpec:
         """Refuse: there is none. Raises UserError."""
         raise UserError(
             "a device cannot be compared with itself: two candidates would share it",

@@ -9,26 +9,32 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from stithy.errors import PreconditionError
-from stithy.hosts.processes import own_identity
+from stithy.hosts.processes import get_identity
 from stithy.hosts.runner import LocalRunner
 from stithy.storage import consent
-from stithy.storage.consent import MARK, Mark, read_mark, write_mark
-from stithy.storage.layer import rule
+from stithy.storage.consent import MARK, DirectoryMark, read_mark, write_mark
+from stithy.storage.layer import refuse
 from stithy.storage.provider import Provider, Record, Room, Site, Volume
-from stithy.storage.space import Space, space_of
-from stithy.storage.volume import describe, existing_part, remove_own, room_of, storage_in_words
+from stithy.storage.space import Space, measure_space
+from stithy.storage.volume import (
+    describe,
+    describe_storage,
+    find_existing_part,
+    measure_room,
+    remove_own,
+)
 
 
 def _require_plain(path: Path) -> Path:
     """A study means the same directory from wherever it is run, and its messages are one line."""
     if not path.is_absolute():
-        raise rule("not an absolute path", "in full, such as /var/tmp/stithy")
+        raise refuse("not an absolute path", "in full, such as /var/tmp/stithy")
     if not str(path).isprintable():
-        raise rule("not a usable path", "one without line ends and tabs")
+        raise refuse("not a usable path", "one without line ends and tabs")
     return path
 
 
-class Spec(BaseModel):
+class PathSpec(BaseModel):
     """A candidate that is a directory."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -56,10 +62,10 @@ class DirectoryStorage:
         """Raise PreconditionError for a directory that may not be used."""
         consent.may_use(self._given, self._where)
 
-    def rooms(self) -> tuple[Room]:
+    def list_rooms(self) -> tuple[Room]:
         """Room on the directory's file system; what Stithy left there makes room, or is used."""
-        room = room_of(self.place())
-        held = consent.held_bytes(self.place())
+        room = measure_room(self.place())
+        held = consent.count_held_bytes(self.place())
         return (
             room if room.free_bytes is None else replace(room, free_bytes=room.free_bytes + held),
         )
@@ -71,29 +77,29 @@ class DirectoryStorage:
     def fingerprint(self) -> str | None:
         """The file system and the devices under it: a mount may be missing after a reboot."""
         try:
-            return storage_in_words(existing_part(self.place()))
+            return describe_storage(find_existing_part(self.place()))
         except OSError:  # `check` refuses what cannot be read, and says why
             return None
 
-    def asked_times_s(self) -> dict[tuple[str, str], float]:
+    def list_profile_times_s(self) -> dict[tuple[str, str], float]:
         """None: it takes its own."""
         return {}
 
-    def left_by(self) -> str | None:
+    def find_dead_run(self) -> str | None:
         """The dead run whose mark is on the directory."""
         mark = read_mark(self.place())
-        return mark.run_id if mark and not mark.in_use else None
+        return mark.run_id if mark and not mark.is_in_use else None
 
-    def survives(self, run_id: str) -> Path | None:
+    def find_surviving_volume(self, run_id: str) -> Path | None:
         """The directory, while it carries the mark of a session that is over, or of this one."""
         mark = read_mark(self.place())
-        return self.place() if mark and mark.run_id == run_id and not mark.in_use else None
+        return self.place() if mark and mark.run_id == run_id and not mark.is_in_use else None
 
     def provision(self, run_id: str, record: Record) -> Volume:
         """Make or take over the directory, lock and mark it."""
         use = consent.may_use(self._given, self._where)
         path = self.place()
-        if use is consent.Use.OURS and self.survives(run_id) is not None:
+        if use is consent.Use.OURS and self.find_surviving_volume(run_id) is not None:
             self._take_over(path, run_id)
             return describe(path)
         if use is consent.Use.MISSING:
@@ -105,23 +111,23 @@ class DirectoryStorage:
         made = use is consent.Use.MISSING
         if use is consent.Use.OURS and (old := read_mark(path)):
             made = old.made_directory
-            names = [name for name in consent.own_entries(path) if name != MARK]
+            names = [name for name in consent.list_stithy_entries(path) if name != MARK]
             remove_own(path, names, old.run_id)
             if made:
                 record("directory", {"path": str(path), "run_id": run_id})
         record("mark", {"path": str(path), "run_id": run_id})
-        write_mark(path, Mark(run_id, made, own_identity()))
+        write_mark(path, DirectoryMark(run_id, made, get_identity()))
         return describe(path)
 
-    def space(self, volume: Volume) -> Space:
+    def measure_space(self, volume: Volume) -> Space:
         """Its files, as the file system that it shares counts them."""
-        return space_of(volume, LocalRunner())
+        return measure_space(volume, LocalRunner())
 
     def keep(self) -> None:
         """Leave the mark without a living owner, which means kept."""
         mark = read_mark(self.place())
         if mark is not None:
-            write_mark(self.place(), Mark(mark.run_id, mark.made_directory, None))
+            write_mark(self.place(), DirectoryMark(mark.run_id, mark.made_directory, None))
 
     def release(self) -> None:
         """Let others have the directory."""
@@ -133,7 +139,9 @@ class DirectoryStorage:
         """Go on with what an earlier session of this run wrote down and made; nothing is new."""
         self._take_lock(path)
         old = read_mark(path)
-        write_mark(path, Mark(run_id, old is not None and old.made_directory, own_identity()))
+        write_mark(
+            path, DirectoryMark(run_id, old is not None and old.made_directory, get_identity())
+        )
 
     def _take_lock(self, path: Path) -> None:
         """Hold a lock on the directory until this process ends: two runs may start at once."""
@@ -153,23 +161,23 @@ class DirectoryProvider(Provider):
     """Directories of the user's, which need nothing of the machine."""
 
     name = "path"
-    spec = Spec
+    spec = PathSpec
 
-    def create(self, spec: Spec, candidate: str, site: Site | None = None) -> DirectoryStorage:
+    def create(self, spec: PathSpec, candidate: str, site: Site | None = None) -> DirectoryStorage:
         """Create the storage of one candidate; a directory needs nothing of the run."""
         del site
         return DirectoryStorage(spec.path, candidate)
 
-    def is_likely_memory(self, spec: Spec) -> bool:
+    def is_likely_memory(self, spec: PathSpec) -> bool:
         """Whether the path's name alone says so."""
         return spec.path.is_relative_to("/dev/shm") or spec.path.is_relative_to("/run")
 
-    def overlaps(self, spec: Spec, other: Spec) -> bool:
+    def is_overlapping(self, spec: PathSpec, other: PathSpec) -> bool:
         """Whether, by their names alone, one directory is the other or lies inside of it."""
         first, second = (Path(os.path.normpath(given.path)) for given in (spec, other))
         return first.is_relative_to(second) or second.is_relative_to(first)
 
-    def make_like(self, spec: Spec, ending: str) -> Spec:
+    def make_like(self, spec: PathSpec, ending: str) -> PathSpec:
         """Give the directory beside it whose name has this ending."""
         return spec.model_copy(update={"path": spec.path.with_name(f"{spec.path.name}{ending}")})
 

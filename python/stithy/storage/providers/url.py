@@ -9,10 +9,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from stithy.engines.engine import Engine, find_engine_of
 from stithy.engines.instance import Mark, Remote
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
-from stithy.hosts.processes import identity_from, is_alive, own_identity
+from stithy.hosts.processes import get_identity, is_alive, parse_identity
 from stithy.registry import plugins
 from stithy.secrets import Secret, read_given_secret
-from stithy.storage.layer import rule
+from stithy.storage.layer import refuse
 from stithy.storage.provider import NOWHERE, Provider, Record, Room, Site, Volume
 from stithy.storage.space import Space
 
@@ -28,20 +28,20 @@ def _refuse_password(url: str) -> str:
         engine = find_engine_of(Secret(url))
         if re.search(rf"://[^/@]*:.*@|[?&]({'|'.join(SECRETS)})=", url):
             right = "take it out, and name a variable (`password_env`) or a file (`password_file`)"
-            raise rule("a URL with a password in it", right)
+            raise refuse("a URL with a password in it", right)
         engine.locate(Secret(url))
     except UserError as error:
-        raise rule(error.problem, error.remedy) from error
+        raise refuse(error.problem, error.remedy) from error
     return url
 
 
 def _require_variable(name: str) -> str:
     if not name.isidentifier():
-        raise rule("not the name of a variable", "such as DB_A_PASSWORD")
+        raise refuse("not the name of a variable", "such as DB_A_PASSWORD")
     return name
 
 
-class Spec(BaseModel):
+class UrlSpec(BaseModel):
     """A candidate that is a database on a server that runs already."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -70,14 +70,14 @@ class Spec(BaseModel):
 class DatabaseStorage:
     """One candidate's database."""
 
-    def __init__(self, spec: Spec, candidate: str, site: Site) -> None:
+    def __init__(self, spec: UrlSpec, candidate: str, site: Site) -> None:
         """Nothing is connected yet."""
         self._spec, self._candidate, self._site = spec, candidate, site
 
     def check(self) -> None:
         """Raise PreconditionError for a database that may not be used, UserError for its secret."""
         try:
-            there = self._there()
+            there = self._locate()
             there.check(keeps_inside=self._site.keeps_inside, sessions=self._site.sessions)
             mark = there.mark()
         except InfrastructureError as error:
@@ -90,7 +90,7 @@ class DatabaseStorage:
     def place(self) -> None:
         """It has no directory."""
 
-    def rooms(self) -> tuple[Room, ...]:
+    def list_rooms(self) -> tuple[Room, ...]:
         """Not known: the server says nothing of what is free."""
         return ()
 
@@ -105,23 +105,23 @@ class DatabaseStorage:
     def fingerprint(self) -> str | None:
         """What its server is. Raises UserError where its secret is not there."""
         try:
-            return f"server {self._there().describe_server()}"
+            return f"server {self._locate().describe_server()}"
         except (InfrastructureError, PreconditionError):  # `check` says why
             return None
 
-    def asked_times_s(self) -> dict[tuple[str, str], float]:
+    def list_profile_times_s(self) -> dict[tuple[str, str], float]:
         """None."""
         return {}
 
-    def left_by(self) -> str | None:
+    def find_dead_run(self) -> str | None:
         """The run whose mark it has, unless its process is alive here."""
         try:
-            mark = self._there().mark()
+            mark = self._locate().mark()
         except StithyError:  # `check` says why
             return None
-        return mark.run_id if mark and not is_alive(identity_from(mark.owner)) else None
+        return mark.run_id if mark and not is_alive(parse_identity(mark.owner)) else None
 
-    def survives(self, run_id: str) -> None:
+    def find_surviving_volume(self, run_id: str) -> None:
         """A session makes its database anew."""
 
     def provision(self, run_id: str, record: Record) -> Volume:
@@ -129,14 +129,14 @@ class DatabaseStorage:
         self.check()
         record("marked-database", {**self._spec.model_dump(include=set(FACTS), exclude_none=True),
                                    "run_id": run_id})  # fmt: skip
-        there = self._there()
-        there.claim(Mark(run_id, own_identity().facts(), self._candidate))
+        there = self._locate()
+        there.claim(Mark(run_id, get_identity().list_facts(), self._candidate))
         return Volume(
             path=NOWHERE, filesystem="", mount_point=NOWHERE, mount_options="", devices=(),
             memory_backed=False, database=there.url,
         )  # fmt: skip
 
-    def space(self, volume: Volume) -> Space:
+    def measure_space(self, volume: Volume) -> Space:
         """Of no file system."""
         raise NotImplementedError
 
@@ -146,15 +146,14 @@ class DatabaseStorage:
     def release(self) -> None:
         """Nothing is held."""
 
-    def _there(self) -> Remote:
-        return _there(self._spec.model_dump())
+    def _locate(self) -> Remote:
+        return _locate_database(self._spec.model_dump())
 
 
 FACTS = ("url", "password_env", "password_file")
 
 
-def _there(facts: Mapping[str, str]) -> Remote:
-    """The database of a URL with the password that it names a place for."""
+def _locate_database(facts: Mapping[str, str]) -> Remote:
     password = read_given_secret(facts.get("password_env"), facts.get("password_file"))
     url = Secret(facts["url"])
     return find_engine_of(url).connect_remote(url, password)
@@ -165,7 +164,7 @@ def _refuse_others(mark: Mark, place: str, candidate: str) -> None:
 
     A server may have many names: only its mark tells that two candidates are one database.
     """
-    owner, own = identity_from(mark.owner), own_identity()
+    owner, own = parse_identity(mark.owner), get_identity()
     if owner == own and mark.candidate != candidate:
         raise PreconditionError(
             f"candidates {mark.candidate} and {candidate} are the same database",
@@ -182,32 +181,30 @@ def _refuse_others(mark: Mark, place: str, candidate: str) -> None:
     )
 
 
-def _give_back(facts: Mapping[str, str]) -> None:
-    _there(facts).give_back(facts["run_id"])
-
-
 class DatabaseProvider(Provider):
     """Databases that run somewhere: all that is needed is on another machine."""
 
     name = "url"
-    spec = Spec
-    handlers: ClassVar = {"marked-database": _give_back}
+    spec = UrlSpec
+    handlers: ClassVar = {
+        "marked-database": lambda facts: _locate_database(facts).give_back(facts["run_id"])
+    }
     is_by_url = True
 
-    def create(self, spec: Spec, candidate: str, site: Site) -> DatabaseStorage:
+    def create(self, spec: UrlSpec, candidate: str, site: Site) -> DatabaseStorage:
         """Create what stands for a candidate's storage."""
         return DatabaseStorage(spec, candidate, site)
 
-    def overlaps(self, spec: Spec, other: Spec) -> bool:
+    def is_overlapping(self, spec: UrlSpec, other: UrlSpec) -> bool:
         """Whether both name the same database, whoever its user is."""
         return _locate(spec) == _locate(other)
 
-    def give_url(self, spec: Spec) -> str:
+    def give_url(self, spec: UrlSpec) -> str:
         """Give the URL as the study has it."""
         return spec.url
 
 
-def _locate(spec: Spec) -> str:
+def _locate(spec: UrlSpec) -> str:
     """Say where its URL leads, in lower case."""
     url = Secret(spec.url)
     return find_engine_of(url).locate(url).lower()

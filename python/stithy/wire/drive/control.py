@@ -60,7 +60,7 @@ class Restore(Wire):
     drive: str
 
 
-class Trace(Wire):
+class DriveTraceFile(Wire):
     """Write down each request of a drive into a file; None: no more."""
 
     command: Literal["trace"] = "trace"
@@ -83,7 +83,7 @@ class Down(Wire):
     drive: str | None
 
 
-AnyCommand = Up | List | Stats | Set | Snapshot | Restore | Trace | Fault | Down
+AnyCommand = Up | List | Stats | Set | Snapshot | Restore | DriveTraceFile | Fault | Down
 """One line to the control socket."""
 
 

@@ -143,7 +143,7 @@ class NoFault(Wire):
     kind: Literal["none"] = "none"
 
 
-class Stall(Wire):
+class StallFault(Wire):
     """Nothing is answered for a while."""
 
     kind: Literal["stall"] = "stall"
@@ -183,7 +183,7 @@ class Phases(Wire):
     phases: tuple[SlowPhase, ...]
 
 
-class Schedule(Wire):
+class FaultSchedule(Wire):
     """Slow in phases, one after the other; ends by itself."""
 
     kind: Literal["schedule"] = "schedule"
@@ -247,7 +247,16 @@ class PowerOn(Wire):
 
 
 AnyFault = (
-    NoFault | Stall | Slow | Schedule | Errors | Gone | Corrupt | LyingFlush | PowerCut | PowerOn
+    NoFault
+    | StallFault
+    | Slow
+    | FaultSchedule
+    | Errors
+    | Gone
+    | Corrupt
+    | LyingFlush
+    | PowerCut
+    | PowerOn
 )
 """What can go wrong with a drive."""
 

@@ -17,25 +17,35 @@ import pytest
 from fakes.clock import FakeClock
 from fakes.fio import FioRunner, SimulatedDrive, bin_ns
 from stithy.drives.measure import measurement
-from stithy.drives.measure.compare import Compared, Figures, compared, of_measurement
-from stithy.drives.measure.fit import SHARES, fit, mean_s, sustained_fit, times_s
+from stithy.drives.measure.fit import SHARES, average_times_s, fit, fit_sustained, fit_times_s
 from stithy.drives.measure.measurement import (
     OVERHEAD_S,
-    Point,
-    Schedule,
+    MeasurementPoint,
+    MeasurementSchedule,
     WrittenSlice,
-    matrix,
+    inspect,
+    list_points,
+    need_room,
+    open_scratch_file,
     order,
     schedule,
 )
-from stithy.drives.measure.measuring import Plan, Watch, measure, ready
-from stithy.drives.measure.profiling import Wanted, profile
-from stithy.drives.measure.target import inspect, need_room, scratch_file
+from stithy.drives.measure.measuring import (
+    ComparedFigures,
+    Figures,
+    MeasuringPlan,
+    MeasuringWatch,
+    compare_points,
+    make_measured_reference,
+    measure,
+    prepare_points,
+)
+from stithy.drives.measure.profiling import WantedProfile, profile_target
 from stithy.errors import Interrupted, PreconditionError, UserError
-from stithy.fio.histogram import Histogram, merged
-from stithy.fio.load import Target
-from stithy.fio.measure import Machine
-from stithy.fio.program import Found
+from stithy.fio.load import FioTarget
+from stithy.fio.measure import FioMachine
+from stithy.fio.output import Histogram, merge_histograms
+from stithy.fio.program import FioProgram
 from support.measured_drive import measured
 
 MIB = 2**20
@@ -44,26 +54,31 @@ FACTS = measured(SimulatedDrive()).target
 
 def test_an_engine_that_works_is_taken_of_a_fio_that_is_new_enough() -> None:
     """io_uring may be forbidden; without direct I/O nothing can be measured."""
-    place = Target("/dev/x", MIB)
-    assert ready(FioRunner(refused=("io_uring",)), place).engine == "libaio"
+    place = FioTarget("/dev/x", MIB)
+    assert prepare_points(FioRunner(refused=("io_uring",)), place).engine == "libaio"
     with pytest.raises(PreconditionError, match="no asynchronous engine of fio works"):
-        ready(FioRunner(refused=("io_uring", "libaio")), place)
+        prepare_points(FioRunner(refused=("io_uring", "libaio")), place)
     for version in ("fio-2.16", "fio-3.1-5", ""):
         with pytest.raises(
             PreconditionError, match=r"at least 3.28 is needed.*apt-get install fio"
         ):
-            ready(FioRunner(version=version), place)
+            prepare_points(FioRunner(version=version), place)
 
 
 def test_points_are_asked_of_fio_as_other_patterns_are() -> None:
     """With direct I/O, for the time of the schedule, and not to write where nothing may be."""
-    points = (Point(0.7, 4096, 16), Point(0.0, 131072, 1, sequential=True, flushed_every=32))
-    target, timing = Target("/dev/x", 64 * MIB, name="x"), Schedule(0.5, 1, 0.0)
+    points = (
+        MeasurementPoint(0.7, 4096, 16),
+        MeasurementPoint(0.0, 131072, 1, sequential=True, flushed_every=32),
+    )
+    target, timing = FioTarget("/dev/x", 64 * MIB, name="x"), MeasurementSchedule(0.5, 1, 0.0)
     for read_only in (False, True):
         runner = FioRunner(SimulatedDrive())
-        fio = Machine(runner, Found("fio", "fio-3.33"), "io_uring")
+        fio = FioMachine(runner, FioProgram("fio", "fio-3.33"), "io_uring")
         place = replace(target, read_only=read_only)
-        made = measure(fio, place, Plan(points, timing, seed=3), FACTS, Watch(), FakeClock())
+        made = measure(
+            fio, place, MeasuringPlan(points, timing, seed=3), FACTS, MeasuringWatch(), FakeClock()
+        )
         mixed, log = sorted(runner.commands, key=lambda each: each["rw"])
         for each in (mixed, log):
             asked = ("direct", "ramp_time", "runtime", "ioengine", "filename")
@@ -80,9 +95,9 @@ def test_points_are_asked_of_fio_as_other_patterns_are() -> None:
 
 def test_a_schedule_takes_its_time_for_all_points_in_an_order_of_the_seed() -> None:
     """Too little is refused with the least that will do."""
-    points = matrix(writing=True)
+    points = list_points(writing=True)
     assert len(set(points)) == len(points)
-    assert not any(point.writes for point in matrix(writing=False))
+    assert not any(point.writes for point in list_points(writing=False))
     for duration_s in (80.0, 180.0, 600.0, 3600.0):
         made = schedule(duration_s, len(points), sustained=True)
         each_s = made.point_s + made.settle_s + OVERHEAD_S
@@ -107,12 +122,12 @@ def test_the_parts_merged_are_the_whole_in_any_order() -> None:
     draw = random.Random(4)
     times = [draw.randrange(1, 500) for _ in range(300)]
     parts = [_histogram(times[:10]), _histogram(times[10:250]), _histogram(times[250:])]
-    whole = merged(parts)
-    assert whole.counts_by_ns == merged(reversed(parts)).counts_by_ns
+    whole = merge_histograms(parts)
+    assert whole.counts_by_ns == merge_histograms(reversed(parts)).counts_by_ns
     for share in (0.01, 0.5, 0.99, 1.0):
         rank = max(1, -(-int(share * 1000) * len(times) // 1000))
-        assert whole.quantile_s(share) == sorted(times)[rank - 1] / 1e9
-    assert (merged([]).mean_s, merged([]).quantile_s(0.5)) == (None, None)
+        assert whole.find_quantile_s(share) == sorted(times)[rank - 1] / 1e9
+    assert (merge_histograms([]).mean_s, merge_histograms([]).find_quantile_s(0.5)) == (None, None)
 
 
 def test_each_figure_of_an_emulation_has_its_tolerance() -> None:
@@ -126,12 +141,12 @@ def test_each_figure_of_an_emulation_has_its_tolerance() -> None:
         (None, 100, 400, ()),
     ):
         other = Figures(iops, p50_us / 1e6, p99_us / 1e6)
-        row = Compared("read 4 KiB, depth 1", "read", real, other)
-        assert (row.missed(), row.ratio("iops") is None) == (missed, iops is None)
+        row = ComparedFigures("read 4 KiB, depth 1", "read", real, other)
+        assert (row.list_missed(), row.find_ratio("iops") is None) == (missed, iops is None)
     measurement = measured(SimulatedDrive())
-    rows = compared(of_measurement(measurement), measurement)
+    rows = compare_points(make_measured_reference(measurement), measurement)
     assert len({(each.point, each.kind) for each in rows}) == len(rows) > len(measurement.matrix)
-    assert {each.ratio("p99_s") for each in rows} == {1.0}
+    assert {each.find_ratio("p99_s") for each in rows} == {1.0}
 
 
 def test_the_numbers_of_a_drive_come_back() -> None:
@@ -148,7 +163,7 @@ def test_the_numbers_of_a_drive_come_back() -> None:
     for row in found.read.rows:
         if row.length_bytes == 4096 and row.depth != 8:
             wanted = min(row.depth, 8) / (100e-6 * math.exp(0.3**2 / 2))
-            assert row.depth / mean_s(row.times_s) == pytest.approx(wanted, rel=0.05)
+            assert row.depth / average_times_s(row.times_s) == pytest.approx(wanted, rel=0.05)
     assert found.read.iops_max == pytest.approx(8 / 104.6e-6, rel=0.05)
     assert found.read.bytes_per_s_max == pytest.approx(8e9 * 1044480 / 1149000, rel=0.1)
     assert found.flush.mean_s == pytest.approx(200e-6, rel=0.02)
@@ -179,7 +194,7 @@ def test_slowing_down_is_found_where_it_happened() -> None:
         ((1, 2, 3), None),
         ((), None),
     ):
-        found = sustained_fit([WrittenSlice(moved_bytes=rate, duration_s=1.0) for rate in rates])
+        found = fit_sustained([WrittenSlice(moved_bytes=rate, duration_s=1.0) for rate in rates])
         assert (found and (found.after_bytes, round(found.write_bytes_per_s))) == expected
 
 
@@ -189,12 +204,12 @@ def test_a_table_keeps_the_quantiles_and_the_mean() -> None:
         draw = random.Random(2)
         times = sorted(1e-4 * draw.lognormvariate(0, spread) for _ in range(20_000))
         counts = Counter(bin_ns(round(each * 1e9)) for each in times)
-        table = times_s(Histogram(counts_by_ns=dict(sorted(counts.items())), sum_s=sum(times)))
+        table = fit_times_s(Histogram(counts_by_ns=dict(sorted(counts.items())), sum_s=sum(times)))
         assert list(table) == sorted(table)
         for share in (0.1, 0.5, 0.9, 0.99):
             wanted = times[int(share * len(times)) - 1]
             assert table[SHARES.index(share)] == pytest.approx(wanted, rel=0.02)
-        assert mean_s(table) == pytest.approx(sum(times) / len(times), rel=0.01)
+        assert average_times_s(table) == pytest.approx(sum(times) / len(times), rel=0.01)
 
 
 def test_a_file_is_only_read_and_only_where_all_of_it_was_written(disk_place: Path) -> None:
@@ -216,8 +231,12 @@ def test_a_file_is_only_read_and_only_where_all_of_it_was_written(disk_place: Pa
         os.fsync(file.fileno())
     runner = FioRunner(SimulatedDrive())
     with pytest.raises(UserError, match="an existing file is only read"):
-        profile(inspect(written), Wanted("a", 80.0, True, 64 * MIB), runner, Watch())
-    profile(inspect(written), Wanted("a", 61.0, False, 64 * MIB), runner, Watch())
+        profile_target(
+            inspect(written), WantedProfile("a", 80.0, True, 64 * MIB), runner, MeasuringWatch()
+        )
+    profile_target(
+        inspect(written), WantedProfile("a", 61.0, False, 64 * MIB), runner, MeasuringWatch()
+    )
     assert all("readonly" in each for each in runner.commands)
     assert written.read_bytes() == b"\7" * 64 * MIB
 
@@ -225,7 +244,12 @@ def test_a_file_is_only_read_and_only_where_all_of_it_was_written(disk_place: Pa
 def test_a_directory_becomes_a_profile_with_sources_and_leaves_nothing(disk_place: Path) -> None:
     """Only a scratch file without a name is written to; also where a person stops it."""
     runner = FioRunner(SimulatedDrive())
-    done = profile(inspect(disk_place), Wanted("a-drive", 61.0, False, 64 * MIB), runner, Watch())
+    done = profile_target(
+        inspect(disk_place),
+        WantedProfile("a-drive", 61.0, False, 64 * MIB),
+        runner,
+        MeasuringWatch(),
+    )
     table = tomllib.loads(done.text)
     assert (table["name"], table["channels"]) == ("a-drive", 8)
     assert len(table["read"]["load_us"][0]) == 2 + len(table["read"]["load_shares"])
@@ -235,16 +259,18 @@ def test_a_directory_becomes_a_profile_with_sources_and_leaves_nothing(disk_plac
     assert [each["name"] for each in runner.commands if "read" not in each["rw"]] == ["fill"]
     assert all(each["filename"].startswith("/proc/") for each in runner.commands)
     stop = threading.Event()
-    watch = Watch(lambda _what, done, _total: stop.set() if done == 5 else None, stop)
+    watch = MeasuringWatch(lambda _what, done, _total: stop.set() if done == 5 else None, stop)
     with pytest.raises(Interrupted):
-        profile(inspect(disk_place), Wanted("a", 61.0, False, 64 * MIB), FioRunner(), watch)
+        profile_target(
+            inspect(disk_place), WantedProfile("a", 61.0, False, 64 * MIB), FioRunner(), watch
+        )
     assert list(disk_place.iterdir()) == []
-    with scratch_file(disk_place, MIB) as path:
+    with open_scratch_file(disk_place, MIB) as path:
         assert (os.stat(path).st_size, list(disk_place.iterdir())) == (MIB, [])
     space = os.statvfs(disk_place)
     with pytest.raises(PreconditionError, match="does not fit.*--size"):
         need_room(disk_place, space.f_bavail * space.f_frsize)
-    kept = measurement.beside_profile(disk_place / "a-drive.toml")
+    kept = measurement.get_measurement_path(disk_place / "a-drive.toml")
     kept.write_text(done.measurement.model_dump_json())
     assert measurement.read_measurement(kept) == done.measurement
     kept.write_text('{"version": 1}')

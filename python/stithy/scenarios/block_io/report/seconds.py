@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from stithy.analysis.evidence import Window
-from stithy.fio.precondition import EXCURSION_MOST, RANGE_MOST, ROUNDS
+from stithy.fio.load import EXCURSION_MOST, RANGE_MOST, ROUNDS
 from stithy.metrics import Quantity
 from stithy.point import Point
 from stithy.report.blocks import Section, figures, paragraph

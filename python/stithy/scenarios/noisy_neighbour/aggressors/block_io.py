@@ -6,9 +6,9 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field, PlainSerializer
 
 from stithy.fio import FIO, library
-from stithy.fio.jobfile import why_no_rate
-from stithy.fio.load import aligned
-from stithy.fio.profile import Profile
+from stithy.fio.jobfile import explain_no_rate
+from stithy.fio.load import align_bytes
+from stithy.fio.profile import IoProfile
 from stithy.scenarios.noisy_neighbour.aggressor import Aggressor, Common, Levels
 from stithy.storage.provider import Role
 from stithy.study.model import Study
@@ -23,13 +23,13 @@ SLACK_BYTES = 64 * MIB
 
 
 def _make_pattern(name: str) -> str:
-    if fault := library.fault_of(name):
+    if fault := library.find_fault(name):
         raise make_rule_error(*fault)
     patterns = library.find(name).patterns
     if len(patterns) != 1:
         names = ", ".join(f"{name}/{each.name}" for each in patterns)
         raise make_rule_error("a profile with several patterns", f"name one of them: {names}")
-    if (why := why_no_rate(patterns[0])) is not None:
+    if (why := explain_no_rate(patterns[0])) is not None:
         raise make_rule_error(f"a rate cannot be asked of it: {why}", "name another pattern")
     return name
 
@@ -69,7 +69,7 @@ class BlockIoAggressorSpec(Common):
     size_bytes: Annotated[
         Bytes,
         limit_quantity(16 * MIB, 2**50, format_size),
-        AfterValidator(aligned),
+        AfterValidator(align_bytes),
         PlainSerializer(format_size, when_used="json"),
     ] = Field(
         alias="size",
@@ -79,7 +79,7 @@ class BlockIoAggressorSpec(Common):
         examples=["1 GiB"],
     )
 
-    def list_profiles(self) -> dict[str, Profile]:
+    def list_profiles(self) -> dict[str, IoProfile]:
         """The profile that fio runs."""
         return {self.profile: library.find(self.profile)}
 

@@ -15,21 +15,13 @@ from typing import Any
 
 from stithy.clock import Clock, SystemClock
 from stithy.cluster import image, layout
-from stithy.cluster.tools import Access, call, tool
+from stithy.cluster.tools import Access, call, find_program
 from stithy.errors import InfrastructureError, PreconditionError, give_reason
-from stithy.storage.formatted import MadeAnew, VolumeSpec, need_rights, volume_on
+from stithy.storage.formatted import MadeAnew, VolumeSpec, build_volume, need_rights
 from stithy.storage.provider import Record, Room, Site, Volume
+from stithy.storage.providers.ceph import laboratory
 from stithy.storage.providers.ceph.keys import CephKeys
-from stithy.storage.providers.ceph.laboratory import (
-    BRIDGE,
-    INSTEAD,
-    RIGHTS,
-    need_room,
-    programs,
-    unless_kernel,
-    way,
-)
-from stithy.storage.space import Space, give_back, lacking, space_of
+from stithy.storage.space import Space, drop_figures, give_back, measure_space
 
 PREFIX = "stithy-"
 ANSWER_S = 20.0
@@ -62,16 +54,20 @@ class ExistingStorage(MadeAnew):
 
     def check(self) -> None:
         """Raise where this machine, the cluster or the size will not do."""
-        needed = (*RIGHTS, *programs("rbd"), *unless_kernel(BRIDGE))
-        need_rights(needed, "images of Ceph", self._where, INSTEAD)
+        needed = (
+            *laboratory.RIGHTS,
+            *laboratory.list_programs("rbd"),
+            *laboratory.make_unless_kernel(laboratory.BRIDGE),
+        )
+        need_rights(needed, "images of Ceph", self._where, laboratory.INSTEAD)
         VolumeSpec((), self._keys.filesystem).check(self._where)
         for pool in filter(None, (self._pool, self._keys.data_pool)):
             self._check_pool(pool)
-        need_room(self._keys, self._site.needed_bytes["data"], self._where)
+        laboratory.need_room(self._keys, self._site.needed_bytes["data"], self._where)
 
     def _check_pool(self, pool: str) -> None:
         try:
-            call(self._access.rbd("ls", pool), timeout_s=ANSWER_S)
+            call(self._access.list_rbd_words("ls", pool), timeout_s=ANSWER_S)
         except (InfrastructureError, TimeoutError) as error:
             raise PreconditionError(
                 f"the pool {pool} of {self._keys.conf} does not answer: {give_reason(error)}",
@@ -79,7 +75,7 @@ class ExistingStorage(MadeAnew):
                 remedy=f"try `rbd -c {self._keys.conf} --id {self._access.user} ls {pool}`",
             ) from error
 
-    def rooms(self) -> tuple[Room, ...]:
+    def list_rooms(self) -> tuple[Room, ...]:
         """The cluster has its own room, which is not asked for."""
         return ()
 
@@ -88,7 +84,7 @@ class ExistingStorage(MadeAnew):
         return (
             f"{self._candidate}: an image is made in the pool {self._pool} of {self._keys.conf}, "
             "and removed after the run; whatever else uses the cluster is in the numbers",
-            f"{self._candidate}: its image goes by {way(limited=False)}",
+            f"{self._candidate}: its image goes by {laboratory.describe_access(limited=False)}",
         )
 
     def fingerprint(self) -> str | None:
@@ -105,52 +101,52 @@ class ExistingStorage(MadeAnew):
         words = ["create", "--size", f"{-(-self._volume_bytes // 2**20)}M"]
         words += ["--image-feature", image.FEATURES]
         words += ["--data-pool", self._keys.data_pool] if self._keys.data_pool else []
-        call(self._access.rbd(*words, f"{self._pool}/{name}"))
+        call(self._access.list_rbd_words(*words, f"{self._pool}/{name}"))
         whole = ("config", "image", "set", f"{self._pool}/{name}", *image.WHOLE_DISCARDS)
-        call(self._access.rbd(*whole))
-        folder = layout.folder_of(f"{self._candidate}.ceph-{self._site.role}", run_id)
+        call(self._access.list_rbd_words(*whole))
+        folder = layout.get_folder(f"{self._candidate}.ceph-{self._site.role}", run_id)
         record("cluster", {"folder": str(folder)})
-        entry = layout.fresh_entry(self._candidate, run_id, 0, 0)
+        entry = layout.make_entry(self._candidate, run_id, 0, 0)
         entry = replace(entry, pool=self._pool, image=name, access=asdict(self._access))
         layout.make(folder, entry)
         device = image.attach(folder, entry, self._access)
         image.check(Path(device))
         self._make_place(run_id, record)
         asked = VolumeSpec((device,), self._keys.filesystem)
-        volume = volume_on(asked, self._place / "data", run_id, record, self._site.runner)
+        volume = build_volume(asked, self._place / "data", run_id, record, self._site.runner)
         return replace(volume, cluster=folder)
 
-    def space(self, volume: Volume) -> Space:
+    def measure_space(self, volume: Volume) -> Space:
         """What the file system says, and the books of the pool, where it has no other image.
 
         Neither `rbd du` nor `rbd diff` tells what an image takes: both count whole objects of which
         4 KiB were written. What files have left is given back before.
         """
         give_back(volume.mount_point, self._site.runner)
-        own = space_of(volume, self._site.runner, devices_bytes=[self._volume_bytes])
+        own = measure_space(volume, self._site.runner, devices_bytes=[self._volume_bytes])
         own = replace(own, physical_bytes=None, redundancy=None, allocated_bytes=None,
                       provisioned_bytes=None)  # fmt: skip
         try:
-            redundancy = redundancy_of(self._ask, self._data_pool)
-            own = replace(own, below=compresses(self._ask, self._data_pool))
-            taken, why = self._taken()
+            redundancy = read_redundancy(self._ask, self._data_pool)
+            own = replace(own, below=is_compressing(self._ask, self._data_pool))
+            taken, why = self._measure_taken_bytes()
         except (*UNANSWERED, TimeoutError):
             names = ("stored_bytes", "redundancy", "provisioned_bytes", *ON_DRIVES)
-            return lacking(own, UNTOLD, *names)
+            return drop_figures(own, UNTOLD, *names)
         promised = round(self._volume_bytes * redundancy)
         own = replace(own, redundancy=redundancy, provisioned_bytes=promised)
         if taken is not None:
             return replace(own, stored_bytes=round(taken / redundancy), physical_bytes=taken,
                            allocated_bytes=taken)  # fmt: skip
-        own = lacking(own, why, *ON_DRIVES)
-        return lacking(own, why, "stored_bytes") if own.below else own
+        own = drop_figures(own, why, *ON_DRIVES)
+        return drop_figures(own, why, "stored_bytes") if own.below else own
 
-    def _taken(self) -> tuple[int | None, str]:
+    def _measure_taken_bytes(self) -> tuple[int | None, str]:
         """What the pool takes of all drives, or why that says nothing of the image."""
-        names = call(self._access.rbd("ls", self._pool), timeout_s=ANSWER_S).split()
+        names = call(self._access.list_rbd_words("ls", self._pool), timeout_s=ANSWER_S).split()
         if self._others is not None or len(names) != 1:
             return None, self._others or UNSEEN
-        return settled_bytes(self._ask, self._data_pool, SystemClock()), SILENT
+        return wait_for_used_bytes(self._ask, self._data_pool, SystemClock()), SILENT
 
     @property
     def _data_pool(self) -> str:
@@ -160,19 +156,19 @@ class ExistingStorage(MadeAnew):
         """Remember why the pools do not speak of this image alone; None where they are empty."""
         self._others = UNTOLD
         with suppress(*UNANSWERED):
-            held = [used_bytes(self._ask, each) for each in {self._pool, self._data_pool}]
+            held = [read_used_bytes(self._ask, each) for each in {self._pool, self._data_pool}]
             full = any(each is not None and each >= EMPTY_BYTES for each in held)
             self._others = SILENT if None in held else UNSEEN if full else None
 
     def _ask(self, *words: str) -> Any:
         access = ["-c", self._access.conf, "--id", self._access.user]
         return json.loads(
-            call([tool("ceph"), *access, *words, "--format", "json"], timeout_s=ANSWER_S)
+            call([find_program("ceph"), *access, *words, "--format", "json"], timeout_s=ANSWER_S)
         )
 
     @property
     def _volume_bytes(self) -> int:
-        return self._keys.volume_bytes(self._site.needed_bytes["data"])
+        return self._keys.count_volume_bytes(self._site.needed_bytes["data"])
 
 
 def remove_image(facts: Mapping[str, str]) -> None:
@@ -193,9 +189,9 @@ def remove_image(facts: Mapping[str, str]) -> None:
         )
     clock = SystemClock()
     until_s = clock.monotonic_s() + WATCHED_S
-    while name in call(access.rbd("ls", facts["pool"]), timeout_s=ANSWER_S).split():
+    while name in call(access.list_rbd_words("ls", facts["pool"]), timeout_s=ANSWER_S).split():
         try:
-            call(access.rbd("rm", "--no-progress", f"{facts['pool']}/{name}"))
+            call(access.list_rbd_words("rm", "--no-progress", f"{facts['pool']}/{name}"))
         except InfrastructureError:
             if clock.monotonic_s() > until_s:
                 raise
@@ -215,7 +211,7 @@ SETTLED_S = 60.0
 COMPRESSION = "compression_mode"
 
 
-def redundancy_of(ask: Ask, pool: str) -> float:
+def read_redundancy(ask: Ask, pool: str) -> float:
     """Bytes on drives for a byte in a pool: its copies, or the shards of its erasure code."""
     known = next(each for each in ask("osd", "pool", "ls", "detail") if each["pool_name"] == pool)
     if not known["erasure_code_profile"]:
@@ -224,7 +220,7 @@ def redundancy_of(ask: Ask, pool: str) -> float:
     return (int(code["k"]) + int(code["m"])) / int(code["k"])
 
 
-def compresses(ask: Ask, pool: str) -> bool:
+def is_compressing(ask: Ask, pool: str) -> bool:
     """Whether a pool compresses, by its own options or those of all OSDs."""
     known = next(each for each in ask("osd", "pool", "ls", "detail") if each["pool_name"] == pool)
     mode = known.get("options", {}).get(COMPRESSION) or ask(
@@ -233,7 +229,7 @@ def compresses(ask: Ask, pool: str) -> bool:
     return str(mode) != "none"
 
 
-def used_bytes(ask: Ask, pool: str) -> int | None:
+def read_used_bytes(ask: Ask, pool: str) -> int | None:
     """What a pool takes of all drives, copies and all; None where no manager says it."""
     if not ask("mgr", "stat").get("available"):
         return None
@@ -241,12 +237,12 @@ def used_bytes(ask: Ask, pool: str) -> int | None:
     return int(pools[pool]["bytes_used"]) if pool in pools else None
 
 
-def settled_bytes(ask: Ask, pool: str, clock: Clock) -> int | None:
+def wait_for_used_bytes(ask: Ask, pool: str, clock: Clock) -> int | None:
     """The same once OSDs have reported what was written; None where it goes on changing."""
-    until_s, before = clock.monotonic_s() + SETTLED_S, used_bytes(ask, pool)
+    until_s, before = clock.monotonic_s() + SETTLED_S, read_used_bytes(ask, pool)
     while before is not None and clock.monotonic_s() < until_s:
         clock.sleep_s(REPORTED_S)
-        now = used_bytes(ask, pool)
+        now = read_used_bytes(ask, pool)
         if now == before:
             return now
         before = now

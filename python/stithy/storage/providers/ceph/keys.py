@@ -13,10 +13,10 @@ from pydantic import (
     model_validator,
 )
 
-from stithy.cluster.layout import CODES, Policy
-from stithy.storage import sizes
-from stithy.storage.layer import rule
-from stithy.storage.providers.drive.keys import MEMORY, Backing, DriveBytes, DriveProfile
+from stithy.cluster.layout import CODES, RedundancyPolicy
+from stithy.storage import provider
+from stithy.storage.layer import refuse
+from stithy.storage.providers.drive import MEMORY, Backing, DriveBytes, DriveProfile
 from stithy.units import Scale
 
 HOSTS_MAX = 12
@@ -36,7 +36,7 @@ def read_conf(value: Any) -> Path | None:
     if value is None or isinstance(value, Path):
         return value
     if not isinstance(value, str) or not value.startswith("/") or set(value) & set(", \t\n"):
-        raise rule("not the path of a ceph.conf", "such as /etc/ceph/ceph.conf")
+        raise refuse("not the path of a ceph.conf", "such as /etc/ceph/ceph.conf")
     return Path(value)
 
 
@@ -44,7 +44,7 @@ def read_name(value: Any) -> str | None:
     """For pydantic: the name of a pool or user, which becomes part of options of programs."""
     if value is None or (isinstance(value, str) and NAME.fullmatch(value)):
         return value
-    raise rule("not such a name", "letters, digits, dots, hyphens, underlines")
+    raise refuse("not such a name", "letters, digits, dots, hyphens, underlines")
 
 
 Name = Annotated[str | None, BeforeValidator(read_name), WithJsonSchema({"type": "string"})]
@@ -90,33 +90,35 @@ class PolicyKeys(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _no_width(cls, value: Any) -> Any:
+    def _refuse_width(cls, value: Any) -> Any:
         """A word of other storage, which Ceph has no choice of."""
         if isinstance(value, dict) and "stripe_width" in value:
             what = "`stripe_width`: Ceph stripes every image over all its drives, 4 MiB on each"
-            raise rule(what, "leave it out")
+            raise refuse(what, "leave it out")
         return value
 
     @model_validator(mode="after")
-    def _one_way(self) -> Self:
+    def _require_one_policy(self) -> Self:
         if self.ftt is not None and self.erasure_coding is not None:
-            raise rule("both copies and shards", "`ftt` or `erasure_coding`")
+            raise refuse("both copies and shards", "`ftt` or `erasure_coding`")
         if self.space == "thick" and self.compression != "none":
             what = (
                 "`space: thick` with `compression` sets nothing aside, as zeros compress to nothing"
             )
-            raise rule(what, "leave one of them out")
+            raise refuse(what, "leave one of them out")
         return self
 
     @property
-    def policy(self) -> Policy:
+    def policy(self) -> RedundancyPolicy:
         """What it means for Ceph."""
         if self.erasure_coding is not None:
             shards, failures = CODES[self.erasure_coding]
         else:
             shards, failures = 1, 1 if self.ftt is None else self.ftt
         thick = self.space == "thick"
-        return Policy(shards, failures, self.checksum, self.compression, thick, self.iops_limit)
+        return RedundancyPolicy(
+            shards, failures, self.checksum, self.compression, thick, self.iops_limit
+        )
 
 
 CACHE_BYTES = 2**30
@@ -235,24 +237,24 @@ class CephKeys(BaseModel):
     )
 
     @model_validator(mode="after")
-    def _one_cluster(self) -> Self:
+    def _require_one_cluster(self) -> Self:
         """Either a cluster that is there, or what one is raised of."""
         given = self.model_fields_set
         wrong = given - THERE - BOTH if self.conf is not None else given & THERE
         if wrong:
             with_or_without = "with" if self.conf is not None else "without"
             right = "keys of a cluster that is there, or of one to be raised"
-            raise rule(f"`{min(wrong)}` {with_or_without} `conf`", right)
+            raise refuse(f"`{min(wrong)}` {with_or_without} `conf`", right)
         if self.conf is not None and self.pool is None:
-            raise rule("`conf` without `pool`", "name the pool of the image")
+            raise refuse("`conf` without `pool`", "name the pool of the image")
         return self
 
     @model_validator(mode="after")
-    def _enough_hosts(self) -> Self:
+    def _require_enough_hosts(self) -> Self:
         policy = self.policy.policy
         if self.hosts < policy.hosts:
             hosts = "1 host" if self.hosts == 1 else f"{self.hosts} hosts"
-            raise rule(f"{policy} cannot be kept on {hosts}", f"at least {policy.hosts} hosts")
+            raise refuse(f"{policy} cannot be kept on {hosts}", f"at least {policy.hosts} hosts")
         return self
 
     @property
@@ -260,10 +262,10 @@ class CephKeys(BaseModel):
         """What all its drives are called, those of the cache after the others."""
         if self.conf is not None:
             return ()
-        return (*self.osd_names, *(self.cache_of(each) for each in self.osd_names if self.cache))
+        return (*self.osd_names, *(self.name_cache(each) for each in self.osd_names if self.cache))
 
     @staticmethod
-    def cache_of(name: str) -> str:
+    def name_cache(name: str) -> str:
         """What the faster drive beside a drive is called."""
         return f"{name}{CACHE_ENDING}"
 
@@ -282,27 +284,27 @@ class CephKeys(BaseModel):
         """The bandwidth of each host's link in the scale model; None for no limit."""
         return None if self.network_gbit is None else self.network_gbit / self.scale
 
-    def volume_bytes(self, needed_bytes: int) -> int:
+    def count_volume_bytes(self, needed_bytes: int) -> int:
         """How large the image is, bytes."""
-        return self.size_bytes or sizes.device_bytes(self.filesystem, needed_bytes)
+        return self.size_bytes or provider.count_device_bytes(self.filesystem, needed_bytes)
 
-    def drive_bytes(self, needed_bytes: int) -> int:
+    def count_drive_bytes(self, needed_bytes: int) -> int:
         """How large each drive is, bytes."""
-        image_bytes, count = self.volume_bytes(needed_bytes), len(self.osd_names)
-        return self.policy.policy.drive_bytes(image_bytes, count)
+        image_bytes, count = self.count_volume_bytes(needed_bytes), len(self.osd_names)
+        return self.policy.policy.count_drive_bytes(image_bytes, count)
 
-    def sizes_bytes(self, needed_bytes: int) -> dict[str, int]:
+    def count_bytes_by_drive(self, needed_bytes: int) -> dict[str, int]:
         """How large every drive is, by its name."""
-        found = dict.fromkeys(self.osd_names, self.drive_bytes(needed_bytes))
+        found = dict.fromkeys(self.osd_names, self.count_drive_bytes(needed_bytes))
         beside = [name for name in self.names if name not in found]
         return found | dict.fromkeys(beside, self.cache.each_bytes if self.cache else 0)
 
-    def profile_of(self, name: str) -> str:
+    def name_profile(self, name: str) -> str:
         """The drive profile of a drive, by its name."""
         return self.cache.drive if self.cache and name.endswith(CACHE_ENDING) else self.drive
 
 
-class Spec(BaseModel):
+class CephSpec(BaseModel):
     """A candidate on a cluster of Ceph."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stithy.cluster import daemons, image, layout
-from stithy.cluster.daemons import readings
-from stithy.cluster.image import KERNELS, Kernel
-from stithy.cluster.removal import IMAGE_PROGRAMS
-from stithy.cluster.tools import PACKAGES, tool
+from stithy.cluster.daemons import read_counters
+from stithy.cluster.image import IMAGE_PROGRAMS, KERNELS, Kernel
+from stithy.cluster.tools import PACKAGES, find_program
 from stithy.drives import filesystems
 from stithy.errors import PreconditionError
 from stithy.needs import (
@@ -28,17 +27,17 @@ from stithy.needs import (
     ProgramNeed,
     Root,
 )
-from stithy.storage import sizes
-from stithy.storage.emulation import AskedDrive, bring_up, times_asked_s, unpaced
-from stithy.storage.formatted import MadeAnew, VolumeSpec, need_rights, volume_on
+from stithy.storage import provider
+from stithy.storage.emulation import AskedDrive, bring_up, list_profile_times_s, suspend_pacing
+from stithy.storage.formatted import MadeAnew, VolumeSpec, build_volume, need_rights
 from stithy.storage.provider import Array, EmulatedDrive, Record, Room, Site, Volume
 from stithy.storage.providers.ceph.keys import CephKeys
-from stithy.storage.space import Space, give_back, lacking, space_of
-from stithy.storage.volume import room_of
+from stithy.storage.space import Space, drop_figures, give_back, measure_space
+from stithy.storage.volume import measure_room
 from stithy.units import format_size
 
 if TYPE_CHECKING:
-    from stithy.drives.profiles import Profile
+    from stithy.drives.profiles import DriveProfileFile
 
 THROUGH_PROGRAMS = "QEMU, nbdfuse and a loop device"
 
@@ -62,26 +61,26 @@ class UnlessKernel(Need):
         return self.need.judge(machine)
 
 
-def unless_kernel(needs: Sequence[Need], *, limited: bool = False) -> tuple[Need, ...]:
+def make_unless_kernel(needs: Sequence[Need], *, limited: bool = False) -> tuple[Need, ...]:
     """These needs, where no client of the kernel can be used."""
     return tuple(UnlessKernel(need=each, why=each.why, limited=limited) for each in needs)
 
 
-def way(*, limited: bool) -> str:
+def describe_access(*, limited: bool) -> str:
     """How an image goes on this machine now, and why a client that is there is not used."""
     reasons = []
     for each in _fit(limited):
-        if (why := each.why_not()) is None:
+        if (why := each.explain_unusable()) is None:
             return each.kind
         if each.sign.exists():
             reasons.append(f"{each.kind}: {why}")
     return f"{THROUGH_PROGRAMS} ({'; '.join(reasons)})" if reasons else THROUGH_PROGRAMS
 
 
-def other_way() -> str | None:
+def describe_unlimited_access() -> str | None:
     """How images without a limit go, where those with one go otherwise on this machine now."""
     free, limited = (
-        next((each.kind for each in _fit(kept) if each.why_not() is None), None)
+        next((each.kind for each in _fit(kept) if each.explain_unusable() is None), None)
         for kept in (False, True)
     )
     return free if free != limited else None
@@ -109,14 +108,14 @@ WHY = {
 LIMITED = "clusters with `network_gbit`"
 
 
-def programs(*names: str) -> tuple[Need, ...]:
+def list_programs(*names: str) -> tuple[Need, ...]:
     """These programs as needs."""
     return tuple(
         ProgramNeed(name=name, package=PACKAGES[name], why=WHY.get(name, LIMITED)) for name in names
     )
 
 
-PROGRAMS = programs(*(name for name in WHY if name not in IMAGE_PROGRAMS))
+PROGRAMS = list_programs(*(name for name in WHY if name not in IMAGE_PROGRAMS))
 QEMU_RBD = Driver(
     name="rbd in QEMU",
     program="qemu-storage-daemon",
@@ -125,7 +124,7 @@ QEMU_RBD = Driver(
     package=Package("qemu-block-extra", "qemu-block-rbd"),
     why="the image of a cluster",
 )
-BRIDGE = (*programs(*IMAGE_PROGRAMS), QEMU_RBD)
+BRIDGE = (*list_programs(*IMAGE_PROGRAMS), QEMU_RBD)
 """Of the way from the image to its block device, where the kernel has none."""
 
 HOSTS = Networking(
@@ -139,7 +138,7 @@ HOSTS = Networking(
 )
 LIMITS = Networking(
     what="limits of links (tbf)",
-    tried=(("tc", *f"qdisc add dev lo root {daemons.bucket(1.0)}".split()),),
+    tried=(("tc", *f"qdisc add dev lo root {daemons.make_bucket_words(1.0)}".split()),),
     options="CONFIG_NET_SCH_TBF",
     why=LIMITED,
     optional=True,
@@ -147,21 +146,21 @@ LIMITS = Networking(
 NEEDS: tuple[Need, ...] = (
     *RIGHTS,
     *PROGRAMS,
-    *unless_kernel(BRIDGE),
+    *make_unless_kernel(BRIDGE),
     HOSTS,
     ProgramNeed(name="tc", package=PACKAGES["tc"], why=LIMITED, optional=True),
     LIMITS,
     OwnProgram(name="stithy-drive", why="the drives under a cluster"),
-    *filesystems.needs(usual="ext4"),
+    *filesystems.list_needs(usual="ext4"),
 )
 INSTEAD = "or use directories (`path`) or drives (`drive`) as candidates"
 
 
 def need_room(keys: CephKeys, needed_bytes: int, where: str) -> None:
     """Raise where the volume is too small for what lies on it."""
-    usable = sizes.usable_bytes(keys.filesystem, keys.volume_bytes(needed_bytes))
+    usable = provider.count_usable_bytes(keys.filesystem, keys.count_volume_bytes(needed_bytes))
     if usable < needed_bytes:
-        enough = sizes.device_bytes(keys.filesystem, needed_bytes)
+        enough = provider.count_device_bytes(keys.filesystem, needed_bytes)
         raise PreconditionError(
             f"the volume holds about {format_size(usable)}, and its data may need "
             f"{format_size(needed_bytes)}",
@@ -177,37 +176,37 @@ class LaboratoryStorage(MadeAnew):
         """Nothing is asked of the machine yet."""
         super().__init__(candidate, site)
         self._keys = keys
-        self._profiles: dict[str, Profile] = {}
+        self._profiles: dict[str, DriveProfileFile] = {}
 
     def check(self) -> None:
         """Raise for a machine or size with which this cannot work."""
-        bridge = unless_kernel(BRIDGE, limited=self._limited)
+        bridge = make_unless_kernel(BRIDGE, limited=self._limited)
         needed = (*RIGHTS, *PROGRAMS, *bridge, HOSTS)
         need_rights(needed, "clusters of Ceph", self._where, INSTEAD)
         if self._keys.network_gbit is not None:
-            limits = (programs("tc")[0], LIMITS)
+            limits = (list_programs("tc")[0], LIMITS)
             need_rights(limits, LIMITED, self._where, "or leave out `network_gbit`")
         layout.check_home()
         VolumeSpec((), self._keys.filesystem).check(self._where)
-        for name, size_bytes in self._keys.sizes_bytes(self._needed).items():
+        for name, size_bytes in self._keys.count_bytes_by_drive(self._needed).items():
             self._check_capacity(name, size_bytes)
         need_room(self._keys, self._needed, self._where)
 
     def _check_capacity(self, name: str, size_bytes: int) -> None:
-        capacity = self._profile(name).facts.capacity_bytes
+        capacity = self._find_profile(name).facts.capacity_bytes
         if size_bytes > capacity:
             raise PreconditionError(
                 f"each drive must hold {format_size(size_bytes)}, and "
-                f"{self._keys.profile_of(name)} has {format_size(capacity)}",
+                f"{self._keys.name_profile(name)} has {format_size(capacity)}",
                 where=self._where,
                 remedy="use more hosts or drives, a smaller `size` or `scale`, or less data",
             )
 
-    def rooms(self) -> tuple[Room, ...]:
+    def list_rooms(self) -> tuple[Room, ...]:
         """What the images of all drives take."""
-        size = sum(self._keys.sizes_bytes(self._needed).values())
+        size = sum(self._keys.count_bytes_by_drive(self._needed).values())
         if self._keys.backing is not None:
-            return (replace(room_of(self._keys.backing), takes_bytes=size),)
+            return (replace(measure_room(self._keys.backing), takes_bytes=size),)
         name = f"drives of {self._candidate}"
         return (Room(name, None, True, self._place / "data", takes_bytes=size),)
 
@@ -217,10 +216,10 @@ class LaboratoryStorage(MadeAnew):
         said = [
             f"{self._keys.policy.policy} on {hosts}, all on this machine: its CPUs carry hosts, "
             "drives and database together",
-            f"its image goes by {way(limited=self._limited)}",
+            f"its image goes by {describe_access(limited=self._limited)}",
         ]
         said += ["its limit also slows loading and restoring data down"] if self._limited else []
-        if self._limited and (other := other_way()) is not None:
+        if self._limited and (other := describe_unlimited_access()) is not None:
             said.append(
                 f"candidates without `iops_limit` go by {other}, which does not keep it: compare "
                 "only candidates that all have a limit, or none"
@@ -236,25 +235,28 @@ class LaboratoryStorage(MadeAnew):
         from stithy.cluster.tools import call
 
         with suppress(PreconditionError):
-            return " ".join(call([tool("ceph-osd"), "--version"]).split()[:3])
+            return " ".join(call([find_program("ceph-osd"), "--version"]).split()[:3])
         return None
 
-    def asked_times_s(self) -> dict[tuple[str, str], float]:
+    def list_profile_times_s(self) -> dict[tuple[str, str], float]:
         """Those of its drives."""
-        return times_asked_s(map(self._profile, self._keys.names))
+        return list_profile_times_s(map(self._find_profile, self._keys.names))
 
     def provision(self, run_id: str, record: Record) -> Volume:
         """Bring drives up, raise the cluster on them, and mount a file system on its image."""
         drives = self._bring_up(run_id, record)
-        with unpaced(drives):
+        with suspend_pacing(drives):
             device = self._raise(run_id, record, drives)
             self._make_place(run_id, record)
             thick = self._keys.policy.policy.thick
             asked = VolumeSpec((device,), self._keys.filesystem, whole=thick)
-            volume = volume_on(asked, self._place / "data", run_id, record, self._site.runner)
-        self._limit(self._folder(run_id))
+            volume = build_volume(asked, self._place / "data", run_id, record, self._site.runner)
+        self._limit(self._get_folder(run_id))
         return replace(
-            volume, emulated=drives, cluster=self._folder(run_id), system=self._system(drives)
+            volume,
+            emulated=drives,
+            cluster=self._get_folder(run_id),
+            system=self._describe_cluster(drives),
         )
 
     def _limit(self, folder: Path) -> None:
@@ -263,8 +265,7 @@ class LaboratoryStorage(MadeAnew):
         if entry is not None and iops is not None:
             image.limit(folder, entry, iops)
 
-    def _system(self, drives: tuple[EmulatedDrive, ...]) -> Array:
-        """What the report calls it; its members are the drives of the data."""
+    def _describe_cluster(self, drives: tuple[EmulatedDrive, ...]) -> Array:
         keys = self._keys
         facts = {"hosts": "of 1 host" if keys.hosts == 1 else f"of {keys.hosts} hosts"}
         facts["policy"] = str(keys.policy.policy)
@@ -274,7 +275,7 @@ class LaboratoryStorage(MadeAnew):
         members = [Path(each.device).name for each in drives[: len(keys.osd_names)]]
         return Array("Ceph", facts, tuple(members), keys.policy.policy.redundancy)
 
-    def space(self, volume: Volume) -> Space:
+    def measure_space(self, volume: Volume) -> Space:
         """From the OSDs' own books: `rbd du` counts whole objects that were only touched.
 
         What files have left is given back before: it would count for the policy. A thick image
@@ -283,21 +284,20 @@ class LaboratoryStorage(MadeAnew):
         assert volume.cluster is not None  # provision gives it
         if not self._keys.policy.policy.thick:
             give_back(volume.mount_point, self._site.runner)
-        own = space_of(volume, self._site.runner, devices_bytes=[self._volume_bytes])
+        own = measure_space(volume, self._site.runner, devices_bytes=[self._volume_bytes])
         redundancy = self._keys.policy.policy.redundancy
         own = replace(own, redundancy=redundancy, below=self._keys.policy.compression != "none",
                       provisioned_bytes=round(self._volume_bytes * redundancy))  # fmt: skip
-        books = readings(volume.cluster)
+        books = read_counters(volume.cluster)
         if None in books.values():
             of_drives = ("stored_bytes", "physical_bytes", "allocated_bytes")
-            return lacking(own, "an OSD does not answer", *of_drives)
+            return drop_figures(own, "an OSD does not answer", *of_drives)
         taken = sum(each["bluestore"]["bluestore_allocated"] for each in books.values() if each)
         return replace(own, stored_bytes=round(taken / redundancy), physical_bytes=taken,
                        allocated_bytes=taken)  # fmt: skip
 
-    def _profile(self, name: str) -> "Profile":
-        """That of a drive by its name."""
-        asked = self._keys.profile_of(name)
+    def _find_profile(self, name: str) -> "DriveProfileFile":
+        asked = self._keys.name_profile(name)
         if asked not in self._profiles:
             from stithy.drives.profiles import find_profile
 
@@ -315,10 +315,10 @@ class LaboratoryStorage(MadeAnew):
 
     @property
     def _volume_bytes(self) -> int:
-        return self._keys.volume_bytes(self._needed)
+        return self._keys.count_volume_bytes(self._needed)
 
-    def _folder(self, run_id: str) -> Path:
-        return layout.folder_of(self._label, run_id)
+    def _get_folder(self, run_id: str) -> Path:
+        return layout.get_folder(self._label, run_id)
 
     def _raise(self, run_id: str, record: Record, drives: tuple[EmulatedDrive, ...]) -> str:
         """Raise the cluster in its folder; the block device of its image.
@@ -326,11 +326,9 @@ class LaboratoryStorage(MadeAnew):
         An OSD on each drive of the data; its database and log lie on the one of the cache, where
         there is one. A way to the image that gives back other bytes than were written is refused.
         """
-        keys, folder, policy = self._keys, self._folder(run_id), self._keys.policy.policy
+        keys, folder, policy = self._keys, self._get_folder(run_id), self._keys.policy.policy
         record("cluster", {"folder": str(folder)})
-        entry = layout.fresh_entry(
-            self._candidate, run_id, keys.hosts, keys.drives_per_host, policy
-        )
+        entry = layout.make_entry(self._candidate, run_id, keys.hosts, keys.drives_per_host, policy)
         layout.make(folder, entry)
         devices, count = [each.device for each in drives], len(keys.osd_names)
         daemons.make(folder, entry, keys.link_gbit)
@@ -341,12 +339,12 @@ class LaboratoryStorage(MadeAnew):
         return device
 
     def _bring_up(self, run_id: str, record: Record) -> tuple[EmulatedDrive, ...]:
-        role, sizes_bytes = self._site.role, self._keys.sizes_bytes(self._needed)
+        role, sizes_bytes = self._site.role, self._keys.count_bytes_by_drive(self._needed)
         asked = [
             AskedDrive(
                 name=f"{role}{name.removeprefix('data')}",
                 role=role,
-                profile=self._profile(name),
+                profile=self._find_profile(name),
                 size_bytes=size_bytes,
                 scale=self._keys.scale,
                 seed=self._site.seeds["data"] + number,

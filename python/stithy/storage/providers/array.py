@@ -6,6 +6,7 @@ coding, stripe width. A drive stands for what a host is there: on one machine it
 """
 
 import re
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Self
@@ -22,11 +23,20 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from stithy.errors import UserError
 from stithy.registry import plugins
-from stithy.storage.layer import Layer, LayerKind, at, check_members, rule
-from stithy.storage.providers import device
-from stithy.storage.providers.drive.keys import COUNT_MAX, MEMORY, DriveKeys
-from stithy.storage.sizes import FileSystem
+from stithy.storage.layer import Layer, LayerKind, check_members, locate_error, refuse
+from stithy.storage.provider import (
+    NO_FILE_SYSTEM,
+    FileSystem,
+    Provider,
+    Role,
+    SetAside,
+    Site,
+    Storage,
+)
+from stithy.storage.providers import device, drive
+from stithy.storage.providers.drive import COUNT_MAX, MEMORY, DriveKeys
 
 CODING = re.compile(r"(\d{1,2})\+(\d)")
 PARITY = {1: "raid5", 2: "raid6"}
@@ -35,15 +45,15 @@ WIDTH_MOST = 12
 """Source of both: vSAN storage policies."""
 
 
-def _coding(value: str) -> str:
+def _check_coding(value: str) -> str:
     found = CODING.fullmatch(value)
     if found is None or int(found[2]) not in PARITY or int(found[1]) < 2:
         right = "data and parity, such as 3+1 or 4+2; there may be one or two of parity"
-        raise rule("not an erasure coding", right)
+        raise refuse("not an erasure coding", right)
     return value
 
 
-class Policy(BaseModel):
+class ArrayPolicy(BaseModel):
     """What the data must survive, and over how many drives they are striped."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -59,7 +69,7 @@ class Policy(BaseModel):
         description="Over how many drives each copy is striped.",
         examples=[1],
     )
-    erasure_coding: Annotated[str, AfterValidator(_coding)] | None = Field(
+    erasure_coding: Annotated[str, AfterValidator(_check_coding)] | None = Field(
         default=None,
         json_schema_extra={"default": "none: whole copies"},
         description="Data and parity in a stripe, such as `3+1` (RAID 5) or `4+2` (RAID 6).",
@@ -67,15 +77,15 @@ class Policy(BaseModel):
     )
 
     @model_validator(mode="after")
-    def _agrees(self) -> Self:
+    def _check_combination(self) -> Self:
         if self.erasure_coding is None:
             return self
         _, parity = self.parts
         if "ftt" in self.model_fields_set and self.ftt != parity:
             right = f"{self.erasure_coding} tolerates {parity}: leave out `ftt`"
-            raise rule("two numbers of failures to tolerate", right)
+            raise refuse("two numbers of failures to tolerate", right)
         if self.stripe_width != 1:
-            raise rule("a stripe width beside erasure coding", "leave out `stripe_width`")
+            raise refuse("a stripe width beside erasure coding", "leave out `stripe_width`")
         return self
 
     @property
@@ -84,24 +94,26 @@ class Policy(BaseModel):
         data, _, parity = (self.erasure_coding or "0+0").partition("+")
         return int(data), int(parity)
 
-    def level(self, count: int) -> str:
+    def choose_level(self, count: int) -> str:
         """The level of an array of `count` drives. Raises what pydantic makes a problem of."""
         if self.erasure_coding is not None:
             data, parity = self.parts
             _need(count, data + parity, f"erasure coding {self.erasure_coding}")
             return PARITY[parity]
         if self.stripe_width > 1:
-            return self._striped(count)
+            return self._choose_striped_level(count)
         levels = {0: "single", 1: "raid1", 2: "raid1c3"}
         if self.ftt not in levels:
-            raise rule("no level has four copies", "tolerate 2 failures, or use erasure coding 4+2")
+            raise refuse(
+                "no level has four copies", "tolerate 2 failures, or use erasure coding 4+2"
+            )
         return levels[self.ftt]
 
-    def _striped(self, count: int) -> str:
+    def _choose_striped_level(self, count: int) -> str:
         levels = {0: "raid0", 1: "raid10"}
         if self.ftt not in levels:
             right = "`stripe_width: 1`, or erasure coding 4+2, which tolerates two failures"
-            raise rule("no level stripes three copies or more", right)
+            raise refuse("no level stripes three copies or more", right)
         copies = self.ftt + 1
         _need(count, copies * self.stripe_width, f"{copies} × a stripe width {self.stripe_width}")
         return levels[self.ftt]
@@ -109,7 +121,7 @@ class Policy(BaseModel):
 
 def _need(count: int, needed: int, what: str) -> None:
     if count != needed:
-        raise rule(f"{count} drives for {what}", f"`drives: {needed}`: arrays use all they have")
+        raise refuse(f"{count} drives for {what}", f"`drives: {needed}`: arrays use all they have")
 
 
 USUAL_ENGINE = "btrfs"
@@ -137,7 +149,7 @@ class ArrayKeys(BaseModel):
     )
     devices: Annotated[
         tuple[Path, ...] | None,
-        BeforeValidator(lambda value: value if value is None else device.nodes(value)),
+        BeforeValidator(lambda value: value if value is None else device.read_nodes(value)),
         WithJsonSchema({"type": "array", "items": {"type": "string"}}),
     ] = Field(
         default=None,
@@ -162,7 +174,7 @@ class ArrayKeys(BaseModel):
             "engine offers it."
         ),
     )
-    policy: Policy | None = Field(
+    policy: ArrayPolicy | None = Field(
         default=None,
         json_schema_extra={"default": "by `level`"},
         description="What the data must survive, instead of a level.",
@@ -225,7 +237,7 @@ class ArrayKeys(BaseModel):
     )
 
     @model_validator(mode="after")
-    def _resolves(self) -> Self:
+    def _check_resolvable(self) -> Self:
         self._check_members_named()
         counted = "drives" if self.drive else "devices"
         default = counted if self.engine == USUAL_ENGINE else "engine"
@@ -245,32 +257,32 @@ class ArrayKeys(BaseModel):
         """The engine with what the study asks of it. Raises what pydantic makes a problem of."""
         engines = plugins(LayerKind)
         if self.engine not in engines:
-            raise at("engine", self.engine, rule("not an engine", " or ".join(engines)))
+            raise locate_error("engine", self.engine, refuse("not an engine", " or ".join(engines)))
         spec = engines[self.engine].keys
         asked = {key: getattr(self, key) for key in OF_ENGINES}
         for key in (key for key, value in asked.items() if value is not None):
             if key not in spec.model_fields:
                 having = [name for name, kind in engines.items() if key in kind.keys.model_fields]
                 can = f", or use an engine that has it: {', '.join(having)}" if having else ""
-                error = rule(f"the engine {self.engine} has no `{key}`", f"leave it out{can}")
-                raise at(key, asked[key], error)
+                error = refuse(f"the engine {self.engine} has no `{key}`", f"leave it out{can}")
+                raise locate_error(key, asked[key], error)
         if self.policy is not None:
-            asked["level"] = self._level(self.policy, asked["level"])
+            asked["level"] = self._choose_level(self.policy, asked["level"])
         given = {key: value for key, value in asked.items() if value is not None}
         try:
             return Layer(self.engine, spec.model_validate(given))
         except ValidationError as error:
-            raise self._refused(error, spec) from error
+            raise self._locate_problems(error, spec) from error
 
     @cached_property
-    def members(self) -> DriveKeys | device.Spec:
+    def members(self) -> DriveKeys | device.DeviceSpec:
         """What the array lies on, with the array over it, as the sources of these have it."""
         layer = {self.layer.name: self.layer.spec.model_dump(exclude_unset=True, by_alias=True)}
         common = {"layer": layer, "filesystem": self.filesystem}
         kept = {key: value for key, value in common.items() if value is not None}
         if self.devices:
             asked = {"device": [str(each) for each in self.devices], "wipe": self.wipe}
-            return device.Spec.model_validate({**asked, **kept})
+            return device.DeviceSpec.model_validate({**asked, **kept})
         drives = {key: getattr(self, key) for key in ("drive", *OF_DRIVES)}
         given = {key: value for key, value in drives.items() if value is not None}
         return DriveKeys.model_validate({**given, "count": self.count, **kept})
@@ -278,23 +290,29 @@ class ArrayKeys(BaseModel):
     def _check_members_named(self) -> None:
         if (self.drive is None) == (self.devices is None):
             right = "`drive` with a profile for emulated drives, or `devices` with a list"
-            raise rule("an array needs one kind of members", right)
+            raise refuse("an array needs one kind of members", right)
         if self.devices is None and self.wipe:
-            raise at("wipe", True, rule("nothing to wipe", "leave it out: drives are made anew"))
+            raise locate_error(
+                "wipe",
+                True,
+                refuse("nothing to wipe", "leave it out: drives are made anew"),
+            )
         given = [key for key in ("drives", *OF_DRIVES) if getattr(self, key) is not None]
         if self.devices is not None and given:
-            error = rule("a key of emulated drives", "leave it out, or use `drive`")
-            raise at(given[0], getattr(self, given[0]), error)
+            error = refuse("a key of emulated drives", "leave it out, or use `drive`")
+            raise locate_error(given[0], getattr(self, given[0]), error)
 
-    def _level(self, policy: Policy, level: str | None) -> str:
+    def _choose_level(self, policy: ArrayPolicy, level: str | None) -> str:
         if level is not None:
-            raise at("level", level, rule("a level beside a policy", "leave one of them out"))
+            raise locate_error(
+                "level", level, refuse("a level beside a policy", "leave one of them out")
+            )
         try:
-            return policy.level(self.count)
+            return policy.choose_level(self.count)
         except PydanticCustomError as error:
-            raise at("policy", policy.model_dump(exclude_unset=True), error) from error
+            raise locate_error("policy", policy.model_dump(exclude_unset=True), error) from error
 
-    def _refused(self, error: ValidationError, spec: type[BaseModel]) -> ValidationError:
+    def _locate_problems(self, error: ValidationError, spec: type[BaseModel]) -> ValidationError:
         """Its problems at the keys of this section; a level that it lacks may be a policy's."""
         if self.policy is None:
             return error
@@ -304,4 +322,76 @@ class ArrayKeys(BaseModel):
         levels = spec.model_json_schema()["properties"]["level"].get("enum", [])
         right = f"it has the levels {', '.join(levels)}; or use another engine"
         what = f"the engine {self.engine} cannot honour it: it has no {first['input']}"
-        return at("policy", self.policy.model_dump(exclude_unset=True), rule(what, right))
+        return locate_error(
+            "policy", self.policy.model_dump(exclude_unset=True), refuse(what, right)
+        )
+
+
+class ArraySpec(BaseModel):
+    """A candidate that is an array, with one volume."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    array: ArrayKeys = Field(description="The array: its drives or devices, and what it is.")
+
+
+class ArrayProvider(Provider):
+    """Arrays; emulated drives need more, as the provider `drive` says."""
+
+    name = "array"
+    needs = device.NEEDS
+    spec = ArraySpec
+
+    def create(self, spec: ArraySpec, candidate: str, site: Site) -> Storage:
+        """Create the storage of one role of a candidate."""
+        members = spec.array.members
+        if isinstance(members, DriveKeys):
+            return drive.EmulatedStorage({site.role: members}, candidate, site)
+        return device.DeviceStorage(members, candidate, site)
+
+    def has_emulated_drives(self, spec: ArraySpec) -> bool:
+        """Whether its members are emulated."""
+        return isinstance(spec.array.members, DriveKeys)
+
+    def has_block_device(self, spec: ArraySpec) -> bool:
+        """Whether the array has no file system."""
+        return spec.array.members.filesystem == NO_FILE_SYSTEM
+
+    def name_drives(self, spec: ArraySpec) -> tuple[str, ...]:
+        """Name its drives; none where they are devices."""
+        members = spec.array.members
+        return members.name_drives("data") if isinstance(members, DriveKeys) else ()
+
+    def count_image_bytes(self, spec: ArraySpec, needed_bytes: Mapping[Role, int]) -> int:
+        """Count the memory that its emulated drives take, bytes."""
+        members = spec.array.members
+        return (
+            members.count_image_bytes(needed_bytes["data"]) if isinstance(members, DriveKeys) else 0
+        )
+
+    def set_aside(self, spec: ArraySpec, needed_bytes: Mapping[Role, int]) -> SetAside:
+        """Give the bytes on all its drives, and how many of them a byte of files takes."""
+        members = spec.array.members
+        if isinstance(members, DriveKeys):
+            return SetAside(*members.set_aside(needed_bytes["data"]))
+        return SetAside(None, spec.array.layer.spec.count_redundancy(spec.array.count))
+
+    def is_overlapping(self, spec: ArraySpec, other: ArraySpec) -> bool:
+        """Whether two have a device in common; emulated drives are made anew."""
+        first, second = spec.array.members, other.array.members
+        if isinstance(first, DriveKeys) or isinstance(second, DriveKeys):
+            return False
+        return device.share_device(first, second)
+
+    def make_like(self, spec: ArraySpec, ending: str) -> ArraySpec:
+        """Give another one of emulated drives. Raises UserError for devices."""
+        if self.has_emulated_drives(spec):
+            return spec
+        raise UserError(
+            "an array of devices cannot be compared with itself: two candidates would share it",
+            where="--null",
+            remedy="put a directory or an array of emulated drives first among the candidates",
+        )
+
+
+PLUGINS = (ArrayProvider(),)
