@@ -87,7 +87,7 @@ class Refused(PreconditionError):
             f"{len(problems)} problems", where=where, remedy="fix them; nothing was made"
         )
         self.problems = problems
-        if all(isinstance(each, UserError) for each in problems):
+        if all(isinstance(problem, UserError) for problem in problems):
             self.exit = Exit.USAGE
 
     def parts(self) -> tuple[StithyError, ...]:
@@ -108,7 +108,7 @@ class Problems:
             return check()
         except (UserError, PreconditionError) as error:
             known = {str(each) for each in self.found}
-            self.found += [each for each in error.parts() if str(each) not in known]
+            self.found += [part for part in error.parts() if str(part) not in known]
             return None
 
     def refusal(self, where: str) -> StithyError | None:

@@ -268,7 +268,7 @@ def find_error_share(row: Mapping[str, Any]) -> float | None:
 
 def is_mean(column: str) -> bool:
     """Whether a column is a rate or a share, of which windows have a mean, and no percentile."""
-    return any(each.column == column and each.percent is None for each in list_in_columns())
+    return any(metric.column == column and metric.percent is None for metric in list_in_columns())
 
 
 def _list_declared() -> Mapping[str, Metric]:
@@ -342,7 +342,7 @@ def _describe_metric(name: str) -> str:
     rate = name.endswith("_per_s")
     for unit in ("_per_s", "_s"):
         name = name.removesuffix(unit)
-    words = " ".join(_SHORT.get(each, each) for each in name.split("_"))
+    words = " ".join(_SHORT.get(part, part) for part in name.split("_"))
     return f"{words} per second" if rate else words
 
 
@@ -373,7 +373,7 @@ def check(quantity: Quantity, transactions: Sequence[str] | None = None) -> Prob
         )
     if of is None:
         if metric.of_several is None:
-            known = " or ".join(f"`{each}`" for each in metric.subjects)
+            known = " or ".join(f"`{subject}`" for subject in metric.subjects)
             return Problem(f"`{metric.name}` has a value for each subject", f"name one: {known}")
         return None
     return _check_owner(metric, of, transactions)

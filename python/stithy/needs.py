@@ -226,7 +226,7 @@ class ProgramNeed(Need):
         if path is None:
             return Judgement(self.name, "missing", "not found", install)
         version = find_version(machine.says(path, *self.asked)) if self.asked else ""
-        numbers = tuple(int(each) for each in re.findall(r"\d+", version))
+        numbers = tuple(int(part) for part in re.findall(r"\d+", version))
         if self.oldest and numbers[: len(self.oldest)] < self.oldest:
             wanted = ".".join(map(str, self.oldest))
             problem = f"it is {version or 'of no known version'}, at least {wanted} is needed"

@@ -70,7 +70,7 @@ class Point:
     @property
     def others(self) -> tuple[tuple[str, Value], ...]:
         """All factors but that of the level."""
-        return tuple(each for each in self.factors if each[0] != self.counted)
+        return tuple(factor for factor in self.factors if factor[0] != self.counted)
 
     def at_level(self, level: int) -> "Point":
         """The same setting of all other factors with this level."""
@@ -142,7 +142,7 @@ class Point:
 
     @cached_property
     def _order(self) -> tuple[tuple[int, float, str], ...]:
-        ordered = (*self.others, *(each for each in self.factors if each[0] == self.counted))
+        ordered = (*self.others, *(factor for factor in self.factors if factor[0] == self.counted))
         return tuple(order(value) for _, value in ordered)
 
 
@@ -169,7 +169,7 @@ def measure_magnitude(value: Value) -> float | None:
 def are_amounts(values: Iterable[Value]) -> bool:
     """Whether values have more and less; words and what is true or false have not."""
     return all(
-        not isinstance(each, bool) and measure_magnitude(each) is not None for each in values
+        not isinstance(value, bool) and measure_magnitude(value) is not None for value in values
     )
 
 

@@ -97,7 +97,10 @@ class Analysis:
             frozenset(candidate.name for candidate in candidates if candidate.drives),
             _read_abilities(manifest), self.engine,
         )  # fmt: skip
-        return {each.window_id: judge(each) for each in observe_windows(self.evidence, tables)}
+        return {
+            observation.window_id: judge(observation)
+            for observation in observe_windows(self.evidence, tables)
+        }
 
     @property
     def engine(self) -> Declaration:

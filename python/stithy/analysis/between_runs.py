@@ -63,7 +63,9 @@ def compare_baselines(base: Evidence, other: Evidence) -> tuple[Moved, ...]:
     """
     found = []
     for gauge in GAUGES:
-        known = [find_usual([each.row for each in run.baselines], gauge) for run in (base, other)]
+        known = [
+            find_usual([baseline.row for baseline in run.baselines], gauge) for run in (base, other)
+        ]
         one, two = known
         if one is not None and two is not None:
             ratio = two.middle / one.middle
@@ -75,7 +77,7 @@ def compare_baselines(base: Evidence, other: Evidence) -> tuple[Moved, ...]:
 def compare_taken(base: Sequence[Window], other: Sequence[Window]) -> Taken | None:
     """What others took in the windows of two runs; None where it is not known of either."""
     shares = [
-        [each.taken_share for each in windows if each.taken_share is not None]
+        [window.taken_share for window in windows if window.taken_share is not None]
         for windows in (base, other)
     ]
     return Taken(*map(fmean, shares)) if all(shares) else None

@@ -277,7 +277,7 @@ def read_value(window: Window, search: Search) -> float | None:
 
 
 def _make_trial(level: int, windows: Sequence[Window], search: Search) -> Trial:
-    values = [read_value(each, search) for each in windows if each.valid or each.failures]
+    values = [read_value(window, search) for window in windows if window.valid or window.failures]
     obeyed = [search.limit.obeyed(value) for value in values if value is not None]
     return Trial(level, obeyed.count(True), obeyed.count(False), values.count(None))
 
@@ -330,7 +330,7 @@ def _explain_end(evidence: Evidence, name: str, found: Bracket, search: Search) 
 def _find_most(of: Sequence[Capacity]) -> str | None:
     for capacity in of:
         others = [each for each in of if each is not capacity]
-        if others and all(_is_above(capacity, each) for each in others):
+        if others and all(_is_above(capacity, other) for other in others):
             return capacity.candidate
     return None
 

@@ -184,7 +184,7 @@ def find_causes(evidence: Evidence, limited: Mapping[str, Limited], point: Point
     found = []
     for name in evidence.candidates:
         windows = evidence.valid_at(name, point)
-        cause = judge_level([limited[each.id] for each in windows if each.id in limited])
+        cause = judge_level([limited[window.id] for window in windows if window.id in limited])
         if cause is not None:
             found.append((name, cause))
     fast, gains = _find_gains(evidence, point)

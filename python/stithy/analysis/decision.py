@@ -142,7 +142,7 @@ def judge_thresholds(
 
     Own: rates are means and percentiles are of the merged windows, as in the report.
     """
-    return tuple(_judge_plain(each, evidence) for each in thresholds)
+    return tuple(_judge_plain(threshold, evidence) for threshold in thresholds)
 
 
 def list_windows(threshold: Threshold, evidence: Evidence) -> tuple[Window, ...]:
@@ -191,7 +191,7 @@ def _judge_intervals(
     held = {threshold.holds(x, y) for x in left for y in right}
     if held == {False}:
         return ThresholdJudgement(threshold, *values, met=False)
-    doubts = (_explain_doubt(each) for each in pairs if each is not None)
+    doubts = (_explain_doubt(pair) for pair in pairs if pair is not None)
     because = "its 95 % interval holds both" if len(held) > 1 else next(filter(None, doubts), None)
     return ThresholdJudgement(threshold, *values, because=because, met=True)
 
@@ -288,7 +288,7 @@ def simulate_prospects(
             logs = [math.log(ratio) + draw.gauss(0, noise_share) for _ in range(limit)]
             whole = decide(logs, margin_share, among=among) if fixed else None
             ends.append(whole or _end_study(logs, margin_share, limit, among))
-        calls = Counter(each.call for each in ends)
+        calls = Counter(end.call for end in ends)
         shares = {call: calls[call] / studies for call in Call}
         found.append(Prospect(ratio, shares, sum(each.blocks for each in ends) / studies))
     return tuple(found)

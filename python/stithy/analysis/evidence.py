@@ -96,7 +96,7 @@ class Window:
 
     def delayed(self, value: float = 1.0) -> Delayed:
         """By how much its disturbances delayed those who waited in it at most."""
-        delays = [(each.delay_share or 0.0, each.is_outside) for each in self.reasons]
+        delays = [(reason.delay_share or 0.0, reason.is_outside) for reason in self.reasons]
         waits, response = self.value("pool_wait_mean_s"), self.value("response_mean_s")
         queue = 1 + QUEUE_FACTOR * min(1.0, waits / response) if waits and response else 1.0
         of_response = sum(delay if is_outside else delay * queue for delay, is_outside in delays)
@@ -196,7 +196,7 @@ class Evidence:
         if not self.points:
             return ()
         at = _drop_factor(self.primary.point or self.points[-1], axis)
-        return tuple(each for each in self.points if _drop_factor(each, axis) == at)
+        return tuple(point for point in self.points if _drop_factor(point, axis) == at)
 
     def choose_asked(self, points: Sequence[Point]) -> Point | None:
         """Choose of these the point where the question is asked, else the last; None of none."""
@@ -319,7 +319,7 @@ class Evidence:
             if row["value"] is not None and quantity.known.percent and (there or 0) < needed:
                 return Value(None, explain_too_few(quantity, needed, there or 0))
             return Value(row["value"], row["missing_because"])
-        if known.source == "series" and any(each.flag.unsampled for each in window.reasons):
+        if known.source == "series" and any(reason.flag.unsampled for reason in window.reasons):
             return Value(None, "samples are missing in a window")
         if known.source in ("drives", "series"):
             none = Value(None, f"{quantity} was not measured in a window")
@@ -391,7 +391,7 @@ class Evidence:
 
 
 def _drop_factor(point: Point, axis: str) -> Point:
-    return Point(tuple(each for each in point.factors if each[0] != axis))
+    return Point(tuple(factor for factor in point.factors if factor[0] != axis))
 
 
 def _turn(window: Window) -> tuple[int, int]:

@@ -288,7 +288,7 @@ def _make_alone(evidence: Evidence) -> Finding:
     reasons = [evidence.value_of(window, metric).missing_because for window in valid]
     if not reasons:
         return Nothing("no window is valid where the question is asked")
-    because = next((each for each in reasons if each), None)
+    because = next((reason for reason in reasons if reason), None)
     return Nothing(f"{metric.noun} is missing{f' ({because})' if because else ''}")
 
 
@@ -297,7 +297,9 @@ def _compare_other_metric(evidence: Evidence, answer: Finding) -> Finding | None
         return None
     other = P95 if answer.metric.known.source == "window" else evidence.throughput
     levels = compare_levels(evidence, answer.a, answer.b, other)
-    shown = next(_make_comparison(evidence, each) for each in levels if each.point == answer.point)
+    shown = next(
+        _make_comparison(evidence, level) for level in levels if level.point == answer.point
+    )
     known = shown.value_a is not None and shown.value_b is not None
     # Without a common block neither says more than the answer.
     told = any(each.effect.value is not None for each in (answer, shown))

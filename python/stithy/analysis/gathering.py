@@ -206,7 +206,7 @@ def judge(of: WindowRecord) -> tuple[Reason, ...]:
     """
     has_numbers = of.window["missing_because"] is None
     checks: tuple[Check[WindowRecord], ...] = (*_list_checks(), *of.engine.checks)
-    asked = (each for each in checks if has_numbers or each.always)
+    asked = (check for check in checks if has_numbers or check.always)
     found = (each.find(of) for each in asked if of.tables.issuperset(each.needs))
     reasons = [reason for reason in found if reason is not None]
     return tuple(sorted(reasons, key=lambda reason: not reason.invalidates))
@@ -316,6 +316,6 @@ def find_median_block(evidence: Evidence, point: Point) -> MedianBlock | None:
 
 
 def _find_value(evidence: Evidence, block: MedianBlock, metric: Quantity) -> float | None:
-    values = [evidence.value_of(each, metric).number for each in block.windows.values()]
-    known = [each for each in values if each is not None and each > 0]
+    values = [evidence.value_of(window, metric).number for window in block.windows.values()]
+    known = [value for value in values if value is not None and value > 0]
     return exp(fmean(map(log, known))) if len(known) == len(values) else None

@@ -154,7 +154,7 @@ def _average_response_s(facts: WindowFacts) -> float | None:
 def _is_deferred(facts: WindowFacts) -> set[str]:
     if facts.row["pace"] != "keyed" or facts.workload is None:
         return set()
-    return {each.name for each in facts.workload.transactions if each.deferred}
+    return {transaction.name for transaction in facts.workload.transactions if transaction.deferred}
 
 
 def _pause_s(facts: WindowFacts) -> float | None:

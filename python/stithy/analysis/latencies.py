@@ -57,7 +57,9 @@ def merge_levels(
 
 
 def _list_lost(directory: RunDirectory, windows: tuple[Window, ...]) -> list[ReadProblem]:
-    lost = [each for each in windows if read_distributions(directory, [each], "response") is None]
+    lost = [
+        window for window in windows if read_distributions(directory, [window], "response") is None
+    ]
     return [ReadProblem(_locate_log(directory, each, "response"), NOT_WHOLE) for each in lost]
 
 
@@ -69,7 +71,7 @@ def read_distributions(
     `kind`: `response`, `service` or `pool-wait`. From the windows' tables of histograms, or where
     one is missing from the logs; None where a window has neither, or neither is whole.
     """
-    paths = [directory.window(each.id).table(HISTOGRAMS.name) for each in windows]
+    paths = [directory.window(window.id).table(HISTOGRAMS.name) for window in windows]
     try:
         found = read_histograms(paths, kind)
     except (OSError, ValueError):
@@ -87,7 +89,7 @@ def _is_whole(found: dict[str, LoggedHistogram], windows: Sequence[Window], kind
     """
     if kind == POOL_WAIT:
         return bool(found)
-    types = {name for each in windows for name in each.transactions} - {ALL}
+    types = {name for window in windows for name in window.transactions} - {ALL}
     answered = {name: sum(each.completed(name) for each in windows) for name in types}
     held = {name: each.count for name, each in found.items()}
     return {k: n for k, n in held.items() if n} == {k: n for k, n in answered.items() if n}
@@ -113,7 +115,7 @@ def read_seconds(directory: RunDirectory, window: Window) -> list[tuple[int, Log
         lines = read_hlog(_locate_log(directory, window, "response"), until_s=until)
     except (OSError, ValueError):
         return []
-    return [(max(0, round(each.started_at_s - start_s)), each.histogram) for each in lines]
+    return [(max(0, round(line.started_at_s - start_s)), line.histogram) for line in lines]
 
 
 def _read_logs(
@@ -135,7 +137,7 @@ def _read_measured(directory: RunDirectory, window: Window, kind: str) -> list[L
     since = window.row["measure_from_s"] - JOIN_TOLERANCE_S
     until = window.row["measure_to_s"] - JOIN_TOLERANCE_S
     lines = read_hlog(_locate_log(directory, window, kind))
-    return [each for each in lines if since <= each.started_at_s < until]
+    return [line for line in lines if since <= line.started_at_s < until]
 
 
 def _locate_log(directory: RunDirectory, window: Window, kind: str) -> Path:
@@ -150,10 +152,12 @@ def measure_histograms(
 
     A level of which a window has no table of histograms has none. Each table is read once.
     """
-    levels: dict[Quantity, dict[tuple[str, Point], float]] = {each: {} for each in quantities}
+    levels: dict[Quantity, dict[tuple[str, Point], float]] = {
+        quantity: {} for quantity in quantities
+    }
     for cell in ((name, point) for name in evidence.candidates for point in evidence.points):
         windows = evidence.valid_at(*cell)
-        paths = [directory.window(each.id).table(HISTOGRAMS.name) for each in windows]
+        paths = [directory.window(window.id).table(HISTOGRAMS.name) for window in windows]
         problems: list[ReadProblem] = []
         rows = read_tables(HISTOGRAMS, paths, problems)
         if problems:
@@ -241,8 +245,8 @@ def read_drive_times(
 
 def _choose_slowest(times: Sequence[DriveTimes]) -> DriveTimes:
     worst = max(times, key=lambda each: each.got_s or each.mean_s)
-    p99s = [each.p99_s for each in times]
-    known = [each for each in p99s if each is not None]
+    p99s = [time.p99_s for time in times]
+    known = [p99 for p99 in p99s if p99 is not None]
     mean_s = max(each.mean_s for each in times)
     p99_s = max(known) if len(known) == len(p99s) else None
     return DriveTimes(mean_s, p99_s, worst.got_s, worst.asked_s)
@@ -290,7 +294,7 @@ def _merge_drives(
             continue
         if not all(any(each.lies_in(*span) for each in lines) for span in spans):
             continue  # part of the windows would be a distribution of something else
-        for tag in dict.fromkeys(each.tag for each in lines):
+        for tag in dict.fromkeys(line.tag for line in lines):
             whole = merge(each.histogram for each in lines if each.tag == tag)
             if whole is not None and whole.mean_s is not None:
                 found[role, tag] = DriveTimes(
@@ -317,7 +321,7 @@ def _read_drives(
             lines = [each for log in logs for each in read_log(log, *span)]
         except (OSError, ValueError):
             return {}
-        merged = merge(each.histogram for each in lines if each.tag == operation)
+        merged = merge(line.histogram for line in lines if line.tag == operation)
         if not lines:
             return {}
         if merged is not None:

@@ -145,7 +145,7 @@ def measure_percentile_of_drives(
 
 
 def _find_slowest(times: Iterable[LoggedHistogram], percent: float, quantity: Quantity) -> Value:
-    known = [each for each in times if each.count]
+    known = [time for time in times if time.count]
     if not known:
         return Value(None, f"no {quantity.known.column} was answered by an emulated drive")
     fewest, needed = min(each.count for each in known), count_values_needed(percent)
@@ -163,7 +163,7 @@ def _merge_times(windows: Sequence[Times], percent: float) -> float | None:
     roles = dict.fromkeys(role for times in windows for role in times)
     whole = [merge(times[role] for times in windows if role in times) for role in roles]
     values = [each.percentile_s(percent) for each in whole if each is not None]
-    return max((each for each in values if each is not None), default=None)
+    return max((value for value in values if value is not None), default=None)
 
 
 BEYOND_DRAWN = 10
@@ -282,8 +282,8 @@ def merge_percentiles(by_type: Mapping[str, Sequence[LoggedHistogram]]) -> Merge
 
 def _list_percentiles(histogram: LoggedHistogram) -> dict[str, float]:
     values = {
-        each.column: histogram.percentile_s(each.percent)
-        for each in list_in_columns()
-        if each.percent is not None
+        metric.column: histogram.percentile_s(metric.percent)
+        for metric in list_in_columns()
+        if metric.percent is not None
     }
     return {name: value for name, value in values.items() if value is not None}

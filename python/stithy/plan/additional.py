@@ -118,7 +118,7 @@ def plan_trial(study: Study, plan: Plan) -> tuple[Step, ...]:
         return ()
     names, most = list(study.candidates), plan.search.users_most
     levels = [setting.at_level(most) for setting, _ in study.settings]
-    windows = [window for each in levels for window in list_tried(study, plan.steps, each, names)]
+    windows = [window for level in levels for window in list_tried(study, plan.steps, level, names)]
     return surround_windows(study, windows)
 
 

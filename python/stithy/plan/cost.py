@@ -69,7 +69,7 @@ def estimate_sizes(study: Study, workload: Workload, variants: Sequence[Study]) 
     """
     units = variants[0].workload.units
     data = workload.data_bytes(units)
-    transactions = max(_count_transactions(each, workload) for each in variants)
+    transactions = max(_count_transactions(variant, workload) for variant in variants)
     log = _log_bytes(study)
     return DatabaseSizes(
         data_bytes=data,
@@ -83,7 +83,7 @@ def estimate_sizes(study: Study, workload: Workload, variants: Sequence[Study]) 
 
 def _log_bytes(study: Study) -> int:
     """The most that the log holds on any candidate, bytes: all get the same files and room."""
-    return max(log_bytes(each.engine, each.settings) for each in study.databases)
+    return max(log_bytes(database.engine, database.settings) for database in study.databases)
 
 
 def estimate_logged_bytes(study: Study, workload: Workload) -> int:
@@ -187,7 +187,7 @@ def estimate_checksums(size: DatabaseSizes, memory: int) -> Cost:
 def add_costs(parts: Sequence[Cost]) -> Cost:
     """Of one step that does all of these."""
     return Cost(
-        sum(each.time_s for each in parts),
+        sum(part.time_s for part in parts),
         sum(each.time_s_max for each in parts),
         max(each.space_bytes for each in parts),
         max(each.memory_bytes for each in parts),
@@ -245,7 +245,7 @@ def list_certain(steps: Sequence[Step]) -> list[Step]:
 def sum_s(steps: Iterable[Step]) -> tuple[float, float]:
     """The time of all these steps: likely, and the bound."""
     costs = [step.cost for step in steps]
-    return sum(each.time_s for each in costs), sum(each.time_s_max for each in costs)
+    return sum(cost.time_s for cost in costs), sum(cost.time_s_max for cost in costs)
 
 
 def estimate_again_s(steps: Iterable[Step]) -> float:

@@ -50,7 +50,7 @@ def _search(study: Study) -> Search | None:
     """The search, made at each setting of what varies between bounds that all of them have."""
     if study.given_load is None:
         return None
-    every = [each.search for each in study.variants]
+    every = [variant.search for variant in study.variants]
     known = [each for each in every if each is not None]
     return min(known, key=lambda search: search.users_most, default=None)
 
@@ -148,7 +148,8 @@ def _make_scene(study: Study) -> tuple[Scene, dict[str, int]]:
         workload=_find_workload(study),
         datasets=_list_datasets(study),
         memory_bytes={
-            name: study.servers * max(each.give_database(name).memory_bytes for each in variants)
+            name: study.servers
+            * max(variant.give_database(name).memory_bytes for variant in variants)
             for name in study.candidates
         },
         loading_memory_bytes=study.database.memory_bytes,
@@ -171,7 +172,7 @@ def _list_datasets(study: Study) -> list[tuple[Dataset, cost.DatabaseSizes]]:
     keys = [key for key in study.vary if _changes_data(study, key)]
     found: dict[Point, list[Study]] = {}
     for point, variant in study.settings:
-        factors = Point(tuple(each for each in point.factors if each[0] in keys))
+        factors = Point(tuple(factor for factor in point.factors if factor[0] in keys))
         found.setdefault(factors, []).append(variant)
     return [_make_dataset(study, factors, variants) for factors, variants in found.items()]
 
@@ -252,7 +253,9 @@ def sum_image_bytes(candidate: Candidate, needed_bytes: Mapping[Any, int]) -> in
 
 def sum_daemons_bytes(candidate: Candidate) -> int:
     """The memory that a candidate's storage takes for its own processes, bytes."""
-    return sum(each.kind.count_daemons_bytes(each.spec) for each in candidate.sources.values())
+    return sum(
+        source.kind.count_daemons_bytes(source.spec) for source in candidate.sources.values()
+    )
 
 
 def _shift_needed(needed_bytes: Mapping[Any, int], role: Role) -> dict[Any, int]:

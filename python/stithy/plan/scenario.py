@@ -194,7 +194,9 @@ def _list_counts(study: Study, scene: Scene, alike: frozenset[str]) -> list[tupl
 
 def _drop_compared(point: Point, names: frozenset[str]) -> Point:
     """What is left of a point apart from what is compared; keys of `vary` alone have a dot."""
-    return Point(tuple(each for each in point.factors if not ("." in each[0] or each[0] in names)))
+    return Point(
+        tuple(factor for factor in point.factors if not ("." in factor[0] or factor[0] in names))
+    )
 
 
 def list_windows(
@@ -248,7 +250,7 @@ def plan_baseline_check(
 
 def sum_inside_bytes(method: RestoreMethod, sizes: Sequence[DatabaseSizes]) -> int:
     """What the method keeps of all datasets within a server, bytes."""
-    return sum(each.data_bytes for each in sizes) if method.keeps_inside else 0
+    return sum(size.data_bytes for size in sizes) if method.keeps_inside else 0
 
 
 def keep(method: RestoreMethod, scene: DatabaseScene, size: DatabaseSizes) -> Cost:
@@ -291,4 +293,4 @@ def _is_first(study: Study, scene: DatabaseScene, window: WindowPlan) -> bool:
     if window.block or window.attempt or window.tried:
         return False
     dataset = scene.dataset_at(window.point)
-    return window.point == next((each for each in study.points if dataset.has(each)), None)
+    return window.point == next((point for point in study.points if dataset.has(point)), None)

@@ -85,7 +85,7 @@ def write_question(study: Study, names: tuple[str, ...]) -> Question | None:
     if len(names) < 2 or not study.points:
         return None
     primary, repeat = study.primary, study.repeat
-    where = {each if get_factor(each).counts else "at": None for each in study.factors}
+    where = {factor if get_factor(factor).counts else "at": None for factor in study.factors}
     asked = (*where, "metric", "margin_percent")
     given = {*primary.model_fields_set, *primary.values}
     among = primary.candidates or names
@@ -261,14 +261,14 @@ class Plan:
     @property
     def database_bytes(self) -> int:
         """The size of the largest loaded database, with its log; 0 without one."""
-        return max((each.database_bytes for each in self.datasets), default=0)
+        return max((dataset.database_bytes for dataset in self.datasets), default=0)
 
     @property
     def masters_bytes(self) -> int:
         """What all master copies take; 0 where none are kept."""
         if self.restore is None or not get_restore(self.restore).keeps_files:
             return 0
-        return sum(each.database_bytes for each in self.datasets)
+        return sum(dataset.database_bytes for dataset in self.datasets)
 
     def dataset(self, name: str) -> Dataset:
         """The dataset of this name."""
@@ -276,7 +276,7 @@ class Plan:
 
     def dataset_at(self, point: Point) -> Dataset:
         """The dataset with which the windows at a point begin."""
-        return next(each for each in self.datasets if each.has(point))
+        return next(dataset for dataset in self.datasets if dataset.has(point))
 
 
 Rows = tuple[tuple[int, ...], ...]
@@ -339,7 +339,7 @@ def order_items(candidates: Sequence[str], seed: int, point: Point, index: int) 
     pairs = [row for row in make_williams_square(len(candidates)) if row <= row[::-1]]
     square, place = divmod(index, 2 * len(pairs))
     level = (point.level,) if point.counted else ()
-    at: tuple[str | int, ...] = (*level, *(str(Point((each,))) for each in point.others))
+    at: tuple[str | int, ...] = (*level, *(str(Point((other,))) for other in point.others))
     named = _draw(candidates, seed, "order", *at, square * 2 * len(pairs))
     row = pairs[_draw(range(len(pairs)), seed, "rows", *at, square)[place // 2]]
     return tuple(named[each] for each in (row[::-1] if place % 2 else row))
@@ -362,7 +362,7 @@ def make_williams_square(candidates: int) -> Rows:
     place equally often, and the reverse of each row is a row, too.
     Source: Williams (1949), Experimental designs balanced for the estimation of residual effects.
     """
-    first = [(each + 1) // 2 if each % 2 else -(each // 2) for each in range(candidates)]
+    first = [(index + 1) // 2 if index % 2 else -(index // 2) for index in range(candidates)]
     square = tuple(
         tuple((each + shift) % candidates for each in first) for shift in range(candidates)
     )

@@ -65,7 +65,7 @@ def _require_each_once(settings: Mapping[str, str]) -> Mapping[str, str]:
     refuse(
         Violation("a setting given twice", "keep one; case makes no difference", name, (name,))
         for i, name in enumerate(settings)
-        if name.lower() in [each.lower() for each in list(settings)[:i]]
+        if name.lower() in [setting.lower() for setting in list(settings)[:i]]
     )
     return settings
 

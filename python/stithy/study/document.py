@@ -96,7 +96,7 @@ class Document:
         shown = line[first : first + EXCERPT_LONGEST]
         under = min(place.end - 1 - first, len(shown)) - (start - first)
         pad = "".join("\t" if each == "\t" else " " for each in shown[: start - first])
-        clean = "\t".join(make_printable(each) for each in shown.split("\t"))
+        clean = "\t".join(make_printable(part) for part in shown.split("\t"))
         return f"{place.line:>5} | {clean}\n{' ' * 5} | {pad}{'^' * max(1, under)}"
 
     def _line(self, place: FilePlace) -> str:

@@ -123,7 +123,7 @@ def locate(document: Document, error: ValidationError) -> list[StudyProblem]:
             each["type"] == "missing" and each["loc"] in mistyped or _is_consequence(each, errors)
         )
     ]
-    taken = {each.where for each in document.problems}
+    taken = {problem.where for problem in document.problems}
     return [each for each in found if each.where not in taken]
 
 

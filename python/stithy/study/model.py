@@ -215,7 +215,7 @@ class Study(BaseModel):
     @property
     def by_url(self) -> bool:
         """Whether its candidates are databases that run already."""
-        return any(find_url(each) for each in self.candidates.values())
+        return any(find_url(candidate) for candidate in self.candidates.values())
 
     @property
     def databases(self) -> tuple[Database, ...]:
@@ -225,7 +225,9 @@ class Study(BaseModel):
         """
         if self.given_database is None:
             return ()
-        every = (each.give_database(name) for each in self.variants for name in self.candidates)
+        every = (
+            variant.give_database(name) for variant in self.variants for name in self.candidates
+        )
         return (self.database, *every)
 
     @property
@@ -242,7 +244,7 @@ class Study(BaseModel):
     def combinations(self) -> tuple[Point, ...]:
         """What varies, as far as it can be had together; one without factors if nothing does."""
         left_out = self.impossible
-        return tuple(each for each in list_points({}, self.vary) if each not in left_out)
+        return tuple(point for point in list_points({}, self.vary) if point not in left_out)
 
     @property
     def impossible(self) -> Mapping[Point, str]:
@@ -399,7 +401,9 @@ class Study(BaseModel):
         load = study.given_load
         if load is not None and study.scenario.keys.has_shares(load):
             load.mark_shares()
-        refuse(each._replace(loc=("vary", *each.loc)) for each in find_problems(study, data))
+        refuse(
+            problem._replace(loc=("vary", *problem.loc)) for problem in find_problems(study, data)
+        )
         return study
 
     @model_validator(mode="after")
@@ -408,9 +412,9 @@ class Study(BaseModel):
             return self
         engine = self.database.engine
         refuse(
-            each._replace(loc=("candidates", name, "settings", *each.loc))
+            wrong._replace(loc=("candidates", name, "settings", *wrong.loc))
             for name, candidate in self.candidates.items()
-            for each in find_refused_settings(engine, candidate.settings)
+            for wrong in find_refused_settings(engine, candidate.settings)
         )
         separate = {"data", "backup", *get_engine(engine).separate_roles}
         refuse(

@@ -223,7 +223,7 @@ def list_transactions(workload: WorkloadKeys | None) -> list[str]:
     """The transaction types of a workload; none without one."""
     if workload is None:
         return []
-    return [each.name for each in get_workload(workload.name).transactions]
+    return [transaction.name for transaction in get_workload(workload.name).transactions]
 
 
 def find_server_keys(
@@ -251,7 +251,7 @@ def find_raw_devices(
     if scenario.plugin.has_block_devices:
         return
     for name, candidate in candidates.items():
-        if any(each.kind.has_block_device(each.spec) for each in candidate.sources.values()):
+        if any(source.kind.has_block_device(source.spec) for source in candidate.sources.values()):
             what = "a candidate without a file system"
             right = f"the scenario {scenario.name} needs one"
             yield Violation(what, right, "none", (name, "filesystem"))

@@ -260,7 +260,7 @@ def _read_metric(text: str, names: Names) -> tuple[str, str]:
         for at in range(len(parts)):
             if known(".".join(parts[at:])) is not None:
                 return ".".join(parts[:at]), ".".join(parts[at:])
-    owners = [each for each in names.candidates if text.startswith(f"{each}.")]
+    owners = [candidate for candidate in names.candidates if text.startswith(f"{candidate}.")]
     owners += [f"{each}.{kind}" for each in owners for kind in (*names.transactions, ALL)]
     owner = max((each for each in owners if text.startswith(f"{each}.")), key=len, default=None)
     if owner is None:

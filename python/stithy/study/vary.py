@@ -81,7 +81,7 @@ def list_points(own: Mapping[str, Sequence[Value]], vary: Vary) -> tuple[Point, 
 
 def select_combination(study: "Study", point: Point) -> Point:
     """What a study varies, without what its scenario varies by itself."""
-    return Point(tuple(each for each in point.factors if each[0] in study.vary))
+    return Point(tuple(factor for factor in point.factors if factor[0] in study.vary))
 
 
 def find_impossible(study: "Study") -> Mapping[Point, str]:
@@ -96,8 +96,8 @@ def find_impossible(study: "Study") -> Mapping[Point, str]:
 def list_measured(study: "Study") -> tuple[Point, ...]:
     """Every possible combination, but for points for which another stands; what is first, first."""
     possible = set(study.combinations)
-    every = [each for each in list_points(study.own_factors, study.vary)
-             if select_combination(study, each) in possible]  # fmt: skip
+    every = [point for point in list_points(study.own_factors, study.vary)
+             if select_combination(study, point) in possible]  # fmt: skip
     spared: tuple[Point, ...] = ()
     if study.vary and study.given_database is not None:
         spared = study.scenario.keys.list_spared_points(study.database.engine, every)
@@ -186,7 +186,7 @@ def _check_value(
     try:
         found = resolve_study(study, {loc[0]: value}, data)
     except ValidationError as error:
-        yield from (each._replace(value=value, loc=loc) for each in _check_keys(error))
+        yield from (wrong._replace(value=value, loc=loc) for wrong in _check_keys(error))
         return
     # Durability does not vary within a candidate: all its numbers must say so, or none.
     if given_up := [each for each in found.given_up if each not in study.given_up]:
@@ -276,7 +276,9 @@ def _list_keys(spec: Any) -> Iterator[str]:
     for field, info in spec.model_fields.items():
         name, inner = info.alias or field, info.annotation
         is_section = isinstance(inner, type) and issubclass(inner, BaseModel)
-        yield from (f"{name}.{each}" for each in _list_keys(inner)) if is_section else (name,)
+        yield from (
+            (f"{name}.{inner_key}" for inner_key in _list_keys(inner)) if is_section else (name,)
+        )
 
 
 def _find_without_effect(study: "Study") -> Iterator[Violation]:

@@ -219,7 +219,7 @@ class Observation:
         Own: pressure stall information would be no bound. It is a mean over the CPUs by how busy
         they are: other work on another CPU makes the waits on one of two look half as long.
         """
-        known = [each.used_share for each in self.devices if each.used_share is not None]
+        known = [device.used_share for device in self.devices if device.used_share is not None]
         return min(1.0, sum(known)) if known else None
 
     @property
@@ -273,7 +273,7 @@ class Observation:
         Own: of what is under way, then server or driver work for it, or wait for a CPU.
         """
         waits = [self.part(group) for group in (*STORAGE, LOCKS)]
-        known = [each for each in waits if each is not None]
+        known = [wait for wait in waits if wait is not None]
         if self.under_way is None or len(known) < len(waits):
             return None
         busy = (self.under_way - (self.pool_waiting or 0.0)) / self.places

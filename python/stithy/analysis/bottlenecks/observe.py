@@ -169,7 +169,9 @@ def _has_shared_connections(window: Window) -> bool:
 
 def count_pool_users(evidence: Evidence) -> dict[str, int]:
     """How many users share connections, by the windows of a closed loop in which they do."""
-    closed = (each for each in evidence.windows if each.measured and each.row["pace"] != "rate")
+    closed = (
+        window for window in evidence.windows if window.measured and window.row["pace"] != "rate"
+    )
     return {each.id: count_users(each.row) for each in closed if _has_shared_connections(each)}
 
 
@@ -232,7 +234,7 @@ def _measure_growth(evidence: Evidence) -> dict[tuple[str, Point], LevelGrowth]:
 
 
 def _find_flagged(window: Window, flag: Flag) -> str | None:
-    said = (each.sentence for each in window.reasons if each.flag is flag)
+    said = (reason.sentence for reason in window.reasons if reason.flag is flag)
     text = next(said, None)
     if text is None:
         return None
@@ -315,8 +317,10 @@ def _find_reached(window: Window, values: Values, abilities: Abilities) -> Itera
             continue
         for cap, limit in able.caps.items():
             what, metric, operations = RATES[cap]
-            parts = [values.get(("drive", f"{drive}:{each}", metric)) for each in operations]
-            known = [each for each in parts if each is not None]
+            parts = [
+                values.get(("drive", f"{drive}:{operation}", metric)) for operation in operations
+            ]
+            known = [part for part in parts if part is not None]
             if known:
                 yield Reached(drive, what, sum(known) / limit)
         queue = values.get(("drive", drive, "queue_length"))

@@ -139,7 +139,9 @@ def _judge_device_rate(observed: Observation) -> RuleResult | None:
             observed.unseen.get("drive", "what the drives' profiles allow is not known")
         )
     used = [
-        (each.used_share, each.name) for each in observed.devices if each.used_share is not None
+        (device.used_share, device.name)
+        for device in observed.devices
+        if device.used_share is not None
     ]
     if not used:
         return make_unknown(observed.unseen["block"]) if "block" in observed.unseen else None

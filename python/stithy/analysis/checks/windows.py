@@ -118,7 +118,7 @@ def _describe_late(found: Steadiness) -> list[str]:
 
 
 def _describe_changes(changes: tuple[LevelChange, ...]) -> list[str]:
-    *firsts, last = [_format_place(each) for each in changes] or [""]
+    *firsts, last = [_format_place(change) for change in changes] or [""]
     if not last:
         return []
     places = f"{', '.join(firsts)} and {last}" if firsts else last

@@ -173,7 +173,7 @@ class BackupActivity(BasicActivity):
 
     @property
     def _good(self) -> list[Cycle]:
-        return [each for each in self._cycles if each.failed_because is None]
+        return [cycle for cycle in self._cycles if cycle.failed_because is None]
 
     def values(self) -> Iterator[WindowValue]:
         """Means of the cycles that succeeded."""
@@ -195,7 +195,7 @@ class BackupActivity(BasicActivity):
         yield WindowValue("backup.covered_share", covered, missing_because=missing)
         # Also of those that failed: they may have come that far.
         yield WindowValue("backup.commits", float(self._backups.commits * len(self._cycles)))
-        restores = [each for each in self._restores if each.failed_because is None]
+        restores = [restore for restore in self._restores if restore.failed_because is None]
         yield _average("backup.restore_s", [each.duration_s for each in restores], NOT_RESTORED)
         rates = [each.source_bytes / each.duration_s for each in restores]
         yield _average("backup.restore_bytes_per_s", rates, NOT_RESTORED)
@@ -204,7 +204,7 @@ class BackupActivity(BasicActivity):
         """The share of the measurement during which a backup ran, also one that failed."""
         if self._until_s is None:
             return None
-        inside = (min(each.to_s, self._until_s) - each.from_s for each in self._cycles)
+        inside = (min(cycle.to_s, self._until_s) - cycle.from_s for cycle in self._cycles)
         return min(1.0, sum(inside) / self.window.duration_s)
 
     def spans(self) -> Iterator[Span]:

@@ -108,7 +108,7 @@ class Setting:
     @property
     def text(self) -> str:
         """The settings of backups that the study varies: `processes 2, compression zstd`."""
-        every = (each for each in self.point.factors if each[0].startswith(SETTINGS))
+        every = (factor for factor in self.point.factors if factor[0].startswith(SETTINGS))
         return ", ".join(
             f"{name.removeprefix(SETTINGS)} {format_value(value)}" for name, value in every
         )
@@ -124,7 +124,7 @@ class Setting:
 
 def list_points(evidence: Evidence) -> list[Point]:
     """Those with backups."""
-    return [each for each in evidence.points if each.values.get(BACKUP) == ON]
+    return [point for point in evidence.points if point.values.get(BACKUP) == ON]
 
 
 def list_settings(analysis: Analysis) -> tuple[Setting, ...]:
@@ -155,15 +155,15 @@ def _find_changes(
 
 
 def _keep_backed_up(evidence: Evidence) -> Evidence:
-    kept = (each for each in evidence.windows
-            if each.point.values.get(BACKUP) != ON
-            or evidence.value_of(each, DURATION).number is not None)  # fmt: skip
+    kept = (window for window in evidence.windows
+            if window.point.values.get(BACKUP) != ON
+            or evidence.value_of(window, DURATION).number is not None)  # fmt: skip
     return replace(evidence, windows=tuple(kept))
 
 
 def _choose_tail(settings: Sequence[Setting]) -> Quantity:
     """The 99th percentile; the 95th where a window has it alone, for too few values."""
-    known = [each for each in settings if each.tail.pairs]
+    known = [setting for setting in settings if setting.tail.pairs]
     as_often = (each.changes[P99].effect.pairs == each.tail.pairs for each in known)
     return P99 if known and all(as_often) else P95
 
@@ -185,7 +185,9 @@ def _read_facts(analysis: Analysis) -> Mapping[str, Any]:
 
 def find_fastest(settings: Iterable[Setting], share: float) -> Setting | None:
     """The fastest of them that was shown to stay within; None where none was."""
-    known = [each for each in settings if each.within(share) and each.value("duration_s")]
+    known = [
+        setting for setting in settings if setting.within(share) and setting.value("duration_s")
+    ]
     return min(known, key=lambda each: each.value("duration_s") or 0.0, default=None)
 
 
@@ -219,7 +221,7 @@ def list_maxima(analysis: Analysis) -> tuple[Maxima, ...]:
 def _find_first(evidence: Evidence, candidate: str, point: Point) -> Window | None:
     """The window that the rates were taken from, valid or not: of a second attempt if any."""
     windows = sorted(evidence.at(candidate, point), key=lambda each: -each.attempt)
-    known = (each for each in windows if each.measured and each.block == 0)
+    known = (window for window in windows if window.measured and window.block == 0)
     return next((each for each in known if each.value("tpm") is not None), None)
 
 

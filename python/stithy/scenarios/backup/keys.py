@@ -150,9 +150,9 @@ def find_impossible(at: MethodAt, engine: str, settings: Sequence[Point]) -> Map
     combination.
     """
     found = {
-        each: problem
-        for each in settings
-        if (known := _find_known(at, engine, each))
+        setting: problem
+        for setting in settings
+        if (known := _find_known(at, engine, setting))
         and (problem := known[0].explain_refusal(known[1]))
     }
     possible = {pair for each in settings if each not in found for pair in each.factors}

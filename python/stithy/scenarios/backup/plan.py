@@ -189,7 +189,7 @@ class BackupSpec(ScenarioKeys):
 
     def list_first_points(self, points: Sequence[Point]) -> tuple[Point, ...]:
         """The maxima that the shares are of, which no setting of backups changes."""
-        paced = [each for each in points if RATE in each.values]
+        paced = [point for point in points if RATE in point.values]
         return tuple(dict.fromkeys(find_maximum(each, points[0]) for each in paced))
 
     def find_impossible(self, engine: str, settings: Sequence[Point]) -> Mapping[Point, str]:
@@ -198,7 +198,7 @@ class BackupSpec(ScenarioKeys):
 
     def list_spared_points(self, engine: str, points: Sequence[Point]) -> tuple[Point, ...]:
         """Those without backups for which another stands, with other settings of backups."""
-        off = [each for each in points if each.values.get(BACKUP) == OFF]
+        off = [point for point in points if point.values.get(BACKUP) == OFF]
         return tuple(group_alike(self._find_method, load_of, engine, off))
 
     def _find_method(self, point: Point) -> tuple[str, BackupOptions]:
@@ -229,7 +229,7 @@ class BackupSpec(ScenarioKeys):
 
 def load_of(point: Point) -> Point:
     """All but the settings of backups: what is compared with each other has it in common."""
-    factors = (each for each in point.factors if not each[0].startswith(SETTINGS))
+    factors = (factor for factor in point.factors if not factor[0].startswith(SETTINGS))
     return Point(tuple(each for each in factors if each[0] != BACKUP))
 
 
@@ -360,7 +360,7 @@ class BackupScenario(LoadScenario):
 
     def list_backups(self, study: Study) -> list[tuple[str, BackupOptions]]:
         """The methods of all points, with their options."""
-        every = (find_spec(each) for each in study.variants)
+        every = (find_spec(variant) for variant in study.variants)
         return list(dict.fromkeys((spec.method, spec.options) for spec in every))
 
     def list_factors(self, spec: BaseModel | None, load: Load) -> Mapping[str, Sequence[Value]]:
@@ -379,7 +379,7 @@ class BackupScenario(LoadScenario):
         Without a source of their own the backups lie with the data.
         """
         restored = held if find_spec(study).verify else 0
-        room = max(_sum_room_bytes(each, held) for each in study.variants)
+        room = max(_sum_room_bytes(variant, held) for variant in study.variants)
         return {"data": room + restored, "backup": room - held}
 
     def explain_refusal(self, study: Study, method: RestoreMethod) -> str | None:

@@ -93,8 +93,8 @@ class FioActivity(BasicActivity):
 
     def aftermath(self) -> None:
         """What fio wrote about every request is not kept: the histograms hold it."""
-        for each in self._files.glob("run/**/*.log"):
-            each.unlink(missing_ok=True)
+        for path in self._files.glob("run/**/*.log"):
+            path.unlink(missing_ok=True)
 
     def values(self) -> Iterator[WindowValue]:
         """Of each operation, and of reads and writes together."""

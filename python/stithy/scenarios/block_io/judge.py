@@ -176,11 +176,11 @@ def find_outside(of: WindowRecord) -> Reason | None:
 
 def _block_layer_mean_s(drives: Sequence[Row]) -> float | None:
     rows = [
-        each
-        for each in drives
-        if each["operation"] in ("read", "write") and each["answered"] and each["device_mean_s"]
+        drive
+        for drive in drives
+        if drive["operation"] in ("read", "write") and drive["answered"] and drive["device_mean_s"]
     ]
-    count = sum(each["answered"] for each in rows)
+    count = sum(row["answered"] for row in rows)
     if not count:
         return None
     return float(sum(each["answered"] * each["device_mean_s"] for each in rows) / count)

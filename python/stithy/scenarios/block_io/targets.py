@@ -76,9 +76,9 @@ def keep_generations(
 def compare_generations(context: Context, candidate: str, targets: Sequence[FioTarget]) -> None:
     """Raise InvalidMeasurement where a block is older than what was written there last."""
     folder = find_folder(context, _name(candidate))
-    pieces = [pl.read_parquet(each) for each in sorted(folder.iterdir())]
-    for each in targets:
-        compare(each, pieces, context.session.stop.asked)
+    pieces = [pl.read_parquet(path) for path in sorted(folder.iterdir())]
+    for target in targets:
+        compare(target, pieces, context.session.stop.asked)
 
 
 def _name(candidate: str) -> str:
@@ -95,8 +95,8 @@ def list_targets(
     study, main = context.file.study, context.volumes.of(candidate)
     every = list_files(is_laid_out(study))
     return tuple(
-        _make_target(main, each, every, sum_target_bytes(study), size_bytes)
-        for each in list_files(roles)
+        _make_target(main, file, every, sum_target_bytes(study), size_bytes)
+        for file in list_files(roles)
     )
 
 
@@ -211,7 +211,7 @@ def _empty_targets(
 
     Files were made anew, a moment ago.
     """
-    devices = [each for each in targets if Path(each.path).is_block_device()]
+    devices = [target for target in targets if Path(target.path).is_block_device()]
     if not devices:
         return "made anew"
     folder = make_folder(context, f"purge-{candidate}")

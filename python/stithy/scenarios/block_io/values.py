@@ -107,7 +107,7 @@ def read_volumes(value: Any) -> tuple[Role, ...]:
     if isinstance(value, int) and not isinstance(value, bool):
         named: Sequence[Any] = ["data"] * min(value, VOLUMES_MOST + 1)
     elif isinstance(value, str):
-        named = [each.strip() for each in value.split("+")]
+        named = [part.strip() for part in value.split("+")]
     else:
         named = value if isinstance(value, list | tuple) else []
     if not 0 < len(named) <= VOLUMES_MOST or any(each not in get_args(Role) for each in named):

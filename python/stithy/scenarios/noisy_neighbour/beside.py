@@ -101,14 +101,14 @@ def sum_achieved_per_s(
     that is the time in which they were done. So who keeps up achieves what is asked, however short
     a window is. A cycle that was cut counts where it had taken longer than `every_s` already.
     """
-    rates = [_compute_rate([each for each in cycles if each.worker == one], every_s)
+    rates = [_compute_rate([cycle for cycle in cycles if cycle.worker == one], every_s)
              for one in range(workers)]  # fmt: skip
-    known = [each for each in rates if each is not None]
+    known = [rate for rate in rates if rate is not None]
     return sum(known) if len(known) == workers else None
 
 
 def _compute_rate(cycles: Sequence[NeighbourCycle], every_s: float) -> float | None:
-    known = [each for each in cycles if not each.cut or 0 < every_s < each.duration_s]
+    known = [cycle for cycle in cycles if not cycle.cut or 0 < every_s < cycle.duration_s]
     if not known:
         return None
     ended = sum(not each.cut for each in known)
@@ -121,15 +121,15 @@ def sum_bytes_per_s(cycles: Sequence[NeighbourCycle], workers: int) -> float | N
     rates = [
         fmean(each.size_bytes / each.duration_s for each in own)
         for one in range(workers)
-        if (own := [each for each in cycles if each.worker == one and each.done
-                    and each.duration_s > 0])
+        if (own := [cycle for cycle in cycles if cycle.worker == one and cycle.done
+                    and cycle.duration_s > 0])
     ]  # fmt: skip
     return sum(rates) if rates else None
 
 
 def average_s(cycles: Sequence[NeighbourCycle]) -> float | None:
     """How long a cycle took that succeeded; None without any."""
-    took = [each.duration_s for each in cycles if each.done]
+    took = [cycle.duration_s for cycle in cycles if cycle.done]
     return fmean(took) if took else None
 
 
@@ -323,7 +323,7 @@ class Beside(BasicActivity):
     def said(self) -> str:
         """How many cycles it came to, and how long they took."""
         done, took_s = sum(each.done for each in self.cycles), average_s(self.cycles)
-        failed = sum(each.failed_because is not None for each in self.cycles)
+        failed = sum(cycle.failed_because is not None for cycle in self.cycles)
         said = f"neighbour: {done} {self.name}{'' if done == 1 else 's'}"
         said += f" of {format_duration(took_s)}" if took_s else ""
         return f"{said}, {failed} FAILED" if failed else said
@@ -347,7 +347,7 @@ def lay_out_databases(context: Context, candidate: str) -> str:
     spec, dataset = find_spec(context.file.study), context.plan.datasets[0]
     tree = context.volumes.make_tree(candidate, OTHER, spec.volume)
     master = context.volumes.masters_place / name_master(dataset)
-    most = max(find_spec(each).count_servers_beside() for each in context.file.study.variants)
+    most = max(find_spec(variant).count_servers_beside() for variant in context.file.study.variants)
     for number in range(most):
         place = find_data(context, candidate, spec.volume, number)
         place.mkdir(mode=0o700)

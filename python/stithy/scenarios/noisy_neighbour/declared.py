@@ -104,13 +104,13 @@ def find_part(name: str) -> str | None:
 
 def list_cycles(spans: Iterable[Row]) -> list[Row]:
     """The cycles among the spans of a window, in their order."""
-    found = [(match, each) for each in spans if (match := _CYCLE.fullmatch(each["name"]))]
+    found = [(match, span) for span in spans if (match := _CYCLE.fullmatch(span["name"]))]
     return [each for match, each in found if match["part"] is None]
 
 
 def list_parts(spans: Iterable[Row]) -> list[Row]:
     """The parts of cycles among them."""
-    return [each for each in spans if find_part(each["name"]) is not None]
+    return [span for span in spans if find_part(span["name"]) is not None]
 
 
 def list_work_times(spans: Iterable[Row]) -> list[tuple[float, float]]:

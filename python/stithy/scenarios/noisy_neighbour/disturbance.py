@@ -195,7 +195,7 @@ def measure_disturbance(
         for name in ("asked", "offered", "achieved", "limit_bytes")
     }
     values = (measure_isolation(pair.alone_kept) for pair in pairs if pair.kept)
-    by_itself = [each for each in values if each is not None]
+    by_itself = [value for value in values if value is not None]
     # Isolation with the neighbour less that alone, of blocks in which it worked.
     known = [(measure_isolation(pair.alone_kept), measure_isolation(pair.kept)) for pair in pairs]
     both = [(x, y) for x, y in known if x is not None and y is not None]
@@ -216,7 +216,11 @@ def measure_disturbance(
             [reaction for _, when, pair in found for reaction in when.list_reactions(pair.all_kept)]
         ),
         by_chance=summarise_reactions(
-            [each for _, when, pair in found for each in when.list_reactions(pair.alone_kept)]
+            [
+                reaction
+                for _, when, pair in found
+                for reaction in when.list_reactions(pair.alone_kept)
+            ]
         ),
         has_limit=told["limit_bytes"] is not None,
         failed=sum(each.failed for each in of.values()),

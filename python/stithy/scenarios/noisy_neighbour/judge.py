@@ -65,7 +65,7 @@ def list_moments(analysis: Analysis, tenants: Tenants) -> Mapping[str, Moments]:
     return {
         window.id: Moments(
             times.get(window.id, ()), list_work_times(window.spans),
-            failed=sum(each["outcome"] == "failed" for each in list_cycles(window.spans)),
+            failed=sum(cycle["outcome"] == "failed" for cycle in list_cycles(window.spans)),
         )
         for window in analysis.evidence.windows
     }  # fmt: skip
@@ -109,13 +109,16 @@ class NeighbourLosses(Losses):
     def find_losses(self, analysis: Analysis) -> Iterator[Loss]:
         """Find what each candidate's tenants lose at each rate of the neighbour."""
         ratios = list_ratios(TENANTS)
-        for each in find_disturbances(analysis):
+        for disturbance in find_disturbances(analysis):
             losses = {ratios[quantity]:
-                      replace(paired, doubted_because=_explain_doubt(each, quantity))
-                      for quantity, paired in each.growth.items()}  # fmt: skip
-            losses |= {ISOLATION: each.isolations, ISOLATION_LOST: measure_lost_isolation(each)}
+                      replace(paired, doubted_because=_explain_doubt(disturbance, quantity))
+                      for quantity, paired in disturbance.growth.items()}  # fmt: skip
+            losses |= {
+                ISOLATION: disturbance.isolations,
+                ISOLATION_LOST: measure_lost_isolation(disturbance),
+            }
             for quantity, paired in losses.items():
-                yield Loss(TENANTS, quantity, each.candidate, each.point, paired)
+                yield Loss(TENANTS, quantity, disturbance.candidate, disturbance.point, paired)
 
 
 Values = Mapping[tuple[str, str, str], float]

@@ -90,7 +90,7 @@ class NoisyNeighbourScenario(PlannedScenario):
 
     def explain_needs(self, study: Study) -> tuple[Need, ...]:
         """List the control groups that a guard or a share of the CPUs needs."""
-        every = [find_spec(each) for each in study.variants]
+        every = [find_spec(variant) for variant in study.variants]
         guarded = any(isinstance(each, OwnDatabase) and each.limit is not None for each in every)
         needs: list[Need] = [IoLimit(why="the neighbour's `limit`")] if guarded else []
         if any(each.cpu_percent is not None for each in every):
@@ -99,7 +99,7 @@ class NoisyNeighbourScenario(PlannedScenario):
 
     def list_facts(self, study: Study) -> dict[str, str]:
         """Where the aggressor works, where that is the same at all points."""
-        volumes = {find_spec(each).volume for each in study.variants}
+        volumes = {find_spec(variant).volume for variant in study.variants}
         return {"volume": volumes.pop()} if len(volumes) == 1 else {}
 
     def list_backups(self, study: Study) -> list[tuple[str, BackupOptions]]:
@@ -119,9 +119,9 @@ class NoisyNeighbourScenario(PlannedScenario):
     def count_added_bytes(self, study: Study, held: int) -> dict[Role, int]:
         """What the aggressor holds, by the role whose volume it lies on."""
         one, most = held // study.instances, dict[Role, int]()
-        for each in study.variants:
-            spec = find_spec(each)
-            for role, size in find_aggressor(spec).count_added_bytes(spec, one, each).items():
+        for variant in study.variants:
+            spec = find_spec(variant)
+            for role, size in find_aggressor(spec).count_added_bytes(spec, one, variant).items():
                 most[role] = max(most.get(role, 0), size)
         return most
 

@@ -141,7 +141,7 @@ def summarise_reactions(reactions: Sequence[Reaction]) -> Felt | None:
     """None where there was no cycle: of a neighbour at work all the time nothing begins."""
     if not reactions:
         return None
-    onsets = [each.onset_s for each in reactions if each.onset_s is not None]
+    onsets = [reaction.onset_s for reaction in reactions if reaction.onset_s is not None]
     settled = [each.settling_s for each in reactions if each.settling_s is not None]
     return Felt(
         len(reactions), len(onsets),
@@ -227,5 +227,5 @@ def measure_fairness(shares: Sequence[float]) -> float | None:
 
     Source: Jain, Chiu and Hawe (1984).
     """
-    squares = sum(each * each for each in shares)
+    squares = sum(share * share for share in shares)
     return sum(shares) ** 2 / (len(shares) * squares) if squares else None

@@ -91,7 +91,7 @@ def _read_distributions(of: "TenantsActivity") -> Row:
     summaries = [each.driven.summary for each in of.kept if each.driven]
     if not summaries:
         return {}
-    lateness = merge(decode(each.lateness) for each in summaries)
+    lateness = merge(decode(summary.lateness) for summary in summaries)
     whole = make_transaction_rows(of.window.id, *summaries)[-1]
     return {
         "lateness_mean_s": lateness.mean_s if lateness else None,
@@ -250,7 +250,7 @@ class TenantsActivity:
         """No server runs yet."""
         self.context, self.window = context, window
         numbers = number_instances(window.instances)
-        self.each = tuple(HammerActivity(context, window, number=each) for each in numbers)
+        self.each = tuple(HammerActivity(context, window, number=number) for number in numbers)
         self.lost: dict[int, str] = {}
 
     @property

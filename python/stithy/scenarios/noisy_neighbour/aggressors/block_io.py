@@ -27,7 +27,7 @@ def _make_pattern(name: str) -> str:
         raise make_rule_error(*fault)
     patterns = library.find(name).patterns
     if len(patterns) != 1:
-        names = ", ".join(f"{name}/{each.name}" for each in patterns)
+        names = ", ".join(f"{name}/{pattern.name}" for pattern in patterns)
         raise make_rule_error("a profile with several patterns", f"name one of them: {names}")
     if (why := explain_no_rate(patterns[0])) is not None:
         raise make_rule_error(f"a rate cannot be asked of it: {why}", "name another pattern")
