@@ -41,7 +41,7 @@ from stithy.analysis.evidence import Window
 from stithy.errors import Exit
 from stithy.hosts.host import LocalHost
 from stithy.hosts.resources import choose_server_cpus, list_other_cpus
-from stithy.report.context import context_of
+from stithy.report.context import make_context
 from stithy.results.files import read_run
 from studies import PLACE, fingerprint, stithy
 
@@ -194,7 +194,7 @@ def hogged(case: Case) -> Iterator[None]:
 
 def judged(case: Case, out: Path) -> Seen:
     """What the report says of a run, window by window, and what `lifted` did more."""
-    context = context_of(read_run(out))
+    context = make_context(read_run(out))
     windows = [
         window_seen(each, context.limited[each.id])
         for each in context.evidence.windows

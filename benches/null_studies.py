@@ -38,7 +38,7 @@ from stithy.analysis.decision import judge_question
 from stithy.analysis.evidence import Window
 from stithy.analysis.verdict import DIFFERENT, Call
 from stithy.errors import Exit
-from stithy.report.context import context_of
+from stithy.report.context import make_context
 from stithy.results.files import read_run
 from studies import PLACE, fingerprint, stithy
 
@@ -169,7 +169,7 @@ def measured(seed: int, out: Path, is_disturbed: bool) -> Done:
 
 def judged(out: Path) -> Seen:
     """What the report says of a run, with every window behind it."""
-    evidence = context_of(read_run(out)).evidence
+    evidence = make_context(read_run(out)).evidence
     stands = judge_question(evidence)
     effect = stands.compared.effect if stands.compared else None
     verdict = stands.progress.verdict

@@ -22,8 +22,8 @@ from stithy.analysis.evidence import Evidence
 from stithy.cli.talk.render import UNKNOWN, make_table
 from stithy.metrics import Quantity, find
 from stithy.point import Point
-from stithy.report.context import Context, context_of
-from stithy.report.sections.storage import held_bytes
+from stithy.report.context import Context, make_context
+from stithy.report.sections.storage import sum_held_bytes
 from stithy.results.files import read_run
 
 STUDIES = Path(__file__).parent.parent / "studies/papers"
@@ -173,7 +173,7 @@ def point_of(evidence: Evidence, at: Mapping[str, Any]) -> Point | None:
 
 def _space(context: Context, row: Row) -> Own:
     """Bytes on the drives, without the log."""
-    held = held_bytes(context.run.space)
+    held = sum_held_bytes(context.run.space)
     first, second = (held.get(name) for name in row.candidates)
     if not first or not second:
         return Own()
@@ -235,7 +235,7 @@ def main(directory: Path, studies: Sequence[str]) -> None:
         if rows and not (place / "manifest.json").is_file():
             print(f"{study} has no run in {directory}")
         elif rows:
-            context = context_of(read_run(place))
+            context = make_context(read_run(place))
             margin_share = context.evidence.primary.margin_share
             shown += [cells(row, measured(context, row), margin_share) for row in rows]
     print(NOTE)

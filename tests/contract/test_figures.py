@@ -25,7 +25,7 @@ LIMIT = LimitFacts(percentile="p95", transaction="new-order", limit_s=0.1)
 COSTS = {name: Money(amount=100.0, currency="EUR") for name in ("disk", "memory")}
 
 UNASKED = {
-    "backup-durations", "backup-frontier", "backup-seconds", "by-factor", "neighbour-durations",
+    "backup-durations", "backup-frontier", "backup-seconds", "neighbour-durations",
     "neighbour-latency", "neighbour-operations", "neighbour-throughput", "throughput-by-tenant",
 }  # fmt: skip
 """What only a study that varies more than users, has backups, or has tenants, asks for. They are

@@ -10,7 +10,7 @@ import pytest
 from conftest import ROOT
 from stithy.cli.report import report
 from stithy.registry import plugins
-from stithy.report.export import ExportFormat
+from stithy.report.exports import ExportFormat
 from stithy.report.formats import ReportFormat
 from stithy.report.page import Page
 from support.drawn import context_built

@@ -29,7 +29,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
 @pytest.fixture(scope="module")
 def pdf(page: Page) -> bytes:
     """Its PDF."""
-    drawings = {figure.name: draw.svg(figure.spec, figure.name) for figure in page.figures}
+    drawings = {figure.name: draw.draw_svg(figure.spec, figure.name) for figure in page.figures}
     made = PdfFormat().make(page, drawings)
     return made
 

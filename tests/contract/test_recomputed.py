@@ -24,7 +24,7 @@ from recompute.walk import Outcome, Table, of_comparison, of_json, of_markdown, 
 from stithy.cli.app import run
 from stithy.point import Point
 from stithy.registry import plugins
-from stithy.report.findings.finding import FindingKind
+from stithy.report.findings import FindingKind
 from stithy.report.page import Page
 from stithy.results import tables
 from stithy.results.files import write_table

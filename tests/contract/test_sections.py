@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stithy.report.context import context_of
+from stithy.report.context import make_context
 from stithy.results.files import read_run
 from support.html_page import read_page
 from support.pdf_text import text_of
@@ -64,21 +64,9 @@ def test_a_run_without_its_tables_has_no_losses(
     )
     monkeypatch.setenv("STITHY_PLUGINS", str(tmp_path / "own"))
     run = read_run(build_run(tmp_path / "run", SHAPE).root)
-    assert context_of(run).evidence.windows
+    assert make_context(run).evidence.windows
 
 
-LOST = """from stithy.report.section import SectionKind
-
-
-class Own(SectionKind):
-    name, needs_tables = "own", ("io_seconds",)
-
-    def find_lost(self, context):
-        raise AssertionError
-
-
-PLUGINS = (Own(),)
-"""
 OWN_FIGURE = """from stithy.report.figure import Absent, FigureKind
 
 

@@ -13,7 +13,7 @@ from stithy.engines.postgresql.engine import find_installation
 from stithy.errors import Exit
 from stithy.hosts.host import LocalHost
 from stithy.hosts.processes import find_pids_of_run
-from stithy.report.context import context_of
+from stithy.report.context import make_context
 from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory
 from stithy.wire.drive.jobs import Gone
@@ -44,7 +44,7 @@ def test_a_run_that_is_killed_while_it_proves_a_backup_is_resumed(
     )  # fmt: skip
     resumed = stithy.run("resume", out)
     assert "10 tables are equal after backup and restore" in resumed.stdout + resumed.stderr
-    windows = context_of(read_run(out)).evidence.windows
+    windows = make_context(read_run(out)).evidence.windows
     outcomes = {span["outcome"] for window in windows for span in window.spans}
     assert {"done", PROVEN} <= outcomes
     assert COMMITS not in {reason.flag for window in windows for reason in window.reasons}
@@ -93,7 +93,7 @@ def test_a_drive_of_backups_that_is_gone_costs_its_cycles_and_not_what_users_did
         Control(folder / CONTROL).set_fault("backup", Gone())
     said = running.communicate(timeout=240)
     run = read_run(out)
-    [window] = [each for each in context_of(run).evidence.windows if "on" in each.id]
+    [window] = [each for each in make_context(run).evidence.windows if "on" in each.id]
     assert window.measured, said
     assert window.value("tpm")
     assert {row["outcome"] for row in window.spans} == {"failed"}, window.spans

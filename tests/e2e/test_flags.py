@@ -12,7 +12,7 @@ from stithy.collectors import cpu
 from stithy.engines.postgresql.connection import connect
 from stithy.engines.postgresql.url import parse_url
 from stithy.hosts.runner import Runner
-from stithy.report.context import Context, context_of
+from stithy.report.context import Context, make_context
 from stithy.report.sections.answer import answer
 from stithy.results.files import read_run
 from stithy.run.equip import Tools
@@ -132,7 +132,7 @@ def context() -> Iterator[Context]:
         outcome = execute(start_run(study, out, Stop(), lambda event: None, tools))
         assert outcome.error is None
         assert left_by(out) == []
-        yield context_of(read_run(out))
+        yield make_context(read_run(out))
 
 
 def _window(context: Context, users: int) -> Window:

@@ -20,7 +20,7 @@ import pytest
 from recompute.hlog import buckets
 from stithy.analysis.decision import is_answered
 from stithy.errors import Exit
-from stithy.report.context import context_of
+from stithy.report.context import make_context
 from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory
 from support import flags
@@ -122,7 +122,7 @@ def test_a_small_study_goes_from_its_file_to_its_report(finished: Finished) -> N
     """Every window is there, every restore is proven, all conditions hold, nothing is left."""
     out, place = finished.out, finished.out.parent
     assert ended_well(finished.code, finished.stderr), finished.stderr
-    assert (finished.code == Exit.OK) == is_answered(context_of(read_run(out)).evidence)
+    assert (finished.code == Exit.OK) == is_answered(make_context(read_run(out)).evidence)
     assert str(out / "report.html") in finished.stdout
     assert RunDirectory(out).study.read_bytes() == (place / "study.yaml").read_bytes()
     restores = pl.read_parquet(RunDirectory(out).table("restores"))
@@ -194,7 +194,7 @@ def test_a_run_tells_where_it_stands_until_it_ends(finished: Finished) -> None:
 
 def test_what_was_acknowledged_is_there_after_every_window(finished: Finished) -> None:
     """Each ledger is compared; the counts are those of the windows, and the page says so."""
-    context = context_of(read_run(finished.out))
+    context = make_context(read_run(finished.out))
     rows = context.run.ledger.to_dicts()
     assert len(rows) == 2 * len(context.evidence.windows) == 4
     assert all(row["acknowledged"] > 0 for row in rows)

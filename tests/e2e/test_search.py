@@ -7,7 +7,7 @@ import pytest
 
 from stithy.analysis.capacity import choose_next_windows, find_capacity, list_trials
 from stithy.point import Point
-from stithy.report.context import context_of
+from stithy.report.context import make_context
 from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory
 from support.html_page import page_text
@@ -43,7 +43,7 @@ def p95_s(out: Path, window_id: str) -> float | None:
 
 def holds_what_its_windows_say(out: Path) -> None:
     """The search is at its end, and each end of a bracket is borne by windows of its own."""
-    evidence = context_of(read_run(out)).evidence
+    evidence = make_context(read_run(out)).evidence
     assert evidence.search is not None
     known = {name: list_trials(evidence, name, evidence.search) for name in NAMES}
     assert choose_next_windows(known, evidence.search) is None

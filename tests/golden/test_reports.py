@@ -17,12 +17,12 @@ from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.formats.md import MarkdownFormat
 from stithy.report.page import Page
 from stithy.report.sections.answer import answer
-from stithy.report.sections.certainty import question_sentence
-from stithy.report.validity import lost_pattern
+from stithy.report.sections.certainty import describe_question
+from stithy.report.validity import describe_lost
 from stithy.results.manifest import LimitFacts, QuestionFacts
 from stithy.units import Money
 from support import golden
-from support.drawn import context_built
+from support.drawn import context_built, draw_all
 from support.sample_run import Shape, window_id
 
 HERE = Path(__file__).parent
@@ -39,7 +39,7 @@ def test_the_summary_in_markdown_is_accepted(tmp_path: Path, accept_golden: bool
 
 
 KINDS = plugins(FigureKind)
-FAMILIES = sorted(KINDS, key=lambda name: KINDS[name].order)
+FAMILIES = [*sorted(KINDS, key=lambda name: KINDS[name].order), "bottlenecks"]
 SLOWED = {window_id(name, 4, 0): {"one_rounds_per_s": 90_000.0} for name in ("disk", "memory")}
 LIMITED = Shape(
     repeat=4, series=False, baselines=SLOWED,
@@ -70,7 +70,7 @@ def test_the_words_of_the_figures_are_those_accepted(
 ) -> None:
     """Each family's in the order of the page."""
     context = context_built(tmp_path, shape)
-    drawn = [each for family in families for each in KINDS[family].draw(context)]
+    drawn = [each for family in families for each in draw_all(family, context)]
     golden.same(HERE / f"figures/{name}.txt", "\n".join(map(words, drawn)), accept_golden)
 
 
@@ -95,7 +95,7 @@ LOST: dict[str, tuple[dict[str, Any], set[tuple[int, int]]]] = {
 def told(context: Context) -> str:
     """All sentences and table rows that concern it."""
     page = Page(context)
-    sure = question_sentence(context) or "", lost_pattern(context) or ""
+    sure = describe_question(context) or "", describe_lost(context) or ""
     rows = page.tables["reasons"].frame.rows(named=True)
     reasons = (f"{r['weight']}: {r['sentence']} {r['advice']} ({r['window_ids']})" for r in rows)
     flawed = ("What weakens the answer:", *answer(context).flaws)

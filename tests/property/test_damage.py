@@ -15,7 +15,7 @@ from stithy.errors import InvalidMeasurement
 from stithy.point import Point
 from stithy.registry import plugins
 from stithy.report.context import Context
-from stithy.report.export import ExportFormat
+from stithy.report.exports import ExportFormat
 from stithy.report.formats import ReportFormat
 from stithy.report.formats.html import render
 from stithy.report.page import Page

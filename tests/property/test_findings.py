@@ -18,7 +18,7 @@ from stithy.analysis.instruments import drop_refuted, is_late, measure_headroom
 from stithy.analysis.verdict import DIFFERENT
 from stithy.metrics import ALL
 from stithy.report.context import Context
-from stithy.report.findings.finding import describe_all
+from stithy.report.findings import describe_all
 from stithy.report.sections import answer
 from stithy.report.sections.validity import machine
 from stithy.results.manifest import CalibrationFacts
@@ -101,8 +101,8 @@ def _limited(window: Window, seen: dict[str, Any]) -> Limited:
 
 def _claims(context: Context, found: tuple[Finding, ...]) -> list[str]:
     """Every sentence of the first screen that tells of the driver or of limits."""
-    room = machine.headroom_sentence(context)
-    texts = [*describe_all(found, "user"), *answer.cap_flaws(context)]
+    room = machine.describe_headroom(context)
+    texts = [*describe_all(found, "user"), *answer.list_cap_flaws(context)]
     return [*texts, room.text] if room is not None else texts
 
 

@@ -10,8 +10,10 @@ import polars as pl
 from stithy.metrics import ALL
 from stithy.point import Point
 from stithy.registry import plugins
-from stithy.report.context import Context, context_of
+from stithy.report.blocks import SectionKind
+from stithy.report.context import Context, make_context
 from stithy.report.figure import Drawn, Figure, FigureKind
+from stithy.report.page import Page
 from stithy.results.files import read_run
 from support.sample_run import Shape, build_run
 
@@ -20,7 +22,7 @@ def context_built(folder: Path, shape: Shape | None = None) -> Context:
     """The context of the run that lies there; of one of this shape, which is built first."""
     if shape is not None:
         build_run(folder, shape)
-    return context_of(read_run(folder))
+    return make_context(read_run(folder))
 
 
 def at_points(
@@ -43,12 +45,15 @@ def at_points(
     window = pl.DataFrame(rows, schema=run.window.schema)
     frame = pl.DataFrame(found, schema=run.values.schema)
     # Its baseline checks were made at the points that it had.
-    return context_of(replace(run, window=window, values=frame, baseline=run.baseline.clear()))
+    return make_context(replace(run, window=window, values=frame, baseline=run.baseline.clear()))
 
 
 def draw_all(name: str, context: Context) -> list[Drawn]:
-    """What a figure of this name is in a run."""
-    return plugins(FigureKind)[name].draw(context)
+    """What a family of figures of this name is in a run, or those that a section draws itself."""
+    kinds = plugins(FigureKind)
+    if name in kinds:
+        return kinds[name].draw(context)
+    return [*plugins(SectionKind)[name].draw_figures(Page(context))]
 
 
 def draw_one(name: str, context: Context) -> Figure:

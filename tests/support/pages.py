@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from stithy.report.context import context_of
+from stithy.report.context import make_context
 from stithy.report.drawing import draw
 from stithy.report.formats.html import render
 from stithy.report.page import Page
@@ -48,8 +48,8 @@ def write_page(root: Path, shape: Shape) -> Path:
 
 def page_of(root: Path) -> Path:
     """The page of the run that lies there."""
-    made = Page(context_of(read_run(root)))
-    drawings = {figure.name: draw.svg(figure.spec, figure.name) for figure in made.figures}
+    made = Page(make_context(read_run(root)))
+    drawings = {figure.name: draw.draw_svg(figure.spec, figure.name) for figure in made.figures}
     page = root / "report.html"
     page.write_text(render(made, drawings), encoding="utf-8")
     return page

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import polars as pl
 
-from stithy.report.between import pairs
-from stithy.report.context import context_of
+from stithy.report.between import pair_runs
+from stithy.report.context import make_context
 from stithy.report.write import USUAL, write_report_of
 from stithy.results.files import Run, read_run
 
@@ -18,8 +18,8 @@ def write_report(
 
     `earlier`: the runs that it is held against, as with `--compare`.
     """
-    run, *others = (context_of(read_run(each)) for each in (root, *earlier))
-    held = pairs(run, others, earlier=True) if others else ()
+    run, *others = (make_context(read_run(each)) for each in (root, *earlier))
+    held = pair_runs(run, others, earlier=True) if others else ()
     return write_report_of(run, formats, held)
 
 

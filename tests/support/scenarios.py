@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from stithy.errors import Exit
-from stithy.report.context import context_of
+from stithy.report.context import make_context
 from stithy.report.page import Page
 from stithy.results.files import Run, read_run
 from support.running import Stithy, left_by, write_study
@@ -60,7 +60,7 @@ def _ended_well(stithy: Stithy, place: Path, study: Path) -> tuple[Run, str]:
 
 def _assert_reported(run: Run, name: str) -> None:
     """The report has the section, with a row for the one candidate."""
-    page = Page(context_of(run))
+    page = Page(make_context(run))
     [section] = [each for each in page.sections if each.key == name]
     assert section.blocks
     assert page.tables[name].frame["candidate"].to_list() == ["a"]

@@ -8,12 +8,12 @@ import pytest
 from stithy.collectors.collector import Collector
 from stithy.errors import UserError
 from stithy.registry import plugins
-from stithy.report.export import ExportFormat
+from stithy.report.exports import ExportFormat
 from stithy.report.formats import ReportFormat
 
 IMPORT = "from stithy.report.formats import ReportFormat\n\n\n"
 OWN = "PLUGINS = (Own(),)\n"
-CSV = """from stithy.report.export import ExportFormat
+CSV = """from stithy.report.exports import ExportFormat
 
 class Own(ExportFormat):
     name = "csv"

@@ -9,7 +9,7 @@ import pytest
 
 from fakes.clock import HurriedClock
 from stithy.errors import InfrastructureError, InvalidMeasurement
-from stithy.report.context import context_of
+from stithy.report.context import make_context
 from stithy.report.page import Page
 from stithy.results.files import read_run
 from stithy.run.executor import RunOutcome
@@ -153,7 +153,7 @@ def test_an_idle_database_is_backed_up_and_restored_cycle_by_cycle(tmp_path: Pat
     }
     assert values["backup.duration_s"]["count"] == values["backup.restore_s"]["count"] == 3
     assert values["backup.covered_share"]["missing_because"] == "nobody works"
-    [section] = [each for each in Page(context_of(run)).sections if each.key == "backup"]
+    [section] = [each for each in Page(make_context(run)).sections if each.key == "backup"]
     for name in "ab":
         assert f"{name}: a backup took " in str(section)
     assert left_by(faked.out) == []

@@ -8,7 +8,7 @@ import pytest
 from fakes.engine import FakeEngine
 from fakes.hammer import FakeHammer
 from stithy.clock import SystemClock
-from stithy.report.context import context_of
+from stithy.report.context import make_context
 from stithy.report.page import Page
 from stithy.results.files import read_run
 from support.faked_run import FakedRun
@@ -48,7 +48,7 @@ def test_an_aggressor_of_ones_own_goes_from_study_to_report(tmp_path: Path, fake
     assert [each["outcome"] for each in failed] == ["failed"]
     assert failed[0]["invalid_because"] == "door: nobody hears it: none"
     assert {"neighbour", "neighbour 1", "neighbour 1: rap"} <= {each["name"] for each in spans}
-    page = Page(context_of(run))
+    page = Page(make_context(run))
     [row] = page.tables["neighbours"].frame.to_dicts()
     assert row["neighbour"] == "2 hands"
     cycles = {each["what"]: each for each in page.tables["neighbour-cycles"].frame.to_dicts()}

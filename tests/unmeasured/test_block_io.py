@@ -14,11 +14,11 @@ from stithy.cli.app import run
 from stithy.clock import SystemClock
 from stithy.errors import InfrastructureError, InvalidMeasurement
 from stithy.metrics import Quantity
-from stithy.report.context import Context, context_of
+from stithy.report.context import Context, make_context
 from stithy.results.files import read_run
 from stithy.run.events import StepStarted
 from stithy.run.session import Stop
-from stithy.scenarios.block_io.report.seconds import io_seconds
+from stithy.scenarios.block_io.report.seconds import sum_io_seconds
 from support.faked_run import FakedRun
 from support.places import DISK, a_place
 from support.reported import write_report
@@ -73,7 +73,7 @@ def test_a_sweep_of_rates_that_is_cut_off_goes_on_with_the_maxima_that_it_measur
     assert faked.run().end == "interrupted"
     faked.on_event, faked.stop = lambda event: None, Stop()
     assert faked.resume().end == "finished"
-    evidence = context_of(read_run(faked.out)).evidence
+    evidence = make_context(read_run(faked.out)).evidence
     found = {(window.candidate, window.point.values["rate"]): window for window in evidence.windows}
     assert set(found) == {(name, rate) for name in "ab" for rate in ("max", "0.5%")}
     for name in "ab":
@@ -178,7 +178,7 @@ def test_a_trace_is_a_profile_whose_times_are_the_rate_that_is_asked(
     (disk / "db.iolog").write_text("\n".join(["fio version 3 iolog", *lines]))
     faked = _faked(REPLAY, disk, tmp_path)
     assert faked.run().end == "finished"
-    for window in context_of(read_run(faked.out)).evidence.windows:
+    for window in make_context(read_run(faked.out)).evidence.windows:
         of = {name: window.values[f"fio.{name}", "all"]["value"] for name in
               ("iops", "asked_iops", "bytes_per_s", "cpu_s")}  # fmt: skip
         assert of["asked_iops"] == pytest.approx(200, rel=0.02)
@@ -219,7 +219,7 @@ def test_all_volumes_are_used_at_once_and_every_request_of_each_is_counted(
     """What fio's own documents of all volumes count is what the histograms hold."""
     faked = _faked(SEVERAL, disk, tmp_path)
     assert faked.run().end == "finished"
-    context = context_of(read_run(faked.out))
+    context = make_context(read_run(faked.out))
     assert len(context.evidence.windows) == 4
     for window in context.evidence.windows:
         root = faked.out / "windows" / window.id
@@ -267,7 +267,7 @@ def _seconds_are_those_of_the_window(context: Context) -> None:
     So many may be counted in the second beside their own. Here that is far less than 1 %.
     """
     for window in context.evidence.windows:
-        known = io_seconds(context.run.detail("io_seconds", window.id).to_dicts())
+        known = sum_io_seconds(context.run.detail("io_seconds", window.id).to_dicts())
         mean = window.values["fio.mean_s", "all"]
         assert sum(each.requests for each in known) == mean["count"]
         total_s = sum(each.requests * (each.mean_s or 0.0) for each in known)
@@ -291,7 +291,7 @@ def test_block_io_is_run_cut_off_resumed_and_reported(
     assert faked.run().end == "interrupted"
     faked.on_event, faked.stop = lambda event: None, Stop()
     assert faked.resume().end == "finished"
-    context = context_of(read_run(faked.out))
+    context = make_context(read_run(faked.out))
     assert len(context.evidence.windows) == 4
     assert len(set(started[:2])) == 2  # which were measured once
     _identities(context.evidence, outstanding=26)

@@ -24,7 +24,7 @@ from stithy.fio.profile import IoProfile, Pattern
 from stithy.fio.program import find
 from stithy.hosts.runner import LocalRunner
 from stithy.metrics import ALL, PERCENTILES, count_values_needed
-from stithy.report.context import context_of
+from stithy.report.context import make_context
 from stithy.results.files import read_run
 from stithy.scenarios.block_io.outcome import FioOutcome
 from support.running import Stithy
@@ -144,7 +144,7 @@ def studied(
     candidates = ", ".join(f"{name}: {keys}" for name, keys in storage.items())
     study.write_text(STUDY.format(candidates=candidates, profiles=", ".join(patterns)))
     stithy.run_well("run", study, "--out", out)
-    windows = context_of(read_run(out)).evidence.windows
+    windows = make_context(read_run(out)).evidence.windows
     assert {(each.candidate, each.point.values["profile"]) for each in windows} == {
         (name, label) for name in storage for label in patterns
     }

@@ -15,7 +15,7 @@ from stithy.cli.app import run
 from stithy.cli.talk.conclude import conclude
 from stithy.engines.instance import Configuration
 from stithy.errors import InfrastructureError
-from stithy.report.context import context_of
+from stithy.report.context import make_context
 from stithy.report.drawing import draw
 from stithy.report.page import Page
 from stithy.report.sections.answer import answer
@@ -86,7 +86,7 @@ def test_a_candidate_has_a_server_with_its_own_memory_and_settings(
     }
     # Loading and its check, then two windows and the last check.
     assert starts == {"a": [None, None, given, given, given], "b": [None] * 3}
-    context = context_of(read_run(faked.out))
+    context = make_context(read_run(faked.out))
     assert context.manifest is not None
     assert context.manifest.database.effective_settings == {"wal_level": "replica"}
     assert [candidate.effective_settings for candidate in context.manifest.candidates] == [
@@ -123,7 +123,7 @@ def test_a_study_that_varies_memory_is_one_run_with_a_report_of_it(
                      thresholds=("a.nopm_at_1GiB >= 1", "b.nopm_at_u4-memory192mib >= 1"),
                      )  # fmt: skip
     outcome = faked.run()
-    context = context_of(read_run(faked.out))
+    context = make_context(read_run(faked.out))
     evidence = context.evidence
     sizes = {each.point.values["database.memory"] for each in evidence.windows}
     assert (len(evidence.windows), sizes) == (12, {"192 MiB", "320 MiB", "1 GiB"})
@@ -240,7 +240,7 @@ def test_a_metric_whose_best_value_is_0_is_compared_as_a_difference_to_the_end(
     faked.root.mkdir()
     outcome = faked.run()
     assert conclude(outcome, None, json=True) == 0
-    context = context_of(read_run(faked.out))
+    context = make_context(read_run(faked.out))
     lost = context.run.values.filter(metric="note.lost").join(
         context.run.window.select("window_id", "candidate", "block"), on="window_id"
     )
@@ -313,7 +313,7 @@ def test_what_a_scenario_without_a_database_varies_is_reported_as_it_follows_fro
     faked = FakedRun(tmp_path / "own", text=NOTES.replace("repeat: 1", "repeat: 4"))
     faked.root.mkdir()
     faked.run()
-    page = Page(context_of(read_run(faked.out)))
+    page = Page(make_context(read_run(faked.out)))
     assert all(window.valid for window in page.context.evidence.windows)
     found = points.measured(faked.out, summed=("note.lost",))
     rows = page.tables["measured"].frame.to_dicts()
@@ -425,13 +425,13 @@ def test_a_database_that_need_not_keep_what_it_acknowledged_is_never_taken_for_o
     [reported] = json.loads(capsys.readouterr().out)["comparisons"]
     assert reported["durability_given_up"] == {"base": planned, "other": planned}
     directory = build_run(tmp_path / "run", Shape(settings=OFF, duration_s=3, series=False))
-    context = context_of(read_run(directory.root))
+    context = make_context(read_run(directory.root))
     page = Page(context)
     assert answer(context).flaws[0].startswith(SAID)
     assert context.label == LABEL
     [forest] = [figure for figure in page.figures if figure.name == "throughput-by-users"]
     assert LABEL in page.footer(forest)
-    drawn = draw.svg(forest.spec, forest.name)
+    drawn = draw.draw_svg(forest.spec, forest.name)
     for name in context.evidence.candidates:
         assert f">{name} (fsync off, full_page_writes off)<" in drawn
         assert f">{name}<" not in drawn

@@ -11,7 +11,7 @@ import pytest
 from fakes.clock import HurriedClock
 from stithy.cli.app import run
 from stithy.errors import Exit, PreconditionError
-from stithy.report.context import context_of
+from stithy.report.context import make_context
 from stithy.results.files import read_run
 from stithy.run.events import Note
 from stithy.run.executor import RunOutcome
@@ -54,7 +54,7 @@ def _run(
 
 
 def _reasons(faked: FakedRun) -> list[str]:
-    windows = context_of(read_run(faked.out)).evidence.windows
+    windows = make_context(read_run(faked.out)).evidence.windows
     return [str(reason) for window in windows for reason in window.reasons]
 
 

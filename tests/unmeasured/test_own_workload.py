@@ -9,7 +9,7 @@ import pytest
 
 from fakes.hammer import FakeHammer
 from stithy.registry import plugins
-from stithy.report.context import context_of
+from stithy.report.context import make_context
 from stithy.results.files import read_run
 from stithy.study.load import parse_study
 from stithy.study.problems import StudyError
@@ -76,7 +76,7 @@ def _assert_without_proof(faked: FakedRun) -> None:
     """No condition is verified or missed, and what is not declared flags no window."""
     results = read_run(faked.out)
     assert results.conditions.is_empty()
-    windows = context_of(results).evidence.windows
+    windows = make_context(results).evidence.windows
     flags = {reason.flag.value for window in windows for reason in window.reasons}
     assert not [flag for flag in flags if "verified" in flag]
     for window in windows:

@@ -17,7 +17,7 @@ from stithy.drives.program import find
 from stithy.hosts.devices import list_mounts
 from stithy.hosts.processes import find_pids_of_run
 from stithy.hosts.resources import CPU
-from stithy.report.context import context_of
+from stithy.report.context import make_context
 from stithy.report.page import Page
 from stithy.results.files import Run, read_run
 from stithy.results.layout import RunDirectory
@@ -124,7 +124,7 @@ def test_twelve_tenants_with_one_user_each_share_two_cpus(stithy: Stithy, place:
     assert run.detail("tenant_seconds", FIRST)["tenant"].n_unique() == 12
     servers = run.series.filter(window_id=FIRST, collector="database")
     assert set(servers["instance"]) == set(rates["of"])
-    assert Page(context_of(run)).tables["neighbours"].frame.height == 1
+    assert Page(make_context(run)).tables["neighbours"].frame.height == 1
     assert left_by(out) == []
 
 

@@ -228,9 +228,9 @@ def _read_rate(text: str) -> float | str:
 def show_measured(context: "Context") -> str:
     """What each candidate did at each profile, by its valid windows."""
     from stithy.metrics import Quantity
-    from stithy.report.words.loads import submissions
+    from stithy.report.words.loads import list_submissions
 
-    evidence, submitted, rows = context.evidence, submissions(context.manifest), []
+    evidence, submitted, rows = context.evidence, list_submissions(context.manifest), []
     for point in evidence.points:
         for name in evidence.candidates:
             iops, moved, mean_s, p99_s = (

@@ -67,13 +67,13 @@ def compare(
     if not others:
         problem, remedy = "only one run is named", "name a second run: `stithy compare A B`"
         raise UserError(problem, where=str(base), remedy=remedy)
-    from stithy.report.between import pairs
-    from stithy.report.context import context_of
+    from stithy.report.between import pair_runs
+    from stithy.report.context import make_context
     from stithy.results.files import read_run
 
     asked = tuple(read_quantity(name) for name in metric)
-    first, *rest = (context_of(read_run(other)) for other in (base, *others))
-    found = pairs(first, rest, ignore, asked)
+    first, *rest = (make_context(read_run(other)) for other in (base, *others))
+    found = pair_runs(first, rest, ignore, asked)
     if json:
         shown = [_make_json(pair) for pair in found]
         show_json({"schema_version": 1, "base": str(base), "comparisons": shown})
@@ -96,7 +96,7 @@ def read_quantity(text: str) -> "Quantity":
 
 
 def _make_text(pair: "Pair") -> str:
-    from stithy.report.between import cells, flaws, machine, rates
+    from stithy.report.between import describe_machine, describe_rates, list_cells, list_flaws
 
     lines = [
         *(f"differs, ignored on request: {difference}" for difference in pair.ignored),
@@ -107,27 +107,27 @@ def _make_text(pair: "Pair") -> str:
         *(
             text
             for run in (pair.base, pair.other)
-            for text in flaws(run, str(run.run.directory.root))
+            for text in list_flaws(run, str(run.run.directory.root))
         ),
-        *rates(pair),
-        *machine(pair),
+        *describe_rates(pair),
+        *describe_machine(pair),
     ]
     header = ("metric", "candidate", "level", *pair.names, "change", "95 % interval", "n")
-    rows = [cells(row) for row in pair.rows]
+    rows = [list_cells(row) for row in pair.rows]
     return "\n".join([*lines, *([""] if lines else []), make_table(header, rows, "<<>>>>>>")])
 
 
 def _make_json(pair: "Pair") -> dict[str, object]:
-    from stithy.report.between import flaws, machine, rates
+    from stithy.report.between import describe_machine, describe_rates, list_flaws
 
     runs = (("base", pair.base), ("other", pair.other))
     return {
         "other": str(pair.other.run.directory.root),
         "ignored": [asdict(difference) for difference in pair.ignored],
         "reported": [asdict(difference) for difference in pair.reported],
-        "rates": rates(pair),
-        "machine": machine(pair),
-        "flaws": {name: flaws(run) for name, run in runs},
+        "rates": describe_rates(pair),
+        "machine": describe_machine(pair),
+        "flaws": {name: list_flaws(run) for name, run in runs},
         "durability_given_up": {
             name: [asdict(point) for point in run.given_up] for name, run in runs
         },
@@ -136,12 +136,12 @@ def _make_json(pair: "Pair") -> dict[str, object]:
 
 
 def _make_row(row: "Row") -> dict[str, object]:
-    from stithy.report.between import level
+    from stithy.report.between import format_level
 
     shown = {key: value for key, value in asdict(row).items() if key not in ("quantity", "point")}
     return {
         "metric": str(row.quantity),
-        "level": level(row.point),
+        "level": format_level(row.point),
         **shown,
         "distinguishable": row.change.distinguishable,
     }

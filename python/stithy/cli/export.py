@@ -45,13 +45,13 @@ def export(
     target = None if out == STANDARD_OUTPUT else Path(out)
     require_writable(target, "--out")
     from stithy.registry import plugins
-    from stithy.report.context import context_of
-    from stithy.report.export import ExportFormat
+    from stithy.report.context import make_context
+    from stithy.report.exports import ExportFormat
     from stithy.results.files import read_run
 
     require_plugin(ExportFormat, to, f"there is no format {to!r}", "--to")
     run = read_run(directory)
-    made = plugins(ExportFormat)[to].export(context_of(run))
+    made = plugins(ExportFormat)[to].export(make_context(run))
     _write(target, made.pieces)
     for count, what in ((made.left_out, "left out"), (made.marked, "marked")):
         if count:

@@ -69,17 +69,17 @@ def report(
         Print the paths, the main findings, what weakens them, and the thresholds as JSON.
     """
     from stithy.cli.talk.conclude import judge
-    from stithy.report.context import context_of
-    from stithy.report.sections.answer import cautions, main_findings
-    from stithy.report.write import formats_named, write_report_of
+    from stithy.report.context import make_context
+    from stithy.report.sections.answer import describe_main_findings, list_cautions
+    from stithy.report.write import parse_formats, write_report_of
     from stithy.results.files import read_run
 
-    wanted = formats_named(formats)
+    wanted = parse_formats(formats)
     require_writable(junit)
-    context = context_of(read_run(directory))
+    context = make_context(read_run(directory))
     pairs = _compare_with_others(context, compare, ignore, metric)
     written = [path.resolve() for path in write_report_of(context, wanted, pairs)]
-    found, weak = main_findings(context), cautions(context)
+    found, weak = describe_main_findings(context), list_cautions(context)
     judged = judge(context, junit)
     if json:
         files = {name: str(path) for name, path in zip(wanted, written, strict=True)}
@@ -99,8 +99,8 @@ def report(
 def _compare_with_others(
     context: "Context", others: Sequence[Path], ignore: Sequence[str], metric: Sequence[str]
 ) -> "tuple[Pair, ...]":
-    from stithy.report.between import pairs
-    from stithy.report.context import context_of
+    from stithy.report.between import pair_runs
+    from stithy.report.context import make_context
     from stithy.results.files import read_run
 
     if not others:
@@ -110,8 +110,8 @@ def _compare_with_others(
             raise UserError("this option needs --compare", where=where, remedy=remedy)
         return ()
     asked = tuple(read_quantity(name) for name in metric)
-    befores = [context_of(read_run(other)) for other in others]
-    return pairs(context, befores, ignore, asked, earlier=True)
+    befores = [make_context(read_run(other)) for other in others]
+    return pair_runs(context, befores, ignore, asked, earlier=True)
 
 
 IN_TERMINAL = frozenset({"www-browser", "links", "elinks", "lynx", "w3m"})

@@ -23,18 +23,11 @@ from stithy.errors import UserError
 from stithy.metrics import P99, Quantity, check
 from stithy.point import Point
 from stithy.report.context import Context
-from stithy.report.validity import left_out, lost_files
-from stithy.report.words.escape import seen, shortened
-from stithy.report.words.loads import are_by_url
-from stithy.report.words.wording import (
-    DASH,
-    listing,
-    percent,
-    rate,
-    signed,
-    times,
-)
-from stithy.report.words.wording import value as with_unit
+from stithy.report.validity import describe_left_out, describe_lost_files
+from stithy.report.words.escape import escape_unseen, truncate_name
+from stithy.report.words.loads import is_by_url
+from stithy.report.words.wording import DASH, format_number, format_signed, format_times
+from stithy.report.words.wording import format_quantity as with_unit
 from stithy.results.comparability import (
     FactDifference,
     NotComparable,
@@ -44,7 +37,7 @@ from stithy.results.comparability import (
 )
 from stithy.results.manifest import Manifest
 from stithy.study.database import write_sentences
-from stithy.units import MINUS
+from stithy.units import MINUS, format_list, format_share
 
 
 @dataclass(frozen=True)
@@ -62,7 +55,7 @@ class Pair:
     rows: tuple[Row, ...]
 
 
-def pairs(
+def pair_runs(
     run: Context,
     others: Sequence[Context],
     ignore: Sequence[str] = (),
@@ -76,25 +69,25 @@ def pairs(
     UserError where runs have no manifest or nothing in common, or one is the run itself, no such
     fact can be ignored, or the run has no such transaction type.
     """
-    manifests = [_manifest(each) for each in (run, *others)]
+    manifests = [_require_manifest(other) for other in (run, *others)]
     require_known(ignore, manifests)
     quantities = quantities or _list_usual(run)
     _require_told(run, quantities)
     _require_others(run, others)
     own, *names = _name_runs((run, *others))
     return tuple(
-        _pair(each, run, (name, own), ignore, quantities)
+        _compare_pair(each, run, (name, own), ignore, quantities)
         if earlier
-        else _pair(run, each, (own, name), ignore, quantities)
+        else _compare_pair(run, each, (own, name), ignore, quantities)
         for each, name in zip(others, names, strict=True)
     )
 
 
 def _require_others(run: Context, others: Sequence[Context]) -> None:
     own = run.run.directory.root.resolve()
-    for each in others:
-        if each.run.directory.root.resolve() == own:
-            where = str(each.run.directory.root)
+    for other in others:
+        if other.run.directory.root.resolve() == own:
+            where = str(other.run.directory.root)
             raise UserError("this is the run itself", where=where, remedy="name another run")
 
 
@@ -114,12 +107,12 @@ def _list_usual(run: Context) -> tuple[Quantity, ...]:
 
 def _require_told(run: Context, quantities: Sequence[Quantity]) -> None:
     types = run.run.transactions["transaction"].unique().sort().to_list()
-    for each in quantities:
-        if types and (problem := check(each, types)) is not None:
-            raise UserError(problem.what, where=str(each), remedy=problem.right)
+    for quantity in quantities:
+        if types and (problem := check(quantity, types)) is not None:
+            raise UserError(problem.what, where=str(quantity), remedy=problem.right)
 
 
-def _manifest(context: Context) -> Manifest:
+def _require_manifest(context: Context) -> Manifest:
     if context.manifest is None:
         problem = "its manifest cannot be read, so its comparability is not known"
         where = str(context.run.directory.root)
@@ -127,7 +120,7 @@ def _manifest(context: Context) -> Manifest:
     return context.manifest
 
 
-def _pair(
+def _compare_pair(
     base: Context,
     other: Context,
     names: tuple[str, str],
@@ -140,12 +133,12 @@ def _pair(
         what = "level" if candidates else "candidate"
         remedy = f"compare runs of studies with the same {what}s"
         raise UserError(f"no {what} of {roots[0]} is in it", where=roots[1], remedy=remedy)
-    found = find_differences(_manifest(base), _manifest(other), candidates)
+    found = find_differences(_require_manifest(base), _require_manifest(other), candidates)
     meant = tuple(each for each in found if is_ignored(each, ignore))
     if wrong := [each for each in found if each.needed and each not in meant]:
         raise NotComparable(roots[1], roots[0], wrong)
     reported = tuple(each for each in found if each not in meant)
-    first, second = (_with(each, quantities) for each in (base, other))
+    first, second = (_add_measures(each, quantities) for each in (base, other))
     every = compare_runs(first.evidence, second.evidence, quantities)
     rows = tuple(row for row in every if not _is_elsewhere(row))
     return Pair(first, second, names, meant, reported, rows)
@@ -157,10 +150,9 @@ def _is_elsewhere(row: Row) -> bool:
     return none and row.quantity.known.source == "values"
 
 
-def _with(context: Context, quantities: Sequence[Quantity]) -> Context:
-    """The context, with what stands in no window's row worked out."""
+def _add_measures(context: Context, quantities: Sequence[Quantity]) -> Context:
     known: Mapping[Quantity, object] = context.evidence.measures
-    missing = [each for each in quantities if each not in known]
+    missing = [quantity for quantity in quantities if quantity not in known]
     more = measure(context.run, context.evidence, context.sampled, missing)
     if not more:
         return context
@@ -174,24 +166,24 @@ NAME_MOST = 60
 
 def _name_runs(contexts: Sequence[Context]) -> list[str]:
     """Each directory's name; its path where another of them has the same name."""
-    roots = [each.run.directory.root for each in contexts]
-    names = [shortened(root.resolve().name, NAME_MOST) for root in roots]
+    roots = [context.run.directory.root for context in contexts]
+    names = [truncate_name(root.resolve().name, NAME_MOST) for root in roots]
     return [
-        name if names.count(name) == 1 else seen(str(root))
+        name if names.count(name) == 1 else escape_unseen(str(root))
         for name, root in zip(names, roots, strict=True)
     ]
 
 
-def flaws(context: Context, who: str = "") -> list[str]:
+def list_flaws(context: Context, who: str = "") -> list[str]:
     """What must be known of a run before its numbers are; `who` is what it is called."""
-    manifest = _manifest(context)
-    reported, damaged = left_out(context.evidence.windows), lost_files(context)
+    manifest = _require_manifest(context)
+    reported, damaged = describe_left_out(context.evidence.windows), describe_lost_files(context)
     found = [
         *(text.removesuffix(".") for text in write_sentences(context.given_up)),
         *([f"{damaged}; its report says which"] if damaged else []),
         *([f"{reported}; left out"] if reported else []),
         *([f"the run was not finished ({manifest.end})"] if manifest.end != "finished" else []),
-        *(["changes of the servers behind its URLs are not known"] if are_by_url(manifest) else []),
+        *(["changes of the servers behind its URLs are not known"] if is_by_url(manifest) else []),
         *(
             f"resumed although something had changed: {text}"
             for session in manifest.sessions
@@ -201,7 +193,7 @@ def flaws(context: Context, who: str = "") -> list[str]:
     return [f"{who}: {text}" for text in found] if who else found
 
 
-def machine(pair: Pair) -> list[str]:
+def describe_machine(pair: Pair) -> list[str]:
     """By how much the machine itself differed, as far as both runs saw it; empty where it did not.
 
     What is not known is reported, too.
@@ -209,18 +201,21 @@ def machine(pair: Pair) -> list[str]:
     base, other = pair.names
     found = compare_baselines(pair.base.evidence, pair.other.evidence)
     if not found:
-        who = listing([name for name, run in zip(pair.names, (pair.base, pair.other), strict=True)
-                       if not any(each.shares for each in run.evidence.baselines)])  # fmt: skip
-        return [f"it is not known whether the machine was the same: {who} has no baseline check"]
+        runs = zip(pair.names, (pair.base, pair.other), strict=True)
+        who = [name for name, run in runs if not any(at.shares for at in run.evidence.baselines)]
+        unknown = "it is not known whether the machine was the same"
+        return [f"{unknown}: {format_list(who)} has no baseline check"]
     parts = [_describe(each) for each in found if each.counts and abs(each.ratio - 1) > TOLD_SHARE]
-    reported = [f"by their baseline checks, in {other} {listing(parts)}"] if parts else []
+    reported = [f"by their baseline checks, in {other} {format_list(parts)}"] if parts else []
     others = _find_most_taken(pair)
     if others is not None and others.differs:
-        shares = f"{percent(others.base)} of the machine in {base} and {percent(others.other)}"
+        shares = (
+            f"{format_share(others.base)} of the machine in {base} and {format_share(others.other)}"
+        )
         reported.append(f"other programs took up to {shares} in {other}")
     widest = max((row.change.drift_share for row in pair.rows), default=0.0)
     if reported:
-        by = f"intervals are wider by up to {as_change(1 + widest)} on both sides"
+        by = f"intervals are wider by up to {format_ratio_change(1 + widest)} on both sides"
         return [f"the machine itself differed: {'; '.join(reported)}; {by}"]
     return []
 
@@ -230,7 +225,7 @@ TOLD_SHARE = 0.01
 
 
 def _describe(each: Moved) -> str:
-    share = percent(abs(each.ratio - 1))
+    share = format_share(abs(each.ratio - 1))
     if each.gauge.is_rate:
         return f"{each.gauge.what} did {share} {'less' if each.ratio < 1 else 'more'}"
     return f"{each.gauge.what} took {share} {'longer' if each.ratio > 1 else 'shorter'}"
@@ -240,24 +235,24 @@ SAME_SHARE = 0.01
 """Own: rates that differ by less are the same load."""
 
 
-def rates(pair: Pair) -> list[str]:
+def describe_rates(pair: Pair) -> list[str]:
     """Where transactions arrived at other rates, though points are called alike; empty elsewhere.
 
     Rates may be shares of a maximum, which each run measures itself.
     """
     found: dict[str, list[str]] = {}
     for candidate, point in dict.fromkeys((row.candidate, row.point) for row in pair.rows):
-        one, two = (_rate(each, candidate, point) for each in (pair.base, pair.other))
+        one, two = (_find_rate(each, candidate, point) for each in (pair.base, pair.other))
         if one and two and abs(two / one - 1) > SAME_SHARE:
             base, other = pair.names
-            both = f"{rate(one)}/s in {base} and {rate(two)}/s in {other}"
+            both = f"{format_number(one)}/s in {base} and {format_number(two)}/s in {other}"
             found.setdefault(both, []).append(candidate)
-    each = [f"{both} ({listing(list(dict.fromkeys(names)))})" for both, names in found.items()]
+    each = [f"{both} ({format_list(list(dict.fromkeys(names)))})" for both, names in found.items()]
     said = "transactions arrived at other rates, as shares of what each run measured"
     return [f"{said}: {'; '.join(each)}"] if each else []
 
 
-def _rate(run: Context, candidate: str, point: Point) -> float | None:
+def _find_rate(run: Context, candidate: str, point: Point) -> float | None:
     every = {each.row.get("rate_per_s") for each in run.evidence.valid_at(candidate, point)}
     return every.pop() if len(every) == 1 else None
 
@@ -269,41 +264,43 @@ def _find_most_taken(pair: Pair) -> Taken | None:
     return max((each for each in found if each), key=lambda each: each.log, default=None)
 
 
-def cells(row: Row) -> tuple[str, ...]:
+def list_cells(row: Row) -> tuple[str, ...]:
     """Metric, candidate, level, both values, the change with its interval, and the windows."""
-    base, other = (shown(row.quantity, value) for value in (row.value_base, row.value_other))
+    base, other = (
+        format_value_or_dash(row.quantity, value) for value in (row.value_base, row.value_other)
+    )
     return (
-        row.quantity.label, row.candidate, level(row.point), base, other,
-        change(row), interval(row), f"{row.change.base}+{row.change.other}",
+        row.quantity.label, row.candidate, format_level(row.point), base, other,
+        format_if_sure(row), format_interval(row), f"{row.change.base}+{row.change.other}",
     )  # fmt: skip
 
 
-def level(point: Point) -> str:
+def format_level(point: Point) -> str:
     """A point in a cell: `8`; where more is varied with its names: `8 users with backups`."""
     return point.brief if len(point.values) == 1 else point.in_words()
 
 
-def shown(quantity: Quantity, value: float | None) -> str:
+def format_value_or_dash(quantity: Quantity, value: float | None) -> str:
     """A value of a metric; a dash where there is none."""
     return DASH if value is None else with_unit(quantity, value)
 
 
-def change(row: Row) -> str:
+def format_if_sure(row: Row) -> str:
     """The change, or `~` where chance would do as much."""
     if not row.change.is_known:
         return DASH
-    return changed(row) if row.change.distinguishable else "~"
+    return format_change(row) if row.change.distinguishable else "~"
 
 
-def changed(row: Row) -> str:
+def format_change(row: Row) -> str:
     """The change, however sure it is: a ratio as a percentage, a difference in its unit."""
     found = row.change
     if found.difference is not None:
-        return signed(row.quantity, found.difference)
-    return as_change(found.ratio or 1)
+        return format_signed(row.quantity, found.difference)
+    return format_ratio_change(found.ratio or 1)
 
 
-def interval(row: Row) -> str:
+def format_interval(row: Row) -> str:
     """From where to where the change lies, or why that is not known."""
     found = row.change
     if found.missing_because is not None:
@@ -312,16 +309,20 @@ def interval(row: Row) -> str:
         return "none: 2 windows of each are needed"
     if found.low is None or found.high is None:
         return "none: the windows do not vary"
-    shown = partial(signed, row.quantity) if found.difference is not None else as_change
+    shown = (
+        partial(format_signed, row.quantity)
+        if found.difference is not None
+        else format_ratio_change
+    )
     return f"{shown(found.low)} to {shown(found.high)}"
 
 
-def as_change(ratio: float) -> str:
+def format_ratio_change(ratio: float) -> str:
     """A ratio as a change: `+12.3 %`, `−0.04 %`; of tenfold or a hundredth on a factor: `×12.4`."""
     if 10 <= ratio < 1000:
         return f"×{ratio:.3g}"
     if not 0.01 <= ratio < 10:
-        return f"×{times(ratio)}"
+        return f"×{format_times(ratio)}"
     change = 100 * (ratio - 1)
     decimals = next((each for each in (1, 2, 3) if round(change, each) or not change), 3)
     return f"{change:+.{decimals}f} %".replace("-", MINUS)

@@ -4,12 +4,19 @@ A section (`sections/`) yields blocks and knows no format. Texts are plain: what
 stays the letters it is.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from stithy.registry import Family, Plugin
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable
+
+if TYPE_CHECKING:
+    pass
+    from stithy.report.figure import Drawn
+    from stithy.report.page import Page
+    from stithy.report.tables import PageTable
 
 ROWS_OPEN_MAX = 24
 """A longer table is folded on the page."""
@@ -115,25 +122,25 @@ APPENDIX = 100
 """The order of the section with which the appendix begins."""
 
 
-def paragraph(*texts: str | None, style: str = "") -> Iterator[Paragraph]:
+def set_paragraph(*texts: str | None, style: str = "") -> Iterator[Paragraph]:
     """One paragraph of these sentences; none where nothing is said."""
     said = [text for text in texts if text]
     if said:
         yield Paragraph((Run(" ".join(said)),), style)
 
 
-def with_code(*texts: str) -> Paragraph:
+def set_code(*texts: str) -> Paragraph:
     """A paragraph of which every second piece is code."""
     return Paragraph(tuple(Run(text, "code" if i % 2 else "") for i, text in enumerate(texts)))
 
 
-def bullets(items: Iterable[str], style: str, label: str = "") -> Iterator[Bullets]:
+def set_bullets(items: Iterable[str], style: str, label: str = "") -> Iterator[Bullets]:
     """A list; none where it has no items."""
     if found := tuple(items):
         yield Bullets(found, style, label)
 
 
-def grid(
+def set_grid(
     table: PageTable, *, rows_open: int = ROWS_OPEN_MAX, even_empty: bool = False
 ) -> Iterator[Grid]:
     """A table, folded where it has many rows; an empty one only where that says something."""
@@ -141,21 +148,21 @@ def grid(
         yield Grid(table, fold=table.caption if table.frame.height > rows_open else "")
 
 
-def opened(table: PageTable, style: str = "") -> Iterator[Grid]:
+def set_open(table: PageTable, style: str = "") -> Iterator[Grid]:
     """A table that is never folded; none where it is empty."""
     if not table.frame.is_empty():
         yield Grid(table, style)
 
 
-def in_files(table: PageTable, folder: str = "tables") -> Paragraph:
+def name_files(table: PageTable, folder: str = "tables") -> Paragraph:
     """Where a table is that has more than `ROWS_MAX` rows; `folder` is below that of the report."""
-    return with_code(
+    return set_code(
         f"These {table.frame.height:,} rows are too many to print. They are in ",
         f"report/{folder}/{table.name}.csv", " and ", ".parquet", ", beside this report.",
     )  # fmt: skip
 
 
-def drawn(each: Drawn, *, alone: bool = True) -> Block:
+def set_drawn(each: Drawn, *, alone: bool = True) -> Block:
     """A figure, or why it is not there."""
     if isinstance(each, Absent):
         reason = f" {each.would_show}; {each.because}."
@@ -163,10 +170,54 @@ def drawn(each: Drawn, *, alone: bool = True) -> Block:
     return Picture(each, alone)
 
 
-def figures(every: Sequence[Drawn]) -> Iterator[Block]:
+def set_figures(every: Sequence[Drawn]) -> Iterator[Block]:
     """These figures; what must be read with all of them stands once, where that is the same."""
     footers = {each.footer for each in every if isinstance(each, Figure)}
     footer = footers.pop() if len(footers) == 1 else None
     for each in every:
-        yield drawn(each, alone=footer is None)
-    yield from paragraph(footer, style="fine")
+        yield set_drawn(each, alone=footer is None)
+    yield from set_paragraph(footer, style="fine")
+
+
+def _offer_nothing(page: "Page") -> Iterable[Any]:
+    del page
+    return ()
+
+
+@dataclass(frozen=True)
+class SectionKind(Plugin):
+    """One section of the report, in the order of `order`; every format sets its blocks.
+
+    `set_blocks`: what it says; without a block it is left out. `contents`, the facts, and `data` by
+    the names of tables are those of a `Section`. `make_tables`: each is a file beside the report,
+    whether a section shows it or not. `draw_figures`: its own, without `page.tables`, for a table
+    may name figures. `claim_figures`: names of figures of others that stand in this section.
+    `list_covered`: metrics of activities whose values its tables have. A run whose results lack one
+    of `needs_tables` is not shown to it. A scenario has its own in `report`.
+
+    `page.find_drawn(name)` has the figures of a section, own and claimed, and those of families
+    that name it.
+    """
+
+    family: ClassVar[Family] = Family(package="report.sections", stage="report")
+
+    name: str
+    order: int
+    heading: str | Callable[["Page"], str]
+    set_blocks: Callable[["Page"], Iterable[Block]]
+    contents: str = ""
+    data: tuple[str, ...] = ()
+    make_facts: Callable[["Page"], Mapping[str, Any]] | None = None
+    make_tables: Callable[["Page"], Iterable[PageTable]] = _offer_nothing
+    draw_figures: Callable[["Page"], Iterable[Drawn]] = _offer_nothing
+    claim_figures: Callable[["Page"], Iterable[str]] = _offer_nothing
+    list_covered: Callable[["Page"], Iterable[str]] = _offer_nothing
+    needs_tables: tuple[str, ...] = ()
+
+    def make_sections(self, page: "Page") -> Iterator[Section]:
+        """Make the section; none where the run has nothing for it."""
+        if blocks := tuple(self.set_blocks(page)):
+            heading = self.heading if isinstance(self.heading, str) else self.heading(page)
+            facts = self.make_facts(page) if self.make_facts else {}
+            data = tuple(page.tables[name] for name in self.data)
+            yield Section(self.name, self.order, heading, blocks, self.contents, facts, data)

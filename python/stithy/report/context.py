@@ -1,6 +1,6 @@
 """What every figure may know: the evidence, the series, the styles and the footer's words."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,21 +13,17 @@ from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.findings import choose_answer_level, list_findings
 from stithy.point import Point, format_value, list_telling, measure_magnitude
 from stithy.registry import plugins
-from stithy.report.drawing.palette import Style, styles
-from stithy.report.findings.finding import find_others
-from stithy.report.section import SectionKind
+from stithy.report.blocks import SectionKind
+from stithy.report.drawing.palette import Style, choose_styles
+from stithy.report.findings import find_others
 from stithy.report.tables import Show
 from stithy.report.words import loads
-from stithy.report.words.wording import duration, listing, plural
+from stithy.report.words.wording import format_plural
 from stithy.results.files import Run, read_manifest, read_run
-from stithy.results.manifest import (
-    CandidateFacts,
-    LoadFacts,
-    WorkloadFacts,
-)
+from stithy.results.manifest import CandidateFacts, LoadFacts, WorkloadFacts
 from stithy.study import database as durability
 from stithy.study.database import GivenUp
-from stithy.units import format_size
+from stithy.units import format_duration, format_size
 from stithy.workloads.words import NULL
 
 
@@ -53,7 +49,7 @@ class Context(Analysis):
     @cached_property
     def styles(self) -> dict[str, Style]:
         """Colour, marker and dash of each candidate."""
-        return styles(self.evidence.candidates)
+        return choose_styles(self.evidence.candidates)
 
     @cached_property
     def corners(self) -> "dict[str, Context | None]":
@@ -62,13 +58,8 @@ class Context(Analysis):
         for name, directory in self.run.directory.corners().items():
             manifest = read_manifest(directory.manifest)
             ended = manifest is not None and manifest.end == "finished"
-            found[name] = context_of(read_run(directory.root)) if ended else None
+            found[name] = make_context(read_run(directory.root)) if ended else None
         return found
-
-    @property
-    def means(self) -> pl.DataFrame:
-        """Mean of every metric over each window's measurement."""
-        return self.sampled.means
 
     def latencies(self, collector: str, metric: str) -> pl.DataFrame:
         """Mean of a metric over each window's measurement, each second by its operations."""
@@ -78,9 +69,9 @@ class Context(Analysis):
     @cached_property
     def valid_means(self) -> pl.DataFrame:
         """The same of valid windows alone: what a bar or a title may rest on."""
-        return self.of_valid(self.means)
+        return self.select_valid(self.sampled.means)
 
-    def of_valid(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def select_valid(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The rows of valid windows."""
         valid = [window.id for window in self.evidence.windows if window.valid]
         return frame.filter(pl.col("window_id").is_in(valid))
@@ -88,9 +79,9 @@ class Context(Analysis):
     @cached_property
     def footer(self) -> str:
         """What every figure says in its last line: drives, loop, window, the server's limits."""
-        window = _window(self.load) if "load" in self.tables else ""
-        parts = [self.done, window, _repeats(self.evidence)]
-        parts.insert(0, loads.footer(self.manifest))
+        window = _describe_window(self.load) if "load" in self.tables else ""
+        parts = [self.done, window, _describe_repeats(self.evidence)]
+        parts.insert(0, loads.write_footer(self.manifest))
         return " · ".join(part for part in [*parts, self.memory_brief, self.cpus_note] if part)
 
     @property
@@ -98,7 +89,7 @@ class Context(Analysis):
         """What was done in each window, in one clause."""
         if self.manifest is not None and self.manifest.given_load is None:
             return f"Scenario {self.manifest.scenario}"
-        return loads.said(self.load, self.workload)
+        return loads.describe_load(self.load, self.workload)
 
     @property
     def label(self) -> str | None:
@@ -117,15 +108,15 @@ class Context(Analysis):
         if manifest is None or manifest.given_database is None:
             return ()
         settings = {
-            each.name: {
-                **manifest.settings_of(each),
-                **(manifest.effective_settings_of(each) or {}),
+            candidate.name: {
+                **manifest.settings_of(candidate),
+                **(manifest.effective_settings_of(candidate) or {}),
             }
-            for each in manifest.candidates
+            for candidate in manifest.candidates
         }
         return durability.list_given_up(manifest.database.engine, settings)
 
-    def facts_of(self, candidate: str) -> CandidateFacts | None:
+    def find_facts(self, candidate: str) -> CandidateFacts | None:
         """What the manifest knows of a candidate; None without one."""
         known = self.manifest.candidates if self.manifest else ()
         return next((each for each in known if each.name == candidate), None)
@@ -138,11 +129,6 @@ class Context(Analysis):
     def suffix(self, candidate: str) -> str:
         """What a candidate's name in a figure ends with."""
         return durability.write_suffix(durability.of_candidate(self.given_up, candidate))
-
-    @property
-    def options(self) -> str:
-        """What `stithy run` needs besides the study to do the same again."""
-        return " --null" if self.is_null else ""
 
     @property
     def not_run(self) -> list[str]:
@@ -190,11 +176,11 @@ class Context(Analysis):
     @property
     def factor_types(self) -> dict[str, Any]:
         """The types of these columns."""
-        return {name: _type(get_factor(name)) for name in self.factors}
+        return {name: _choose_type(get_factor(name)) for name in self.factors}
 
-    def factor_values(self, point: Point) -> dict[str, Any]:
+    def list_factor_values(self, point: Point) -> dict[str, Any]:
         """What stands in these columns at a point."""
-        return {name: _shown(name, point) for name in self.factors}
+        return {name: _show_value(name, point) for name in self.factors}
 
     @cached_property
     def positions(self) -> dict[Point, float]:
@@ -209,23 +195,18 @@ class Context(Analysis):
 
     def place(self, point: Point) -> dict[str, Any]:
         """A level in a row of a figure: its position as `level`, and its value by its factor."""
-        return {"level": self.positions[point], self.axis.name: _shown(self.axis.name, point)}
+        return {"level": self.positions[point], self.axis.name: _show_value(self.axis.name, point)}
 
-    def level_at(self, position: float) -> Point:
+    def find_level(self, position: float) -> Point:
         """The level at a position."""
         return next(point for point, known in self.positions.items() if known == position)
 
     def placed(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The rows of levels, with `level` and the value of the axis instead of `point`."""
         known = [{"point": str(point), **self.place(point)} for point in self.positions]
-        types = {"point": pl.String, **self.place_types}
-        return frame.join(pl.DataFrame(known, schema=types), on="point", how="inner").drop("point")
-
-    @property
-    def place_types(self) -> dict[str, Any]:
-        """The types of the columns that `place` fills."""
         position = pl.Int64 if self.axis.counts else pl.Float64
-        return {"level": position, self.axis.name: _type(self.axis)}
+        types = {"point": pl.String, "level": position, self.axis.name: _choose_type(self.axis)}
+        return frame.join(pl.DataFrame(known, schema=types), on="point", how="inner").drop("point")
 
     @property
     def axis_show(self) -> Show:
@@ -235,19 +216,15 @@ class Context(Analysis):
     @cached_property
     def drawn(self) -> tuple[Window, ...]:
         """The windows at the levels, which figures draw; those of all points are in tables."""
-        return tuple(each for each in self.evidence.windows if each.point in self.positions)
+        return tuple(window for window in self.evidence.windows if window.point in self.positions)
 
     @property
     def level_unit(self) -> str:
         """One of what a level counts: `user`, or in an open loop `connection`."""
-        counted = next((each.counted for each in self.evidence.points), None)
+        counted = next((point.counted for point in self.evidence.points), None)
         return self.factor(counted or get_level_factor().name).unit
 
-    def asked_of(self, points: Sequence[Point]) -> Point | None:
-        """Of these the point where the question is asked, else the last; None of none."""
-        return self.evidence.choose_asked(points)
-
-    def samples_by_second(
+    def read_by_second(
         self, collector: str, metrics: Collection[str], windows: Collection[str]
     ) -> pl.DataFrame:
         """Samples of whole seconds of windows; `second` is the one that each ended, from 0."""
@@ -275,30 +252,11 @@ class Context(Analysis):
         return choose_answer_level(self.evidence)
 
     @cached_property
-    def memory_note(self) -> str:
-        """The memory limit in words, with the note where it was widened or not enforced.
-
-        It stands once in a report, in the table of what was compared.
-        """
-        rows = self._measured_rows
-        # What holds for all comes first, what holds for a single candidate after it.
-        rows.sort(key=lambda row: row["memory_limit_note"] is not None)
-        texts: dict[str, dict[str, None]] = {}
-        for row in rows:
-            texts.setdefault(_memory(row), {})[row["candidate"]] = None
-        candidates = self.manifest.candidates if self.manifest else ()
-        if not texts:
-            return "memory limit not recorded"
-        if any(each.memory_limit_bytes for each in candidates):
-            return "; ".join(f"{text} ({listing(list(names))})" for text, names in texts.items())
-        return "; ".join(texts)
-
-    @cached_property
     def memory_brief(self) -> str:
         """The memory limit as every figure must say it, however far it is copied."""
         if "load" not in self.tables:
             return ""
-        rows = self._measured_rows
+        rows = self.measured_rows
         enforced = [row for row in rows if row["memory_limit_enforced"]]
         if not rows:
             return "memory limit not recorded"
@@ -310,11 +268,12 @@ class Context(Analysis):
         text = f"memory limit {' to '.join(map(format_size, dict.fromkeys((sizes[0], sizes[-1]))))}"
         if len(enforced) < len(rows):
             lacking = len(rows) - len(enforced)
-            text += f", NOT ENFORCED in {lacking} of {plural(len(rows), 'window')}"
+            text += f", NOT ENFORCED in {lacking} of {format_plural(len(rows), 'window')}"
         return text
 
     @property
-    def _measured_rows(self) -> list[Mapping[str, Any]]:
+    def measured_rows(self) -> list[Mapping[str, Any]]:
+        """The rows of the windows that were measured."""
         return [window.row for window in self.evidence.windows if window.measured]
 
     @property
@@ -323,9 +282,11 @@ class Context(Analysis):
         manifest = self.manifest
         if manifest is None or manifest.given_database is None:
             return ""
-        windows = (each for each in self.evidence.windows if "load" in each.tables)
+        windows = (window for window in self.evidence.windows if "load" in window.tables)
         counts = [each.row["server_cpus"] for each in windows]
-        counts = counts or [len(manifest.cpus_of(each) or ()) for each in manifest.candidates]
+        counts = counts or [
+            len(manifest.cpus_of(candidate) or ()) for candidate in manifest.candidates
+        ]
         if not all(counts):
             return ""
         there = manifest.environment.get("cpus")
@@ -333,7 +294,7 @@ class Context(Analysis):
         return f"server on {said} of {there.value if there else '?'} CPUs"
 
 
-def context_of(run: Run) -> Context:
+def make_context(run: Run) -> Context:
     """Analyze a run as read, for its report."""
     return add_words(judge_run(run))
 
@@ -348,13 +309,13 @@ def list_sections(tables: frozenset[str]) -> list[SectionKind]:
     return [kind for kind in plugins(SectionKind).values() if tables.issuperset(kind.needs_tables)]
 
 
-def _window(load: LoadFacts | None) -> str:
+def _describe_window(load: LoadFacts | None) -> str:
     if load is None:
         return "window not recorded"
-    return f"{duration(load.ramp_up_s)} ramp-up, {duration(load.duration_s)} measured"
+    return f"{format_duration(load.ramp_up_s)} ramp-up, {format_duration(load.duration_s)} measured"
 
 
-def _repeats(evidence: Evidence) -> str:
+def _describe_repeats(evidence: Evidence) -> str:
     blocks: dict[Point, int] = {}
     for window in evidence.windows:
         blocks[window.point] = max(blocks.get(window.point, 0), window.block + 1)
@@ -362,27 +323,13 @@ def _repeats(evidence: Evidence) -> str:
     if most == 1:
         return "one window per point, no interval"
     # A level with fewer must not borrow the certainty of that with most.
-    shown = plural(most, "block")
+    shown = format_plural(most, "block")
     return shown if least == most else f"{least} to {shown} per level"
 
 
-def _shown(factor: str, point: Point) -> int | str:
-    """The value of a factor in a cell."""
+def _show_value(factor: str, point: Point) -> int | str:
     return point.level if get_factor(factor).counts else format_value(point.values[factor])
 
 
-def _type(factor: Factor) -> Any:
-    """The type of a column of its values."""
+def _choose_type(factor: Factor) -> Any:
     return pl.Int64 if factor.counts else pl.String
-
-
-def _memory(row: Mapping[str, object]) -> str:
-    limit, note = row["memory_limit_bytes"], row["memory_limit_note"]
-    if row["memory_limit_enforced"] is None:
-        return str(note or "whether the memory limit held is recorded only while users work")
-    if not row["memory_limit_enforced"]:
-        return str(note or "the memory limit was not enforced: the reason is not known")
-    size = format_size(limit) if isinstance(limit, int) else "of unknown size"
-    if note:
-        return f"memory limit {size} with {row['candidate']}, its files in memory included"
-    return f"memory limit {size}, page cache included"

@@ -49,7 +49,7 @@ class Figure:
         if self.table.frame.is_empty():
             raise ValueError(f"figure {self.name!r} has no data")
 
-    def with_names(self, names: Mapping[str, str]) -> "Figure":
+    def rename_candidates(self, names: Mapping[str, str]) -> "Figure":
         """The same with candidates called by other names where it draws them; not in its data."""
         new = {name: other for name, other in names.items() if name != other}
         return replace(self, spec=_rename_candidates(self.spec, new)) if new else self

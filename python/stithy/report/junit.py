@@ -12,9 +12,9 @@ from xml.etree import ElementTree
 from stithy.analysis.decision import Outcome, ThresholdJudgement
 from stithy.analysis.evidence import Window
 from stithy.report.context import Context
-from stithy.report.sections.answer import said
+from stithy.report.sections.answer import describe_judgement
 from stithy.report.words import loads
-from stithy.report.words.escape import numbered
+from stithy.report.words.escape import replace_letters
 
 SUITE = "stithy.thresholds"
 
@@ -22,7 +22,7 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 """What XML 1.0 cannot hold, however it is escaped (section 2.2, production 2)."""
 
 
-def junit_xml(context: Context, judgements: Sequence[ThresholdJudgement]) -> bytes:
+def write_junit(context: Context, judgements: Sequence[ThresholdJudgement]) -> bytes:
     """The document, in UTF-8; the same results give the same bytes."""
     root = ElementTree.Element("testsuites")
     counts = {
@@ -32,17 +32,17 @@ def junit_xml(context: Context, judgements: Sequence[ThresholdJudgement]) -> byt
         "skipped": "0",
         "time": _measure_duration(context),
     }
-    suite = _add(root, "testsuite", name=SUITE, **counts, **_timestamp(context))
+    suite = _add(root, "testsuite", name=SUITE, **counts, **_format_timestamp(context))
     _add_properties(suite, context)
     for judgement in judgements:
-        _case(suite, judgement)
+        _add_case(suite, judgement)
     ElementTree.indent(root)
     document: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return document + b"\n"
 
 
 def _count(judgements: Sequence[ThresholdJudgement], outcome: Outcome) -> int:
-    return sum(each.outcome is outcome for each in judgements)
+    return sum(judgement.outcome is outcome for judgement in judgements)
 
 
 def _measure_duration(context: Context) -> str:
@@ -53,7 +53,7 @@ def _measure_duration(context: Context) -> str:
     return f"{manifest.ended_at_s - manifest.started_at_s:.3f}"
 
 
-def _timestamp(context: Context) -> dict[str, str]:
+def _format_timestamp(context: Context) -> dict[str, str]:
     if context.manifest is None:
         return {}
     began = datetime.fromtimestamp(context.manifest.started_at_s, UTC)
@@ -66,25 +66,25 @@ def _add_properties(suite: ElementTree.Element, context: Context) -> None:
         _add(properties, "property", name="question", value=manifest.question)
         _add(properties, "property", name="end", value=manifest.end)
         _add(properties, "property", name="seed", value=str(manifest.seed))
-    if notes := [each for each in (context.label, loads.footer(context.manifest)) if each]:
+    if notes := [each for each in (context.label, loads.write_footer(context.manifest)) if each]:
         _add(properties, "property", name="note", value="; ".join(notes))
     for window in context.evidence.windows:
         name = f"window.{window.id}"
-        _add(properties, "property", name=name, value=_validity(window))
+        _add(properties, "property", name=name, value=_describe_validity(window))
 
 
-def _validity(window: Window) -> str:
+def _describe_validity(window: Window) -> str:
     if window.valid:
         return "valid"
     reasons = [reason.sentence for reason in window.reasons if reason.invalidates]
     return f"invalid: {' '.join(reasons)}"
 
 
-def _case(suite: ElementTree.Element, judgement: ThresholdJudgement) -> None:
+def _add_case(suite: ElementTree.Element, judgement: ThresholdJudgement) -> None:
     case = _add(
         suite, "testcase", classname=SUITE, name=str(judgement.threshold), time="0"
     )  # what takes the time is the run
-    shown = f"{judgement.outcome.value}: {said(judgement)}"
+    shown = f"{judgement.outcome.value}: {describe_judgement(judgement)}"
     if judgement.outcome is Outcome.NOT_MET:
         _add(case, "failure", message=shown, type="threshold").text = _list_values(judgement)
     elif judgement.outcome is Outcome.NOT_JUDGED:
@@ -99,13 +99,14 @@ def _list_values(judgement: ThresholdJudgement) -> str:
     shown = "" if unit in ("", "share") else f" {unit}"
     known = (f"{side} = {'not known' if value is None else f'{value!r}{shown}'}"
              for side, value in sides)  # fmt: skip
-    return _legal("\n".join(known))
+    return _escape_illegal("\n".join(known))
 
 
 def _add(parent: ElementTree.Element, tag: str, **attributes: str) -> ElementTree.Element:
-    """A new element; what no XML may hold is replaced, the rest is escaped when it is written."""
-    return ElementTree.SubElement(parent, tag, {k: _legal(v) for k, v in attributes.items()})
+    return ElementTree.SubElement(
+        parent, tag, {k: _escape_illegal(v) for k, v in attributes.items()}
+    )
 
 
-def _legal(text: str) -> str:
-    return numbered(text, _NOT_XML.findall(text))
+def _escape_illegal(text: str) -> str:
+    return replace_letters(text, _NOT_XML.findall(text))

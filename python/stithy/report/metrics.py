@@ -26,7 +26,7 @@ class Strip:
         return self.title.partition(" (")[0]
 
 
-def strip_shows(strips: Mapping[str, Strip], present: Collection[str]) -> list[Show]:
+def list_strip_shows(strips: Mapping[str, Strip], present: Collection[str]) -> list[Show]:
     """The columns of these strips in a table."""
     return [Show(each, strips[each].name, strips[each].kind) for each in present]
 
@@ -35,14 +35,14 @@ MOVED = "bytes"
 """Bytes per second that a device read and wrote together."""
 
 
-def busiest_device(
+def find_busiest_device(
     context: Context, window: Window, wanted: Collection[str], among: Collection[str] | None = None
 ) -> Mapping[str, Mapping[int, float]]:
     """By metric and second, of the device that moves most: what is wanted, and `MOVED`.
 
     `among`: the names of the devices that are asked, None for all.
     """
-    samples = context.samples_by_second(BLOCK, (*wanted, *_BYTES), {window.id})
+    samples = context.read_by_second(BLOCK, (*wanted, *_BYTES), {window.id})
     if among is not None:
         samples = samples.filter(pl.col("subject").is_in(list(among)))
     none: dict[str, dict[int, float]] = {each: {} for each in (*wanted, MOVED)}
@@ -57,14 +57,14 @@ def busiest_device(
     return max(by_subject.values(), key=lambda of: sum(of[MOVED].values()), default=none)
 
 
-def devices_by_role(facts: CandidateFacts) -> dict[str, frozenset[str]]:
+def list_devices_by_role(facts: CandidateFacts) -> dict[str, frozenset[str]]:
     """The kernel names of the devices under the data and each role that has its own."""
     roles: dict[str, set[str]] = {}
     for drive in facts.drives:
         roles.setdefault(drive.role, set()).add(drive.device.rpartition("/")[2])
     for role in facts.roles:
         roles.setdefault(role.role, set()).update(each.rpartition("/")[2] for each in role.devices)
-    roles.setdefault("data", set()).update(each.rpartition("/")[2] for each in facts.devices)
+    roles.setdefault("data", set()).update(device.rpartition("/")[2] for device in facts.devices)
     return {role: frozenset(names) for role, names in roles.items() if names}
 
 

@@ -13,14 +13,14 @@ from stithy.report.blocks import (
     Block,
     Picture,
     Section,
-    figures,
-    grid,
-    paragraph,
+    SectionKind,
+    set_figures,
+    set_grid,
+    set_paragraph,
 )
 from stithy.report.context import Context, list_sections
 from stithy.report.drawing import compose
 from stithy.report.figure import Absent, Drawn, Figure, FigureKind
-from stithy.report.section import SectionKind
 from stithy.report.tables import PageTable
 
 
@@ -89,16 +89,16 @@ class Page:
     def _kinds(self) -> list[SectionKind]:
         return list_sections(self.context.tables)
 
-    def section(
-        self, name: str, order: int, title: str, *notes: str, above: Iterable[Block] = ()
-    ) -> Iterator[Section]:
-        """One of figures, the table of the same name and notes; nothing without a row in it."""
+    def set_usual(self, name: str, *notes: str, above: Iterable[Block] = ()) -> Iterator[Block]:
+        """Set figures, the table of the same name and notes; nothing without a row in it."""
         table = self.tables[name]
         if not table.frame.is_empty():
-            shown = (*above, *figures(self.drawn_in(name)), *grid(table))
-            yield Section(name, order, title, (*shown, *paragraph(*notes, style="note")))
+            yield from above
+            yield from set_figures(self.find_drawn(name))
+            yield from set_grid(table)
+            yield from set_paragraph(*notes, style="note")
 
-    def drawn_in(self, key: str) -> tuple[Drawn, ...]:
+    def find_drawn(self, key: str) -> tuple[Drawn, ...]:
         """The figures of a section."""
         return tuple(each for place, each in self.drawn if place == key)
 
@@ -122,7 +122,7 @@ def _complete(drawn: Drawn, context: Context) -> Drawn:
     """A figure that shows ranges says so in its caption; candidates are named as in all figures."""
     if isinstance(drawn, Absent):
         return drawn
-    drawn = drawn.with_names(context.names_drawn)
+    drawn = drawn.rename_candidates(context.names_drawn)
     if drawn.spec.get("usermeta") != compose.MARK:
         return drawn
     return replace(drawn, caption=f"{drawn.caption} {compose.CAPTION.format(name=drawn.name)}")

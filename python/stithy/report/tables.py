@@ -7,6 +7,7 @@ CSV, so that each printed number can be found with full precision.
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,32 +17,31 @@ from stithy.analysis.effect import Effect, Position
 from stithy.metrics import Quantity, Unit
 from stithy.report.words.wording import (
     DASH,
-    chance,
-    count,
-    exactly,
-    finely,
-    in_table,
-    percent,
-    rate,
-    signed,
-    signed_percent,
-    took,
+    format_bounds,
+    format_chance,
+    format_count,
+    format_exactly,
+    format_finely,
+    format_in_table,
+    format_number,
+    format_signed,
+    format_signed_share,
 )
-from stithy.units import format_size
+from stithy.units import format_measured_duration, format_share, format_size
 
 SHOW: dict[str, Callable[[Any], str]] = {
     "text": str,
     "id": str,
-    "count": count,
-    "rate": rate,
-    "duration": took,
-    "share": percent,
-    "exact share": exactly,
-    "signed share": signed_percent,
-    "ratio": in_table,
+    "count": format_count,
+    "rate": format_number,
+    "duration": format_measured_duration,
+    "share": format_share,
+    "exact share": format_exactly,
+    "signed share": format_signed_share,
+    "ratio": format_in_table,
     "correlation": lambda value: f"{round(value, 2) or 0.0:.2f}",  # never -0.00
-    "fine ratio": finely,
-    "chance": chance,
+    "fine ratio": format_finely,
+    "chance": format_chance,
     "size": format_size,
     "bandwidth": lambda value: f"{format_size(value)}/s",
     "truth": lambda value: "yes" if value else "no",
@@ -105,14 +105,14 @@ class PageTable:
     def cells(self) -> list[list[Cell]]:
         """All rows as printed; missing values are a dash."""
         return [
-            [_cell(row[show.column], show) for show in self.columns]
+            [_format_cell(row[show.column], show) for show in self.columns]
             for row in self.frame.iter_rows(named=True)
         ]
 
     def told(self, *always: str) -> "PageTable":
         """The same without columns in which nothing stands, but for those named."""
-        there = (each for each in self.columns
-                 if each.column in always or self.frame[each.column].count())  # fmt: skip
+        there = (column for column in self.columns
+                 if column.column in always or self.frame[column.column].count())  # fmt: skip
         return replace(self, columns=tuple(there))
 
     def write(self, folder: Path) -> None:
@@ -124,7 +124,7 @@ class PageTable:
         (folder / f"{self.name}.csv").write_text(self.frame.write_csv(), encoding="utf-8")
 
 
-def table_of(
+def make_table(
     name: str, caption: str, shows: Iterable[Show], rows: Iterable[dict[str, Any]], /, **types: Any
 ) -> PageTable:
     """A table of these rows, its columns in their order.
@@ -139,7 +139,7 @@ def table_of(
     return PageTable(name, caption, shows, pl.DataFrame(rows, schema=schema))
 
 
-def _cell(value: Any, show: Show) -> Cell:
+def _format_cell(value: Any, show: Show) -> Cell:
     kind = "number" if show.is_number else show.kind
     if value is None:
         return Cell(DASH, None, kind)
@@ -177,7 +177,7 @@ def make_effect_cells(metric: Quantity, of: Known, name: str = "value") -> dict[
     return dict.fromkeys(names) | dict(zip(DIFFERENCE_TYPES, (*numbers, told), strict=True))
 
 
-def table_with(
+def make_effect_table(
     name: str, caption: str, shows: Iterable[Show], rows: Iterable[dict[str, Any]], /, **types: Any
 ) -> PageTable:
     """A table of rows that have these cells; the columns of differences are its last."""
@@ -188,7 +188,7 @@ def table_with(
         }
         for row in rows
     )
-    return table_of(name, caption, shows, last, **types, **DIFFERENCE_TYPES)
+    return make_table(name, caption, shows, last, **types, **DIFFERENCE_TYPES)
 
 
 def format_difference(
@@ -197,9 +197,8 @@ def format_difference(
     """`−1.2 s (−2 s to −0.4 s)`; None where there is none."""
     if mean is None:
         return None
-    if low is None or high is None:
-        return signed(metric, mean)
-    return f"{signed(metric, mean)} ({signed(metric, low)} to {signed(metric, high)})"
+    shown = partial(format_signed, metric)
+    return f"{shown(mean)}{format_bounds(low, high, shown)}"
 
 
 def list_difference_columns(

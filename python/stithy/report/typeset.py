@@ -13,8 +13,8 @@ from typing import Any
 
 import typst
 
-from stithy.report.drawing.draw import FONTS, size
-from stithy.report.words.escape import is_seen, numbered, texts_within
+from stithy.report.drawing.draw import FONTS, measure_size
+from stithy.report.words.escape import change_texts, is_seen, replace_letters
 
 ASSETS = Path(__file__).parent / "assets"
 STANDARD: Any = "ua-1"
@@ -32,28 +32,28 @@ Blocks = Sequence[Mapping[str, Any]]
 """What is set, as `assets/report.typ` reads it; `formats/pdf.py` makes it of a report."""
 
 
-def pdf(blocks: Blocks, drawings: Mapping[str, str], made_at_s: float | None) -> bytes:
+def make_pdf(blocks: Blocks, drawings: Mapping[str, str], made_at_s: float | None) -> bytes:
     """The report as PDF; `drawings` are the figures' SVG by name, `made_at_s` its Unix time."""
-    headings = (each for each in blocks if each["kind"] == "heading")
+    headings = (block for block in blocks if block["kind"] == "heading")
     pictured = [each["name"] for each in blocks if each["kind"] == "picture"]
     document = {
-        "title": next(each["text"] for each in headings if each["level"] == 0),
+        "title": next(heading["text"] for heading in headings if heading["level"] == 0),
         "blocks": blocks,
         "drawings": {
             name: {"svg": drawings[name], **_measure(drawings[name])} for name in pictured
         },
     }
-    return _compile((ASSETS / "report.typ").read_bytes(), _json(document), made_at_s)
+    return _compile((ASSETS / "report.typ").read_bytes(), _dump_json(document), made_at_s)
 
 
-def png(title: str, drawing: str, footer: str) -> bytes:
+def make_png(title: str, drawing: str, footer: str) -> bytes:
     """A figure as an image of twice the size of its drawing, with what must be read beside it."""
     figure = {"title": title, "svg": drawing, "footer": footer, **_measure(drawing)}
     image = _make_compiler().compile(
         (ASSETS / "figure.typ").read_bytes(),
         format="png",
         ppi=PIXELS_PER_INCH,
-        sys_inputs={"report": _json(figure)},
+        sys_inputs={"report": _dump_json(figure)},
     )
     assert isinstance(image, bytes)  # its page is as high as the figure
     _forget_figure()
@@ -61,17 +61,17 @@ def png(title: str, drawing: str, footer: str) -> bytes:
 
 
 def _measure(drawing: str) -> dict[str, float]:
-    width, height = size(drawing)
+    width, height = measure_size(drawing)
     return {"width": width, "height_to_width": height / width}
 
 
-def _json(value: Any) -> str:
-    return json.dumps(texts_within(value, printable), ensure_ascii=False)
+def _dump_json(value: Any) -> str:
+    return json.dumps(change_texts(value, escape_unprintable), ensure_ascii=False)
 
 
-def printable(text: str) -> str:
+def escape_unprintable(text: str) -> str:
     """The text with what cannot be seen in print reported by its number."""
-    return numbered(text, {letter for letter in {*text} if not _can_be_seen(letter)})
+    return replace_letters(text, {letter for letter in {*text} if not _can_be_seen(letter)})
 
 
 @cache

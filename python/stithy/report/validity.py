@@ -12,12 +12,13 @@ from stithy.analysis.gathering import Lost, list_lost, list_measured_again
 from stithy.point import Point
 from stithy.registry import plugins
 from stithy.report.context import Context
-from stithy.report.tables import PageTable, Show, table_of
+from stithy.report.tables import PageTable, Show, make_table
 from stithy.report.words import loads
 from stithy.report.words.loads import restore_method
-from stithy.report.words.wording import format_moment, in_one, listing, plural
+from stithy.report.words.wording import format_moment, format_plural, join_texts
 from stithy.results.manifest import SessionFacts
 from stithy.study.scenario import Scenario
+from stithy.units import format_list
 
 NAMED = 4
 """So many blocks are named; more are counted."""
@@ -29,7 +30,7 @@ UNEVEN = (
 )
 
 
-def lost_pattern(context: Context) -> str | None:
+def describe_lost(context: Context) -> str | None:
     """How many windows of each candidate were invalid and why; None where all are valid."""
     found = list_lost(context.evidence)
     if not any(each.invalid for each in found):
@@ -40,10 +41,10 @@ def lost_pattern(context: Context) -> str | None:
     windows = f"{first.invalid} of {first.windows} {of} of {first.candidate}"
     head = f"{windows} {verb} invalid{_name_cause(first)}"
     rest = [
-        f"{each.invalid} of {each.windows} of {each.candidate}{_name_cause(each)}"
-        for each in others
+        f"{other.invalid} of {other.windows} of {other.candidate}{_name_cause(other)}"
+        for other in others
     ]
-    parts = [f"{', '.join([head, *rest])}.", again(context)]
+    parts = [f"{', '.join([head, *rest])}.", describe_again(context)]
     counts = [each.invalid for each in found]
     if max(counts) - min(counts) >= UNEVEN_COUNT:
         parts.append(UNEVEN)
@@ -55,13 +56,13 @@ def _name_cause(each: Lost) -> str:
     return f" ({reported})" if reported else ""
 
 
-def again(context: Context) -> str:
+def describe_again(context: Context) -> str:
     """Which blocks were measured once more, and whether that helped; empty where none was."""
     found = list_measured_again(context.evidence)
     if not found:
         return ""
     names = [f"block {each.block} {context.at(each.point)}" for each in found]
-    which = listing(names) if len(names) <= NAMED else plural(len(names), "block")
+    which = format_list(names) if len(names) <= NAMED else format_plural(len(names), "block")
     verb = "was" if len(found) == 1 else "were"
     failed = sum(not each.valid for each in found)
     who = "It" if len(found) == 1 else f"{failed} of them"
@@ -72,7 +73,7 @@ def again(context: Context) -> str:
     return f"{reported[0].upper()}{reported[1:]}{ended}"
 
 
-def lost_files(context: Context) -> str | None:
+def describe_lost_files(context: Context) -> str | None:
     """How many files of the results cannot be used, and windows with them; None where all can.
 
     Latency logs are counted with the rest of what is missing: without one of them the median window
@@ -82,20 +83,21 @@ def lost_files(context: Context) -> str | None:
     if not damaged:
         return None
     verb = "is" if damaged == 1 else "are"
-    reported = f"{plural(damaged, 'file')} of the results {verb} missing or damaged"
+    reported = f"{format_plural(damaged, 'file')} of the results {verb} missing or damaged"
     unread = len(context.run.unread)
     it = "it" if damaged == 1 else "them"
-    return f"{reported}, and {plural(unread, 'window')} with {it}" if unread else reported
+    return f"{reported}, and {format_plural(unread, 'window')} with {it}" if unread else reported
 
 
-def left_out(windows: Sequence[Window]) -> str | None:
+def describe_left_out(windows: Sequence[Window]) -> str | None:
     """`3 of 8 windows are invalid`, and what was dropped with them; None where all are valid."""
     invalid = sum(bool(window.failures) for window in windows)
     dropped = sum(not window.valid for window in windows) - invalid
     if not invalid:
         return None
     reported = (
-        f"{invalid} of {plural(len(windows), 'window')} {'is' if invalid == 1 else 'are'} invalid"
+        f"{invalid} of {format_plural(len(windows), 'window')} {'is' if invalid == 1 else 'are'} "
+        "invalid"
     )
     if not dropped:
         return reported
@@ -117,20 +119,20 @@ PREPARED_AGAIN = "and what the windows use was prepared again"
 LOADED_AGAIN = "loaded again from the same seed"
 
 
-def resumed_sentence(context: Context) -> str | None:
+def describe_resumed(context: Context) -> str | None:
     """When the run was resumed and why its windows are comparable; None where it was not."""
     sessions = _list_sessions(context)
     if len(sessions) < 2:
         return None
     pairs = zip(sessions, sessions[1:], strict=False)
     reported = (
-        f"The run was resumed {listing([_describe(before, after) for before, after in pairs])}"
+        f"The run was resumed {format_list([_describe(before, after) for before, after in pairs])}"
     )
     counts = [0] * len(sessions)
     for window in context.evidence.windows:
         counts[_find_session(window.row["started_at_s"], sessions)] += 1
     shares = [f"{count} in session {number}" for number, count in enumerate(counts, start=1)]
-    text = f"{reported}; windows measured: {listing(shares)}."
+    text = f"{reported}; windows measured: {format_list(shares)}."
     if _describe_changes(context):
         return text
     later = [each for each, count in zip(sessions[1:], counts[1:], strict=True) if count]
@@ -142,7 +144,7 @@ def resumed_sentence(context: Context) -> str | None:
     return f"{text} {COMPARABLE}, {RESTORED.format(database=database)}."
 
 
-def resumed_flaws(context: Context) -> Iterator[str]:
+def list_resumed_flaws(context: Context) -> Iterator[str]:
     """What the break weakens: a machine that changed, blocks in two parts, checks left out."""
     sessions = _list_sessions(context)
     if len(sessions) < 2:
@@ -153,15 +155,15 @@ def resumed_flaws(context: Context) -> Iterator[str]:
             "before and after may not be comparable."
         )
     if parted := _describe_parted(context, sessions):
-        verb, blocks = "was" if len(parted) == 1 else "were", listing(parted)
+        verb, blocks = "was" if len(parted) == 1 else "were", format_list(parted)
         yield (
             f"{blocks[0].upper()}{blocks[1:]} {verb} measured partly before the run was resumed, "
             "and partly after. A machine that changed meanwhile would look like a difference."
         )
     if unchecked := _list_unchecked(context):
         yield (
-            f"The final check of all consistency conditions is missing for {listing(unchecked)}: "
-            "the interrupted session left no database."
+            "The final check of all consistency conditions is missing for "
+            f"{format_list(unchecked)}: the interrupted session left no database."
         )
 
 
@@ -178,11 +180,13 @@ def _find_session(started_at_s: float | None, sessions: tuple[SessionFacts, ...]
     """The session in which a window was measured; the last where its start is not known."""
     if started_at_s is None:
         return len(sessions) - 1
-    return max(sum(each.started_at_s <= started_at_s for each in sessions) - 1, 0)
+    return max(sum(session.started_at_s <= started_at_s for session in sessions) - 1, 0)
 
 
 def _describe_changes(context: Context) -> list[str]:
-    return list(dict.fromkeys(text for each in _list_sessions(context) for text in each.changed))
+    return list(
+        dict.fromkeys(text for session in _list_sessions(context) for text in session.changed)
+    )
 
 
 def _describe_parted(context: Context, sessions: tuple[SessionFacts, ...]) -> list[str]:
@@ -203,7 +207,7 @@ def _list_unchecked(context: Context) -> list[str]:
     if manifest is None or manifest.end != "finished":
         return []
     scenario = plugins(Scenario).get(manifest.scenario.partition(" ")[0])
-    workload = loads.known_workload(manifest.given_workload)
+    workload = loads.find_workload(manifest.given_workload)
     has_none = workload is not None and workload.conditions is None
     if scenario is None or not scenario.checks_at_end or has_none:
         return []
@@ -247,19 +251,22 @@ class _Seen:
     ids: tuple[str, ...]
 
 
-def reasons_table(context: Context) -> PageTable:
+def make_reasons_table(context: Context) -> PageTable:
     """Each as it was seen; equal sentences share a row."""
     owner = {window.id: window.candidate for window in context.evidence.windows}
-    rows = [_make_row(each, _name_windows(each.ids, owner)) for each in _list_sentences(context)]
+    rows = [
+        _make_row(sentence, _name_windows(sentence.ids, owner))
+        for sentence in _list_sentences(context)
+    ]
     return _make_table("reasons", "All reasons and notes, one by one", rows)
 
 
-def gathered_table(context: Context) -> PageTable:
+def make_gathered_table(context: Context) -> PageTable:
     """The same, with many of one kind in one row; the invalid first."""
     owner = {window.id: window.candidate for window in context.evidence.windows}
     alike: dict[object, list[_Seen]] = {}
-    for each in _list_sentences(context):
-        alike.setdefault(_drop_numbers(each), []).append(each)
+    for sentence in _list_sentences(context):
+        alike.setdefault(_drop_numbers(sentence), []).append(sentence)
     rows = [
         _make_row(each, _name_windows(each.ids, owner))
         for group in alike.values()
@@ -303,8 +310,10 @@ def _drop_numbers(each: _Seen) -> object:
 
 def _join_group(group: Sequence[_Seen]) -> _Seen:
     first, sentences = group[0], [each.sentence for each in group]
-    text = in_one(sentences, _QUANTITY, _format_range)
-    drives = {int(number): role for each in sentences for role, number in _DRIVE.findall(each)}
+    text = join_texts(sentences, _QUANTITY, _format_range)
+    drives = {
+        int(number): role for sentence in sentences for role, number in _DRIVE.findall(sentence)
+    }
     if len(drives) > 1:
         low, high = min(drives), max(drives)
         text = _DRIVE.sub(f"{drives[low]}{low} to {drives[high]}{high}", text)
@@ -351,4 +360,4 @@ def _name_windows(ids: Sequence[str], owner: Mapping[str, str]) -> str:
 
 
 def _make_table(name: str, caption: str, rows: Sequence[dict[str, object]]) -> PageTable:
-    return table_of(name, caption, _SHOWS, rows, count=pl.Int64, window_ids=pl.String)
+    return make_table(name, caption, _SHOWS, rows, count=pl.Int64, window_ids=pl.String)

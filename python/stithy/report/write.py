@@ -18,15 +18,15 @@ from stithy.report.drawing.draw import Words
 from stithy.report.figure import Figure
 from stithy.report.formats import ReportFormat
 from stithy.report.page import Page
-from stithy.report.typeset import png
-from stithy.report.words.escape import bound
+from stithy.report.typeset import make_png
+from stithy.report.words.escape import join_units
 from stithy.results.layout import RunDirectory, lock_alone, replace_folder, write_durably
 
 USUAL = ("html",)
 FOLDERS = ("figures", "tables")
 
 
-def formats_named(text: str) -> tuple[str, ...]:
+def parse_formats(text: str) -> tuple[str, ...]:
     """The formats of a list such as `html,pdf`, each once. Raises UserError for unknown ones."""
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
     for name in names:
@@ -41,7 +41,7 @@ def formats_named(text: str) -> tuple[str, ...]:
     return names
 
 
-def formats_there(directory: RunDirectory) -> tuple[str, ...]:
+def find_formats(directory: RunDirectory) -> tuple[str, ...]:
     """The usual formats, and those that an earlier report of this run was written in.
 
     A run that went on has other results: what is there of before would contradict the new page.
@@ -60,7 +60,7 @@ def write_report_of(
     in the report, not raised. Raises InfrastructureError where the report cannot be written.
     """
     page, where = Page(context, tuple(pairs)), context.run.directory
-    drawings = {figure.name: draw.svg(figure.spec, figure.name) for figure in page.figures}
+    drawings = {figure.name: draw.draw_svg(figure.spec, figure.name) for figure in page.figures}
     made = {name: plugins(ReportFormat)[name].make(page, drawings) for name in formats}
     with _raise_output_errors(where.report), lock_alone(where.report):
         with replace_folder(where.report, FOLDERS) as folder:
@@ -96,10 +96,10 @@ def _write_files(folder: Path, page: Page, drawings: dict[str, str]) -> None:
 
 
 def _write_figure(folder: Path, page: Page, figure: Figure, drawing: str) -> None:
-    footer = bound(page.footer(figure))
+    footer = join_units(page.footer(figure))
     words = Words(figure.title, f"{figure.description} {figure.caption}", footer)
-    (folder / f"{figure.name}.svg").write_text(draw.standalone_svg(figure.name, drawing, words))
-    (folder / f"{figure.name}.png").write_bytes(png(figure.title, drawing, footer))
-    document = draw.vega_lite(draw.themed(figure.spec), drawing, words)
+    (folder / f"{figure.name}.svg").write_text(draw.write_standalone(figure.name, drawing, words))
+    (folder / f"{figure.name}.png").write_bytes(make_png(figure.title, drawing, footer))
+    document = draw.write_vega_lite(draw.apply_theme(figure.spec), drawing, words)
     text = json.dumps(document, indent=1, ensure_ascii=False)
     (folder / f"{figure.name}.vl.json").write_text(text + "\n")

@@ -15,7 +15,7 @@ from stithy.analysis.decision import is_answered
 from stithy.cli.app import run
 from stithy.cli.talk.conclude import is_ended_before_corners, run_corners
 from stithy.errors import InfrastructureError
-from stithy.report.context import Context, context_of
+from stithy.report.context import Context, make_context
 from stithy.report.formats.json import JsonFormat
 from stithy.report.page import Page
 from stithy.report.sections.answer import answer, sensitivity
@@ -40,7 +40,7 @@ UNTIL_DECIDED = {"repeat": ""}
 
 
 def _context(faked: FakedRun) -> Context:
-    return context_of(read_run(faked.out))
+    return make_context(read_run(faked.out))
 
 
 def _answered(context: Context) -> bool:
@@ -85,7 +85,7 @@ def test_what_a_measurement_was_made_for_needs_a_valid_block_or_window(tmp_path:
         ("null", {"repeat": 4, "null": True}, False),
     ):  # fmt: skip
         build_run(tmp_path / name, Shape(**usual, **more))
-        assert _answered(context_of(read_run(tmp_path / name))) is answered
+        assert _answered(make_context(read_run(tmp_path / name))) is answered
 
 
 def test_unsteady_windows_are_valid(tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ def _corners(faked: FakedRun, outcome: RunOutcome) -> RunOutcome:
 
 
 def _said(faked: FakedRun) -> tuple[list[str], list[str]]:
-    return list(sensitivity.support(_context(faked))), list(sensitivity.flaws(_context(faked)))
+    return list(sensitivity.support(_context(faked))), list(sensitivity.list_flaws(_context(faked)))
 
 
 def test_a_corner_that_was_cut_off_goes_on_and_can_be_cleaned(tmp_path: Path) -> None:

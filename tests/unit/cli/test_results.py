@@ -21,8 +21,8 @@ from stithy.errors import (
     UserError,
 )
 from stithy.registry import plugins
-from stithy.report.context import context_of
-from stithy.report.export import ExportFormat
+from stithy.report.context import make_context
+from stithy.report.exports import ExportFormat
 from stithy.report.sections.answer import answer
 from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory, write_with_checksum
@@ -182,7 +182,7 @@ def test_how_much_blocks_varied_is_remembered_and_what_can_be_gone_on_with_is_to
 ) -> None:
     """Three blocks tell too little; what the first window showed holds for the rest, too."""
     few = Path(build(tmp_path / "few", users=(4,)))
-    save_noise(context_of(read_run(few)))
+    save_noise(make_context(read_run(few)))
     assert read_noise("nopm") == []
     root = Path(build(tmp_path / "run", users=(4,), repeat=4))
     ended = error("it ended", where="here", remedy="look")
@@ -206,7 +206,7 @@ def test_the_last_lines_have_the_cautions_of_the_first_screen(
     """After the findings, of a run as of its report, and for programs."""
     root = build(tmp_path / "run", repeat=4, memory_limit_enforced=False)
     outcome = RunOutcome(RunDirectory(Path(root)), "finished", None, (), {})
-    page = answer(context_of(read_run(Path(root))))
+    page = answer(make_context(read_run(Path(root))))
     assert [each for each in page.flaws if "memory limit was not enforced" in each]
     printed = []
     conclude(outcome, None, json=False)

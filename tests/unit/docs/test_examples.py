@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from stithy.analysis.bottlenecks.rules import RULES
-from stithy.report.context import context_of
+from stithy.report.context import make_context
 from stithy.report.exports.csv import CsvExport
 from stithy.results.convert import make_bucket_rows, read_histograms
 from stithy.results.files import read_run, write_table
@@ -63,7 +63,7 @@ def _run_with_histograms(folder: Path) -> RunDirectory:
         measured = read_hlog(log, row["measure_from_s"], row["measure_to_s"])
         rows = list(make_bucket_rows(row["window_id"], "response", measured))
         write_table(window.table("histograms"), HISTOGRAMS, rows)
-    (folder / "demo.csv").write_text("".join(CsvExport().export(context_of(read)).pieces))
+    (folder / "demo.csv").write_text("".join(CsvExport().export(make_context(read)).pieces))
     return made
 
 

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from stithy.point import ON, Point
+from stithy.registry import plugins
+from stithy.report.blocks import SectionKind
 from stithy.report.context import Context
 from stithy.report.figure import Absent
 from stithy.report.page import Page
-from stithy.report.sections.compared import compared_table
-from stithy.report.sections.method import MethodSection
+from stithy.report.sections.compared import make_compared_table
 from support.drawn import context_built, draw_all, draw_one, rows_in
 from support.sample_run import Shape
 
@@ -22,8 +23,10 @@ NAMES = ("disk", "memory")
 def _with_backups(context: Context, spans: Mapping[str, list[dict[str, Any]]]) -> Context:
     """The run as if its windows had had these spans, by candidate."""
     windows = tuple(
-        replace(each, row={**each.row, "point": str(POINT)}, spans=tuple(spans[each.candidate]))
-        for each in context.evidence.windows
+        replace(
+            window, row={**window.row, "point": str(POINT)}, spans=tuple(spans[window.candidate])
+        )
+        for window in context.evidence.windows
     )
     evidence = replace(context.evidence, windows=windows, points=(POINT,))
     return replace(context, evidence=evidence)
@@ -68,8 +71,8 @@ def test_the_mean_is_that_of_the_windows_means_as_tables_and_verdicts_have_it(
     spans = {name: [_span("backup 1", 20.0), _span("backup 2", 40.0)] for name in NAMES}
     backed_up = _with_backups(context, spans)
     windows = tuple(
-        replace(each, spans=(_span("backup 1", 10.0),)) if each.block else each
-        for each in backed_up.evidence.windows
+        replace(window, spans=(_span("backup 1", 10.0),)) if window.block else window
+        for window in backed_up.evidence.windows
     )
     evidence = replace(backed_up.evidence, windows=windows)
     figure = draw_one("backup-durations", replace(backed_up, evidence=evidence))
@@ -87,14 +90,14 @@ def test_the_table_has_the_size_and_the_ratio_of_each_backup(context: Context) -
         for metric, value in (("backup.cycle_bytes", 2.0**20), ("backup.cycle_ratio", 1.5))
     }
     backed_up = _with_backups(context, spans)
-    windows = tuple(replace(each, values=values) for each in backed_up.evidence.windows)
+    windows = tuple(replace(window, values=values) for window in backed_up.evidence.windows)
     evidence = replace(backed_up.evidence, windows=windows)
     figure = draw_one("backup-durations", replace(backed_up, evidence=evidence))
     rows = figure.table.frame.filter(candidate="disk", block=0)
     assert rows.select("operation", "cycle", "size_bytes", "ratio").rows() == [
         ("backup", "1", 2.0**20, 1.5), ("backup", "2", 2.0**21, 3.0), ("restore", "", None, None),
     ]  # fmt: skip
-    assert [each.heading for each in figure.table.columns][-2:] == ["size", "ratio"]
+    assert [column.heading for column in figure.table.columns][-2:] == ["size", "ratio"]
 
 
 def test_without_a_backup_that_succeeded_the_reason_is_there(context: Context) -> None:
@@ -116,14 +119,16 @@ def test_an_idle_database_has_no_ramp_no_checkpoint_and_no_word_on_a_limit_that_
     manifest = context.manifest.model_copy(update={"given_load": load})
     limits = ("memory_limit_enforced", "memory_limit_bytes", "memory_limit_note")
     windows = tuple(
-        replace(each, row={**each.row, **dict.fromkeys(limits)})
-        for each in context.evidence.windows
+        replace(window, row={**window.row, **dict.fromkeys(limits)})
+        for window in context.evidence.windows
     )
     run = replace(context.run, manifest=manifest)
     idle = replace(context, run=run, evidence=replace(context.evidence, windows=windows))
-    facts = dict(compared_table(idle).frame.iter_rows())
+    facts = dict(make_compared_table(idle).frame.iter_rows())
     assert facts["windows"].endswith("each lasts as long as its work")
     assert "recorded only while users work" in facts["database memory"]
     assert "not enforced" not in facts["database memory"]
-    said = [str([*MethodSection().make_sections(Page(each))]) for each in (context, idle)]
+    said = [
+        str([*plugins(SectionKind)["method"].make_sections(Page(each))]) for each in (context, idle)
+    ]
     assert ["checkpoint was forced" in each for each in said] == [True, False]

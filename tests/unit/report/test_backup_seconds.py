@@ -20,13 +20,13 @@ def test_backups_that_failed_are_counted_apart(tmp_path: Path) -> None:
     context = context_built(tmp_path, Shape(users=(4,), duration_s=5))
     failed = {"disk": (False, True), "memory": (True, True)}
     windows = []
-    for each in context.evidence.windows:
-        begun_s = each.row["started_at_s"]
+    for window in context.evidence.windows:
+        begun_s = window.row["started_at_s"]
         spans = tuple(
             _span(f"backup {number}", begun_s + number, "signal 9" if is_failed else None)
-            for number, is_failed in enumerate(failed[each.candidate], 1)
+            for number, is_failed in enumerate(failed[window.candidate], 1)
         )
-        windows.append(replace(each, row={**each.row, "point": str(POINT)}, spans=spans))
+        windows.append(replace(window, row={**window.row, "point": str(POINT)}, spans=spans))
     evidence = replace(context.evidence, windows=tuple(windows), points=(POINT,))
     figure = draw_one("backup-seconds", replace(context, evidence=evidence))
     assert figure.title == (

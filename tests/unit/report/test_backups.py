@@ -10,7 +10,7 @@ import pytest
 from stithy.analysis.evidence import Evidence
 from stithy.point import OFF, ON, Point
 from stithy.report.context import Context
-from stithy.report.drawing.draw import svg
+from stithy.report.drawing.draw import draw_svg
 from stithy.report.page import Page
 from stithy.scenarios.backup.judge import list_settings
 from stithy.scenarios.backup.plan import NAME
@@ -108,14 +108,14 @@ def test_settings_of_a_single_block_are_drawn_without_an_interval(tmp_path: Path
     context = at_points(context_built(tmp_path / "run", shape), POINTS, _values)
     figure = draw_one("backup-frontier", context)
     assert all(row["low"] is None for row in figure.table.frame.to_dicts())
-    assert "<svg" in svg(figure.spec, "x")
+    assert "<svg" in draw_svg(figure.spec, "x")
 
 
 def test_an_interval_of_fewer_than_four_blocks_names_no_setting(tmp_path: Path) -> None:
     """A plain one may take a claim away, and gives none."""
     shape = Shape(users=tuple(POINTS), repeat=3, duration_s=30, series=False)
     context = at_points(context_built(tmp_path / "run", shape), POINTS, _values)
-    assert all(each.tail.high is not None for each in list_settings(context))
+    assert all(setting.tail.high is not None for setting in list_settings(context))
     assert not any(each.within(100.0) for each in list_settings(context))
     assert "That needs at least 4 blocks." in _said(context)
 
@@ -130,7 +130,7 @@ def test_a_window_in_which_no_backup_succeeded_tells_nothing_of_their_impact(
         return {} if every else _values(row)
 
     context = at_points(built, POINTS, failed)
-    by_name = {(each.candidate, each.text): each for each in list_settings(context)}
+    by_name = {(setting.candidate, setting.text): setting for setting in list_settings(context)}
     of, none = by_name["memory", "compression none"], by_name["memory", "compression zstd"]
     assert (of.throughput.pairs, of.without_backup) == (3, 1)
     assert (none.throughput.value, none.without_backup) == (None, 4)
@@ -144,7 +144,9 @@ def test_a_percentile_is_compared_only_if_no_setting_at_the_load_has_too_few_val
 ) -> None:
     """Else a row of those that have p95 alone would say nothing."""
     context = at_points(built, POINTS, _values)
-    assert {each.tail_of.label for each in list_settings(context)} == {"p95"}, "few are of disk"
+    assert {setting.tail_of.label for setting in list_settings(context)} == {"p95"}, (
+        "few are of disk"
+    )
     enough = replace(context.evidence, candidates=("memory",))
     alone = list_settings(replace(context, evidence=enough))
     assert {each.tail_of.label for each in alone} == {"p99"}
@@ -159,7 +161,7 @@ def test_settings_share_the_windows_without_backups_if_they_have_none_of_their_o
     shape = Shape(users=tuple(points), repeat=4, duration_s=30, series=False)
     context = at_points(context_built(tmp_path / "run", shape), points, _values)
     settings = list_settings(context)
-    assert {each.text for each in settings} == {"compression none", "compression zstd"}
+    assert {setting.text for setting in settings} == {"compression none", "compression zstd"}
     assert [each.throughput.pairs for each in settings] == [4] * 4
     assert "memory (compression zstd): with backups throughput changed by +" in _said(context)
 
@@ -178,8 +180,8 @@ def test_a_maximum_from_a_window_that_is_not_valid_is_said_to_be_one(built: Cont
 def _invalid(evidence: Evidence, name: str) -> Evidence:
     """As if nothing of a candidate were valid."""
     late = (Reason(flags.ERRORS, {"errors": "9", "text": "gone"}),)
-    windows = (replace(each, reasons=late) if each.candidate == name else each
-               for each in evidence.windows)  # fmt: skip
+    windows = (replace(window, reasons=late) if window.candidate == name else window
+               for window in evidence.windows)  # fmt: skip
     return replace(evidence, windows=tuple(windows))
 
 
@@ -187,7 +189,7 @@ def test_the_rate_that_was_asked_is_known_though_a_window_never_began(built: Con
     """The row of such a window has none."""
     context = at_points(built, POINTS, _values)
     first, *others = context.evidence.windows
-    begun = [replace(each, row={**each.row, "rate_per_s": 50.0}) for each in others]
+    begun = [replace(other, row={**other.row, "rate_per_s": 50.0}) for other in others]
     late = (Reason(flags.ERRORS, {"errors": "9", "text": "gone"}),)
     never = replace(begun[-1], row={**begun[-1].row, "rate_per_s": None}, reasons=late)
     evidence = replace(context.evidence, windows=(first, *begun[:-1], never))

@@ -9,7 +9,14 @@ import pytest
 from stithy.errors import UserError
 from stithy.metrics import Quantity
 from stithy.point import Point
-from stithy.report.between import NAME_MOST, Pair, cells, machine, pairs, rates
+from stithy.report.between import (
+    NAME_MOST,
+    Pair,
+    describe_machine,
+    describe_rates,
+    list_cells,
+    pair_runs,
+)
 from stithy.report.context import Context
 from stithy.report.drawing import draw
 from stithy.report.sections import comparisons as told
@@ -43,14 +50,14 @@ def test_each_run_has_a_name_and_is_not_compared_with_itself(built: Build, tmp_p
     """Letters that act are shown by their numbers, long names cut; by whatever path it is named."""
     odd, shape = b"a\x1bb\xff".decode("utf-8", "surrogateescape"), {"users": (1,), "repeat": 1}
     runs = [built(name, **shape) for name in ("one", "a/run", "b/run", "x" * 200, odd)]
-    found = [pair.names for pair in pairs(runs[0], runs[1:], (), NOPM)]
+    found = [pair.names for pair in pair_runs(runs[0], runs[1:], (), NOPM)]
     assert {base for base, _ in found} == {"one"}
     others = [str(tmp_path / "a/run"), str(tmp_path / "b/run")]
     assert [other for _, other in found[:2]] == others
     assert (len(found[2][1]), found[3][1]) == (NAME_MOST, "a[U+001B]b[U+DCFF]")
     (tmp_path / "link").symlink_to(tmp_path / "one")
     with pytest.raises(UserError, match="this is the run itself") as caught:
-        pairs(runs[0], [context_built(tmp_path / "link")], (), NOPM)
+        pair_runs(runs[0], [context_built(tmp_path / "link")], (), NOPM)
     assert caught.value.where == str(tmp_path / "link")
 
 
@@ -58,12 +65,12 @@ def test_one_run_of_several_that_cannot_be_compared_refuses_them_all(built: Buil
     """With the fact that differs; what is ignored must be a fact of one of them."""
     one, two, other = built("one"), built("two"), built("other", duration_s=4)
     with pytest.raises(NotComparable, match="duration_s") as caught:
-        pairs(one, [two, other], (), NOPM)
-    assert [each.remedy for each in caught.value.parts()] == ["--ignore duration_s"]
-    (_, pair) = pairs(one, [two, other], ["duration_s"], NOPM)
+        pair_runs(one, [two, other], (), NOPM)
+    assert [part.remedy for part in caught.value.parts()] == ["--ignore duration_s"]
+    (_, pair) = pair_runs(one, [two, other], ["duration_s"], NOPM)
     assert [str(each) for each in pair.ignored] == ["duration_s: 3 and 4"]
     with pytest.raises(UserError, match="duration"):
-        pairs(one, [two], ["duration"], NOPM)
+        pair_runs(one, [two], ["duration"], NOPM)
 
 
 def test_what_the_neighbours_did_is_no_change(built: Build) -> None:
@@ -73,30 +80,30 @@ def test_what_the_neighbours_did_is_no_change(built: Build) -> None:
     }
     now = built("now")
     # 40 % of 2 CPUs over 8 s.
-    others = {each.id: {"others_cpu_s": 6.4} for each in now.evidence.windows}
+    others = {window.id: {"others_cpu_s": 6.4} for window in now.evidence.windows}
     [quiet], [busy] = (
-        pairs(built(name, changes=slower, **shape), [now])
+        pair_runs(built(name, changes=slower, **shape), [now])
         for name, shape in (("quiet", {}), ("busy", {"surroundings": others}))
     )
     here = ("disk", at(4))
     shown, (nopm, p95, _) = ([row for row in pair.rows if (row.candidate, row.point) == here]
                             for pair in (quiet, busy))  # fmt: skip
     assert shown[0].change.distinguishable
-    assert machine(quiet) == []
+    assert describe_machine(quiet) == []
     assert not nopm.change.distinguishable
     assert nopm.change.ratio == shown[0].change.ratio
     assert p95.change.low is None
     assert "which gives no bound of a percentile" in (p95.change.missing_because or "")
-    [said] = machine(busy)
+    [said] = describe_machine(busy)
     assert "other programs took up to 40 % of the machine in busy and 0.6 % in now" in said
-    assert said[1:-1] in " ".join(told.words([busy]))
+    assert said[1:-1] in " ".join(told.write_words([busy]))
 
 
 @pytest.mark.parametrize("repeat", [4, 1])
 def test_a_figure_has_the_numbers_of_the_table(built: Build, repeat: int) -> None:
     """Each row once as a mark, filled where it is distinguished; without an interval nothing is."""
-    found = pairs(built("before"), [built("after", changes=SLOW, repeat=repeat)])
-    figure: Any = told.drawn(found)[0]
+    found = pair_runs(built("before"), [built("after", changes=SLOW, repeat=repeat)])
+    figure: Any = told.draw_pairs(found)[0]
     rows = figure.table.frame.to_dicts()
     drawn = {(row["metric"], row["place"], row["ratio"], row["apart"])
              for row in rows_in(figure) if "apart" in row}  # fmt: skip
@@ -106,7 +113,9 @@ def test_a_figure_has_the_numbers_of_the_table(built: Build, repeat: int) -> Non
         for row in rows
     }  # fmt: skip
     for look in found[0].other.styles.values():
-        assert f'fill="{look.colour}"' in draw.svg(figure.spec, "runs-1"), "its legend has no mark"
+        assert f'fill="{look.colour}"' in draw.draw_svg(figure.spec, "runs-1"), (
+            "its legend has no mark"
+        )
     if repeat == 1:
         unknown = ("low", "high", "chance_share", "distinguishable")
         assert {row[name] for row in rows for name in unknown} == {None}
@@ -137,7 +146,7 @@ def switched(
 
 def cells_of(pair: Pair) -> list[tuple[str, ...]]:
     """Metric, level and change of each row of the first candidate."""
-    return [(row[0], row[2], row[5]) for row in map(cells, pair.rows) if row[1] == "disk"]
+    return [(row[0], row[2], row[5]) for row in map(list_cells, pair.rows) if row[1] == "disk"]
 
 
 def test_backups_are_compared_with_and_without_and_by_their_own_times(built: Build) -> None:
@@ -148,7 +157,7 @@ def test_backups_are_compared_with_and_without_and_by_their_own_times(built: Bui
                  rate_per_s=80.0 * factor)
         for name, factor in (("before", 1), ("after", 2))
     )  # fmt: skip
-    [pair] = pairs(before, [after])
+    [pair] = pair_runs(before, [after])
     levels = {(metric, level) for metric, level, _ in cells_of(pair)}
     took = Quantity("backup.duration_s").label
     lost = {Quantity(f"backup.{each}_ratio").label for each in ("throughput", "p95", "p99")}
@@ -159,10 +168,10 @@ def test_backups_are_compared_with_and_without_and_by_their_own_times(built: Bui
     assert {(took, on), ("Throughput with backups", on)} <= there
     assert {"NOPM", "p95", "p99"} <= users
     assert (took, on, "+100.0 %") in cells_of(pair)
-    [rates_said] = rates(pair)
+    [rates_said] = describe_rates(pair)
     assert rates_said.endswith(": 80/s in before and 160/s in after (disk and memory)")
-    assert rates_said[1:] in " ".join(told.words([pair]))
-    assert rates(pairs(before, [switched(built("same"), "backup", ("off", "on"),
+    assert rates_said[1:] in " ".join(told.write_words([pair]))
+    assert describe_rates(pair_runs(before, [switched(built("same"), "backup", ("off", "on"),
                                          rate_per_s=80.0)])[0]) == []  # fmt: skip
 
 
@@ -173,7 +182,7 @@ def test_neighbours_are_compared_alone_and_beside_each_intensity(built: Build) -
                  neighbour__achieved_per_s=650.0)
         for name in ("before", "after")
     )  # fmt: skip
-    [pair] = pairs(before, [after])
+    [pair] = pair_runs(before, [after])
     found = cells_of(pair)
     assert {level for _, level, _ in found} == {f"8 users with neighbour {n}" for n in (0, 700)}
     names = {name for name, *_ in found}
@@ -181,14 +190,14 @@ def test_neighbours_are_compared_alone_and_beside_each_intensity(built: Build) -
     assert "Throughput with the neighbour" in names
     [beside] = [change for name, level, change in found if name == "NOPM" and "700" in level]
     assert beside.startswith("−5")
-    shown = " ".join(told.words([pair]))
+    shown = " ".join(told.write_words([pair]))
     assert "of disk at 8 users with neighbour 700, −5" in shown
 
 
 def said(*runs: Context, ignore: Sequence[str] = ()) -> list[str]:
     """What the report of the last of these runs says of those before it."""
     *befores, now = runs
-    return list(told.words(pairs(now, befores, ignore, NOPM, earlier=True)))
+    return list(told.write_words(pair_runs(now, befores, ignore, NOPM, earlier=True)))
 
 
 def test_the_largest_change_is_named_whichever_way_it_goes_and_flaws_once(built: Build) -> None:

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from stithy.scenarios.block_io.report.seconds import io_seconds, worst
+from stithy.scenarios.block_io.report.seconds import find_worst, sum_io_seconds
 
 
 def _row(second: int, direction: str, requests: int, mean_s: float | None) -> dict[str, object]:
@@ -17,23 +17,23 @@ def _row(second: int, direction: str, requests: int, mean_s: float | None) -> di
 
 def test_the_latency_of_a_second_weighs_reads_and_writes_by_their_number() -> None:
     """90 reads of 1 ms and 10 writes of 11 ms take 2 ms on average."""
-    (only,) = io_seconds([_row(0, "read", 90, 0.001), _row(0, "write", 10, 0.011)])
+    (only,) = sum_io_seconds([_row(0, "read", 90, 0.001), _row(0, "write", 10, 0.011)])
     assert only.requests == 100
     assert only.mean_s == pytest.approx(0.002)
 
 
 def test_a_second_without_an_answer_has_no_requests_and_no_latency() -> None:
     """It stands between those that have some: a pause is a gap of the line, never 0 ms."""
-    found = io_seconds([_row(2, "read", 5, 0.001), _row(0, "read", 7, 0.001)])
+    found = sum_io_seconds([_row(2, "read", 5, 0.001), _row(0, "read", 7, 0.001)])
     assert [(each.second, each.requests) for each in found] == [(0, 7), (1, 0), (2, 5)]
     assert found[1].mean_s is None
 
 
 def test_a_latency_that_is_missing_is_not_guessed_from_the_other_direction() -> None:
     """Half of a second's requests say nothing about the other half."""
-    (only,) = io_seconds([_row(0, "read", 5, 0.001), _row(0, "write", 5, None)])
+    (only,) = sum_io_seconds([_row(0, "read", 5, 0.001), _row(0, "write", 5, None)])
     assert (only.requests, only.mean_s) == (10, None)
-    assert io_seconds([]) == []
+    assert sum_io_seconds([]) == []
 
 
 def test_the_dot_of_a_candidate_stands_at_its_longest_latency() -> None:
@@ -41,4 +41,4 @@ def test_the_dot_of_a_candidate_stands_at_its_longest_latency() -> None:
     frame = pl.DataFrame(
         {"candidate": ["a", "b", "a", "a"], "second": [0, 0, 1, 2], "value": [1.0, 9.0, 4.0, 4.0]}
     )
-    assert sorted(worst(frame).select("candidate", "second").rows()) == [("a", 1), ("b", 0)]
+    assert sorted(find_worst(frame).select("candidate", "second").rows()) == [("a", 1), ("b", 0)]

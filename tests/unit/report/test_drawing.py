@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from stithy.report.drawing import draw, palette
-from stithy.report.drawing.draw import cached_text
+from stithy.report.drawing.draw import read_cached
 
 SPEC = {
     "$schema": "https://vega.github.io/schema/vega-lite/v6.json", "title": "disk",
@@ -22,14 +22,14 @@ SPEC = {
 
 def test_ids_are_those_of_the_figure_and_names_stay_texts() -> None:
     """Two drawings on a page never share an id; one is drawn twice the same."""
-    first = draw.svg(SPEC, "first")
+    first = draw.draw_svg(SPEC, "first")
     ids = re.findall(r' id="([^"]+)"', first)
     assert [each for each in ids if not each.startswith("first-")] == [] != ids
     assert {*re.findall(r"url\(#([^)]+)\)", first)} <= {*ids}
-    assert first == draw.svg(SPEC, "first")
+    assert first == draw.draw_svg(SPEC, "first")
     assert {"<b>a\"'&", "é 😀"} <= {each.text for each in ElementTree.fromstring(first).iter()}
     # A page is the same, whether its libraries were kept or bundled anew.
-    assert draw.library() == draw._make_bundle()
+    assert draw.load_library() == draw._make_bundle()
 
 
 def _lead_elsewhere(path: Path) -> None:
@@ -58,12 +58,12 @@ def test_a_text_that_is_kept_is_used_only_as_it_was_written_by_who_wrote_it(
         made.append("a text <é 😀>")
         return made[-1]
 
-    assert {cached_text(lambda: home, "text", make) for _ in range(2)} == {"a text <é 😀>"}
+    assert {read_cached(lambda: home, "text", make) for _ in range(2)} == {"a text <é 😀>"}
     assert [each.stat().st_mode & 0o777 for each in (home, home / "text")] == [0o700, 0o600]
     assert [each.name for each in home.iterdir()] == ["text"]
     deed(home / "text")
     before = (home / "text").read_bytes()
-    assert {cached_text(lambda: home, "text", make) for _ in range(2)} == {"a text <é 😀>"}
+    assert {read_cached(lambda: home, "text", make) for _ in range(2)} == {"a text <é 😀>"}
     assert len(made) == times
     assert times < 3 or (home / "text").read_bytes() == before
 
@@ -90,14 +90,14 @@ def test_marks_stand_out_from_the_paper_and_candidates_from_each_other(scheme: i
         low, high = sorted(_luminance(each) for each in (mark, palette.PAPER[scheme]))
         assert (high + 0.05) / (low + 0.05) >= 3, mark
     # L* of CIE 15, above its linear part.
-    shades = [116 * _luminance(each) ** (1 / 3) - 16 for each in colours]
+    shades = [116 * _luminance(colour) ** (1 / 3) - 16 for colour in colours]
     assert min(abs(a - b) for a, b in combinations(shades[:4], 2)) >= 10
     assert min(abs(a - b) for a, b in combinations(shades, 2)) >= 4
 
 
 def test_each_candidate_differs_from_the_others_by_more_than_colour() -> None:
     """Eight by marker, dash and outline; fifty by colour with marker, and by colour with dash."""
-    styles = list(palette.styles(tuple(f"candidate-{n}" for n in range(50))).values())
+    styles = list(palette.choose_styles(tuple(f"candidate-{n}" for n in range(50))).values())
     for a, b in combinations(styles[:8], 2):
         assert a.marker != b.marker
         assert a.dash != b.dash

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from stithy.point import Point
-from stithy.report.drawing.titles import named_by, without_value
+from stithy.report.drawing.titles import count_missing, name_by
 from stithy.report.figure import Figure
 from stithy.report.figures.heat import _find_slowest_s
 from stithy.report.figures.throughput import _CandidateCost, _name_missing
@@ -53,7 +53,7 @@ def test_most_work_is_named_without_its_response_time(tmp_path: Path) -> None:
 def test_those_between_are_counted(count: int, most: int, reported: str) -> None:
     """A candidate without a value lies nowhere."""
     values = {"abcde"[number]: float(number) for number in range(count)}
-    assert named_by(values, "{:.0f}".format, most=most) == reported
+    assert name_by(values, "{:.0f}".format, most=most) == reported
 
 
 def test_the_lowest_cost_says_who_is_missing() -> None:
@@ -83,4 +83,4 @@ def test_points_without_a_value_are_counted_beside_the_most() -> None:
     place = sweeps._SweepPlace("a", Point(()), "4 KiB", {"iops": 900.0})
     title = sweeps._describe_finding(sweeps._Sweep(next(iter(sweeps.KEYS)), Point(()), (place,), 2))
     assert title.endswith("900/s on a (at 4 KiB); 2 points have no valid value")
-    assert (without_value(1), without_value(0)) == ("; 1 point has no valid value", "")
+    assert (count_missing(1), count_missing(0)) == ("; 1 point has no valid value", "")

@@ -13,8 +13,8 @@ import pytest
 
 from stithy.point import Point
 from stithy.report.drawing.annotations import explain_caps, make_cap_lines
-from stithy.report.drawing.compose import bars_told, spans, with_spans
-from stithy.report.drawing.ratios import Scale, domain, ticks
+from stithy.report.drawing.compose import add_spans, estimate_spans, explain_bars
+from stithy.report.drawing.ratios import Scale, find_ratio_domain, list_ratio_ticks
 from stithy.report.drawing.titles import compare_title
 from stithy.report.figure import Absent, Figure
 from stithy.report.figures.forest import ROWS_MOST
@@ -73,7 +73,7 @@ def test_cpus_are_those_of_a_server_only_where_it_runs_on_this_machine(tmp_path:
     manifest = here.manifest.model_copy(update={"given_database": database})
     by_url = replace(here, run=replace(here.run, manifest=manifest))
     captions = [draw_one("cpu-by-users", each).caption for each in (here, by_url)]
-    assert [each.partition("It includes ")[2] for each in captions] == [
+    assert [caption.partition("It includes ")[2] for caption in captions] == [
         "the driver, the server and all other programs.", "the driver and all other programs.",
     ]  # fmt: skip
 
@@ -111,7 +111,7 @@ def test_a_verdict_says_since_when_it_stands_and_what_is_in_its_way(tmp_path: Pa
         found = blocks(tmp_path / kind, ratios)
         axes = [each["encoding"]["y"] for each in found.spec["layer"]]
         scales = [axis["scale"] for axis in axes if "scale" in axis]
-        assert {each["type"] for each in scales} == {kind}
+        assert {scale["type"] for scale in scales} == {kind}
         assert ("stretched near 1" in found.caption) is (kind == "symlog")
         assert all(s["domain"][0] < 0 < math.log(ratios[1]) < s["domain"][1] for s in scales)
 
@@ -237,7 +237,7 @@ def test_a_limit_of_a_drive_near_to_what_was_reached_is_drawn(
     write_with_checksum(path, json.dumps(manifest).encode())
     context = context_built(tmp_path)
     lines = make_cap_lines(context, "read_iops", reached)
-    assert [each.value for each in lines] == ([value] if value else [])
+    assert [line.value for line in lines] == ([value] if value else [])
     rate = draw_one("device-rate", context)
     assert said in rate.caption
     assert bool(explain_caps(context, ["read_iops"])) is bool(caps)
@@ -284,28 +284,30 @@ def test_titles_claim_what_blocks_tell(
 def test_bars_are_intervals_of_three_valid_blocks_or_more() -> None:
     """10, 20, 30: 20 ± 4.303 · 10/√3, no rate below 0; of several devices the busiest counts."""
     three = points(disk=[10.0, 20.0, 30.0])
-    [row] = spans(three, log=False)
+    [row] = estimate_spans(three, log=False)
     assert (row["low"], row["high"]) == (0.0, pytest.approx(20 + 4.302652730 * 10 / math.sqrt(3)))
-    assert spans([{**each, "valid": False} for each in three], log=False) == []
-    assert spans(three[:2], log=False) == []
-    assert (bars_told(three[:2]), bars_told(three)[:25]) == ("", " Bars are plain 95 % t in")
-    less = [{**each, "device": "b"} for each in points(disk=[1.0, 2.0, 3.0])]
-    assert spans([*less, *three], log=False) == spans(three, log=False)
-    values = [each["value"] for each in with_spans(three, log=True)]
+    assert estimate_spans([{**each, "valid": False} for each in three], log=False) == []
+    assert estimate_spans(three[:2], log=False) == []
+    assert (explain_bars(three[:2]), explain_bars(three)[:25]) == ("", " Bars are plain 95 % t in")
+    less = [{**point, "device": "b"} for point in points(disk=[1.0, 2.0, 3.0])]
+    assert estimate_spans([*less, *three], log=False) == estimate_spans(three, log=False)
+    values = [row["value"] for row in add_spans(three, log=True)]
     assert 0 < min(values) < 10 < 30 < max(values)
 
 
 @pytest.mark.parametrize("values", [[], [1.0], [0.02, 50.0], [1.001, 0.999], [3.0], [0.4, None]])
 def test_an_axis_of_ratios_holds_1_and_all_in_their_order(values: list[float | None]) -> None:
     """A tick at 1; stretched, what is near 1 has room and what is inverse stands as far off."""
-    ends, known = domain(values), sorted(each for each in values if each is not None)
+    ends, known = find_ratio_domain(values), sorted(each for each in values if each is not None)
     assert all(ends[0] < value < ends[1] for value in (1, *known))
-    assert all(ends[0] <= tick <= ends[1] for tick in ticks(ends))
+    assert all(ends[0] <= tick <= ends[1] for tick in list_ratio_ticks(ends))
     plain, scale = Scale(ends), Scale(ends, math.log(1.05))
-    assert 1.0 in {*ticks(ends)} & {*scale.ticks()}
+    assert 1.0 in {*list_ratio_ticks(ends)} & {*scale.ticks()}
     places = [scale.place(value) for value in known]
     assert places == sorted(places)
-    assert [-each for each in places] == pytest.approx([scale.place(1 / value) for value in known])
+    assert [-place for place in places] == pytest.approx(
+        [scale.place(1 / value) for value in known]
+    )
     if ends[1] > 3:
         assert plain.place(1.05) / plain.place(3.0) < 0.05
         assert scale.place(1.05) / scale.place(3.0) > 0.2

@@ -22,19 +22,19 @@ from stithy.cli.app import run as stithy
 from stithy.errors import InfrastructureError, UserError
 from stithy.metrics import Quantity
 from stithy.registry import plugins
-from stithy.report.between import pairs
+from stithy.report.between import pair_runs
 from stithy.report.context import Context
 from stithy.report.drawing import draw
-from stithy.report.export import ExportFormat
-from stithy.report.exports.openmetrics import family_of
+from stithy.report.exports import ExportFormat
+from stithy.report.exports.openmetrics import make_metric_family
 from stithy.report.formats import ReportFormat
 from stithy.report.formats.html import render
-from stithy.report.junit import SUITE, junit_xml
+from stithy.report.junit import SUITE, write_junit
 from stithy.report.page import Page
-from stithy.report.sections.answer import answer, judged, main_findings
-from stithy.report.typeset import pdf
-from stithy.report.words.escape import seen
-from stithy.report.write import formats_named
+from stithy.report.sections.answer import answer, describe_main_findings, judge_all
+from stithy.report.typeset import make_pdf
+from stithy.report.words.escape import escape_unseen
+from stithy.report.write import parse_formats
 from stithy.results.manifest import LimitFacts
 from stithy.workloads.order_entry import HAMMERDB
 from support.drawn import context_built
@@ -82,7 +82,7 @@ def test_the_page_is_whole_self_contained_and_runs_its_own_scripts_alone(written
     page = read_page(text)
     ids = [a["id"] for tag, a in page.elements if tag in ("header", "section") and "id" in a]
     links = [a["href"] or "" for tag, a in page.elements if tag == "a" and "href" in a]
-    inside = [each for each in links if each.startswith("#") and each != "#answer"]
+    inside = [link for link in links if link.startswith("#") and link != "#answer"]
     assert inside == [f"#{each}" for each in ids[1:]]
     assert (ids[0], len(ids)) == ("answer", 19)
     outside = [each for each in links if not each.startswith("#")]
@@ -95,7 +95,9 @@ def test_the_page_is_whole_self_contained_and_runs_its_own_scripts_alone(written
     scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
     digests = [hashlib.sha256(script.encode()).digest() for script in scripts]
     assert len(digests) == 2
-    assert all(f"&#39;sha256-{base64.b64encode(each).decode()}&#39;" in policy for each in digests)
+    assert all(
+        f"&#39;sha256-{base64.b64encode(digest).decode()}&#39;" in policy for digest in digests
+    )
     assert "default-src &#39;none&#39;" in policy
     assert "unsafe-eval" not in policy
 
@@ -143,7 +145,7 @@ def test_a_report_that_is_not_finished_leaves_the_one_before(
         (OSError(28, "No space left on device"), InfrastructureError),
         (KeyboardInterrupt(), KeyboardInterrupt),
     ):
-        monkeypatch.setattr("stithy.report.write.png", Mock(side_effect=failure))
+        monkeypatch.setattr("stithy.report.write.make_png", Mock(side_effect=failure))
         with pytest.raises(expected):
             write_report(tmp_path, ("md",))
         assert files(tmp_path) == before
@@ -153,10 +155,10 @@ def test_a_report_that_is_not_finished_leaves_the_one_before(
 def test_an_unknown_format_is_refused_with_what_there_is(text: str, meant: str) -> None:
     """And with the one that may be meant; one named twice is made once."""
     with pytest.raises(UserError, match="no format is called") as caught:
-        formats_named(text)
+        parse_formats(text)
     assert caught.value.where == f"--format {text}"
     assert f"did you mean {meant}? There are html, json, md, pdf" in caught.value.remedy
-    assert formats_named("md, html,md") == ("md", "html")
+    assert parse_formats("md, html,md") == ("md", "html")
 
 
 def test_what_must_stand_beside_every_number_stands_beside_every_number(tmp_path: Path) -> None:
@@ -169,16 +171,16 @@ def test_what_must_stand_beside_every_number_stands_beside_every_number(tmp_path
     label = str(context.label)
     assert label.startswith(f"{HAMMERDB}; ")
     assert f'<p class="label">{label}</p>' in text
-    tables = [each for each in read_page(text).tables if not each.name.startswith("facts-")]
+    tables = [table for table in read_page(text).tables if not table.name.startswith("facts-")]
     assert text.count(f"· {label}</caption>") == len(tables) > 5
     for said in ("MEMORY LIMIT NOT ENFORCED", "EMULATED"):
         assert all(said in figure.footer for figure in page.figures)
-    assert main_findings(context)[0] == f"{label}."
+    assert describe_main_findings(context)[0] == f"{label}."
     assert "disk (sample-ssd at scale 1/8) is an emulated drive" in " ".join(
         answer(context).support
     )
     assert "Assumed are write and flush; its other numbers name their source." in text
-    assert "EMULATED drives: disk = " in junit_xml(context, judged(context)).decode()
+    assert "EMULATED drives: disk = " in write_junit(context, judge_all(context)).decode()
     tpm = read(exported(context, "openmetrics"))["stithy_window_transactions_per_minute"]
     notes = {labels["candidate"]: labels["note"] for labels, _, _ in tpm.samples}
     assert "EMULATED drive" in notes["disk"]
@@ -195,7 +197,7 @@ def test_a_run_with_damaged_pieces_gives_a_page_of_the_rest(tmp_path: Path) -> N
     page = Page(context_built(tmp_path))
     laws = page.tables["identities"]
     page.tables["identities"] = replace(laws, frame=pl.concat([laws.frame] * 201))
-    shown = read_page(render(page, dict.fromkeys((each.name for each in page.figures), "")))
+    shown = read_page(render(page, dict.fromkeys((figure.name for figure in page.figures), "")))
     text = " ".join(shown.classed("<details>").split())
     many = f"These {201 * laws.frame.height:,} rows are too many to print. They are in"
     assert f"{many} report/tables/identities.csv" in text
@@ -209,7 +211,7 @@ def test_a_run_with_damaged_pieces_gives_a_page_of_the_rest(tmp_path: Path) -> N
     assert "The manifest could not be read" in found.classed("flaws")
     [missing] = [table for table in found.tables if table.name == "missing"]
     named = " ".join(row[0][0] for row in missing.rows)
-    assert all(each in named for each in ("manifest.json", "study.yaml", "seconds.parquet"))
+    assert all(name in named for name in ("manifest.json", "study.yaml", "seconds.parquet"))
     assert str(tmp_path) not in named
     md = plugins(ReportFormat)["md"].make(Page(context), {}).decode()
     assert "# Report of a run whose question is not known\n" in md
@@ -237,7 +239,9 @@ def test_the_pdf_says_what_the_page_says_tagged_and_dated_by_the_run(written: Pa
     assert not [each for each in fonts if not re.search("Inter|DejaVuSansMono|Libertinus", each)]
     empty = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"></svg>'
     make = plugins(ReportFormat)["pdf"].make
-    assert make(page, dict.fromkeys((each.name for each in page.figures), empty))[:5] == b"%PDF-"
+    assert (
+        make(page, dict.fromkeys((figure.name for figure in page.figures), empty))[:5] == b"%PDF-"
+    )
 
 
 def test_a_table_wider_than_a_page_is_set_in_parts_with_its_first_column() -> None:
@@ -247,7 +251,7 @@ def test_a_table_wider_than_a_page_is_set_in_parts_with_its_first_column() -> No
     title = {"kind": "heading", "level": 0, "text": "Which?"}
     wide = {"kind": "grid", "name": "t", "caption": "Wide", "style": "", "headings": headings,
             "numeric": [True] * 21, "rows": [cells]}  # fmt: skip
-    lines = text_of(pdf([title, wide], {}, 0)).splitlines()
+    lines = text_of(make_pdf([title, wide], {}, 0)).splitlines()
     assert [line for line in lines if line.startswith("Users")] == [
         "Users a b from to (95 %) a b from to (95 %) a",
         "Users b from to (95 %) a b from to (95 %) a", "Users b from to (95 %)",
@@ -315,7 +319,7 @@ def test_a_metric_of_an_activity_is_exported_with_its_unit(
     metric: str, name: str, unit: str
 ) -> None:
     """Also where its own name does not say it."""
-    each = family_of(Quantity(metric))
+    each = make_metric_family(Quantity(metric))
     assert (each.name, each.unit) == (f"stithy_{name}", unit)
 
 
@@ -324,10 +328,10 @@ def test_junit_has_the_shape_that_ci_systems_read(tmp_path: Path) -> None:
     shape = replace(SHORT, thresholds=thresholds(*TEXTS), changes={"w-disk-u1-b0": {"errors": 9}},
                     question='Is <b> "faster" & cheaper\uffff\x01 than ]]>?')  # fmt: skip
     context = context_built(tmp_path, shape)
-    [suite] = ElementTree.fromstring(junit_xml(context, judged(context)))
+    [suite] = ElementTree.fromstring(write_junit(context, judge_all(context)))
     assert (suite.tag, suite.get("name"), suite[0].tag) == ("testsuite", SUITE, "properties")
     assert suite.get("timestamp") == "2027-01-15T08:00:00"
-    assert [suite.get(each) for each in ("tests", "failures", "errors", "skipped")] == [*"3110"]
+    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == [*"3110"]
     assert float(suite.get("time", "")) > 0
     cases = suite[1:]
     named = [(case.tag, case.get("name"), case.get("classname")) for case in cases]
@@ -367,7 +371,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Context:
 
 def _is_harmless(page: Page) -> None:
     """No element and no script is of a name; no attribute is an event's."""
-    html = render(page, dict.fromkeys((each.name for each in page.figures), ""))
+    html = render(page, dict.fromkeys((figure.name for figure in page.figures), ""))
     found = read_page(html)
     data = re.findall(r"<script type=[^>]*>(.*?)</script>", html, re.DOTALL)
     assert len(data) > len(page.figures)
@@ -387,14 +391,14 @@ def test_names_and_messages_of_any_kind_stay_texts_in_page_and_drawings(hostile:
     page = Page(hostile)
     _is_harmless(page)
     assert json.loads(plugins(ReportFormat)["json"].make(page, {}))["candidates"] == [*NAMES]
-    for each in page.figures:
-        tree = ElementTree.fromstring(draw.svg(each.spec, each.name))
+    for figure in page.figures:
+        tree = ElementTree.fromstring(draw.draw_svg(figure.spec, figure.name))
         assert not [one.tag for one in tree.iter() if one.tag.endswith(("script", "img", "}b"))]
-    ElementTree.fromstring(junit_xml(hostile, judged(hostile)))
-    drawing = draw.svg(page.figures[0].spec, "x")
+    ElementTree.fromstring(write_junit(hostile, judge_all(hostile)))
+    drawing = draw.draw_svg(page.figures[0].spec, "x")
     drawings = dict.fromkeys((each.name for each in page.figures), drawing)
     letters = "".join(text_of(plugins(ReportFormat)["pdf"].make(page, drawings)).split())
-    for name in (NAMES[4], seen(NAMES[13]), seen("\x00\x7f\ufffe")):
+    for name in (NAMES[4], escape_unseen(NAMES[13]), escape_unseen("\x00\x7f\ufffe")):
         assert "".join(name.split())[:20] in letters
 
 
@@ -406,7 +410,7 @@ def test_exports_keep_each_name_in_its_place(hostile: Context) -> None:
     listed = {row[rows[0].index("valid")]: row[rows[0].index("invalid_because")] for row in rows}
     assert (listed["true"], listed["false"][:17]) == ("", "Unexpected errors")
     families = read(exported(hostile, "openmetrics")).values()
-    found = {labels["candidate"] for each in families for labels, _, _ in each.samples}
+    found = {labels["candidate"] for family in families for labels, _, _ in family.samples}
     assert found == {name.replace("\r", "[U+000D]") for name in NAMES}
     names = [*json.loads(exported(hostile, "bencher"))]
     assert all(any(f"candidate={name}/" in each for each in names) for name in NAMES)
@@ -428,9 +432,9 @@ def test_nothing_of_a_name_steers_a_terminal_or_a_report_beside_another(
     shown = "".join(capsys.readouterr())
     assert shown
     assert not re.search(CONTROL, shown)
-    page = Page(hostile, pairs(hostile, [context_built(other)]))
+    page = Page(hostile, pair_runs(hostile, [context_built(other)]))
     _is_harmless(page)
     [listed] = [figure for figure in page.figures if figure.name == "runs-1"]
-    ElementTree.fromstring(draw.svg(listed.spec, "runs-1"))
+    ElementTree.fromstring(draw.draw_svg(listed.spec, "runs-1"))
     runs = json.loads(plugins(ReportFormat)["json"].make(page, {}))["sections"]["runs"]
     assert runs["facts"]["pairs"][0]["other"] == NAMES[0]

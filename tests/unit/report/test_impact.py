@@ -14,8 +14,8 @@ from stithy.metrics import Quantity
 from stithy.point import OFF, ON, Point
 from stithy.registry import plugins
 from stithy.report.context import Context
-from stithy.report.export import ExportFormat
-from stithy.report.findings.finding import FindingKind
+from stithy.report.exports import ExportFormat
+from stithy.report.findings import FindingKind
 from stithy.report.page import Page
 from stithy.scenarios.backup.judge import P99, list_settings
 from stithy.thresholds import Constant, MeasuredSide, Relation, Threshold
@@ -48,7 +48,7 @@ def test_what_the_section_says_is_the_value_of_the_point_and_its_windows_have_th
     built: Context,
 ) -> None:
     """Only those with backups."""
-    [of] = [each for each in list_settings(built) if each.candidate == "memory"]
+    [of] = [setting for setting in list_settings(built) if setting.candidate == "memory"]
     evidence = built.evidence
     assert evidence.level_of("memory", WITH, RATIO) == of.throughput.ratio is not None
     assert evidence.level_of("memory", WITHOUT, RATIO) is None
@@ -77,8 +77,8 @@ def test_every_export_has_it(built: Context) -> None:
 
 def test_a_finding_tells_it_of_every_candidate(built: Context) -> None:
     """Where the question is asked, with intervals."""
-    said = [plugins(FindingKind)[each.kind].describe(each, "user") for each in built.findings
-            if each.kind == "impact"]  # fmt: skip
+    found = [finding for finding in built.findings if finding.kind == "impact"]
+    said = [plugins(FindingKind)[finding.kind].describe(finding, "user") for finding in found]
     assert len(said) == 2, "throughput and the highest percentile that is known"
     assert "throughput with backups relative to that without was 1." in said[0]
     assert " on disk and 1." in said[0]
@@ -88,9 +88,9 @@ def test_a_finding_tells_it_of_every_candidate(built: Context) -> None:
 def test_two_runs_are_compared_by_it(built: Context, tmp_path: Path) -> None:
     """Each block is a value of its own."""
     other = _built(tmp_path, seed=3)
-    rows = [each for each in compare_runs(built.evidence, other.evidence, [RATIO])
-            if each.value_base is not None]  # fmt: skip
-    assert [(each.candidate, each.change.base, each.change.other) for each in rows] == [
+    rows = [row for row in compare_runs(built.evidence, other.evidence, [RATIO])
+            if row.value_base is not None]  # fmt: skip
+    assert [(row.candidate, row.change.base, row.change.other) for row in rows] == [
         ("disk", 4, 4), ("memory", 4, 4),
     ]  # fmt: skip
     assert all(each.change.low is not None for each in rows)
@@ -134,10 +134,10 @@ def test_few_blocks_and_backups_that_left_users_alone_meet_no_threshold(tmp_path
 def test_a_percentile_that_no_window_bears_is_that_of_all_blocks_together(tmp_path: Path) -> None:
     """By their histograms; without these it stays unknown."""
     context = _built(tmp_path / "logged", logs=True, duration_s=60)
-    [of] = [each for each in list_settings(context) if each.candidate == "disk"]
+    [of] = [setting for setting in list_settings(context) if setting.candidate == "disk"]
     found = of.changes[P99]
     assert (found.pooled, found.effect.pairs, found.blocks) == (True, 4, (0, 1, 2, 3))
-    assert {each.number for each in found.windows.values()} == {None}
+    assert {window.number for window in found.windows.values()} == {None}
     assert of.tail_of == P99
     [section] = [each for each in Page(context).sections if each.key == "backup"]
     assert "of all blocks together" in str(section)

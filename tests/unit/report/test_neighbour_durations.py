@@ -21,8 +21,8 @@ def _context(folder: Path, *spans: tuple[str, float, str]) -> Context:
     )
     point = Point.of(users=8, neighbour=1)
     windows = tuple(
-        replace(each, row={**each.row, "point": str(point)}, spans=rows)
-        for each in context.evidence.windows
+        replace(window, row={**window.row, "point": str(point)}, spans=rows)
+        for window in context.evidence.windows
     )
     evidence = replace(context.evidence, windows=windows, points=(point,))
     return replace(context, evidence=evidence)

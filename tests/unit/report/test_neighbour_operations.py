@@ -11,9 +11,10 @@ import pytest
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.figure import Absent
-from stithy.report.words.wording import count, took
+from stithy.report.words.wording import format_count
 from stithy.scenarios.noisy_neighbour.declared import WHOLE, name_cycle
 from stithy.scenarios.noisy_neighbour.plan import ALONE
+from stithy.units import format_measured_duration
 from support.drawn import context_built, draw_all, draw_one, rows_in
 from support.sample_run import Shape
 
@@ -70,7 +71,7 @@ def test_titles_have_medians_of_measured_seconds_in_which_the_neighbour_worked(
             for word, seconds in measured.items()
         ]  # fmt: skip
         assert (" on disk" in figure.title) == bool(worked)
-        said = took if figure is latency else count
+        said = format_measured_duration if figure is latency else format_count
         assert not worked or all(said(each) in figure.title for each in medians)
 
 

@@ -12,11 +12,11 @@ from stithy.analysis.decision import Outcome, judge_thresholds
 from stithy.analysis.series import EACH_ITS_OWN
 from stithy.metrics import Quantity
 from stithy.point import Point
-from stithy.report.context import context_of
+from stithy.report.context import make_context
 from stithy.report.page import Page
 from stithy.results.files import read_run, write_table
 from stithy.results.tables import SERIES
-from stithy.scenarios.noisy_neighbour.report.neighbours import durations
+from stithy.scenarios.noisy_neighbour.report.neighbours import make_durations_table
 from stithy.thresholds import Constant, MeasuredSide, Threshold
 from support.faked_run import FakedRun
 from support.lost_runs import beside_nobody
@@ -42,7 +42,7 @@ def _page(tmp_path: Path, text: str, add: Added | None = None) -> Page:
     faked = beside_nobody(tmp_path, text)
     if add is not None:
         _add_samples(faked.out, add)
-    return Page(context_of(read_run(faked.out)))
+    return Page(make_context(read_run(faked.out)))
 
 
 def _add_samples(out: Path, add: Added) -> None:
@@ -108,7 +108,7 @@ def test_what_each_tenants_server_did_is_told_apart_from_the_others(tmp_path: Pa
     assert [each["cpu_share_with"] for each in both] == [0.1, 0.2]
     assert "throttled_share_with" not in [each.column for each in table.columns], "none has a limit"
     assert table.caption in str(next(each for each in page.sections if each.key == "neighbours"))
-    assert not page.context.means["collector"].is_in(["database", "server"]).any()
+    assert not page.context.sampled.means["collector"].is_in(["database", "server"]).any()
     of_each = page.tables["missing"].frame.filter(because=EACH_ITS_OWN)["what"].to_list()
     assert [each.removeprefix("figure: ") for each in of_each] == [
         "memory of the server and its page cache", "write-ahead log volume",
@@ -156,7 +156,7 @@ def test_cycles_are_counted_and_timed_in_valid_windows_as_the_figure_draws_them(
         at=lambda name, _: every[name], valid_at=lambda name, _: valid[name],
     )  # fmt: skip
     context = SimpleNamespace(evidence=evidence, factors=("neighbour",), factor_values=lambda _: {})
-    [row] = durations(cast(Any, context)).frame.to_dicts()
+    [row] = make_durations_table(cast(Any, context)).frame.to_dicts()
     assert (row["candidate"], row["done"], row["most_s"]) == ("a", 1, 2.0)
 
 
@@ -164,6 +164,6 @@ def test_a_run_without_tenants_has_no_such_section(tmp_path: Path) -> None:
     """Its tables are those it had."""
     faked = FakedRun(tmp_path)
     faked.run()
-    page = Page(context_of(read_run(faked.out)))
+    page = Page(make_context(read_run(faked.out)))
     assert "neighbours" not in page.tables
     assert "neighbours" not in [each.key for each in page.sections]

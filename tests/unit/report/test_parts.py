@@ -14,15 +14,17 @@ from stithy.analysis.decision import judge_question
 from stithy.analysis.verdict import PrimaryComparison
 from stithy.metrics import P95
 from stithy.point import Point, Value
+from stithy.registry import plugins
 from stithy.report import validity
+from stithy.report.blocks import SectionKind
 from stithy.report.context import Context
+from stithy.report.figures.set_up import set_up
 from stithy.report.page import Page
 from stithy.report.sections import answer, certainty, factors
 from stithy.report.sections import levels as searches
-from stithy.report.sections.method import MethodSection, unequal_settings
+from stithy.report.sections.method import describe_unequal_settings
 from stithy.report.sections.validity import machine
-from stithy.report.sections.validity.proof import specified_sentences
-from stithy.report.words.set_up import set_up
+from stithy.report.sections.validity.work import describe_specified
 from stithy.results.manifest import (
     CalibrationFacts,
     CandidateFacts,
@@ -60,15 +62,15 @@ def orders(firsts: tuple[str, ...], later_share: float = 0.0) -> Row:
 
 
 def _room(of: Context) -> str:
-    shown = machine.headroom_sentence(of)
+    shown = machine.describe_headroom(of)
     return f"{shown.weakens}: {shown.text}" if shown else "nothing"
 
 
 SAYS: Mapping[str, Callable[[Context], object]] = {
-    "order": certainty.order_sentence, "asked": certainty.question_sentence, "room": _room,
+    "order": certainty.order_sentence, "asked": certainty.describe_question, "room": _room,
     "state": lambda of: certainty.state_sentence(of, judge_question(of.evidence)),
-    "same": lambda of: f"{machine.machine_sentence(of)} {machine.machine_flaw(of)}",
-    "load": lambda of: " ".join(specified_sentences(of)), "resumed": validity.resumed_sentence,
+    "same": lambda of: f"{machine.describe_machine(of)} {machine.describe_machine_flaw(of)}",
+    "load": lambda of: " ".join(describe_specified(of)), "resumed": validity.describe_resumed,
     "flaws": lambda of: answer.answer(of).flaws,
 }  # fmt: skip
 """What a part says, by what it speaks of; of the driver's headroom also whether it weakens."""
@@ -94,7 +96,7 @@ def again(*starts_s: float, **last: Any) -> Row:
     facts = [{**usual, "started_at_s": START_S + start_s} for start_s in starts_s]
     facts[-1] |= last
     facts[0]["end"] = "killed"
-    made = tuple(SessionFacts.model_validate(each) for each in facts)
+    made = tuple(SessionFacts.model_validate(fact) for fact in facts)
     return {"users": (1, 4), "sessions": made}
 
 
@@ -199,12 +201,12 @@ def test_windows_that_were_not_needed_are_not_missing(tmp_path: Path) -> None:
     ends = (pl.col("moment") == "end") & (pl.col("candidate") == "disk")
     rewrite(path, pl.read_parquet(path).filter(~ends))
     resumed = context_built(tmp_path / "two")
-    [shown] = validity.resumed_flaws(resumed)
+    [shown] = validity.list_resumed_flaws(resumed)
     assert "is missing for disk" in shown
     assert resumed.run.manifest is not None
     beside = resumed.run.manifest.model_copy(update={"scenario": "noisy-neighbour"})
     other = replace(resumed, run=replace(resumed.run, manifest=beside))
-    assert list(validity.resumed_flaws(other)) == [], "its scenario has no final check"
+    assert list(validity.list_resumed_flaws(other)) == [], "its scenario has no final check"
 
 
 def test_windows_without_a_database_start_from_what_the_one_before_left(tmp_path: Path) -> None:
@@ -215,10 +217,10 @@ def test_windows_without_a_database_start_from_what_the_one_before_left(tmp_path
     )
     without = replace(built.run, restores=built.run.restores.clear())
     other = replace(built, run=without, evidence=replace(built.evidence, windows=windows))
-    said = str(validity.resumed_sentence(other))
+    said = str(validity.describe_resumed(other))
     assert said.endswith("the same, and what the windows use was prepared again."), said
     for of, state in ((built, "state after loading."), (other, "state after the window before it")):
-        assert state in str([*MethodSection().make_sections(Page(of))])
+        assert state in str([*plugins(SectionKind)["method"].make_sections(Page(of))])
 
 
 CAPPED = judge(observed(places=100, paced=True, under_way=3.0, server=Cpus(2, 0.1)))
@@ -250,7 +252,7 @@ def test_a_capped_throughput_weakens_the_answer_unless_times_are_asked_for(
         context = Context(made.run, known_of, made.sampled)
         context.__dict__["limited"] = known
         texts = [f"At 4 users, the throughput of {each}" for each in said]
-        assert [*answer.cap_flaws(context)] == texts
+        assert [*answer.list_cap_flaws(context)] == texts
 
 
 def test_reasons_of_one_kind_and_candidate_are_one_row_with_their_range(tmp_path: Path) -> None:
@@ -264,14 +266,16 @@ def test_reasons_of_one_kind_and_candidate_are_one_row_with_their_range(tmp_path
         text = f"lock of page {block} s lost" if block else "another one"
         changes[window_id("disk", 4, block)].update(errors=1, error_text=text)
     context = run(tmp_path, repeat=5, changes=changes)
-    rows = validity.gathered_table(context).frame.to_dicts()
+    rows = validity.make_gathered_table(context).frame.to_dicts()
     late = {row["windows"]: row for row in rows if row["sentence"].startswith("The driver was")}
     assert "late by 20 to 24 ms in the mean" in late["all 5 of disk"]["sentence"]
     assert "late by 996 ms to 1 s in the mean" in late["all 5 of memory"]["sentence"]
     assert late["all 5 of disk"]["weight"] == "invalid"
     assert late["all 5 of disk"]["window_ids"] == ", ".join(f"w-disk-u4-b{n}" for n in range(5))
     assert sum("errors" in row["sentence"] for row in rows) == 2
-    assert validity.reasons_table(context).frame["sentence"].str.contains("was late").sum() == 10
+    assert (
+        validity.make_reasons_table(context).frame["sentence"].str.contains("was late").sum() == 10
+    )
 
 
 def test_notes_that_most_candidates_have_are_one_row_with_their_drives(tmp_path: Path) -> None:
@@ -304,7 +308,7 @@ def test_what_makes_a_search_doubtful_is_told(tmp_path: Path) -> None:
          "Windows of sata at 2 disagree"),
         (few, rare, "2 of 2 windows of the search completed fewer than 100,000 transactions"),
     ):  # fmt: skip
-        [flaw] = searches.flaws(replace(context, evidence=evidence(windows, search)))
+        [flaw] = searches.list_flaws(replace(context, evidence=evidence(windows, search)))
         assert said in flaw
 
 
@@ -368,7 +372,7 @@ def test_settings_of_the_kernel_by_which_candidates_differ_are_said(
     second: int | None, said: str | None
 ) -> None:
     """The report says so: storage that is read ahead differently is not compared by itself."""
-    assert unequal_settings([_on("a", 128 * 2**10), _on("b", second)]) == said
+    assert describe_unequal_settings([_on("a", 128 * 2**10), _on("b", second)]) == said
 
 
 def _varied(
@@ -392,12 +396,12 @@ def _varied(
 def test_words_have_no_more_and_less_so_that_nothing_improves_up_to_one(tmp_path: Path) -> None:
     """Their ratios are said, and no line joins them."""
     context = _varied(tmp_path, "database.settings.jit", ("off", "on"), (1.0, 2.0))
-    [sentence] = factors.sentences(context)
+    [sentence] = factors.describe_steps(context)
     assert sentence.startswith(
         "On a, new orders per minute at other values of database.settings.jit: from off to on the "
         "ratio is 2.000"
     )
-    figure = draw_one("by-factor", context)
+    figure = draw_one("factors", context)
     assert "lines join" not in figure.caption
     # Nothing was sampled, so that hits and reads have no panel.
     assert figure.title == "Throughput against database.settings.jit"
@@ -418,6 +422,8 @@ def test_what_the_steps_of_a_factor_changed_is_true_where_more_is_a_burden(
     gain: tuple[float, ...], words: str, tmp_path: Path
 ) -> None:
     """As where more is a help: said is what was found, with the ratios that show it."""
-    [sentence] = factors.sentences(_varied(tmp_path, "workload.warehouses", (10, 20, 40), gain))
+    [sentence] = factors.describe_steps(
+        _varied(tmp_path, "workload.warehouses", (10, 20, 40), gain)
+    )
     assert words in sentence
     assert "from 20 to 40" in sentence or "up to" not in sentence

@@ -10,13 +10,16 @@ from stithy.analysis.evidence import Evidence
 from stithy.analysis.measures import Measure
 from stithy.metrics import Quantity
 from stithy.point import Point
+from stithy.registry import plugins
+from stithy.report.blocks import SectionKind
 from stithy.report.context import Context
 from stithy.report.figure import Figure
 from stithy.report.page import Page
 from stithy.scenarios.block_io.report import reads_writes
-from stithy.scenarios.block_io.report.reads_writes import ReadsBesideWritesSection
 from support.drawn import context_built, rows_in
 from support.sample_run import Shape
+
+SECTION = plugins(SectionKind)["reads-beside-writes"]
 
 READS, WRITES = ["1000/s", "200/s"], ["0 MB", "100 MB", "20 MB"]
 NAMES = ("gp3", "io2")
@@ -54,9 +57,9 @@ def page(
 def test_rates_and_bandwidths_rise_whatever_the_order_of_the_study(some: Context) -> None:
     """The title tells from the fewest to the most writes."""
     [figure] = [
-        each
-        for each in ReadsBesideWritesSection().draw_figures(page(some, p99_everywhere=True))
-        if isinstance(each, Figure)
+        figure
+        for figure in SECTION.draw_figures(page(some, p99_everywhere=True))
+        if isinstance(figure, Figure)
     ]
     assert figure.title == (
         "From 0 MB to 100 MB written per second, the p99 of 200/s reads went from 1.00 ms to "
@@ -71,9 +74,9 @@ def test_rates_and_bandwidths_rise_whatever_the_order_of_the_study(some: Context
 def test_the_percentile_is_one_that_all_cells_have_enough_reads_for(some: Context) -> None:
     """Else colours of cells would not be of the same thing."""
     [figure] = [
-        each
-        for each in ReadsBesideWritesSection().draw_figures(page(some, p99_everywhere=False))
-        if isinstance(each, Figure)
+        figure
+        for figure in SECTION.draw_figures(page(some, p99_everywhere=False))
+        if isinstance(figure, Figure)
     ]
     assert "p95" in figure.title
     assert figure.caption.startswith("p95 of read latency")
@@ -82,12 +85,10 @@ def test_the_percentile_is_one_that_all_cells_have_enough_reads_for(some: Contex
 def test_each_setting_of_what_else_varies_is_a_figure_of_its_own(some: Context) -> None:
     """Else cells of two would lie on each other; one table has all, and says which is which."""
     of_two = page(some, p99_everywhere=True, profiles=("first", "second"))
-    drawn = [
-        each for each in ReadsBesideWritesSection().draw_figures(of_two) if isinstance(each, Figure)
-    ]
+    drawn = [figure for figure in SECTION.draw_figures(of_two) if isinstance(figure, Figure)]
     assert [each.title.partition(":")[0] for each in drawn] == ["first", "second"]
     assert len({each.name for each in drawn}) == 2
     assert {each.table.frame.height for each in drawn} == {len(NAMES) * 6}
-    [table] = ReadsBesideWritesSection().make_tables(of_two)
+    [table] = SECTION.make_tables(of_two)
     places = table.frame.select("profile", "candidate", "reads", "writes")
     assert (places.height, places.unique().height) == (2 * len(NAMES) * 6,) * 2

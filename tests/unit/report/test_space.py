@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from stithy.report.sections.storage import held_bytes
+from stithy.report.sections.storage import sum_held_bytes
 from stithy.results.tables import SPACE, make_schema
 
 UNKNOWN = dict.fromkeys(column.name for column in SPACE.columns)
@@ -15,7 +15,7 @@ def _frame(*rows: dict[str, object]) -> pl.DataFrame:
 
 def test_all_volumes_of_a_candidate_count_once_loaded_and_their_logs_do_not() -> None:
     """At the end they hold other files; what lacks a part is left out."""
-    found = held_bytes(
+    found = sum_held_bytes(
         _frame(
             {"candidate": "a", "moment": "loaded", "physical_bytes": 42, "log_stored_bytes": 6},
             {"candidate": "a", "moment": "loaded", "role": "temp", "physical_bytes": 12},
@@ -35,5 +35,7 @@ def test_datasets_are_not_added_up() -> None:
     both = _frame(
         {**row, "dataset": "w1", "physical_bytes": 1}, {**row, "dataset": "w2", "physical_bytes": 2}
     )
-    assert held_bytes(both) == {"a": 1}
-    assert held_bytes(_frame({"candidate": "a", "moment": "end", "physical_bytes": 5})) == {"a": 5}
+    assert sum_held_bytes(both) == {"a": 1}
+    assert sum_held_bytes(_frame({"candidate": "a", "moment": "end", "physical_bytes": 5})) == {
+        "a": 5
+    }

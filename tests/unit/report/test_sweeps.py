@@ -9,12 +9,15 @@ from stithy.analysis.evidence import Evidence
 from stithy.analysis.measures import Measure
 from stithy.metrics import Quantity
 from stithy.point import Point, Value
+from stithy.registry import plugins
+from stithy.report.blocks import SectionKind
 from stithy.report.context import Context
 from stithy.report.figure import Figure
 from stithy.report.page import Page
-from stithy.scenarios.block_io.report.sweeps import SweepsSection
 from support.drawn import context_built, rows_in
 from support.sample_run import Shape
+
+SECTION = plugins(SectionKind)["sweeps"]
 
 SIZE, DEPTH = "scenario.block-io.block_size", "scenario.block-io.queue_depth"
 KIB, MIB = 2**10, 2**20
@@ -32,7 +35,7 @@ def some(tmp_path_factory: pytest.TempPathFactory) -> Context:
 def page(some: Context, key: str, values: Sequence[Value], profiles: Sequence[str]) -> Page:
     """Two candidates, one twice as fast; p99 is known of the first value alone."""
     points = tuple(
-        Point((("profile", each), (key, value))) for each in profiles for value in values
+        Point((("profile", profile), (key, value))) for profile in profiles for value in values
     )
     cells = [(name, point) for name in NAMES for point in points]
     iops = {
@@ -52,7 +55,7 @@ def page(some: Context, key: str, values: Sequence[Value], profiles: Sequence[st
 
 def drawn(page: Page) -> list[Figure]:
     """Its sweeps."""
-    return [each for each in SweepsSection().draw_figures(page) if isinstance(each, Figure)]
+    return [figure for figure in SECTION.draw_figures(page) if isinstance(figure, Figure)]
 
 
 def test_a_sweep_of_block_sizes_has_requests_bandwidth_and_latency(some: Context) -> None:
@@ -67,7 +70,7 @@ def test_a_sweep_of_block_sizes_has_requests_bandwidth_and_latency(some: Context
     assert rows["p99"].to_list() == [0.002, None, None]
     marks = {(row["candidate"], row["setting"], round(row["value"], 3)) for row in rows_in(figure)}
     assert ("io2", "1 MiB", 1000.0) in marks  # requests a second, and as many MiB
-    assert {each for each in marks if each[2] == 0} == set()
+    assert {mark for mark in marks if mark[2] == 0} == set()
     assert {each[1] for each in marks if each[2] == 2.0} == {"4 KiB"}  # p99 in ms
 
 
@@ -76,7 +79,7 @@ def test_each_pattern_is_a_sweep_of_its_own(some: Context) -> None:
     found = page(some, DEPTH, [1, 8], ["sql", "oltp-8k"])
     assert [each.title.split(":")[0] for each in drawn(found)] == ["sql", "oltp-8k"]
     assert len({each.name for each in drawn(found)}) == 2
-    [table] = SweepsSection().make_tables(found)
+    [table] = SECTION.make_tables(found)
     assert set(table.frame["sweep"]) == {"queue depth"}
     assert table.frame.height == 2 * 2 * len(NAMES)
 

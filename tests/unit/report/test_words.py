@@ -13,13 +13,13 @@ from stithy.analysis.effect import Effect, make_unknown_effect
 from stithy.analysis.findings import Comparison, Finding, LimitedCapacity, Limits
 from stithy.analysis.verdict import Call, Verdict
 from stithy.metrics import parse_quantity
-from stithy.report.between import as_change
+from stithy.report.between import format_ratio_change
+from stithy.report.findings import describe_all
 from stithy.report.findings.changes import Growth
-from stithy.report.findings.finding import describe_all
 from stithy.report.tables import SHOW
-from stithy.report.typeset import printable
+from stithy.report.typeset import escape_unprintable
 from stithy.report.words import escape, loads, wording
-from stithy.report.words.wording import missing_for
+from stithy.report.words.wording import explain_missing
 from stithy.workloads.order_entry import HAMMERDB
 from support.points import at
 from support.sample_drives import drive_rows
@@ -30,25 +30,25 @@ BEYOND, UNDER = "over 1,000,000", "under 0.001"
 
 
 @pytest.mark.parametrize(("write", "values", "texts"), [
-    (wording.chance, (0.125, 0.0001, 0.0, 1.0), ("12.5 %", "< 0.1 %", "0.0 %", "100.0 %")),
-    (wording.finely, (0.9861, 1.0003, 0.99996, 1.0, 0.0421, 0.0004, 1203.4, 1e300, 0.0),
+    (wording.format_chance, (0.125, 0.0001, 0.0, 1.0), ("12.5 %", "< 0.1 %", "0.0 %", "100.0 %")),
+    (wording.format_finely, (0.9861, 1.0003, 0.99996, 1.0, 0.0421, 0.0004, 1203.4, 1e300, 0.0),
      ("0.986", "1.0003", "0.99996", "1.000", "0.0421", UNDER, "1,203", BEYOND, "0.000")),
-    (wording.factor, (1.0003, 1.0996, 1.1, 3.14), ("1.0003", "1.100", "1.10", "3.1")),
-    (wording.times, (0.0421, 0.001, 0.0004, 1e300), ("0.042", "0.001", UNDER, BEYOND)),
-    (wording.in_table, (1.084, 12.404, 0.0421, 1203.4), ("1.08", "12.40", "0.042", "1,203")),
-    (wording.at_most, (0.014, 0.00412, 0.2, 1.0), ("2 %", "0.5 %", "20 %", "100 %")),
-    (wording.times_at_most, (1.25, 1.2501, 2.51, 10.2), ("1.25", "1.26", "2.6", "11")),
-    (as_change, (1.123, 1.0004, 0.9996, 1.0, 12.4, 0.0421, 0.00421, 123456.0),
+    (wording.format_factor, (1.0003, 1.0996, 1.1, 3.14), ("1.0003", "1.100", "1.10", "3.1")),
+    (wording.format_times, (0.0421, 0.001, 0.0004, 1e300), ("0.042", "0.001", UNDER, BEYOND)),
+    (wording.format_in_table, (1.084, 12.404, 0.0421, 1203.4), ("1.08", "12.40", "0.042", "1,203")),
+    (wording.format_at_most, (0.014, 0.00412, 0.2, 1.0), ("2 %", "0.5 %", "20 %", "100 %")),
+    (wording.format_times_at_most, (1.25, 1.2501, 2.51, 10.2), ("1.25", "1.26", "2.6", "11")),
+    (format_ratio_change, (1.123, 1.0004, 0.9996, 1.0, 12.4, 0.0421, 0.00421, 123456.0),
      ("+12.3 %", "+0.04 %", "−0.04 %", "+0.0 %", "×12.4", "−95.8 %", "×0.0042", "×123,456")),
     (SHOW["correlation"], (-0.001, -0.45, 0.3), ("0.00", "-0.45", "0.30")),
-    (lambda s: " ".join(wording.told_apart(s, 1.0, "s")), (1.0004,), ("1.0004 s 1 s",)),
-    (lambda rate: wording.told_apart(rate, 5e6, "B/s")[0], (5000001.0,), ("5000001 B/s",)),
+    (lambda s: " ".join(wording.format_apart(s, 1.0, "s")), (1.0004,), ("1.0004 s 1 s",)),
+    (lambda rate: wording.format_apart(rate, 5e6, "B/s")[0], (5000001.0,), ("5000001 B/s",)),
 ])  # fmt: skip
 def test_no_number_reads_as_another(
     write: Callable[[float], str], values: Sequence[float], texts: Sequence[str]
 ) -> None:
     """Beside 1 not as 1, rare not as never, at most rounded up, a change never as none."""
-    assert tuple(write(each) for each in values) == texts
+    assert tuple(write(value) for value in values) == texts
 
 
 @pytest.mark.parametrize("text", [
@@ -58,18 +58,20 @@ def test_no_number_reads_as_another(
 ])  # fmt: skip
 def test_a_number_and_its_unit_do_not_break(text: str) -> None:
     """Neither do the parts of a duration; other spaces do."""
-    assert escape.bound(text.replace("_", " ")) == text.replace("_", escape.NO_BREAK)
+    assert escape.join_units(text.replace("_", " ")) == text.replace("_", escape.NO_BREAK)
 
 
 def test_letters_that_act_or_have_no_font_are_told_by_number() -> None:
     """Right-to-left marks and control characters; others stay, of any script; ends of names too."""
-    assert escape.seen("a\u202eb\x07c") == "a[U+202E]b[U+0007]c"
+    assert escape.escape_unseen("a\u202eb\x07c") == "a[U+202E]b[U+0007]c"
     text = "Größe ≥ 2 µs \N{NO-BREAK SPACE}\N{HEBREW LETTER ALEF}\n"
-    assert escape.seen(f"{text}中😀\t\u200b\u00ad") == f"{text}中😀\t\u200b\u00ad"
-    assert printable(f"{text}😀 中\u202e\x1b") == f"{text}[U+1F600] [U+4E2D][U+202E][U+001B]"
-    assert escape.shortened("nvme", 8) == "nvme"
-    assert escape.shortened("a-very-long-name-of-a-drive", 12) == "a-very-…rive"
-    assert escape.shortened("a\u202eb\nc", 20) == "a[U+202E]b c"
+    assert escape.escape_unseen(f"{text}中😀\t\u200b\u00ad") == f"{text}中😀\t\u200b\u00ad"
+    assert (
+        escape_unprintable(f"{text}😀 中\u202e\x1b") == f"{text}[U+1F600] [U+4E2D][U+202E][U+001B]"
+    )
+    assert escape.truncate_name("nvme", 8) == "nvme"
+    assert escape.truncate_name("a-very-long-name-of-a-drive", 12) == "a-very-…rive"
+    assert escape.truncate_name("a\u202eb\nc", 20) == "a[U+202E]b c"
 
 
 JOINER = "\N{WORD JOINER}"
@@ -85,7 +87,7 @@ JOINER = "\N{WORD JOINER}"
 ])  # fmt: skip
 def test_what_would_act_in_markdown_is_escaped(text: str, written: str) -> None:
     """And nothing else, so that it can be read as it is, too."""
-    assert escape.escaped(text) == written
+    assert escape.escape_markdown(text) == written
 
 
 MIX = "specified mix and keys"
@@ -108,13 +110,13 @@ def test_loop_and_what_users_do_are_one_clause(
 ) -> None:
     """Whatever the study asked; what is not recorded is not made up."""
     known = manifest(Shape(load=facts or {}, options=options))
-    assert loads.said(known.load if facts is not None else None, known.workload) == said
+    assert loads.describe_load(known.load if facts is not None else None, known.workload) == said
 
 
 def test_a_percentile_of_a_drive_rests_on_what_its_log_holds_of_the_measurement() -> None:
     """More was answered in the ramp-up, which says nothing of the seconds that were measured."""
     rows = [row | {"logged": logged} for logged in (9_999, 10_000) for row in drive_rows("w", 0.0)]
-    p99_s = loads.table(pl.DataFrame(rows), ["w"]).frame["latency_p99_s"].to_list()
+    p99_s = loads.make_drives_table(pl.DataFrame(rows), ["w"]).frame["latency_p99_s"].to_list()
     assert [value is None for value in p99_s] == [True] * 4 + [False] * 4
 
 
@@ -235,7 +237,7 @@ def test_reasons_that_differ_in_numbers_alone_are_said_once() -> None:
     """From the least to the greatest; numbers in names stay, and so do other reasons."""
     told = "p95 (needs 2,000 values, and there are {})."
     known = [("a1", told.format("1,208")), ("b", told.format("372")), ("c", "cost.")]
-    assert list(missing_for(known)) == [
+    assert list(explain_missing(known)) == [
         "Missing for a1 and b: p95 (needs 2,000 values, and there are 372 to 1,208).",
         "Missing for c: cost.",
     ]

@@ -9,7 +9,7 @@ import pytest
 
 from fakes.hammer import FakeHammer
 from stithy.cli.app import run
-from stithy.report.context import context_of
+from stithy.report.context import make_context
 from stithy.results.files import read_run
 from stithy.run.events import StepStarted
 from support.faked_run import FakedRun
@@ -79,7 +79,7 @@ def test_a_resumed_run_loads_what_has_no_whole_master_copy(
     conditions = read_run(faked.out).conditions
     assert (conditions["moment"] == "load").sum() == 2 * 12
     assert manifest(faked.out)["workload"]["varied"] == ["warehouses"]
-    context = context_of(read_run(faked.out))
+    context = make_context(read_run(faked.out))
     assert "several paces" in context.done
     assert run(["report", str(faked.out), "--format", "md"]) == 0
 

@@ -17,7 +17,7 @@ from stithy.plan.cost import sum_space
 from stithy.plan.expand import expand
 from stithy.plan.steps import Plan
 from stithy.registry import plugins
-from stithy.report.context import context_of
+from stithy.report.context import make_context
 from stithy.report.page import Page
 from stithy.report.sections.answer import answer
 from stithy.restores.method import RestoreMethod
@@ -115,7 +115,7 @@ def test_every_window_starts_from_what_was_loaded(
     assert moved == [True] * 4
     assert sorted(hammer.loads) == sorted(loads or [1, 3, *counts])
     assert left_by(faked.out) == []
-    context = context_of(read_run(faked.out))
+    context = make_context(read_run(faked.out))
     declared = plugins(RestoreMethod)[method]
     assert any(f"8 restores {declared.proof}." in each for each in answer(context).support)
     rows = Page(context).tables["compared"].frame.rows()

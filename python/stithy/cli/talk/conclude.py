@@ -23,11 +23,11 @@ from stithy.errors import (
     StithyError,
     UserError,
 )
-from stithy.report.context import Context, context_of
-from stithy.report.junit import junit_xml
-from stithy.report.sections.answer import cautions, lines, main_findings
-from stithy.report.sections.answer import judged as judgements_of
-from stithy.report.sections.answer.sensitivity import wanted
+from stithy.report.context import Context, make_context
+from stithy.report.junit import write_junit
+from stithy.report.sections.answer import describe_main_findings, list_cautions, write_lines
+from stithy.report.sections.answer import judge_all as judgements_of
+from stithy.report.sections.answer.sensitivity import list_wanted
 from stithy.report.sections.certainty import describe_status
 from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory, write_durably
@@ -75,17 +75,17 @@ def conclude(
     `first`: what a person is shown before the findings.
     """
     # Drawing is heavy: it is loaded once there is something to draw.
-    from stithy.report.write import formats_there, write_report_of
+    from stithy.report.write import find_formats, write_report_of
 
     directory = outcome.directory.root
-    context = context_of(read_run(directory.resolve()))
+    context = make_context(read_run(directory.resolve()))
     page: Path | None = None
     found: tuple[str, ...] = ()
     weak: tuple[str, ...] = ()
     if any((directory / "windows").glob("*/window.parquet")):
         say("writing the report")
-        page, *_ = write_report_of(context, formats_there(outcome.directory))
-        found, weak = main_findings(context), cautions(context)
+        page, *_ = write_report_of(context, find_formats(outcome.directory))
+        found, weak = describe_main_findings(context), list_cautions(context)
         save_noise(context)
         save_drives(context)
     judged = judge(context, junit)
@@ -186,7 +186,7 @@ def judge(context: Context, junit: Path | None) -> JudgedRun:
         # Nobody may take it for a run whose thresholds were all met.
         return JudgedRun((UNKNOWN,), [], Exit.INVALID, answered)
     if junit is not None:
-        _write(junit, junit_xml(context, judgements))
+        _write(junit, write_junit(context, judgements))
     code = exit_of(judgements)
     values: list[dict[str, object]] = [
         {
@@ -199,7 +199,7 @@ def judge(context: Context, junit: Path | None) -> JudgedRun:
         }
         for judgement in judgements
     ]
-    return JudgedRun(lines(judgements), values, code, answered)
+    return JudgedRun(write_lines(judgements), values, code, answered)
 
 
 def exit_of(judgements: Sequence[ThresholdJudgement]) -> Exit:
@@ -279,7 +279,7 @@ def is_ended_before_corners(directory: Path, held: ExitStack) -> RunOutcome | No
 
 def _prepare_corners(main: RunDirectory) -> Iterator[str]:
 
-    for against, other in wanted(context_of(read_run(main.root))):
+    for against, other in list_wanted(make_context(read_run(main.root))):
         known = main.corners().get(against)
         if known is not None and is_over(known):
             continue

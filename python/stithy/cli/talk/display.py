@@ -16,7 +16,7 @@ from rich.text import Text
 from stithy.cli.talk.render import say
 from stithy.clock import Clock, SystemClock
 from stithy.environment import forbids_colour
-from stithy.report.words.escape import seen
+from stithy.report.words.escape import escape_unseen
 from stithy.run.events import (
     Event,
     InterimAnalysis,
@@ -180,7 +180,7 @@ class Live:
                 self._draw(f"{event.phase} {drawn} {format_rates(event)}")
 
     def _above(self, text: str) -> None:
-        self._console.print(Text(seen(text)))
+        self._console.print(Text(escape_unseen(text)))
 
     def _draw(self, what: str) -> None:
         if (step := self._step) is None:

@@ -26,7 +26,7 @@ from stithy.plan.sensitivity import SHARE
 from stithy.plan.steps import Plan, Step
 from stithy.point import format_value
 from stithy.registry import plugins
-from stithy.report.words.wording import value
+from stithy.report.words.wording import format_quantity
 from stithy.restores.method import get_restore
 from stithy.run.activity import StepKind
 from stithy.run.equip import describe_profile_tables, describe_profiles
@@ -219,7 +219,9 @@ def _describe_question(study: Study, plan: Plan) -> str:
     derived = " (derived: the study names no metric)" if "metric" in asked.derived else ""
     quantity = parse_quantity(asked.metric)
     least = quantity.known.negligible
-    margin = format_percent(asked.margin_share) if least is None else value(quantity, least)
+    margin = (
+        format_percent(asked.margin_share) if least is None else format_quantity(quantity, least)
+    )
     text = (
         f"Primary question{derived}: {quantity.noun} at "
         f"{asked.point.in_words()}, {of}, margin {margin}.\n"

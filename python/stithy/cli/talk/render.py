@@ -18,7 +18,7 @@ from stithy.environment import state_home
 from stithy.errors import REMEDIES, Exit, InfrastructureError, PreconditionError, StithyError
 from stithy.names import find_closest
 from stithy.registry import find_fault
-from stithy.report.words.escape import seen
+from stithy.report.words.escape import escape_unseen
 
 if TYPE_CHECKING:
     from stithy.run.cleaning import Left
@@ -31,12 +31,12 @@ def say(text: str) -> None:
     A terminal that was closed, or a log's full disk, ends the talk and not the work.
     """
     with suppress(OSError):
-        print(seen(text), file=sys.stderr)
+        print(escape_unseen(text), file=sys.stderr)
 
 
 def show(text: str) -> None:
     """Data for people: standard output; letters that would act there are reported by number."""
-    print(seen(text))
+    print(escape_unseen(text))
 
 
 def show_pieces(pieces: Iterable[str]) -> None:

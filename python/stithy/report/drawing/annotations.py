@@ -12,8 +12,9 @@ from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.chart import LimitLine
 from stithy.report.drawing.compose import Drawing, Rows, Spec
-from stithy.report.words.loads import emulated, named
-from stithy.report.words.wording import count, duration
+from stithy.report.words.loads import list_emulated, name_drive
+from stithy.report.words.wording import format_count
+from stithy.units import format_duration
 
 SCHEMA = {
     "window_id": pl.String, "candidate": pl.String, "point": pl.String, "second": pl.Float64,
@@ -37,7 +38,6 @@ def _find_checkpoints(context: Context, windows: Collection[str]) -> pl.DataFram
 
 
 def _find_changes(context: Context, windows: Collection[str]) -> pl.DataFrame:
-    """When the level of a window's throughput changed."""
     rows = [
         {
             "window_id": window.id, "candidate": window.candidate, "point": str(window.point),
@@ -146,7 +146,7 @@ def explain_caps(context: Context, keys: Sequence[str]) -> str:
 def _list_caps(context: Context, key: str) -> Mapping[str, float]:
     """By candidate; one whose drives differ in it has no single limit."""
     found = {}
-    for candidate in emulated(context.manifest):
+    for candidate in list_emulated(context.manifest):
         caps = {
             able.caps.get(key)
             for drive in candidate.drives
@@ -159,14 +159,18 @@ def _list_caps(context: Context, key: str) -> Mapping[str, float]:
 
 def _list_profiles(context: Context, keys: Sequence[str]) -> Iterator[str]:
     """`generic-sata 93,000 reads, 43,000 writes`."""
-    for candidate in emulated(context.manifest):
+    for candidate in list_emulated(context.manifest):
         for drive in {each.profile: each for each in candidate.drives}.values():
             able = read_ability(drive.profile, drive.scale)
             caps = able.caps if able is not None else {}
             units = {key: BYTES_PER_MB if key.endswith("_bytes_per_s") else 1 for key in keys}
-            parts = [f"{count(caps[key] / units[key])} {WORDS[key]}" for key in keys if key in caps]
+            parts = [
+                f"{format_count(caps[key] / units[key])} {WORDS[key]}"
+                for key in keys
+                if key in caps
+            ]
             if parts:
-                yield f"{named(drive)} {', '.join(parts)}"
+                yield f"{name_drive(drive)} {', '.join(parts)}"
 
 
 MS_PER_S = 1000.0
@@ -183,7 +187,7 @@ def make_target_line(
     if limit is None or limit.transaction != kind or percentile not in (None, limit.percentile):
         return ()
     of = f" of {limit.percentile}" if percentile is None else ""
-    return (LimitLine(limit.limit_s * MS_PER_S, f"target{of} {duration(limit.limit_s)}"),)
+    return (LimitLine(limit.limit_s * MS_PER_S, f"target{of} {format_duration(limit.limit_s)}"),)
 
 
 def explain_target(context: Context, kinds: tuple[str, ...], percentiles: tuple[str, ...]) -> str:

@@ -22,12 +22,12 @@ from stithy.report.drawing.compose import (
     Drawing,
     Rows,
     Spec,
-    extremes,
-    layer,
-    spans,
-    unit,
-    with_spans,
-    x_at,
+    add_spans,
+    estimate_spans,
+    find_extremes,
+    make_unit,
+    merge_layers,
+    place_x,
 )
 from stithy.report.drawing.palette import LEGEND_LIMIT
 
@@ -89,7 +89,7 @@ class Panel:
     joined: bool = True
 
 
-def domain_of(rows: Iterable[dict[str, Any]], log: bool) -> Domain:
+def find_domain(rows: Iterable[dict[str, Any]], log: bool) -> Domain:
     """A domain that holds all values: from zero to a round number, or logarithmic with a margin."""
     values = [row["value"] for row in rows if row["value"] is not None]
     if log:
@@ -109,14 +109,14 @@ def _round_up(value: float) -> float:
     return 10.0 * step
 
 
-def log_ticks(domain: Domain) -> list[float]:
+def list_log_ticks(domain: Domain) -> list[float]:
     """1, 2, 5 of each decade; only decades where that is too many, more where it is too few."""
-    inside = ticks_within(domain, (1, 2, 5))
+    inside = list_ticks(domain, (1, 2, 5))
     if len(inside) > 7:
-        return ticks_within(domain, (1,))
+        return list_ticks(domain, (1,))
     for steps in (range(1, 10), _HALVES, _TENTHS):
         if len(inside) < 3:
-            inside = ticks_within(domain, steps)
+            inside = list_ticks(domain, steps)
     return inside
 
 
@@ -124,7 +124,7 @@ _HALVES = tuple(each / 2 for each in range(2, 20))
 _TENTHS = tuple(each / 10 for each in range(10, 100))
 
 
-def ticks_within(domain: Domain, steps: Sequence[float]) -> list[float]:
+def list_ticks(domain: Domain, steps: Sequence[float]) -> list[float]:
     """These multiples of each power of ten, within the domain."""
     low, high = domain
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
@@ -136,7 +136,7 @@ _PARTS = {1.0: 5, 1.2: 6, 1.5: 6, 2.0: 4, 2.5: 5, 3.0: 6, 4.0: 4, 5.0: 5, 6.0: 6
 """Own: into how many parts ticks divide an axis from zero to so many times a power of ten."""
 
 
-def even_ticks(domain: Domain) -> list[float] | None:
+def list_even_ticks(domain: Domain) -> list[float] | None:
     """From zero to the end of the axis, of which `_round_up` gives the end; None of any other."""
     low, high = domain
     if low != 0.0 or high <= 0.0:
@@ -145,12 +145,12 @@ def even_ticks(domain: Domain) -> list[float] | None:
     return None if parts is None else [float(f"{high * n / parts:.9g}") for n in range(parts + 1)]
 
 
-def exactly(ticks: Sequence[float]) -> dict[str, Any]:
+def fix_ticks(ticks: Sequence[float]) -> dict[str, Any]:
     """These ticks and no others; Vega leaves some out where they are more than it would draw."""
     return {"values": list(ticks), "tickCount": len(ticks)}
 
 
-def labels(format: str) -> dict[str, Any]:
+def label_ticks(format: str) -> dict[str, Any]:
     """How the ticks of an axis are labelled."""
     number, is_share, _ = format.partition(" %")
     if not is_share:
@@ -161,7 +161,7 @@ def labels(format: str) -> dict[str, Any]:
     return {"labelExpr": f"{reported} + '\\u00a0%'"}
 
 
-def level_axis(context: Context, *, title: str | None, field: str = "level") -> alt.X:
+def make_level_axis(context: Context, *, title: str | None, field: str = "level") -> alt.X:
     """The horizontal axis: log2, a tick at each level."""
     levels = list(context.positions.values())
     low, high = min(levels), max(levels)
@@ -174,7 +174,6 @@ def level_axis(context: Context, *, title: str | None, field: str = "level") -> 
 
 
 def _label_levels(context: Context) -> dict[str, Any]:
-    """How the levels are labelled: numbers, or values as written."""
     if context.axis.counts:
         return {"format": "d"}
     # As literals of JSON no value can become code.
@@ -187,14 +186,14 @@ def _label_levels(context: Context) -> dict[str, Any]:
     return {"labelExpr": expression}
 
 
-def level_tip(context: Context) -> alt.Tooltip:
+def make_level_tip(context: Context) -> alt.Tooltip:
     """The level in a tooltip."""
     kind = "Q" if context.axis.counts else "N"
     field = context.axis.name.replace(".", "\\.")
     return alt.Tooltip(f"{field}:{kind}", title=context.axis.plural)
 
 
-def x_axis(
+def make_x_axis(
     field: str, title: str | None, domain: Domain, *, log: bool = False, **options: Any
 ) -> alt.X:
     """A horizontal axis of numbers that ends where its domain does; `options` are Altair's."""
@@ -203,7 +202,7 @@ def x_axis(
     )
 
 
-def y_axis(
+def make_y_axis(
     field: str, title: str | None, domain: Domain, *, log: bool = False, **options: Any
 ) -> alt.Y:
     """A vertical one."""
@@ -217,18 +216,20 @@ def _make_scale(domain: Domain, log: bool) -> alt.Scale:
     return alt.Scale(domain=list(domain), nice=False, **kind)
 
 
-def strip_axis(until: float, *, is_bottom: bool) -> alt.X:
+def make_strip_axis(until: float, *, is_bottom: bool) -> alt.X:
     """The seconds of a window, which a stack of strips names once, below the last one."""
     title, domain = "Second" if is_bottom else None, (0, until)
-    return x_axis("second", title, domain, grid=False, tickCount=6, format="d", labels=is_bottom)
+    return make_x_axis(
+        "second", title, domain, grid=False, tickCount=6, format="d", labels=is_bottom
+    )
 
 
-def value_axis(axis: Axis, domain: Domain, *, titled: bool = True) -> alt.Y:
+def make_value_axis(axis: Axis, domain: Domain, *, titled: bool = True) -> alt.Y:
     """The vertical axis of a value: from zero, or logarithmic with ticks at 1, 2 and 5."""
-    options: dict[str, Any] = {**labels(axis.format), "tickCount": 6, "minExtent": MIN_EXTENT}
-    ticks = log_ticks(domain) if axis.log else even_ticks(domain)
+    options: dict[str, Any] = {**label_ticks(axis.format), "tickCount": 6, "minExtent": MIN_EXTENT}
+    ticks = list_log_ticks(domain) if axis.log else list_even_ticks(domain)
     if ticks is not None:
-        options |= exactly(ticks)
+        options |= fix_ticks(ticks)
     return alt.Y(
         "value:Q",
         scale=alt.Scale(type="log" if axis.log else "linear", domain=list(domain), nice=False),
@@ -237,7 +238,7 @@ def value_axis(axis: Axis, domain: Domain, *, titled: bool = True) -> alt.Y:
     )
 
 
-def candidate_scale(context: Context, attribute: str) -> alt.Scale:
+def make_candidate_scale(context: Context, attribute: str) -> alt.Scale:
     """Domain and range of the candidates for `colour`, `marker` or `dash`."""
     names = list(context.evidence.candidates)
     looks = [getattr(context.styles[name], attribute) for name in names]
@@ -246,41 +247,43 @@ def candidate_scale(context: Context, attribute: str) -> alt.Scale:
     )
 
 
-def candidate_channels(context: Context, shown: Sequence[str] = ()) -> dict[str, Any]:
+def make_candidate_channels(context: Context, shown: Sequence[str] = ()) -> dict[str, Any]:
     """Colour and marker of the candidates, with one legend for both; or for `shown`."""
     return _make_channels(context, _make_mark_legend(context, shown), "color", "shape")
 
 
-def line_channels(context: Context) -> dict[str, Any]:
+def make_line_channels(context: Context) -> dict[str, Any]:
     """Colour and dash of the candidates where only lines are drawn, with one legend for both."""
     legend = _make_legend(context, symbolType="stroke", symbolSize=450, symbolStrokeWidth=2)
     return _make_channels(context, legend, "color", "strokeDash")
 
 
-def own_channels(context: Context) -> dict[str, Any]:
+def make_own_channels(context: Context) -> dict[str, Any]:
     """Colour and marker of the candidates where their names stand beside what is drawn."""
     return _make_channels(context, None, "color", "shape")
 
 
-def joined(
+def draw_joined(
     context: Context, drawing: Drawing, rows: Rows, channels: dict[str, Any], *, width: float = 2
 ) -> Spec:
     """A line through what each candidate has two of, with the legend of its marks."""
     count = Counter(row["candidate"] for row in rows)
     rows = [row for row in rows if count[row["candidate"]] > 1]
     look = _make_channels(context, _make_mark_legend(context), "color", "strokeDash")
-    return drawing.mark("line", rows, {**channels, **look, "opacity": picked()}, strokeWidth=width)
+    return drawing.mark(
+        "line", rows, {**channels, **look, "opacity": show_picked()}, strokeWidth=width
+    )
 
 
-def joined_points(
+def draw_joined_points(
     context: Context, drawing: Drawing, rows: Rows, channels: dict[str, Any],
     tips: list[alt.Tooltip], **look: Any,
 ) -> list[Spec]:  # fmt: skip
     """That line with a mark for each row, which looks so."""
-    line = joined(context, drawing, rows, channels)
-    at = {name: channels[name] for name in ("x", "y")} | candidate_channels(context)
-    at |= {"opacity": picked(), "tooltip": tips}
-    return [line, drawing.followed(drawing.mark("point", rows, at, filled=True, **look))]
+    line = draw_joined(context, drawing, rows, channels)
+    at = {name: channels[name] for name in ("x", "y")} | make_candidate_channels(context)
+    at |= {"opacity": show_picked(), "tooltip": tips}
+    return [line, drawing.follow(drawing.mark("point", rows, at, filled=True, **look))]
 
 
 _LOOKS: dict[str, tuple[Any, str]] = {
@@ -292,7 +295,7 @@ _LOOKS: dict[str, tuple[Any, str]] = {
 def _make_channels(context: Context, legend: alt.Legend | None, *names: str) -> dict[str, Any]:
     known = {name: _LOOKS[name] for name in names}
     return {
-        name: channel("candidate:N", scale=candidate_scale(context, look), legend=legend)
+        name: channel("candidate:N", scale=make_candidate_scale(context, look), legend=legend)
         for name, (channel, look) in known.items()
     }
 
@@ -317,26 +320,26 @@ SYMBOL_WIDTH = 45
 """Own: of an entry of the legend, pixels: a letter of its size, and the mark with its gaps."""
 
 
-def by_users(context: Context, drawing: Drawing, axis: Axis, panel: Panel) -> Spec:
+def draw_by_level(context: Context, drawing: Drawing, axis: Axis, panel: Panel) -> Spec:
     """Lines through the levels, bars of intervals, a point for each window, hollow if invalid."""
-    channels = {**candidate_channels(context), "opacity": picked()}
+    channels = {**make_candidate_channels(context), "opacity": show_picked()}
     title = context.axis.title if panel.last else None
-    x = level_axis(context, title=title, field="x")
-    domain = panel.domain or domain_of(with_spans(panel.points, axis.log), axis.log)
-    y = value_axis(axis, domain, titled=panel.first)
-    lines = apart(context, panel.lines)
-    line = joined(context, drawing, lines, {"x": x, "y": y}, width=2 if panel.joined else 0)
-    points = apart(context, _thin_points(drawing, panel.points))
+    x = make_level_axis(context, title=title, field="x")
+    domain = panel.domain or find_domain(add_spans(panel.points, axis.log), axis.log)
+    y = make_value_axis(axis, domain, titled=panel.first)
+    lines = place_apart(context, panel.lines)
+    line = draw_joined(context, drawing, lines, {"x": x, "y": y}, width=2 if panel.joined else 0)
+    points = place_apart(context, _drop_points(drawing, panel.points))
     marks = [
         drawing.mark("point", rows, {"x": x, "y": y, "tooltip": tips, **channels}, **look)
         for rows, look, tips in _list_marks(context, axis, lines, points)
     ]
-    spanned = apart(context, spans(panel.points, axis.log))
+    spanned = place_apart(context, estimate_spans(panel.points, axis.log))
     colour = {"color": channels["color"], "opacity": channels["opacity"]}
-    bars = intervals(drawing, spanned, {"x": x, **colour}, strokeWidth=1.5, clip=True)
-    limits = limit_lines(drawing, y, panel.limits)
-    return layer(
-        [*limits, line, *bars, drawing.followed(marks[0]), *marks[1:]],
+    bars = draw_intervals(drawing, spanned, {"x": x, **colour}, strokeWidth=1.5, clip=True)
+    limits = draw_limits(drawing, y, panel.limits)
+    return merge_layers(
+        [*limits, line, *bars, drawing.follow(marks[0]), *marks[1:]],
         width=panel.width, height=panel.height, title=panel.title,
     )  # fmt: skip
 
@@ -345,7 +348,7 @@ APART = 0.04
 """Own: between two candidates, in octaves; all together at most a quarter of one."""
 
 
-def apart(context: Context, rows: Rows) -> Rows:
+def place_apart(context: Context, rows: Rows) -> Rows:
     """The rows with `x`, where each candidate stands beside its level; one candidate's together.
 
     So they are drawn in the legend's order, and neighbours in the drawing look alike.
@@ -357,7 +360,7 @@ def apart(context: Context, rows: Rows) -> Rows:
     return [{**row, "x": row["level"] * 2 ** shift[row["candidate"]]} for row in ordered]
 
 
-def intervals(
+def draw_intervals(
     drawing: Drawing, rows: Rows, channels: dict[str, Any], *, across: bool = False, **look: Any
 ) -> list[Spec]:
     """A bar from `low` to `high` for each row that has them: upright, or `across` the chart."""
@@ -367,7 +370,7 @@ def intervals(
     return [drawing.mark("rule", known, {**channels, **ends}, **look)] if known else []
 
 
-def limit_lines(drawing: Drawing, y: alt.Y, limits: Sequence[LimitLine]) -> list[Spec]:
+def draw_limits(drawing: Drawing, y: alt.Y, limits: Sequence[LimitLine]) -> list[Spec]:
     """A broken line across a chart for each, named at its left end."""
     layers = []
     for limit in limits:
@@ -375,13 +378,13 @@ def limit_lines(drawing: Drawing, y: alt.Y, limits: Sequence[LimitLine]) -> list
         rule = at.mark_rule(color=limit.colour, strokeWidth=1.5, strokeDash=[6, 4])
         text = at.mark_text(color=limit.colour, align="left", baseline="bottom", dx=4, dy=-2)
         layers += [
-            unit(rule.encode(y=y)),
-            unit(text.encode(y=y, x=x_at(0), text=alt.Text("limit:N"))),
+            make_unit(rule.encode(y=y)),
+            make_unit(text.encode(y=y, x=place_x(0), text=alt.Text("limit:N"))),
         ]
     return layers
 
 
-def picked() -> alt.Opacity:
+def show_picked() -> alt.Opacity:
     """Pale unless its candidate is picked in the legend."""
     return alt.Opacity(condition={"param": PICK, "value": 1}, value=0.12)
 
@@ -420,13 +423,12 @@ def _list_marks(
             yield rows, look, _make_tips(context, axis, *_OF_WINDOWS)
 
 
-def _thin_points(drawing: Drawing, points: Rows) -> Rows:
-    """The points that are drawn: of too many the lowest and highest of each level."""
+def _drop_points(drawing: Drawing, points: Rows) -> Rows:
     if len(points) <= POINTS_MOST:
         return points
     drawing.thinned = True
     both = ([row for row in points if row["valid"] is wanted] for wanted in (True, False))
-    return [dict(row) for rows in both for row in extremes(rows)]
+    return [dict(row) for rows in both for row in find_extremes(rows)]
 
 
 _OF_WINDOWS = (alt.Tooltip("block:Q", title="block"), alt.Tooltip("note:N", title="window"))
@@ -435,6 +437,6 @@ _OF_WINDOWS = (alt.Tooltip("block:Q", title="block"), alt.Tooltip("note:N", titl
 def _make_tips(context: Context, axis: Axis, *more: alt.Tooltip) -> list[alt.Tooltip]:
     number = ".1%" if axis.format == PERCENT else ",.4~g"
     return [
-        alt.Tooltip("candidate:N", title="candidate"), level_tip(context),
+        alt.Tooltip("candidate:N", title="candidate"), make_level_tip(context),
         alt.Tooltip("value:Q", title=axis.title, format=number), *more,
     ]  # fmt: skip

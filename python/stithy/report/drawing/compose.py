@@ -9,7 +9,7 @@ from stithy.analysis.statistics import estimate_factor_interval, estimate_mean_i
 from stithy.report.context import Context
 from stithy.report.figure import Figure, Title
 from stithy.report.tables import PageTable
-from stithy.report.words.escape import seen, texts_within
+from stithy.report.words.escape import change_texts, escape_unseen
 
 Spec = dict[str, Any]
 Rows = list[dict[str, Any]]
@@ -29,7 +29,7 @@ class Drawing:
 
     def add(self, rows: Iterable[dict[str, Any]]) -> alt.NamedData:
         """A name for these rows, six digits of each number: more than a drawing can show."""
-        short = [{key: _shorten(value) for key, value in row.items()} for row in rows]
+        short = [{key: _round_value(value) for key, value in row.items()} for row in rows]
         for name, known in self.rows.items():
             if known == short:
                 return alt.NamedData(name=name)
@@ -42,9 +42,9 @@ class Drawing:
     ) -> Spec:
         """A chart of these rows by one kind of mark, such as `point`, that looks so."""
         mark = getattr(alt.Chart(self.add(rows)), f"mark_{kind}")
-        return unit(mark(**look).encode(**channels))
+        return make_unit(mark(**look).encode(**channels))
 
-    def followed(self, unit: Spec) -> Spec:
+    def follow(self, unit: Spec) -> Spec:
         """The chart, entered as one whose legend picks candidates."""
         name = f"view-{len(self.views)}"
         self.views.append(name)
@@ -53,7 +53,7 @@ class Drawing:
     def spec(self, chart: Spec) -> Spec:
         """The whole figure as Vega-Lite; the theme is added when it is drawn."""
         # Names in scales and titles stand as in the data: XML cannot hold some unseen letters.
-        document = {"$schema": _SCHEMA, **texts_within(chart, seen), "datasets": self.rows}
+        document = {"$schema": _SCHEMA, **change_texts(chart, escape_unseen), "datasets": self.rows}
         if self.thinned:
             document["usermeta"] = MARK
         if self.views:
@@ -77,13 +77,13 @@ class Drawing:
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
 
-def _shorten(value: Any) -> Any:
+def _round_value(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.6g}")
-    return seen(value) if isinstance(value, str) else value
+    return escape_unseen(value) if isinstance(value, str) else value
 
 
-def unit(chart: alt.Chart) -> Spec:
+def make_unit(chart: alt.Chart) -> Spec:
     """A single chart as Vega-Lite, without Altair's own theme.
 
     Its channels are Altair's classes (`alt.Y2("high:Q")`): a plain text is looked up among all of
@@ -94,40 +94,42 @@ def unit(chart: alt.Chart) -> Spec:
     return {key: value for key, value in document.items() if key not in ("$schema", "config")}
 
 
-def x_at(pixels: float) -> alt.XValue:
+def place_x(pixels: float) -> alt.XValue:
     """A horizontal place in the chart, not of a value."""
     return alt.XValue(pixels)  # type: ignore[no-untyped-call] # Altair leaves its type out
 
 
-def y_at(pixels: float) -> alt.YValue:
+def place_y(pixels: float) -> alt.YValue:
     """A vertical place in the chart, not of a value."""
     return alt.YValue(pixels)  # type: ignore[no-untyped-call] # as above
 
 
-def layer(units: Sequence[Spec], *, width: int, height: int, title: str = "") -> Spec:
+def merge_layers(units: Sequence[Spec], *, width: int, height: int, title: str = "") -> Spec:
     """Charts on top of each other, the first at the bottom."""
     document: Spec = {"layer": list(units), "width": width, "height": height}
     return {**document, "title": title} if title else document
 
 
-def beside(charts: Sequence[Spec]) -> Spec:
+def place_beside(charts: Sequence[Spec]) -> Spec:
     """Charts from left to right."""
     return charts[0] if len(charts) == 1 else {"hconcat": list(charts)}
 
 
-def above(charts: Sequence[Spec]) -> Spec:
+def place_above(charts: Sequence[Spec]) -> Spec:
     """Charts from top to bottom."""
     return charts[0] if len(charts) == 1 else {"vconcat": list(charts)}
 
 
-def stacked(charts: Sequence[Spec], *, spacing: int) -> Spec:
+def place_stacked(charts: Sequence[Spec], *, spacing: int) -> Spec:
     """Charts from top to bottom at fixed steps, so that neighbouring stacks stay level."""
     return {"vconcat": list(charts), "bounds": "flush", "spacing": spacing}
 
 
-def grid(charts: Sequence[Spec], columns: int) -> Spec:
+def place_in_grid(charts: Sequence[Spec], columns: int) -> Spec:
     """Charts in rows of `columns`."""
-    return above([beside(charts[i : i + columns]) for i in range(0, len(charts), columns)])
+    return place_above(
+        [place_beside(charts[i : i + columns]) for i in range(0, len(charts), columns)]
+    )
 
 
 Row = Mapping[str, Any]
@@ -145,7 +147,7 @@ CAPTION = (
 )
 
 
-def extremes(points: Sequence[Row]) -> list[Row]:
+def find_extremes(points: Sequence[Row]) -> list[Row]:
     """Of each candidate and level the lowest point and the highest."""
     cells: dict[tuple[str, float], list[Row]] = {}
     for row in points:
@@ -164,12 +166,12 @@ BARS = " Bars are plain 95 % t intervals."
 """Of what, and what they are not, is said once on the page."""
 
 
-def bars_told(points: Rows) -> str:
+def explain_bars(points: Rows) -> str:
     """What bars mean, where there are any."""
-    return BARS if spans(points, log=False) else ""
+    return BARS if estimate_spans(points, log=False) else ""
 
 
-def busiest(points: Iterable[Row]) -> dict[tuple[float, str], dict[Any, float]]:
+def find_busiest(points: Iterable[Row]) -> dict[tuple[float, str], dict[Any, float]]:
     """By level and candidate the value of each valid block, of several devices the busiest's."""
     blocks: dict[tuple[float, str], dict[Any, float]] = {}
     for point in points:
@@ -179,13 +181,13 @@ def busiest(points: Iterable[Row]) -> dict[tuple[float, str], dict[Any, float]]:
     return blocks
 
 
-def spans(points: Rows, log: bool) -> Rows:
+def estimate_spans(points: Rows, log: bool) -> Rows:
     """The interval over the valid blocks of each candidate and level that has three or more.
 
     On a logarithmic axis it is that of the geometric mean.
     """
     rows = []
-    for (level, candidate), found in busiest(points).items():
+    for (level, candidate), found in find_busiest(points).items():
         values = list(found.values())
         if len(values) >= SPAN_BLOCKS_LEAST and (not log or min(values) > 0):
             low, high = estimate_factor_interval(values) if log else estimate_mean_interval(values)
@@ -193,7 +195,7 @@ def spans(points: Rows, log: bool) -> Rows:
     return rows
 
 
-def with_spans(points: Rows, log: bool) -> Rows:
+def add_spans(points: Rows, log: bool) -> Rows:
     """The points, and the ends of their intervals as values, for a domain that holds all."""
-    ends = [{"value": row[end]} for row in spans(points, log) for end in ("low", "high")]
+    ends = [{"value": row[end]} for row in estimate_spans(points, log) for end in ("low", "high")]
     return [*points, *ends]

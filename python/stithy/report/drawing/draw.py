@@ -19,8 +19,8 @@ from markupsafe import escape
 
 from stithy.environment import find_cache_home
 from stithy.report.drawing import palette
-from stithy.report.drawing.palette import FONT, theme_config
-from stithy.report.words.escape import seen
+from stithy.report.drawing.palette import FONT, make_theme
+from stithy.report.words.escape import escape_unseen
 
 FONTS = Path(__file__).parent.parent / "assets" / "fonts"
 
@@ -31,9 +31,9 @@ _CLIP = re.compile(r'(id="|url\(#)(clip\d+)')
 _ROLES = re.compile(r' (?:role="graphics-[a-z]+"|aria-roledescription="[^"]*")')
 
 
-def themed(spec: dict[str, Any]) -> dict[str, Any]:
+def apply_theme(spec: dict[str, Any]) -> dict[str, Any]:
     """The specification with Stithy's theme."""
-    return {**spec, "config": theme_config()}
+    return {**spec, "config": make_theme()}
 
 
 @cache
@@ -42,18 +42,17 @@ def _register_fonts() -> None:
     vl_convert.register_font_directory(str(FONTS))
 
 
-def svg(spec: dict[str, Any], prefix: str) -> str:
+def draw_svg(spec: dict[str, Any], prefix: str) -> str:
     """The drawing as SVG, its ids starting with `prefix`."""
     _register_fonts()
-    return normalise(vl_convert.vegalite_to_svg(themed(spec), vl_version=VEGA_LITE), prefix)
+    return normalise(vl_convert.vegalite_to_svg(apply_theme(spec), vl_version=VEGA_LITE), prefix)
 
 
 @cache
-def library() -> str:
+def load_library() -> str:
     """The Vega libraries as one script: about 0.9 MB, a second or two where none is kept."""
-    return cached_text(
-        find_cache_home, f"vega-{version('vl-convert-python')}-{VEGA_LITE}.js", _make_bundle
-    )
+    name = f"vega-{version('vl-convert-python')}-{VEGA_LITE}.js"
+    return read_cached(find_cache_home, name, _make_bundle)
 
 
 def _make_bundle() -> str:
@@ -91,9 +90,9 @@ class Words:
     footer: str
 
 
-def standalone_svg(name: str, drawing: str, words: Words) -> str:
+def write_standalone(name: str, drawing: str, words: Words) -> str:
     """The drawing with title above and footer below, both as its text and for a screen reader."""
-    width, height = size(drawing)
+    width, height = measure_size(drawing)
     title = list(_wrap(words.title, width, TITLE_PX))
     footer = list(_wrap(words.footer, width, FOOTER_PX))
     above = MARGIN + len(title) * TITLE_PX * LINE + GAP
@@ -114,9 +113,9 @@ def standalone_svg(name: str, drawing: str, words: Words) -> str:
     )
 
 
-def vega_lite(spec: dict[str, Any], drawing: str, words: Words) -> dict[str, Any]:
+def write_vega_lite(spec: dict[str, Any], drawing: str, words: Words) -> dict[str, Any]:
     """The specification with title and description; its subtitle is the footer."""
-    width, _ = size(drawing)
+    width, _ = measure_size(drawing)
     outer: dict[str, Any] = {
         key: spec[key] for key in ("$schema", "config", "datasets", "params") if key in spec
     }
@@ -131,7 +130,7 @@ def vega_lite(spec: dict[str, Any], drawing: str, words: Words) -> dict[str, Any
     return {**outer, "title": title, "description": words.description, **charts}
 
 
-def size(drawing: str) -> tuple[float, float]:
+def measure_size(drawing: str) -> tuple[float, float]:
     """Width and height of a drawing, pixels."""
     found = _SIZE.search(drawing)
     return (float(found[1]), float(found[2])) if found else (1.0, 1.0)
@@ -148,7 +147,7 @@ def _draw_lines(lines: list[str], top: float, px: int, colour: str, *, bold: boo
 
 def _escape_plain(text: str) -> str:
     """The text as XML may hold it; what steers and is not seen is reported by its number."""
-    return str(escape(seen(text)))
+    return str(escape(escape_unseen(text)))
 
 
 def _wrap(text: str, width: float, px: int) -> Iterator[str]:
@@ -172,7 +171,7 @@ def _measure(text: str) -> float:
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
-def cached_text(home: Callable[[], Path], name: str, make: Callable[[], str]) -> str:
+def read_cached(home: Callable[[], Path], name: str, make: Callable[[], str]) -> str:
     """The text that is kept under `name` in the folder `home`; made, and kept, where none is.
 
     Where nothing can be kept it is made each time: nobody learns of it.
@@ -209,7 +208,7 @@ def _read(path: Path) -> str | None:
         if not _is_own(os.fstat(file.fileno())):
             return None
         shown, _, content = file.read().partition(b"\n")
-    return content.decode() if shown == _checksum(content) else None
+    return content.decode() if shown == _compute_checksum(content) else None
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -217,12 +216,12 @@ def _write(path: Path, content: bytes) -> None:
     descriptor, beside = tempfile.mkstemp(dir=path.parent)
     try:
         with open(descriptor, "wb") as file:
-            file.write(_checksum(content) + b"\n" + content)
+            file.write(_compute_checksum(content) + b"\n" + content)
         Path(beside).replace(path)
     except BaseException:
         Path(beside).unlink()
         raise
 
 
-def _checksum(content: bytes) -> bytes:
+def _compute_checksum(content: bytes) -> bytes:
     return hashlib.sha256(content).hexdigest().encode()

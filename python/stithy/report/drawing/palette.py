@@ -104,7 +104,7 @@ class Style:
         return MARKERS[self.marker]
 
 
-def styles(candidates: tuple[str, ...]) -> dict[str, Style]:
+def choose_styles(candidates: tuple[str, ...]) -> dict[str, Style]:
     """The style of each candidate by its place in the study.
 
     Where colours repeat, each comes with another marker and another dash: a point has no dash.
@@ -118,7 +118,7 @@ def styles(candidates: tuple[str, ...]) -> dict[str, Style]:
     return found
 
 
-def roles() -> tuple[tuple[str, str], ...]:
+def list_roles() -> tuple[tuple[str, str], ...]:
     """Every (light, dark) pair that a figure may use."""
     return (
         *CANDIDATE_COLOURS, *STATE_COLOURS.values(), *WAIT_COLOURS, OTHER_WAIT,
@@ -126,11 +126,11 @@ def roles() -> tuple[tuple[str, str], ...]:
     )  # fmt: skip
 
 
-def css_rules() -> str:
+def write_css_rules() -> str:
     """CSS that redraws the light literals of every figure in their dark colours."""
     return "\n".join(
         f'.drawing [{attribute}="{light}"]{{{attribute}:{dark}}}'
-        for light, dark in roles()
+        for light, dark in list_roles()
         for attribute in ("fill", "stroke")
     )
 
@@ -142,7 +142,7 @@ LEGEND_LIMIT = 260
 """Pixels of a name in a legend; a longer one is cut off there."""
 
 
-def theme_config() -> dict[str, Any]:
+def make_theme() -> dict[str, Any]:
     """The configuration, the same for static and interactive drawing."""
     text = {"labelFont": FONT, "titleFont": FONT, "labelFontSize": 12, "titleFontSize": 12}
     ink, muted = INK[0], MUTED[0]
@@ -195,7 +195,7 @@ class BottleneckStyle:
         return f"{self.letter}  {self.words}"
 
 
-def bottleneck_styles(*, is_open: bool = False) -> dict[str, BottleneckStyle]:
+def list_bottleneck_styles(*, is_open: bool = False) -> dict[str, BottleneckStyle]:
     """All limits by name, in the order of a legend: rules, then what is none of them."""
     found = {
         name: BottleneckStyle(rule.letter, rule.words, LIMIT_COLOURS.get(name, OTHER_LIMIT)[0])

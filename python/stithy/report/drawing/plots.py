@@ -22,33 +22,34 @@ from stithy.report.drawing.chart import (
     Domain,
     LimitLine,
     Panel,
-    by_users,
-    domain_of,
-    even_ticks,
-    exactly,
-    labels,
-    level_tip,
-    own_channels,
-    value_axis,
-    y_axis,
+    draw_by_level,
+    find_domain,
+    fix_ticks,
+    label_ticks,
+    list_even_ticks,
+    make_level_tip,
+    make_own_channels,
+    make_value_axis,
+    make_y_axis,
 )
 from stithy.report.drawing.compose import (
     Drawing,
     Rows,
     Spec,
-    above,
-    bars_told,
-    beside,
-    grid,
-    layer,
-    unit,
-    with_spans,
+    add_spans,
+    explain_bars,
+    make_unit,
+    merge_layers,
+    place_above,
+    place_beside,
+    place_in_grid,
 )
-from stithy.report.drawing.points import scaled
-from stithy.report.drawing.titles import named_by
+from stithy.report.drawing.points import scale_rows
+from stithy.report.drawing.titles import name_by
 from stithy.report.figure import Figure, Plot, Title
-from stithy.report.tables import PageTable, Show, table_of
-from stithy.report.words.wording import capital, took
+from stithy.report.tables import PageTable, Show, make_table
+from stithy.report.words.wording import begin_sentence
+from stithy.units import format_measured_duration
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +122,8 @@ class ByLevel(DataPlot):
     """Values against levels. The charts of a row have one vertical scale.
 
     `groups`: columns of the table that tell charts apart; `columns`: more, after the candidate.
-    `scale`: from the values of the table to those of the axis.
+    `scale`: from the values of the table to those of the axis. `joined`: a line goes through the
+    levels.
     """
 
     axis: Axis
@@ -131,10 +133,11 @@ class ByLevel(DataPlot):
     columns: tuple[Show, ...] = ()
     scale: float = 1.0
     height: int = HEIGHT
+    joined: bool = True
 
     def draw_chart(self, context: Context, drawing: Drawing) -> Spec:
         """Draw rows of charts, the horizontal axis named below the last row."""
-        return above([
+        return place_above([
             self._draw_row(context, drawing, row, is_last=row is self.rows[-1]) for row in self.rows
         ])  # fmt: skip
 
@@ -143,21 +146,23 @@ class ByLevel(DataPlot):
     ) -> Spec:
         drawn = [(self._shown(series.lines), self._shown(series.points)) for series in row]
         log, limits = self.axis.log, [limit for series in row for limit in series.limits]
-        values = [value for lines, points in drawn for value in (*lines, *with_spans(points, log))]
-        domain = domain_of([*values, *({"value": limit.value} for limit in limits)], log)
+        values = [value for lines, points in drawn for value in (*lines, *add_spans(points, log))]
+        domain = find_domain([*values, *({"value": limit.value} for limit in limits)], log)
         width = WIDTH if len(row) == 1 else (WIDTH + 20) // len(row) - 30
         panels = [
             Panel(
                 lines, points, domain, series.title, width, self.height,
-                first=series is row[0], last=is_last, limits=series.limits,
+                first=series is row[0], last=is_last, limits=series.limits, joined=self.joined,
             )
             for series, (lines, points) in zip(row, drawn, strict=True)
         ]  # fmt: skip
-        return beside([by_users(context, drawing, self.axis, panel) for panel in panels])
+        return place_beside([draw_by_level(context, drawing, self.axis, panel) for panel in panels])
 
     def _shown(self, rows: Rows) -> Rows:
         """In the unit of the axis; without 0 on a logarithmic one."""
-        return scaled([row for row in rows if row["value"] > 0 or not self.axis.log], self.scale)
+        return scale_rows(
+            [row for row in rows if row["value"] > 0 or not self.axis.log], self.scale
+        )
 
     def make_table(self, context: Context) -> PageTable:
         """Make a row for each window, after those of several together."""
@@ -177,7 +182,7 @@ class ByLevel(DataPlot):
     def explain(self) -> str:
         """Say what is plotted, then what bars are, where there are any."""
         points = (series.points for series in chain(*self.rows))
-        return self.caption + next(filter(None, map(bars_told, points)), "")
+        return self.caption + next(filter(None, map(explain_bars, points)), "")
 
     def describe(self, context: Context) -> str:
         """Name the charts and the candidates."""
@@ -217,7 +222,7 @@ class Stacks(DataPlot):
             self._draw_candidate(context, drawing, name, columns, is_first=index % columns == 0)
             for index, name in enumerate(names)
         ]
-        return grid(charts, columns)
+        return place_in_grid(charts, columns)
 
     def _draw_candidate(
         self, context: Context, drawing: Drawing, name: str, columns: int, *, is_first: bool
@@ -235,25 +240,26 @@ class Stacks(DataPlot):
                 f"{field}:O", title=context.axis.title, axis=alt.Axis(labelAngle=0, grid=False),
                 scale=alt.Scale(domain=levels),
             ),
-            y=y_axis(
-                "value", self.axis.title if is_first else None, domain, **labels(self.axis.format),
-                minExtent=MIN_EXTENT, **exactly(even_ticks(domain) or domain),
+            y=make_y_axis(
+                "value", self.axis.title if is_first else None, domain,
+                **label_ticks(self.axis.format),
+                minExtent=MIN_EXTENT, **fix_ticks(list_even_ticks(domain) or domain),
             ).stack("zero"),
             color=alt.Color("part:N", scale=colours, legend=legend),
             order=alt.Order("order:Q"),
             tooltip=[
-                alt.Tooltip("candidate:N"), level_tip(context), alt.Tooltip("part:N"),
+                alt.Tooltip("candidate:N"), make_level_tip(context), alt.Tooltip("part:N"),
                 alt.Tooltip("value:Q", format=".1%" if self.axis.format == PERCENT else ".3~g"),
             ],
         )  # fmt: skip
-        return unit(chart.properties(width=(WIDTH + 20) // columns - 45, height=240))
+        return make_unit(chart.properties(width=(WIDTH + 20) // columns - 45, height=240))
 
     def _find_domain(self) -> Domain:
         tops: dict[tuple[str, float], float] = {}
         for row in self.rows:
             at = row["candidate"], row["level"]
             tops[at] = tops.get(at, 0.0) + row["value"]
-        return domain_of([{"value": top} for top in tops.values()], log=False)
+        return find_domain([{"value": top} for top in tops.values()], log=False)
 
     def make_table(self, context: Context) -> PageTable:
         """Make a row for each part."""
@@ -298,9 +304,9 @@ class Bars(DataPlot):
 
     def draw_chart(self, context: Context, drawing: Drawing) -> Spec:
         """Draw a chart for each operation, all with the same scale."""
-        domain = domain_of([{"value": of.duration_s} for of in self.durations], log=False)
+        domain = find_domain([{"value": of.duration_s} for of in self.durations], log=False)
         operations = list(dict.fromkeys(of.operation for of in self.durations))
-        return beside([
+        return place_beside([
             self._draw_operation(context, drawing, operation, domain, operation == operations[0])
             for operation in operations
         ])  # fmt: skip
@@ -318,8 +324,8 @@ class Bars(DataPlot):
             "candidate:N", title=None, scale=alt.Scale(domain=list(means)),
             axis=alt.Axis(labelAngle=0, grid=False),
         )  # fmt: skip
-        y = value_axis(Axis("Duration (s)"), domain, titled=is_first)
-        at = {"x": x, "y": y, "color": own_channels(context)["color"]}
+        y = make_value_axis(Axis("Duration (s)"), domain, titled=is_first)
+        at = {"x": x, "y": y, "color": make_own_channels(context)["color"]}
         tips = [
             alt.Tooltip("candidate:N"), alt.Tooltip("block:Q"), alt.Tooltip("cycle:N"),
             alt.Tooltip("value:Q", title="duration (s)", format=",.4~g"),
@@ -329,7 +335,7 @@ class Bars(DataPlot):
             drawing.mark("bar", bars, at, opacity=PALE, size=BAR),
             drawing.mark("tick", rows, {**at, "tooltip": tips}, thickness=2, size=BAR),
         ]
-        return layer(layers, width=BARS_WIDTH, height=220, title=operation.capitalize())
+        return merge_layers(layers, width=BARS_WIDTH, height=220, title=operation.capitalize())
 
     def make_table(self, context: Context) -> PageTable:
         """Make a row for each operation."""
@@ -339,7 +345,7 @@ class Bars(DataPlot):
             Show("duration_s", "duration", "duration"), Show("size_bytes", "size", "size"),
             Show("ratio", "ratio", "ratio"),
         )  # fmt: skip
-        return table_of(self.name, self.data, shows, map(vars, self.durations)).told()
+        return make_table(self.name, self.data, shows, map(vars, self.durations)).told()
 
     def describe(self, context: Context) -> str:
         """Say what bars and marks are."""
@@ -382,5 +388,5 @@ def write_durations_title(context: Context, durations: Sequence[Duration]) -> st
     parts = []
     for operation in dict.fromkeys(of.operation for of in durations):
         means = average_blocks(durations, operation, context.evidence.candidates)
-        parts.append(f"a {operation} takes {named_by(means, took)}")
-    return capital("; ".join(parts))
+        parts.append(f"a {operation} takes {name_by(means, format_measured_duration)}")
+    return begin_sentence("; ".join(parts))

@@ -11,24 +11,23 @@ from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.drawing.chart import NUMBERS, PERCENT, Axis
 from stithy.report.drawing.compose import Rows
-from stithy.report.tables import PageTable, Show
 
 
-def groups_but(factor: str, points: Iterable[Point]) -> dict[Point, list[Point]]:
+def group_points(factor: str, points: Iterable[Point]) -> dict[Point, list[Point]]:
     """The points that have a factor, by all their other ones."""
     groups: dict[Point, list[Point]] = {}
     for point in points:
         if factor in point.values:
-            groups.setdefault(without(point, factor), []).append(point)
+            groups.setdefault(drop_factor(point, factor), []).append(point)
     return groups
 
 
-def without(point: Point, factor: str) -> Point:
+def drop_factor(point: Point, factor: str) -> Point:
     """All of a point but one of its factors."""
     return Point(tuple(each for each in point.factors if each[0] != factor))
 
 
-def window_row(context: Context, window: Window, **values: float) -> dict[str, Any]:
+def make_window_row(context: Context, window: Window, **values: float) -> dict[str, Any]:
     """A window as a point of a figure; invalid ones have the words of their flags."""
     bad = [reason.flag.value for reason in window.reasons if reason.invalidates]
     return {
@@ -37,7 +36,7 @@ def window_row(context: Context, window: Window, **values: float) -> dict[str, A
     }  # fmt: skip
 
 
-def rows_of(
+def make_rows(
     context: Context,
     at_level: Callable[[str, Point], float | None],
     of_window: Callable[[Window], float | None],
@@ -50,19 +49,19 @@ def rows_of(
         if (value := at_level(name, point)) is not None
     ]
     points = [
-        window_row(context, window, value=value)
+        make_window_row(context, window, value=value)
         for window in context.drawn
         if (value := of_window(window)) is not None
     ]
     return lines, points
 
 
-def window_rows(context: Context, column: str, transaction: str = ALL) -> tuple[Rows, Rows]:
+def read_window_rows(context: Context, column: str, transaction: str = ALL) -> tuple[Rows, Rows]:
     """Those of a column of windows or transactions.
 
     A percentile with too few values beyond it has none.
     """
-    return rows_of(
+    return make_rows(
         context,
         lambda name, point: context.evidence.printable_level(name, point, column, transaction),
         lambda window: window.printable(column, transaction),
@@ -76,7 +75,7 @@ def read_means(
 
     `of`: the subject that is meant, where there are several.
     """
-    means = context.means.filter(collector=collector, metric=metric)
+    means = context.sampled.means.filter(collector=collector, metric=metric)
     if of is not None:
         means = means.filter(subject=of)
     valid = {window.id: window.valid for window in context.drawn}
@@ -91,7 +90,7 @@ def read_means(
     ]  # fmt: skip
 
 
-def scaled(points: Rows, scale: float) -> Rows:
+def scale_rows(points: Rows, scale: float) -> Rows:
     """The points in another unit."""
     return [{**point, "value": point["value"] * scale} for point in points]
 
@@ -104,18 +103,6 @@ def average_levels(context: Context, points: Rows) -> Rows:
     keys = ("level", context.axis.name, "candidate")
     levels = pl.DataFrame(valid).group_by(*keys, maintain_order=True)
     return levels.agg(pl.col("value").mean()).to_dicts()
-
-
-def points_table(
-    context: Context, name: str, caption: str, rows: Rows, value: Show, *groups: str
-) -> PageTable:
-    """The points of a figure: a row for each window, after columns of these `groups`."""
-    shows = (
-        *(Show(group, group) for group in groups), context.axis_show,
-        Show("candidate", "candidate"), Show("block", "block", "count"), value,
-        Show("note", "window"),
-    )  # fmt: skip
-    return PageTable(name, caption, shows, pl.DataFrame(rows).drop("level"))
 
 
 SCALES: dict[Unit, tuple[float, str]] = {
@@ -133,7 +120,7 @@ def scale_of(context: Context, quantity: Quantity) -> float:
     return _choose_scale(context, quantity)[0]
 
 
-def axis_of(context: Context, quantity: Quantity) -> Axis:
+def make_axis(context: Context, quantity: Quantity) -> Axis:
     """Its axis: what it is called, and the unit where that is not in the name."""
     noun, unit = quantity.noun, _choose_scale(context, quantity)[1]
     title = f"{noun[0].upper()}{noun[1:]}{unit}"
@@ -152,10 +139,10 @@ def _choose_scale(context: Context, quantity: Quantity) -> tuple[float, str]:
     return SCALES.get(unit, (1.0, ""))
 
 
-def quantity_rows(context: Context, quantity: Quantity) -> tuple[Rows, Rows]:
+def read_quantity_rows(context: Context, quantity: Quantity) -> tuple[Rows, Rows]:
     """A line through what each candidate did at the levels, and its windows there."""
     evidence, scale = context.evidence, scale_of(context, quantity)
-    lines, points = rows_of(
+    lines, points = make_rows(
         context,
         lambda name, point: evidence.level_of(name, point, quantity),
         lambda window: evidence.value_of(window, quantity).number,

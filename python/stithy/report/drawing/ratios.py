@@ -25,13 +25,13 @@ _PART = 1 / 13
 Domain = tuple[float, float]
 
 
-def domain(values: Iterable[float | None], room: float = 1.15) -> Domain:
+def find_ratio_domain(values: Iterable[float | None], room: float = 1.15) -> Domain:
     """From below the least of these and 1 to above the largest, each by a factor of `room`."""
     shown = [value for value in values if value is not None]
     return min(1.0, *shown, 1.0) / room, max(1.0, *shown, 1.0) * room
 
 
-def ticks(ends: Domain) -> list[float]:
+def list_ratio_ticks(ends: Domain) -> list[float]:
     """The ticks within a domain."""
     factor = ends[1] / ends[0]
     decades = range(math.floor(math.log10(ends[0])), math.ceil(math.log10(ends[1])) + 1)
@@ -70,7 +70,7 @@ class Scale:
     def ticks(self) -> list[float]:
         """Known numbers, none too near to its neighbour; 1 is always one of them."""
         if self.near is None:
-            return ticks(self.ends)
+            return list_ratio_ticks(self.ends)
         low, high = self.ends
         least = _PART * (self.place(high) - self.place(low))
         kept = [1.0]

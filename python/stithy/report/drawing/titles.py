@@ -11,10 +11,11 @@ from stithy.analysis.verdict import WRONG_SHARE, Call, count_pairs_among, is_one
 from stithy.metrics import Quantity
 from stithy.point import Point
 from stithy.report.context import Context
-from stithy.report.drawing.compose import busiest
+from stithy.report.drawing.compose import find_busiest
 from stithy.report.figure import Title
-from stithy.report.words.wording import capital, factor, listing, plural, rate
-from stithy.report.words.wording import margin as said_margin
+from stithy.report.words.wording import begin_sentence, format_factor, format_number, format_plural
+from stithy.report.words.wording import format_margin as said_margin
+from stithy.units import format_list
 
 Row = Mapping[str, Any]
 Item = TypeVar("Item")
@@ -31,13 +32,13 @@ NAMED_MOST = 3
 """Own: a title tells of so many candidates; of more the one with least and the one with most."""
 
 
-def named(
+def name_each(
     each: Sequence[Item],
     by: Callable[[Item], float],
     reported: Callable[[Item], str],
     *,
     most: int = NAMED_MOST,
-    joined: Callable[[Sequence[str]], str] = listing,
+    joined: Callable[[Sequence[str]], str] = format_list,
 ) -> str:
     """What is reported about each, in their order; of more than `most`, the least and the most.
 
@@ -50,14 +51,16 @@ def named(
     return f"{joined([reported(ordered[0]), reported(ordered[-1])])}, {others} between them"
 
 
-def named_by(values: Mapping[str, float], shown: Callable[[float], str], **how: Any) -> str:
+def name_by(values: Mapping[str, float], shown: Callable[[float], str], **how: Any) -> str:
     """The same of values by candidate: `12 ms on sata and 3 ms on nvme`."""
-    return named([*values], values.__getitem__, lambda at: f"{shown(values[at])} on {at}", **how)
+    return name_each(
+        [*values], values.__getitem__, lambda at: f"{shown(values[at])} on {at}", **how
+    )
 
 
-def without_value(points: int) -> str:
+def count_missing(points: int) -> str:
     """How many points a largest was not chosen from, to end a title with; empty of none."""
-    return f"; {plural(points, 'point has', 'points have')} no valid value" if points else ""
+    return f"; {format_plural(points, 'point has', 'points have')} no valid value" if points else ""
 
 
 def compare_title(
@@ -65,7 +68,7 @@ def compare_title(
     lines: Sequence[Row],
     points: Sequence[Row],
     noun: str,
-    shown: Callable[[float], str] = rate,
+    shown: Callable[[float], str] = format_number,
     *,
     metric: Quantity | None = None,
 ) -> Title:
@@ -82,13 +85,13 @@ def compare_title(
     if pair is None:
         return Title(_describe_alone(context, lines, noun, shown))
     low, high, point = pair
-    at, names = capital(context.at(point)), f"{low['candidate']} and {high['candidate']}"
+    at, names = begin_sentence(context.at(point)), f"{low['candidate']} and {high['candidate']}"
     if low["value"] <= 0:
         return Title(f"{at}, {high['candidate']} has {noun} and {low['candidate']} none")
     a, b = _order_pair(context, low, high)
     names_ab = a["candidate"], b["candidate"]
     effect = (
-        _pair_effect(points, *names_ab, context.positions[point])
+        _estimate_effect(points, *names_ab, context.positions[point])
         if metric is None
         else context.evidence.effect(*names_ab, point, metric)
     )
@@ -100,12 +103,12 @@ def compare_title(
         return Title(f"{at}, {names} are not distinguishable in {noun}")
     if ratio is None or is_withheld or not FACTOR_LEAST <= ratio < FACTOR_MOST:
         reported = [f"{shown(each['value'])} on {each['candidate']}" for each in (a, b)]
-        return Title(f"{capital(noun)} {context.at(point)}: {listing(reported)}")
+        return Title(f"{begin_sentence(noun)} {context.at(point)}: {format_list(reported)}")
     if told_apart is False:
         return Title(f"{at}, {names} are not distinguishable in {noun}")
     if told_apart is None and 1 / CLOSE_FACTOR < ratio < CLOSE_FACTOR:
         return Title(f"{at}, {names} are close in {noun}")
-    claim = f"{b['candidate']} has {factor(ratio)} times {a['candidate']}'s {noun}"
+    claim = f"{b['candidate']} has {format_factor(ratio)} times {a['candidate']}'s {noun}"
     return Title(f"{at}, {claim}", ratio)
 
 
@@ -144,9 +147,8 @@ def _may_claim(
 
 
 def _count_levels(points: Sequence[Row], names: set[str]) -> int:
-    """At how many levels both have blocks enough for a verdict."""
     blocks: dict[float, list[set[Any]]] = {}
-    for (level, name), known in busiest(points).items():
+    for (level, name), known in find_busiest(points).items():
         if name in names:
             blocks.setdefault(level, []).append({*known})
     shared = (set.intersection(*known) for known in blocks.values() if len(known) == 2)
@@ -157,21 +159,20 @@ def _describe_alone(
     context: Context, lines: Sequence[Row], noun: str, shown: Callable[[float], str]
 ) -> str:
     """The ends of the one line; without one, what is drawn."""
-    named = capital(noun)
+    named = begin_sentence(noun)
     names = {row["candidate"] for row in lines}
     if len(names) != 1:
         return f"{named} against {context.axis.title.lower()}"
     ordered = sorted(lines, key=lambda row: row["level"])
     ends = ordered[:1] if len(ordered) == 1 else [ordered[0], ordered[-1]]
     reported = [
-        f"{shown(row['value'])} {context.at(context.level_at(row['level']))}" for row in ends
+        f"{shown(row['value'])} {context.at(context.find_level(row['level']))}" for row in ends
     ]
-    return f"{named}: {listing(reported)} with {names.pop()}"
+    return f"{named}: {format_list(reported)} with {names.pop()}"
 
 
-def _pair_effect(points: Sequence[Row], low: str, high: str, level: float) -> Effect:
-    """The effect over blocks with a valid point of both."""
-    blocks = busiest(points)
+def _estimate_effect(points: Sequence[Row], low: str, high: str, level: float) -> Effect:
+    blocks = find_busiest(points)
     a, b = (blocks.get((level, name), {}) for name in (low, high))
     shared = sorted(a.keys() & b.keys())
     return estimate_paired_ratio([a[block] for block in shared], [b[block] for block in shared])
@@ -188,7 +189,7 @@ def _find_farthest(context: Context, lines: Sequence[Row]) -> tuple[Row, Row, Po
     return None
 
 
-def claimed(compared: ComparedPair) -> str:
+def describe_claim(compared: ComparedPair) -> str:
     """The verdict in few words, never beyond it: `nvme is better than sata`."""
     a, b = compared.a, compared.b
     margin = said_margin(compared.metric, compared.verdict)
@@ -205,7 +206,7 @@ def claimed(compared: ComparedPair) -> str:
     return reported.get(compared.verdict.call, f"undecided between {a} and {b}")
 
 
-def why_none(context: Context) -> str:
+def explain_none(context: Context) -> str:
     """Why no comparison answers the question, where none does."""
     if len(context.evidence.candidates) < 2:
         return "there is no second candidate"

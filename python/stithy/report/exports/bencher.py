@@ -13,13 +13,13 @@ from stithy.metrics import Quantity
 from stithy.names import tell_apart
 from stithy.point import Point, write_value
 from stithy.report.context import Context
-from stithy.report.export import (
+from stithy.report.exports import (
     Export,
     ExportFormat,
+    list_reported,
+    name_workload,
     note_of,
-    reported,
     require_valid,
-    workload_name,
 )
 
 
@@ -42,12 +42,9 @@ class BencherExport(ExportFormat):
 
 
 def _name_row(context: Context, candidate: str, point: Point) -> str:
-    name = f"{workload_name(context)}/candidate={candidate}/{_join_factors(point)}"
+    factors = "/".join(f"{name}={write_value(value)}" for name, value in point.factors)
+    name = f"{name_workload(context)}/candidate={candidate}/{factors}"
     return f"{name} ({note})" if (note := note_of(context, candidate)) else name
-
-
-def _join_factors(point: Point) -> str:
-    return "/".join(f"{name}={write_value(value)}" for name, value in point.factors)
 
 
 def _list_measures(context: Context, candidate: str, point: Point) -> dict[str, dict[str, float]]:
@@ -58,7 +55,7 @@ def _list_measures(context: Context, candidate: str, point: Point) -> dict[str, 
             (window.printable(each.column) for window in valid),
             is_rate=each.percent is None,
         )
-        for each in reported(context)
+        for each in list_reported(context)
     }
     slugs = tell_apart((*found, *map(str, context.declared)), "metric")[len(found) :]
     found |= {
@@ -72,7 +69,6 @@ def _list_measures(context: Context, candidate: str, point: Point) -> dict[str, 
 def _find_own_bounds(
     context: Context, candidate: str, point: Point, quantity: Quantity
 ) -> dict[str, float]:
-    """The same of a metric that an activity declares; of what is paired with its own interval."""
     value = context.evidence.level_of(candidate, point, quantity)
     paired = context.evidence.paired_of(candidate, point, quantity)
     if value is not None and paired is not None:

@@ -11,14 +11,14 @@ import polars as pl
 from stithy.activity import get_level_factor
 from stithy.analysis.measures import list_declared
 from stithy.report.context import Context
-from stithy.report.export import (
+from stithy.report.exports import (
     Export,
     ExportFormat,
-    borne,
-    invalid_windows,
-    lost_spans,
+    count_invalid_windows,
+    hide_rare_percentiles,
+    list_lost_spans,
+    list_rates,
     note_of,
-    rates,
 )
 
 FIRST = (
@@ -36,7 +36,7 @@ class CsvExport(ExportFormat):
     def export(self, context: Context) -> Export:
         """Windows in the order of levels and blocks; one without any transaction has one row."""
         frame = _join_types(context)
-        first = [*FIRST, *(each.known.column for each in rates(context))]
+        first = [*FIRST, *(rate.known.column for rate in list_rates(context))]
         rest = [name for name in frame.columns if name not in first]
         return Export(
             (
@@ -44,14 +44,14 @@ class CsvExport(ExportFormat):
                 .with_columns(pl.col(pl.String).str.replace(r"^(['=+\-@\t\r])", "'$1"))
                 .write_csv(),
             ),
-            marked=invalid_windows(context),
+            marked=count_invalid_windows(context),
         )
 
 
 def _join_types(context: Context) -> pl.DataFrame:
     run = context.run
     both = set(run.window.columns) & set(run.transactions.columns) - {"window_id"}
-    types = borne(run.transactions).rename({name: f"type_{name}" for name in both})
+    types = hide_rare_percentiles(run.transactions).rename({name: f"type_{name}" for name in both})
     if (values := _join_values(run.values)) is not None:
         types = types.join(values, on=("window_id", "transaction"), how="full", coalesce=True)
     windows = run.window.join(_list_validity(context), on="window_id", how="left")
@@ -60,7 +60,7 @@ def _join_types(context: Context) -> pl.DataFrame:
     rows = windows.join(types, on="window_id", how="left", maintain_order="left_right").sort(
         order, maintain_order=True
     )
-    lost = lost_spans(context).rename({"of": "transaction"})
+    lost = list_lost_spans(context).rename({"of": "transaction"})
     return rows.join(
         lost, on=("window_id", "transaction"), how="left", maintain_order="left"
     ).select(
@@ -71,7 +71,6 @@ def _join_types(context: Context) -> pl.DataFrame:
 
 
 def _join_values(values: pl.DataFrame) -> pl.DataFrame | None:
-    """A column for each metric that has no column yet; None where there is none."""
     own = sorted({each.metric for each in list_declared(values)})
     if not own:
         return None

@@ -14,7 +14,7 @@ from stithy.analysis.evidence import Window
 from stithy.metrics import Metric
 from stithy.point import write_value
 from stithy.report.context import Context
-from stithy.report.export import Export, ExportFormat, reported, require_valid, workload_name
+from stithy.report.exports import Export, ExportFormat, list_reported, name_workload, require_valid
 from stithy.report.words import loads
 
 
@@ -35,22 +35,22 @@ def _write_facts(context: Context) -> Iterator[str]:
     if manifest is None:
         return
     if workload := manifest.given_workload:
-        yield f"workload: {_one_line(workload.name)}"
+        yield f"workload: {_join_lines(workload.name)}"
         yield from (
             f"{key}: {value}" for key, value in workload.size.items() if key not in workload.varied
         )
     else:
-        yield f"scenario: {_one_line(manifest.scenario)}"
+        yield f"scenario: {_join_lines(manifest.scenario)}"
     if database := manifest.given_database:
-        yield f"engine: {_one_line(database.engine)}"
+        yield f"engine: {_join_lines(database.engine)}"
         if known := loads.list_versions(manifest):
-            yield f"server-version: {_one_line(known)}"
-    if notes := [each for each in (context.label, loads.footer(manifest)) if each]:
-        yield f"note: {_one_line('; '.join(notes))}"
+            yield f"server-version: {_join_lines(known)}"
+    if notes := [each for each in (context.label, loads.write_footer(manifest)) if each]:
+        yield f"note: {_join_lines('; '.join(notes))}"
 
 
 def _write_units(context: Context) -> Iterator[str]:
-    for metric in reported(context):
+    for metric in list_reported(context):
         yield f"Unit {_name_unit(metric)} better={metric.better}"
     for each in context.declared:
         if each.known.better is not None:
@@ -62,12 +62,12 @@ def _name_unit(metric: Metric) -> str:
 
 
 def _write_windows(context: Context) -> Iterator[str]:
-    name = "".join(part.capitalize() for part in workload_name(context).split("-"))
+    name = "".join(part.capitalize() for part in name_workload(context).split("-"))
     for window in context.evidence.windows:
         if window.valid:
             head = f"Benchmark{escape_word(name)}{_write_keys(window)}"
             iterations = max(1, int(window.value("transactions") or 0))
-            yield f"{head} {iterations} {_values(context, window)}"
+            yield f"{head} {iterations} {_format_values(context, window)}"
 
 
 def _write_keys(window: Window) -> str:
@@ -76,8 +76,8 @@ def _write_keys(window: Window) -> str:
     return re.sub(r"-(?=\d+$)", "%2D", "".join(parts))
 
 
-def _values(context: Context, window: Window) -> str:
-    known = [(window.printable(each.column), _name_unit(each)) for each in reported(context)]
+def _format_values(context: Context, window: Window) -> str:
+    known = [(window.printable(each.column), _name_unit(each)) for each in list_reported(context)]
     known += [
         (context.evidence.value_of(window, each).number, escape_word(str(each)))
         for each in context.declared
@@ -91,7 +91,7 @@ def escape_word(text: str) -> str:
     return re.sub(r"[\s/%=\x00-\x1f\x7f]", lambda found: quote(found[0], safe=""), text)
 
 
-def _one_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     return " ".join(text.split())
 
 

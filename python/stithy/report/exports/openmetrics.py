@@ -15,16 +15,16 @@ from stithy.analysis.measures import list_declared
 from stithy.metrics import Quantity, find
 from stithy.openmetrics import END, MetricFamily, make_family
 from stithy.report.context import Context
-from stithy.report.export import (
+from stithy.report.exports import (
     Export,
     ExportFormat,
-    borne,
-    invalid_windows,
-    lost_spans,
+    count_invalid_windows,
+    hide_rare_percentiles,
+    list_lost_spans,
+    list_rates,
     note_of,
-    rates,
 )
-from stithy.report.words.escape import numbered
+from stithy.report.words.escape import replace_letters
 from stithy.results.tables import SECONDS, TRANSACTIONS, WINDOW, Column, Table
 
 LABELS = ("run", "candidate", "point", "block", "attempt", "window", "valid", "note")
@@ -49,18 +49,18 @@ class OpenMetricsExport(ExportFormat):
 
     def export(self, context: Context) -> Export:
         """Everything that is a number: windows, transaction types, seconds, samples."""
-        return Export(_pieces(context), marked=invalid_windows(context))
+        return Export(_write_pieces(context), marked=count_invalid_windows(context))
 
 
-def _pieces(context: Context) -> Iterator[str]:
+def _write_pieces(context: Context) -> Iterator[str]:
     labels, run, names = _label_windows(context), context.run, _rename_columns(context)
     ends = labels.filter(pl.col("measure_to_s").is_not_null()).rename({"measure_to_s": "at_s"})
     for table in (WINDOW, get_table("load")):
         yield from _read_columns("window", table, ends.join(run.window, on="window_id"), (), names)
-    yield from _read_values(ends.join(run.values, on="window_id"), lost_spans(context))
-    types = ends.join(borne(run.transactions), on="window_id")
+    yield from _read_values(ends.join(run.values, on="window_id"), list_lost_spans(context))
+    types = ends.join(hide_rare_percentiles(run.transactions), on="window_id")
     yield from _read_columns("transactions", TRANSACTIONS, types, ("transaction",), names)
-    seconds = labels.join(borne(run.seconds_by_type), on="window_id")
+    seconds = labels.join(hide_rare_percentiles(run.seconds_by_type), on="window_id")
     yield from _read_columns("second", SECONDS, seconds, ("transaction", "phase"), names)
     yield from _read_samples(labels.join(run.series, on="window_id"))
     yield END
@@ -83,7 +83,7 @@ def _label_windows(context: Context) -> pl.DataFrame:
 
 def _rename_columns(context: Context) -> Mapping[str, str]:
     """By columns whose names do not end in their unit as OpenMetrics wants it, names that do."""
-    nouns = {each.known.column: each.noun for each in rates(context)}
+    nouns = {rate.known.column: rate.noun for rate in list_rates(context)}
     return NAMES | {
         name: noun.replace("minute", "min").replace(" ", "_") for name, noun in nouns.items()
     }
@@ -113,11 +113,11 @@ def _read_values(every: pl.DataFrame, lost: pl.DataFrame) -> Iterator[str]:
         valid=pl.when(pl.col("lost_because").is_null()).then("valid").otherwise(pl.lit("false"))
     )
     for metric in sorted({each.metric for each in list_declared(frame)}):
-        each = family_of(Quantity(metric))
+        each = make_metric_family(Quantity(metric))
         yield _write_family(each, frame.filter(metric=metric), ("of",))
 
 
-def family_of(quantity: Quantity) -> MetricFamily:
+def make_metric_family(quantity: Quantity) -> MetricFamily:
     """The family of a metric of an activity; its name ends in its unit where it has one."""
     name = quantity.metric.replace(".", "_")
     for word, said in WORDS.items():
@@ -155,7 +155,9 @@ def _write_family(each: MetricFamily, frame: pl.DataFrame, own: tuple[str, ...])
         return ""
     names = [name for name in (*LABELS, *own) if known[name].fill_null("").ne("").any()]
     known = known.sort(*names, "at_s")
-    shown = [part for name in names for part in (pl.lit(f',{name}="'), _escaped(name), pl.lit('"'))]
+    shown = [
+        part for name in names for part in (pl.lit(f',{name}="'), _escape_label(name), pl.lit('"'))
+    ]
     shown[0] = pl.lit(f'{each.name}{{{names[0]}="')
     value, at_s = pl.col("value").cast(pl.String), pl.col("at_s").round(3).cast(pl.String)
     line = pl.concat_str(*shown, pl.lit("} "), value, pl.lit(" "), at_s, pl.lit("\n"))
@@ -166,8 +168,8 @@ _OTHER_LINE_ENDS = "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 """What a reader may take for the end of a line, and the format has no way to write."""
 
 
-def _escaped(name: str) -> pl.Expr:
-    letters = {letter: numbered(letter, letter) for letter in _OTHER_LINE_ENDS}
+def _escape_label(name: str) -> pl.Expr:
+    letters = {letter: replace_letters(letter, letter) for letter in _OTHER_LINE_ENDS}
     text = pl.col(name).fill_null("").str.replace_many(letters)
     return text.str.replace_many({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 

@@ -12,12 +12,18 @@ from stithy.analysis.statistics import BLOCKS_LEAST
 from stithy.analysis.verdict import DIFFERENT, Stage, find_decided_from, list_interim_analyses
 from stithy.report.context import Context
 from stithy.report.drawing import palette, ratios
-from stithy.report.drawing.chart import WIDTH, own_channels, x_axis
-from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
-from stithy.report.drawing.titles import claimed, why_none
+from stithy.report.drawing.chart import WIDTH, make_own_channels, make_x_axis
+from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers
+from stithy.report.drawing.titles import describe_claim, explain_none
 from stithy.report.figure import Absent, Drawn, FigureKind
-from stithy.report.tables import PageTable, Show, table_of
-from stithy.report.words.wording import exactly, finely, plural, told_apart, upper_bound
+from stithy.report.tables import PageTable, Show, make_table
+from stithy.report.words.wording import (
+    format_apart,
+    format_exactly,
+    format_finely,
+    format_plural,
+    name_upper_bound,
+)
 
 ROOM = 1.5
 """Own: how many times farther than the farthest block an interval is drawn; then it is cut."""
@@ -33,13 +39,12 @@ STRETCHED_FROM = 6.0
 
 
 def _plot(context: Context) -> list[Drawn]:
-    """One figure where blocks decide something; else why not."""
     answered = answer_question(context.evidence) if len(context.evidence.candidates) > 1 else None
     shows = "how the verdict came about, block by block"
     if answered is None:
-        return [Absent("verdict-by-block", shows, why_none(context))]
+        return [Absent("verdict-by-block", shows, explain_none(context))]
     if answered.effect.pairs < BLOCKS_LEAST:
-        blocks = plural(answered.effect.pairs, "block")
+        blocks = format_plural(answered.effect.pairs, "block")
         because = f"{blocks} cannot give a verdict: at least {BLOCKS_LEAST} are needed"
         return [Absent("verdict-by-block", shows, because)]
     if answered.effect.is_difference:
@@ -56,7 +61,7 @@ def _plot(context: Context) -> list[Drawn]:
             caption=f"{_write_caption(context, answered, scale)} {_explain_end(stages)}",
             description=f"Chart of the ratio of {answered.b} to {answered.a} against the "
             f"number of blocks: a dot for each of {len(stages)} blocks, and at "
-            f"{plural(interim, 'interim analysis', 'interim analyses')} the mean so far "
+            f"{format_plural(interim, 'interim analysis', 'interim analyses')} the mean so far "
             "with its interval, between the two lines of the boundary.",
         )
     ]  # fmt: skip
@@ -76,16 +81,15 @@ def _list_stages(context: Context, answered: ComparedPair) -> tuple[Stage, ...]:
 
 
 def _write_title(stages: Sequence[Stage], answered: ComparedPair) -> str:
-    """When it was decided, and how; never beyond the verdict."""
     found, blocks = find_decided_from(stages), len(stages)
     if found is None:
-        return f"After {blocks} blocks it is {claimed(answered)}"
+        return f"After {blocks} blocks it is {describe_claim(answered)}"
     when = f"{blocks} blocks" if found.blocks == blocks else f"{found.blocks} of {blocks} blocks"
-    return f"Decided by {when}: {claimed(answered)}"
+    return f"Decided by {when}: {describe_claim(answered)}"
 
 
 def _write_caption(context: Context, answered: ComparedPair, scale: ratios.Scale) -> str:
-    margin, pairs = exactly(answered.verdict.margin_share), count_pairs(context.evidence)
+    margin, pairs = format_exactly(answered.verdict.margin_share), count_pairs(context.evidence)
     chosen = f" (of a pair chosen among {pairs})" if pairs > 1 else ""
     axis = "on a logarithmic axis"
     if scale.near is not None:
@@ -110,7 +114,7 @@ def _explain_end(stages: Sequence[Stage]) -> str:
     low, high = _find_ends(stage)
     if found is not None and stage.verdict.call in DIFFERENT:
         return f"{at}, beyond the boundary of {boundary}."
-    interval = f"the interval {finely(low or 0.0)} to {finely(high or 0.0)}"
+    interval = f"the interval {format_finely(low or 0.0)} to {format_finely(high or 0.0)}"
     if found is not None:
         return f"{at} and {interval}, within the margin."
     return f"{at}, not beyond the boundary of {boundary}, and {interval}, not within the margin."
@@ -118,8 +122,8 @@ def _explain_end(stages: Sequence[Stage]) -> str:
 
 def _format_apart(mean: float, boundary: float) -> tuple[str, str]:
     """Both as they are written, with so many digits that it shows on which side the mean lies."""
-    shown = finely(mean), finely(boundary)
-    return shown if shown[0] != shown[1] or mean == boundary else told_apart(mean, boundary, "")
+    shown = format_finely(mean), format_finely(boundary)
+    return shown if shown[0] != shown[1] or mean == boundary else format_apart(mean, boundary, "")
 
 
 def _find_ends(stage: Stage) -> tuple[float | None, float | None]:
@@ -165,13 +169,13 @@ def _draw_chart(
         *_draw_ground(answered, drawing, y), *_draw_boundary(drawing, interims, after, y),
         _draw_blocks(drawing, rows, x, y), *_draw_means(context, drawing, interims, after, y),
     ]  # fmt: skip
-    return layer(layers, width=WIDTH, height=240)
+    return merge_layers(layers, width=WIDTH, height=240)
 
 
 def _make_blocks_axis(rows: Rows, interims: Rows, field: str) -> alt.X:
     """Blocks from the first to the last, by themselves or with what was known after them."""
     labelled = rows if len(rows) <= BLOCKS_LABELLED else interims
-    return x_axis(
+    return make_x_axis(
         field, "Blocks so far", (0.5, len(rows) + 0.5 + AFTER), format="d", grid=False,
         values=[row["blocks"] for row in labelled], labelOverlap="greedy",
     )  # fmt: skip
@@ -179,14 +183,18 @@ def _make_blocks_axis(rows: Rows, interims: Rows, field: str) -> alt.X:
 
 def _choose_scale(rows: Rows, margin_share: float) -> ratios.Scale:
     """All blocks and means, and intervals as far as `ROOM` allows; stretched where it must be."""
-    near = ratios.domain((row[key] for row in rows for key in ("block_ratio", "value")), 1.0)
+    near = ratios.find_ratio_domain(
+        (row[key] for row in rows for key in ("block_ratio", "value")), 1.0
+    )
     far = (
         min(max(row[key], near[0] / ROOM), near[1] * ROOM)
         for row in rows
         if row["interim"]
         for key in ("low", "high", "boundary_low", "boundary_high")
     )
-    low, high = ratios.domain([*near, *far, 1 / (1 + margin_share), 1 + margin_share], 1.0)
+    low, high = ratios.find_ratio_domain(
+        [*near, *far, 1 / (1 + margin_share), 1 + margin_share], 1.0
+    )
     bounds = [row["boundary_high"] for row in rows if row["interim"]]
     pressed = max(math.log(bounds[-1]), math.log1p(margin_share))
     if 0 < STRETCHED_FROM * pressed < max(-math.log(low), math.log(high)):
@@ -195,7 +203,6 @@ def _choose_scale(rows: Rows, margin_share: float) -> ratios.Scale:
 
 
 def _draw_ground(answered: ComparedPair, drawing: Drawing, y: alt.Y) -> list[Spec]:
-    """The band of the margin and the line of 1."""
     margin = 1 + answered.verdict.margin_share
     band = [{"at": -math.log(margin), "to": math.log(margin)}]
     return [
@@ -205,7 +212,6 @@ def _draw_ground(answered: ComparedPair, drawing: Drawing, y: alt.Y) -> list[Spe
 
 
 def _draw_boundary(drawing: Drawing, interims: Rows, x: alt.X, y: alt.Y) -> list[Spec]:
-    """The boundary on both sides, named at the first interim analysis."""
     layers = []
     style: dict[str, Any] = {"color": palette.MARK[0], "clip": True, "opacity": 1}
     for side in ("boundary_low", "boundary_high"):
@@ -239,8 +245,7 @@ def _draw_blocks(drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -> Spec:
 def _draw_means(
     context: Context, drawing: Drawing, interims: Rows, x: alt.X, y: alt.Y
 ) -> list[Spec]:
-    """The means at the interim analyses with their intervals, in the style of their candidate."""
-    own = own_channels(context)
+    own = make_own_channels(context)
     tips = [
         alt.Tooltip("blocks:Q", title="blocks"),
         *(alt.Tooltip(f"{key}:Q", title=words, format=".4f") for key, words in _TOLD.items()),
@@ -264,12 +269,12 @@ def _make_table(stages: Sequence[Stage]) -> PageTable:
         Show("blocks", "blocks so far", "count"),
         Show("block_ratio", "ratio of the last", "fine ratio"),
         Show("value", "mean ratio", "fine ratio"), Show("low", "from", "fine ratio"),
-        Show("high", upper_bound(stage.blocks for stage in stages), "fine ratio"),
+        Show("high", name_upper_bound(stage.blocks for stage in stages), "fine ratio"),
         Show("boundary_low", "boundary below", "fine ratio"),
         Show("boundary_high", "above", "fine ratio"),
         Show("interim", "interim analysis", "truth"), Show("verdict", "verdict"),
     )  # fmt: skip
-    return table_of("verdict-by-block", "The verdict, block by block", shows, _list_rows(stages))
+    return make_table("verdict-by-block", "The verdict, block by block", shows, _list_rows(stages))
 
 
 PLUGINS = (FigureKind("verdict-by-block", 2, "certainty", _plot),)

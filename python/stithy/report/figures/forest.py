@@ -13,13 +13,21 @@ from stithy.analysis.findings import answer_question
 from stithy.metrics import P99
 from stithy.report.context import Context
 from stithy.report.drawing import palette, ratios
-from stithy.report.drawing.chart import WIDTH, intervals, own_channels, x_axis
-from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
-from stithy.report.drawing.titles import claimed, why_none
+from stithy.report.drawing.chart import WIDTH, draw_intervals, make_own_channels, make_x_axis
+from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers
+from stithy.report.drawing.titles import describe_claim, explain_none
 from stithy.report.figure import Absent, Drawn, FigureKind, Title
-from stithy.report.tables import PageTable, Show, table_of
-from stithy.report.words.escape import shortened
-from stithy.report.words.wording import CONSERVATIVE, exactly, finely, plural, times, upper_bound
+from stithy.report.tables import PageTable, Show, make_table
+from stithy.report.words.escape import truncate_name
+from stithy.report.words.wording import (
+    CONSERVATIVE,
+    format_bounds,
+    format_exactly,
+    format_finely,
+    format_plural,
+    format_times,
+    name_upper_bound,
+)
 from stithy.study.database import write_suffix
 
 NAME = "forest"
@@ -50,24 +58,23 @@ class _Chosen:
 
 
 def _plot(context: Context) -> list[Drawn]:
-    """One figure where anything is compared; else why not."""
     answered = None
     if len(context.evidence.candidates) > 1:
         answered = answer_question(context.evidence)
     if answered is None:
-        return [Absent(NAME, "all comparisons with their intervals", why_none(context))]
+        return [Absent(NAME, "all comparisons with their intervals", explain_none(context))]
     if answered.effect.is_difference:
         because = f"{answered.metric.noun} is compared as a difference, and this figure has ratios"
         return [Absent(NAME, "all comparisons with their intervals", because)]
     chosen = _choose_comparisons(context, answered)
     drawing, what = Drawing(), f"{answered.metric.label} {context.at(answered.point)}"
-    title = Title(f"{what}: {claimed(answered)}", answered.effect.ratio)
+    title = Title(f"{what}: {describe_claim(answered)}", answered.effect.ratio)
     return [
         drawing.figure(
             context, NAME, title, _draw_chart(context, drawing, chosen.drawn),
             _make_table(context, chosen),
             caption=_write_caption(context, chosen),
-            description=f"Forest plot of {plural(len(chosen.drawn), 'ratio')} on a "
+            description=f"Forest plot of {format_plural(len(chosen.drawn), 'ratio')} on a "
             "logarithmic axis with a line at 1, one row for each comparison, with its interval and "
             "its verdict.",
         )
@@ -96,7 +103,6 @@ def _choose_comparisons(context: Context, answered: ComparedPair) -> _Chosen:
 
 
 def _list_others(context: Context, answered: ComparedPair) -> Iterator[ComparedPair]:
-    """What is compared besides the question itself, each once."""
     evidence = context.evidence
     first, *rest = evidence.candidates
     for comparison in list_comparisons(evidence, answered):
@@ -126,8 +132,8 @@ def _name_compared(context: Context, each: ComparedPair) -> str:
     """Who is compared, in few letters: among several, of those compared with the first one name."""
     first, *others = context.evidence.candidates
     if each.a == first and len(others) > 1:
-        return shortened(each.b, NAME_LETTERS) + _name_given_up(context, each.b)
-    both = (shortened(name, NAME_LETTERS // 2) for name in (each.b, each.a))
+        return truncate_name(each.b, NAME_LETTERS) + _name_given_up(context, each.b)
+    both = (truncate_name(name, NAME_LETTERS // 2) for name in (each.b, each.a))
     return " ÷ ".join(both) + _name_given_up(context, each.b, each.a)
 
 
@@ -135,11 +141,11 @@ def _name_given_up(context: Context, *names: str) -> str:
     """What the named candidates gave up; with whose it is, where it is not that of all of them."""
     ends = {context.suffix(name) for name in names}
     end = ends.pop() if len(ends) == 1 else write_suffix(context.given_up)
-    return f" {shortened(end, NAME_LETTERS)}" if end else ""
+    return f" {truncate_name(end, NAME_LETTERS)}" if end else ""
 
 
 def _write_caption(context: Context, chosen: _Chosen) -> str:
-    margin = exactly(context.evidence.primary.margin_share)
+    margin = format_exactly(context.evidence.primary.margin_share)
     parts = [
         "The first row answers the question. Below it are the same metric at the other levels and "
         "the other metrics at the same level, best ones first. Each word is the verdict on the "
@@ -159,7 +165,7 @@ def _write_caption(context: Context, chosen: _Chosen) -> str:
         parts.append("A bar that ends at the edge continues beyond it.")
     if chosen.table_only:
         left_out = len(chosen.table_only)
-        more = plural(left_out, "further comparison")
+        more = format_plural(left_out, "further comparison")
         parts.append(f"{more} {'is' if left_out == 1 else 'are'} in the data file only.")
     return " ".join(parts)
 
@@ -167,11 +173,11 @@ def _write_caption(context: Context, chosen: _Chosen) -> str:
 def _find_domain(drawn: tuple[ComparedPair, ...]) -> ratios.Domain:
     """All ratios, and intervals as far as `ROOM` allows."""
     points = [each.effect.ratio for each in drawn]
-    near = ratios.domain(points, 1.0)
+    near = ratios.find_ratio_domain(points, 1.0)
     ends = [end for each in drawn for end in (each.effect.low, each.effect.high) if end is not None]
     inside = [min(max(end, near[0] / ROOM), near[1] * ROOM) for end in ends]
     margin = max((each.verdict.margin_share for each in drawn), default=0.0)
-    return ratios.domain([*points, *inside, 1 + margin], 1.06)
+    return ratios.find_ratio_domain([*points, *inside, 1 + margin], 1.06)
 
 
 def _is_cut(each: ComparedPair, domain: ratios.Domain) -> bool:
@@ -182,20 +188,19 @@ def _is_cut(each: ComparedPair, domain: ratios.Domain) -> bool:
 def _draw_chart(context: Context, drawing: Drawing, drawn: tuple[ComparedPair, ...]) -> Spec:
     domain = _find_domain(drawn)
     rows = [_make_row(context, index, each, domain) for index, each in enumerate(drawn)]
-    options = {"values": ratios.ticks(domain), "format": ",~f", "grid": False}
+    options = {"values": ratios.list_ratio_ticks(domain), "format": ",~f", "grid": False}
     pairs = {row["pair"] for row in rows}
     title, named = ("Ratio", ("metric", "pair")) if len(pairs) > 1 else (*pairs, ("metric",))
-    x = x_axis("value", title, domain, log=True, **options)
+    x = make_x_axis("value", title, domain, log=True, **options)
     y = alt.Y("row:O", axis=None, scale=alt.Scale(domain=list(range(len(rows)))))
     left, numbers = _measure_texts(rows, *named) + 2 * GAP, _measure_texts(rows, "number")
     width = WIDTH - left - GAP - numbers - VERDICT
     units = [*_draw_ground(context, drawing, x), *_draw_marks(context, drawing, rows, x, y)]
     units += _draw_texts(drawing, rows, y, named, (left, width, numbers))
-    return layer(units, width=width, height=STEP * len(rows))
+    return merge_layers(units, width=width, height=STEP * len(rows))
 
 
 def _measure_texts(rows: Rows, *names: str) -> int:
-    """How wide the longest texts of these columns are, with a gap behind them."""
     longest = sum(max(len(row[name]) for row in rows) for name in names)
     return round(LETTER * longest) + GAP
 
@@ -204,9 +209,7 @@ def _make_row(
     context: Context, index: int, each: ComparedPair, domain: ratios.Domain
 ) -> dict[str, Any]:
     effect = each.effect
-    interval = ""
-    if effect.low is not None and effect.high is not None:
-        interval = f" ({_format_ratio(effect.low)} to {_format_ratio(effect.high)})"
+    interval = format_bounds(effect.low, effect.high, _format_ratio)
     return {
         "row": index, "candidate": each.b, "value": effect.ratio,
         "low": None if effect.low is None else max(effect.low, domain[0]),
@@ -226,11 +229,10 @@ def _name_verdict(each: ComparedPair) -> str:
 
 def _format_ratio(ratio: float) -> str:
     """With three decimals near 1."""
-    return finely(ratio) if ratio < 2 else times(ratio)
+    return format_finely(ratio) if ratio < 2 else format_times(ratio)
 
 
 def _draw_ground(context: Context, drawing: Drawing, x: alt.X) -> list[Spec]:
-    """The band of the margin and the line of 1."""
     margin = context.evidence.primary.margin_share
     band = [{"value": 1 / (1 + margin), "to": 1 + margin}]
     return [
@@ -240,8 +242,7 @@ def _draw_ground(context: Context, drawing: Drawing, x: alt.X) -> list[Spec]:
 
 
 def _draw_marks(context: Context, drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -> list[Spec]:
-    """Intervals as bars, thin where they are plain; points hollow where there is none."""
-    own = own_channels(context)
+    own = make_own_channels(context)
     tips = [
         alt.Tooltip("pair:N", title="ratio of"), alt.Tooltip("metric:N", title="by"),
         alt.Tooltip("number:N", title="ratio"), alt.Tooltip("verdict:N", title="verdict"),
@@ -252,7 +253,7 @@ def _draw_marks(context: Context, drawing: Drawing, rows: Rows, x: alt.X, y: alt
     for is_plain, width in ((False, 3.0), (True, 1.2)):
         some = [row for row in known if row["plain"] is is_plain]
         at = {"y": y, "color": own["color"]}
-        units += intervals(drawing, some, at, across=True, strokeWidth=width)
+        units += draw_intervals(drawing, some, at, across=True, strokeWidth=width)
     hollow = {"filled": False, "fill": palette.PAPER[0], "strokeWidth": 1.8}
     for is_there, look in ((True, {"filled": True}), (False, hollow)):
         for is_primary, size in ((True, 130), (False, 60)):
@@ -293,11 +294,11 @@ def _draw_texts(
 
 
 def _make_table(context: Context, chosen: _Chosen) -> PageTable:
-    to = upper_bound(each.effect.pairs for each in (*chosen.drawn, *chosen.table_only))
+    to = name_upper_bound(each.effect.pairs for each in (*chosen.drawn, *chosen.table_only))
     rows = [
         {
             "pair": f"{each.b} ÷ {each.a}", "metric": each.metric.label,
-            **context.factor_values(each.point),
+            **context.list_factor_values(each.point),
             "value": each.effect.ratio, "low": each.effect.low, "high": each.effect.high,
             "blocks": each.effect.pairs, "verdict": _name_verdict(each),
             "primary": each.primary, "drawn": drawn,
@@ -313,7 +314,7 @@ def _make_table(context: Context, chosen: _Chosen) -> PageTable:
         Show("blocks", "blocks", "count"), Show("verdict", "verdict"),
         Show("drawn", "drawn", "truth"),
     )  # fmt: skip
-    return table_of(NAME, "Every comparison", shows, rows, primary=pl.Boolean, because=pl.String)
+    return make_table(NAME, "Every comparison", shows, rows, primary=pl.Boolean, because=pl.String)
 
 
 PLUGINS = (FigureKind(NAME, 1, "answer", _plot),)

@@ -18,13 +18,21 @@ from stithy.metrics import count_values_needed
 from stithy.report.context import Context
 from stithy.report.drawing import annotations, palette
 from stithy.report.drawing.annotations import MS_PER_S
-from stithy.report.drawing.chart import WIDTH, Axis, ticks_within, value_axis, x_axis
-from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer, unit
-from stithy.report.drawing.titles import named_by
+from stithy.report.drawing.chart import WIDTH, Axis, list_ticks, make_value_axis, make_x_axis
+from stithy.report.drawing.compose import (
+    Drawing,
+    Rows,
+    Spec,
+    make_unit,
+    merge_layers,
+    place_in_grid,
+)
+from stithy.report.drawing.titles import name_by
 from stithy.report.figure import Absent, Drawn, FigureKind
-from stithy.report.tables import PageTable, Show, table_of
-from stithy.report.words.wording import block_said, capital, listing, plural, took
+from stithy.report.tables import PageTable, Show, make_table
+from stithy.report.words.wording import begin_sentence, describe_block, format_plural
 from stithy.results.hlog import LoggedHistogram, merge
+from stithy.units import format_list, format_measured_duration
 
 NAME = "heat"
 
@@ -56,7 +64,6 @@ class _HeatPanel:
 
 
 def _plot(context: Context) -> list[Drawn]:
-    """One figure, or why it is not there."""
     shows = "response times second by second"
     point = context.answer_level
     block = find_median_block(context.evidence, point) if point is not None else None
@@ -64,7 +71,7 @@ def _plot(context: Context) -> list[Drawn]:
         return [Absent(NAME, shows, "no window is valid")]
     panels = _read_panels(context, block)
     if not panels:
-        because = f"no window of {block_said(block)} has a complete latency log"
+        because = f"no window of {describe_block(block)} has a complete latency log"
         return [Absent(NAME, shows, because)]
     marked, drawing = _list_marks(context, panels), Drawing()
     return [
@@ -74,7 +81,7 @@ def _plot(context: Context) -> list[Drawn]:
             _make_table(panels),
             caption=_write_caption(context, block, panels, marked),
             description="Heat maps of time against response time, one for each "
-            f"candidate: {listing(list(panels))}. The colour of a cell is the number of "
+            f"candidate: {format_list(list(panels))}. The colour of a cell is the number of "
             "transactions per second with that response time.",
         )
     ]  # fmt: skip
@@ -133,7 +140,7 @@ def _write_title(context: Context, block: MedianBlock, panels: Mapping[str, _Hea
     slowest = {name: value for name, value in known.items() if value is not None}
     if len(slowest) < len(known):
         return f"Response times of each second {context.at(block.point)}"
-    at, each = capital(context.at(block.point)), named_by(slowest, took)
+    at, each = begin_sentence(context.at(block.point)), name_by(slowest, format_measured_duration)
     few = any(panel.has_few for panel in panels.values())
     of = f" with at least {count_values_needed(95)} transactions" if few else ""
     return f"{at}, the 95th percentile of the slowest second{of} was {each}"
@@ -145,23 +152,21 @@ def _write_caption(
     panels: Mapping[str, _HeatPanel],
     marked: Mapping[str, Rows],
 ) -> str:
-    """What a cell is, which block is shown, and what is not."""
     first = next(iter(panels.values()))
     column_s = first.cells.column_s
     missing = [name for name in context.evidence.candidates if name not in panels]
     parts = [
         "Number of transactions per second of all types, by response time. A column is "
-        f"{plural(column_s, 'second')}, and a row is a range of response times on a logarithmic "
-        f"axis. The figure shows {block_said(block)}. The ramp-up is left of the full vertical "
-        "line. A cell without colour has no transactions.",
+        f"{format_plural(column_s, 'second')}, and a row is a range of response times on a "
+        f"logarithmic axis. The figure shows {describe_block(block)}. The ramp-up is left of the "
+        "full vertical line. A cell without colour has no transactions.",
         annotations.explain_marks([row for each in marked.values() for row in each]),
-        f"The latency log of {listing(missing)} is missing." if missing else "",
+        f"The latency log of {format_list(missing)} is missing." if missing else "",
     ]
     return " ".join(part for part in parts if part)
 
 
 def _list_marks(context: Context, panels: Mapping[str, _HeatPanel]) -> dict[str, Rows]:
-    """The marks of each panel within its time."""
     found = annotations.find_marks(context, [panel.window.id for panel in panels.values()])
     return {
         name: [
@@ -179,7 +184,7 @@ def _draw_charts(
     classes = _choose_classes(panels)
     columns, width = min(len(panels), 3), _fit_width(len(panels))
     charts = [
-        layer(
+        merge_layers(
             _draw_layers(drawing, panel, classes, marked[name], first=index % columns == 0),
             # Columns are whole pixels wide: no seams show between these.
             width=max(1, width // panel.columns) * panel.columns,
@@ -188,17 +193,16 @@ def _draw_charts(
         )
         for index, (name, panel) in enumerate(panels.items())
     ]  # fmt: skip
-    return grid(charts, columns)
+    return place_in_grid(charts, columns)
 
 
 def _draw_layers(
     drawing: Drawing, panel: _HeatPanel, classes: list[float], marked: Rows, *, first: bool
 ) -> list[Spec]:
-    """The cells, where the measurement began, and what happened."""
     low_ms, high_ms = panel.cells.edges_s[0] * MS_PER_S, panel.cells.edges_s[-1] * MS_PER_S
     until = panel.columns * panel.cells.column_s
-    x = x_axis("second", "Second", (0, until), grid=False, tickCount=6, format="d")
-    y = value_axis(AXIS, (low_ms, high_ms), titled=first)
+    x = make_x_axis("second", "Second", (0, until), grid=False, tickCount=6, format="d")
+    y = make_value_axis(AXIS, (low_ms, high_ms), titled=first)
     after = [{"second": panel.window.measure_after_s}]
     begun = drawing.mark("rule", after, {"x": x}, color=palette.MUTED[0])
     return [
@@ -228,9 +232,7 @@ def _draw_cells(
         alt.Chart(drawing.add(_pack_cells(panel, classes)))
         .transform_flatten(["second", "row", "count"])
         .transform_calculate(
-            until=f"datum.second + {panel.cells.column_s}",
-            value=f"{lowest})",
-            to=f"{lowest} + 1)",
+            until=f"datum.second + {panel.cells.column_s}", value=f"{lowest})", to=f"{lowest} + 1)"
         )
         .mark_rect()
     )
@@ -239,7 +241,7 @@ def _draw_cells(
     colours = alt.Scale(domain=labels, range=shown)
     colour = alt.Color("rate:N", scale=colours, legend=legend)
     x2, y2 = alt.X2("until:Q"), alt.Y2("to:Q")
-    return unit(squares.encode(x=x, x2=x2, y=y, y2=y2, color=colour, tooltip=tips))
+    return make_unit(squares.encode(x=x, x2=x2, y=y, y2=y2, color=colour, tooltip=tips))
 
 
 def _count_rates(panel: _HeatPanel) -> dict[tuple[int, int], float]:
@@ -254,9 +256,7 @@ def _count_rates(panel: _HeatPanel) -> dict[tuple[int, int], float]:
 def _choose_classes(panels: Mapping[str, _HeatPanel]) -> list[float]:
     """Bounds between the colours: 1, 2, 5 of each decade, at most one fewer than colours."""
     rates = [rate for panel in panels.values() for rate in _count_rates(panel).values()]
-    inside = [
-        bound for bound in ticks_within((min(rates), max(rates)), STEPS) if bound > min(rates)
-    ]
+    inside = [bound for bound in list_ticks((min(rates), max(rates)), STEPS) if bound > min(rates)]
     return inside[-(len(palette.HEAT_COLOURS) - 1) :]
 
 
@@ -301,7 +301,7 @@ def _make_table(panels: Mapping[str, _HeatPanel]) -> PageTable:
         Show("second", "from second", "count"), Show("from_s", "from", "duration"),
         Show("to_s", "to", "duration"), Show("transactions", "transactions", "count"),
     )  # fmt: skip
-    return table_of(NAME, "Transactions by second and response time", shows, rows)
+    return make_table(NAME, "Transactions by second and response time", shows, rows)
 
 
 PLUGINS = (FigureKind(NAME, 55, "seconds", _plot, ("load",)),)

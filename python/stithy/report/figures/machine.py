@@ -17,16 +17,23 @@ from stithy.analysis.surroundings import (
 from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.drawing import palette
-from stithy.report.drawing.chart import PERCENT, SIGNED_PERCENT, WIDTH, Axis, labels, y_axis
-from stithy.report.drawing.compose import Drawing, Rows, Spec, beside, layer
+from stithy.report.drawing.chart import (
+    PERCENT,
+    SIGNED_PERCENT,
+    WIDTH,
+    Axis,
+    label_ticks,
+    make_y_axis,
+)
+from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers, place_beside
 from stithy.report.drawing.plots import ByLevel, Series, Stacks
 from stithy.report.drawing.points import average_levels, read_means
 from stithy.report.drawing.titles import compare_title
 from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.tables import PageTable, Show
 from stithy.report.words import loads
-from stithy.report.words.wording import capital, listing, percent, plural
-from stithy.units import format_size
+from stithy.report.words.wording import begin_sentence, format_plural
+from stithy.units import format_list, format_share, format_size
 
 STATES = {
     "user": "user", "system": "system", "other": "interrupts, steal", "iowait": "waiting for I/O",
@@ -64,12 +71,11 @@ def _name_programs(context: Context) -> str:
     """Name what ran on the host: a server by URL may be elsewhere."""
     if "load" not in context.tables:
         return "all programs"
-    server = "" if loads.are_by_url(context.manifest) else ", the server"
+    server = "" if loads.is_by_url(context.manifest) else ", the server"
     return f"the driver{server} and all other programs"
 
 
 def _list_states(context: Context) -> Rows:
-    """List the share of each state by candidate and level, over its windows that have samples."""
     means = context.valid_means.filter(collector=metrics.CPU, subject="")
     levels = means.group_by("candidate", "point", "metric").agg(pl.col("mean").mean())
     shares = {(row["candidate"], row["point"], row["metric"]): row["mean"]
@@ -90,14 +96,14 @@ def _list_states(context: Context) -> Rows:
 def _write_cpu_title(context: Context, rows: Rows) -> str:
     level = max(row["level"] for row in rows)
     idle = [
-        f"{percent(row['value'])} idle with {row['candidate']}"
+        f"{format_share(row['value'])} idle with {row['candidate']}"
         for row in rows
         if row["level"] == level and row["part"] == STATES["idle"]
     ]
-    highest = context.level(context.level_at(level))
+    highest = context.level(context.find_level(level))
     if not idle or len(idle) > NAMED_MOST:
         return f"CPU states by level, up to {highest}"
-    return f"At {highest} the CPUs were {listing(idle)}"
+    return f"At {highest} the CPUs were {format_list(idle)}"
 
 
 def _plot_pressure(context: Context) -> Iterator[ByLevel | Absent]:
@@ -131,9 +137,11 @@ def _write_pressure_title(context: Context, series: Sequence[Series]) -> str:
     lines = [line for line in chart.lines if line["level"] == level]
     if level is None or len(lines) > NAMED_MOST:
         return f"Time waiting for {chart.title} against {context.axis.title.lower()}"
-    shares = [f"{percent(line['value'])} of the time with {line['candidate']}" for line in lines]
-    at = capital(context.at(context.level_at(level)))
-    return f"{at}, tasks waited for {chart.title} {listing(shares)}"
+    shares = [
+        f"{format_share(line['value'])} of the time with {line['candidate']}" for line in lines
+    ]
+    at = begin_sentence(context.at(context.find_level(level)))
+    return f"{at}, tasks waited for {chart.title} {format_list(shares)}"
 
 
 def _plot_memory(context: Context) -> Iterator[ByLevel | Absent]:
@@ -168,11 +176,12 @@ LEAST_DRAWN_SHARE = 0.05
 
 
 def _plot_baselines(context: Context) -> list[Drawn]:
-    """One figure where baseline checks are off or drift; nothing where a sentence says it all."""
     baselines = context.evidence.baselines
     known = [baseline for baseline in baselines if baseline.shares]
     if len(known) < LEAST:
-        there = f"{'is' if len(known) == 1 else 'are'} {plural(len(known), 'baseline check')}"
+        there = (
+            f"{'is' if len(known) == 1 else 'are'} {format_plural(len(known), 'baseline check')}"
+        )
         because = f"there {there} with numbers, at least {LEAST} are needed"
         return [Absent("baselines", "whether the machine stayed the same", because)]
     clear = {trend.gauge.column for trend in _list_clear_trends(baselines)}
@@ -201,21 +210,19 @@ def _list_clear_trends(baselines: Sequence[Baseline]) -> list[Trend]:
 
 
 def _write_baseline_title(baselines: Sequence[Baseline]) -> str:
-    """How many blocks met another machine, and what drifted."""
     odd = sum(bool(baseline.off) for baseline in baselines)
     parts = []
     if odd:
         parts.append(
-            f"{odd} of {plural(len(baselines), 'block')} ran on a machine that had changed"
+            f"{odd} of {format_plural(len(baselines), 'block')} ran on a machine that had changed"
         )
     if clear := _list_clear_trends(baselines):
-        shown = [f"{each.gauge.what} by {percent(abs(each.share))}" for each in clear]
-        parts.append(f"over the run {listing(shown)} drifted")
-    return capital("; ".join(parts))
+        shown = [f"{each.gauge.what} by {format_share(abs(each.share))}" for each in clear]
+        parts.append(f"over the run {format_list(shown)} drifted")
+    return begin_sentence("; ".join(parts))
 
 
 def _list_checks(baselines: Sequence[Baseline]) -> Rows:
-    """A row for each figure that is known of a baseline check, by time."""
     first_s = min(baseline.row["at_s"] for baseline in baselines)
     rows = []
     for baseline in baselines:
@@ -234,7 +241,7 @@ def _list_checks(baselines: Sequence[Baseline]) -> Rows:
 def _draw_gauges(drawing: Drawing, baselines: Sequence[Baseline], rows: Rows) -> Spec:
     known = [gauge for gauge in GAUGES if any(row["gauge"] == gauge.what for row in rows)]
     width = (WIDTH + 20) // len(known) - 50
-    return beside([_draw_gauge(drawing, baselines, rows, gauge, width) for gauge in known])
+    return place_beside([_draw_gauge(drawing, baselines, rows, gauge, width) for gauge in known])
 
 
 def _draw_gauge(
@@ -250,7 +257,7 @@ def _draw_gauge(
         axis=alt.Axis(grid=False, tickCount=5),
     )  # fmt: skip
     title = "From the median" if gauge is GAUGES[0] else None
-    y = y_axis("value", title, (-most, most), **labels(SIGNED_PERCENT), tickCount=5)
+    y = make_y_axis("value", title, (-most, most), **label_ticks(SIGNED_PERCENT), tickCount=5)
     band, ends = [{"value": -allowed, "to": allowed}], {"y": y, "y2": alt.Y2("to:Q")}
     layers = [drawing.mark("rect", band, ends, color=palette.GRID[0])]
     tips = [
@@ -264,7 +271,7 @@ def _draw_gauge(
             look = {"filled": True, "size": size, "opacity": 1, "color": colour}
             at = {"x": x, "y": y, "tooltip": tips}
             layers.append(drawing.mark("point", some, at, **look))
-    return layer(layers, width=width, height=150, title=capital(gauge.what))
+    return merge_layers(layers, width=width, height=150, title=begin_sentence(gauge.what))
 
 
 def _make_check_table(rows: Rows) -> PageTable:

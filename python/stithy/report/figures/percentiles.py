@@ -21,18 +21,19 @@ from stithy.report.drawing.annotations import MS_PER_S, make_target_line
 from stithy.report.drawing.chart import (
     WIDTH,
     Axis,
-    domain_of,
-    limit_lines,
-    line_channels,
-    picked,
-    value_axis,
-    x_axis,
+    draw_limits,
+    find_domain,
+    make_line_channels,
+    make_value_axis,
+    make_x_axis,
+    show_picked,
 )
-from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer
-from stithy.report.drawing.titles import named_by
+from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers, place_in_grid
+from stithy.report.drawing.titles import name_by
 from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import capital, listing, took
+from stithy.report.words.wording import begin_sentence
+from stithy.units import format_list, format_measured_duration
 
 NAME = "percentiles"
 
@@ -67,8 +68,7 @@ class _PercentileCurve:
 
 
 def _plot(context: Context) -> list[Drawn]:
-    """One figure, or why it is not there."""
-    levels = levels_drawn(context)
+    levels = choose_levels(context)
     lines = [line for point in levels for line in _read_curves(context, point)]
     if not lines:
         because = "no valid window has a complete latency log with enough values"
@@ -82,13 +82,13 @@ def _plot(context: Context) -> list[Drawn]:
             _make_table(context, lines),
             caption=_write_caption(context, drawn, lines),
             description="Line charts of response time against the percentile, one chart "
-            f"for {listing([context.level(point) for point in drawn])} each, one line for each "
+            f"for {format_list([context.level(point) for point in drawn])} each, one line for each "
             "candidate. Both axes are logarithmic; the horizontal one is stretched towards 100 %.",
         )
     ]  # fmt: skip
 
 
-def levels_drawn(context: Context) -> list[Point]:
+def choose_levels(context: Context) -> list[Point]:
     """The lowest level, that of the question, the highest, and one between; ascending."""
     levels = [
         point
@@ -106,7 +106,6 @@ def levels_drawn(context: Context) -> list[Point]:
 
 
 def _read_curves(context: Context, point: Point) -> list[_PercentileCurve]:
-    """The lines of a level: response times, and service times where they differ."""
     found = []
     for name in context.evidence.candidates:
         windows = context.evidence.valid_at(name, point)
@@ -137,11 +136,11 @@ def _write_title(context: Context, lines: list[_PercentileCurve]) -> str:
     here = [line for line in there if line.point == point]
     name, times_s = _choose_percentile(here)
     share = f"{SPOKEN[name]} transactions"
-    at = capital(context.at(point))
+    at = begin_sentence(context.at(point))
     if len(here) > 1 and _is_alike(context, here, times_s, name, point):
-        ends = listing([here[0].candidate, here[1].candidate])
+        ends = format_list([here[0].candidate, here[1].candidate])
         return f"{at}, {ends} are not distinguishable in the {name} of response time"
-    return f"{at}, {share} took at most {named_by(times_s, took, most=2)}"
+    return f"{at}, {share} took at most {name_by(times_s, format_measured_duration, most=2)}"
 
 
 def _choose_percentile(here: list[_PercentileCurve]) -> tuple[str, dict[str, float]]:
@@ -167,7 +166,6 @@ def _is_alike(
     name: str,
     point: Point,
 ) -> bool:
-    """Whether blocks are there and cannot tell the two ends apart."""
     if len(here) != 2:
         return False
     low, high = sorted(times_s, key=times_s.__getitem__)
@@ -175,7 +173,6 @@ def _is_alike(
 
 
 def _write_caption(context: Context, levels: list[Point], lines: list[_PercentileCurve]) -> str:
-    """How to read it, how many values it rests on, and what is left out."""
     counts = [line.values for line in lines if line.what == RESPONSE]
     values = f"{min(counts):,}" if len({*counts}) == 1 else f"{min(counts):,} to {max(counts):,}"
     parts = [
@@ -200,7 +197,7 @@ def _draw_charts(
 ) -> Spec:
     values = [{"value": p.value_s * MS_PER_S} for line in lines for p in line.points]
     limits = make_target_line(context, ALL)
-    domain = domain_of([*values, *({"value": limit.value} for limit in limits)], log=True)
+    domain = find_domain([*values, *({"value": limit.value} for limit in limits)], log=True)
     reach = max(line.points[-1].reach for line in lines)
     # So many that no place stays empty, if all ticks have room for their labels.
     number = len(levels)
@@ -212,19 +209,19 @@ def _draw_charts(
         first, last = index % columns == 0, index >= len(levels) - columns
         x, y = (
             _make_share_axis(reach, title if last else None),
-            value_axis(AXIS, domain, titled=first),
+            make_value_axis(AXIS, domain, titled=first),
         )
         here = [line for line in lines if line.point == point]
-        layers = [*limit_lines(drawing, y, limits), *_draw_layers(context, drawing, here, x, y)]
+        layers = [*draw_limits(drawing, y, limits), *_draw_layers(context, drawing, here, x, y)]
         width = WIDTH if columns == 1 else (WIDTH + 20) // columns - 45
-        charts.append(layer(layers, width=width, height=230, title=context.level(point)))
-    return grid(charts, columns)
+        charts.append(merge_layers(layers, width=width, height=230, title=context.level(point)))
+    return place_in_grid(charts, columns)
 
 
 def _make_share_axis(reach: float, title: str | None) -> alt.X:
     ticks = [tick for tick in TICKS if tick <= reach]
     options = {"values": ticks, "labelExpr": LABELS, "grid": True, "labelOverlap": False}
-    return x_axis("reach", title, (1, reach * 1.05), log=True, **options)
+    return make_x_axis("reach", title, (1, reach * 1.05), log=True, **options)
 
 
 LABELS = "".join(f"datum.value == {tick} ? '{text}' : " for tick, text in TICKS.items()) + "''"
@@ -234,7 +231,7 @@ LABELS = "".join(f"datum.value == {tick} ? '{text}' : " for tick, text in TICKS.
 def _draw_layers(
     context: Context, drawing: Drawing, lines: list[_PercentileCurve], x: alt.X, y: alt.Y
 ) -> list[Spec]:
-    channels = {"x": x, "y": y, "opacity": picked(), **line_channels(context)}
+    channels = {"x": x, "y": y, "opacity": show_picked(), **make_line_channels(context)}
     tips = [
         alt.Tooltip("candidate:N"),
         alt.Tooltip("share:Q", title="share", format=".4%"),
@@ -246,7 +243,7 @@ def _draw_layers(
         if rows:
             line = drawing.mark("line", rows, {**channels, "tooltip": tips}, strokeWidth=width)
             specs.append(line)
-    return [drawing.followed(specs[0]), *specs[1:]]
+    return [drawing.follow(specs[0]), *specs[1:]]
 
 
 def _list_rows(lines: list[_PercentileCurve]) -> Rows:

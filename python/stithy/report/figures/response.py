@@ -20,15 +20,15 @@ from stithy.report.drawing.chart import (
     NUMBERS,
     WIDTH,
     Axis,
-    candidate_channels,
-    domain_of,
-    intervals,
-    joined,
-    level_tip,
-    limit_lines,
-    picked,
-    value_axis,
-    x_axis,
+    draw_intervals,
+    draw_joined,
+    draw_limits,
+    find_domain,
+    make_candidate_channels,
+    make_level_tip,
+    make_value_axis,
+    make_x_axis,
+    show_picked,
 )
 from stithy.report.drawing.compose import (
     BARS,
@@ -36,16 +36,17 @@ from stithy.report.drawing.compose import (
     Drawing,
     Rows,
     Spec,
-    extremes,
-    layer,
-    spans,
+    estimate_spans,
+    find_extremes,
+    merge_layers,
 )
 from stithy.report.drawing.plots import ByLevel, Series
-from stithy.report.drawing.points import scaled, window_row, window_rows
-from stithy.report.drawing.titles import compare_title, named, named_by
+from stithy.report.drawing.points import make_window_row, read_window_rows, scale_rows
+from stithy.report.drawing.titles import compare_title, name_by, name_each
 from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import capital, count, took
+from stithy.report.words.wording import begin_sentence, format_count
+from stithy.units import format_measured_duration
 from stithy.workloads.workload import Workload
 
 PERCENTILES = {"p50": "median", "p95": "95th percentile", "p99": "99th percentile"}
@@ -54,10 +55,9 @@ VALUE = Show("value", "response time", "duration")
 
 
 def _read_series(context: Context, kind: str = "") -> list[Series]:
-    """Read a chart for each percentile of a type, all transactions by default."""
     return [
         Series(
-            *window_rows(context, f"response_{key}_s", kind or ALL),
+            *read_window_rows(context, f"response_{key}_s", kind or ALL),
             f"{kind}, {words}" if kind else words, (kind, key) if kind else (key,),
             make_target_line(context, kind or ALL, key),
         )
@@ -66,7 +66,6 @@ def _read_series(context: Context, kind: str = "") -> list[Series]:
 
 
 def _explain_pooled(charts: Sequence[Series]) -> str:
-    """Say what a mark without windows is, where there is one."""
     text = " A mark without windows is of all of them together: each alone has too few values."
     return text if any(chart.pooled for chart in charts) else ""
 
@@ -81,7 +80,9 @@ def _plot_together(context: Context) -> Iterator[ByLevel | Absent]:
     noun = "95th percentile of response time"
     yield ByLevel(
         name=name,
-        title=compare_title(context, p95.lines, p95.points, noun, shown=took, metric=P95),
+        title=compare_title(
+            context, p95.lines, p95.points, noun, shown=format_measured_duration, metric=P95
+        ),
         caption="Response time of all transactions, from the intended start to the answer, with "
         "retries and waits, on a logarithmic axis. A percentile is drawn only if enough values lie "
         f"beyond it.{_explain_pooled(series)}"
@@ -158,7 +159,7 @@ def _name_slowest(context: Context, kinds: list[str]) -> str:
         others = any(s > of_it.get(name, 0.0) for (_, name), s in here.items())
         who = f"{slowest} on {on}" if others else slowest
         few = "" if len(here) == len(answered) else " of the types with enough transactions"
-        at, times = capital(context.at(point)), named_by(of_it, took)
+        at, times = begin_sentence(context.at(point)), name_by(of_it, format_measured_duration)
         return f"{at}, {who} takes longest{few}: its {PERCENTILES[key]} is {times}"
     return f"Response times of the {len(kinds)} transaction types"
 
@@ -189,7 +190,6 @@ class _LevelOutcome:
 
 
 def _plot_curve(context: Context) -> list[Drawn]:
-    """One figure where throughput is free and has two levels; else why not."""
     shows = "response time against throughput"
     quantity = _choose_quantity(context)
     levels = list(_list_outcomes(context, quantity))
@@ -204,7 +204,7 @@ def _plot_curve(context: Context) -> list[Drawn]:
             context, CURVE, _write_curve_title(context, quantity, levels),
             _draw_curve(context, drawing, quantity, places, points),
             _make_curve_table(context, quantity, places, points),
-            caption=f"{capital(quantity.noun)} against {noun}. Each large mark is "
+            caption=f"{begin_sentence(quantity.noun)} against {noun}. Each large mark is "
             "a level, with its number of users. A line joins the levels of a candidate in "
             "ascending order. Marks further down and to the right are better. If a line bends "
             "back, more users got less work done. Small marks are windows; hollow ones are "
@@ -262,30 +262,29 @@ def _list_outcomes(context: Context, quantity: Quantity) -> Iterator[_LevelOutco
 
 
 def _list_curve_windows(context: Context, quantity: Quantity) -> Iterator[dict[str, Any]]:
-    """Every window that has both."""
     for window in context.drawn:
         done = window.value(context.evidence.throughput.known.column)
         response_s = window.printable(quantity.known.column, quantity.of or ALL)
         if done and response_s:
-            yield window_row(context, window, done=done, value=response_s)
+            yield make_window_row(context, window, done=done, value=response_s)
 
 
 def _write_curve_title(context: Context, quantity: Quantity, places: list[_LevelOutcome]) -> str:
     """What was reached within the limit; without one, the most and what it cost."""
     limit, noun = context.limit, context.evidence.throughput.noun
     if limit is not None and (best := list(_find_within_target(context, places))):
-        each = named(
+        each = name_each(
             best,
             _get_done,
-            lambda at: f"{count(at.done)} on {at.candidate} ({context.level(at.point)})",
+            lambda at: f"{format_count(at.done)} on {at.candidate} ({context.level(at.point)})",
         )
-        return f"{capital(noun)} with {limit.text}: {each}"
+        return f"{begin_sentence(noun)} with {limit.text}: {each}"
     names = dict.fromkeys(place.candidate for place in places)
-    each = named(
+    each = name_each(
         [max((at for at in places if at.candidate == name), key=_get_done) for name in names],
         _get_done,
         lambda at: (
-            f"{count(at.done)} on {at.candidate} {context.at(at.point)} "
+            f"{format_count(at.done)} on {at.candidate} {context.at(at.point)} "
             f"({_format_response(quantity, at)})"
         ),
     )
@@ -295,7 +294,7 @@ def _write_curve_title(context: Context, quantity: Quantity, places: list[_Level
 def _format_response(quantity: Quantity, place: _LevelOutcome) -> str:
     if place.response_s is None:
         return f"too few values for {quantity.label}"
-    return f"{quantity.label} {took(place.response_s)}"
+    return f"{quantity.label} {format_measured_duration(place.response_s)}"
 
 
 def _get_done(place: _LevelOutcome) -> float:
@@ -313,8 +312,7 @@ def _find_within_target(context: Context, places: list[_LevelOutcome]) -> Iterat
 
 
 def _list_spans(points: Rows, key: str) -> Rows:
-    """The intervals of one of the two values."""
-    return spans([{**point, "value": point[key]} for point in points], log=key == "value")
+    return estimate_spans([{**point, "value": point[key]} for point in points], log=key == "value")
 
 
 def _draw_curve(
@@ -325,7 +323,7 @@ def _draw_curve(
     points: Rows,
 ) -> Spec:
     kind = quantity.of or ALL
-    shown = scaled(points, MS_PER_S)
+    shown = scale_rows(points, MS_PER_S)
     levels = [
         {
             **context.place(place.point), "candidate": place.candidate, "done": place.done,
@@ -336,20 +334,20 @@ def _draw_curve(
     limits = make_target_line(context, kind, quantity.metric)
     ends = [{"value": span[end]} for span in _list_spans(shown, "value") for end in ("low", "high")]
     drawn = [*shown, *levels, *ends, *({"value": limit.value} for limit in limits)]
-    y = value_axis(Axis(f"{quantity.label} (ms)", log=True), domain_of(drawn, log=True))
-    done = domain_of([{"value": row["done"]} for row in (*shown, *levels)], log=False)
+    y = make_value_axis(Axis(f"{quantity.label} (ms)", log=True), find_domain(drawn, log=True))
+    done = find_domain([{"value": row["done"]} for row in (*shown, *levels)], log=False)
     throughput = context.evidence.throughput.title
-    x = x_axis("done", throughput, done, format=NUMBERS, tickCount=6)
-    line = joined(context, drawing, levels, {"x": x, "y": y, "order": alt.Order("level:Q")})
-    channels = {"x": x, "y": y, **candidate_channels(context), "opacity": picked()}
+    x = make_x_axis("done", throughput, done, format=NUMBERS, tickCount=6)
+    line = draw_joined(context, drawing, levels, {"x": x, "y": y, "order": alt.Order("level:Q")})
+    channels = {"x": x, "y": y, **make_candidate_channels(context), "opacity": show_picked()}
     full = {**channels, "tooltip": _make_tips(context)}
     layers = [
-        *limit_lines(drawing, y, limits), line, *_draw_bars(drawing, shown, levels, channels),
+        *draw_limits(drawing, y, limits), line, *_draw_bars(drawing, shown, levels, channels),
         *_draw_windows(context, drawing, shown, channels),
-        drawing.followed(drawing.mark("point", levels, full, filled=True, size=95)),
+        drawing.follow(drawing.mark("point", levels, full, filled=True, size=95)),
         _draw_levels(context, drawing, levels, x, y),
     ]  # fmt: skip
-    return layer(layers, width=WIDTH, height=HEIGHT + 20)
+    return merge_layers(layers, width=WIDTH, height=HEIGHT + 20)
 
 
 def _draw_bars(
@@ -365,7 +363,7 @@ def _draw_bars(
         ]
         at = {name: channels[name] for name in (along, "color", "opacity")}
         is_across = along == "y"
-        yield from intervals(drawing, rows, at, across=is_across, strokeWidth=1.5, clip=True)
+        yield from draw_intervals(drawing, rows, at, across=is_across, strokeWidth=1.5, clip=True)
 
 
 def _draw_windows(
@@ -378,7 +376,7 @@ def _draw_windows(
     hollow = {"filled": False, "fill": palette.PAPER[0], "size": 60, "strokeWidth": 1.5}
     for is_valid, look in ((True, {"filled": True, "size": 24}), (False, hollow)):
         rows: Rows = [row for row in shown if row["valid"] is is_valid]
-        rows = [dict(row) for row in extremes(rows)] if len(shown) > POINTS_MOST else rows
+        rows = [dict(row) for row in find_extremes(rows)] if len(shown) > POINTS_MOST else rows
         if rows:
             plain = [{key: row[key] for key in row if key != "valid"} for row in rows]
             yield drawing.mark("point", plain, {**channels, "tooltip": tips}, **look)
@@ -386,7 +384,7 @@ def _draw_windows(
 
 def _make_tips(context: Context) -> list[alt.Tooltip]:
     return [
-        alt.Tooltip("candidate:N"), level_tip(context),
+        alt.Tooltip("candidate:N"), make_level_tip(context),
         alt.Tooltip("done:Q", title=context.evidence.throughput.label, format=",.0f"),
         alt.Tooltip("value:Q", title="response time (ms)", format=",.4~g"),
     ]  # fmt: skip
@@ -408,7 +406,7 @@ def _draw_levels(context: Context, drawing: Drawing, levels: Rows, x: alt.X, y: 
     field = context.axis.name.replace(".", "\\.")
     text = alt.Text(f"{field}:Q", format="d") if context.axis.counts else alt.Text(f"{field}:N")
     look = {"dx": 9, "dy": 9, "align": "left", "baseline": "middle"}
-    at = {"x": x, "y": y, "text": text, "opacity": picked()}
+    at = {"x": x, "y": y, "text": text, "opacity": show_picked()}
     return drawing.mark("text", _drop_close(rows), at, **look)
 
 

@@ -16,7 +16,6 @@ from stithy.analysis.checks.windows import NOT_STEADY
 from stithy.analysis.evidence import Window
 from stithy.analysis.gathering import MedianBlock, find_median_block
 from stithy.metrics import ALL, count_values_needed
-from stithy.point import Point
 from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.drawing import annotations, palette
@@ -26,26 +25,27 @@ from stithy.report.drawing.chart import (
     WIDTH,
     Domain,
     LimitLine,
-    domain_of,
-    limit_lines,
-    log_ticks,
-    strip_axis,
+    draw_limits,
+    find_domain,
+    list_log_ticks,
+    make_strip_axis,
 )
 from stithy.report.drawing.compose import (
     POINTS_MOST,
     Drawing,
     Rows,
     Spec,
-    grid,
-    layer,
-    stacked,
-    unit,
-    x_at,
-    y_at,
+    make_unit,
+    merge_layers,
+    place_in_grid,
+    place_stacked,
+    place_x,
+    place_y,
 )
 from stithy.report.figure import Absent, Drawn, Figure, FigureKind
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import block_said, count, listing
+from stithy.report.words.wording import describe_block, format_count
+from stithy.units import format_list
 from stithy.validity import Flag
 
 QUANTITIES = {"tpm": "TPM", "p95": "p95 (ms)", "waiting": "Waiting", "device": "Device ops/s"}
@@ -62,9 +62,8 @@ Flagged = tuple[Window, Flag]
 
 
 def _plot(context: Context) -> list[Drawn]:
-    """One figure a level, or why there is none."""
-    levels = [_choose_windows(context, point) for point in context.evidence.levels]
-    shown = [level for level in levels if level is not None]
+    blocks = (find_median_block(context.evidence, point) for point in context.evidence.levels)
+    shown = [_Shown(block, *_list_flagged(context, block)) for block in blocks if block]
     marked = annotations.find_marks(
         context, {window.id for each in shown for window in each.windows}
     )
@@ -92,11 +91,6 @@ class _Shown:
     @property
     def windows(self) -> tuple[Window, ...]:
         return (*self.block.windows.values(), *(window for window, _ in self.flagged))
-
-
-def _choose_windows(context: Context, point: Point) -> _Shown | None:
-    block = find_median_block(context.evidence, point)
-    return None if block is None else _Shown(block, *_list_flagged(context, block))
 
 
 def _list_flagged(context: Context, block: MedianBlock) -> tuple[tuple[Flagged, ...], int]:
@@ -153,7 +147,6 @@ def _read_seconds(context: Context, shown: _Shown) -> pl.DataFrame:
 
 
 def _select_strip(quantity: str, seconds: pl.DataFrame, value: pl.Expr) -> pl.DataFrame:
-    """A quantity of windows and seconds, in the long form."""
     named = pl.lit(quantity).alias("quantity")
     return seconds.select("window_id", "second", named, value.cast(pl.Float64).alias("value"))
 
@@ -171,7 +164,7 @@ def _choose_sampled(context: Context, shown: _Shown, here: pl.DataFrame) -> Coll
 def _read_device(context: Context, windows: Collection[str]) -> pl.DataFrame:
     """Reads and writes a second of the busiest device; stacked devices see the same operations."""
     rates = [metrics.OPERATIONS["read"][0], metrics.OPERATIONS["write"][0]]
-    samples = context.samples_by_second(metrics.BLOCK, rates, windows)
+    samples = context.read_by_second(metrics.BLOCK, rates, windows)
     devices = samples.group_by("window_id", "subject", "second").agg(pl.col("value").sum())
     busiest = devices.group_by("window_id", "second").agg(pl.col("value").max())
     return _select_strip("device", busiest, pl.col("value"))
@@ -197,7 +190,7 @@ def _draw_level(
                 *([Show("waiting", "waiting", "count")] if _explain_waiting(here) else []),
                 Show("device", "device operations per second", "rate"),
             ),
-            _pivot_seconds(here),
+            _spread_seconds(here),
         ),
         caption=_write_caption(context, shown, here, marked),
         description="Line charts over the seconds of the windows: transactions per "
@@ -205,7 +198,7 @@ def _draw_level(
     )  # fmt: skip
 
 
-def _pivot_seconds(here: pl.DataFrame) -> pl.DataFrame:
+def _spread_seconds(here: pl.DataFrame) -> pl.DataFrame:
     wide = here.pivot(
         on="quantity", on_columns=list(QUANTITIES),
         index=["window_id", "candidate", "block", "second"], values="value",
@@ -237,15 +230,14 @@ def _describe_swing(context: Context, block: MedianBlock, here: pl.DataFrame) ->
 
 
 def _format_span(name: str, spans: Mapping[str, tuple[float, float]]) -> str:
-    return f"{name} between {count(spans[name][0])} and {count(spans[name][1])} TPM"
+    return f"{name} between {format_count(spans[name][0])} and {format_count(spans[name][1])} TPM"
 
 
 def _write_caption(
     context: Context, shown: _Shown, here: pl.DataFrame, marked: pl.DataFrame
 ) -> str:
-    """Which windows are drawn and which are not, and what the lines mark."""
     windows = [window.id for window in shown.windows]
-    said = block_said(shown.block)
+    said = describe_block(shown.block)
     parts = [
         f"Every second of {said}, with one column per candidate. The ramp-up is shaded.",
         _explain_flagged(shown),
@@ -260,30 +252,26 @@ def _write_caption(
 
 
 def _explain_flagged(shown: _Shown) -> str:
-    """Which flagged windows are drawn beside the block."""
     if not shown.flagged:
         return ""
-    each = [f"{_name_window(window)} ({flag.value})" for window, flag in shown.flagged]
+    each = [
+        f"block {window.block}{' measured again' if window.attempt else ''} of "
+        f"{window.candidate} ({flag.value})"
+        for window, flag in shown.flagged
+    ]
     more = f" {shown.left_out:,} more are in the data only." if shown.left_out else ""
     is_any_invalid = any(not each.valid for each, _ in shown.flagged)
     dotted = " Dotted lines are invalid windows." if is_any_invalid else ""
-    return f"Thin lines are flagged windows: {listing(each)}.{more}{dotted}"
-
-
-def _name_window(window: Window) -> str:
-    again = " measured again" if window.attempt else ""
-    return f"block {window.block}{again} of {window.candidate}"
+    return f"Thin lines are flagged windows: {format_list(each)}.{more}{dotted}"
 
 
 def _explain_no_p95(here: pl.DataFrame) -> str:
-    """Why there is no strip of p95, where there is none."""
     if not here.filter(pl.col("quantity") == "p95").is_empty():
         return ""
     return "There is no chart of p95, because every second has too few values."
 
 
 def _explain_waiting(here: pl.DataFrame) -> str:
-    """What the strip of those who wait shows, where there is one."""
     if here.filter(pl.col("quantity") == "waiting").is_empty():
         return ""
     return "Waiting: transactions that were due, but had not begun at the end of the second."
@@ -294,7 +282,7 @@ def _count_checkpoints(block: MedianBlock) -> str:
     texts = [f"{number} with {name}" for name, number in counts.items() if number is not None]
     if not texts:
         return "Checkpoints were not counted."
-    return f"Complete checkpoints during the measurement: {listing(texts)}."
+    return f"Complete checkpoints during the measurement: {format_list(texts)}."
 
 
 @dataclass(frozen=True)
@@ -351,14 +339,16 @@ def _draw_strips(
             )
             for quantity in present
         ]  # fmt: skip
-        stacks.append(stacked(charts, spacing=18))
-    return grid(stacks, columns)
+        stacks.append(place_stacked(charts, spacing=18))
+    return place_in_grid(stacks, columns)
 
 
 def _find_domain(drawn: pl.DataFrame, quantity: str, limits: tuple[LimitLine, ...]) -> Domain:
     value = pl.col("value") * (MS_PER_S if quantity == "p95" else 1.0)
     rows = drawn.filter(quantity=quantity).select(value).to_dicts()
-    return domain_of([*rows, *({"value": limit.value} for limit in limits)], log=quantity == "p95")
+    return find_domain(
+        [*rows, *({"value": limit.value} for limit in limits)], log=quantity == "p95"
+    )
 
 
 def _list_lines(drawn: pl.DataFrame, quantity: str, windows: list[Window], shown: _Shown) -> Rows:
@@ -381,9 +371,12 @@ def _list_lines(drawn: pl.DataFrame, quantity: str, windows: list[Window], shown
 
 
 def _draw_strip(context: Context, drawing: Drawing, strip: _WindowStrip) -> Spec:
-    x = strip_axis(strip.last_second + 1, is_bottom=strip.bottom)
+    x = make_strip_axis(strip.last_second + 1, is_bottom=strip.bottom)
     log = strip.quantity == "p95"
-    ticks = {"values": _thin_ticks(log_ticks(strip.domain))} if log else {"tickCount": 3}
+    ticks: dict[str, Any] = {"tickCount": 3}
+    if log:  # as many as have room: a line without its number tells nothing
+        known = list_log_ticks(strip.domain)
+        ticks = {"values": known[:: math.ceil(len(known) / TICKS_MOST)]}
     y = alt.Y(
         "value:Q", title=QUANTITIES[strip.quantity] if strip.left else None,
         scale=alt.Scale(
@@ -393,15 +386,10 @@ def _draw_strip(context: Context, drawing: Drawing, strip: _WindowStrip) -> Spec
     )  # fmt: skip
     ramp_up = _draw_ramp_up(context, drawing, x)
     lines = _draw_lines(context, drawing, strip, x, y)
-    limits = limit_lines(drawing, y, strip.limits)
+    limits = draw_limits(drawing, y, strip.limits)
     layers = [ramp_up, *annotations.draw_marks(drawing, strip.marks, x), *limits, *lines]
     title = strip.candidate if strip.top else ""
-    return layer(layers, width=strip.width, height=84, title=title)
-
-
-def _thin_ticks(ticks: list[float]) -> list[float]:
-    """As many as have room: a line without its number tells nothing."""
-    return ticks[:: math.ceil(len(ticks) / TICKS_MOST)]
+    return merge_layers(layers, width=strip.width, height=84, title=title)
 
 
 def _draw_ramp_up(context: Context, drawing: Drawing, x: alt.X) -> Spec:
@@ -416,7 +404,7 @@ def _draw_lines(
     if not strip.lines:
         device = strip.quantity == "device"
         text = "not sampled: no block device under this volume" if device else "not recorded"
-        middle = {"x": x_at(strip.width * 0.6), "y": y_at(42), "text": alt.Text("text:N")}
+        middle = {"x": place_x(strip.width * 0.6), "y": place_y(42), "text": alt.Text("text:N")}
         return [drawing.mark("text", [{"text": text}], middle, align="center")]
     tips = [
         alt.Tooltip("second:Q"), alt.Tooltip("block:Q"),
@@ -428,7 +416,7 @@ def _draw_lines(
     for look, rows in _group_lines(strip.lines):
         line = alt.Chart(drawing.add(rows)).transform_flatten(["second", "value"])
         line = line.mark_line(color=colour, clip=True, **look)
-        layers.append(unit(line.encode(x=x, y=y, detail=detail, tooltip=tips)))
+        layers.append(make_unit(line.encode(x=x, y=y, detail=detail, tooltip=tips)))
     return layers
 
 
@@ -443,10 +431,7 @@ def _group_lines(lines: Rows) -> list[tuple[dict[str, Any], Rows]]:
         reported = {key: row[key] for key in ("block", "again", "second", "value")}
         found.setdefault((row["flagged"], row["invalid"]), []).append(reported)
     return [
-        (
-            {**(_THIN if flagged else _FULL), **({"strokeDash": [1, 3]} if invalid else {})},
-            rows,
-        )
+        ({**(_THIN if flagged else _FULL), **({"strokeDash": [1, 3]} if invalid else {})}, rows)
         for (flagged, invalid), rows in sorted(found.items(), reverse=True)
     ]
 

@@ -1,22 +1,228 @@
 """A drawing of the set-up: the hammer, a server for each candidate, volumes, what is under them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
 import altair as alt
 import polars as pl
 
+from stithy.activity import get_level_factor
 from stithy.report.context import Context
 from stithy.report.drawing import palette
-from stithy.report.drawing.chart import own_channels
-from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
+from stithy.report.drawing.chart import make_own_channels
+from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers
 from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.tables import PageTable, Show
 from stithy.report.words import loads
-from stithy.report.words.escape import seen, shortened
-from stithy.report.words.set_up import Box, Lane, Part, SetUp, set_up
-from stithy.report.words.wording import listing, plural
+from stithy.report.words.escape import escape_unseen, truncate_name
+from stithy.report.words.loads import name_drive
+from stithy.report.words.wording import DASH, format_plural
+from stithy.results.manifest import CandidateFacts, DriveFacts, Fact, LoadFacts, Manifest
+from stithy.units import format_duration, format_list, format_rate, format_size
+from stithy.workloads.words import PACE
+
+ROLES = ("data", "log", "temp", "backup")
+FEW_LEVELS = 6
+
+
+@dataclass(frozen=True)
+class Box:
+    """One part of the set-up: what it is, and what must be known of it."""
+
+    heading: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A volume of a candidate, headed by the roles that lie on it, and the storage under it."""
+
+    volume: Box
+    storage: Box
+    emulated: bool
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One candidate: its server, which is there in its windows alone, and its volumes."""
+
+    candidate: str
+    server: Box
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """The machine with all that ran on it."""
+
+    machine: str
+    hammer: Box
+    lanes: tuple[Lane, ...]
+
+
+def set_up(manifest: Manifest) -> SetUp:
+    """The set-up of a run."""
+    lanes = (
+        Lane(
+            candidate.name,
+            Box(candidate.name, _describe_server(manifest, candidate)),
+            tuple(_list_parts(candidate)),
+        )
+        for candidate in manifest.candidates
+    )
+    return SetUp(_describe_machine(manifest), _describe_hammer(manifest), tuple(lanes))
+
+
+def _describe_machine(manifest: Manifest) -> str:
+    """`This machine: 8 × Example CPU, 32 GiB of memory, kernel 6.1.0`."""
+    cpus, model = _find_fact(manifest, "cpus"), _find_fact(manifest, "cpu_model")
+    memory, kernel = _find_fact(manifest, "memory_bytes"), _find_fact(manifest, "kernel")
+    parts = [f"{cpus} × {model or 'CPU of unknown model'}" if cpus else model]
+    parts.append(f"{format_size(memory)} of memory" if isinstance(memory, int | float) else None)
+    parts.append(f"kernel {kernel}" if kernel else None)
+    shown = ", ".join(str(part) for part in parts if part)
+    return f"This machine: {shown or 'its facts are not known'}"
+
+
+def _find_fact(manifest: Manifest, name: str) -> Any:
+    known = manifest.environment.get(name)
+    return known.value if known else None
+
+
+def _describe_hammer(manifest: Manifest) -> Box:
+    if manifest.given_load is None:
+        return Box(f"scenario {manifest.scenario.partition(' ')[0]}", ())
+    load = manifest.load
+    bound = all(manifest.cpus_of(candidate) is not None for candidate in manifest.candidates)
+    drives = any(each.drives for each in manifest.candidates)
+    beside = ("shares CPUs with the drives",) if bound and drives else ()
+    cpus = "on the other CPUs" if bound else "on any CPU"
+    return Box(
+        "hammer (load driver)", (*_describe_levels(load), _describe_loop(load), *beside, cpus)
+    )
+
+
+def _describe_levels(load: LoadFacts) -> tuple[str, ...]:
+    factor = get_level_factor().driven(is_open=load.is_open)
+    if load.is_idle:
+        return ("no users",)
+    if not load.levels:
+        return (f"{factor.plural} chosen by the search",)
+    if len(load.levels) > FEW_LEVELS:
+        ends = f"{min(load.levels):,} to {max(load.levels):,}"
+        return (f"{format_plural(len(load.levels), 'level')},", f"{ends} {factor.plural}")
+    every = format_list([f"{level:,}" for level in load.levels])
+    return (f"{every} {factor.unit if load.levels == (1,) else factor.plural}",)
+
+
+def _describe_loop(load: LoadFacts) -> str:
+    if PACE.intersection(load.varied):
+        return "several paces"
+    if load.is_idle:
+        return "the database is idle"
+    if load.rate_per_s is not None:
+        return f"open loop, {format_rate(load.rate_per_s)}"
+    if load.is_open:
+        return "open loop"
+    if load.pace == "think" and load.think_s is not None:
+        return f"think {format_duration(load.think_s)}"
+    return {"none": "back to back", "keyed": "keying, thinking"}.get(load.pace, load.pace)
+
+
+def _describe_server(manifest: Manifest, candidate: CandidateFacts) -> tuple[str, ...]:
+    """Three lines, whatever the candidate has of its own: more have no room in a drawing.
+
+    None without a server.
+    """
+    if manifest.given_database is None:
+        return ()
+    database, memory = manifest.database, manifest.memory
+    version = (manifest.server_version_of(candidate) or "").split(" ")[0]
+    size = format_size(manifest.memory_limit_of(candidate) or 0)
+    # A longer line would be cut, and with it the words that matter.
+    is_held = memory is None or memory.enforced is not False
+    limit = f"memory {size}" if is_held else f"{size} NOT ENFORCED"
+    lines = [f"{database.engine} {version}".strip(), limit, _describe_cpus(manifest, candidate)]
+    if (own := loads.format_settings(manifest, candidate)) is not None:
+        lines[1:] = [", ".join(lines[1:]) if is_held else limit, own.replace(" = ", "=")]
+    return tuple(lines)
+
+
+def _describe_cpus(manifest: Manifest, candidate: CandidateFacts) -> str:
+    """`CPUs 1, 2`; of many how many."""
+    cpus = manifest.cpus_of(candidate)
+    if manifest.database.cpus_varied:
+        return "several numbers of CPUs"
+    if cpus is None:
+        return "any CPU"
+    if len(cpus) > 4:
+        return f"bound to {len(cpus)} CPUs"
+    return f"CPU{'s' if len(cpus) > 1 else ''} {', '.join(map(str, cpus))}"
+
+
+def _list_parts(candidate: CandidateFacts) -> Iterator[Part]:
+    """Its volumes, of which that of the data has every role that has none of its own."""
+    by_role: dict[str, DriveFacts] = {}
+    for drive in candidate.drives:
+        by_role.setdefault(drive.role, drive)
+    elsewhere = {*by_role, *(each.role for each in candidate.roles)} - {"data"}
+    shared = tuple(each for each in ROLES if each not in elsewhere)
+    if "data" not in by_role:
+        volume = Box(
+            ", ".join(shared), _describe_filesystem(candidate.filesystem, candidate.mount_options)
+        )
+        yield Part(volume, _describe_storage(candidate), emulated=False)
+    arrays = {array.role: str(array) for array in candidate.arrays}
+    for each in candidate.roles:
+        volume = Box(each.role, _describe_filesystem(each.filesystem, each.mount_options))
+        devices = " on ".join(each.devices) or "no block device known"
+        yield Part(volume, Box(each.path, (devices,)), emulated=False)
+    for role, drive in by_role.items():
+        roles = shared if role == "data" else (role,)
+        volume = Box(", ".join(roles), _describe_filesystem(drive.filesystem, drive.mount_options))
+        yield Part(volume, _describe_drive(drive, arrays.get(role)), emulated=True)
+
+
+def _describe_filesystem(kind: str | None, options: str | None) -> tuple[str, ...]:
+    return (kind or "file system not known", options or DASH)
+
+
+def _describe_drive(drive: DriveFacts, array: str | None) -> Box:
+    where = "in memory" if drive.backing == "memory" else f"in a file at {drive.backing}"
+    size = f"{format_size(drive.size_bytes)}{'' if array is None else ' each'}, {where}"
+    return Box(f"EMULATED {name_drive(drive)}", (size, array or drive.title))
+
+
+def _describe_storage(candidate: CandidateFacts) -> Box:
+    """A directory with what the machine tells of its file system and of the devices under it."""
+    facts = candidate.environment
+    size = _format_size_fact(facts.get("filesystem_size_bytes"))
+    shown = f"file system of {size}" if size else "size not known"
+    if candidate.memory_backed:
+        return Box(candidate.path, (shown, "its pages are memory"))
+    if candidate.arrays:
+        array = candidate.arrays[0]
+        return Box(candidate.path, (shown, f"{array}: {', '.join(array.members)}"))
+    devices = [_describe_device(candidate, name) for name in candidate.devices]
+    return Box(candidate.path, (shown, " on ".join(devices) or "no block device known"))
+
+
+def _format_size_fact(fact: Fact | None) -> str | None:
+    if fact is None or not isinstance(fact.value, int | float):
+        return None
+    return format_size(fact.value)
+
+
+def _describe_device(candidate: CandidateFacts, name: str) -> str:
+    """`nvme0n1 (Example SSD, 1.75 TiB)`."""
+    model = candidate.environment.get(f"device.{name}.model")
+    size = _format_size_fact(candidate.environment.get(f"device.{name}.size_bytes"))
+    shown = str(model.value).strip() if model is not None and model.value else None
+    known = ", ".join(part for part in (shown, size) if part)
+    return f"{name} ({known})" if known else name
+
 
 NAME = "set-up"
 
@@ -35,12 +241,11 @@ LEADING = 15
 
 
 def _plot(context: Context) -> list[Drawn]:
-    """One drawing where the manifest tells what was set up."""
     if context.manifest is None:
         return [Absent(NAME, SHOWS, "the manifest could not be read")]
     if not context.evidence.windows:
         return [Absent(NAME, SHOWS, "the run has no window yet")]
-    if loads.are_by_url(context.manifest):
+    if loads.is_by_url(context.manifest):
         return [Absent(NAME, SHOWS, "the servers were there, and what is under them was not seen")]
     whole = set_up(context.manifest)
     drawing = Drawing()
@@ -62,16 +267,17 @@ def _write_title(whole: SetUp) -> str:
     if len(names) == 1:
         return f"One server on this machine, on the storage of {names[0]}"
     if len(names) > 4:
-        return f"{plural(len(names), 'server')}, one at a time, each on its candidate's storage"
-    return f"One server at a time on this machine, on the storage of {listing(names)}"
+        return (
+            f"{format_plural(len(names), 'server')}, one at a time, each on its candidate's storage"
+        )
+    return f"One server at a time on this machine, on the storage of {format_list(names)}"
 
 
 def _describe_set_up(whole: SetUp) -> str:
-    """The drawing for those who cannot see it."""
     hammer = ", ".join(whole.hammer.lines)
     lanes = "; ".join(
         f"{lane.candidate}: {', '.join(lane.server.lines)}, with "
-        + listing([f"{part.volume.heading} on {part.storage.heading}" for part in lane.parts])
+        + format_list([f"{part.volume.heading} on {part.storage.heading}" for part in lane.parts])
         for lane in whole.lanes
     )
     return f"{whole.machine}. The hammer ({hammer}) drives {lanes}."
@@ -97,7 +303,7 @@ class _Canvas:
             {
                 "x": left + PADDING,
                 "y": first,
-                "text": shortened(box.heading, _count_letters(room, 1.05)),
+                "text": truncate_name(box.heading, _count_letters(room, 1.05)),
             }
         )
         for number, line in enumerate(lines, start=1):
@@ -119,10 +325,10 @@ def _fit_lines(lines: Sequence[str], letters: int, most: int) -> list[str]:
     """The lines, a long one in two where there is room, else shortened."""
     fitted: list[str] = []
     for number, line in enumerate(lines, start=1):
-        parts = wrap(seen(line), letters, break_long_words=False, break_on_hyphens=False)
+        parts = wrap(escape_unseen(line), letters, break_long_words=False, break_on_hyphens=False)
         spare = most - len(fitted) - (len(lines) - number)
         whole = len(parts) <= spare and all(len(part) <= letters for part in parts)
-        fitted += parts if whole else [shortened(line, letters)]
+        fitted += parts if whole else [truncate_name(line, letters)]
     return fitted
 
 
@@ -141,9 +347,13 @@ def _draw_chart(context: Context, drawing: Drawing, whole: SetUp) -> Spec:
     height = top + 4
     frame = [{"x": 1.0, "x2": END + 12.0, "y": 1.0, "y2": height - 1}]
     machine = [
-        {"x": HAMMER, "y": TOP / 2, "text": shortened(whole.machine, _count_letters(END - HAMMER))}
+        {
+            "x": HAMMER,
+            "y": TOP / 2,
+            "text": truncate_name(whole.machine, _count_letters(END - HAMMER)),
+        }
     ]
-    return layer(
+    return merge_layers(
         _draw_marks(context, drawing, canvas, frame, machine, height),
         width=END + 14,
         height=round(height),
@@ -195,7 +405,6 @@ def _draw_hammer(canvas: _Canvas, hammer: Box, middles: list[float]) -> None:
 def _draw_marks(
     context: Context, drawing: Drawing, canvas: _Canvas, frame: Rows, machine: Rows, height: float
 ) -> list[Spec]:
-    """All marks, from the ground up."""
     places = _make_scales(height)
 
     def texts(rows: Rows, **look: Any) -> Spec:
@@ -203,7 +412,7 @@ def _draw_marks(
         return drawing.mark("text", rows, at, align="left", baseline="middle", **look)
 
     edge = {"stroke": palette.AXIS[0], "cornerRadius": 3, "fill": palette.PAPER[0]}
-    colour = own_channels(context)["color"]
+    colour = make_own_channels(context)["color"]
     lines = drawing.mark("rule", canvas.lines, places, color=palette.AXIS[0], strokeWidth=1.2)
     return [
         drawing.mark("rect", frame, places, strokeWidth=1, **edge),

@@ -22,32 +22,45 @@ from stithy.report.drawing.chart import (
     NUMBERS,
     WIDTH,
     Axis,
-    apart,
-    candidate_channels,
-    domain_of,
-    intervals,
-    level_axis,
-    level_tip,
-    value_axis,
-    x_axis,
-    y_axis,
+    draw_intervals,
+    find_domain,
+    make_candidate_channels,
+    make_level_axis,
+    make_level_tip,
+    make_value_axis,
+    make_x_axis,
+    make_y_axis,
+    place_apart,
 )
-from stithy.report.drawing.compose import Drawing, Rows, Spec, bars_told, layer, spans
+from stithy.report.drawing.compose import (
+    Drawing,
+    Rows,
+    Spec,
+    estimate_spans,
+    explain_bars,
+    merge_layers,
+)
 from stithy.report.drawing.plots import ByLevel, Series
-from stithy.report.drawing.points import window_rows
-from stithy.report.drawing.titles import CLOSE_FACTOR, compare_title, named
+from stithy.report.drawing.points import read_window_rows
+from stithy.report.drawing.titles import CLOSE_FACTOR, compare_title, name_each
 from stithy.report.figure import Absent, Drawn, FigureKind
-from stithy.report.tables import PageTable, Show, table_of
-from stithy.report.words.escape import shortened
-from stithy.report.words.wording import CONSERVATIVE, capital, listing, multiple, rate, upper_bound
-from stithy.units import Money
+from stithy.report.tables import PageTable, Show, make_table
+from stithy.report.words.escape import truncate_name
+from stithy.report.words.wording import (
+    CONSERVATIVE,
+    begin_sentence,
+    format_multiple,
+    format_number,
+    name_upper_bound,
+)
+from stithy.units import Money, format_list
 
 NAME = "throughput-by-users"
 
 
 def _plot_throughput(context: Context) -> Iterator[ByLevel | Absent]:
     metric = context.evidence.throughput
-    lines, points = window_rows(context, metric.known.column)
+    lines, points = read_window_rows(context, metric.known.column)
     if not points:
         yield Absent(NAME, metric.noun, "no window has numbers")
         return
@@ -82,8 +95,8 @@ class _CandidateCost:
 
 
 def _plot_cost(context: Context) -> list[Drawn]:
-    """One figure of candidates whose cost the study gives; nothing where it gives none."""
-    costs = _read_costs(context)
+    known = context.manifest.candidates if context.manifest else ()
+    costs = {each.name: each.cost for each in known if each.cost is not None}
     if not costs:
         return []
     places, point = _list_costs(context, costs), context.answer_level
@@ -102,17 +115,12 @@ def _plot_cost(context: Context) -> list[Drawn]:
             f"{_find_best(places).candidate} has the lowest cost per {metric.label}"
             f"{_name_missing(context, places)}. Points on the "
             f"broken line have the same cost per {metric.label}; points below it have a higher "
-            f"one.{bars_told(points)} "
+            f"one.{explain_bars(points)} "
             "Only the author of the study knows what the cost includes.",
             description="Chart of throughput against cost with a mark for each candidate "
             "and a line from zero through the one whose throughput costs least.",
         )
     ]  # fmt: skip
-
-
-def _read_costs(context: Context) -> dict[str, Money]:
-    known = context.manifest.candidates if context.manifest else ()
-    return {each.name: each.cost for each in known if each.cost is not None}
 
 
 def _list_costs(context: Context, costs: dict[str, Money]) -> list[_CandidateCost]:
@@ -135,20 +143,18 @@ def _name_missing(context: Context, places: Sequence[_CandidateCost]) -> str:
     missing = [name for name in context.evidence.candidates if name not in names]
     if not missing:
         return ""
-    return f" of those with a cost and a valid window (without: {listing(missing)})"
+    return f" of those with a cost and a valid window (without: {format_list(missing)})"
 
 
 def _write_costs(places: Sequence[_CandidateCost]) -> str:
-    """The cost of each transaction per minute, the least first."""
-    return named(
+    return name_each(
         sorted(places, key=lambda place: place.each),
         lambda place: place.each,
-        lambda place: f"{rate(place.each)} {place.cost.currency} on {place.candidate}",
+        lambda place: f"{format_number(place.each)} {place.cost.currency} on {place.candidate}",
     )
 
 
 def _list_cost_windows(context: Context, point: Point, places: Sequence[_CandidateCost]) -> Rows:
-    """The windows of the level, at the cost of their candidate."""
     amounts = {place.candidate: place.cost.amount for place in places}
     column = context.evidence.throughput.known.column
     return [
@@ -173,21 +179,21 @@ def _draw_cost(
     ]  # fmt: skip
     bars = [
         {**span, "cost": place.cost.amount}
-        for span in spans(points, log=False)
+        for span in estimate_spans(points, log=False)
         for place in places
         if place.candidate == span["candidate"]
     ]
-    ends = domain_of([{"value": place.cost.amount * COST_ROOM} for place in places], log=False)
+    ends = find_domain([{"value": place.cost.amount * COST_ROOM} for place in places], log=False)
     tops = [
         *({"value": place.done * COST_ROOM} for place in places),
         *({"value": bar["high"]} for bar in bars),
     ]
-    y = value_axis(Axis(metric.title), domain_of(tops, log=False))
+    y = make_value_axis(Axis(metric.title), find_domain(tops, log=False))
     title = f"Cost ({places[0].cost.currency})"
-    x = x_axis("cost", title, ends, format=NUMBERS, tickCount=6)
+    x = make_x_axis("cost", title, ends, format=NUMBERS, tickCount=6)
     layers = [_draw_equal_cost(drawing, _find_best(places), ends[1], x, y)]
-    channels = candidate_channels(context)
-    layers += intervals(drawing, bars, {"x": x, "color": channels["color"]}, strokeWidth=2)
+    channels = make_candidate_channels(context)
+    layers += draw_intervals(drawing, bars, {"x": x, "color": channels["color"]}, strokeWidth=2)
     tips = [
         alt.Tooltip("candidate:N"), alt.Tooltip("cost:Q", format=",~f"),
         alt.Tooltip("value:Q", title=metric.label, format=",.0f"),
@@ -195,7 +201,7 @@ def _draw_cost(
     ]  # fmt: skip
     at = {"x": x, "y": y, "tooltip": tips, **channels}
     layers.append(drawing.mark("point", marks, at, filled=True, size=130, opacity=1))
-    return layer(layers, width=WIDTH, height=240)
+    return merge_layers(layers, width=WIDTH, height=240)
 
 
 def _draw_equal_cost(
@@ -235,7 +241,6 @@ NAME_LETTERS = 24
 
 
 def _plot_ratio(context: Context) -> Iterator[Drawn]:
-    """Draw what the question asks about where there are two candidates."""
     metric = context.evidence.primary.metric
     name = "throughput-ratio" if metric == context.evidence.throughput else "question-ratio"
     shows = f"ratio of {metric.noun}"
@@ -251,14 +256,14 @@ def _plot_ratio(context: Context) -> Iterator[Drawn]:
     columns = (
         context.axis_show, Show("candidate", "candidate"),
         Show("value", "ratio", "ratio"), Show("low", "from", "ratio"),
-        Show("high", upper_bound(row["pairs"] for row in rows), "ratio"),
+        Show("high", name_upper_bound(row["pairs"] for row in rows), "ratio"),
         Show("pairs", "blocks", "count"),
     )  # fmt: skip
     yield drawing.figure(
         context, name, _write_ratio_title(context, metric, rows, first),
         _draw_ratios(context, metric, drawing, rows),
-        table_of(name, f"Ratio of {metric.noun} to {first}", columns, rows),
-        caption=f"{capital(metric.noun)} of a candidate divided by {that} of {first}, "
+        make_table(name, f"Ratio of {metric.noun} to {first}", columns, rows),
+        caption=f"{begin_sentence(metric.noun)} of a candidate divided by {that} of {first}, "
         "paired by block, on a logarithmic axis. At the line of 1 both are equal. "
         f"{_explain_bars(rows)}",
         description=f"Points of the ratio to {first} against "
@@ -284,7 +289,7 @@ def _list_ratios(context: Context, metric: Quantity) -> Rows:
 def _write_ratio_title(context: Context, metric: Quantity, rows: Rows, first: str) -> str:
     names = {row["candidate"] for row in rows}
     if len(names) > 1 or len(rows) < 2:
-        return f"{capital(metric.noun)} relative to {first}"
+        return f"{begin_sentence(metric.noun)} relative to {first}"
     of = "" if metric == context.evidence.throughput else f" in {metric.noun}"
     claimed = _list_claimed(context, metric)
     told_apart = [row for row in rows if _may_claim(row, claimed)]
@@ -297,14 +302,13 @@ def _write_ratio_title(context: Context, metric: Quantity, rows: Rows, first: st
     high = max(told_apart, key=lambda row: (row["value"], -row["level"]))
     ends = [low] if low is high else [low, high]
     parts = [
-        f"{multiple(row['value'], 'less')} {context.at(context.level_at(row['level']))}"
+        f"{format_multiple(row['value'], 'less')} {context.at(context.find_level(row['level']))}"
         for row in ends
     ]
     return f"{name} against {first}{of}: {', '.join(parts)}"
 
 
 def _list_claimed(context: Context, metric: Quantity) -> set[float]:
-    """The levels at which a verdict claims a difference."""
     found = list_comparisons(context.evidence, answer_question(context.evidence))
     at = context.positions
     return {
@@ -342,30 +346,32 @@ def _explain_bars(rows: Rows) -> str:
 
 def _draw_ratios(context: Context, metric: Quantity, drawing: Drawing, rows: Rows) -> Spec:
     first, *others = context.evidence.candidates
-    channels = candidate_channels(context, others)
-    x = level_axis(context, title=context.axis.title, field="x")
+    channels = make_candidate_channels(context, others)
+    x = make_level_axis(context, title=context.axis.title, field="x")
     # A logarithmic axis that always holds 1.
-    ends = ratios.domain((row[end] for row in rows for end in ("value", "low", "high")), RATIO_ROOM)
-    y = y_axis(
-        "value", f"{metric.label}, ratio to {shortened(first, NAME_LETTERS)}", ends, log=True,
-        values=ratios.ticks(ends), format=NUMBERS, minExtent=MIN_EXTENT,
+    ends = ratios.find_ratio_domain(
+        (row[end] for row in rows for end in ("value", "low", "high")), RATIO_ROOM
+    )
+    y = make_y_axis(
+        "value", f"{metric.label}, ratio to {truncate_name(first, NAME_LETTERS)}", ends, log=True,
+        values=ratios.list_ratio_ticks(ends), format=NUMBERS, minExtent=MIN_EXTENT,
     )  # fmt: skip
     line = {"color": palette.AXIS[0], "strokeWidth": 1.5}
     tips = [
-        alt.Tooltip("candidate:N"), level_tip(context),
+        alt.Tooltip("candidate:N"), make_level_tip(context),
         *(alt.Tooltip(f"{key}:Q", format=".3f") for key in ("value", "low", "high")),
         alt.Tooltip("pairs:Q", title="blocks"),
     ]  # fmt: skip
-    placed = apart(context, rows)
+    placed = place_apart(context, rows)
     known = [row for row in placed if row["low"] is not None]
     layers = [drawing.mark("rule", [{"value": 1.0}], {"y": y}, **line)]
-    layers += intervals(drawing, known, {"x": x, "color": channels["color"]}, strokeWidth=2)
+    layers += draw_intervals(drawing, known, {"x": x, "color": channels["color"]}, strokeWidth=2)
     # The legend takes its marks from the filled ones, even where there are none.
     for some, look in ((known, _FILLED), ([row for row in placed if row not in known], _HOLLOW)):
         if some or look is _FILLED:
             at = {"x": x, "y": y, "tooltip": tips, **channels}
             layers.append(drawing.mark("point", some, at, size=75, opacity=1, **look))
-    return layer(layers, width=WIDTH, height=HEIGHT - 60)
+    return merge_layers(layers, width=WIDTH, height=HEIGHT - 60)
 
 
 _FILLED: dict[str, Any] = {"filled": True}

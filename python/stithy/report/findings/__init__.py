@@ -1,1 +1,42 @@
-"""Findings of a run, and the sentences of each kind."""
+"""The seam of findings: what a run says in a sentence, the most important first.
+
+Those on which verdicts rest `stithy.analysis.findings` makes; others are found here, after them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from stithy.analysis.evidence import Evidence
+from stithy.registry import Family, Plugin, plugins
+
+
+def _find_none(evidence: Evidence) -> Iterator[Any]:
+    del evidence
+    yield from ()
+
+
+@dataclass(frozen=True)
+class FindingKind(Plugin):
+    """A kind of findings: values whose `kind` is its name.
+
+    `describe` says one in a sentence or a few; with it comes one of what levels count: `user`, or
+    in an open loop `connection`. `find`: those of a run that no verdict rests on.
+    """
+
+    family: ClassVar[Family] = Family("report.findings")
+
+    name: str
+    describe: Callable[[Any, str], str]
+    find: Callable[[Evidence], Iterable[Any]] = _find_none
+
+
+def find_others(evidence: Evidence) -> Iterator[Any]:
+    """Find what the kinds of findings find by themselves."""
+    for kind in plugins(FindingKind).values():
+        yield from kind.find(evidence)
+
+
+def describe_all(findings: Sequence[Any], unit: str) -> tuple[str, ...]:
+    """Say each finding in words."""
+    return tuple(plugins(FindingKind)[finding.kind].describe(finding, unit) for finding in findings)

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from stithy.analysis.evidence import Evidence
 from stithy.metrics import TPM, Quantity
 from stithy.point import Point
-from stithy.report.findings.finding import FindingKind
-from stithy.report.words.wording import capital, listing, times, value
+from stithy.report.findings import FindingKind
+from stithy.report.words.wording import begin_sentence, format_bounds, format_quantity, format_times
+from stithy.units import format_list
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,9 @@ def _format_span(lowest: Point, highest: Point, unit: str) -> str:
 
 
 def _format_factor(factor: float) -> str:
-    if times(factor) == times(1):
+    if format_times(factor) == format_times(1):
         return "stayed within 0.5 %"
-    return f"{'grew' if factor > 1 else 'fell'} to {times(factor)} times"
+    return f"{'grew' if factor > 1 else 'fell'} to {format_times(factor)} times"
 
 
 @dataclass(frozen=True)
@@ -95,62 +97,45 @@ def _find_impact(evidence: Evidence, quantity: Quantity) -> Impact | None:
 def _format_of(
     metric: Quantity, name: str, number: float, low: float | None, high: float | None
 ) -> str:
-    ends = (
-        "" if low is None or high is None else f" ({value(metric, low)} to {value(metric, high)})"
-    )
-    return f"{value(metric, number)}{ends} on {name}"
+    shown = partial(format_quantity, metric)
+    return f"{shown(number)}{format_bounds(low, high, shown)} on {name}"
 
 
-class OfGrowth(FindingKind):
-    """How throughput grew from the lowest to the highest level."""
-
-    name = "growth"
-
-    def find(self, evidence: Evidence) -> Iterator[Growth]:
-        """One of all candidates, or nothing."""
-        if (found := find_growth(evidence)) is not None:
-            yield found
-
-    def describe(self, finding: Growth, unit: str) -> str:
-        """The growth of every candidate, or of many the least and the most, in one sentence."""
-        known = [(name, factor) for name, factor in finding.factors if factor is not None]
-        if len(known) > GROWTHS_DETAILED:
-            ordered = sorted(known, key=lambda each: each[1])
-            shown = listing(
-                [f"{name} {_format_factor(factor)}" for name, factor in (ordered[0], ordered[-1])]
-            )
-            shown += f", and those of the other {len(known) - 2} between them"
-        else:
-            shown = listing([f"{name} {_format_factor(factor)}" for name, factor in known])
-        missing = [name for name, factor in finding.factors if factor is None]
-        span = _format_span(finding.lowest, finding.highest, unit)
-        text = f"From {span}, the {finding.noun} of {shown}"
-        if missing:
-            text += f"; the growth of {listing(missing)} is not known, as valid windows are missing"
-        return text + "."
+def _describe_growth(finding: Growth, unit: str) -> str:
+    known = [(name, factor) for name, factor in finding.factors if factor is not None]
+    if len(known) > GROWTHS_DETAILED:
+        ordered = sorted(known, key=lambda each: each[1])
+        shown = format_list(
+            [f"{name} {_format_factor(factor)}" for name, factor in (ordered[0], ordered[-1])]
+        )
+        shown += f", and those of the other {len(known) - 2} between them"
+    else:
+        shown = format_list([f"{name} {_format_factor(factor)}" for name, factor in known])
+    missing = [name for name, factor in finding.factors if factor is None]
+    span = _format_span(finding.lowest, finding.highest, unit)
+    text = f"From {span}, the {finding.noun} of {shown}"
+    if missing:
+        text += f"; the growth of {format_list(missing)} is not known, as valid windows are missing"
+    return text + "."
 
 
-class OfImpact(FindingKind):
-    """What users lost to what was beside them."""
-
-    name = "impact"
-
-    def find(self, evidence: Evidence) -> Iterator[Impact]:
-        """One of each metric that any candidate has, where the question is asked.
-
-        Own: of percentiles the highest that is known there.
-        """
-        found = {quantity: each for quantity in evidence.paired
-                 if (each := _find_impact(evidence, quantity)) is not None}  # fmt: skip
-        highest = max((_find_percent(each) for each in found), default=0.0)
-        for quantity, impact in found.items():
-            if _find_percent(quantity) in (0.0, highest):
-                yield impact
-
-    def describe(self, finding: Impact, unit: str) -> str:
-        """The metric at the point, of each candidate with its interval."""
-        each = listing([_format_of(finding.metric, *of) for of in finding.of])
-        return f"{capital(finding.point.at(unit))}, the {finding.metric.noun} was {each}."
+def _find_every_impact(evidence: Evidence) -> Iterator[Impact]:
+    found = {quantity: each for quantity in evidence.paired
+             if (each := _find_impact(evidence, quantity)) is not None}  # fmt: skip
+    highest = max((_find_percent(each) for each in found), default=0.0)
+    for quantity, impact in found.items():
+        if _find_percent(quantity) in (0.0, highest):
+            yield impact
 
 
-PLUGINS = (OfGrowth(), OfImpact())
+def _describe_impact(finding: Impact, unit: str) -> str:
+    each = format_list([_format_of(finding.metric, *of) for of in finding.of])
+    return f"{begin_sentence(finding.point.at(unit))}, the {finding.metric.noun} was {each}."
+
+
+PLUGINS = (
+    FindingKind(
+        "growth", _describe_growth, find=lambda evidence: filter(None, [find_growth(evidence)])
+    ),
+    FindingKind("impact", _describe_impact, find=_find_every_impact),
+)

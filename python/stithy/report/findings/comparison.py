@@ -7,26 +7,25 @@ intervals. All have one direction.
 import math
 from collections.abc import Iterator
 
-from stithy.analysis.findings import Alone, Comparison, Nothing
+from stithy.analysis.findings import Alone, Comparison
 from stithy.analysis.statistics import BLOCKS_LEAST
 from stithy.analysis.verdict import Call
-from stithy.report.findings.finding import FindingKind
+from stithy.report.findings import FindingKind
 from stithy.report.findings.limits import describe_limits
+from stithy.report.tables import format_difference
 from stithy.report.words import wording
 from stithy.report.words.wording import (
     CONSERVATIVE,
     T_INTERVAL,
-    capital,
-    count,
-    decimals_beside_one,
-    factor,
-    listing,
-    percent,
-    plural,
-    times,
-    took,
-    value,
+    begin_sentence,
+    count_decimals,
+    format_count,
+    format_factor,
+    format_plural,
+    format_quantity,
+    format_times,
 )
+from stithy.units import format_list, format_measured_duration, format_share
 
 CLOSE_SHARE = 0.10
 """Without a verdict nothing is said about differences below a tenth: windows vary that much."""
@@ -35,7 +34,7 @@ Bounds = tuple[float, float]
 
 
 def _list_sentences(finding: Comparison, unit: str) -> Iterator[str]:
-    level = capital(finding.point.at(unit))
+    level = begin_sentence(finding.point.at(unit))
     if finding.instead_of is not None:
         level += f" (no block {finding.instead_of.at(unit)} has valid values of both)"
     limits = describe_limits(finding.limits, of_floor=finding.is_floor)
@@ -70,8 +69,8 @@ def _describe_claim(finding: Comparison) -> str:
         return f"{a} and {b} cannot be compared: {finding.effect.missing_because or 'no value'}"
     if finding.effect.plain:
         return _describe_untested(finding, apart)
-    call, margin = finding.verdict.call, wording.margin(finding.metric, finding.verdict)
-    by = wording.brief(finding.metric)
+    call, margin = finding.verdict.call, wording.format_margin(finding.metric, finding.verdict)
+    by = wording.name_briefly(finding.metric)
     if call is Call.EQUIVALENT:
         return f"{a} and {b} are equivalent within {margin} in {by}"
     if call is Call.NEGLIGIBLE:
@@ -87,14 +86,13 @@ def _describe_claim(finding: Comparison) -> str:
 
 
 def _describe_untested(finding: Comparison, apart: float) -> str:
-    """Fewer blocks than a test needs: what was measured, and that nothing was tested."""
     a, b, effect = finding.a, finding.b, finding.effect
-    untested = f"not tested, {plural(effect.pairs, 'block')}"
-    by = wording.brief(finding.metric)
+    untested = f"not tested, {format_plural(effect.pairs, 'block')}"
+    by = wording.name_briefly(finding.metric)
     if effect.distinguishable is False:
         return f"{a} and {b} are not distinguishable in {by} ({untested})"
     if not effect.is_difference and max(apart, 1 / apart) < 1 + CLOSE_SHARE:
-        return f"{a} and {b} differ by less than {percent(CLOSE_SHARE)} in {by} ({untested})"
+        return f"{a} and {b} differ by less than {format_share(CLOSE_SHARE)} in {by} ({untested})"
     claim = _describe_against(finding, b, apart, of=a)
     return f"{claim} ({untested})"
 
@@ -102,16 +100,16 @@ def _describe_untested(finding: Comparison, apart: float) -> str:
 def _describe_against(finding: Comparison, who: str, apart: float, of: str = "") -> str:
     """`it completed 3.1 times as many new orders`; of a floor `at least 3.1 times`."""
     if finding.effect.is_difference:
-        return wording.beside(finding.metric, who, apart, of)
+        return wording.describe_difference(finding.metric, who, apart, of)
     bound = f"at {'least' if apart >= 1 else 'most'} " if finding.is_floor else ""
-    return wording.against(finding.metric, who, apart, of, bound=bound)
+    return wording.describe_ratio(finding.metric, who, apart, of, bound=bound)
 
 
 def _describe_values(finding: Comparison) -> Iterator[str]:
     a, b, less = finding.value_a, finding.value_b, finding.effect.difference
     if a is None or b is None:
         return
-    values = wording.values(finding.metric, (finding.b, finding.a), (b, a))
+    values = wording.describe_values(finding.metric, (finding.b, finding.a), (b, a))
     ratio = finding.effect.ratio
     if ratio is None:
         yield values if less is None else f"{values}; {_describe_difference(finding)}"
@@ -129,11 +127,8 @@ def _describe_values(finding: Comparison) -> Iterator[str]:
 def _describe_difference(finding: Comparison) -> str:
     less = finding.effect.difference
     assert less is not None  # asked by the caller
-    shown = f"the mean difference within blocks was {wording.signed(finding.metric, less.mean)}"
-    if less.low is None or less.high is None:
-        return shown
-    low, high = (wording.signed(finding.metric, each) for each in (less.low, less.high))
-    return f"{shown} ({low} to {high})"
+    difference = format_difference(finding.metric, less.mean, less.low, less.high)
+    return f"the mean difference within blocks was {difference}"
 
 
 def _describe_interval(finding: Comparison) -> Iterator[str]:
@@ -142,13 +137,13 @@ def _describe_interval(finding: Comparison) -> Iterator[str]:
     if effect.low is None or effect.high is None:
         return
     if effect.ratio is None:
-        blocks = plural(effect.pairs, "block")
+        blocks = format_plural(effect.pairs, "block")
         yield f"the difference is {finding.b} less {finding.a} ({kind} intervals, {blocks})"
         return
     low, high = _format_alike((effect.low, effect.high))
     yield (
-        f"the ratio of {finding.b} to {finding.a} is {factor(effect.ratio)}, between {low} and "
-        f"{high} ({kind} intervals, {plural(effect.pairs, 'block')})"
+        f"the ratio of {finding.b} to {finding.a} is {format_factor(effect.ratio)}, between {low} "
+        f"and {high} ({kind} intervals, {format_plural(effect.pairs, 'block')})"
     )
 
 
@@ -156,11 +151,15 @@ def _describe_disturbed(finding: Comparison) -> str:
     """How many blocks were disturbed and by how much; of a verdict that it holds even so."""
     bounds, is_ratio = finding.effect.bounds, not finding.effect.is_difference
     most = max(map(max, bounds))
-    by = percent(math.expm1(most)) if is_ratio else wording.value(finding.metric, most)
-    names = listing([f"“{flag.value}”" for flag in finding.flags])
+    by = (
+        format_share(math.expm1(most))
+        if is_ratio
+        else wording.format_quantity(finding.metric, most)
+    )
+    names = format_list([f"“{flag.value}”" for flag in finding.flags])
     seen = (
-        f"{sum(map(any, bounds))} of {plural(len(bounds), 'block')} were disturbed ({names}), "
-        f"which changed a {'ratio' if is_ratio else 'difference'} by at most {by}"
+        f"{sum(map(any, bounds))} of {format_plural(len(bounds), 'block')} were disturbed "
+        f"({names}), which changed a {'ratio' if is_ratio else 'difference'} by at most {by}"
     )
     if finding.verdict.decided:
         return f"even so, the verdict holds: {seen}, and the interval includes that"
@@ -170,52 +169,34 @@ def _describe_disturbed(finding: Comparison) -> str:
 def _format_alike(bounds: Bounds) -> tuple[str, str]:
     """Both ends with as many decimals: those that the one nearer to 1 needs to differ from it."""
     near = [bound for bound in bounds if abs(bound - 1) < CLOSE_SHARE]
-    decimals = max(map(decimals_beside_one, near), default=2 if bounds[0] < 2 else 1)
+    decimals = max(map(count_decimals, near), default=2 if bounds[0] < 2 else 1)
     low, high = (
-        f"{bound:.{decimals}f}" if CLOSE_SHARE <= bound < 10 else times(bound) for bound in bounds
+        f"{bound:.{decimals}f}" if CLOSE_SHARE <= bound < 10 else format_times(bound)
+        for bound in bounds
     )
     return low, high
 
 
-class OfComparison(FindingKind):
-    """A comparison of two candidates."""
-
-    name = "comparison"
-
-    def describe(self, finding: Comparison, unit: str) -> str:
-        """The comparison, first in a sentence for who reads no other."""
-        return " ".join(f"{each[0].upper()}{each[1:]}." for each in _list_sentences(finding, unit))
-
-
-class OfSingle(FindingKind):
-    """What a single candidate reached."""
-
-    name = "alone"
-
-    def describe(self, finding: Alone, unit: str) -> str:
-        """What the candidate reached and what limited it; then how long its users waited."""
-        windows = "one window" if finding.windows == 1 else plural(finding.windows, "window")
-        at, name, metric = capital(finding.point.at(unit)), finding.candidate, finding.metric
-        shown = (
-            f"{at}, {name} completed {count(finding.value)} {metric.noun} in {windows}"
-            f"{describe_limits(finding.limits)}."
-            if metric.known.source == "window"
-            else f"{at}, the {metric.noun} of {name} came to {value(metric, finding.value)} in "
-            f"{windows}."
-        )
-        if finding.p95_s is not None:
-            shown += f" Its p95 response time was {took(finding.p95_s)}."
-        return f"{shown} There is no second candidate to compare it with."
+def _describe_alone(finding: Alone, unit: str) -> str:
+    windows = "one window" if finding.windows == 1 else format_plural(finding.windows, "window")
+    at, name, metric = begin_sentence(finding.point.at(unit)), finding.candidate, finding.metric
+    shown = (
+        f"{at}, {name} completed {format_count(finding.value)} {metric.noun} in {windows}"
+        f"{describe_limits(finding.limits)}."
+        if metric.known.source == "window"
+        else f"{at}, the {metric.noun} of {name} came to "
+        f"{format_quantity(metric, finding.value)} in {windows}."
+    )
+    if finding.p95_s is not None:
+        shown += f" Its p95 response time was {format_measured_duration(finding.p95_s)}."
+    return f"{shown} There is no second candidate to compare it with."
 
 
-class OfNothing(FindingKind):
-    """Why a run gives no answer."""
-
-    name = "nothing"
-
-    def describe(self, finding: Nothing, unit: str) -> str:
-        """Why there is no answer, in one sentence."""
-        return f"This run gives no answer: {finding.because}."
-
-
-PLUGINS = (OfComparison(), OfSingle(), OfNothing())
+PLUGINS = (
+    FindingKind(
+        "comparison",
+        lambda of, unit: " ".join(f"{begin_sentence(it)}." for it in _list_sentences(of, unit)),
+    ),
+    FindingKind("alone", _describe_alone),
+    FindingKind("nothing", lambda of, unit: f"This run gives no answer: {of.because}."),
+)

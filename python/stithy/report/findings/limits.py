@@ -1,15 +1,13 @@
-"""What limited each candidate: a sentence, the title of a figure, the end of a sentence."""
+"""What limited each candidate, and how many users it serves within a target, by a search."""
 
 from stithy.analysis.bottlenecks.judge import SEVERAL, UNKNOWN, Cause
 from stithy.analysis.bottlenecks.observation import format_sampled
 from stithy.analysis.bottlenecks.rules import RULES
-from stithy.analysis.findings import Limits
-from stithy.report.findings.finding import FindingKind
-from stithy.report.words.wording import (
-    capital,
-    listing,
-    plural,
-)
+from stithy.analysis.capacity import WINDOWS_ENOUGH, Capacity, CapacityFinding, End
+from stithy.analysis.findings import LimitedCapacity, Limits
+from stithy.report.findings import FindingKind
+from stithy.report.words.wording import begin_sentence, format_apart, format_plural
+from stithy.units import format_duration, format_list, format_measured_duration
 
 LIMITS_DETAILED = 3
 """Own: of more candidates with the same limit a sentence gives the names alone; tables have all."""
@@ -21,9 +19,9 @@ def describe_in_short(finding: Limits, unit: str) -> str:
     for name, cause in finding.of:
         by_limit.setdefault(cause.limit, []).append(name)
     shown = "; ".join(
-        f"{_describe_limit(each, finding)} {listing(of)}" for each, of in by_limit.items()
+        f"{_describe_limit(each, finding)} {format_list(of)}" for each, of in by_limit.items()
     )
-    return f"{capital(finding.point.at(unit))}, {shown}"
+    return f"{begin_sentence(finding.point.at(unit))}, {shown}"
 
 
 def describe_limits(limits: Limits | None, *, of_floor: bool = False) -> str:
@@ -39,15 +37,12 @@ def describe_limits(limits: Limits | None, *, of_floor: bool = False) -> str:
     for name, cause in limits.full if of_floor else limits.of:
         limit = cause.cpus or cause.limit if of_floor else cause.limit
         by_limit.setdefault(limit, []).append(name)
-    all_names = len(limits.of)
-    shown = [_describe_shortly(limit, of, all_names, limits) for limit, of in by_limit.items()]
+    shown = [
+        f"{_describe_limit(limit, limits, short=True)} "
+        f"{'both' if len(of) == len(limits.of) == 2 else format_list(of)}"
+        for limit, of in by_limit.items()
+    ]
     return f"; {', '.join(shown)}"
-
-
-def _describe_shortly(limit: str, of: list[str], all_names: int, limits: Limits) -> str:
-    """`the server's CPUs limited both`."""
-    who = "both" if len(of) == all_names == 2 else listing(of)
-    return f"{_describe_limit(limit, limits, short=True)} {who}"
 
 
 def _describe_limit(limit: str, finding: Limits, *, short: bool = False) -> str:
@@ -67,7 +62,7 @@ def _describe_group(limit: str, of: list[tuple[str, Cause]], finding: Limits) ->
         named = [f"{name} ({cause.says})" for name, cause in of]
     else:
         named = [_describe_candidate(name, cause) for name, cause in of]
-    return f"{_describe_limit(limit, finding)} {listing(named)}"
+    return f"{_describe_limit(limit, finding)} {format_list(named)}"
 
 
 def _describe_candidate(name: str, cause: Cause) -> str:
@@ -79,22 +74,114 @@ def _describe_candidate(name: str, cause: Cause) -> str:
         else [shown.format(share=format_sampled(cause.share, cause.samples))]
     )
     if cause.windows < cause.windows_all:
-        parts.append(f"in {cause.windows} of {plural(cause.windows_all, 'window')}")
+        parts.append(f"in {cause.windows} of {format_plural(cause.windows_all, 'window')}")
     return f"{name} ({', '.join(parts)})" if parts else name
 
 
-class OfLimits(FindingKind):
-    """What limited each candidate."""
-
-    name = "limits"
-
-    def describe(self, finding: Limits, unit: str) -> str:
-        """What limited, in one sentence; candidates of the same limit together."""
-        by_limit: dict[str, list[tuple[str, Cause]]] = {}
-        for name, cause in finding.of:
-            by_limit.setdefault(cause.limit, []).append((name, cause))
-        shown = "; ".join(_describe_group(limit, of, finding) for limit, of in by_limit.items())
-        return f"{capital(finding.point.at(unit))}, {shown}."
+def _describe_limits(finding: Limits, unit: str) -> str:
+    by_limit: dict[str, list[tuple[str, Cause]]] = {}
+    for name, cause in finding.of:
+        by_limit.setdefault(cause.limit, []).append((name, cause))
+    shown = "; ".join(_describe_group(limit, of, finding) for limit, of in by_limit.items())
+    return f"{begin_sentence(finding.point.at(unit))}, {shown}."
 
 
-PLUGINS = (OfLimits(),)
+def _describe_capacity(finding: CapacityFinding, of: Capacity, unit: str) -> str:
+    """`sata serves 34 users within 1 s (at 36, p95 of new-order is 1.08 s)`."""
+    limit = finding.search.limit
+    within = f"within {format_duration(limit.limit_s)}"
+    if of.low is None:
+        return _describe_none(finding, of, unit, within)
+    served = format_plural(of.low.level, unit)
+    if of.cut_off:
+        return f"{of.candidate} serves {served} {within} so far: its search was interrupted"
+    if of.high is not None:
+        value = _describe_beyond(of.high, limit.limit_s)
+        return (
+            f"{of.candidate} serves {served} {within} (at {of.high.level:,}, {limit.name} is "
+            f"{value})"
+        )
+    text = f"{of.candidate} serves at least {served} {within}"
+    if of.stopped_at is None:
+        return f"{text}, where its search ends"
+    return f"{text}; at {of.stopped_at:,}, {of.because}"
+
+
+def _describe_beyond(end: End, limit_s: float) -> str:
+    """What missed the limit, so that it never reads as the limit itself; of few values no number.
+
+    Mostly it is longer; where windows disagree, the value over all of them need not be.
+    """
+    value_s = end.value_s
+    if end.is_of_few:
+        return "longer" if value_s > limit_s else "not always shorter"
+    if (
+        format_measured_duration(value_s) == format_measured_duration(limit_s)
+        and value_s != limit_s
+    ):
+        return format_apart(value_s, limit_s, "s")[0]
+    return format_measured_duration(value_s)
+
+
+def _describe_none(finding: CapacityFinding, of: Capacity, unit: str, within: str) -> str:
+    """Nothing obeyed: that is either the storage's doing, or nobody can tell."""
+    limit, least = finding.search.limit, finding.search.users_least
+    if of.high is not None and of.high.level == least:
+        even = "even " if least == 1 else ""
+        value = f"{limit.name} is {_describe_beyond(of.high, limit.limit_s)}"
+        return (
+            f"{of.candidate} does not serve {even}{format_plural(least, unit)} {within} ({value})"
+        )
+    if of.high is not None:
+        value = f"{limit.name} is {_describe_beyond(of.high, limit.limit_s)}"
+        return (
+            f"no level of {of.candidate} is certain to be {within} (at {of.high.level:,}, {value})"
+        )
+    because = of.because or "its search was interrupted"
+    at = least if of.stopped_at is None else of.stopped_at
+    return (
+        f"whether {of.candidate} serves {format_plural(at, unit)} {within} is not known: {because}"
+    )
+
+
+def _describe_closing(finding: CapacityFinding) -> str:
+    how = _describe_windows(finding)
+    if len(finding.of) < 2:
+        return how
+    more = "more" if len(finding.of) == 2 else "most"
+    if finding.most is not None:
+        return f"{finding.most} serves {more} ({how}; not a verdict)"
+    if all(_is_serving_none(finding, each) for each in finding.of):
+        return f"so no level distinguishes them ({how})"
+    names = format_list([each.candidate for each in finding.of])
+    known = all(each.low or each.high for each in finding.of)
+    because = "their brackets are too close" if known else "not every bracket is known"
+    return f"it is not known which of {names} serves {more}, because {because} ({how})"
+
+
+def _is_serving_none(finding: CapacityFinding, of: Capacity) -> bool:
+    least = finding.search.users_least
+    return of.low is None and of.high is not None and of.high.level == least
+
+
+def _describe_windows(finding: CapacityFinding) -> str:
+    known = [each.windows_least for each in finding.of if each.windows_least is not None]
+    if known and min(known) >= WINDOWS_ENOUGH:
+        few = "two" if min(known) == WINDOWS_ENOUGH else str(min(known))
+        more = "" if max(known) == WINDOWS_ENOUGH else " or more"
+        return f"a search with {few}{more} windows at each end"
+    if max(known, default=1) == 1:
+        return "a search with one window at an end"
+    return "a search with one window at some ends"
+
+
+def _describe_served(finding: CapacityFinding, unit: str) -> str:
+    parts = [_describe_capacity(finding, each, unit) for each in finding.of]
+    if isinstance(finding, LimitedCapacity) and finding.limits is not None:
+        limits = describe_limits(finding.limits).replace(";", ",", 1)
+        parts.append(f"{finding.limits.point.at(unit)}{limits}")
+    where = f"With {finding.setting.in_words()}, " if finding.setting else ""
+    return f"{where}{'; '.join(parts)}; {_describe_closing(finding)}."
+
+
+PLUGINS = (FindingKind("limits", _describe_limits), FindingKind("served", _describe_served))

@@ -10,11 +10,11 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from stithy.report.blocks import APPENDIX, ROWS_MAX, in_files
+from stithy.report.blocks import APPENDIX, ROWS_MAX, name_files
 from stithy.report.drawing import draw, palette
 from stithy.report.formats import ReportFormat
 from stithy.report.page import Page
-from stithy.report.words.escape import bound, seen
+from stithy.report.words.escape import escape_unseen, join_units
 
 HERE = Path(__file__).parents[1]
 TEMPLATES = HERE / "template"
@@ -40,9 +40,9 @@ def render(page: Page, drawings: dict[str, str]) -> str:
     styles = (
         _read_fonts() + _read("page.css") + "\n@media screen and (prefers-color-scheme: dark){\n"
     )
-    styles += palette.css_rules() + "\n}"
+    styles += palette.write_css_rules() + "\n}"
     script = _read("figure.js") + _read("page.js")
-    library = draw.library()
+    library = draw.load_library()
     numbers = {figure.name: number for number, figure in enumerate(page.figures, start=1)}
     return _load_template().render(
         page=page,
@@ -51,12 +51,12 @@ def render(page: Page, drawings: dict[str, str]) -> str:
         sections=page.sections,
         appendix=APPENDIX,
         rows_max=ROWS_MAX,
-        in_files=in_files,
+        in_files=name_files,
         numbers=numbers,
         figure_files=FIGURE_FILES,
         drawings={name: Markup(svg) for name, svg in drawings.items()},
         specs={figure.name: _write_json(figure.spec) for figure in page.figures},
-        config=_write_json(draw.themed({})["config"]),
+        config=_write_json(draw.apply_theme({})["config"]),
         styles=Markup(styles),
         script=Markup(script),
         library=Markup(library),
@@ -87,7 +87,7 @@ def _make_policy(*scripts: str) -> str:
 def _show_value(value: Any) -> Any:
     """What an expression of the template prints; markup and what is quoted stay as they are."""
     plain = isinstance(value, str) and not isinstance(value, Markup)
-    return bound(seen(value)) if plain else value
+    return join_units(escape_unseen(value)) if plain else value
 
 
 def _read(name: str) -> str:
@@ -107,7 +107,7 @@ def _read_fonts() -> str:
 
 @cache
 def _load_template() -> jinja2.Template:
-    sources = {path.name: bound(path.read_text("utf-8")) for path in TEMPLATES.iterdir()}
+    sources = {path.name: join_units(path.read_text("utf-8")) for path in TEMPLATES.iterdir()}
     environment = jinja2.Environment(
         loader=jinja2.DictLoader(sources),
         autoescape=True,

@@ -6,7 +6,7 @@ from typing import Any
 from stithy.report.blocks import Grid, Picture, Section
 from stithy.report.formats import ReportFormat
 from stithy.report.page import Page
-from stithy.report.words.loads import provenance
+from stithy.report.words.loads import describe_provenance
 
 VERSION = 2
 """Of this file. 2: by sections."""
@@ -29,13 +29,15 @@ class JsonFormat(ReportFormat):
 
 
 def _describe_section(section: Section) -> dict[str, Any]:
-    grids = [each.table for each in section.blocks if isinstance(each, Grid) and not each.screen]
+    grids = [
+        block.table for block in section.blocks if isinstance(block, Grid) and not block.screen
+    ]
     figures = [each.figure for each in section.blocks if isinstance(each, Picture)]
     return {
         "heading": section.contents or section.heading,
         "facts": dict(section.facts),
-        "tables": {each.name: each.frame.to_dicts() for each in (*grids, *section.data)},
-        "figures": {each.name: each.title for each in figures},
+        "tables": {grid.name: grid.frame.to_dicts() for grid in (*grids, *section.data)},
+        "figures": {figure.name: figure.title for figure in figures},
     }
 
 
@@ -45,7 +47,7 @@ def _describe_run(page: Page) -> dict[str, Any]:
         "question": manifest.question if manifest else None,
         "label": page.context.label,
         "footer": page.context.footer,
-        "provenance": provenance(manifest),
+        "provenance": describe_provenance(manifest),
         "started_at_s": manifest.started_at_s if manifest else None,
         "stithy_version": manifest.stithy_version if manifest else None,
         "seed": manifest.seed if manifest else None,

@@ -14,13 +14,13 @@ from stithy.report.blocks import (
     Picture,
     Run,
     Verbatim,
-    in_files,
-    paragraph,
+    name_files,
+    set_paragraph,
 )
 from stithy.report.formats import ReportFormat
 from stithy.report.page import Page
-from stithy.report.typeset import pdf
-from stithy.report.words.escape import bound, seen
+from stithy.report.typeset import make_pdf
+from stithy.report.words.escape import escape_unseen, join_units
 
 Printed = dict[str, Any]
 """One block as `assets/report.typ` reads it."""
@@ -36,10 +36,10 @@ class PdfFormat(ReportFormat):
     def make(self, page: Page, drawings: dict[str, str]) -> bytes:
         """The PDF, dated by the start of the run."""
         manifest = page.context.manifest
-        return pdf(printed(page), drawings, manifest.started_at_s if manifest else None)
+        return make_pdf(set_page(page), drawings, manifest.started_at_s if manifest else None)
 
 
-def printed(page: Page) -> list[Printed]:
+def set_page(page: Page) -> list[Printed]:
     """All that is set, from the title to the closing, without what is for a screen alone."""
     found: list[Printed] = []
     for section in page.sections:
@@ -47,7 +47,7 @@ def printed(page: Page) -> list[Printed]:
             found += _set_heading(Heading(section.heading, 1))
         for block in section.blocks:
             found += _set_block(block, page)
-    return [*found, *(_set_paragraph(each) for each in paragraph(page.closing))]
+    return [*found, *(_set_paragraph(each) for each in set_paragraph(page.closing))]
 
 
 def _set_block(block: Block, page: Page) -> Iterator[Printed]:
@@ -57,7 +57,7 @@ def _set_block(block: Block, page: Page) -> Iterator[Printed]:
         case Paragraph():
             yield _set_paragraph(block)
         case Bullets():
-            items = [_join_runs([Run(each)]) for each in block.items]
+            items = [_join_runs([Run(item)]) for item in block.items]
             yield {"kind": "bullets", "items": items, "style": block.style}
         case Grid():
             yield from () if block.screen else _set_grid(block, page.caption(block.table))
@@ -65,13 +65,13 @@ def _set_block(block: Block, page: Page) -> Iterator[Printed]:
             yield _set_picture(block)
         case Verbatim():
             if block.summary:
-                yield from map(_set_paragraph, paragraph(block.summary, style="folded"))
+                yield from map(_set_paragraph, set_paragraph(block.summary, style="folded"))
             yield {"kind": "verbatim", "text": block.text.rstrip()}
 
 
 def _set_heading(block: Heading) -> Iterator[Printed]:
     if not block.screen:
-        yield {"kind": "heading", "level": block.level, "text": _text(block.text)}
+        yield {"kind": "heading", "level": block.level, "text": _join_spaces(block.text)}
 
 
 def _set_paragraph(block: Paragraph) -> Printed:
@@ -82,47 +82,47 @@ def _set_grid(block: Grid, caption: str) -> Iterator[Printed]:
     table = block.table
     if block.fold and table.frame.height > ROWS_MAX:
         rows = f"{table.frame.height} rows"
-        yield from map(_set_paragraph, paragraph(block.fold, rows, style="folded"))
-        yield _set_paragraph(in_files(table))
+        yield from map(_set_paragraph, set_paragraph(block.fold, rows, style="folded"))
+        yield _set_paragraph(name_files(table))
         return
     yield {
         "kind": "grid",
         "name": table.name,
-        "caption": _text(caption),
+        "caption": _join_spaces(caption),
         "style": "" if block.fold else block.style,
-        "headings": [_text(each.heading) for each in table.columns],
+        "headings": [_join_spaces(column.heading) for column in table.columns],
         "numeric": [each.is_number for each in table.columns],
-        "rows": [[_shown(cell.text).strip() for cell in row] for row in table.cells()],
+        "rows": [[_escape(cell.text).strip() for cell in row] for row in table.cells()],
     }
 
 
 def _set_picture(block: Picture) -> Printed:
     figure = block.figure
-    captions = [*paragraph(figure.caption)]
+    captions = [*set_paragraph(figure.caption)]
     if block.alone:
-        captions += paragraph(figure.footer, style="fine")
+        captions += set_paragraph(figure.footer, style="fine")
     return {
         "kind": "picture",
         "name": figure.name,
-        "title": _text(figure.title),
-        "alternative": _shown(figure.description),
-        "captions": [_set_paragraph(each) for each in captions],
+        "title": _join_spaces(figure.title),
+        "alternative": _escape(figure.description),
+        "captions": [_set_paragraph(caption) for caption in captions],
     }
 
 
-def _shown(text: str) -> str:
-    return bound(seen(text))
+def _escape(text: str) -> str:
+    return join_units(escape_unseen(text))
 
 
-def _text(text: str) -> str:
-    return _SPACE.sub(" ", _shown(text)).strip(" ")
+def _join_spaces(text: str) -> str:
+    return _SPACE.sub(" ", _escape(text)).strip(" ")
 
 
 def _join_runs(runs: Iterable[Run]) -> list[dict[str, str]]:
     """The pieces of a text, with single spaces between the words and none at the ends."""
     joined: list[dict[str, str]] = []
     for run in runs:
-        text = _SPACE.sub(" ", _shown(run.text))
+        text = _SPACE.sub(" ", _escape(run.text))
         if not joined or joined[-1]["text"].endswith(" "):
             text = text.lstrip(" ")
         if text:

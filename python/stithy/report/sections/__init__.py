@@ -1,1 +1,1 @@
-"""Sections of the report: instances of `stithy.report.section.SectionKind`."""
+"""Sections of the report: instances of `stithy.report.blocks.SectionKind`."""

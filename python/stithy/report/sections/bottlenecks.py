@@ -1,8 +1,10 @@
 """What limited each window, and the stalls within windows."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import altair as alt
 import polars as pl
 
 from stithy.analysis.bottlenecks.judge import Cause, Limited
@@ -17,14 +19,29 @@ from stithy.analysis.bottlenecks.stalls import (
     find_stalled_seconds,
 )
 from stithy.analysis.comparisons import find_causes
-from stithy.point import Point
-from stithy.report.blocks import APPENDIX, Block, Section, grid, opened, paragraph
+from stithy.analysis.evidence import Window
+from stithy.analysis.findings import find_limits
+from stithy.point import Point, format_value
+from stithy.report.blocks import (
+    APPENDIX,
+    Block,
+    SectionKind,
+    set_figures,
+    set_grid,
+    set_open,
+    set_paragraph,
+)
 from stithy.report.context import Context
-from stithy.report.drawing.palette import bottleneck_styles
+from stithy.report.drawing import palette
+from stithy.report.drawing.chart import WIDTH, make_level_tip
+from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers, place_x, place_y
+from stithy.report.drawing.palette import INVALID, BottleneckStyle, list_bottleneck_styles
+from stithy.report.figure import Absent, Drawn
+from stithy.report.findings.limits import describe_in_short
 from stithy.report.page import Page
-from stithy.report.section import SectionKind
-from stithy.report.tables import PageTable, Show, table_of
-from stithy.report.words.wording import capital, listing, percent, plural
+from stithy.report.tables import PageTable, Show, make_table
+from stithy.report.words.wording import begin_sentence, format_plural
+from stithy.units import format_list, format_share
 
 METHOD = (
     "A bound is the throughput that one resource allows if everything else takes no time. A window "
@@ -39,29 +56,15 @@ METHOD = (
 )
 
 
-class BottlenecksSection(SectionKind):
-    """What limited each window, and the stalls within windows."""
-
-    name = "bottlenecks"
-    needs_tables = ("load",)
-
-    def make_tables(self, page: Page) -> Iterator[PageTable]:
-        """Bounds by window and by level, and stalls by their cause."""
-        yield bottleneck_windows(page.context)
-        yield bottleneck_levels(page.context)
-        yield stalls_table(page.context)
-
-    def make_sections(self, page: Page) -> Iterator[Section]:
-        """Where a window has numbers to be judged."""
-        if not page.tables["limited"].frame.is_empty():
-            limited, stalls = page.tables["limited"], page.tables["stalls"]
-            blocks: tuple[Block, ...] = (*paragraph(METHOD), *grid(limited), *opened(stalls))
-            data = (page.tables["limited-levels"],)
-            heading = "What limited each window"
-            yield Section("bottlenecks", APPENDIX + 100, heading, blocks, data=data)
+def _set_limited(page: Page) -> Iterator[Block]:
+    yield from set_figures(page.find_drawn("bottlenecks"))
+    if not page.tables["limited"].frame.is_empty():
+        yield from set_paragraph(METHOD)
+        yield from set_grid(page.tables["limited"])
+        yield from set_open(page.tables["stalls"])
 
 
-def bottleneck_windows(context: Context) -> PageTable:
+def list_limited_windows(context: Context) -> PageTable:
     """What limited each window, what was seen, what else held, and what could not be reported."""
     shows: tuple[Show, ...] = (
         Show("window_id", "Window", "id"), Show("by", "Limited by"), Show("says", "Observation"),
@@ -69,17 +72,17 @@ def bottleneck_windows(context: Context) -> PageTable:
         Show("storage_low", "from", "share"), Show("storage_high", "to (95 %)", "share"),
         Show("silent", "Not determined"),
     )  # fmt: skip
-    caption, rows = "What limited each window", list(_rows(context))
+    caption, rows = "What limited each window", list(_list_rows(context))
     silent = {row["silent"] for row in rows}
     if len(silent) == 1 and (everywhere := silent.pop()):
         shows = tuple(show for show in shows if show.column != "silent")
         caption += f"; not determined in any window: {everywhere}"
-    table = table_of("limited", caption, shows, rows, silent=pl.String)
+    table = make_table("limited", caption, shows, rows, silent=pl.String)
     return table.told("window_id", "by", "says", "storage_share")
 
 
-def _rows(context: Context) -> Iterator[dict[str, Any]]:
-    known = bottleneck_styles(is_open=context.is_open)
+def _list_rows(context: Context) -> Iterator[dict[str, Any]]:
+    known = list_bottleneck_styles(is_open=context.is_open)
     for window in context.evidence.windows:
         if (limited := context.limited.get(window.id)) is not None:
             # The interval of storage's part stands where few samples are behind it.
@@ -101,25 +104,25 @@ def _describe(limited: Limited) -> str | None:
     return "; ".join(nearest) or None
 
 
-def bottleneck_levels(context: Context) -> PageTable:
+def list_limited_levels(context: Context) -> PageTable:
     """What limited each candidate at each level."""
     evidence = context.evidence
     rows = []
     for point in evidence.points:
-        row = context.factor_values(point)
+        row = context.list_factor_values(point)
         found = dict(find_causes(evidence, context.limited, point).of)
         for name in evidence.candidates:
             cause = found.get(name)
-            row[f"by:{name}"] = None if cause is None else _cell(context, cause)
+            row[f"by:{name}"] = None if cause is None else _format_cause(context, cause)
         rows.append(row)
     shows = list(context.factor_shows)
     shows += [Show(f"by:{name}", f"Limited {name}") for name in evidence.candidates]
     rows = rows if context.limited else []
-    return table_of("limited-levels", "What limited each candidate", shows, rows)
+    return make_table("limited-levels", "What limited each candidate", shows, rows)
 
 
-def _cell(context: Context, cause: Cause) -> str:
-    text = bottleneck_styles(is_open=context.is_open)[cause.limit].words
+def _format_cause(context: Context, cause: Cause) -> str:
+    text = list_bottleneck_styles(is_open=context.is_open)[cause.limit].words
     rule = RULES.get(cause.limit)
     if rule is not None and rule.shown and cause.share is not None:
         text += f" ({format_sampled(cause.share, cause.samples)})"
@@ -128,7 +131,7 @@ def _cell(context: Context, cause: Cause) -> str:
     return text
 
 
-def stalls_table(context: Context) -> PageTable:
+def make_stalls_table(context: Context) -> PageTable:
     """One row a candidate, level and cause, over its valid windows; empty where none stalled."""
     shows = (
         Show("candidate", "Candidate"),
@@ -142,13 +145,12 @@ def stalls_table(context: Context) -> PageTable:
         row
         for point in context.evidence.points
         for name in context.evidence.candidates
-        for row in _rows_of_stalls(context, known, name, point)
+        for row in _list_stall_rows(context, known, name, point)
     ]
-    return table_of("stalls", "Stalls of all users", shows, rows)
+    return make_table("stalls", "Stalls of all users", shows, rows)
 
 
 def _find_stalls(context: Context) -> tuple[ServerStall, ...]:
-    """Find the seconds in which users stood still, of windows whose samples are read for it."""
     run, stalled = context.run, find_stalled_seconds(context.run.seconds)
     names = {name for name, lost in stalled.items() if lost}
     samples = pl.concat([run.samples.of(each, signs, names) for each, signs in SIGNS.items()])
@@ -156,44 +158,240 @@ def _find_stalls(context: Context) -> tuple[ServerStall, ...]:
     return explain_stalls(run.seconds, context.sampled.checkpoints, samples, pooled, context.engine)
 
 
-def _rows_of_stalls(
+def _list_stall_rows(
     context: Context, known: Sequence[ServerStall], name: str, point: Point
 ) -> Iterator[dict[str, Any]]:
     seen = find_stalled_seconds(context.run.seconds)
     windows = {each.id for each in context.evidence.valid_at(name, point)} & seen.keys()
-    measured_s = sum(_count_seconds(context, each) for each in windows)
+    measured = context.run.seconds.filter(transaction="all", phase="measure")
+    measured_s = measured.filter(pl.col("window_id").is_in(list(windows))).height
     for cause, words in CAUSES.items():
         mine = [each for each in known if each.window_id in windows and each.cause == cause]
         if mine:
             yield {
-                "candidate": name, **context.factor_values(point), "cause": words,
+                "candidate": name, **context.list_factor_values(point), "cause": words,
                 "windows": len({each.window_id for each in mine}), "seconds": len(mine),
                 "measured_s": measured_s,
                 "share": sum(each.lost_share for each in mine) / measured_s,
             }  # fmt: skip
 
 
-def _count_seconds(context: Context, window_id: str) -> int:
-    rows = context.run.seconds.filter(window_id=window_id, transaction="all", phase="measure")
-    return rows.height
-
-
-def stall_sentences(context: Context) -> Iterator[str]:
+def describe_stalls(context: Context) -> Iterator[str]:
     """For each candidate at the level of the answer how long its users stood still, and why."""
     point = context.answer_level
     if point is None:
         return
     known = _find_stalls(context)
     for name in context.evidence.candidates:
-        rows = list(_rows_of_stalls(context, known, name, point))
+        rows = list(_list_stall_rows(context, known, name, point))
         if rows:
-            causes = [f"{row['cause']} {percent(row['share'])}" for row in rows]
+            causes = [f"{row['cause']} {format_share(row['share'])}" for row in rows]
             seconds = sum(row["seconds"] for row in rows)
             yield (
-                f"{capital(context.at(point))}, all users of {name} stalled in "
-                f"{plural(seconds, 'second')} of {rows[0]['measured_s']:,}, "
-                f"{percent(sum(row['share'] for row in rows))} of their time: {listing(causes)}."
+                f"{begin_sentence(context.at(point))}, all users of {name} stalled in "
+                f"{format_plural(seconds, 'second')} of {rows[0]['measured_s']:,}, "
+                f"{format_share(sum(row['share'] for row in rows))} of their time: "
+                f"{format_list(causes)}."
             )
 
 
-PLUGINS = (BottlenecksSection(),)
+ROW_HEIGHT = 34
+NAMES_WIDTH = 130
+LETTER_WIDTH = 14
+"""Pixels that a letter needs; a narrower part of a cell has its colour alone, and its tooltip."""
+
+GAP_SHARE = 0.06
+"""Of a cell, left free between neighbours."""
+
+
+def _draw_figures(context: Context) -> list[Drawn]:
+    windows = [window for window in context.drawn if _find_limit(context, window)]
+    if not any(window.id in context.limited for window in windows):
+        because = "no window has samples of the collectors"
+        return [Absent("limits", "what limited each window", because)]
+    found = find_limits(context.evidence, context.limited)
+    title = "What limited the throughput, by candidate and level"
+    if found is not None and len(found.of) <= 3:
+        title = describe_in_short(found, context.level_unit)
+    drawing = Drawing()
+    known = list_bottleneck_styles(is_open=context.is_open)
+    parts = list(_list_parts(context, windows, known))
+    return [
+        drawing.figure(
+            context, "limits", title, _draw_strip(context, drawing, parts, known),
+            _make_bounds_table(context),
+            caption=_write_caption(parts),
+            description="A row for each candidate and a cell for each level; the cells "
+            "are divided by how many windows each limit had, marked by colour and letter.",
+        )
+    ]  # fmt: skip
+
+
+def _find_limit(context: Context, window: Window) -> str | None:
+    """What limited a window; None where that was not looked at."""
+    if not window.valid:
+        return INVALID
+    return context.limited[window.id].kind if window.id in context.limited else None
+
+
+def _write_caption(parts: Rows) -> str:
+    text = (
+        "Each resource, and each part of the users' time, sets an upper bound on the throughput. "
+        "What limited a window is the tightest bound that it reached. Each cell is divided by the "
+        "number of windows per limit."
+    )
+    if any(part["limit"] == INVALID for part in parts):
+        text += " Invalid windows are hollow."
+    return text
+
+
+def _list_parts(
+    context: Context, windows: Sequence[Window], known: dict[str, BottleneckStyle]
+) -> Iterator[Any]:
+    """The parts of every cell from left to right: where, which limit, how many windows."""
+    columns = {point: index for index, point in enumerate(context.evidence.levels)}
+    cell = (WIDTH - NAMES_WIDTH) / len(columns)
+    counts: dict[tuple[str, Point], Counter[str]] = {}
+    for window in windows:
+        here = counts.setdefault((window.candidate, window.point), Counter())
+        here[_find_limit(context, window) or ""] += 1
+    for (name, point), limits in counts.items():
+        total, begun = sum(limits.values()), 0
+        for limit in sorted(limits, key=list(known).index):
+            share = limits[limit] / total * (1 - GAP_SHARE)
+            left = columns[point] + begun / total * (1 - GAP_SHARE)
+            begun += limits[limit]
+            yield {
+                "candidate": name, **context.place(point), "from": left, "to": left + share,
+                "middle": left + share / 2, "limit": limit, "label": known[limit].label,
+                "letter": known[limit].letter if share * cell >= LETTER_WIDTH else "",
+                "windows": limits[limit],
+            }  # fmt: skip
+
+
+def _draw_strip(
+    context: Context, drawing: Drawing, parts: Rows, known: dict[str, BottleneckStyle]
+) -> Spec:
+    names = [n for n in context.evidence.candidates if any(p["candidate"] == n for p in parts)]
+    levels = context.evidence.levels
+    x = alt.X("from:Q", axis=None, scale=alt.Scale(domain=[0, len(levels)], nice=False))
+    y = alt.Y(
+        "candidate:N", title=None, sort=None, scale=alt.Scale(domain=names, paddingInner=0.18),
+        axis=alt.Axis(domain=False, ticks=False, labelLimit=NAMES_WIDTH - 10),
+    )  # fmt: skip
+    data = [{key: p[key] for key in (context.axis.name, *_DRAWN)} for p in parts]
+    there = {part["limit"] for part in parts}
+    shown = [each for key, each in known.items() if key in there]
+    ink, above, text = palette.INK[0], {"fontSize": 12, "baseline": "bottom"}, alt.Text("text:N")
+    charts = [
+        _draw_parts(context, drawing, data, x, y, shown),
+        drawing.mark(
+            "text", data, {"x": alt.X("middle:Q"), "y": y, "text": alt.Text("letter:N")},
+            color=ink, fontSize=12, fontWeight=600,
+        ),
+        drawing.mark(
+            "text", _list_heads(context), {"x": alt.X("from:Q"), "y": place_y(-6), "text": text},
+            color=palette.MUTED[0], **above,
+        ),
+        drawing.mark(
+            "text", [{"text": context.axis.title}],
+            {"x": place_x(-6), "y": place_y(-6), "text": text},
+            color=ink, align="right", **above,
+        ),
+    ]  # fmt: skip
+    return merge_layers(charts, width=WIDTH - NAMES_WIDTH, height=ROW_HEIGHT * len(names))
+
+
+_DRAWN = ("candidate", "from", "to", "middle", "label", "letter", "windows")
+
+
+def _list_heads(context: Context) -> Rows:
+    middle = (1 - GAP_SHARE) / 2
+    values = [format_value(point.values[context.axis.name]) for point in context.evidence.levels]
+    return [{"from": index + middle, "text": text} for index, text in enumerate(values)]
+
+
+def _draw_parts(
+    context: Context, drawing: Drawing, data: Rows, x: alt.X, y: alt.Y,
+    shown: Sequence[BottleneckStyle],
+) -> Spec:  # fmt: skip
+    legend = alt.Legend(
+        title=None, orient="bottom", direction="horizontal", columns=3, columnPadding=18,
+        symbolType="square", symbolSize=160, symbolStrokeColor=palette.AXIS[0],
+        symbolStrokeWidth=1,
+    )  # fmt: skip
+    scale = alt.Scale(domain=[e.label for e in shown], range=[e.colour for e in shown])
+    tips = [
+        alt.Tooltip("candidate:N"), make_level_tip(context),
+        alt.Tooltip("label:N", title="limited by"), alt.Tooltip("windows:Q"),
+    ]  # fmt: skip
+    colour = alt.Color("label:N", scale=scale, legend=legend)
+    at = {"x": x, "x2": alt.X2("to:Q"), "y": y, "color": colour, "tooltip": tips}
+    return drawing.mark("rect", data, at, stroke=palette.AXIS[0], strokeWidth=1)
+
+
+_SAMPLED = ("storage", "device-latency", "log", "locks", "driver")
+"""What may be a share of samples; of few it has an interval beside it."""
+
+
+def _count_samples(limited: Limited) -> int | None:
+    """Of how many samples shares of the users' time are; None where none is of samples."""
+    known = [each.samples for each in limited.judged if each.samples is not None]
+    return max([*known, limited.storage_samples or 0], default=0) or None
+
+
+def _list_bound_shows(name: str, frame: pl.DataFrame) -> Iterator[Show]:
+    """A rule's share, and the ends of its interval where it has one anywhere."""
+    yield Show(name, RULES[name].heading.lower(), "share")
+    if name in _SAMPLED and frame[f"{name}_low"].count():
+        yield Show(f"{name}_low", "from", "share")
+        yield Show(f"{name}_high", "to (95 %)", "share")
+
+
+def _list_bounds(limited: Limited) -> Iterator[tuple[str, float]]:
+    """The ends of the intervals of shares that few samples are behind."""
+    shares = [("storage", limited.storage_share, limited.storage_samples)]
+    shares += [(each.rule, each.share, each.samples) for each in limited.judged]
+    for name, share, samples in shares:
+        if (known := bound_share(share, samples)) is not None:
+            yield from zip((f"{name}_low", f"{name}_high"), known, strict=True)
+
+
+def _make_bounds_table(context: Context) -> PageTable:
+    """How much of each bound each window reached; a dash where a rule could not speak."""
+    rows = []
+    for window in context.evidence.windows:
+        if (limited := context.limited.get(window.id)) is not None:
+            rows.append({
+                "window_id": window.id, "candidate": window.candidate,
+                "point": str(window.point),
+                "block": window.block, "valid": window.valid, "limit": limited.kind,
+                "storage_share": limited.storage_share,
+                "samples": _count_samples(limited),
+                **{each.rule: each.share for each in limited.judged},
+                **dict(_list_bounds(limited)),
+            })  # fmt: skip
+    types: dict[str, Any] = {
+        "window_id": pl.String, "candidate": pl.String, "point": pl.String, "block": pl.Int64,
+        "valid": pl.Boolean, "limit": pl.String, "storage_share": pl.Float64,
+        "samples": pl.Int64, **dict.fromkeys(RULES, pl.Float64),
+        **{f"{name}_{end}": pl.Float64 for name in _SAMPLED for end in ("low", "high")},
+    }  # fmt: skip
+    frame = pl.DataFrame(rows, schema=types)
+    reported = [name for name in RULES if frame[name].count()]
+    shows = (
+        Show("window_id", "window", "id"), Show("limit", "limited by"),
+        *(show for name in reported for show in _list_bound_shows(name, frame)),
+    )  # fmt: skip
+    return PageTable("limits", "Share of each bound that each window reached", shows, frame)
+
+
+TABLES = (list_limited_windows, list_limited_levels, make_stalls_table)
+PLUGINS = (
+    SectionKind(
+        "bottlenecks", APPENDIX + 100, "What limited each window", _set_limited,
+        data=("limited-levels",), needs_tables=("load",),
+        draw_figures=lambda page: _draw_figures(page.context),
+        make_tables=lambda page: [make(page.context) for make in TABLES],
+    ),
+)  # fmt: skip

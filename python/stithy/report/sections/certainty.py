@@ -15,92 +15,76 @@ from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.findings import answer_question
 from stithy.analysis.statistics import CAUTION, INTERIM_BLOCKS
 from stithy.analysis.verdict import Call, Certainty, Next, cross_check
-from stithy.metrics import parse_quantity
+from stithy.metrics import Quantity, parse_quantity
 from stithy.report import tables, validity
-from stithy.report.blocks import APPENDIX, Block, Grid, Section, figures, grid, paragraph
+from stithy.report.blocks import (
+    APPENDIX,
+    Block,
+    Grid,
+    SectionKind,
+    set_figures,
+    set_grid,
+    set_paragraph,
+)
 from stithy.report.context import Context, add_words
-from stithy.report.findings.finding import describe_all
+from stithy.report.findings import describe_all
 from stithy.report.page import Page
-from stithy.report.section import SectionKind
-from stithy.report.tables import Bounded, PageTable, Show, table_with
+from stithy.report.tables import Bounded, PageTable, Show, make_effect_table
 from stithy.report.words import loads
 from stithy.report.words.wording import (
     CONSERVATIVE,
     T_INTERVAL,
-    exactly,
-    finely,
-    listing,
-    plural,
-    signed,
-    value,
+    format_exactly,
+    format_finely,
+    format_plural,
+    format_quantity,
+    format_signed,
 )
 from stithy.results.manifest import QuestionFacts
-from stithy.units import MINUS
+from stithy.units import MINUS, format_list
 
 VERDICTS_OPEN_MAX = 12
 """More verdicts are folded on the page."""
 
 
-class CertaintySection(SectionKind):
-    """How sure the answer is."""
-
-    name = "certainty"
-
-    def make_tables(self, page: Page) -> Iterator[PageTable]:
-        """Verdicts with their statistics, the order of the candidates, reasons against windows."""
-        yield from verdict_tables(page.context)
-        yield order_table(page.context)
-        yield validity.reasons_table(page.context)
-        yield validity.gathered_table(page.context)
-
-    def make_sections(self, page: Page) -> Iterator[Section]:
-        """Always there."""
-        data = page.tables["verdicts"], page.tables["reasons"]
-        blocks = tuple(_set_certainty(page))
-        yield Section("certainty", 40, "How sure this is", blocks, data=data)
+def _make_certainty_tables(page: Page) -> Iterator[PageTable]:
+    yield from make_verdict_tables(page.context)
+    yield make_order_table(page.context)
+    yield validity.make_reasons_table(page.context)
+    yield validity.make_gathered_table(page.context)
 
 
 def _set_certainty(page: Page) -> Iterator[Block]:
     context = page.context
     if not page.tables["verdicts"].frame.is_empty():
         yield from _set_verdicts(page)
-    yield from figures(page.drawn_in("certainty"))
-    yield from paragraph(validity.lost_pattern(context))
-    yield from paragraph(order_sentence(context))
-    yield from paragraph(*loads.short_windows(context.load))
+    yield from set_figures(page.find_drawn("certainty"))
+    yield from set_paragraph(validity.describe_lost(context))
+    yield from set_paragraph(order_sentence(context))
+    yield from set_paragraph(*loads.describe_short_windows(context.load))
     if page.tables["reasons"].frame.is_empty():
-        yield from paragraph("All windows are valid, and none has a note.")
+        yield from set_paragraph("All windows are valid, and none has a note.")
     else:
         yield Grid(page.tables["reasons-gathered"], "reasons")
 
 
 def _set_verdicts(page: Page) -> Iterator[Block]:
-    rule = verdict_rule(page.context)
-    yield from paragraph(
-        question_sentence(page.context),
+    rule = write_verdict_rule(page.context)
+    yield from set_paragraph(
+        describe_question(page.context),
         f"The verdict follows from the conservative 95 % interval of the {rule['effect']}. It is "
         f"better or worse if the interval excludes {rule['none']}, and equivalent if the interval "
         f"lies within {rule['margin']} of {rule['none']}. Otherwise it is undecided. The appendix "
         "describes the method and its cross-checks.",
     )
-    yield from grid(page.tables["verdicts"], rows_open=VERDICTS_OPEN_MAX)
-
-
-class StatisticsSection(SectionKind):
-    """How verdicts are made: the statistics, and what cross-checks them."""
-
-    name = "statistics"
-
-    def make_sections(self, page: Page) -> Iterator[Section]:
-        """Where candidates were compared."""
-        if not page.tables["verdicts"].frame.is_empty():
-            blocks = tuple(_set_statistics(page))
-            yield Section("statistics", APPENDIX + 120, "How verdicts are made", blocks)
+    yield from set_grid(page.tables["verdicts"], rows_open=VERDICTS_OPEN_MAX)
 
 
 def _set_statistics(page: Page) -> Iterator[Block]:
-    rule = verdict_rule(page.context)
-    yield from paragraph(
+    if page.tables["verdicts"].frame.is_empty():
+        return
+    rule = write_verdict_rule(page.context)
+    yield from set_paragraph(
         f"The verdict follows from the interval of the mean {rule['of']} over the blocks. It is "
         f"better or worse if the interval excludes {rule['none']}, and equivalent if the interval "
         f"lies within a margin of {rule['margin']} around {rule['none']}. If both hold, the "
@@ -114,14 +98,14 @@ def _set_statistics(page: Page) -> Iterator[Block]:
         "the first interim analysis there is no verdict, only a plain t interval, which is valid "
         "for a single analysis.",
     )
-    yield from paragraph(
+    yield from set_paragraph(
         f"One comparison answers the question{_explain_choice(page.context.evidence)}.",
         "All other comparisons are exploratory. They are adjusted for the number of levels of a "
         "pair and metric (Holm), but not for the number of pairs and metrics. A difference that "
         "the adjusted test does not support is not claimed: the verdict is undecided, or "
         "equivalent if the interval lies within the margin.",
     )
-    yield from grid(page.tables["orders"])
+    yield from set_grid(page.tables["orders"])
     if not page.tables["certainty"].frame.is_empty():
         yield from _set_cross_checks(page, rule["caution"])
 
@@ -137,7 +121,7 @@ def _explain_choice(evidence: Evidence) -> str:
 
 
 def _set_cross_checks(page: Page, caution: str) -> Iterator[Block]:
-    yield from paragraph(
+    yield from set_paragraph(
         "The lag-1 correlation is that of neighbouring blocks. Every interval is widened by a "
         f"factor of {caution}, and by more if this correlation is large.",
         '"p-value, at most" is an upper bound: how often the same analyses show at least this '
@@ -148,7 +132,7 @@ def _set_cross_checks(page: Page, caution: str) -> Iterator[Block]:
         "resamples the blocks; with few blocks it is too narrow. The last column assumes that mean "
         "and spread stay as they are.",
     )
-    yield from grid(page.tables["certainty"])
+    yield from set_grid(page.tables["certainty"])
 
 
 ONE_SIDED = {Call.BETTER, Call.WORSE, Call.HIGHER, Call.LOWER}
@@ -159,21 +143,21 @@ PLAIN = ("plain_low", "plain_high")
 """The ends of the plain interval, for who wants it; the one that decides is wider."""
 
 
-def verdict_tables(context: Context) -> tuple[PageTable, PageTable]:
+def make_verdict_tables(context: Context) -> tuple[PageTable, PageTable]:
     """The verdicts, and what else their blocks tell.
 
     Both are empty with a single candidate, and where a search alone chose the levels.
     """
-    found = _compared(context)
-    return _verdicts(context, found), _list_checks(context, found)
+    found = _list_compared(context)
+    return _make_verdicts(context, found), _list_checks(context, found)
 
 
-def _compared(context: Context) -> tuple[ComparedPair, ...]:
+def _list_compared(context: Context) -> tuple[ComparedPair, ...]:
     by_search, evidence = context.evidence.primary.by_search, context.evidence
     return () if by_search else list_comparisons(evidence, answer_question(evidence))
 
 
-def verdict_rule(context: Context) -> dict[str, str]:
+def write_verdict_rule(context: Context) -> dict[str, str]:
     """The numbers of the rule as the page says them."""
     asked = context.evidence.primary
     least = asked.metric.known.negligible
@@ -181,8 +165,8 @@ def verdict_rule(context: Context) -> dict[str, str]:
         "effect": "ratio" if least is None else "difference",
         "of": "log ratio" if least is None else "difference",
         "none": "1" if least is None else "0",
-        "margin": exactly(asked.margin_share) if least is None else value(asked.metric, least),
-        "interim_blocks": listing([str(blocks) for blocks in _list_interim_blocks(context)]),
+        "margin": _format_margin(asked.metric, asked.margin_share),
+        "interim_blocks": format_list([str(blocks) for blocks in _list_interim_blocks(context)]),
         "caution": f"{CAUTION:g}",
     }
 
@@ -193,10 +177,10 @@ def _list_interim_blocks(context: Context) -> tuple[int, ...]:
     return (*(blocks for blocks in INTERIM_BLOCKS if blocks < most), max(most, INTERIM_BLOCKS[0]))
 
 
-def _verdicts(context: Context, found: tuple[ComparedPair, ...]) -> PageTable:
+def _make_verdicts(context: Context, found: tuple[ComparedPair, ...]) -> PageTable:
     rows = [
         {
-            **_named(context, each), **tables.make_effect_cells(each.metric, each.effect),
+            **_name_pair(context, each), **tables.make_effect_cells(each.metric, each.effect),
             **dict(zip(PLAIN, each.effect.plain_bounds or (None, None), strict=True)),
             "blocks": each.effect.pairs,
             "interval": "none" if each.effect.low is None
@@ -207,13 +191,14 @@ def _verdicts(context: Context, found: tuple[ComparedPair, ...]) -> PageTable:
         for each in found
     ]  # fmt: skip
     shows = (
-        *_shows(context), Show("value", "Ratio", "fine ratio"), Show("low", "from", "fine ratio"),
+        *_list_shows(context), Show("value", "Ratio", "fine ratio"),
+        Show("low", "from", "fine ratio"),
         Show("high", "to", "fine ratio"), *tables.list_difference_columns(rows),
         Show("blocks", "Blocks", "count"), Show("interval", "Interval"), Show("verdict", "Verdict"),
         Show("because", "Why open"),
     )  # fmt: skip
     types = {**_NAMED, **dict.fromkeys(PLAIN, pl.Float64)}
-    return table_with("verdicts", "Verdicts", shows, rows, **types)
+    return make_effect_table("verdicts", "Verdicts", shows, rows, **types)
 
 
 def _list_checks(context: Context, found: tuple[ComparedPair, ...]) -> PageTable:
@@ -226,12 +211,12 @@ def _list_checks(context: Context, found: tuple[ComparedPair, ...]) -> PageTable
                 negligible=each.verdict.negligible,
             )  # fmt: skip
             rows.append({
-                **_named(context, each), "lag_1": checks.lag_1, "widened": checks.widened,
+                **_name_pair(context, each), "lag_1": checks.lag_1, "widened": checks.widened,
                 "sign_flip_share": checks.sign_flip_share, "chance_share": each.chance_share,
-                **_bootstrap(each, checks), "blocks_needed": checks.blocks_needed,
+                **_list_bootstrap(each, checks), "blocks_needed": checks.blocks_needed,
             })  # fmt: skip
     shows = (
-        *_shows(context), Show("lag_1", "Lag-1 correlation", "correlation"),
+        *_list_shows(context), Show("lag_1", "Lag-1 correlation", "correlation"),
         Show("widened", "Interval widened by", "ratio"),
         Show("chance_share", "p-value, at most", "chance"),
         Show("sign_flip_share", "p-value, random signs", "chance"),
@@ -240,10 +225,10 @@ def _list_checks(context: Context, found: tuple[ComparedPair, ...]) -> PageTable
         *tables.list_difference_columns(rows, "Difference, bootstrap"),
         Show("blocks_needed", "Blocks to decide", "count"),
     )  # fmt: skip
-    return table_with("certainty", "Cross-checks of the verdicts", shows, rows, **_NAMED)
+    return make_effect_table("certainty", "Cross-checks of the verdicts", shows, rows, **_NAMED)
 
 
-def _bootstrap(each: ComparedPair, checks: Certainty) -> dict[str, Any]:
+def _list_bootstrap(each: ComparedPair, checks: Certainty) -> dict[str, Any]:
     of = Bounded(each.effect.value, checks.low, checks.high, each.effect.is_difference)
     names = {"low": "bootstrap_low", "high": "bootstrap_high", "value": None}
     found = tables.make_effect_cells(each.metric, of)
@@ -253,15 +238,15 @@ def _bootstrap(each: ComparedPair, checks: Certainty) -> dict[str, Any]:
 _NAMED: dict[str, Any] = dict.fromkeys(("a", "b"), pl.String)
 
 
-def _named(context: Context, each: ComparedPair) -> dict[str, Any]:
+def _name_pair(context: Context, each: ComparedPair) -> dict[str, Any]:
     return {
-        **context.factor_values(each.point), "a": each.a, "b": each.b,
+        **context.list_factor_values(each.point), "a": each.a, "b": each.b,
         "pair": f"{each.b} {MINUS if each.effect.is_difference else '÷'} {each.a}",
         "metric": each.metric.label,
     }  # fmt: skip
 
 
-def _shows(context: Context) -> tuple[Show, ...]:
+def _list_shows(context: Context) -> tuple[Show, ...]:
     return Show("pair", "Compared"), Show("metric", "By"), *context.factor_shows
 
 
@@ -275,9 +260,9 @@ NAMED_MOST = 8
 """Own: so many blocks are listed in the sentence; of more the table has the orders."""
 
 
-def order_table(context: Context) -> PageTable:
+def make_order_table(context: Context) -> PageTable:
     """A row for each comparison that has more than one block; empty where nothing is compared."""
-    rows = [_row(context, each) for each in _compared(context) if each.effect.pairs > 1]
+    rows = [_make_row(context, each) for each in _list_compared(context) if each.effect.pairs > 1]
     shows = (
         Show("pair", "Compared"), Show("metric", "By"),
         *context.factor_shows,
@@ -288,19 +273,19 @@ def order_table(context: Context) -> PageTable:
         Show("visible", "Effect visible", "truth"),
     )  # fmt: skip
     caption = "Order of the candidates, and effect of position within blocks"
-    return table_with("orders", caption, shows, rows, **_NAMED, order=pl.String)
+    return make_effect_table("orders", caption, shows, rows, **_NAMED, order=pl.String)
 
 
-def _row(context: Context, each: ComparedPair) -> dict[str, Any]:
-    known = _position(each)
+def _make_row(context: Context, each: ComparedPair) -> dict[str, Any]:
+    known = _estimate_position(each)
     first = f"{each.a} {known.a_first}, {each.b} {len(known.b_later) - known.a_first}"
     return {
-        **_named(context, each), "first": first, "order": _list_orders(each),
+        **_name_pair(context, each), "first": first, "order": _list_orders(each),
         **tables.make_effect_cells(each.metric, known), "visible": known.visible,
     }  # fmt: skip
 
 
-def _position(each: ComparedPair) -> Position:
+def _estimate_position(each: ComparedPair) -> Position:
     effect = each.effect
     return estimate_position_effect(
         effect.apart, effect.b_later, is_difference=effect.is_difference
@@ -316,23 +301,20 @@ def order_sentence(context: Context) -> str | None:
     answer = None if context.evidence.primary.by_search else answer_question(context.evidence)
     if answer is None or answer.effect.pairs < 2:
         return None
-    known = _position(answer)
-    return f"{_came_first(answer, known)} {_told(answer, known)}"
-
-
-def _came_first(answer: ComparedPair, known: Position) -> str:
+    known = _estimate_position(answer)
     blocks = len(known.b_later)
-    text = f"{answer.a} came first in {known.a_first} of {blocks} valid blocks"
-    return f"{text} ({_list_orders(answer)})." if blocks <= NAMED_MOST else f"{text}."
+    orders = f" ({_list_orders(answer)})" if blocks <= NAMED_MOST else ""
+    first = f"{answer.a} came first in {known.a_first} of {blocks} valid blocks{orders}."
+    return f"{first} {_describe_position(answer, known)}"
 
 
-def _told(answer: ComparedPair, known: Position) -> str:
+def _describe_position(answer: ComparedPair, known: Position) -> str:
     if known.value is None or known.low is None or known.high is None:
         return (
             "The effect of position in a block is not tested: the test needs "
             f"{EACH_ORDER_LEAST} blocks of each order."
         )
-    shown = partial(signed, answer.metric) if known.is_difference else finely
+    shown = partial(format_signed, answer.metric) if known.is_difference else format_finely
     how = "different from" if known.is_difference else "times"
     measured = (
         f"In {answer.metric.noun} the later window of a block was {shown(known.value)} {how} the "
@@ -361,7 +343,7 @@ def state_sentence(context: Context, stands: DecisionStatus) -> str:
     if stands.compared is None:
         return f"No block answers the question yet{_explain_undecided(context)}."
     said = describe_all(context.findings[:1], context.level_unit)[0]
-    return f"{said} {ahead}" if (ahead := _ahead(context, stands)) else said
+    return f"{said} {ahead}" if (ahead := _estimate_ahead(context, stands)) else said
 
 
 def _explain_undecided(context: Context) -> str:
@@ -373,7 +355,7 @@ def _explain_undecided(context: Context) -> str:
     if not flags:
         return _explain_missing(context, there)
     flag, count = flags.most_common(1)[0]
-    windows = plural(len(there), "window")
+    windows = format_plural(len(there), "window")
     verb = "is" if len(invalid) == 1 else "are"
     return f': {len(invalid)} of {windows} there {verb} invalid, {count} of them with "{flag}"'
 
@@ -381,49 +363,47 @@ def _explain_undecided(context: Context) -> str:
 def _explain_missing(context: Context, windows: Sequence[Window]) -> str:
     """Why valid windows have no value of what is asked; nothing where they have."""
     evidence = context.evidence
-    values = [evidence.value_of(each, evidence.primary.metric) for each in windows if each.valid]
-    missing = (each.missing_because for each in values if each.missing_because is not None)
+    values = [
+        evidence.value_of(window, evidence.primary.metric) for window in windows if window.valid
+    ]
+    missing = (value.missing_because for value in values if value.missing_because is not None)
     return f": {because}" if (because := next(missing, None)) else ""
 
 
-def _ahead(context: Context, stands: DecisionStatus) -> str:
+def _estimate_ahead(context: Context, stands: DecisionStatus) -> str:
     if stands.progress.step is not Next.ANOTHER_BLOCK or stands.blocks < 2:
         return ""
     if stands.blocks_needed is None:
-        most = plural(context.evidence.primary.blocks_most, "block")
+        most = format_plural(context.evidence.primary.blocks_most, "block")
         return f"If blocks continue to vary like this, {most} will not decide it."
     return f"If blocks continue to vary like this, {stands.blocks_needed} may decide it."
 
 
-def question_sentence(context: Context) -> str | None:
+def describe_question(context: Context) -> str | None:
     """The primary question, and how many blocks it took; None where nothing was compared."""
     facts = context.manifest.plan.question if context.manifest else None
     if facts is None:
         return None
     derived = " (derived: the study names no metric)" if "metric" in facts.derived else ""
+    metric, pair = parse_quantity(facts.metric), "the two candidates farthest apart"
+    if facts.candidates is not None:
+        pair = f"{facts.candidates[1]} with {facts.candidates[0]}"
     return (
-        f"The primary question{derived} compares {_pair(facts)} by "
-        f"{parse_quantity(facts.metric).noun} {context.at(facts.point)}, with a margin of "
-        f"{_format_margin(facts)}. {_count_blocks(context, facts)}"
+        f"The primary question{derived} compares {pair} by "
+        f"{metric.noun} {context.at(facts.point)}, with a margin of "
+        f"{_format_margin(metric, facts.margin_share)}. {_count_blocks(context, facts)}"
     )
 
 
-def _format_margin(facts: QuestionFacts) -> str:
-    asked = parse_quantity(facts.metric)
-    least = asked.known.negligible
-    return exactly(facts.margin_share) if least is None else value(asked, least)
-
-
-def _pair(facts: QuestionFacts) -> str:
-    if facts.candidates is None:
-        return "the two candidates farthest apart"
-    return f"{facts.candidates[1]} with {facts.candidates[0]}"
+def _format_margin(metric: Quantity, margin_share: float) -> str:
+    least = metric.known.negligible
+    return format_exactly(margin_share) if least is None else format_quantity(metric, least)
 
 
 def _count_blocks(context: Context, facts: QuestionFacts) -> str:
     at_level = [window for window in context.evidence.windows if window.point == facts.point]
     blocks = len({window.block for window in at_level})
-    measured = f"{plural(blocks, 'block')} {'was' if blocks == 1 else 'were'} measured"
+    measured = f"{format_plural(blocks, 'block')} {'was' if blocks == 1 else 'were'} measured"
     again = len({window.block for window in at_level if window.attempt})
     if again:
         measured += f", {again} of them twice"
@@ -435,4 +415,10 @@ def _count_blocks(context: Context, facts: QuestionFacts) -> str:
     )
 
 
-PLUGINS = (CertaintySection(), StatisticsSection())
+PLUGINS = (
+    SectionKind(
+        "certainty", 40, "How sure this is", _set_certainty, data=("verdicts", "reasons"),
+        make_tables=_make_certainty_tables,
+    ),
+    SectionKind("statistics", APPENDIX + 120, "How verdicts are made", _set_statistics),
+)  # fmt: skip

@@ -10,33 +10,18 @@ from pydantic import BaseModel
 
 from stithy.activity import Factor
 from stithy.point import Point, format_value
-from stithy.report.blocks import Block, Grid, Section, paragraph
+from stithy.report.blocks import Block, Grid, SectionKind, set_paragraph
 from stithy.report.context import Context
 from stithy.report.drawing.chart import has_levels
-from stithy.report.drawing.compose import spans
-from stithy.report.drawing.points import window_rows
+from stithy.report.drawing.compose import estimate_spans
+from stithy.report.drawing.points import read_window_rows
 from stithy.report.page import Page
-from stithy.report.section import SectionKind
-from stithy.report.tables import PageTable, Show, table_of
+from stithy.report.tables import PageTable, Show, make_table
 from stithy.report.words import loads
-from stithy.report.words.loads import named
-from stithy.report.words.wording import DASH, duration, format_moment, listing
+from stithy.report.words.loads import name_drive
+from stithy.report.words.wording import DASH, format_moment
 from stithy.results.manifest import CandidateFacts, Fact, Manifest, SessionFacts, WorkloadFacts
-from stithy.units import format_rate, format_size
-
-
-class ComparedSection(SectionKind):
-    """What was compared: the facts of the study that a reader needs to judge the answer."""
-
-    name = "compared"
-
-    def make_tables(self, page: Page) -> Iterator[PageTable]:
-        """One row per fact."""
-        yield compared_table(page.context)
-
-    def make_sections(self, page: Page) -> Iterator[Section]:
-        """Always there."""
-        yield Section("compared", 10, "What was compared", tuple(_set_compared(page)))
+from stithy.units import format_duration, format_list, format_rate, format_size
 
 
 def _set_compared(page: Page) -> Iterator[Block]:
@@ -44,34 +29,34 @@ def _set_compared(page: Page) -> Iterator[Block]:
     if not table.frame.is_empty():
         yield Grid(table, "facts")
     elif page.context.manifest is None:
-        yield from paragraph("The manifest could not be read, so the set-up is not known.")
+        yield from set_paragraph("The manifest could not be read, so the set-up is not known.")
 
 
-def compared_table(context: Context) -> PageTable:
+def make_compared_table(context: Context) -> PageTable:
     """One row a fact; empty without a manifest."""
-    facts = _facts(context, context.manifest) if context.manifest else ()
-    return _table("compared", "What was compared", facts)
+    facts = _list_facts(context, context.manifest) if context.manifest else ()
+    return _make_facts_table("compared", "What was compared", facts)
 
 
-def _facts(context: Context, manifest: Manifest) -> Iterator[tuple[str, str]]:
-    yield "candidates", listing(context.evidence.candidates)
+def _list_facts(context: Context, manifest: Manifest) -> Iterator[tuple[str, str]]:
+    yield "candidates", format_list(context.evidence.candidates)
     if manifest.given_database is not None:
-        yield from _server(context, manifest)
+        yield from _list_server_facts(context, manifest)
     if manifest.given_load is not None:
         workload = manifest.workload
         size = _format_size_of(context, workload)
-        yield "workload", f"{workload.name}, {size}{_reach(manifest)}"
-        yield "load", loads.said(manifest.load, workload)
+        yield "workload", f"{workload.name}, {size}{_describe_reach(manifest)}"
+        yield "load", loads.describe_load(manifest.load, workload)
     else:
         yield "scenario", manifest.scenario
-    yield "levels" if context.axis.counts else "points", _levels(context)
+    yield "levels" if context.axis.counts else "points", _format_levels(context)
     yield "blocks", _describe_blocks(context)
-    yield "windows", _windows(context, manifest)
+    yield "windows", _count_windows(context, manifest)
     if context.limit is not None:
         yield "response-time target", context.limit.text
 
 
-def _server(context: Context, manifest: Manifest) -> Iterator[tuple[str, str]]:
+def _list_server_facts(context: Context, manifest: Manifest) -> Iterator[tuple[str, str]]:
     database = manifest.database
     yield (
         "database",
@@ -80,49 +65,74 @@ def _server(context: Context, manifest: Manifest) -> Iterator[tuple[str, str]]:
     if database.restore:
         yield "restore before each window", database.restore
     if database.backups:
-        yield "backups", listing(list(dict.fromkeys(database.backups.values())))
-    yield "database settings in the study", _settings(manifest)
+        yield "backups", format_list(list(dict.fromkeys(database.backups.values())))
+    given = [f"{name} = {value}" for name, value in database.settings.items()]
+    yield "database settings in the study", ", ".join(given) or "none"
     if own := _own_settings(manifest):
         yield "database settings of candidates", own
-    yield "database memory", context.memory_note
+    yield "database memory", _join_memory(context)
     if not database.by_url:
         yield "database CPUs", context.cpus_note or "any of the machine"
 
 
-def _settings(manifest: Manifest) -> str:
-    given = [f"{name} = {value}" for name, value in manifest.database.settings.items()]
-    return ", ".join(given) or "none"
+def _join_memory(context: Context) -> str:
+    """The memory limit in words, with the note where it was widened or not enforced."""
+    # What holds for all comes first, what holds for a single candidate after it.
+    rows = sorted(context.measured_rows, key=lambda row: row["memory_limit_note"] is not None)
+    texts: dict[str, dict[str, None]] = {}
+    for row in rows:
+        texts.setdefault(_describe_memory(row), {})[row["candidate"]] = None
+    candidates = context.manifest.candidates if context.manifest else ()
+    if texts and any(candidate.memory_limit_bytes for candidate in candidates):
+        return "; ".join(f"{text} ({format_list(list(of))})" for text, of in texts.items())
+    return "; ".join(texts) or "memory limit not recorded"
+
+
+def _describe_memory(row: Mapping[str, object]) -> str:
+    limit, note = row["memory_limit_bytes"], row["memory_limit_note"]
+    if row["memory_limit_enforced"] is None:
+        return str(note or "whether the memory limit held is recorded only while users work")
+    if not row["memory_limit_enforced"]:
+        return str(note or "the memory limit was not enforced: the reason is not known")
+    size = format_size(limit) if isinstance(limit, int) else "of unknown size"
+    if note:
+        return f"memory limit {size} with {row['candidate']}, its files in memory included"
+    return f"memory limit {size}, page cache included"
 
 
 def _own_settings(manifest: Manifest) -> str:
-    given = [(each.name, loads.settings(manifest, each)) for each in manifest.candidates]
+    given = [
+        (candidate.name, loads.format_settings(manifest, candidate))
+        for candidate in manifest.candidates
+    ]
     return "; ".join(f"{name}: {text}" for name, text in given if text)
 
 
 def _format_size_of(context: Context, workload: WorkloadFacts) -> str:
     """`6 rows`; where that varies each number of them."""
-    unit = loads.unit(workload)
+    unit = loads.name_unit(workload)
     if not workload.size.keys() & set(workload.varied):
         return loads.format_workload_size(workload)
-    known = {each.row["units_total"] for each in context.evidence.windows} - {None}
-    return f"{listing([f'{each:,}' for each in sorted(known)])} {unit}s"
+    known = {window.row["units_total"] for window in context.evidence.windows} - {None}
+    return f"{format_list([f'{each:,}' for each in sorted(known)])} {unit}s"
 
 
-def _reach(manifest: Manifest) -> str:
+def _describe_reach(manifest: Manifest) -> str:
     share = manifest.load.touch_percent
     if "touch_percent" in manifest.load.varied:
         return "; users touch several shares of them"
     return f"; users touch {share} % of them" if share < 100 else ""
 
 
-def _levels(context: Context) -> str:
+def _format_levels(context: Context) -> str:
     points = context.evidence.points
     if not points:
         return "none"
     counted, every = points[0].counted, points[0].values
     names = [each for each in every if not counted or each in (counted, *context.factors)]
     known = {
-        name: [*dict.fromkeys(format_value(each.values[name]) for each in points)] for name in names
+        name: [*dict.fromkeys(format_value(point.values[name]) for point in points)]
+        for name in names
     }
     return "; ".join(_format_values(context.factor(name), values) for name, values in known.items())
 
@@ -147,11 +157,11 @@ def _describe_blocks(context: Context) -> str:
 
 def _format_values(factor: Factor, values: list[str]) -> str:
     if not factor.counts:
-        return f"{factor.name} {listing(values)}"
-    return f"{listing(values)} {factor.unit if values == ['1'] else factor.plural}"
+        return f"{factor.name} {format_list(values)}"
+    return f"{format_list(values)} {factor.unit if values == ['1'] else factor.plural}"
 
 
-def _windows(context: Context, manifest: Manifest) -> str:
+def _count_windows(context: Context, manifest: Manifest) -> str:
     windows = context.evidence.windows
     valid = sum(window.valid for window in windows)
     load = manifest.given_load
@@ -161,54 +171,67 @@ def _windows(context: Context, manifest: Manifest) -> str:
     if load.is_idle:
         return f"{found}; each lasts as long as its work"
     return (
-        f"{found}; each {duration(load.ramp_up_s)} ramp-up and {duration(load.duration_s)} "
-        "measurement"
+        f"{found}; each {format_duration(load.ramp_up_s)} ramp-up and "
+        f"{format_duration(load.duration_s)} measurement"
     )
 
 
 Pair = tuple[str, str]
 
 
-def facts_tables(manifest: Manifest) -> list[PageTable]:
+def make_facts_tables(manifest: Manifest) -> list[PageTable]:
     """All tables of facts, in the order of the page."""
     return [
         _compare_candidates(manifest),
-        *([_list_drives(manifest)] if any(each.drives for each in manifest.candidates) else []),
-        _table("facts-load", "Workload and load", _load(manifest)),
-        *([_table("facts-database", "Database", found)] if (found := _database(manifest)) else []),
-        *([_profile_words(manifest)] if manifest.profile_words else []),
-        _table("facts-environment", "Environment of the host", _flatten("", manifest.environment)),
-        _table("facts-identity", "Identity of the run", _identity(manifest)),
+        *(
+            [_list_drives(manifest)]
+            if any(candidate.drives for candidate in manifest.candidates)
+            else []
+        ),
+        _make_facts_table("facts-load", "Workload and load", _load(manifest)),
+        *(
+            [_make_facts_table("facts-database", "Database", found)]
+            if (found := _list_database_facts(manifest))
+            else []
+        ),
+        *([_list_profile_words(manifest)] if manifest.profile_words else []),
+        _make_facts_table(
+            "facts-environment", "Environment of the host", _flatten("", manifest.environment)
+        ),
+        _make_facts_table("facts-identity", "Identity of the run", _list_identity(manifest)),
         *([_list_sessions(manifest)] if len(manifest.sessions) > 1 else []),
     ]
 
 
-def _profile_words(manifest: Manifest) -> PageTable:
+def _list_profile_words(manifest: Manifest) -> PageTable:
     words = manifest.profile_words.items()
     pairs = ((file, line) for file, lines in words for line in lines)
-    return _table("facts-words", "What became of the words of I/O profiles", pairs)
+    return _make_facts_table("facts-words", "What became of the words of I/O profiles", pairs)
 
 
-def _table(name: str, caption: str, pairs: Iterable[Pair]) -> PageTable:
+def _make_facts_table(name: str, caption: str, pairs: Iterable[Pair]) -> PageTable:
     rows = ({"fact": fact, "value": value} for fact, value in pairs)
-    return table_of(name, caption, (Show("fact", "Fact"), Show("value", "Value")), rows)
+    return make_table(name, caption, (Show("fact", "Fact"), Show("value", "Value")), rows)
 
 
 def _compare_candidates(manifest: Manifest) -> PageTable:
-    by_name = {each.name: _describe_candidate(manifest, each) for each in manifest.candidates}
+    by_name = {
+        candidate.name: _describe_candidate(manifest, candidate)
+        for candidate in manifest.candidates
+    }
     facts = list(dict.fromkeys(fact for known in by_name.values() for fact in known))
     rows = [
         {"fact": fact, **{f"value:{name}": known.get(fact) for name, known in by_name.items()}}
         for fact in facts
     ]
     shows = (Show("fact", "Fact"), *(Show(f"value:{name}", name) for name in by_name))
-    return table_of("facts-candidates", "Candidates", shows, rows)
+    return make_table("facts-candidates", "Candidates", shows, rows)
 
 
 def _list_drives(manifest: Manifest) -> PageTable:
     rows = [
         {
-            "candidate": candidate.name, "role": drive.known_as, "profile": named(drive),
+            "candidate": candidate.name, "role": drive.known_as, "profile": name_drive(drive),
             **{name: getattr(drive, name) for name in _AS_THEY_ARE}, "seed": str(drive.seed),
             "assumed": ", ".join(drive.assumed) or "nothing",
         }
@@ -236,7 +259,7 @@ def _list_sessions(manifest: Manifest) -> PageTable:
         (f"session {number}, from {format_moment(each.started_at_s)}", _describe_end(each))
         for number, each in enumerate(manifest.sessions, start=1)
     )
-    return _table("facts-sessions", "Sessions of the run", pairs)
+    return _make_facts_table("facts-sessions", "Sessions of the run", pairs)
 
 
 def _describe_end(session: SessionFacts) -> str:
@@ -253,15 +276,14 @@ _SHOWN_APART = {
 
 
 def _describe_candidate(manifest: Manifest, candidate: CandidateFacts) -> dict[str, str]:
-    """What is known of a candidate and its volume; what the machine tells does not say it twice."""
-    own = dict(_flatten("", _fields(candidate, leave=_SHOWN_APART)))
+    own = dict(_flatten("", _read_fields(candidate, leave=_SHOWN_APART)))
     server = {
         "server version": loads.find_version(manifest, candidate),
         "memory limit": loads.format_memory(manifest, candidate),
         "server CPUs": None
         if (bound := loads.count_cpus(manifest, candidate)) is None
         else str(bound),
-        "database settings": loads.settings(manifest, candidate),
+        "database settings": loads.format_settings(manifest, candidate),
     }
     own |= {name: text for name, text in server.items() if text is not None}
     effective = candidate.effective_settings or {}
@@ -270,42 +292,42 @@ def _describe_candidate(manifest: Manifest, candidate: CandidateFacts) -> dict[s
         own["cost"] = candidate.cost.shown
     own |= {f"array for {array.role}": str(array) for array in candidate.arrays}
     for drive in candidate.drives:
-        own[f"emulated drive for {drive.role}"] = f"{named(drive)}: {drive.title}"
+        own[f"emulated drive for {drive.role}"] = f"{name_drive(drive)}: {drive.title}"
     return {**own, **{k: v for k, v in _flatten("", candidate.environment) if k not in own}}
 
 
 def _load(manifest: Manifest) -> list[Pair]:
-    calibrated = _fields(manifest.calibration) if manifest.calibration else {}
+    calibrated = _read_fields(manifest.calibration) if manifest.calibration else {}
     if manifest.given_load is None:
         return [("scenario", manifest.scenario)]
     return [
         *_flatten("", {"scenario": manifest.scenario}),
         *_flatten("workload", _describe_workload(manifest.workload)),
-        *_flatten("", _fields(manifest.load)),
+        *_flatten("", _read_fields(manifest.load)),
         *_flatten("calibration of the driver", calibrated),
     ]
 
 
 def _describe_workload(workload: WorkloadFacts) -> dict[str, Any]:
-    facts = _fields(workload, leave={"name", "size", "options", "varied"})
+    facts = _read_fields(workload, leave={"name", "size", "options", "varied"})
     keys = {**workload.size, **facts, **workload.options}
     return {"name": workload.name, **keys, "varied": workload.varied}
 
 
-def _database(manifest: Manifest) -> list[Pair]:
+def _list_database_facts(manifest: Manifest) -> list[Pair]:
     if manifest.given_database is None:
         return []
-    memory = _fields(manifest.memory) if manifest.memory else {}
-    database = {**_fields(manifest.database), "server_version": loads.list_versions(manifest)}
+    memory = _read_fields(manifest.memory) if manifest.memory else {}
+    database = {**_read_fields(manifest.database), "server_version": loads.list_versions(manifest)}
     return [*_flatten("", database), *_flatten("memory limit", memory)]
 
 
-def _identity(manifest: Manifest) -> list[Pair]:
+def _list_identity(manifest: Manifest) -> list[Pair]:
     kept = {
         "stithy_version", "hammer_version", "study_file", "study_sha256", "seed",
         "comparability_key", "schema_version", "end", "end_because",
     }  # fmt: skip
-    fields = {key: value for key, value in _fields(manifest).items() if key in kept}
+    fields = {key: value for key, value in _read_fields(manifest).items() if key in kept}
     moments = {
         "started": format_moment(manifest.started_at_s),
         "ended": None if manifest.ended_at_s is None else format_moment(manifest.ended_at_s),
@@ -313,7 +335,9 @@ def _identity(manifest: Manifest) -> list[Pair]:
     return list(_flatten("", {**fields, **moments}))
 
 
-def _fields(model: BaseModel, leave: frozenset[str] | set[str] = frozenset()) -> dict[str, Any]:
+def _read_fields(
+    model: BaseModel, leave: frozenset[str] | set[str] = frozenset()
+) -> dict[str, Any]:
     return {name: getattr(model, name) for name in type(model).model_fields if name not in leave}
 
 
@@ -340,7 +364,7 @@ def _flatten(prefix: str, facts: Mapping[str, Any], *, verbatim: bool = False) -
         elif isinstance(value, Mapping):
             yield from _flatten(label, value, verbatim=name.endswith("settings"))
         else:
-            yield label, _text(name, value)
+            yield label, _format_value(name, value)
 
 
 _REMARKS = ("because", "note")
@@ -353,13 +377,13 @@ _SAID = {"master": "loaded the database"}
 """Names that say too little by themselves."""
 
 
-def _text(name: str, value: Any) -> str:
+def _format_value(name: str, value: Any) -> str:
     if value is None:
         return DASH
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
-        return ", ".join(_text(name, each) for each in value) or "none"
+        return ", ".join(_format_value(name, each) for each in value) or "none"
     if not isinstance(value, int | float):
         return str(value)
     unit = _UNIT.search(name)
@@ -368,18 +392,18 @@ def _text(name: str, value: Any) -> str:
     if unit[1] == "bytes":
         size, exact = format_size(value), f"{value:,} B"
         return size if size == exact else f"{size} ({exact})"
-    return format_rate(value) if unit[1] == "per_s" else duration(value)
+    return format_rate(value) if unit[1] == "per_s" else format_duration(value)
 
 
-def guide_words(context: Context) -> str:
+def write_guide(context: Context) -> str:
     """What their marks and bars are, as far as the run has them; empty without any window."""
-    _, points = window_rows(context, context.evidence.throughput.known.column)
+    _, points = read_window_rows(context, context.evidence.throughput.known.column)
     if not points:
         return ""
-    parts = [f"In figures against {context.axis.plural}, {_marks(has_levels(points))}"]
+    parts = [f"In figures against {context.axis.plural}, {_describe_marks(has_levels(points))}"]
     if any(not point["valid"] for point in points):
         parts.append("Hollow windows are invalid and support no claim.")
-    if spans(points, log=False):
+    if estimate_spans(points, log=False):
         parts.append(
             "Bars are plain 95 % t intervals of the mean over the blocks; on a logarithmic axis, "
             "of the geometric mean. Each describes one candidate, and decides nothing."
@@ -389,7 +413,7 @@ def guide_words(context: Context) -> str:
     return " ".join(parts)
 
 
-def _marks(is_of_several: bool) -> str:
+def _describe_marks(is_of_several: bool) -> str:
     if not is_of_several:
         return "each mark is a window. A line joins the levels of a candidate."
     return (
@@ -398,4 +422,9 @@ def _marks(is_of_several: bool) -> str:
     )
 
 
-PLUGINS = (ComparedSection(),)
+PLUGINS = (
+    SectionKind(
+        "compared", 10, "What was compared", _set_compared,
+        make_tables=lambda page: [make_compared_table(page.context)],
+    ),
+)  # fmt: skip

@@ -10,45 +10,35 @@ import polars as pl
 
 from stithy.analysis.between_runs import Row
 from stithy.report import tables as differences
-from stithy.report.between import Pair, changed, flaws, interval, level, machine, rates, shown
-from stithy.report.blocks import Block, Section, figures, grid, paragraph
+from stithy.report.between import (
+    Pair,
+    describe_machine,
+    describe_rates,
+    format_change,
+    format_interval,
+    format_level,
+    format_value_or_dash,
+    list_flaws,
+)
+from stithy.report.blocks import Block, SectionKind, set_figures, set_grid, set_paragraph
 from stithy.report.drawing import ratios
-from stithy.report.drawing.chart import WIDTH, candidate_channels, intervals, x_axis
-from stithy.report.drawing.compose import Drawing, Rows, Spec, above, layer
+from stithy.report.drawing.chart import WIDTH, draw_intervals, make_candidate_channels, make_x_axis
+from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers, place_above
 from stithy.report.drawing.palette import AXIS
 from stithy.report.figure import Absent, Drawn
 from stithy.report.page import Page
-from stithy.report.section import SectionKind
-from stithy.report.tables import Bounded, PageTable, Show, table_with
-from stithy.report.words.wording import listing
+from stithy.report.tables import Bounded, PageTable, Show, make_effect_table
+from stithy.units import format_list
 
 
-class RunsSection(SectionKind):
-    """This run compared with other runs, where such were named."""
-
-    name = "runs"
-
-    def make_tables(self, page: Page) -> Iterator[PageTable]:
-        """The changes to each of them."""
-        yield from tables(page.pairs)
-
-    def draw_figures(self, page: Page) -> Iterator[Drawn]:
-        """A figure for each of them."""
-        yield from drawn(page.pairs)
-
-    def make_sections(self, page: Page) -> Iterator[Section]:
-        """Where other runs were named."""
-        if page.pairs:
-            blocks = (*_set_words(page), *figures(page.drawn_in("runs")))
-            facts = {"pairs": as_values(page.pairs)}
-            yield Section("runs", 30, "Compared with other runs", blocks, facts=facts)
-
-
-def _set_words(page: Page) -> Iterator[Block]:
-    for text in words(page.pairs):
-        yield from paragraph(text)
-    for each in tables(page.pairs):
-        yield from grid(each)
+def _set_pairs(page: Page) -> Iterator[Block]:
+    if not page.pairs:
+        return
+    for text in write_words(page.pairs):
+        yield from set_paragraph(text)
+    for table in make_pair_tables(page.pairs):
+        yield from set_grid(table)
+    yield from set_figures(page.find_drawn("runs"))
 
 
 CAUTION = (
@@ -59,27 +49,30 @@ CAUTION = (
 )
 
 
-def drawn(pairs: Sequence[Pair]) -> tuple[Drawn, ...]:
+def draw_pairs(pairs: Sequence[Pair]) -> tuple[Drawn, ...]:
     """A figure of changes for each other run, or why it is not there."""
-    return tuple(_figure(pair, number) for number, pair in enumerate(pairs, start=1))
+    return tuple(_draw_pair(pair, number) for number, pair in enumerate(pairs, start=1))
 
 
-def words(pairs: Sequence[Pair]) -> tuple[str, ...]:
+def write_words(pairs: Sequence[Pair]) -> tuple[str, ...]:
     """What must be known before the numbers: who is compared, what differs, what was left out."""
     reported = [CAUTION]
     if pairs:
-        reported += [f"{text}." for text in flaws(pairs[0].other, pairs[0].names[1])]
+        reported += [f"{text}." for text in list_flaws(pairs[0].other, pairs[0].names[1])]
     for pair in pairs:
         base, other = pair.names
         reported.append(f"{_describe_changes(pair)} A change is {other} relative to {base}.")
-        reported += [f"{text[0].upper()}{text[1:]}." for text in (*rates(pair), *machine(pair))]
+        reported += [
+            f"{text[0].upper()}{text[1:]}."
+            for text in (*describe_rates(pair), *describe_machine(pair))
+        ]
         for text, found in (
             ("These facts differ, and were ignored on request", pair.ignored),
             ("These facts differ, and do not prevent the comparison", pair.reported),
         ):
             if found:
                 reported.append(f"{text}: {'; '.join(map(str, found))}.")
-        reported += [f"{text}." for text in flaws(pair.base, base)]
+        reported += [f"{text}." for text in list_flaws(pair.base, base)]
     return (*reported, RULE)
 
 
@@ -131,8 +124,8 @@ def _count_distinguished(known: Sequence[Row]) -> str:
 
 
 def _describe_change(row: Row) -> str:
-    change = f"{changed(row)} (95 % interval {interval(row)})"
-    at = level(row.point)
+    change = f"{format_change(row)} (95 % interval {format_interval(row)})"
+    at = format_level(row.point)
     where = f"level {at}" if at == row.point.brief else at
     return f"{row.quantity.noun} of {row.candidate} at {where}, {change}"
 
@@ -145,14 +138,14 @@ def _measure_size(row: Row) -> float:
     return abs(math.log(row.change.ratio or 1))
 
 
-def tables(pairs: Sequence[Pair]) -> tuple[PageTable, ...]:
+def make_pair_tables(pairs: Sequence[Pair]) -> tuple[PageTable, ...]:
     """The rows of each pair, with all digits in the files."""
-    return tuple(_table(f"runs-{number}", pair) for number, pair in enumerate(pairs, start=1))
+    return tuple(_make_table(f"runs-{number}", pair) for number, pair in enumerate(pairs, start=1))
 
 
-def _table(name: str, pair: Pair) -> PageTable:
+def _make_table(name: str, pair: Pair) -> PageTable:
     base, other = pair.names
-    rows = [_row(each) for each in pair.rows]
+    rows = [_make_row(each) for each in pair.rows]
     shows: tuple[Show, ...] = (
         Show("metric", "Metric"), Show("candidate", "Candidate"), Show("level", "Level"),
         Show("told_base", base), Show("told_other", other), Show("ratio", "Ratio", "fine ratio"),
@@ -167,18 +160,18 @@ def _table(name: str, pair: Pair) -> PageTable:
     if any(row["because"] for row in rows):
         shows += (Show("because", "Why not known"),)
     types = {"base": pl.Float64, "other": pl.Float64, "because": pl.String}
-    return table_with(name, f"{other} against {base}", shows, rows, **types)
+    return make_effect_table(name, f"{other} against {base}", shows, rows, **types)
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _make_row(row: Row) -> dict[str, Any]:
     found = row.change
     is_difference = found.difference is not None
     value = found.difference if is_difference else found.ratio
     return {
-        "metric": row.quantity.label, "candidate": row.candidate, "level": level(row.point),
+        "metric": row.quantity.label, "candidate": row.candidate, "level": format_level(row.point),
         "base": row.value_base, "other": row.value_other,
-        "told_base": shown(row.quantity, row.value_base),
-        "told_other": shown(row.quantity, row.value_other),
+        "told_base": format_value_or_dash(row.quantity, row.value_base),
+        "told_other": format_value_or_dash(row.quantity, row.value_other),
         **differences.make_effect_cells(
             row.quantity, Bounded(value, found.low, found.high, is_difference), "ratio"
         ),
@@ -190,12 +183,13 @@ def _row(row: Row) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _figure(pair: Pair, number: int) -> Drawn:
+def _draw_pair(pair: Pair, number: int) -> Drawn:
     name, (base, other) = f"runs-{number}", pair.names
     rows: Rows = [
         {
-            "metric": row.quantity.label, "candidate": row.candidate, "level": level(row.point),
-            "place": f"{row.candidate}, {level(row.point)}", "ratio": row.change.ratio,
+            "metric": row.quantity.label, "candidate": row.candidate,
+            "level": format_level(row.point),
+            "place": f"{row.candidate}, {format_level(row.point)}", "ratio": row.change.ratio,
             "low": row.change.low, "high": row.change.high,
             "apart": APART[row.change.chance_share is not None and row.change.distinguishable],
         }
@@ -207,18 +201,18 @@ def _figure(pair: Pair, number: int) -> Drawn:
     drawing = Drawing()
     metrics = list(dict.fromkeys(row.quantity.label for row in pair.rows))
     charts = [
-        _forest(pair, drawing, metric, [row for row in rows if row["metric"] == metric])
+        _draw_forest(pair, drawing, metric, [row for row in rows if row["metric"] == metric])
         for metric in metrics
         if any(row["metric"] == metric for row in rows)
     ]
     # The first sentence; what is not known stands beside it on the page, and in the data.
     title = _describe_changes(pair, whole=False).removesuffix(".")
     return drawing.figure(
-        pair.other, name, title, above(charts), _table(name, pair),
+        pair.other, name, title, place_above(charts), _make_table(name, pair),
         caption=f"Ratio of {other} to {base} on a logarithmic axis, one row per candidate and "
         "level. Bars are 95 % intervals of each row alone. Marks are filled if the change is "
         f"distinguishable, all rows together. At the line of 1 nothing changed. {CAUTION}",
-        description=f"Ratios with intervals: {listing(metrics)}.",
+        description=f"Ratios with intervals: {format_list(metrics)}.",
     )  # fmt: skip
 
 
@@ -226,13 +220,15 @@ APART = {True: "distinguishable", False: "not distinguishable"}
 """What is said of a change that chance explains, or does not."""
 
 
-def _forest(pair: Pair, drawing: Drawing, metric: str, rows: Rows) -> Spec:
-    domain = ratios.domain((row[end] for row in rows for end in ("ratio", "low", "high")), 1.03)
+def _draw_forest(pair: Pair, drawing: Drawing, metric: str, rows: Rows) -> Spec:
+    domain = ratios.find_ratio_domain(
+        (row[end] for row in rows for end in ("ratio", "low", "high")), 1.03
+    )
     title = f"{metric}: {pair.names[1]} ÷ {pair.names[0]}"
-    x = x_axis("ratio", title, domain, log=True, format=",.3~g", tickCount=6)
+    x = make_x_axis("ratio", title, domain, log=True, format=",.3~g", tickCount=6)
     places = list(dict.fromkeys(row["place"] for row in rows))
     y = alt.Y("place:N", sort=places, title=None, axis=alt.Axis(labelLimit=260, ticks=False))
-    channels = candidate_channels(pair.other)
+    channels = make_candidate_channels(pair.other)
     tips = [
         alt.Tooltip("place:N", title="candidate, level"), alt.Tooltip("apart:N", title="verdict"),
         *(alt.Tooltip(f"{key}:Q", format=".4f") for key in ("ratio", "low", "high")),
@@ -240,27 +236,34 @@ def _forest(pair: Pair, drawing: Drawing, metric: str, rows: Rows) -> Spec:
     one, look = [{"ratio": 1.0}], {"color": AXIS[0], "strokeWidth": 1.5}
     layers = [drawing.mark("rule", one, {"x": x}, **look)]
     along = {"y": y, "color": channels["color"]}
-    layers += intervals(drawing, rows, along, across=True, strokeWidth=2)
+    layers += draw_intervals(drawing, rows, along, across=True, strokeWidth=2)
     for filled in (True, False):
         chosen = [row for row in rows if row["apart"] == APART[filled]]
         # The legend takes its marks from the filled ones, even where there are none.
         if chosen or filled:
             at = {"x": x, "y": y, **channels, "tooltip": tips}
             layers.append(drawing.mark("point", chosen, at, filled=filled, size=70, opacity=1))
-    return layer(layers, width=WIDTH - 200, height=max(60, 22 * len(places)))
+    return merge_layers(layers, width=WIDTH - 200, height=max(60, 22 * len(places)))
 
 
-def as_values(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
+def list_values(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
     """The same for programs: facts that differ, and all rows."""
     return [
         {
             "base": pair.names[0], "other": pair.names[1],
             "ignored": [asdict(each) for each in pair.ignored],
             "reported": [asdict(each) for each in pair.reported],
-            "rows": [_row(each) for each in pair.rows],
+            "rows": [_make_row(row) for row in pair.rows],
         }
         for pair in pairs
     ]  # fmt: skip
 
 
-PLUGINS = (RunsSection(),)
+PLUGINS = (
+    SectionKind(
+        "runs", 30, "Compared with other runs", _set_pairs,
+        make_facts=lambda page: {"pairs": list_values(page.pairs)},
+        make_tables=lambda page: make_pair_tables(page.pairs),
+        draw_figures=lambda page: draw_pairs(page.pairs),
+    ),
+)  # fmt: skip

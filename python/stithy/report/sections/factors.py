@@ -1,49 +1,44 @@
 """What a study varies by `vary`, and what each step of it changed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from stithy.analysis.comparisons import ComparedPair, compare_values
 from stithy.analysis.verdict import Call
+from stithy.names import name_text
 from stithy.point import Point, are_amounts, format_value, list_varied
 from stithy.report import metrics, tables
-from stithy.report.blocks import Block, Section, figures, grid, paragraph
+from stithy.report.blocks import Block, SectionKind, set_figures, set_grid, set_paragraph
 from stithy.report.context import Context
+from stithy.report.drawing.chart import PERCENT, WIDTH, Axis, Panel, draw_by_level
+from stithy.report.drawing.compose import Drawing, Rows, Spec, explain_bars, place_beside
+from stithy.report.drawing.points import (
+    drop_factor,
+    make_axis,
+    read_quantity_rows,
+    read_window_rows,
+)
+from stithy.report.figure import Absent, Drawn
 from stithy.report.page import Page
-from stithy.report.section import SectionKind
-from stithy.report.tables import KINDS, PageTable, Show, table_of
-from stithy.report.words.wording import exactly, factor, finely, listing
+from stithy.report.tables import KINDS, PageTable, Show, make_table
+from stithy.report.words.wording import begin_sentence, format_exactly, format_factor, format_finely
+from stithy.units import format_list
 
 NAME = "factors"
 
 
-class FactorsSection(SectionKind):
-    """What a study varies by `vary`, and what each step of it changed."""
-
-    name = NAME
-
-    def make_tables(self, page: Page) -> Iterator[PageTable]:
-        """The values, and the steps between them."""
-        yield values(page.context)
-        yield steps(page.context)
-
-    def make_sections(self, page: Page) -> Iterator[Section]:
-        """Where something varied that the scenario does not list itself."""
-        names = factors(page.context)
-        if names:
-            heading = f"What {' and '.join(names)} changed"
-            yield Section(self.name, 15, heading, tuple(_set_factors(page)))
-
-
 def _set_factors(page: Page) -> Iterator[Block]:
-    for text in sentences(page.context):
-        yield from paragraph(text)
-    yield from figures(page.drawn_in(NAME))
-    yield from grid(page.tables["factors"])
-    yield from grid(page.tables["factor-steps"])
-    yield from paragraph(*notes(page.tables["factors"]), style="note")
+    if not list_factors(page.context):
+        return
+    for text in describe_steps(page.context):
+        yield from set_paragraph(text)
+    yield from set_figures(page.find_drawn(NAME))
+    yield from set_grid(page.tables["factors"])
+    yield from set_grid(page.tables["factor-steps"])
+    yield from set_paragraph(*write_notes(page.tables["factors"]), style="note")
 
 
 NOTE = (
@@ -70,24 +65,24 @@ LOSES = frozenset({Call.WORSE, Call.LOWER})
 STOPS = frozenset({Call.EQUIVALENT, Call.NEGLIGIBLE})
 
 
-def factors(context: Context) -> tuple[str, ...]:
+def list_factors(context: Context) -> tuple[str, ...]:
     """What `vary` lists: keys of the study, by their path; a scenario's own factors have names."""
     return tuple(name for name in list_varied(context.evidence.points) if "." in name)
 
 
-def notes(table: PageTable) -> tuple[str]:
+def write_notes(table: PageTable) -> tuple[str]:
     """How to read the tables of this section."""
-    shown = {each.column for each in table.columns}
+    shown = {column.column for column in table.columns}
     return (" ".join([NOTE, *(text for name, text in NOTES.items() if name in shown)]),)
 
 
-def values(context: Context) -> PageTable:
+def make_values_table(context: Context) -> PageTable:
     """What every candidate did at each value, where the question is asked as to all else."""
     asked, throughput = context.evidence.primary.metric, context.evidence.throughput
-    of_both = hit_shares(context), reads(context)
+    of_both = average_hit_shares(context), average_reads(context)
     rows = [
-        _value(context, name, point, candidate, *of_both)
-        for name in factors(context)
+        _make_value_row(context, name, point, candidate, *of_both)
+        for name in list_factors(context)
         for point in context.evidence.along(name)
         for candidate in context.evidence.candidates
     ]
@@ -101,15 +96,15 @@ def values(context: Context) -> PageTable:
     )  # fmt: skip
     real = dict.fromkeys(("asked", "throughput"), pl.Float64)
     # Of a scenario without users and servers some columns say nothing.
-    return table_of("factors", "What each value gave", shows, rows, **real).told(*KEYS)
+    return make_table("factors", "What each value gave", shows, rows, **real).told(*KEYS)
 
 
-def steps(context: Context) -> PageTable:
+def make_steps_table(context: Context) -> PageTable:
     """What each further value changed on each candidate, with its verdict."""
     rows = [
-        _step(name, each)
-        for name in factors(context)
-        for each in compare_values(context.evidence, name)
+        _make_step_row(name, compared)
+        for name in list_factors(context)
+        for compared in compare_values(context.evidence, name)
     ]
     metric = context.evidence.primary.metric
     shows = (
@@ -121,12 +116,12 @@ def steps(context: Context) -> PageTable:
         Show("because", "Why open"),
     )  # fmt: skip
     caption = "What each further value changed"
-    return tables.table_with("factor-steps", caption, shows, rows)
+    return tables.make_effect_table("factor-steps", caption, shows, rows)
 
 
-def sentences(context: Context) -> Iterator[str]:
+def describe_steps(context: Context) -> Iterator[str]:
     """What the steps of each factor changed on each candidate; what another one is worth."""
-    for name in factors(context):
+    for name in list_factors(context):
         found = compare_values(context.evidence, name)
         for candidate in context.evidence.candidates:
             mine = [each for each in found if each.b == candidate]
@@ -177,7 +172,7 @@ def _describe_no_gain(name: str, noun: str, mine: list[ComparedPair]) -> str:
     calls = [each.verdict.call for each in mine]
     losing = [each for each in mine if each.verdict.call in LOSES]
     if losing:
-        ends = listing([format_value(each.point.values[name]) for each in losing])
+        ends = format_list([format_value(each.point.values[name]) for each in losing])
         steps = f"step{'s' if len(losing) > 1 else ''} of {name} to {ends}"
         return f"{noun} {VERBS[losing[0].verdict.call]} with the {steps}"
     if STOPS.issuperset(calls):
@@ -197,13 +192,18 @@ def _describe_step(name: str, each: ComparedPair) -> str:
     if effect.ratio is None:
         return f"{where} it cannot be compared, because {effect.missing_because}"
     if effect.low is None or effect.high is None:
-        return f"{where} the ratio is {factor(effect.ratio)} in one round, without an interval"
-    span = f"{finely(effect.low)} to {finely(effect.high)}"
+        return (
+            f"{where} the ratio is {format_factor(effect.ratio)} in one round, without an interval"
+        )
+    span = f"{format_finely(effect.low)} to {format_finely(effect.high)}"
     calls = {
-        Call.EQUIVALENT: f", within the margin of {exactly(each.verdict.margin_share)}",
+        Call.EQUIVALENT: f", within the margin of {format_exactly(each.verdict.margin_share)}",
         Call.UNDECIDED: ", undecided",
     }
-    return f"{where} the ratio is {finely(effect.ratio)} ({span}){calls.get(each.verdict.call, '')}"
+    return (
+        f"{where} the ratio is {format_finely(effect.ratio)} "
+        f"({span}){calls.get(each.verdict.call, '')}"
+    )
 
 
 def _compare_storage(context: Context, name: str, found: tuple[ComparedPair, ...]) -> Iterator[str]:
@@ -221,16 +221,19 @@ def _compare_storage(context: Context, name: str, found: tuple[ComparedPair, ...
     at, value = format_value(start.values[name]), format_value(point.values[name])
     yield (
         f"From {first} with {name} {at}, {metric.noun}: {second} instead of {first} gives "
-        f"{_times(storage)}; {name} {value} instead of {at} on {first} gives "
-        f"{_times(most)}."
+        f"{_format_times(storage)}; {name} {value} instead of {at} on {first} gives "
+        f"{_format_times(most)}."
     )
 
 
-def _times(effect: Any) -> str:
-    return f"{finely(effect.ratio)} times ({finely(effect.low)} to {finely(effect.high)})"
+def _format_times(effect: Any) -> str:
+    return (
+        f"{format_finely(effect.ratio)} times ({format_finely(effect.low)} to "
+        f"{format_finely(effect.high)})"
+    )
 
 
-def _value(
+def _make_value_row(
     context: Context, name: str, point: Point, candidate: str, hits: Cells, reads: Cells
 ) -> dict[str, Any]:
     evidence = context.evidence
@@ -245,7 +248,7 @@ def _value(
     }  # fmt: skip
 
 
-def hit_shares(context: Context) -> Cells:
+def average_hit_shares(context: Context) -> Cells:
     """The share of blocks that the server found in its buffers, by candidate and point.
 
     The mean over the valid windows.
@@ -256,12 +259,14 @@ def hit_shares(context: Context) -> Cells:
         return {}
     total = pl.col(metrics.BLOCKS_HIT) + pl.col(metrics.BLOCKS_READ)
     share = both.filter(total > 0).with_columns((pl.col(metrics.BLOCKS_HIT) / total).alias("rate"))
-    return _means(share)
+    return _average_cells(share)
 
 
-def reads(context: Context) -> Cells:
+def average_reads(context: Context) -> Cells:
     """Reads a second of the busiest block device, by candidate and point: mean of valid windows."""
-    return _means(_sum_rates(context, metrics.BLOCK, (metrics.OPERATIONS["read"][0],), "max"))
+    return _average_cells(
+        _sum_rates(context, metrics.BLOCK, (metrics.OPERATIONS["read"][0],), "max")
+    )
 
 
 def _sum_rates(
@@ -274,12 +279,12 @@ def _sum_rates(
     return windows.agg(value.alias("rate"))
 
 
-def _means(frame: pl.DataFrame) -> Cells:
+def _average_cells(frame: pl.DataFrame) -> Cells:
     cells = frame.group_by("candidate", "point").agg(pl.col("rate").mean())
     return {(name, point): rate for name, point, rate in cells.iter_rows()}
 
 
-def _step(name: str, each: ComparedPair) -> dict[str, Any]:
+def _make_step_row(name: str, each: ComparedPair) -> dict[str, Any]:
     assert each.against is not None  # a step has two ends
     effect = each.effect
     return {
@@ -291,4 +296,126 @@ def _step(name: str, each: ComparedPair) -> dict[str, Any]:
     }  # fmt: skip
 
 
-PLUGINS = (FactorsSection(),)
+HITS_AXIS = Axis("Hits in the server's buffers", format=PERCENT)
+READS_AXIS = Axis("Device reads per second")
+BESIDE = {
+    HITS_AXIS: ("hits", "the share of blocks found in the server's buffers"),
+    READS_AXIS: ("device reads", "reads per second of the busiest block device"),
+}
+"""What is drawn beside throughput where it was sampled: in a title, and in a caption."""
+
+
+def _draw_figures(context: Context) -> list[Drawn]:
+    """One figure for each factor; nothing where only what the scenario lists varies."""
+    draw_one = _draw_factor if "load" in context.tables else _draw_question
+    evidence, names = context.evidence, list_factors(context)
+    return [draw_one(replace(context, evidence=replace(evidence, factor=name)), name)
+            for name in names]  # fmt: skip
+
+
+def _draw_question(context: Context, name: str) -> Drawn:
+    metric, stem = context.evidence.primary.metric, f"by-{name_text(name)}"
+    lines, points = read_quantity_rows(context, metric)
+    if not points:
+        return Absent(stem, f"{metric.noun} against {name}", "no window has numbers")
+    drawing, axis = Drawing(), make_axis(context, metric)
+    return drawing.figure(
+        context, stem, f"{begin_sentence(metric.noun)} against {name}",
+        _draw_chart(context, drawing, axis, lines, points, width=WIDTH),
+        _make_means_table(context, {axis: (lines, points)}),
+        caption=f"{axis.title} against {name}, {_describe_rest(context)}. Small marks are windows, "
+        "large ones the values of all valid windows"
+        f"{', joined by lines' if _is_joined(context) else ''}."
+        f"{explain_bars(points)}",
+        description=f"Chart against {name}, for each candidate: "
+        f"{', '.join(context.evidence.candidates)}.",
+    )  # fmt: skip
+
+
+def _draw_factor(context: Context, name: str) -> Drawn:
+    throughput = context.evidence.throughput
+    lines, points = read_window_rows(context, throughput.known.column)
+    stem = f"by-{name_text(name)}"
+    if not lines:
+        because = "no valid window has numbers" if points else "no window has numbers"
+        return Absent(stem, f"throughput against {name}", because)
+    drawing = Drawing()
+    panels = {
+        Axis(throughput.title): (lines, points),
+        HITS_AXIS: (_list_levels(context, average_hit_shares(context)), []),
+        READS_AXIS: (_list_levels(context, average_reads(context)), []),
+    }
+    known = {axis: rows for axis, rows in panels.items() if rows[0]}
+    joined = "lines join the means of valid windows"
+    means = joined if _is_joined(context) else "large ones are the means of valid windows"
+    charts = [_draw_chart(context, drawing, axis, *rows) for axis, rows in known.items()]
+    beside_it = [BESIDE[axis] for axis in known if axis in BESIDE]
+    of = ["throughput", *(brief for brief, _ in beside_it)]
+    shown = [throughput.title, *(words for _, words in beside_it)]
+    last = f", and {shown.pop()}," if beside_it else ""
+    return drawing.figure(
+        context, stem, f"{begin_sentence(format_list(of))} against {name}", place_beside(charts),
+        _make_means_table(context, known),
+        caption=f"{', '.join(shown)}{last} against {name}, {_describe_rest(context)}. Small marks "
+        f"are windows; {means}.{explain_bars(points)}",
+        description=f"Charts against {name}, for each candidate: "
+        f"{', '.join(context.evidence.candidates)}.",
+    )  # fmt: skip
+
+
+def _is_joined(context: Context) -> bool:
+    """A line from word to word would say that there is something between them."""
+    return are_amounts(point.values[context.axis.name] for point in context.evidence.levels)
+
+
+def _describe_rest(context: Context) -> str:
+    return context.at(drop_factor(context.evidence.levels[0], context.axis.name))
+
+
+def _list_levels(context: Context, cells: Mapping[tuple[str, str], float]) -> Rows:
+    return [
+        {**context.place(point), "candidate": name, "value": cells[name, str(point)]}
+        for name in context.evidence.candidates
+        for point in context.evidence.levels
+        if (name, str(point)) in cells
+    ]
+
+
+def _draw_chart(
+    context: Context,
+    drawing: Drawing,
+    axis: Axis,
+    lines: Rows,
+    points: Rows,
+    width: int = (WIDTH + 20) // 3 - 30,
+) -> Spec:
+    drawn = points or [
+        {**row, "block": 0, "valid": True, "note": "all valid windows"} for row in lines
+    ]
+    panel = Panel(
+        lines, drawn, (0.0, 1.0) if axis is HITS_AXIS else None, axis.title, width, 230,
+        first=False, joined=_is_joined(context),
+    )  # fmt: skip
+    return draw_by_level(context, drawing, axis, panel)
+
+
+def _make_means_table(context: Context, panels: Mapping[Axis, tuple[Rows, Rows]]) -> PageTable:
+    rows = [{"what": axis.title, **row} for axis, (lines, _) in panels.items() for row in lines]
+    shows = (
+        Show("what", "what"), context.axis_show, Show("candidate", "candidate"),
+        Show("value", "mean", "rate"),
+    )  # fmt: skip
+    name = f"by-{name_text(context.axis.name)}"
+    return PageTable(
+        name, f"Means against {context.axis.name}", shows, pl.DataFrame(rows).drop("level")
+    )
+
+
+PLUGINS = (
+    SectionKind(
+        NAME, 15, lambda page: f"What {' and '.join(list_factors(page.context))} changed",
+        _set_factors,
+        draw_figures=lambda page: _draw_figures(page.context),
+        make_tables=lambda page: [make_values_table(page.context), make_steps_table(page.context)],
+    ),
+)  # fmt: skip

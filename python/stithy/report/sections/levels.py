@@ -1,6 +1,7 @@
-"""The search for the most users within a response-time target."""
+"""The appendix begins: all levels, the search for the most users, the figures by subject."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -17,16 +18,26 @@ from stithy.analysis.capacity import (
 from stithy.analysis.evidence import Evidence, Window
 from stithy.metrics import ALL, count_values_needed
 from stithy.point import Point
-from stithy.report.blocks import APPENDIX, Block, Grid, Section, figures, grid, paragraph
+from stithy.report.blocks import (
+    APPENDIX,
+    Block,
+    Grid,
+    SectionKind,
+    set_figures,
+    set_grid,
+    set_paragraph,
+)
 from stithy.report.context import Context
 from stithy.report.figure import Figure
 from stithy.report.page import Page
-from stithy.report.section import SectionKind
+from stithy.report.sections import compared
 from stithy.report.sections.validity import windows
-from stithy.report.tables import PageTable, Show, table_of
+from stithy.report.sections.validity.work import TYPES_NOTE, make_types_table
+from stithy.report.tables import PageTable, Show, make_table
 from stithy.report.words import loads
-from stithy.report.words.wording import count, listing, plural
+from stithy.report.words.wording import format_count, format_plural
 from stithy.search import Search
+from stithy.units import format_list
 
 METHOD = (
     "The search doubles the users until a window misses the target. Then it halves the gap between "
@@ -38,48 +49,19 @@ METHOD = (
 )
 
 
-class SearchSection(SectionKind):
-    """The search for the most users within a response-time target."""
-
-    name = "search"
-    needs_tables = ("load",)
-
-    def make_tables(self, page: Page) -> Iterator[PageTable]:
-        """Every level that was tried."""
-        yield table(page.context)
-
-    def make_sections(self, page: Page) -> Iterator[Section]:
-        """Where the study asked for a search."""
-        target = asked(page.context)
-        if target:
-            blocks: tuple[Block, ...] = (
-                *paragraph(target, METHOD),
-                *grid(page.tables["search"], even_empty=True),
-            )
-            yield Section("search", APPENDIX + 110, "The saturation search", blocks)
+def _set_search(page: Page) -> Iterator[Block]:
+    if target := describe_asked(page.context):
+        yield from set_paragraph(target, METHOD)
+        yield from set_grid(page.tables["search"], even_empty=True)
 
 
 INTRODUCTION = "All figures and tables, the proofs that the work was done, and the method."
 
 
-class LevelsSection(SectionKind):
-    """The beginning of the appendix, and the numbers of all levels."""
-
-    name = "levels"
-
-    def make_tables(self, page: Page) -> Iterator[PageTable]:
-        """The summary by levels."""
-        if "load" in page.context.tables:
-            yield windows.summary(page.context)
-
-    def make_sections(self, page: Page) -> Iterator[Section]:
-        """The appendix always, the levels where users have them."""
-        yield Section("appendix", APPENDIX, "Appendix", tuple(paragraph(INTRODUCTION)))
-        if "summary" not in page.tables:
-            return
-        note = paragraph(windows.words(page.context), *_write_notes(page), style="note")
-        blocks: tuple[Block, ...] = (Grid(page.tables["summary"], "summary"), *note)
-        yield Section("levels", APPENDIX + 10, "All levels", blocks)
+def _set_levels(page: Page) -> Iterator[Block]:
+    notes = windows.explain_names(page.context), *_write_notes(page)
+    yield Grid(page.tables["summary"], "summary")
+    yield from set_paragraph(*notes, style="note")
 
 
 def _write_notes(page: Page) -> Iterator[str]:
@@ -92,40 +74,28 @@ def _write_notes(page: Page) -> Iterator[str]:
         )
         yield f"Ratios are to {context.evidence.candidates[0]}{interval}"
     dashes = ["that no valid window has the value", "that there are too few values for p95"]
-    if asked(context):
+    if describe_asked(context):
         dashes.append("that the search did not need this level")
     yield f"A dash means {', '.join(dashes[:-1])}, or {dashes[-1]}."
-    if not any(isinstance(each, Figure) for each in page.drawn_in("answer")):
+    if not any(isinstance(each, Figure) for each in page.find_drawn("answer")):
         yield f"{context.footer}."
     rows = [window.row for window in context.evidence.windows if window.measured]
-    yield loads.reached(rows, context.workload, context.engine.buffers) or ""
+    yield loads.describe_reach(rows, context.workload, context.engine.buffers) or ""
 
 
-class DecisiveSection(SectionKind):
-    """The figures that bear the answer: what is asked about against users, and what limited it."""
-
-    name = "decisive"
-    needs_tables = ("load",)
-
-    def claim_figures(self, page: Page) -> Iterator[str]:
-        """Figures that stand here instead of with their family."""
-        known = page.context.evidence.primary.metric.known
-        asked = {"window": "throughput-by-users", "transactions": "response-by-users"}
-        yield asked.get(known.source, "device-latency")
-        yield "limits"
-
-    def make_sections(self, page: Page) -> Iterator[Section]:
-        """Where one of them could be drawn."""
-        if drawn := page.drawn_in(self.name):
-            yield Section(self.name, 20, "What decides the answer", tuple(figures(drawn)))
+def _claim_decisive_figures(page: Page) -> Iterator[str]:
+    known = page.context.evidence.primary.metric.known
+    asked = {"window": "throughput-by-users", "transactions": "response-by-users"}
+    yield asked.get(known.source, "device-latency")
+    yield "limits"
 
 
-def table(context: Context) -> PageTable:
+def make_search_table(context: Context) -> PageTable:
     """Each level of each candidate that the search looked at; empty where there was none."""
     search = context.evidence.search
-    rows = [] if search is None else list(_rows(context, search))
+    rows = [] if search is None else list(_list_rows(context, search))
     name = search.limit.name if search else "value"
-    where = (Show("setting", "With"),) if _several(context) else ()
+    where = (Show("setting", "With"),) if _has_several(context) else ()
     shows = (*where,
         Show("candidate", "Candidate"), Show(get_level_factor().name, context.axis.title, "count"),
         Show("value", name, "duration"), Show("low", "of its windows from", "duration"),
@@ -133,10 +103,10 @@ def table(context: Context) -> PageTable:
         Show("windows", "of windows", "count"), Show("answers_least", "Answers, fewest", "count"),
         Show("said", "Result"), Show("end", "End of the bracket"),
     )  # fmt: skip
-    return table_of("search", "Levels of the search", shows, rows, setting=pl.String)
+    return make_table("search", "Levels of the search", shows, rows, setting=pl.String)
 
 
-def _rows(context: Context, search: Search) -> Iterator[dict[str, Any]]:
+def _list_rows(context: Context, search: Search) -> Iterator[dict[str, Any]]:
     for here, capacity in _list_settings(context):
         for trial in list_trials(here, capacity.candidate, search):
             windows = here.at(capacity.candidate, list_levels(here)[trial.level])
@@ -158,7 +128,6 @@ def _list_settings(context: Context) -> Iterator[tuple[Evidence, Capacity]]:
 
 
 def _find_setting(here: Evidence) -> str | None:
-    """What else varied, at the setting that is asked about; None where nothing did."""
     point = here.primary.point
     return Point(point.others).in_words() if point and len(here.settings) > 1 else None
 
@@ -190,54 +159,51 @@ def _end(capacity: Capacity, level: int) -> str:
     return "upper" if capacity.high is not None and capacity.high.level == level else ""
 
 
-def asked(context: Context) -> str | None:
+def describe_asked(context: Context) -> str | None:
     """What was searched for, and between which levels; None where nothing was."""
     search = context.evidence.search
     if search is None:
         return None
-    ends = f"{search.users_least:,} to {plural(search.users_most, context.level_unit)}"
-    levels = listing([f"{each:,}" for each in search.listed])
+    ends = f"{search.users_least:,} to {format_plural(search.users_most, context.level_unit)}"
+    levels = format_list([f"{each:,}" for each in search.listed])
     begun = f" It began with the measurements at {levels}." if levels else ""
-    each = " There is one search at each point of what else varied." if _several(context) else ""
+    each = (
+        " There is one search at each point of what else varied." if _has_several(context) else ""
+    )
     return f"The search looks for {search.limit}, from {ends}.{begun}{each}"
 
 
-def _several(context: Context) -> bool:
+def _has_several(context: Context) -> bool:
     return len(context.evidence.settings) > 1
 
 
-def flaws(context: Context) -> Iterator[str]:
+def list_flaws(context: Context) -> Iterator[str]:
     """What makes the brackets doubtful, a sentence each."""
     for here, capacity in _list_settings(context):
-        yield from _doubts(here, capacity)
+        yield from _list_doubts(here, capacity)
     if context.evidence.search is not None:
         yield from _list_short_windows(context, context.evidence.search)
 
 
-def _doubts(here: Evidence, of: Capacity) -> Iterator[str]:
+def _list_doubts(here: Evidence, of: Capacity) -> Iterator[str]:
     where = f" with {setting}" if (setting := _find_setting(here)) else ""
     if of.again:
-        levels = listing([f"{each:,}" for each in of.again])
-        lowest = _lowest_missed(here, of)
+        levels = format_list([f"{each:,}" for each in of.again])
+        lowest = _find_lowest_missed(here, of)
         yield (
             f"The response time of {of.candidate}{where} does not grow with the users everywhere: "
             f"it meets the target at {levels}, and not always at {lowest:,}. The lower result "
             "counts."
         )
     if of.split:
-        levels = listing([f"{each:,}" for each in of.split])
+        levels = format_list([f"{each:,}" for each in of.split])
         yield (
             f"Windows of {of.candidate}{where} at {levels} disagree on whether the target is met. "
             "Its bracket is therefore wider than the search aimed at."
         )
 
 
-def _of_type(search: Search) -> str:
-    name = search.limit.transaction
-    return "transactions" if name == ALL else f"transactions {name}"
-
-
-def _lowest_missed(here: Evidence, of: Capacity) -> int:
+def _find_lowest_missed(here: Evidence, of: Capacity) -> int:
     search = here.search
     assert search is not None  # a capacity is what a search found
     known = list_trials(here, of.candidate, search)
@@ -257,11 +223,61 @@ def _list_short_windows(context: Context, search: Search) -> Iterator[str]:
     ]
     few = [answers for answers in counts if answers < least]
     if few:
+        name = search.limit.transaction
+        of_type = "transactions" if name == ALL else f"transactions {name}"
         yield (
-            f"{len(few)} of {plural(len(counts), 'window')} of the search completed fewer than "
-            f"{count(least)} {_of_type(search)}. Their {search.limit.percentile} is compared with "
-            "the target, but not printed. Use longer windows."
+            f"{len(few)} of {format_plural(len(counts), 'window')} of the search completed fewer "
+            f"than {format_count(least)} {of_type}. Their {search.limit.percentile} is "
+            "compared with the target, but not printed. Use longer windows."
         )
 
 
-PLUGINS = (SearchSection(), LevelsSection(), DecisiveSection())
+SUBJECTS = {
+    "set-up": "How it was set up",
+    "throughput": "Throughput",
+    "response": "Response time",
+    "machine": "The machine",
+    "storage": "The storage devices",
+    "database": "Inside the database",
+    "seconds": "Second by second",
+}
+"""A section each, in this order."""
+
+
+def _set_subject(name: str, page: Page) -> Iterator[Block]:
+    if not (drawn := page.find_drawn(name)):
+        return
+    if name == "throughput":
+        yield from set_paragraph(compared.write_guide(page.context), style="note")
+    yield from set_figures(drawn)
+    if name == "response" and not page.tables["types"].frame.is_empty():
+        yield from set_grid(page.tables["types"])
+        yield from set_paragraph(TYPES_NOTE, style="note")
+
+
+PLUGINS = (
+    SectionKind(
+        "search", APPENDIX + 110, "The saturation search", _set_search,
+        make_tables=lambda page: [make_search_table(page.context)], needs_tables=("load",),
+    ),
+    SectionKind(
+        "appendix", APPENDIX, "Appendix", lambda page: set_paragraph(INTRODUCTION),
+        make_tables=lambda page: [
+            make_types_table(page.context),
+            windows.list_titles(figure for _, figure in page.drawn),
+        ],
+    ),
+    SectionKind(
+        "levels", APPENDIX + 10, "All levels", _set_levels,
+        make_tables=lambda page: [windows.make_summary(page.context)], needs_tables=("load",),
+    ),
+    SectionKind(
+        "decisive", 20, "What decides the answer",
+        lambda page: set_figures(page.find_drawn("decisive")),
+        claim_figures=_claim_decisive_figures, needs_tables=("load",),
+    ),
+    *(
+        SectionKind(name, APPENDIX + number, heading, partial(_set_subject, name))
+        for number, (name, heading) in enumerate(SUBJECTS.items(), start=20)
+    ),
+)  # fmt: skip

@@ -9,22 +9,20 @@ from stithy.report.blocks import (
     Block,
     Grid,
     Heading,
-    Section,
+    SectionKind,
     Verbatim,
-    paragraph,
-    with_code,
+    set_code,
+    set_paragraph,
 )
 from stithy.report.context import Context
 from stithy.report.page import Page
-from stithy.report.section import SectionKind
 from stithy.report.sections import compared
-from stithy.report.sections.validity import proof
+from stithy.report.sections.validity import work
 from stithy.report.tables import PageTable
 from stithy.report.words import loads
 from stithy.report.words.loads import restore_method
-from stithy.report.words.wording import listing
 from stithy.results.manifest import CandidateFacts
-from stithy.units import format_size
+from stithy.units import format_list, format_size
 
 LOADED = (
     "The drives were unpaced while data were loaded and restored. Each window began with the "
@@ -36,26 +34,18 @@ LAID_OUT = (
 )
 
 
-class MethodSection(SectionKind):
-    """Method and limits: how it was measured, and what the numbers do not say."""
-
-    name = "method"
-
-    def make_sections(self, page: Page) -> Iterator[Section]:
-        """Always there."""
-        blocks = tuple(_set_method(page.context))
-        yield Section("method", APPENDIX + 300, "Method and limits", blocks)
-
-
-def _set_method(context: Context) -> Iterator[Block]:
-    emulated = loads.profiles(context.manifest)
+def _set_method(page: Page) -> Iterator[Block]:
+    context = page.context
+    emulated = loads.list_profiles(context.manifest)
     served = "load" in context.tables
     if served:
-        about = loads.provenance(context.manifest), *proof.specified_sentences(context)
-        yield from paragraph(*about)
-    yield from paragraph(*_order(context), loads.paragraph(context.load) if served else None)
+        about = loads.describe_provenance(context.manifest), *work.describe_specified(context)
+        yield from set_paragraph(*about)
+    yield from set_paragraph(
+        *_order(context), loads.describe_loop(context.load) if served else None
+    )
     if emulated:
-        yield from paragraph(
+        yield from set_paragraph(
             "Emulated drives are not hardware. Each is a block device with an ordinary file "
             "system. A program of Stithy answers its requests with the service times, channels, "
             "cache and caps of the drive profile. An emulated drive is only as accurate as its "
@@ -64,12 +54,12 @@ def _set_method(context: Context) -> Iterator[Block]:
             *(each.words for each in emulated),
         )
     if served:
-        yield from _of_users()
-    yield from paragraph(*_limits(context, is_emulated=bool(emulated)))
+        yield from _set_users()
+    yield from set_paragraph(*_list_limits(context, is_emulated=bool(emulated)))
 
 
-def _of_users() -> Iterator[Block]:
-    yield from paragraph(
+def _set_users() -> Iterator[Block]:
+    yield from set_paragraph(
         "Response time runs from the intended start to the answer, retries and waiting included. "
         "Percentiles come from histograms with three significant digits; they are never "
         "averaged. With several windows at a level, rates are means, and percentiles are those "
@@ -105,8 +95,8 @@ def _order(context: Context) -> Iterator[str]:
         )
 
 
-def _limits(context: Context, *, is_emulated: bool) -> Iterator[str]:
-    by_url = loads.are_by_url(context.manifest)
+def _list_limits(context: Context, *, is_emulated: bool) -> Iterator[str]:
+    by_url = loads.is_by_url(context.manifest)
     if not by_url:
         yield "Device latencies come from the kernel's counters and include its queue."
     if is_emulated:
@@ -133,41 +123,28 @@ SETTINGS = {
 """What the kernel may be told about a block device, whatever hardware it is."""
 
 
-class EnvironmentSection(SectionKind):
-    """Environment and identity: every fact of the machine, the database and the run."""
-
-    name = "environment"
-
-    def make_tables(self, page: Page) -> Iterator[PageTable]:
-        """One row a fact; none without a manifest."""
-        if page.context.manifest is not None:
-            yield from compared.facts_tables(page.context.manifest)
-
-    def make_sections(self, page: Page) -> Iterator[Section]:
-        """Always there."""
-        blocks = tuple(_set_environment(page))
-        yield Section(
-            "environment", APPENDIX + 320, "Environment and identity", blocks, "Environment"
-        )
+def _make_environment_tables(page: Page) -> Iterator[PageTable]:
+    if page.context.manifest is not None:
+        yield from compared.make_facts_tables(page.context.manifest)
 
 
-def unequal_settings(candidates: Sequence[CandidateFacts]) -> str | None:
+def describe_unequal_settings(candidates: Sequence[CandidateFacts]) -> str | None:
     """Settings of the kernel by which candidates differ, beside their hardware; None if by none.
 
     The uppermost device of each counts: there the kernel reads ahead for the file system.
     """
     clauses = []
     for key, noun in SETTINGS.items():
-        found = {each.name: _setting(each, key) for each in candidates}
+        found = {candidate.name: _find_setting(candidate, key) for candidate in candidates}
         known = {name: value for name, value in found.items() if value is not None}
         if len(set(known.values())) > 1:
-            clauses.append(f"{noun} {listing([f'{v} on {name}' for name, v in known.items()])}")
+            clauses.append(f"{noun} {format_list([f'{v} on {name}' for name, v in known.items()])}")
     if not clauses:
         return None
     return f"The kernel treats the candidates' block devices differently: {'; '.join(clauses)}."
 
 
-def _setting(candidate: CandidateFacts, key: str) -> str | None:
+def _find_setting(candidate: CandidateFacts, key: str) -> str | None:
     if not candidate.devices:
         return None
     fact = candidate.environment.get(f"device.{candidate.devices[0]}.{key}")
@@ -182,8 +159,8 @@ def _setting(candidate: CandidateFacts, key: str) -> str | None:
 
 def _set_environment(page: Page) -> Iterator[Block]:
     manifest = page.context.manifest
-    if manifest is not None and (said := unequal_settings(manifest.candidates)):
-        yield from paragraph(said)
+    if manifest is not None and (said := describe_unequal_settings(manifest.candidates)):
+        yield from set_paragraph(said)
     found = [each for name, each in page.tables.items() if name.startswith("facts-")]
     for table in found:
         yield Heading(table.caption)
@@ -193,50 +170,39 @@ def _set_environment(page: Page) -> Iterator[Block]:
         else:
             yield Grid(table, "" if table.name == "facts-drives" else "facts")
     if not found:
-        yield from paragraph("The manifest could not be read, so the environment is not known.")
+        yield from set_paragraph("The manifest could not be read, so the environment is not known.")
 
 
-class RepeatSection(SectionKind):
-    """How to repeat the study: the commands, the study file, the drive profiles."""
-
-    name = "repeat"
-
-    def make_sections(self, page: Page) -> Iterator[Section]:
-        """Always there."""
-        blocks = tuple(_set_commands(page.context))
-        yield Section("repeat", APPENDIX + 310, "How to repeat the run", blocks)
-
-
-def _set_commands(context: Context) -> Iterator[Block]:
-    emulated = loads.profiles(context.manifest)
+def _set_commands(page: Page) -> Iterator[Block]:
+    context = page.context
+    emulated = loads.list_profiles(context.manifest)
     if context.manifest is not None:
-        yield from _commands(context, is_emulated=bool(emulated))
+        yield from _write_commands(context, is_emulated=bool(emulated))
     for each in emulated:
         yield Verbatim(each.text, f"The drive profile {each.name}")
     if context.run.study:
         yield Heading("The study file")
         yield Verbatim(context.run.study)
     else:
-        yield from paragraph("The study file could not be read.")
+        yield from set_paragraph("The study file could not be read.")
 
 
-def _commands(context: Context, *, is_emulated: bool) -> Iterator[Block]:
+def _write_commands(context: Context, *, is_emulated: bool) -> Iterator[Block]:
     manifest = context.manifest
     assert manifest is not None  # asked by the caller
-    yield from paragraph(
+    yield from set_paragraph(
         f"Save the study below as a file, install Stithy {manifest.stithy_version}, and run:"
     )
-    yield Verbatim(
-        f"stithy plan study.yaml{context.options}\nstithy run study.yaml{context.options}"
-    )
+    options = " --null" if context.is_null else ""
+    yield Verbatim(f"stithy plan study.yaml{options}\nstithy run study.yaml{options}")
     if is_emulated:
-        yield from paragraph(
+        yield from set_paragraph(
             "If the study names drive profiles as files, save them in the same directory. They "
             "follow below."
         )
-    yield with_code(
-        f"The seed {manifest.seed} determines {_seeded(context)}. Results are comparable only if "
-        f"their comparability key is {manifest.comparability_key}, too. Beside this report, ",
+    yield set_code(
+        f"The seed {manifest.seed} determines {_name_seeded(context)}. Results are comparable only "
+        f"if their comparability key is {manifest.comparability_key}, too. Beside this report, ",
         "report/",
         " holds each figure as SVG, PNG and Vega-Lite, and each table as Parquet and CSV. ",
         "windows/",
@@ -246,10 +212,17 @@ def _commands(context: Context, *, is_emulated: bool) -> Iterator[Block]:
     )
 
 
-def _seeded(context: Context) -> str:
+def _name_seeded(context: Context) -> str:
     if "load" in context.tables:
         return "the data, the order of the windows and all random choices of the virtual users"
     return "the order of the windows and all random choices in them"
 
 
-PLUGINS = (MethodSection(), EnvironmentSection(), RepeatSection())
+PLUGINS = (
+    SectionKind("method", APPENDIX + 300, "Method and limits", _set_method),
+    SectionKind(
+        "environment", APPENDIX + 320, "Environment and identity", _set_environment, "Environment",
+        make_tables=_make_environment_tables,
+    ),
+    SectionKind("repeat", APPENDIX + 310, "How to repeat the run", _set_commands),
+)  # fmt: skip

@@ -7,14 +7,12 @@ from typing import Any
 import polars as pl
 
 from stithy.point import Point
-from stithy.report.blocks import APPENDIX, Block, Section, grid, paragraph
+from stithy.report.blocks import APPENDIX, Block, SectionKind, set_grid, set_paragraph
 from stithy.report.context import Context
 from stithy.report.page import Page
-from stithy.report.section import SectionKind
-from stithy.report.tables import PageTable, Show, table_of
-from stithy.report.words.loads import are_by_url
-from stithy.report.words.wording import listing, took
-from stithy.units import format_size
+from stithy.report.tables import PageTable, Show, make_table
+from stithy.report.words.loads import is_by_url
+from stithy.units import format_list, format_measured_duration, format_size
 
 SPACE_TITLE = "Space"
 LOADED, END = "loaded", "end"
@@ -28,53 +26,47 @@ SPACE_NOTE = (
 )
 
 
-class SpaceSection(SectionKind):
-    """What the same files take on each candidate."""
+def _make_space_tables(page: Page) -> Iterator[PageTable]:
+    shows = (
+        Show("candidate", "Candidate"), Show("role", "Volume"), Show("moment", "When"),
+        Show("logical_bytes", "Files", "size"), Show("stored_bytes", "Stored", "size"),
+        Show("log_stored_bytes", "Log", "size"),
+        Show("reduction", "Reduction", "ratio"), Show("redundancy", "Redundancy", "ratio"),
+        Show("physical_bytes", "On drives", "size"),
+        Show("provisioned_bytes", "Set aside", "size"),
+        Show("allocated_bytes", "Taken now", "size"),
+    )  # fmt: skip
+    yield PageTable("space", SPACE_TITLE, shows, page.context.run.space)
 
-    name = "space"
 
-    def make_tables(self, page: Page) -> Iterator[PageTable]:
-        """A row for each candidate, role and moment."""
-        shows = (
-            Show("candidate", "Candidate"), Show("role", "Volume"), Show("moment", "When"),
-            Show("logical_bytes", "Files", "size"), Show("stored_bytes", "Stored", "size"),
-            Show("log_stored_bytes", "Log", "size"),
-            Show("reduction", "Reduction", "ratio"), Show("redundancy", "Redundancy", "ratio"),
-            Show("physical_bytes", "On drives", "size"),
-            Show("provisioned_bytes", "Set aside", "size"),
-            Show("allocated_bytes", "Taken now", "size"),
-        )  # fmt: skip
-        yield PageTable(self.name, SPACE_TITLE, shows, page.context.run.space)
-
-    def make_sections(self, page: Page) -> Iterator[Section]:
-        """Where volumes were asked."""
-        frame = page.tables[self.name].frame
-        missing = frame["missing_because"].drop_nulls().unique(maintain_order=True).to_list()
-        notes = (*(f"Not known: {each}." for each in missing), SPACE_NOTE)
-        above = paragraph(_compare_sizes(page.context, frame))
-        return page.section(self.name, 28, SPACE_TITLE, *notes, above=above)
+def _set_space(page: Page) -> Iterator[Block]:
+    frame = page.tables["space"].frame
+    missing = frame["missing_because"].drop_nulls().unique(maintain_order=True).to_list()
+    notes = (*(f"Not known: {each}." for each in missing), SPACE_NOTE)
+    above = set_paragraph(_compare_sizes(page.context, frame))
+    return page.set_usual("space", *notes, above=above)
 
 
 def _compare_sizes(context: Context, frame: pl.DataFrame) -> str | None:
-    held = {} if frame.is_empty() else held_bytes(frame)
+    held = {} if frame.is_empty() else sum_held_bytes(frame)
     ordered = [name for name in context.evidence.candidates if name in held]
     if len(ordered) < 2:
         return None
     most = max(ordered, key=lambda name: held[name])
-    said = [_beside(name, held[name], held[most]) for name in ordered if name != most]
+    said = [_compare_size(name, held[name], held[most]) for name in ordered if name != most]
     return (
         f"Without the write-ahead log {most} holds these files in {format_size(held[most])} of its "
-        f"drives; {listing(said)}."
+        f"drives; {format_list(said)}."
     )
 
 
-def _beside(name: str, held: int, most: int) -> str:
+def _compare_size(name: str, held: int, most: int) -> str:
     ratio = f"{most / held:.2f}"
     less = "as much" if ratio == "1.00" else f"{ratio} times less"
     return f"{name} in {format_size(held)}, {less}"
 
 
-def held_bytes(frame: pl.DataFrame) -> dict[str, int]:
+def sum_held_bytes(frame: pl.DataFrame) -> dict[str, int]:
     """Bytes on the drives of each candidate, all volumes, where all are known; without the log.
 
     Once loaded where that was asked, when all hold the same files; else at the end.
@@ -110,32 +102,26 @@ CPU_NOTE = (
 )
 
 
-class StorageCpuSection(SectionKind):
-    """What CPU time the storage itself takes, beside that of the database server."""
+def _make_storage_cpu_tables(page: Page) -> Iterator[PageTable]:
+    context = page.context
+    shares = {part: _average_shares(context, *of) for part, of in PARTS.items()}
+    rows = [
+        {"candidate": name, **context.list_factor_values(point), **_make_row(shares, name, point)}
+        for name in context.evidence.candidates
+        for point in context.evidence.points
+        if (name, str(point)) in shares["storage"]
+    ]
+    shows = (
+        Show("candidate", "Candidate"), *context.factor_shows,
+        Show("storage", "Storage", "ratio"), Show("drives", "Drives", "ratio"),
+        Show("server", "Server", "ratio"), Show("by_server", "Storage by server", "ratio"),
+    )  # fmt: skip
+    yield make_table("storage-cpu", CPU_TITLE, shows, rows)
 
-    name = "storage-cpu"
 
-    def make_tables(self, page: Page) -> Iterator[PageTable]:
-        """A row for each candidate and point at which a cluster was sampled."""
-        context = page.context
-        shares = {part: _average_shares(context, *of) for part, of in PARTS.items()}
-        rows = [
-            {"candidate": name, **context.factor_values(point), **_row(shares, name, point)}
-            for name in context.evidence.candidates
-            for point in context.evidence.points
-            if (name, str(point)) in shares["storage"]
-        ]
-        shows = (
-            Show("candidate", "Candidate"), *context.factor_shows,
-            Show("storage", "Storage", "ratio"), Show("drives", "Drives", "ratio"),
-            Show("server", "Server", "ratio"), Show("by_server", "Storage by server", "ratio"),
-        )  # fmt: skip
-        yield table_of(self.name, CPU_TITLE, shows, rows)
-
-    def make_sections(self, page: Page) -> Iterator[Section]:
-        """Where a cluster was sampled."""
-        above = paragraph(_describe_most(page.context, page.tables[self.name].frame))
-        return page.section(self.name, 29, CPU_TITLE, CPU_NOTE, above=above)
+def _set_storage_cpu(page: Page) -> Iterator[Block]:
+    above = set_paragraph(_describe_most(page.context, page.tables["storage-cpu"].frame))
+    return page.set_usual("storage-cpu", CPU_NOTE, above=above)
 
 
 Shares = Mapping[tuple[str, str], float]
@@ -147,14 +133,14 @@ def _average_shares(context: Context, collector: str, metric: str) -> Shares:
     Servers of tenants are added up: they all work on the storage whose CPU time it is.
     """
     of_it = {"collector": collector, "metric": metric}
-    means = context.of_valid(context.sampled.every_mean).filter(**of_it)
+    means = context.select_valid(context.sampled.every_mean).filter(**of_it)
     keys = ("candidate", "point", "window_id")
     windows = means.group_by(*keys, maintain_order=True).agg(pl.col("mean").sum())
     found = windows.group_by("candidate", "point").agg(pl.col("mean").mean())
     return {(row["candidate"], row["point"]): row["mean"] for row in found.to_dicts()}
 
 
-def _row(shares: Mapping[str, Shares], name: str, point: Point) -> dict[str, float | None]:
+def _make_row(shares: Mapping[str, Shares], name: str, point: Point) -> dict[str, float | None]:
     found = {part: of.get((name, str(point))) for part, of in shares.items()}
     storage, server = found["storage"], found["server"]
     by_server = storage / server if storage is not None and server else None
@@ -162,7 +148,6 @@ def _row(shares: Mapping[str, Shares], name: str, point: Point) -> dict[str, flo
 
 
 def _describe_most(context: Context, frame: pl.DataFrame) -> str | None:
-    """Where the storage took the most beside its database; of several, which of them it is."""
     known = frame.drop_nulls("by_server")
     known = known.sort("by_server", descending=True, maintain_order=True)
     if known.is_empty():
@@ -176,15 +161,15 @@ def _describe_most(context: Context, frame: pl.DataFrame) -> str | None:
     most = f", the most of all {' and '.join(several)}" if several else ""
     return (
         f"The storage of {row['candidate']} took {row['by_server']:.1f} times the CPU time of its "
-        f"database server{_where(context, row) if points > 1 else ''}{most}."
+        f"database server{_name_point(context, row) if points > 1 else ''}{most}."
     )
 
 
-def _where(context: Context, row: Mapping[str, Any]) -> str:
+def _name_point(context: Context, row: Mapping[str, Any]) -> str:
     at = (
-        each
-        for each in context.evidence.points
-        if all(row[name] == shown for name, shown in context.factor_values(each).items())
+        point
+        for point in context.evidence.points
+        if all(row[name] == shown for name, shown in context.list_factor_values(point).items())
     )
     return f" {context.at(next(at))}"
 
@@ -209,23 +194,13 @@ CLUSTER_NOTE = (
 )
 
 
-class ClusterPartsSection(SectionKind):
-    """What each OSD, host and pool of a cluster did."""
-
-    name = "cluster-parts"
-
-    def make_tables(self, page: Page) -> Iterator[PageTable]:
-        """A row for each part of a candidate's cluster, at the point of the answer."""
-        shows = (Show("candidate", "Candidate"), *page.context.factor_shows, Show("part", "Part"),
-                 *SHOWS)  # fmt: skip
-        yield table_of(self.name, CLUSTER_TITLE, shows, _cluster_rows(page.context))
-
-    def make_sections(self, page: Page) -> Iterator[Section]:
-        """Where a cluster was sampled."""
-        return page.section(self.name, APPENDIX + 105, CLUSTER_TITLE, CLUSTER_NOTE)
+def _make_cluster_parts_tables(page: Page) -> Iterator[PageTable]:
+    shows = (Show("candidate", "Candidate"), *page.context.factor_shows, Show("part", "Part"),
+             *SHOWS)  # fmt: skip
+    yield make_table("cluster-parts", CLUSTER_TITLE, shows, _list_cluster_rows(page.context))
 
 
-def _cluster_rows(context: Context) -> Iterator[dict[str, Any]]:
+def _list_cluster_rows(context: Context) -> Iterator[dict[str, Any]]:
     point = context.answer_level
     if point is None:
         return
@@ -234,13 +209,18 @@ def _cluster_rows(context: Context) -> Iterator[dict[str, Any]]:
             if (taken := values.get("allocated_bytes")) is not None:
                 values["allocated_bytes"] = float(round(taken))
             found = {show.column: values.get(show.column) for show in SHOWS}
-            yield {"candidate": candidate, **context.factor_values(point), "part": part, **found}
+            yield {
+                "candidate": candidate,
+                **context.list_factor_values(point),
+                "part": part,
+                **found,
+            }
 
 
 def _read_parts(context: Context, candidate: str, point: Point) -> Mapping[str, dict[str, float]]:
     """By part the mean over valid windows of each metric; the whole is `all OSDs`."""
     valid = [window.id for window in context.evidence.valid_at(candidate, point)]
-    plain = context.means.filter(collector=COLLECTOR)
+    plain = context.sampled.means.filter(collector=COLLECTOR)
     plain = plain.filter(~pl.col("metric").is_in(LATENCIES)).select(COLUMNS)
     weighted = [context.latencies(COLLECTOR, each).select(COLUMNS) for each in LATENCIES]
     own = pl.concat([plain, *weighted]).filter(pl.col("window_id").is_in(valid))
@@ -267,57 +247,59 @@ URL_NOTE = (
 )
 
 
-class ByUrlSection(SectionKind):
-    """Databases by URL: how far away they were, and what of their servers was not seen."""
-
-    name = NAME
-    needs_tables = ("load",)
-
-    def make_tables(self, page: Page) -> Iterator[PageTable]:
-        """How far each candidate was away; nothing where Stithy started the servers."""
-        rows = [
-            {"candidate": name,
-             "url": facts.path if (facts := page.context.facts_of(name)) else None,
-             "round_trip_s": median(known), "least_s": min(known), "most_s": max(known),
-             "windows": len(known)}
-            for name, known in _read_round_trips(page.context).items()
-        ]  # fmt: skip
-        shows = (
-            Show("candidate", "Candidate"), Show("url", "URL"),
-            Show("round_trip_s", "Round trip, median", "duration"),
-            Show("least_s", "Least", "duration"), Show("most_s", "Most", "duration"),
-            Show("windows", "Windows", "count"),
-        )  # fmt: skip
-        yield table_of(self.name, URL_TITLE, shows, rows)
-
-    def make_sections(self, page: Page) -> Iterator[Section]:
-        """Where Stithy started no server."""
-        if are_by_url(page.context.manifest):
-            yield Section(self.name, 12, URL_TITLE, tuple(_set_distance(page)))
+def _make_by_url_tables(page: Page) -> Iterator[PageTable]:
+    rows = [
+        {"candidate": name,
+         "url": facts.path if (facts := page.context.find_facts(name)) else None,
+         "round_trip_s": median(known), "least_s": min(known), "most_s": max(known),
+         "windows": len(known)}
+        for name, known in _read_round_trips(page.context).items()
+    ]  # fmt: skip
+    shows = (
+        Show("candidate", "Candidate"), Show("url", "URL"),
+        Show("round_trip_s", "Round trip, median", "duration"),
+        Show("least_s", "Least", "duration"), Show("most_s", "Most", "duration"),
+        Show("windows", "Windows", "count"),
+    )  # fmt: skip
+    yield make_table(NAME, URL_TITLE, shows, rows)
 
 
 def _set_distance(page: Page) -> Iterator[Block]:
+    if not is_by_url(page.context.manifest):
+        return
     table = page.tables[NAME]
-    yield from paragraph(_sentence(table), NOT_SEEN)
-    yield from grid(table)
-    yield from paragraph(URL_NOTE, style="note")
+    yield from set_paragraph(_describe_round_trips(table), NOT_SEEN)
+    yield from set_grid(table)
+    yield from set_paragraph(URL_NOTE, style="note")
 
 
 def _read_round_trips(context: Context) -> dict[str, list[float]]:
-    """By candidate the round trips before its windows, as far as they are known, seconds."""
-    windows = [each for each in context.evidence.windows if each.measured]
+    windows = [window for window in context.evidence.windows if window.measured]
     known = [(each.candidate, s) for each in windows if (s := each.row.get("round_trip_s"))]
     found = {name: [s for of, s in known if of == name] for name in context.evidence.candidates}
     return {name: each for name, each in found.items() if each}
 
 
-def _sentence(table: PageTable) -> str:
+def _describe_round_trips(table: PageTable) -> str:
     known = table.frame.select("round_trip_s", "candidate").iter_rows()
-    said = listing([f"{took(each_s)} on {name}" for each_s, name in known])
+    said = format_list([f"{format_measured_duration(each_s)} on {name}" for each_s, name in known])
     return (
         "The network to the servers is a part of what was measured: the median round trip of a "
         f"question without work took {said or 'a time that is not known'}."
     )
 
 
-PLUGINS = (SpaceSection(), StorageCpuSection(), ClusterPartsSection(), ByUrlSection())
+PLUGINS = (
+    SectionKind("space", 28, SPACE_TITLE, _set_space, make_tables=_make_space_tables),
+    SectionKind(
+        "storage-cpu", 29, CPU_TITLE, _set_storage_cpu, make_tables=_make_storage_cpu_tables
+    ),
+    SectionKind(
+        "cluster-parts", APPENDIX + 105, CLUSTER_TITLE,
+        lambda page: page.set_usual("cluster-parts", CLUSTER_NOTE),
+        make_tables=_make_cluster_parts_tables,
+    ),
+    SectionKind(
+        NAME, 12, URL_TITLE, _set_distance, make_tables=_make_by_url_tables, needs_tables=("load",)
+    ),
+)  # fmt: skip

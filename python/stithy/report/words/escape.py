@@ -19,32 +19,32 @@ def is_seen(letter: str) -> bool:
     return letter in _HARMLESS or unicodedata.category(letter) not in _UNSEEN
 
 
-def numbered(text: str, letters: Iterable[str]) -> str:
+def replace_letters(text: str, letters: Iterable[str]) -> str:
     """The text with each of these letters reported by its number."""
     return text.translate({ord(letter): f"[U+{ord(letter):04X}]" for letter in letters})
 
 
-def seen(text: str) -> str:
+def escape_unseen(text: str) -> str:
     """The text with letters that are not seen reported by their numbers."""
     if text.isprintable():
         return text  # as nearly all are
-    return numbered(text, {letter for letter in text if not is_seen(letter)})
+    return replace_letters(text, {letter for letter in text if not is_seen(letter)})
 
 
-def texts_within(value: Any, change: Callable[[str], str]) -> Any:
+def change_texts(value: Any, change: Callable[[str], str]) -> Any:
     """What JSON can hold with every text in it changed so, but for keys."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
-        return {key: texts_within(each, change) for key, each in value.items()}
+        return {key: change_texts(each, change) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [texts_within(each, change) for each in value]
+        return [change_texts(each, change) for each in value]
     return value
 
 
-def shortened(text: str, most: int) -> str:
+def truncate_name(text: str, most: int) -> str:
     """A name of at most so many letters, all of them seen: its beginning and its end are kept."""
-    line = " ".join(seen(text).split())
+    line = " ".join(escape_unseen(text).split())
     if len(line) <= most:
         return line
     end = most // 3
@@ -61,7 +61,7 @@ _WITHIN_DURATION = re.compile(rf"(?<=\d{NO_BREAK}h) (?=\d+{NO_BREAK}min)")
 _WITHIN_MINUTES = re.compile(rf"(?<=\d{NO_BREAK}min) (?=\d+{NO_BREAK}s)")
 
 
-def bound(text: str) -> str:
+def join_units(text: str) -> str:
     """The text with no-break spaces: in `95 %`, `2 min 5 s`, `4 blocks`, before each ` · `."""
     text = _BEFORE_UNIT.sub(NO_BREAK, text).replace(" · ", f"{NO_BREAK}· ")
     return _WITHIN_MINUTES.sub(NO_BREAK, _WITHIN_DURATION.sub(NO_BREAK, text))
@@ -74,42 +74,42 @@ _REFERENCE = re.compile(r"(?<=[@#])(?=\w)")
 _JOINER = "\N{WORD JOINER}"
 
 
-def escaped(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """The text on one line, as it reads in Markdown wherever it stands in a line."""
-    line = _ACTING.sub(lambda match: f"\\{match[0]}", _line(text))
-    return _LINE_START.sub(_JOINER, _unlinked(line))
+    line = _ACTING.sub(lambda match: f"\\{match[0]}", _join_line(text))
+    return _LINE_START.sub(_JOINER, _break_links(line))
 
 
-def quoted(text: str) -> str:
+def quote_html(text: str) -> str:
     """The text on one line, as it reads within an element of HTML in Markdown."""
-    return html.escape(_unlinked(_line(text)))
+    return html.escape(_break_links(_join_line(text)))
 
 
-def _line(text: str) -> str:
-    return " ".join(seen(text.replace(_JOINER, "")).split())
+def _join_line(text: str) -> str:
+    return " ".join(escape_unseen(text.replace(_JOINER, "")).split())
 
 
-def _unlinked(line: str) -> str:
+def _break_links(line: str) -> str:
     return _REFERENCE.sub(_JOINER, _LINK.sub(_JOINER, line))
 
 
-def bullets(texts: Iterable[str]) -> str:
+def write_bullets(texts: Iterable[str]) -> str:
     """A list."""
-    return "\n".join(f"- {escaped(text)}" for text in texts)
+    return "\n".join(f"- {escape_markdown(text)}" for text in texts)
 
 
-def table(each: "PageTable") -> str:
+def write_table(each: "PageTable") -> str:
     """A table as it is printed; numbers stand to the right."""
-    heads = [escaped(show.heading) for show in each.columns]
+    heads = [escape_markdown(show.heading) for show in each.columns]
     rows = each.cells()
     numeric = [bool(rows) and rows[0][i].kind == "number" for i in range(len(heads))]
     lines = [heads, ["---:" if right else "---" for right in numeric]]
-    lines += [[escaped(cell.text) for cell in row] for row in rows]
+    lines += [[escape_markdown(cell.text) for cell in row] for row in rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def code(text: str) -> str:
+def write_code(text: str) -> str:
     """Lines as they are; the fence is longer than any within."""
     longest = max((len(ticks) for ticks in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"{fence}\n{seen(text.rstrip())}\n{fence}"
+    return f"{fence}\n{escape_unseen(text.rstrip())}\n{fence}"

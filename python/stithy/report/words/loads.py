@@ -12,12 +12,11 @@ from stithy.metrics import count_values_needed
 from stithy.plan.cost import explain_short_windows
 from stithy.registry import plugins
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import duration, listing
 from stithy.restores.method import RestoreMethod
 from stithy.results.comparability import SUBMISSION
 from stithy.results.drives import PLURALS
 from stithy.results.manifest import CandidateFacts, DriveFacts, LoadFacts, Manifest, WorkloadFacts
-from stithy.units import format_scale, format_size
+from stithy.units import format_duration, format_list, format_scale, format_size
 from stithy.workloads import words
 from stithy.workloads.workload import Workload
 
@@ -42,14 +41,14 @@ IDLE = (
 )
 
 
-def short_windows(load: LoadFacts | None) -> tuple[str, ...]:
+def describe_short_windows(load: LoadFacts | None) -> tuple[str, ...]:
     """What windows shorter than usual cost, a sentence each."""
     if load is None or load.is_idle:
         return ()
     return explain_short_windows(load.ramp_up_s, load.duration_s)
 
 
-def said(load: LoadFacts | None, workload: WorkloadFacts | None) -> str:
+def describe_load(load: LoadFacts | None, workload: WorkloadFacts | None) -> str:
     """Loop and pace, connections, what users do, isolation, in one clause for every footer."""
     if load is None:
         return "Load not recorded"
@@ -76,7 +75,7 @@ def said(load: LoadFacts | None, workload: WorkloadFacts | None) -> str:
 
 
 def _describe_keys(workload: WorkloadFacts | None) -> Iterator[str]:
-    known = known_workload(workload)
+    known = find_workload(workload)
     if workload is None or known is None:
         return
     varied = [name for name in workload.options if name in workload.varied]
@@ -87,23 +86,23 @@ def _describe_keys(workload: WorkloadFacts | None) -> Iterator[str]:
 
 def label(workload: WorkloadFacts | None) -> str | None:
     """What must stand beside every number; None where nothing must."""
-    known = known_workload(workload)
+    known = find_workload(workload)
     return known.label(workload.options) if workload and known else None
 
 
-def known_workload(workload: WorkloadFacts | None) -> Workload | None:
+def find_workload(workload: WorkloadFacts | None) -> Workload | None:
     """The workload of a run; None where nobody knows it."""
     return plugins(Workload).get(workload.name) if workload else None
 
 
-def paragraph(load: LoadFacts | None) -> str:
+def describe_loop(load: LoadFacts | None) -> str:
     """What kind of loop it was, and what that means for the numbers."""
     if load is not None and load.is_idle:
         return IDLE
     return OPEN if load is not None and load.is_open else CLOSED
 
 
-def reached(rows: Sequence[Row], workload: WorkloadFacts | None, buffers: str) -> str | None:
+def describe_reach(rows: Sequence[Row], workload: WorkloadFacts | None, buffers: str) -> str | None:
     """Touched data against memory, where users reach most; None where no window knows it.
 
     `buffers`: what the engine calls its buffer pool.
@@ -117,7 +116,7 @@ def reached(rows: Sequence[Row], workload: WorkloadFacts | None, buffers: str) -
     all_limited = all(each["memory_limit_enforced"] for each in known)
     limit_bytes = limits.pop() if all_limited and len(limits) == 1 else None
     sizes = (row["database_bytes"], row["buffer_pool_bytes"], limit_bytes)
-    units = (row["units_touched"], row["units_total"], f"{unit(workload)}s")
+    units = (row["units_touched"], row["units_total"], f"{name_unit(workload)}s")
     shown = words.describe_reach(*units, *sizes, buffers=buffers)
     differing = len({each["units_touched"] for each in known}) > 1
     where = f"At {count_users(row):,} users, " if differing else ""
@@ -133,17 +132,17 @@ class Profile:
     words: str
 
 
-def footer(manifest: Manifest | None) -> str:
+def write_footer(manifest: Manifest | None) -> str:
     """Emulated candidates and how I/O was submitted, for the last line of every figure."""
-    drives = ", ".join(f"{each.name} = {_name_profiles(each)}" for each in emulated(manifest))
-    found = submissions(manifest)
+    drives = ", ".join(f"{each.name} = {_name_profiles(each)}" for each in list_emulated(manifest))
+    found = list_submissions(manifest)
     alike = len(set(found.values())) == 1
     io = next(iter(found.values())) if alike else ", ".join(map(" ".join, found.items()))
     parts = {"EMULATED drives": drives, "fio": io}
     return " · ".join(f"{name}: {text}" for name, text in parts.items() if text)
 
 
-def submissions(manifest: Manifest | None) -> dict[str, str]:
+def list_submissions(manifest: Manifest | None) -> dict[str, str]:
     """How the requests of each I/O profile were submitted, and by which engine of fio."""
     facts = manifest.comparability.items() if manifest else ()
     return {
@@ -153,7 +152,7 @@ def submissions(manifest: Manifest | None) -> dict[str, str]:
     }
 
 
-def sentence(
+def describe_drives(
     manifest: Manifest | None, floors: Mapping[str, float], *, off: bool = False
 ) -> str | None:
     """The same for the top of the page; None where nothing is emulated.
@@ -161,23 +160,23 @@ def sentence(
     `off`: there are windows in which a drive was not as described. `floors`: the times that the
     machine delivered instead of shorter ones, by operation.
     """
-    shown = [f"{each.name} ({_name_profiles(each)})" for each in emulated(manifest)]
+    shown = [f"{each.name} ({_name_profiles(each)})" for each in list_emulated(manifest)]
     if not shown:
         return None
     text = "are emulated drives: they take the times that their profiles describe."
     if len(shown) == 1:
         text = "is an emulated drive: it takes the times that its profile describes."
     but = " Some windows had other times (details: How sure this is)." if off else ""
-    least = [f"{PLURALS[name]} {duration(floor_s)}" for name, floor_s in floors.items()]
+    least = [f"{PLURALS[name]} {format_duration(floor_s)}" for name, floor_s in floors.items()]
     if least:
-        but = f" Shorter times are those of this machine, on all alike: {listing(least)}.{but}"
-    return f"{listing(shown)} {text}{but}"
+        but = f" Shorter times are those of this machine, on all alike: {format_list(least)}.{but}"
+    return f"{format_list(shown)} {text}{but}"
 
 
-def assumptions(manifest: Manifest | None) -> str | None:
+def describe_assumptions(manifest: Manifest | None) -> str | None:
     """How many of the numbers that decide are assumed, by profile; None where none is."""
     shown = []
-    for name, drive in {each.profile_name: each for each in _drives(manifest)}.items():
+    for name, drive in {drive.profile_name: drive for drive in _list_drives(manifest)}.items():
         numbers = _list_deciding(drive.profile)
         # A whole group of numbers may be assumed, by its name.
         assumed = sum(not {*drive.assumed}.isdisjoint((n, n.partition(".")[0])) for n in numbers)
@@ -186,16 +185,16 @@ def assumptions(manifest: Manifest | None) -> str | None:
     if not shown:
         return None
     return (
-        f"Of the times and rates in the drive profiles, {listing(shown)} are assumed: they were "
-        "neither published nor measured."
+        f"Of the times and rates in the drive profiles, {format_list(shown)} are assumed: they "
+        "were neither published nor measured."
     )
 
 
-def _drives(manifest: Manifest | None) -> Iterator[DriveFacts]:
-    return (drive for candidate in emulated(manifest) for drive in candidate.drives)
+def _list_drives(manifest: Manifest | None) -> Iterator[DriveFacts]:
+    return (drive for candidate in list_emulated(manifest) for drive in candidate.drives)
 
 
-def numbers_of(profile: str) -> dict[str, Any]:
+def read_numbers(profile: str) -> dict[str, Any]:
     """What of a drive profile is no text by its way, `read.p50_us`; without its provenance."""
     return {
         f"{name}.{key}" if key else name: value
@@ -208,22 +207,24 @@ def numbers_of(profile: str) -> dict[str, Any]:
 
 def _list_deciding(profile: str) -> list[str]:
     try:
-        facts = numbers_of(profile)
+        facts = read_numbers(profile)
     except tomllib.TOMLDecodeError:
         return []
     others = ("version", "capacity_bytes")
-    return [each for each in facts if each not in others and not isinstance(facts[each], bool)]
+    return [fact for fact in facts if fact not in others and not isinstance(facts[fact], bool)]
 
 
-def profiles(manifest: Manifest | None) -> tuple[Profile, ...]:
+def list_profiles(manifest: Manifest | None) -> tuple[Profile, ...]:
     """Each profile once, in the order of the candidates."""
     found: dict[str, Profile] = {}
-    for each in _drives(manifest):
-        found.setdefault(each.profile, Profile(each.profile_name, each.profile, _describe(each)))
+    for drive in _list_drives(manifest):
+        found.setdefault(
+            drive.profile, Profile(drive.profile_name, drive.profile, _describe(drive))
+        )
     return tuple(found.values())
 
 
-def table(frame: pl.DataFrame, windows: Sequence[str]) -> PageTable:
+def make_drives_table(frame: pl.DataFrame, windows: Sequence[str]) -> PageTable:
     """What each emulated drive did in each window, by operation.
 
     `frame` is the table `drives`, `windows` are the ids of the windows in their order.
@@ -260,15 +261,17 @@ def table(frame: pl.DataFrame, windows: Sequence[str]) -> PageTable:
     )  # fmt: skip
 
 
-def emulated(manifest: Manifest | None) -> Iterator[CandidateFacts]:
+def list_emulated(manifest: Manifest | None) -> Iterator[CandidateFacts]:
     """The candidates with emulated drives."""
-    return (each for each in (manifest.candidates if manifest else ()) if each.drives)
+    return (
+        candidate for candidate in (manifest.candidates if manifest else ()) if candidate.drives
+    )
 
 
 def _name_profiles(candidate: CandidateFacts) -> str:
     by_role: dict[str, str] = {}
     for drive in candidate.drives:  # of a role the first: what follows lies beside it
-        by_role.setdefault(drive.role, named(drive))
+        by_role.setdefault(drive.role, name_drive(drive))
     for array in candidate.arrays:
         by_role[array.role] = f"{len(array.members)} × {by_role[array.role]} as {array.kind}"
     return ", ".join(
@@ -276,7 +279,7 @@ def _name_profiles(candidate: CandidateFacts) -> str:
     )
 
 
-def named(drive: DriveFacts) -> str:
+def name_drive(drive: DriveFacts) -> str:
     """A drive by its profile: `generic-nvme`, `generic-sata at scale 1/8`."""
     scale = f" at scale {format_scale(drive.scale)}" if drive.scale != 1 else ""
     return f"{drive.profile_name}{scale}"
@@ -293,25 +296,26 @@ def _describe(drive: DriveFacts) -> str:
     if drive.assumed:
         verb = "is" if len(drive.assumed) == 1 else "are"
         assumed = (
-            f"Assumed {verb} {listing(list(drive.assumed))}; its other numbers name their source."
+            f"Assumed {verb} {format_list(list(drive.assumed))}; its other numbers name their "
+            "source."
         )
     return f"{drive.profile_name} describes {drive.title}. {assumed}{model}"
 
 
-def unit(workload: WorkloadFacts | None) -> str:
-    """One of what the size of a workload counts, such as a row; `unit` where nobody knows it."""
-    known = known_workload(workload)
-    return known.unit if known else "unit"
-
-
 def format_workload_size(workload: WorkloadFacts) -> str:
     """`6 rows`; by its keys where nobody knows the workload."""
-    if known := known_workload(workload):
+    if known := find_workload(workload):
         return known.format_size(workload.size)
     return " × ".join(f"{value:,} {key}" for key, value in workload.size.items())
 
 
-def provenance(manifest: Manifest | None) -> str:
+def name_unit(workload: WorkloadFacts | None) -> str:
+    """One of what the size of a workload counts, such as a row; `unit` where nobody knows it."""
+    known = find_workload(workload)
+    return known.unit if known else "unit"
+
+
+def describe_provenance(manifest: Manifest | None) -> str:
     """The provenance of the run's workload; of all known ones where the run's is not known."""
     known = plugins(Workload)
     if manifest and manifest.given_workload and manifest.workload.name in known:
@@ -319,7 +323,7 @@ def provenance(manifest: Manifest | None) -> str:
     return " ".join(workload.provenance for workload in known.values())
 
 
-def are_by_url(manifest: Manifest | None) -> bool:
+def is_by_url(manifest: Manifest | None) -> bool:
     """Whether Stithy started none of the servers, but was given URLs."""
     database = manifest.given_database if manifest else None
     return database is not None and database.by_url
@@ -334,7 +338,7 @@ def find_version(manifest: Manifest, candidate: CandidateFacts) -> str | None:
 
 def list_versions(manifest: Manifest) -> str | None:
     """`15.18`, or `15.18 on gp3, 16.2 on io2`; None where none is known."""
-    own = [(each.name, find_version(manifest, each)) for each in manifest.candidates]
+    own = [(candidate.name, find_version(manifest, candidate)) for candidate in manifest.candidates]
     found = ", ".join(f"{text} on {name}" for name, text in own if text)
     return found or manifest.database.server_version
 
@@ -355,7 +359,7 @@ def count_cpus(manifest: Manifest, candidate: CandidateFacts) -> int | None:
     return None if bound is None else len(bound)
 
 
-def settings(manifest: Manifest, candidate: CandidateFacts) -> str | None:
+def format_settings(manifest: Manifest, candidate: CandidateFacts) -> str | None:
     """`work_mem = 8MB`: the settings that any candidate has of its own, as this one has
     them; None if no candidate has any.
     """

@@ -16,20 +16,13 @@ from stithy.analysis.statistics import BLOCKS_LEAST
 from stithy.analysis.verdict import Verdict
 from stithy.metrics import ALL, Metric, Quantity, Unit
 from stithy.thresholds import format_decimal
-from stithy.units import (
-    MINUS,
-    format_duration,
-    format_list,
-    format_measured_duration,
-    format_share,
-    format_size,
-)
+from stithy.units import MINUS, format_list, format_measured_duration, format_share, format_size
 
 # A thin space between a number and what belongs to it would be finer, but copies badly.
 DASH = "–"
 
 
-def count(number: float) -> str:
+def format_count(number: float) -> str:
     """A whole number with thousands set apart: `14,178`."""
     return f"{number:,.0f}"
 
@@ -48,7 +41,7 @@ T_INTERVAL = "95 % t"
 """The interval for who looks once."""
 
 
-def upper_bound(blocks: Iterable[int]) -> str:
+def name_upper_bound(blocks: Iterable[int]) -> str:
     """The heading of the upper bounds of ratios that rest on so many blocks each."""
     known = [count for count in blocks if count > 1]
     if known and min(known) >= BLOCKS_LEAST:
@@ -58,7 +51,7 @@ def upper_bound(blocks: Iterable[int]) -> str:
     return f"to (95 %, conservative from {BLOCKS_LEAST} blocks on)"
 
 
-def times(ratio: float) -> str:
+def format_times(ratio: float) -> str:
     """A factor with the digits that one window supports: `1.08`, `3.1`, `12`, `0.042`."""
     if not RATIO_LEAST <= ratio <= RATIO_MOST:
         return _format_beyond(ratio)
@@ -69,38 +62,38 @@ def times(ratio: float) -> str:
     return f"{ratio:.1f}" if ratio >= 2 else f"{ratio:.2f}"
 
 
-def in_table(ratio: float) -> str:
+def format_in_table(ratio: float) -> str:
     """A factor in a column of others: `1.08`, `3.09`, `12.40`."""
-    return f"{ratio:.2f}" if NEAR_SHARE <= ratio < 100 else times(ratio)
+    return f"{ratio:.2f}" if NEAR_SHARE <= ratio < 100 else format_times(ratio)
 
 
-def finely(ratio: float) -> str:
-    """A factor with a digit more than `times` has; one beside 1 never reads as 1: `1.0004`."""
+def format_finely(ratio: float) -> str:
+    """A factor with a digit more than `format_times`; one beside 1 never reads as 1: `1.0004`."""
     if not RATIO_LEAST <= ratio <= RATIO_MOST:
         return _format_beyond(ratio)
     if ratio >= 100:
         return f"{ratio:,.0f}"
     if ratio < NEAR_SHARE:
         return f"{ratio:.3g}"
-    return f"{ratio:.{decimals_beside_one(ratio)}f}"
+    return f"{ratio:.{count_decimals(ratio)}f}"
 
 
-def factor(ratio: float) -> str:
+def format_factor(ratio: float) -> str:
     """A factor as a claim has it: near 1 with the digits that tell it from 1."""
-    return times(ratio) if abs(ratio - 1) >= NEAR_SHARE else finely(ratio)
+    return format_times(ratio) if abs(ratio - 1) >= NEAR_SHARE else format_finely(ratio)
 
 
-def multiple(ratio: float, less: str) -> str:
+def format_multiple(ratio: float, less: str) -> str:
     """A factor with its "times"; a small one turned: `3.1 times`, `171 times shorter`.
 
     `less`: what a thing is that has so small a part. Own: nobody reads 0.0058 times.
     """
     if ratio >= NEAR_SHARE or ratio * RATIO_MOST < 1:
-        return f"{factor(ratio)} times"
-    return f"{factor(1 / ratio)} times {less}"
+        return f"{format_factor(ratio)} times"
+    return f"{format_factor(1 / ratio)} times {less}"
 
 
-def decimals_beside_one(ratio: float) -> int:
+def count_decimals(ratio: float) -> int:
     """As many decimals as tell a ratio from 1: three, unless it is nearer to it."""
     wanted = range(DECIMALS_NEAR, DECIMALS_MOST)
     return next((each for each in wanted if ratio == 1 or round(ratio, each) != 1), DECIMALS_MOST)
@@ -113,83 +106,67 @@ def _format_beyond(ratio: float) -> str:
     return f"under {RATIO_LEAST:g}" if ratio > 0 else f"{ratio:.3f}"
 
 
-def at_most(share: float) -> str:
+def format_at_most(share: float) -> str:
     """A share as per cent, of which is said that nothing was more: never rounded down."""
     steps = 10 if share < 0.01 else 1
-    return percent(math.ceil(100 * steps * share - 1e-9) / steps / 100)
+    return format_share(math.ceil(100 * steps * share - 1e-9) / steps / 100)
 
 
-def times_at_most(ratio: float) -> str:
+def format_times_at_most(ratio: float) -> str:
     """A factor of 1 or more, of which is said that nothing was more: never rounded down."""
     steps = 100 if ratio < 2 else 10 if ratio < 10 else 1
-    return times(math.ceil(steps * ratio - 1e-9) / steps)
+    return format_times(math.ceil(steps * ratio - 1e-9) / steps)
 
 
-percent = format_share
-
-
-def exactly(share: float) -> str:
+def format_exactly(share: float) -> str:
     """A share that a study gave, with all its digits: `2 %`, `1.5 %`."""
     return f"{100 * share:.6g} %"
 
 
-def signed_percent(share: float) -> str:
+def format_signed_share(share: float) -> str:
     """A difference as per cent, with its sign: `+3 %`, `−0.4 %`, `0 %`."""
-    text = percent(share)
+    text = format_share(share)
     return f"+{text}" if share > 0 and text != "0 %" else text
 
 
-def chance(share: float) -> str:
+def format_chance(share: float) -> str:
     """How often chance alone does something: `12.5 %`, `0.4 %`, `< 0.1 %`."""
     if 0 < share < 0.001:
         return "< 0.1 %"
     return f"{100 * share:.1f} %"
 
 
-def duration(seconds: float) -> str:
-    """A duration that somebody gave: `10 ms`, `2 min 5 s`."""
-    return format_duration(seconds)
-
-
-def took(seconds: float) -> str:
-    """A duration that was measured: `10.0 ms`, `4.15 ms`, `850 µs`."""
-    return format_measured_duration(seconds)
-
-
-def measured(value: float, unit: Unit) -> str:
+def format_measured(value: float, unit: Unit) -> str:
     """A value in its unit: `7.20 ms`, `5,000/min`, `64 MiB/s`, `90 %`, `3.2`."""
     if unit == "s":
-        return took(value)
+        return format_measured_duration(value)
     if unit in ("B", "B/s"):
         return f"{format_size(value)}{unit.removeprefix('B')}"
     if unit == "share":
         return f"{100 * value:.3g} %"
-    return f"{rate(value)}{unit.removeprefix('1')}"
+    return f"{format_number(value)}{unit.removeprefix('1')}"
 
 
-def plural(number: int, one: str, many: str | None = None) -> str:
+def format_plural(number: int, one: str, many: str | None = None) -> str:
     """`1 window`, `2 windows`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def capital(words: str) -> str:
+def begin_sentence(words: str) -> str:
     """As a sentence or a title begins."""
     return f"{words[0].upper()}{words[1:]}"
 
 
-listing = format_list
-
-
-def in_one(
+def join_texts(
     texts: Sequence[str], number: re.Pattern[str], span: Callable[[Sequence[Any]], str]
 ) -> str:
     """What texts say that differ in these numbers alone: the first, with spans in their places."""
-    columns = zip(*(number.findall(each) for each in texts), strict=True)
+    columns = zip(*(number.findall(text) for text in texts), strict=True)
     spans = iter([span(column) for column in columns])
     return number.sub(lambda _: next(spans), texts[0])
 
 
-def rate(value: float) -> str:
+def format_number(value: float) -> str:
     """A number of any size with three digits at least: `0.25`, `5.72`, `48.1`, `1,204`."""
     if value == 0:
         return "0"
@@ -202,17 +179,19 @@ DIGITS_MOST = 17
 """Own: as many as tell any two numbers apart."""
 
 
-def told_apart(left: float, right: float, unit: Unit) -> tuple[str, str]:
+def format_apart(left: float, right: float, unit: Unit) -> tuple[str, str]:
     """Both in the unit itself, with the fewest digits from four on with which they differ.
 
     They must differ; a share stays a share of 1.
     """
     digits = range(4, DIGITS_MOST + 1)
-    both = ((_exact(left, unit, each), _exact(right, unit, each)) for each in digits)
+    both = (
+        (_format_exact(left, unit, digit), _format_exact(right, unit, digit)) for digit in digits
+    )
     return next(each for each in both if each[0] != each[1])
 
 
-def _exact(value: float, unit: Unit, digits: int) -> str:
+def _format_exact(value: float, unit: Unit, digits: int) -> str:
     short = format_decimal(float(f"{value:.{digits}g}"))
     if unit in ("1/min", "1/s"):
         return f"{short}{unit.removeprefix('1')}"
@@ -222,34 +201,34 @@ def _exact(value: float, unit: Unit, digits: int) -> str:
 """A hyphen would read as a range between two numbers."""
 
 
-def value(quantity: Quantity, number: float) -> str:
+def format_quantity(quantity: Quantity, number: float) -> str:
     """A number with its unit, which what is counted a minute has in its name."""
     unit = quantity.known.unit
-    return count(number) if unit == "1/min" else measured(number, unit)
+    return format_count(number) if unit == "1/min" else format_measured(number, unit)
 
 
-def both(quantity: Quantity, numbers: tuple[float, float]) -> tuple[str, str]:
+def format_both(quantity: Quantity, numbers: tuple[float, float]) -> tuple[str, str]:
     """Two numbers with their unit, and so many digits that those which differ read so."""
-    first, second = (value(quantity, number) for number in numbers)
+    first, second = (format_quantity(quantity, number) for number in numbers)
     if first != second or numbers[0] == numbers[1]:
         return first, second
     unit = quantity.known.unit
     if unit == "share":
-        first, second = told_apart(100 * numbers[0], 100 * numbers[1], "")
+        first, second = format_apart(100 * numbers[0], 100 * numbers[1], "")
         return f"{first} %", f"{second} %"
-    first, second = told_apart(*numbers, unit)
+    first, second = format_apart(*numbers, unit)
     return first.removesuffix("/min"), second.removesuffix("/min")
 
 
-def signed(quantity: Quantity, number: float) -> str:
+def format_signed(quantity: Quantity, number: float) -> str:
     """A difference with its sign and unit: `+9,585`, `−107 ms`, `+12 percentage points`."""
     sign = MINUS if number < 0 else "+"
     if quantity.known.unit == "share":
         return f"{sign}{100 * abs(number):.3g} percentage points"
-    return f"{sign}{value(quantity, abs(number))}"
+    return f"{sign}{format_quantity(quantity, abs(number))}"
 
 
-def brief(quantity: Quantity) -> str:
+def name_briefly(quantity: Quantity) -> str:
     """In a short sentence: `new orders per minute`, `p95 response time`, `p95 of new-order`."""
     if quantity.known.source != "transactions" or quantity.known.percent is None:
         return quantity.noun
@@ -257,7 +236,9 @@ def brief(quantity: Quantity) -> str:
     return f"{quantity.known.label} of {of}" if of else f"{quantity.known.label} response time"
 
 
-def against(quantity: Quantity, who: str, ratio: float, of: str = "", *, bound: str = "") -> str:
+def describe_ratio(
+    quantity: Quantity, who: str, ratio: float, of: str = "", *, bound: str = ""
+) -> str:
     """That `who`, or `it`, has `ratio` times what the other has, whose name may be left out.
 
     `bound`: `at least ` or `at most `, where the ratio is one. A small ratio is turned, which turns
@@ -265,7 +246,7 @@ def against(quantity: Quantity, who: str, ratio: float, of: str = "", *, bound: 
     """
     is_counted, is_time = _is_counted(quantity.known), quantity.known.unit == "s"
     less = "fewer" if is_counted else "shorter" if is_time else "less"
-    times = multiple(ratio, less)
+    times = format_multiple(ratio, less)
     if is_turned := times.endswith(less):
         bound = {"at least ": "at most ", "at most ": "at least "}.get(bound, bound)
     than = "than" if is_turned else "as"
@@ -277,31 +258,33 @@ def against(quantity: Quantity, who: str, ratio: float, of: str = "", *, bound: 
     on = "" if who == "it" else f" on {who}"
     much = "" if is_turned else " as long" if is_time else " as much"
     of = f" {than} on {of}" if of else ""
-    return f"{whose} {brief(quantity)}{on} {verb} {bound}{times}{much}{of}"
+    return f"{whose} {name_briefly(quantity)}{on} {verb} {bound}{times}{much}{of}"
 
 
-def beside(quantity: Quantity, who: str, difference: float, of: str = "") -> str:
+def describe_difference(quantity: Quantity, who: str, difference: float, of: str = "") -> str:
     """That `who`, or `it`, has so much more or less than the other, whose name may be left out."""
     unit = quantity.known.unit
     more, less = ("longer", "shorter") if unit == "s" else ("more", "less" if unit else "fewer")
     whose, on = ("its", "") if who == "it" else ("the", f" on {who}")
-    much = f"{value(quantity, abs(difference))} {more if difference > 0 else less}"
+    much = f"{format_quantity(quantity, abs(difference))} {more if difference > 0 else less}"
     than = f" than on {of}" if of else ""
     verb = "was" if unit in ("s", "share") else "came to"
     if not difference:
-        return f"{whose} {brief(quantity)}{on} {verb} the same{f' as on {of}' if of else ''}"
-    return f"{whose} {brief(quantity)}{on} {verb} {much}{than}"
+        return f"{whose} {name_briefly(quantity)}{on} {verb} the same{f' as on {of}' if of else ''}"
+    return f"{whose} {name_briefly(quantity)}{on} {verb} {much}{than}"
 
 
-def margin(quantity: Quantity, verdict: Verdict) -> str:
+def format_margin(quantity: Quantity, verdict: Verdict) -> str:
     """What counts as negligible: `2 %`, or in the unit of a metric compared as a difference."""
     least = verdict.negligible
-    return exactly(verdict.margin_share) if least is None else value(quantity, least)
+    return (
+        format_exactly(verdict.margin_share) if least is None else format_quantity(quantity, least)
+    )
 
 
-def values(quantity: Quantity, of: tuple[str, str], numbers: tuple[float, float]) -> str:
+def describe_values(quantity: Quantity, of: tuple[str, str], numbers: tuple[float, float]) -> str:
     """What each of two candidates has."""
-    first, second = both(quantity, numbers)
+    first, second = format_both(quantity, numbers)
     verb = "were" if _is_counted(quantity.known) else _choose_verb(quantity.known)
     return f"the {quantity.noun} {verb} {first} on {of[0]} and {second} on {of[1]}"
 
@@ -315,19 +298,19 @@ def _choose_verb(metric: Metric) -> str:
     return "was" if metric.unit in ("s", "share") else "came to"
 
 
-def block_said(block: MedianBlock) -> str:
+def describe_block(block: MedianBlock) -> str:
     """`block 2, the median of 6 by new orders per minute`; `the only block`."""
     again = ", measured again" if block.attempt else ""
     if block.among < 2 or block.value is None:
         return f"block {block.number}{again}"
-    among = plural(block.among, "block").removesuffix(" blocks")
+    among = format_plural(block.among, "block").removesuffix(" blocks")
     return f"block {block.number}{again}, the median of {among} in {block.metric.noun}"
 
 
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?!\w)")
 
 
-def missing_for(known: Iterable[tuple[str, str]]) -> Iterator[str]:
+def explain_missing(known: Iterable[tuple[str, str]]) -> Iterator[str]:
     """A sentence for each reason, of names and reasons: `Missing for a and b: p95 (…).`
 
     Reasons that differ in their numbers alone are one, from the least to the greatest.
@@ -337,26 +320,34 @@ def missing_for(known: Iterable[tuple[str, str]]) -> Iterator[str]:
         alike.setdefault(_NUMBER.sub("", because), []).append((name, because))
     for pairs in alike.values():
         names = list(dict.fromkeys(name for name, _ in pairs))
-        because = in_one([each for _, each in pairs], _NUMBER, _span)
-        yield f"Missing for {listing(names)}: {because}"
+        because = join_texts([each for _, each in pairs], _NUMBER, _join_span)
+        yield f"Missing for {format_list(names)}: {because}"
 
 
-def _span(numbers: Sequence[str]) -> str:
-    least, most = (
-        which(numbers, key=lambda each: float(each.replace(",", ""))) for which in (min, max)
-    )
+def _join_span(numbers: Sequence[str]) -> str:
+    ordered = sorted(numbers, key=lambda number: float(number.replace(",", "")))
+    return format_range(ordered[0], ordered[-1])
+
+
+def format_range(least: str, most: str) -> str:
+    """`10 % to 20 %`; one of two that read alike."""
     return least if least == most else f"{least} to {most}"
 
 
-def pooled_said(every: Iterable[Mapping[Quantity, Paired]]) -> str | None:
+def format_bounds(low: float | None, high: float | None, shown: Callable[[float], str]) -> str:
+    """The ends of an interval, to follow its value: ` (0.97 to 1.04)`; empty without them."""
+    return "" if low is None or high is None else f" ({shown(low)} to {shown(high)})"
+
+
+def explain_pooled(every: Iterable[Mapping[Quantity, Paired]]) -> str | None:
     """Of which percentiles that is so, and where their intervals come from; None of none."""
     pooled = [quantity.label for each in every for quantity, of in each.items() if of.pooled]
     if not pooled:
         return None
     return (
-        f"Windows have too few values for {listing(list(dict.fromkeys(pooled)))}, so it is that of "
-        "all blocks together. Its interval rests on what changes if each block is left out "
-        "(jackknife)."
+        f"Windows have too few values for {format_list(list(dict.fromkeys(pooled)))}, so it is "
+        "that of all blocks together. Its interval rests on what changes if each block is left "
+        "out (jackknife)."
     )
 
 

@@ -17,32 +17,39 @@ from stithy.analysis.findings import MAIN, find_limits
 from stithy.analysis.verdict import DIFFERENT
 from stithy.point import Point
 from stithy.report import validity
-from stithy.report.blocks import Block, Grid, Heading, Section, bullets, drawn, opened, paragraph
+from stithy.report.blocks import (
+    Block,
+    Grid,
+    Heading,
+    SectionKind,
+    set_bullets,
+    set_drawn,
+    set_open,
+    set_paragraph,
+)
 from stithy.report.context import Context
 from stithy.report.figure import Figure
-from stithy.report.findings.finding import describe_all
+from stithy.report.findings import describe_all
 from stithy.report.page import Page
-from stithy.report.section import SectionKind
 from stithy.report.sections import bottlenecks, levels
 from stithy.report.sections.answer import candidates, sensitivity
-from stithy.report.sections.validity import machine, proof
-from stithy.report.tables import PageTable, Show, table_of
+from stithy.report.sections.validity import machine, work
+from stithy.report.tables import PageTable, Show, make_table
 from stithy.report.words import loads
 from stithy.report.words.loads import restore_method
 from stithy.report.words.wording import (
     DASH,
-    at_most,
-    capital,
-    duration,
+    begin_sentence,
+    format_apart,
+    format_at_most,
+    format_measured,
     format_moment,
-    listing,
-    measured,
-    plural,
-    times_at_most,
-    told_apart,
+    format_plural,
+    format_times_at_most,
 )
 from stithy.study import database
 from stithy.thresholds import Constant, Side
+from stithy.units import format_duration, format_list
 from stithy.validity import Flag
 
 NAME = "answer"
@@ -63,53 +70,38 @@ class Answer:
     support: tuple[str, ...]
 
 
-class AnswerSection(SectionKind):
-    """The head of the report: the question, the answer, what weakens and what supports it."""
-
-    name = NAME
-
-    def make_tables(self, page: Page) -> Iterator[PageTable]:
-        """Thresholds with what came of them, the candidates, and the numbers of the findings."""
-        yield thresholds_table(judged(page.context))
-        side_by_side = candidates.table(page.context)
-        yield side_by_side
-        yield candidates.devices(page.context, side_by_side)
-        yield findings_table(page.context)
-
-    def make_sections(self, page: Page) -> Iterator[Section]:
-        """Always the first."""
-        said = answer(page.context)
-        facts = asdict(said) | {"sensitivity": sensitivity.as_values(page.context)}
-        data = tuple(
-            page.tables[name] for name in ("thresholds", "candidates", "devices", "findings")
-        )
-        yield Section(self.name, 0, "", tuple(_set_answer(page, said)), "The answer", facts, data)
+def _make_tables(page: Page) -> Iterator[PageTable]:
+    yield make_thresholds_table(judge_all(page.context))
+    side_by_side = candidates.make_candidates_table(page.context)
+    yield side_by_side
+    yield candidates.make_devices_table(page.context, side_by_side)
+    yield make_findings_table(page.context)
 
 
-def _set_answer(page: Page, said: Answer) -> Iterator[Block]:
-    manifest = page.context.manifest
-    yield from paragraph(
+def _set_answer(page: Page) -> Iterator[Block]:
+    manifest, said = page.context.manifest, answer(page.context)
+    yield from set_paragraph(
         format_moment(manifest.started_at_s) if manifest else "Date not known", style="eyebrow"
     )
     yield Heading(page.question, 0)
-    yield from paragraph(page.context.label, style="label")
-    yield from paragraph(said.headline, style="answer")
-    yield from paragraph(said.detail, style="detail")
-    yield from bullets(said.flaws, "flaws", "What weakens the answer")
-    yield from bullets(said.findings, "findings", "What else was found")
-    yield from paragraph(*said.support, style="support")
+    yield from set_paragraph(page.context.label, style="label")
+    yield from set_paragraph(said.headline, style="answer")
+    yield from set_paragraph(said.detail, style="detail")
+    yield from set_bullets(said.flaws, "flaws", "What weakens the answer")
+    yield from set_bullets(said.findings, "findings", "What else was found")
+    yield from set_paragraph(*said.support, style="support")
     yield from _set_comparisons(page)
-    yield from opened(page.tables["thresholds"], "thresholds")
+    yield from set_open(page.tables["thresholds"], "thresholds")
     yield from _set_candidates(page)
 
 
 def _set_comparisons(page: Page) -> Iterator[Block]:
-    found = [each for each in page.drawn_in(NAME) if isinstance(each, Figure)]
+    found = [each for each in page.find_drawn(NAME) if isinstance(each, Figure)]
     if found:
         # Who goes from heading to heading finds the figures of the answer one step below it.
         yield Heading("The comparisons", 1, screen=True)
     for each in found:
-        yield drawn(each)
+        yield set_drawn(each)
 
 
 def _set_candidates(page: Page) -> Iterator[Block]:
@@ -117,11 +109,11 @@ def _set_candidates(page: Page) -> Iterator[Block]:
     if note is None:
         return
     yield Grid(page.tables["candidates"], "candidates")
-    yield from opened(page.tables["devices"], "candidates")
-    yield from paragraph(note, style="note")
+    yield from set_open(page.tables["devices"], "candidates")
+    yield from set_paragraph(note, style="note")
 
 
-def cap_flaws(context: Context) -> Iterator[str]:
+def list_cap_flaws(context: Context) -> Iterator[str]:
     """A sentence for each such cap at the level of the answer; none where that asks for times."""
     found = find_limits(context.evidence, context.limited)
     if found is None or context.evidence.primary.metric.known.source != "window":
@@ -129,25 +121,28 @@ def cap_flaws(context: Context) -> Iterator[str]:
     alike: dict[str, list[str]] = {}
     for name, cause in found.of:
         if cause.is_cap:
-            told = _told(cause, ahead=name == found.ahead, is_open=found.is_open)
+            told = _explain_cap(cause, ahead=name == found.ahead, is_open=found.is_open)
             alike.setdefault(told, []).append(name)
-    at = capital(found.point.at(context.level_unit))
+    at = begin_sentence(found.point.at(context.level_unit))
     for told, names in alike.items():
-        yield f"{at}, the throughput of {listing(names)} was limited by {told}."
+        yield f"{at}, the throughput of {format_list(names)} was limited by {told}."
 
 
-def _told(cause: Cause, *, ahead: bool, is_open: bool) -> str:
+def _explain_cap(cause: Cause, *, ahead: bool, is_open: bool) -> str:
     asked = is_open and cause.limit == "demand"
     who = "the requested rate" if asked else RULES[cause.limit].words
     if cause.windows < cause.windows_all:
-        who += f" in {cause.windows} of {plural(cause.windows_all, 'window')}"
+        who += f" in {cause.windows} of {format_plural(cause.windows_all, 'window')}"
     if ahead and cause.limit != "emulation":
         return f"{who}. The true difference may be larger than the measured one"
     if asked or cause.limit in _INSTRUMENTS or not cause.is_storage_result:
         return f"{who}. It is not a storage result{_ADVICE.get(cause.limit, '')}"
     if cause.limit != "demand" or cause.storage_most is None or cause.storage_most >= 1:
         return f"{who}. The share of the storage in it is not known"
-    share, most = at_most(cause.storage_most), times_at_most(1 / (1 - cause.storage_most))
+    share, most = (
+        format_at_most(cause.storage_most),
+        format_times_at_most(1 / (1 - cause.storage_most)),
+    )
     return (
         f"{who}. Storage took at most {share} of the users' time, so storage without any latency "
         f"would give at most {most} times as much"
@@ -161,7 +156,7 @@ _ADVICE = {"demand": ". Compare response times, or use more users"}
 MARKS = {Outcome.MET: "✓", Outcome.NOT_MET: "✗", Outcome.NOT_JUDGED: "?"}
 
 
-def judged(context: Context) -> tuple[ThresholdJudgement, ...]:
+def judge_all(context: Context) -> tuple[ThresholdJudgement, ...]:
     """The thresholds of a run, judged by its valid windows; none where the study has none."""
     manifest = context.manifest
     if manifest is None or not manifest.thresholds:
@@ -169,61 +164,62 @@ def judged(context: Context) -> tuple[ThresholdJudgement, ...]:
     return judge_thresholds(manifest.thresholds, context.evidence)
 
 
-def lines(judgements: Sequence[ThresholdJudgement]) -> tuple[str, ...]:
+def write_lines(judgements: Sequence[ThresholdJudgement]) -> tuple[str, ...]:
     """What a terminal shows: how many were met, then each with both values; nothing of none."""
     if not judgements:
         return ()
     met = sum(each.outcome is Outcome.MET for each in judgements)
     reported = (
-        f"  {MARKS[each.outcome]} {each.threshold}: {each.outcome.value}: {said(each)}"
-        for each in judgements
+        f"  {MARKS[judgement.outcome]} {judgement.threshold}: {judgement.outcome.value}: "
+        f"{describe_judgement(judgement)}"
+        for judgement in judgements
     )
     return (f"Thresholds: {met} of {len(judgements)} met", *reported)
 
 
-def said(judgement: ThresholdJudgement) -> str:
+def describe_judgement(judgement: ThresholdJudgement) -> str:
     """Both values, or why there are none: `7.20 ms and 5 ms`."""
     if judgement.because is not None:
         return judgement.because
-    return " and ".join(shown(judgement))
+    return " and ".join(format_sides(judgement))
 
 
-def shown(judgement: ThresholdJudgement) -> tuple[str, str]:
+def format_sides(judgement: ThresholdJudgement) -> tuple[str, str]:
     """Both values in their unit, with as many digits as tell them apart."""
     left, right, threshold = judgement.left, judgement.right, judgement.threshold
     if left is not None and right is not None and left != right:
         unit = threshold.unit
-        if measured(left, unit) == measured(right, unit):
-            return told_apart(left, right, unit)
-    return _shown(left, threshold.left), _shown(right, threshold.right)
+        if format_measured(left, unit) == format_measured(right, unit):
+            return format_apart(left, right, unit)
+    return _format_side(left, threshold.left), _format_side(right, threshold.right)
 
 
-def _shown(value: float | None, side: Side) -> str:
+def _format_side(value: float | None, side: Side) -> str:
     if value is None:
         return DASH
     if isinstance(side, Constant) and side.unit == "s":
-        return duration(value)
-    return measured(value, side.unit)
+        return format_duration(value)
+    return format_measured(value, side.unit)
 
 
-def thresholds_table(judgements: Sequence[ThresholdJudgement]) -> PageTable:
+def make_thresholds_table(judgements: Sequence[ThresholdJudgement]) -> PageTable:
     """All thresholds with the values of both sides; the files have all digits."""
     rows = [
         {
-            "threshold": str(each.threshold), "outcome": each.outcome.value,
-            "outcome_shown": f"{MARKS[each.outcome]} {each.outcome.value}",
-            "left_shown": shown(each)[0], "right_shown": shown(each)[1],
-            "left": each.left, "right": each.right, "unit": each.threshold.unit,
-            "because": each.because,
+            "threshold": str(judgement.threshold), "outcome": judgement.outcome.value,
+            "outcome_shown": f"{MARKS[judgement.outcome]} {judgement.outcome.value}",
+            "left_shown": format_sides(judgement)[0], "right_shown": format_sides(judgement)[1],
+            "left": judgement.left, "right": judgement.right, "unit": judgement.threshold.unit,
+            "because": judgement.because,
         }
-        for each in judgements
+        for judgement in judgements
     ]  # fmt: skip
     shows = (
         Show("outcome_shown", "Outcome"), Show("threshold", "Threshold"),
         Show("left_shown", "Left side"), Show("right_shown", "Right side"),
         *([Show("because", "Reason")] if any(each.because for each in judgements) else []),
     )  # fmt: skip
-    return table_of(
+    return make_table(
         "thresholds", "Thresholds of the study, with the measured values", shows, rows,
         **dict.fromkeys(("outcome", "unit", "because"), pl.String), left=pl.Float64,
         right=pl.Float64,
@@ -234,95 +230,97 @@ DRIVES_OFF = (instruments.DRIVE_SLOWED, instruments.DRIVE_OFF)
 """What says that an emulated drive did not take the times of its profile."""
 
 
-def main_findings(context: Context) -> tuple[str, ...]:
+def describe_main_findings(context: Context) -> tuple[str, ...]:
     """The main findings of a run in words, most important first: at most three.
 
     Before them stands what must stand beside every number: the label of the run, where it has one,
     and which drives are emulated.
     """
     found = describe_all(context.findings[:MAIN], context.level_unit)
-    notes = (context.label, loads.footer(context.manifest))
-    return (*(f"{each}." for each in notes if each), *found)
+    notes = (context.label, loads.write_footer(context.manifest))
+    return (*(f"{note}." for note in notes if note), *found)
 
 
 def answer(context: Context) -> Answer:
     """The top of the page."""
     said = describe_all(context.findings[:MAIN], context.level_unit)
     headline, dot, detail = said[0].partition(". ")
-    others = (*said[1:], *bottlenecks.stall_sentences(context))
+    others = (*said[1:], *bottlenecks.describe_stalls(context))
     support = tuple(filter(None, _support(context)))
-    return Answer(f"{headline}." if dot else headline, detail, cautions(context), others, support)
+    return Answer(
+        f"{headline}." if dot else headline, detail, list_cautions(context), others, support
+    )
 
 
-def cautions(context: Context) -> tuple[str, ...]:
+def list_cautions(context: Context) -> tuple[str, ...]:
     """What weakens the answer, a sentence each: on top of the page, and the last lines of a run."""
-    return tuple(filter(None, _flaws(context)))
+    return tuple(filter(None, _list_flaws(context)))
 
 
 def _support(context: Context) -> Iterator[str | None]:
     windows = context.evidence.windows
     off = any(_has(window, flag) for window in windows for flag in DRIVES_OFF)
-    yield loads.sentence(context.manifest, context.evidence.floors, off=off)
+    yield loads.describe_drives(context.manifest, context.evidence.floors, off=off)
     valid = sum(window.valid for window in windows)
     if windows and valid == len(windows):
         yield "The only window is valid." if valid == 1 else f"All {valid} windows are valid."
     held = context.run.conditions
     if not held.is_empty() and held["holds"].all():
         yield f"All {len(held):,} verified consistency conditions held."
-    yield proof.ledgers_proven(context)
-    room = machine.headroom_sentence(context)
+    yield work.describe_proven(context)
+    room = machine.describe_headroom(context)
     if room is not None and not room.weakens:
         yield room.text
-    yield validity.resumed_sentence(context)
+    yield validity.describe_resumed(context)
     yield from sensitivity.support(context)
     restores = context.run.restores
     if not restores.is_empty() and restores["identical"].all():
         method = restore_method(context.manifest)
         proven = method.proof if method else "gave the database that was loaded"
-        yield f"{plural(len(restores), 'restore')} {proven}."
+        yield f"{format_plural(len(restores), 'restore')} {proven}."
 
 
-def _flaws(context: Context) -> Iterator[str | None]:
+def _list_flaws(context: Context) -> Iterator[str | None]:
     windows = context.evidence.windows
     yield from database.write_sentences(context.given_up)
     yield _explain_null(context)
-    yield loads.assumptions(context.manifest)
-    yield from sensitivity.flaws(context)
-    yield from proof.ledger_flaws(context)
-    if (reported := validity.left_out(windows)) is not None:
+    yield loads.describe_assumptions(context.manifest)
+    yield from sensitivity.list_flaws(context)
+    yield from work.list_ledger_flaws(context)
+    if (reported := validity.describe_left_out(windows)) is not None:
         who = "It supports" if sum(not window.valid for window in windows) == 1 else "They support"
         yield f"{reported}. {who} no claim (reasons: Validity)."
     unsteady = sum(w.valid and w.steady is not None and w.steady.steady is False for w in windows)
     if unsteady:
         verb = "It is" if unsteady == 1 else "They are"
         yield (
-            f"{unsteady} of {plural(len(windows), 'window')} did not reach steady state (details: "
-            f"How sure this is). {verb} included."
+            f"{unsteady} of {format_plural(len(windows), 'window')} did not reach steady state "
+            f"(details: How sure this is). {verb} included."
         )
     disturbed = sum(_has(window, INTERFERENCE) for window in windows)
     if disturbed:
         yield (
-            f"In {disturbed} of {plural(len(windows), 'window')} other programs or the hypervisor "
-            "took CPU time or bandwidth (details: How sure this is)."
+            f"In {disturbed} of {format_plural(len(windows), 'window')} other programs or the "
+            "hypervisor took CPU time or bandwidth (details: How sure this is)."
         )
-    yield from cap_flaws(context)
-    yield from levels.flaws(context)
-    yield _several_versions(context)
-    yield machine.machine_flaw(context)
-    yield from _unfinished(context)
-    yield from validity.resumed_flaws(context)
+    yield from list_cap_flaws(context)
+    yield from levels.list_flaws(context)
+    yield _describe_versions(context)
+    yield machine.describe_machine_flaw(context)
+    yield from _describe_unfinished(context)
+    yield from validity.list_resumed_flaws(context)
     broken = context.run.conditions.filter(~pl.col("holds"))
     if not broken.is_empty():
-        yield f"{plural(len(broken), 'consistency condition')} did not hold."
+        yield f"{format_plural(len(broken), 'consistency condition')} did not hold."
     served = "load" in context.tables
     held = [w.row["memory_limit_enforced"] for w in windows if served and w.measured]
     unlimited = held.count(False)
     if unlimited:
         yield (
-            f"In {plural(unlimited, 'window')} the memory limit was not enforced. Caches may hide "
-            "the storage."
+            f"In {format_plural(unlimited, 'window')} the memory limit was not enforced. Caches "
+            "may hide the storage."
         )
-    room = machine.headroom_sentence(context)
+    room = machine.describe_headroom(context)
     if room is not None and room.weakens:
         yield room.text
 
@@ -340,9 +338,11 @@ def _explain_null(context: Context) -> str | None:
     )
 
 
-def _several_versions(context: Context) -> str | None:
+def _describe_versions(context: Context) -> str | None:
     manifest = context.manifest
-    if manifest is None or all(each.server_version is None for each in manifest.candidates):
+    if manifest is None or all(
+        candidate.server_version is None for candidate in manifest.candidates
+    ):
         return None
     return (
         f"The servers have different versions: {loads.list_versions(manifest)}. "
@@ -355,9 +355,9 @@ def _has(window: Window, flag: Flag) -> bool:
     return any(reason.flag is flag for reason in window.reasons)
 
 
-def _unfinished(context: Context) -> Iterator[str]:
+def _describe_unfinished(context: Context) -> Iterator[str]:
     manifest = context.manifest
-    if (reported := validity.lost_files(context)) is not None:
+    if (reported := validity.describe_lost_files(context)) is not None:
         yield f"{reported} (details: Validity)."
     if manifest is None:
         yield "The manifest could not be read: configuration and environment are not known."
@@ -366,21 +366,21 @@ def _unfinished(context: Context) -> Iterator[str]:
         plan = manifest.plan
         # What was wanted only once something had been measured was not planned.
         what = "requested window" if plan.further else "planned window"
-        wanted = plural(len(plan.windows) + len(plan.further), what)
-        yield f"{absent} of {wanted} {_gone(absent, finished=context.is_finished)}."
+        wanted = format_plural(len(plan.windows) + len(plan.further), what)
+        yield f"{absent} of {wanted} {_describe_absent(absent, finished=context.is_finished)}."
     if manifest.end in ("interrupted", "failed"):
         because = f": {manifest.end_because}" if manifest.end_because else ""
         verb = "was" if manifest.end == "interrupted" else "has"
         yield f"The run {verb} {manifest.end}{because}."
 
 
-def _gone(absent: int, *, finished: bool) -> str:
+def _describe_absent(absent: int, *, finished: bool) -> str:
     if finished:
         return f"{'is' if absent == 1 else 'are'} not in the results, although the run finished"
     return f"{'was' if absent == 1 else 'were'} not run"
 
 
-def findings_table(context: Context) -> PageTable:
+def make_findings_table(context: Context) -> PageTable:
     """The numbers of all findings, so that those in the sentences can be found."""
     rows = [
         {"finding": number, "kind": finding.kind, "number": name, "value": value}
@@ -391,7 +391,7 @@ def findings_table(context: Context) -> PageTable:
         Show("finding", "Finding", "count"), Show("kind", "Kind"), Show("number", "Number"),
         Show("value", "Value", "rate"),
     )  # fmt: skip
-    return table_of("findings", "The numbers of the findings", shows, rows)
+    return make_table("findings", "The numbers of the findings", shows, rows)
 
 
 def _list_numbers(name: str, value: Any) -> Iterator[tuple[str, float]]:
@@ -414,4 +414,12 @@ def _list_numbers(name: str, value: Any) -> Iterator[tuple[str, float]]:
             yield from _list_numbers(f"{name}.{key}", each)
 
 
-PLUGINS = (AnswerSection(),)
+PLUGINS = (
+    SectionKind(
+        NAME, 0, "", _set_answer, "The answer",
+        data=("thresholds", "candidates", "devices", "findings"),
+        make_facts=lambda page: asdict(answer(page.context))
+        | {"sensitivity": sensitivity.list_values(page.context)},
+        make_tables=_make_tables,
+    ),
+)  # fmt: skip

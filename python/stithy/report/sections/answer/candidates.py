@@ -13,9 +13,10 @@ from stithy.analysis.measures import measure_series
 from stithy.metrics import ALL, P99, PERCENTILES, Quantity, count_values_needed, has_enough
 from stithy.point import Point
 from stithy.report.context import Context
-from stithy.report.tables import KINDS, PageTable, Show, table_of
+from stithy.report.tables import KINDS, PageTable, Show, make_table
 from stithy.report.words import loads
-from stithy.report.words.wording import count, duration, listing, missing_for
+from stithy.report.words.wording import explain_missing, format_count
+from stithy.units import format_duration, format_list
 
 Row = dict[str, Any]
 
@@ -56,9 +57,9 @@ class _Device:
     missing: tuple[str, ...]
 
 
-def table(context: Context) -> PageTable:
+def make_candidates_table(context: Context) -> PageTable:
     """One row a candidate, at the level that the answer tells of; every gap has its reason."""
-    rows = list(_rows(context))
+    rows = list(_make_rows(context))
     caption = "The candidates"
     if (point := context.answer_level) is not None:
         caption += f" {context.at(point)}"
@@ -66,7 +67,7 @@ def table(context: Context) -> PageTable:
     return PageTable("candidates", caption, _list_columns(context, frame), frame)
 
 
-def devices(context: Context, reported: PageTable) -> PageTable:
+def make_devices_table(context: Context, reported: PageTable) -> PageTable:
     """One row a candidate and operation: how many requests, and how long they took.
 
     Empty where no candidate has a device that is known.
@@ -76,7 +77,7 @@ def devices(context: Context, reported: PageTable) -> PageTable:
         {"candidate": row["candidate"], "operation": operation, **cells}
         for row in reported.frame.to_dicts()
         for operation in OPERATIONS
-        if any((cells := {each: row[f"{operation}_{each}"] for each in columns}).values())
+        if any((cells := {column: row[f"{operation}_{column}"] for column in columns}).values())
     ]
     shows = (
         Show("candidate", "Candidate"), Show("operation", "Operation"),
@@ -84,15 +85,15 @@ def devices(context: Context, reported: PageTable) -> PageTable:
         Show("asked_s", "Mean of the profile", "duration"), Show("p99_s", "p99", "duration"),
     )  # fmt: skip
     caption = reported.caption.replace("The candidates", "Their devices", 1)
-    return table_of("devices", caption, shows, rows).told()
+    return make_table("devices", caption, shows, rows).told()
 
 
 def note(context: Context, reported: PageTable) -> str | None:
-    """What the columns of `table` are that do not tell it themselves; None without a row."""
+    """What the columns of the table are that do not tell it themselves; None without a row."""
     frame = reported.frame
     if frame.is_empty():
         return None
-    sources = [each for each in ("drive", "kernel") if each in frame["device_source"].to_list()]
+    sources = [name for name in ("drive", "kernel") if name in frame["device_source"].to_list()]
     parts = [_limit_note(context)]
     if sources:
         other = "of other devices " if len(sources) > 1 else ""
@@ -103,7 +104,7 @@ def note(context: Context, reported: PageTable) -> str | None:
             "kernel": f"Device latency {other}is the mean of the kernel's counters, queueing "
             "included.",
         }
-        devices = " ".join(words[each] for each in sources)
+        devices = " ".join(words[source] for source in sources)
         drives = ", and of all emulated drives of a candidate" if "drive" in sources else ""
         parts.append(
             f"{devices} The slowest of several devices is shown. Requests per second are those of "
@@ -114,12 +115,8 @@ def note(context: Context, reported: PageTable) -> str | None:
         parts.append(
             f"Cost per {label} is the cost that the study gives divided by the {label} beside it."
         )
-    return " ".join([*parts, *_explain_missing(frame)])
-
-
-def _explain_missing(frame: pl.DataFrame) -> Iterator[str]:
-    known = frame.filter(pl.col("missing_because").is_not_null())
-    yield from missing_for(known.select("candidate", "missing_because").iter_rows())
+    known = frame.select("candidate", "missing_because").drop_nulls("missing_because")
+    return " ".join([*parts, *explain_missing(known.iter_rows())])
 
 
 def _limit_note(context: Context) -> str:
@@ -148,7 +145,9 @@ def _list_columns(context: Context, frame: pl.DataFrame) -> tuple[Show, ...]:
     ]  # fmt: skip
     if context.limit is not None:
         level = f"{context.level_unit.capitalize()}s"
-        shows.append(Show("within_shown", f"{level} within {duration(context.limit.limit_s)}"))
+        shows.append(
+            Show("within_shown", f"{level} within {format_duration(context.limit.limit_s)}")
+        )
     if frame["cost_amount"].count():
         currency = frame["cost_currency"].drop_nulls()[0]
         shows.append(Show("cost_shown", "Cost"))
@@ -156,7 +155,7 @@ def _list_columns(context: Context, frame: pl.DataFrame) -> tuple[Show, ...]:
     return tuple(shows)
 
 
-def _rows(context: Context) -> Iterator[Row]:
+def _make_rows(context: Context) -> Iterator[Row]:
     point = context.answer_level
     if point is None or "load" not in context.tables:
         return
@@ -165,27 +164,27 @@ def _rows(context: Context) -> Iterator[Row]:
     here = replace(context.evidence, windows=windows)
     kernel = _find_kernel_means(context, here)
     for name in context.evidence.candidates:
-        yield _row(context, here, name, point, kernel)
+        yield _make_row(context, here, name, point, kernel)
 
 
-def _row(
+def _make_row(
     context: Context, here: Evidence, name: str, point: Point, kernel: Mapping[str, Evidence]
 ) -> Row:
     columns = {"throughput": here.throughput.known.column, **TIMES}
     values = {key: here.printable_level(name, point, of) for key, of in columns.items()}
     served = count_users_within(context.evidence, name, context.limit) if context.limit else None
-    device = _device(context, here, name, point, kernel)
-    facts = context.facts_of(name)
+    device = _find_device(context, here, name, point, kernel)
+    facts = context.find_facts(name)
     cost = facts.cost if facts else None
     rate, asked = values["throughput"], _list_asked(context)
     missing = [*_find_gaps(here, name, point, values), *device.missing]
     if served and served.missing_because and served.not_at is None:
         missing.append(f"users within target ({served.missing_because})")
-    others = map(context.facts_of, context.evidence.candidates)
-    if cost is None and any(each and each.cost for each in others):
+    others = map(context.find_facts, context.evidence.candidates)
+    if cost is None and any(other and other.cost for other in others):
         missing.append("cost (the study gives none)")
     return {
-        "candidate": name, **context.factor_values(point),
+        "candidate": name, **context.list_factor_values(point),
         "windows": len(here.valid_at(name, point)), **values,
         "asked": here.level_of(name, point, asked) if asked else None,
         "asked_metric": str(asked) if asked else None,
@@ -200,19 +199,19 @@ def _row(
         "cost_currency": cost.currency if cost else None,
         "cost_shown": cost.shown if cost else None,
         "cost_per_throughput": cost.amount / rate if cost and rate else None,
-        "missing_because": f"{listing(missing)}." if missing else None,
+        "missing_because": f"{format_list(missing)}." if missing else None,
     }  # fmt: skip
 
 
 def _describe_server(context: Context, name: str) -> Row:
     """What the study gives its server; settings only where candidates have their own."""
-    manifest, facts = context.manifest, context.facts_of(name)
+    manifest, facts = context.manifest, context.find_facts(name)
     if manifest is None or facts is None or manifest.given_database is None:
         return dict.fromkeys(("memory_limit_bytes", "server_cpus", "settings"))
     return {
         "memory_limit_bytes": manifest.memory_limit_of(facts),
         "server_cpus": loads.count_cpus(manifest, facts),
-        "settings": loads.settings(manifest, facts),
+        "settings": loads.format_settings(manifest, facts),
     }
 
 
@@ -254,17 +253,17 @@ def _list_lacking(
         elif value is None:
             unknown.append(key.removesuffix("_s"))
     if unknown:
-        yield f"{listing(unknown)} (no valid window has them)"
+        yield f"{format_list(unknown)} (no valid window has them)"
 
 
 def _format_bracket(served: UsersWithinTarget) -> str | None:
     """`at least 13`, `4, not 13`, `not 4`; None where nothing is known."""
     if served.level is None:
-        return None if served.not_at is None else f"not {count(served.not_at)}"
+        return None if served.not_at is None else f"not {format_count(served.not_at)}"
     if served.not_at is not None:
-        return f"{count(served.level)}, not {count(served.not_at)}"
+        return f"{format_count(served.level)}, not {format_count(served.not_at)}"
     because = f" ({served.open_because})" if served.open_because else ""
-    return f"at least {count(served.level)}{because}"
+    return f"at least {format_count(served.level)}{because}"
 
 
 def _find_kernel_means(context: Context, here: Evidence) -> dict[str, Evidence]:
@@ -281,15 +280,15 @@ def _find_kernel_means(context: Context, here: Evidence) -> dict[str, Evidence]:
     }
 
 
-def _device(
+def _find_device(
     context: Context, here: Evidence, name: str, point: Point, kernel: Mapping[str, Evidence]
 ) -> _Device:
     if not here.valid_at(name, point):
         return _Device({}, None, ())
-    facts, run = context.facts_of(name), context.run
+    facts, run = context.find_facts(name), context.run
     if facts and facts.drives:
         times = read_drive_times(run.directory, here, run.drives, (name, point))
-        return _emulated(times, _sum_rates(context, here.valid_at(name, point)))
+        return _describe_emulated(times, _sum_rates(context, here.valid_at(name, point)))
     means_s = {
         f"{each}_mean_s": evidence.level_of(name, point, Quantity(f"block.{each}_latency_s"))
         for each, evidence in kernel.items()
@@ -307,7 +306,9 @@ def _device(
 
 def _sum_rates(context: Context, windows: Sequence[Window]) -> dict[str, float | None]:
     """Requests a second that all drives of a candidate answered while users worked."""
-    spans = {each.id: each.row["measure_to_s"] - each.row["started_at_s"] for each in windows}
+    spans = {
+        window.id: window.row["measure_to_s"] - window.row["started_at_s"] for window in windows
+    }
     rows = context.run.drives.filter(pl.col("window_id").is_in(list(spans)))
     worked_s = sum(spans[each] for each in rows["window_id"].unique())
     if not worked_s:
@@ -316,7 +317,9 @@ def _sum_rates(context: Context, windows: Sequence[Window]) -> dict[str, float |
     return {each: float(known.sum()) / worked_s for each, known in answered.items()}
 
 
-def _emulated(times: Mapping[str, DriveTimes], per_s: Mapping[str, float | None]) -> _Device:
+def _describe_emulated(
+    times: Mapping[str, DriveTimes], per_s: Mapping[str, float | None]
+) -> _Device:
     known = [each for each in OPERATIONS if each in times]
     cells: Row = {}
     for each in known:
@@ -324,9 +327,9 @@ def _emulated(times: Mapping[str, DriveTimes], per_s: Mapping[str, float | None]
         cells |= {f"{each}_mean_s": of.got_s or of.mean_s, f"{each}_asked_s": of.asked_s}
         cells |= {f"{each}_p99_s": of.p99_s, f"{each}_per_s": per_s.get(each)}
     lacking = [each for each in OPERATIONS if each not in times]
-    missing = [f"device {listing(lacking)} (its drive answered none)"] if lacking else []
+    missing = [f"device {format_list(lacking)} (its drive answered none)"] if lacking else []
     if few := [each for each in known if times[each].p99_s is None]:
         missing.append(
-            f"device p99 of {listing(few)} (fewer than {count_values_needed(99):,} answers)"
+            f"device p99 of {format_list(few)} (fewer than {count_values_needed(99):,} answers)"
         )
     return _Device(cells, "drive" if times else None, tuple(missing))

@@ -9,16 +9,16 @@ from stithy.analysis.findings import answer_question
 from stithy.analysis.verdict import Call
 from stithy.plan.sensitivity import SHARE
 from stithy.report.context import Context
-from stithy.report.words.loads import numbers_of
+from stithy.report.words.loads import read_numbers
 from stithy.report.words.wording import (
     CONSERVATIVE,
     T_INTERVAL,
-    brief,
-    exactly,
-    factor,
-    percent,
-    plural,
+    format_exactly,
+    format_factor,
+    format_plural,
+    name_briefly,
 )
+from stithy.units import format_share
 
 UNKNOWN = "this measurement was not completed"
 
@@ -34,10 +34,10 @@ class Corner:
     @property
     def winner(self) -> str | None:
         """Which candidate would be better; None where neither is."""
-        return _winner(self.compared)
+        return _find_winner(self.compared)
 
 
-def wanted(context: Context) -> tuple[tuple[str, str], ...]:
+def list_wanted(context: Context) -> tuple[tuple[str, str], ...]:
     """The corners that could overturn the answer: each a candidate, and the other of the pair.
 
     None where there is no answer. Without a better candidate that is both of them.
@@ -46,43 +46,51 @@ def wanted(context: Context) -> tuple[tuple[str, str], ...]:
     if answered is None or answered.effect.ratio is None:
         return ()
     pair = ((answered.a, answered.b), (answered.b, answered.a))
-    better = _winner(answered)
+    better = _find_winner(answered)
     return tuple(each for each in pair if better in (None, each[0]))
 
 
 def support(context: Context) -> Iterator[str]:
     """The corners in which the verdict is the same."""
     answered = answer_question(context.evidence)
-    yield from (_say(each, answered) for each in _list_runs(context) if _holds(each, answered))
+    yield from (
+        _describe_corner(corner, answered)
+        for corner in _list_runs(context)
+        if _is_same(corner, answered)
+    )
 
 
-def flaws(context: Context) -> Iterator[str]:
+def list_flaws(context: Context) -> Iterator[str]:
     """Those in which it is another, or not known."""
     answered = answer_question(context.evidence)
-    yield from (_say(each, answered) for each in _list_runs(context) if not _holds(each, answered))
+    yield from (
+        _describe_corner(corner, answered)
+        for corner in _list_runs(context)
+        if not _is_same(corner, answered)
+    )
 
 
-def as_values(context: Context) -> list[dict[str, Any]]:
+def list_values(context: Context) -> list[dict[str, Any]]:
     """The corners for programs, with the numbers that were varied."""
     answered = answer_question(context.evidence)
     return [
         {
-            "against": each.against,
+            "against": corner.against,
             "share": SHARE,
-            "holds": _holds(each, answered) if each.compared else None,
-            "call": each.compared.verdict.call.value if each.compared else None,
-            "better": each.winner,
-            **_effect(each.compared),
-            "numbers": list(_list_changes(context, each.context)),
+            "holds": _is_same(corner, answered) if corner.compared else None,
+            "call": corner.compared.verdict.call.value if corner.compared else None,
+            "better": corner.winner,
+            **_list_effect(corner.compared),
+            "numbers": list(_list_changes(context, corner.context)),
         }
-        for each in _list_runs(context)
+        for corner in _list_runs(context)
     ]
 
 
 def _list_runs(context: Context) -> Iterator[Corner]:
     if not context.run.directory.sensitivity.is_dir():
         return
-    names = dict.fromkeys([*context.corners, *(name for name, _ in wanted(context))])
+    names = dict.fromkeys([*context.corners, *(name for name, _ in list_wanted(context))])
     for against in names:
         run = context.corners.get(against)
         compared = answer_question(run.evidence) if run else None
@@ -90,29 +98,29 @@ def _list_runs(context: Context) -> Iterator[Corner]:
         yield Corner(against, compared if has_ratio else None, run)
 
 
-def _winner(compared: ComparedPair | None) -> str | None:
+def _find_winner(compared: ComparedPair | None) -> str | None:
     if compared is None or compared.verdict.call not in (Call.BETTER, Call.WORSE):
         return None
     return compared.b if compared.verdict.call is Call.BETTER else compared.a
 
 
-def _holds(corner: Corner, answered: ComparedPair | None) -> bool:
+def _is_same(corner: Corner, answered: ComparedPair | None) -> bool:
     known = corner.compared
     return (
         known is not None and answered is not None and known.verdict.call is answered.verdict.call
     )
 
 
-def _say(corner: Corner, answered: ComparedPair | None) -> str:
-    off = f"every assumed number of the drives {percent(SHARE)} against {corner.against}"
+def _describe_corner(corner: Corner, answered: ComparedPair | None) -> str:
+    off = f"every assumed number of the drives {format_share(SHARE)} against {corner.against}"
     if corner.compared is None:
         return f"Whether the verdict holds with {off} is not known: {UNKNOWN}."
-    found = _found(corner, corner.compared, holds=_holds(corner, answered))
+    found = _describe_verdict(corner, corner.compared, holds=_is_same(corner, answered))
     return f"With {off}, {found}: {_write_values(corner.compared)}."
 
 
-def _found(corner: Corner, compared: ComparedPair, *, holds: bool) -> str:
-    still, margin = " still" if holds else "", exactly(compared.verdict.margin_share)
+def _describe_verdict(corner: Corner, compared: ComparedPair, *, holds: bool) -> str:
+    still, margin = " still" if holds else "", format_exactly(compared.verdict.margin_share)
     be, would = ("are", "") if holds else ("be", "would ")
     match compared.verdict.call:
         case Call.BETTER | Call.WORSE:
@@ -131,17 +139,19 @@ def _found(corner: Corner, compared: ComparedPair, *, holds: bool) -> str:
 def _write_values(compared: ComparedPair) -> str:
     effect = compared.effect
     assert effect.ratio is not None  # else there is no corner to tell of
-    whose = f"{brief(compared.metric)}, {compared.b} to {compared.a}"
+    whose = f"{name_briefly(compared.metric)}, {compared.b} to {compared.a}"
     if effect.low is None or effect.high is None:
-        return f"{whose}, ratio {factor(effect.ratio)} ({plural(effect.pairs, 'block')})"
+        return (
+            f"{whose}, ratio {format_factor(effect.ratio)} ({format_plural(effect.pairs, 'block')})"
+        )
     kind = f"plain {T_INTERVAL}" if effect.plain else CONSERVATIVE
     return (
-        f"{whose}, ratio {factor(effect.ratio)} ({factor(effect.low)} to {factor(effect.high)}; "
-        f"{kind} interval, {plural(effect.pairs, 'block')})"
+        f"{whose}, ratio {format_factor(effect.ratio)} ({format_factor(effect.low)} to "
+        f"{format_factor(effect.high)}; {kind} interval, {format_plural(effect.pairs, 'block')})"
     )
 
 
-def _effect(compared: ComparedPair | None) -> dict[str, Any]:
+def _list_effect(compared: ComparedPair | None) -> dict[str, Any]:
     if compared is None:
         names = ("a", "b", "metric", "point", "ratio", "low", "high", "blocks")
         return dict.fromkeys(names) | {"missing_because": UNKNOWN}
@@ -163,7 +173,7 @@ def _list_changes(main: Context, corner: Context | None) -> Iterator[dict[str, A
         for drive in candidate.drives:
             if (text := varied.get((candidate.name, drive.role))) is None:
                 continue
-            was, now = numbers_of(drive.profile), numbers_of(text)
+            was, now = read_numbers(drive.profile), read_numbers(text)
             for key in (key for key in was if was[key] != now.get(key)):
                 yield {
                     "candidate": candidate.name, "role": drive.role, "number": key,

@@ -9,15 +9,14 @@ from stithy.report.blocks import (
     Grid,
     Heading,
     Picture,
-    Section,
-    grid,
-    opened,
-    paragraph,
+    SectionKind,
+    set_grid,
+    set_open,
+    set_paragraph,
 )
 from stithy.report.figure import Figure
 from stithy.report.page import Page
-from stithy.report.section import SectionKind
-from stithy.report.sections.validity import machine, proof, windows, work
+from stithy.report.sections.validity import machine, windows, work
 from stithy.report.tables import PageTable
 from stithy.report.words import loads
 from stithy.units import format_list
@@ -25,46 +24,36 @@ from stithy.units import format_list
 NAME = "validity"
 
 
-class ValiditySection(SectionKind):
-    """Validity: which windows count, and what proves that their numbers are true."""
-
-    name = NAME
-
-    def make_tables(self, page: Page) -> Iterator[PageTable]:
-        """Windows, and every proof of what they did."""
-        context, run = page.context, page.context.run
-        yield windows.count_points(context)
-        yield windows.windows(context)
-        yield machine.baseline_table(context)
-        yield work.work_table(context)
-        yield windows.driver(context)
-        yield loads.table(run.drives, run.window["window_id"].to_list())
-        yield windows.proof(context)
-        yield proof.counted(context)
-        yield proof.written(context)
-        yield proof.gone(context)
-        yield windows.conditions(context)
-        yield windows.broken_conditions(context)
-        yield windows.restores(context)
-        yield windows.laws(context)
-        yield windows.missing(page.context, [each for _, each in page.drawn])
-
-    def make_sections(self, page: Page) -> Iterator[Section]:
-        """Always there."""
-        yield Section("validity", APPENDIX + 200, "Validity", tuple(_set_validity(page)))
+def _make_tables(page: Page) -> Iterator[PageTable]:
+    context, run = page.context, page.context.run
+    yield windows.count_points(context)
+    yield windows.list_windows(context)
+    yield machine.make_baseline_table(context)
+    yield work.make_work_table(context)
+    yield windows.list_driver_costs(context)
+    yield loads.make_drives_table(run.drives, run.window["window_id"].to_list())
+    yield windows.list_proof(context)
+    yield work.list_counted(context)
+    yield work.list_written(context)
+    yield work.list_gone(context)
+    yield windows.count_conditions(context)
+    yield windows.list_broken_conditions(context)
+    yield windows.list_restores(context)
+    yield windows.list_laws(context)
+    yield windows.list_missing(page.context, [each for _, each in page.drawn])
 
 
 def _set_validity(page: Page) -> Iterator[Block]:
-    yield from paragraph(
+    yield from set_paragraph(
         "An invalid window supports no claim: figures draw it hollow, and ratios leave it out. "
         "Notes do not invalidate a window. A block with an invalid window is measured a second "
         "time. Then the second attempt counts, and the first is drawn hollow."
     )
-    yield from grid(page.tables["points"])
+    yield from set_grid(page.tables["points"])
     reasons = page.tables["reasons"]
     if page.tables["reasons-gathered"].frame.height < reasons.frame.height:
         yield Grid(reasons, fold=reasons.caption, screen=True)
-    yield from grid(page.tables["windows"], even_empty=True)
+    yield from set_grid(page.tables["windows"], even_empty=True)
     yield from _set_baseline_checks(page)
     served = "transactions" in page.context.tables
     if served:
@@ -75,55 +64,55 @@ def _set_validity(page: Page) -> Iterator[Block]:
         yield from _set_database(page)
     if not page.tables["missing"].frame.is_empty():
         yield Heading("What is missing")
-        yield from grid(page.tables["missing"])
+        yield from set_grid(page.tables["missing"])
 
 
 def _set_baseline_checks(page: Page) -> Iterator[Block]:
-    said = machine.machine_sentence(page.context)
+    said = machine.describe_machine(page.context)
     if said is None:
         return
     yield Heading("Whether the machine stayed the same")
-    yield from paragraph(
+    yield from set_paragraph(
         said,
         "A baseline check is a fixed piece of work just before each block, on the CPUs and on a "
         "file that belongs to no candidate. It is marked if it differs from the median of all "
         "checks by more than three times their median deviation, and by more than "
-        f"{machine.floors()}. Windows of such a block get a note and stay valid, because all "
-        "candidates of a block met the same conditions.",
+        f"{machine.describe_floors()}. Windows of such a block get a note and stay valid, because "
+        "all candidates of a block met the same conditions.",
     )
-    table, drawn = page.tables["baseline"], page.drawn_in(NAME)
+    table, drawn = page.tables["baseline"], page.find_drawn(NAME)
     if drawn and isinstance(drawn[0], Figure):
         yield Picture(drawn[0], alone=True)
         yield Grid(table, fold=table.caption)
     else:
-        yield from grid(table, even_empty=True)
+        yield from set_grid(table, even_empty=True)
 
 
 def _set_work(page: Page) -> Iterator[Block]:
     table = page.tables["work"]
     if not table.frame.is_empty():
         yield Heading("Work per transaction")
-        yield from paragraph(work.work_note(table))
-        yield from grid(table)
+        yield from set_paragraph(work.write_work_note(table))
+        yield from set_grid(table)
 
 
 def _set_driver(page: Page) -> Iterator[Block]:
-    found = machine.headroom_sentence(page.context)
+    found = machine.describe_headroom(page.context)
     yield Heading("Headroom of the load driver")
-    yield from paragraph(
+    yield from set_paragraph(
         found.text if found else None,
         "The calibration before the first window measures what the driver can do on its host: "
         "the highest rate at which it starts each empty transaction on time. A window that needs "
         "more than half of that rate may be limited by its driver.",
     )
-    yield from grid(page.tables["driver"], even_empty=True)
+    yield from set_grid(page.tables["driver"], even_empty=True)
 
 
 def _set_drives(page: Page) -> Iterator[Block]:
-    if not loads.profiles(page.context.manifest):
+    if not loads.list_profiles(page.context.manifest):
         return
     yield Heading("The emulated drives")
-    yield from paragraph(
+    yield from set_paragraph(
         "An emulated drive answers each request when the drive in its profile would. Its latency "
         "is the service time of the profile plus the lateness of the answer. Answers leave earlier "
         "by the mean transport latency of the kernel.",
@@ -132,7 +121,7 @@ def _set_drives(page: Page) -> Iterator[Block]:
         "window is invalid if more than one answer in ten is late, or if reads or flushes take "
         "more than twice as long and over 100 µs longer.",
     )
-    yield from grid(page.tables["drives"], even_empty=True)
+    yield from set_grid(page.tables["drives"], even_empty=True)
 
 
 def _set_database(page: Page) -> Iterator[Block]:
@@ -146,55 +135,55 @@ def _set_database(page: Page) -> Iterator[Block]:
 def _set_acknowledged(page: Page) -> Iterator[Block]:
     engine = page.context.engine
     yield Heading("Acknowledged work is in the database")
-    yield from paragraph(
+    yield from set_paragraph(
         "Between the quiet states before and after a window, the database's own count of the work "
         f"behind {page.context.evidence.throughput.label} must grow by exactly what was "
         "acknowledged, plus what is in the database without an answer. The server's commit "
         "counter may exceed the driver's by the commits of session "
         f"starts, quiet readings and {engine.maintenance}: at most {describe_commit_rule(engine)}."
     )
-    yield from grid(page.tables["proof"], even_empty=True)
+    yield from set_grid(page.tables["proof"], even_empty=True)
 
 
 def _set_ledgers(page: Page) -> Iterator[Block]:
     if page.tables["ledgers-written"].frame.is_empty():
         return
     yield Heading("Commit ledgers")
-    yield from paragraph(
-        proof.ledgers_proven(page.context),
+    yield from set_paragraph(
+        work.describe_proven(page.context),
         "During each window the driver wrote every transaction of the kinds below that it sent, "
         "and every answer, to a commit ledger. It synced the ledger twenty times per second. After "
         "the window Stithy looked up each of them in the database. Acknowledged work must be there "
         "unchanged; refused work must not be there.",
     )
-    yield from grid(page.tables["ledger"], even_empty=True)
-    yield from grid(page.tables["ledgers-written"])
-    yield from grid(page.tables["ledger-findings"])
+    yield from set_grid(page.tables["ledger"], even_empty=True)
+    yield from set_grid(page.tables["ledgers-written"])
+    yield from set_grid(page.tables["ledger-findings"])
 
 
 def _set_consistency(page: Page) -> Iterator[Block]:
     yield Heading("Consistency")
     if page.tables["conditions"].frame.is_empty():
-        yield from paragraph("No consistency condition was verified.")
-    yield from grid(page.tables["conditions"])
+        yield from set_paragraph("No consistency condition was verified.")
+    yield from set_grid(page.tables["conditions"])
     if numbers := windows.list_load_only(page.context):
-        yield from paragraph(
+        yield from set_paragraph(
             "Verified after loading only, because users change what is stated: "
             f"number {format_list([*map(str, numbers)])}."
         )
-    yield from opened(page.tables["conditions-broken"])
+    yield from set_open(page.tables["conditions-broken"])
 
 
 def _set_restores(page: Page) -> Iterator[Block]:
     yield Heading("Same state at the start of every window")
     if page.tables["restores"].frame.is_empty():
-        yield from paragraph("No restore is recorded.")
-    yield from grid(page.tables["restores"])
+        yield from set_paragraph("No restore is recorded.")
+    yield from set_grid(page.tables["restores"])
 
 
 def _set_invariants(page: Page) -> Iterator[Block]:
     yield Heading("Invariants")
-    yield from paragraph(
+    yield from set_paragraph(
         "In a closed loop the number of users equals the throughput times the mean of response "
         "time plus pause. The total equals the sum of its parts, and the mix is that of the "
         "workload. If a deviation is larger than chance and the edges of a window explain, the "
@@ -203,4 +192,4 @@ def _set_invariants(page: Page) -> Iterator[Block]:
     yield Grid(page.tables["identities"], fold="Both sides of every invariant")
 
 
-PLUGINS = (ValiditySection(),)
+PLUGINS = (SectionKind(NAME, APPENDIX + 200, "Validity", _set_validity, make_tables=_make_tables),)

@@ -10,13 +10,14 @@ from stithy.analysis.instruments import Headroom, measure_headroom
 from stithy.analysis.surroundings import GAUGES, LEAST, Baseline, find_trends
 from stithy.point import Point
 from stithy.report.context import Context
-from stithy.report.tables import PageTable, Show, table_of
-from stithy.report.words.loads import known_workload
-from stithy.report.words.wording import at_most, count, listing, percent, plural
+from stithy.report.tables import PageTable, Show, make_table
+from stithy.report.words.loads import find_workload
+from stithy.report.words.wording import format_at_most, format_count, format_plural
 from stithy.results.manifest import CalibrationFacts
+from stithy.units import format_list, format_share
 
 
-def baseline_table(context: Context) -> PageTable:
+def make_baseline_table(context: Context) -> PageTable:
     """One row a baseline check; figures that are off are marked in words."""
     rows = [_make_row(context, baseline) for baseline in context.evidence.baselines]
     shows = (
@@ -31,7 +32,7 @@ def baseline_table(context: Context) -> PageTable:
     )  # fmt: skip
     real = ("at_s", "one_rounds_per_s", "all_rounds_per_s", "read_p99_s")
     types = dict.fromkeys(("window_id", "missing_because"), pl.String)
-    return table_of(
+    return make_table(
         "baseline", "Baseline checks of the machine before each block", shows, rows,
         **types, **dict.fromkeys(real, pl.Float64),
     )  # fmt: skip
@@ -40,7 +41,7 @@ def baseline_table(context: Context) -> PageTable:
 def _make_row(context: Context, baseline: Baseline) -> dict[str, Any]:
     row, shares = baseline.row, baseline.shares
     return {
-        **context.factor_values(Point.parse(row["point"])), "window_id": row["window_id"],
+        **context.list_factor_values(Point.parse(row["point"])), "window_id": row["window_id"],
         "block": row["block"], "at_s": row["at_s"],
         "one_rounds_per_s": row["one_rounds_per_s"], "one_share": shares.get("one_rounds_per_s"),
         "all_rounds_per_s": row["all_rounds_per_s"], "all_share": shares.get("all_rounds_per_s"),
@@ -52,11 +53,11 @@ def _make_row(context: Context, baseline: Baseline) -> dict[str, Any]:
 
 def _describe_change(baseline: Baseline) -> str:
     if baseline.off:
-        return f"changed: {listing([off.gauge.what for off in baseline.off])}"
+        return f"changed: {format_list([off.gauge.what for off in baseline.off])}"
     return "as usual" if baseline.shares else "not known"
 
 
-def machine_sentence(context: Context) -> str | None:
+def describe_machine(context: Context) -> str | None:
     """Whether the machine stayed what it was; None where there were no baseline checks."""
     baselines = context.evidence.baselines
     if not baselines:
@@ -64,26 +65,26 @@ def machine_sentence(context: Context) -> str | None:
     known = [baseline for baseline in baselines if baseline.shares]
     if len(known) < LEAST and not any(baseline.off for baseline in known):
         return (
-            f"{plural(len(known), 'baseline check')} cannot show whether the machine stayed the "
-            "same."
+            f"{format_plural(len(known), 'baseline check')} cannot show whether the machine stayed "
+            "the same."
         )
     return " ".join([_list_odd(baselines), _describe_trend(baselines), *_list_unread(baselines)])
 
 
-def floors() -> str:
+def describe_floors() -> str:
     """By how much a figure must be off at least, in words."""
-    return listing([f"{percent(gauge.floor_share)} for {gauge.what}" for gauge in GAUGES])
+    return format_list([f"{format_share(gauge.floor_share)} for {gauge.what}" for gauge in GAUGES])
 
 
-def machine_flaw(context: Context) -> str | None:
+def describe_machine_flaw(context: Context) -> str | None:
     """What of it weakens the answer, for the top of the page."""
     odd = [baseline for baseline in context.evidence.baselines if baseline.off]
     if not odd:
         return None
     verb = "was" if len(odd) == 1 else "were"
     return (
-        f"{len(odd)} of {plural(len(context.evidence.baselines), 'block')} {verb} measured on a "
-        "machine that had changed (details: Whether the machine stayed the same)."
+        f"{len(odd)} of {format_plural(len(context.evidence.baselines), 'block')} {verb} measured "
+        "on a machine that had changed (details: Whether the machine stayed the same)."
     )
 
 
@@ -91,12 +92,13 @@ def _list_odd(baselines: Sequence[Baseline]) -> str:
     odd = [baseline for baseline in baselines if baseline.off]
     if not odd:
         return (
-            f"The baseline check was as usual before each of {plural(len(baselines), 'block')}: "
-            f"{_describe_spread(baselines)}."
+            "The baseline check was as usual before each of "
+            f"{format_plural(len(baselines), 'block')}: {_describe_spread(baselines)}."
         )
     return (
-        f"The baseline check deviated before {len(odd)} of {plural(len(baselines), 'block')}, "
-        f"{'which is' if len(odd) == 1 else 'which are'} marked."
+        f"The baseline check deviated before {len(odd)} of "
+        f"{format_plural(len(baselines), 'block')}, {'which is' if len(odd) == 1 else 'which are'} "
+        "marked."
     )
 
 
@@ -104,10 +106,14 @@ def _describe_spread(baselines: Sequence[Baseline]) -> str:
     """`one CPU within 1.2 % of its median, all CPUs within 0.9 %, reads within 4 %`."""
     parts: list[str] = []
     for gauge in GAUGES:
-        known = [each.shares[gauge.column] for each in baselines if gauge.column in each.shares]
+        known = [
+            baseline.shares[gauge.column]
+            for baseline in baselines
+            if gauge.column in baseline.shares
+        ]
         if known:
             of = " of the median" if not parts else ""
-            parts.append(f"{gauge.what} within {at_most(max(map(abs, known)))}{of}")
+            parts.append(f"{gauge.what} within {format_at_most(max(map(abs, known)))}{of}")
     return ", ".join(parts)
 
 
@@ -117,8 +123,8 @@ def _describe_trend(baselines: Sequence[Baseline]) -> str:
     ]
     if not clear:
         return "There was no clear trend over the run."
-    reported = listing([
-        f"{each.gauge.what} became {percent(abs(each.share))} "
+    reported = format_list([
+        f"{each.gauge.what} became {format_share(abs(each.share))} "
         f"{'slower' if (each.share < 0) == each.gauge.is_rate else 'faster'}"
         for each in clear
     ])  # fmt: skip
@@ -126,7 +132,7 @@ def _describe_trend(baselines: Sequence[Baseline]) -> str:
 
 
 def _list_unread(baselines: Sequence[Baseline]) -> list[str]:
-    why = dict.fromkeys(each.row["missing_because"] for each in baselines)
+    why = dict.fromkeys(baseline.row["missing_because"] for baseline in baselines)
     reported = [str(each) for each in why if each]
     return [f"A part of the checks failed: {'; '.join(reported)}."] if reported else []
 
@@ -139,7 +145,7 @@ class Sentence:
     weakens: bool
 
 
-def headroom_frame(context: Context) -> pl.DataFrame:
+def make_headroom_frame(context: Context) -> pl.DataFrame:
     """For each window what it asked, as shares of 1 of what the driver can do."""
     rows = [{"window_id": name, **vars(found)} for name, found in _list_headrooms(context)]
     schema = {
@@ -149,7 +155,7 @@ def headroom_frame(context: Context) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema)
 
 
-def headroom_shows(context: Context) -> tuple[Show, ...]:
+def list_headroom_shows(context: Context) -> tuple[Show, ...]:
     """The columns of `frame` that have anything to show."""
     found = [each for _, each in _list_headrooms(context)]
     known = [Show("rate_per_s", "Transactions per second", "rate")]
@@ -160,7 +166,7 @@ def headroom_shows(context: Context) -> tuple[Show, ...]:
     return tuple(known)
 
 
-def headroom_sentence(context: Context) -> Sentence | None:
+def describe_headroom(context: Context) -> Sentence | None:
     """How much of the driver the windows used; None where nothing was measured."""
     if context.manifest is None or not any(each.rate_per_s for _, each in _list_headrooms(context)):
         return None
@@ -209,17 +215,17 @@ def _explain_enough(context: Context, facts: CalibrationFacts) -> Sentence:
     users = [each.users_share for each in found if each.users_share is not None]
     most = Headroom(None, max(rates, default=None), max(users, default=None))
     asked = context.workload
-    known = known_workload(asked)
+    known = find_workload(asked)
     plain = asked is not None and known is not None and known.answers_several(asked.options)
     more = " A transaction waits for several answers, so the true share is larger."
     text = (
-        f"The driver used at most {_format(most, at_most)} that it sustained in its calibration on "
-        f"this host ({_format_limits(facts)}).{more if plain else ''}"
+        f"The driver used at most {_format(most, format_at_most)} that it sustained in its "
+        f"calibration on this host ({_format_limits(facts)}).{more if plain else ''}"
     )
     return Sentence(text, plain)
 
 
-def _format(found: Headroom, shown: Callable[[float], str] = percent) -> str:
+def _format(found: Headroom, shown: Callable[[float], str] = format_share) -> str:
     parts = []
     if found.rate_share is not None:
         parts.append(f"{shown(found.rate_share)} of the rate")
@@ -229,12 +235,12 @@ def _format(found: Headroom, shown: Callable[[float], str] = percent) -> str:
 
 
 def _format_limits(facts: CalibrationFacts) -> str:
-    rate = f"{count(facts.rate_per_s_max or 0)} transactions per second"
-    over = f"over {plural(facts.connections or 0, 'connection')}"
+    rate = f"{format_count(facts.rate_per_s_max or 0)} transactions per second"
+    over = f"over {format_plural(facts.connections or 0, 'connection')}"
     if facts.users_max is None:
         return f"{rate} {over}"
     at_least = "at least " if facts.users_limit_reached else ""
-    return f"{rate} {over}, {at_least}{count(facts.users_max)} users who pause"
+    return f"{rate} {over}, {at_least}{format_count(facts.users_max)} users who pause"
 
 
 def _list_headrooms(context: Context) -> list[tuple[str, Headroom]]:

@@ -13,11 +13,11 @@ from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.sections.validity import machine
-from stithy.report.tables import PageTable, Show, table_of
-from stithy.report.words.wording import capital, upper_bound
+from stithy.report.tables import PageTable, Show, make_table
+from stithy.report.words.wording import begin_sentence, name_upper_bound
 
 
-def words(context: Context) -> str:
+def explain_names(context: Context) -> str:
     """What the shortest names in these tables mean."""
     metric = context.evidence.throughput
     return (
@@ -26,7 +26,7 @@ def words(context: Context) -> str:
     )
 
 
-def summary(context: Context) -> PageTable:
+def make_summary(context: Context) -> PageTable:
     """For each user count: throughput of each candidate, its ratio to the first, and p95."""
     evidence = context.evidence
     first, *others = evidence.candidates or ("",)
@@ -39,8 +39,8 @@ def summary(context: Context) -> PageTable:
         effects = [
             evidence.effect(first, name, point, evidence.throughput) for point in evidence.points
         ]
-        if any(each.low is not None for each in effects):
-            to = upper_bound(each.pairs for each in effects)
+        if any(effect.low is not None for effect in effects):
+            to = name_upper_bound(each.pairs for each in effects)
             shows += [Show(f"low:{name}", "from", "ratio"), Show(f"high:{name}", to, "ratio")]
     shows += [Show(f"p95:{name}", f"p95 {name}", "duration") for name in evidence.candidates]
     rows = [_make_summary_row(context, point) for point in evidence.points]
@@ -48,15 +48,15 @@ def summary(context: Context) -> PageTable:
     by = f"number of {context.axis.plural}" if context.axis.counts else context.axis.plural
     return PageTable(
         "summary",
-        f"{capital(evidence.throughput.noun)}, their ratio, and 95th percentile of response time "
-        f"by {by}",
+        f"{begin_sentence(evidence.throughput.noun)}, their ratio, and 95th percentile of response "
+        f"time by {by}",
         tuple(shows),
         pl.DataFrame(rows, schema=types),
     )
 
 
 def _make_summary_row(context: Context, point: Point) -> dict[str, Any]:
-    evidence, row = context.evidence, context.factor_values(point)
+    evidence, row = context.evidence, context.list_factor_values(point)
     for name in evidence.candidates:
         row[f"throughput:{name}"] = evidence.level_of(name, point, evidence.throughput)
         row[f"p95:{name}"] = evidence.printable_level(name, point, "response_p95_s")
@@ -101,11 +101,11 @@ def count_points(context: Context) -> PageTable:
     ]  # fmt: skip
     heads = ("Points planned", "Not needed", "Measured", "With a valid window")
     columns = zip(("planned", "not_needed", "measured", "valid"), heads, strict=True)
-    shows = (Show("candidate", "Candidate"), *(Show(*each, "count") for each in columns))
-    return table_of("points", "Points of the study", shows, rows)
+    shows = (Show("candidate", "Candidate"), *(Show(*column, "count") for column in columns))
+    return make_table("points", "Points of the study", shows, rows)
 
 
-def windows(context: Context) -> PageTable:
+def list_windows(context: Context) -> PageTable:
     """Every window with its main numbers and whether it is valid."""
     types: dict[str, Any] = {
         "window_id": pl.String, "candidate": pl.String, **context.factor_types, "block": pl.Int64,
@@ -139,7 +139,7 @@ def _drop_empty(shows: tuple[Show, ...], frame: pl.DataFrame) -> tuple[Show, ...
     """The columns without those that say nothing: never measured, or of `_RARE` nothing but 0."""
     empty = {each.column for each in _MEASURED if not frame[each.column].count()}
     zero = {name for name in _RARE if not (frame[name].drop_nulls() != 0).any()}
-    return tuple(each for each in shows if each.column not in empty | zero)
+    return tuple(show for show in shows if show.column not in empty | zero)
 
 
 def _make_window_row(context: Context, window: Window) -> dict[str, Any]:
@@ -147,7 +147,7 @@ def _make_window_row(context: Context, window: Window) -> dict[str, Any]:
     found = window.steady or make_unknown("it has no numbers")
     return {
         "window_id": window.id, "candidate": window.candidate,
-        **context.factor_values(window.point),
+        **context.list_factor_values(window.point),
         "block": window.block, "attempt": window.attempt,
         **{each.column: window.printable(each.column) for each in _PERCENTILES},
         "steady": found.steady, "range_share": found.range_share,
@@ -156,7 +156,7 @@ def _make_window_row(context: Context, window: Window) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def driver(context: Context) -> PageTable:
+def list_driver_costs(context: Context) -> PageTable:
     """What the load driver cost and how late it was, for each window."""
     frame = context.run.window.select(
         "window_id", "lateness_p99_s", "service_p50_s", "driver_cpu_s", "driver_run_queue_s",
@@ -165,7 +165,7 @@ def driver(context: Context) -> PageTable:
         .then(pl.col("driver_cpu_s") / pl.col("transactions"))
         .alias("cpu_per_transaction_s"),
     ).join(
-        machine.headroom_frame(context), on="window_id", how="left", maintain_order="left"
+        machine.make_headroom_frame(context), on="window_id", how="left", maintain_order="left"
     )  # fmt: skip
     lost = (
         Show("connections_lost", "Lost", "count"),
@@ -183,7 +183,7 @@ def driver(context: Context) -> PageTable:
             Show("driver_run_queue_s", "Wait for a CPU", "duration"),
             Show("driver_nice", "Priority (nice)", "count"),
             Show("connections_opened", "Connections", "count"), *losses,
-            *machine.headroom_shows(context),
+            *machine.list_headroom_shows(context),
         ),
         frame,
     )  # fmt: skip
@@ -200,7 +200,7 @@ PROOF = (
 )
 
 
-def proof(context: Context) -> PageTable:
+def list_proof(context: Context) -> PageTable:
     """Acknowledged work against what the database says, for each window."""
     frame = context.run.window.select(
         "window_id",
@@ -211,7 +211,7 @@ def proof(context: Context) -> PageTable:
     return PageTable("proof", caption, PROOF, frame)
 
 
-def laws(context: Context) -> PageTable:
+def list_laws(context: Context) -> PageTable:
     """Identities that must hold, for each window."""
     rows = [asdict(identity) for window in context.evidence.windows for identity in window.laws]
     shows = (
@@ -221,14 +221,14 @@ def laws(context: Context) -> PageTable:
         Show("tolerance_share", "Allowed", "share"), Show("holds", "Holds", "truth"),
     )  # fmt: skip
     caption = "Invariants: both sides of each"
-    return table_of("identities", caption, shows, rows, missing_because=pl.String)
+    return make_table("identities", caption, shows, rows, missing_because=pl.String)
 
 
 MOMENTS = {"load": 0, "window": 1, "end": 2}
 """The moments at which consistency conditions are verified, in the order of a run."""
 
 
-def conditions(context: Context) -> PageTable:
+def count_conditions(context: Context) -> PageTable:
     """Consistency conditions by candidate and moment: how many were verified, how many held."""
     frame = context.run.conditions.group_by("moment", "candidate", maintain_order=True).agg(
         pl.len().cast(pl.Int64).alias("verified"),
@@ -256,7 +256,7 @@ def list_load_only(context: Context) -> list[int]:
     return sorted(load - end) if end else []
 
 
-def broken_conditions(context: Context) -> PageTable:
+def list_broken_conditions(context: Context) -> PageTable:
     """The conditions that did not hold, with an example row each."""
     frame = context.run.conditions.filter(~pl.col("holds"))
     return PageTable(
@@ -271,7 +271,7 @@ def broken_conditions(context: Context) -> PageTable:
     )  # fmt: skip
 
 
-def restores(context: Context) -> PageTable:
+def list_restores(context: Context) -> PageTable:
     """What putting the database back took before each window, and whether it was identical."""
     warm = context.run.window.select("window_id", "warm_up_s")
     frame = context.run.restores.join(warm, on="window_id", how="left", maintain_order="left")
@@ -289,7 +289,7 @@ def restores(context: Context) -> PageTable:
     )  # fmt: skip
 
 
-def titles(drawn: Iterable[Drawn]) -> PageTable:
+def list_titles(drawn: Iterable[Drawn]) -> PageTable:
     """The titles of the figures with the ratios that they state; written beside the page only."""
     rows = [
         {"figure": each.name, "title": each.title, "ratio": each.ratio}
@@ -297,10 +297,10 @@ def titles(drawn: Iterable[Drawn]) -> PageTable:
         if isinstance(each, Figure)
     ]
     shows = (Show("figure", "Figure"), Show("title", "Title"), Show("ratio", "Ratio", "ratio"))
-    return table_of("titles", "Titles of the figures", shows, rows)
+    return make_table("titles", "Titles of the figures", shows, rows)
 
 
-def missing(context: Context, drawn: Iterable[Drawn]) -> PageTable:
+def list_missing(context: Context, drawn: Iterable[Drawn]) -> PageTable:
     """What this report could not show, and why: figures, planned windows, damaged files."""
     rows = [
         {"what": f"figure: {each.would_show}", "because": each.because}
@@ -322,4 +322,4 @@ def missing(context: Context, drawn: Iterable[Drawn]) -> PageTable:
         for problem in context.run.problems
     ]
     shows = (Show("what", "Missing"), Show("because", "Reason"))
-    return table_of("missing", "What is missing, and why", shows, rows)
+    return make_table("missing", "What is missing, and why", shows, rows)

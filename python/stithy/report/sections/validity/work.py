@@ -1,18 +1,30 @@
-"""What each transaction type took, and what a transaction cost the machine."""
+"""What proves that the work was done, and what a transaction took and cost the machine."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import prod
 from statistics import median
 from typing import Any
 
 import polars as pl
 
 from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.invariants import count_servers
 from stithy.analysis.series import EACH_ITS_OWN
 from stithy.metrics import ALL, Quantity, count_values_needed
 from stithy.point import Point
+from stithy.registry import plugins
 from stithy.report.context import Context
-from stithy.report.tables import PageTable, Show, table_of
-from stithy.report.words.wording import listing, missing_for, upper_bound
+from stithy.report.tables import PageTable, Show, make_table
+from stithy.report.words.wording import (
+    explain_missing,
+    format_count,
+    format_plural,
+    name_upper_bound,
+)
+from stithy.results.manifest import LoadFacts, Manifest
+from stithy.results.tables import GONE
+from stithy.units import format_duration, format_list
+from stithy.workloads.workload import Workload
 
 PERCENTILES = ("p50", "p95")
 
@@ -26,7 +38,7 @@ TYPES_NOTE = (
 Row = dict[str, Any]
 
 
-def types_table(context: Context) -> PageTable:
+def make_types_table(context: Context) -> PageTable:
     """One row a type, percentile and pair of candidates, at the level that the answer tells of.
 
     Empty with a single candidate. Where nothing of a percentile is known it has no row.
@@ -35,14 +47,17 @@ def types_table(context: Context) -> PageTable:
     first, *others = evidence.candidates or ("",)
     rows = [
         _make_row(context, point, (first, name), Quantity(percentile, kind))
-        for kind in _list_types(evidence)
+        for kind in dict.fromkeys(
+            kind for window in evidence.windows for kind in window.transactions
+        )
+        if kind != ALL
         for percentile in PERCENTILES
         for name in others
         if point is not None
     ]
     known = [row for row in rows if row["a_s"] is not None or row["b_s"] is not None]
     level = "" if point is None else f" {context.at(point)}"
-    return table_of(
+    return make_table(
         "types", f"Response time by transaction type{level}", _list_columns(context, known), known,
         **context.factor_types, **dict.fromkeys(("a", "b", "missing_because"), pl.String),
         low=pl.Float64, high=pl.Float64, blocks=pl.Int64,
@@ -62,14 +77,9 @@ def _list_columns(context: Context, rows: list[Row]) -> tuple[Show, ...]:
         Show("ratio", ratio, "ratio"),
     ]  # fmt: skip
     if any(row["low"] is not None for row in rows):
-        high = upper_bound(row["blocks"] for row in rows)
+        high = name_upper_bound(row["blocks"] for row in rows)
         shows += [Show("low", "from", "ratio"), Show("high", high, "ratio")]
     return tuple(shows)
-
-
-def _list_types(evidence: Evidence) -> list[str]:
-    named = (kind for window in evidence.windows for kind in window.transactions)
-    return [kind for kind in dict.fromkeys(named) if kind != ALL]
 
 
 def _make_row(context: Context, point: Point, pair: tuple[str, str], quantity: Quantity) -> Row:
@@ -77,7 +87,8 @@ def _make_row(context: Context, point: Point, pair: tuple[str, str], quantity: Q
     effect = evidence.effect(*pair, point, quantity)
     a_s, b_s = (_find_level(evidence, name, point, quantity) for name in pair)
     return {
-        **context.factor_values(point), "transaction": quantity.of, "percentile": quantity.metric,
+        **context.list_factor_values(point), "transaction": quantity.of,
+        "percentile": quantity.metric,
         "a": pair[0], "b": pair[1], "a_s": a_s, "b_s": b_s, "ratio": effect.ratio,
         "low": effect.low, "high": effect.high, "blocks": effect.pairs,
         "missing_because": effect.missing_because,
@@ -102,7 +113,7 @@ Quotient = Callable[[Seen, int], float | None]
 """Of what was seen and the CPUs of the server; None where it was not seen."""
 
 
-def work_table(context: Context) -> PageTable:
+def make_work_table(context: Context) -> PageTable:
     """One row a candidate and level: medians over its valid windows."""
     rows = list(_make_work_rows(context))
     shows = (
@@ -113,24 +124,20 @@ def work_table(context: Context) -> PageTable:
         Show("server_cpu_s", "Server CPU", "duration"),
         Show("hit_share", "Buffer hit ratio", "share"),
     )  # fmt: skip
-    return table_of("work", "Work per transaction", shows, rows, missing_because=pl.String)
+    return make_table("work", "Work per transaction", shows, rows, missing_because=pl.String)
 
 
-def work_note(shown: PageTable) -> str:
+def write_work_note(shown: PageTable) -> str:
     """What the columns are, and why there are dashes."""
+    known = shown.frame.select("candidate", "missing_because").drop_nulls("missing_because")
     return " ".join([
         "All values are medians over the valid windows. Log, reads and CPU time are means of the "
         "measurement, divided by its transactions per second. Log is the growth of the server's "
         "write-ahead log. Device reads are those of the busiest block device under the volumes. "
         "Server CPU is the busy time of the CPUs to which the server is bound, with other programs "
         "on them. The buffer hit ratio is the share of blocks found in the server's own buffers.",
-        *_explain_gaps(shown.frame),
+        *explain_missing(known.unique().sort("*").rows()),
     ])  # fmt: skip
-
-
-def _explain_gaps(frame: pl.DataFrame) -> Iterator[str]:
-    known = frame.filter(pl.col("missing_because").is_not_null())
-    yield from missing_for(known.select("candidate", "missing_because").unique().sort("*").rows())
 
 
 def _make_work_rows(context: Context) -> Iterator[Row]:
@@ -141,7 +148,7 @@ def _make_work_rows(context: Context) -> Iterator[Row]:
                 valid = evidence.valid_at(name, point)
                 yield {
                     "candidate": name,
-                    **context.factor_values(point),
+                    **context.list_factor_values(point),
                     **_make_work_row(context, valid, seen),
                 }
 
@@ -160,7 +167,7 @@ def _make_work_row(context: Context, valid: Sequence[Window], seen: Mapping[str,
             missing.append(f"{what} ({_explain(context, collector, rates, any(cpus.values()))})")
     if not valid:
         missing = ["all values of a level without a valid window"]
-    return {**row, "missing_because": f"{listing(missing)}." if missing else None}
+    return {**row, "missing_because": f"{format_list(missing)}." if missing else None}
 
 
 def _explain(context: Context, collector: str, rates: Mapping[str, float], bound: bool) -> str:
@@ -220,3 +227,182 @@ QUOTIENTS: Mapping[str, tuple[str, Quotient, str]] = {
 
 All but the share are divided by the transactions of a second.
 """
+
+
+COUNTS = (
+    ("acknowledged", "Acknowledged"), ("lost", "Lost"), ("differing", "Differing"),
+    ("refused", "Refused"), ("returned", "Returned"), ("in_doubt", "In doubt"),
+    ("in_doubt_found", "In doubt, found"), ("unknown", "Not in the ledger"),
+)  # fmt: skip
+
+
+def list_counted(context: Context) -> PageTable:
+    """What became of the transactions in each window's ledger, by their kind."""
+    shows = (
+        Show("window_id", "Window", "id"), Show("deal", "Kind"),
+        *(Show(name, heading, "count") for name, heading in COUNTS),
+    )  # fmt: skip
+    order = context.run.window.select("window_id")
+    frame = order.join(context.run.ledger, on="window_id", maintain_order="left_right")
+    return PageTable("ledger", "Ledgers compared with the database", shows, frame)
+
+
+def list_written(context: Context) -> PageTable:
+    """How the ledgers were kept: what is durable, the slowest sync, what ended or hindered them."""
+    kept = pl.col("ledger_acknowledged", "ledger_unverified_because").is_not_null()
+    windows = context.run.window.filter(pl.any_horizontal(kept))
+    frame = windows.select(*(show.column for show in WRITTEN))
+    return PageTable("ledgers-written", "Writing of the ledgers", WRITTEN, frame)
+
+
+WRITTEN = (
+    Show("window_id", "Window", "id"),
+    Show("ledger_acknowledged", "Acknowledgements durable", "count"),
+    Show("ledger_sync_max_s", "Slowest sync", "duration"),
+    Show("ledger_shares", "Device shared with the volume"),
+    Show("ledger_problem", "Ended early"),
+    Show("ledger_unverified_because", "Not compared"),
+)
+
+
+def list_gone(context: Context) -> PageTable:
+    """The first transactions of each window that ledger and database tell differently."""
+    return PageTable(
+        "ledger-findings",
+        "Transactions on which ledger and database disagree",
+        (
+            Show("window_id", "Window", "id"), Show("deal", "Kind"), Show("kind", "Finding"),
+            Show("text", "Transaction"),
+        ),
+        context.run.ledger_findings,
+    )  # fmt: skip
+
+
+def describe_proven(context: Context) -> str | None:
+    """That nothing acknowledged is missing, in one sentence; None where that is not known."""
+    if context.run.ledger.is_empty() or list(list_ledger_flaws(context)):
+        return None
+    totals = _sum_counts(context)
+    deals = format_list([format_plural(n["acknowledged"], deal) for deal, n in totals.items()])
+    doubt, found = (sum(n[key] for n in totals.values()) for key in ("in_doubt", "in_doubt_found"))
+    verb = "was" if doubt == 1 else "were"
+    doubts = (
+        f" {format_count(doubt)} {verb} in doubt, {format_count(found)} of them found."
+        if doubt
+        else ""
+    )
+    return f"None of the {deals} that the ledgers hold as acknowledged is missing.{doubts}"
+
+
+def list_ledger_flaws(context: Context) -> Iterator[str]:
+    """What the ledgers show to be gone, and which of them prove nothing."""
+    broken = context.run.ledger.filter(pl.any_horizontal(pl.col(*GONE) > 0))
+    if not broken.is_empty():
+        totals = {name: int(broken[name].sum()) for name in GONE}
+        yield (
+            f"ACKNOWLEDGED WORK IS GONE: the ledgers of "
+            f"{format_plural(broken['window_id'].n_unique(), 'window')} show "
+            f"{format_list([f'{format_count(n)} {name}' for name, n in totals.items() if n])}."
+        )
+    because = context.run.window["ledger_unverified_because"].drop_nulls()
+    if len(because):
+        yield (
+            f"{format_plural(len(because), 'ledger')} could not be compared with the database: "
+            f"{because[0]}."
+        )
+    cut = context.run.window["ledger_problem"].drop_nulls()
+    if len(cut):
+        yield f"{format_plural(len(cut), 'ledger')} ended early: {cut[0]}."
+
+
+def _sum_counts(context: Context) -> dict[str, dict[str, int]]:
+    names = [name for name, _ in COUNTS]
+    summed = context.run.ledger.group_by("deal", maintain_order=True).agg(pl.col(*names).sum())
+    return {str(row.pop("deal")): row for row in summed.to_dicts()}
+
+
+FAR = 1.1
+"""Own: above the bound by more than rounding and the ends of a window."""
+
+
+def describe_specified(context: Context) -> tuple[str, ...]:
+    """Isolation, what is deferred, work for a unit of the size, and where the rest is listed."""
+    manifest = context.manifest
+    known = plugins(Workload)
+    if manifest is None or manifest.given_workload is None or manifest.workload.name not in known:
+        return ()
+    workload = known[manifest.workload.name]
+    windows = context.evidence.windows
+    types = [window.transactions for window in windows]
+    return (
+        *_describe_isolation(workload, manifest.load, [window.row for window in windows]),
+        *_describe_deferred(manifest, workload, types),
+        *_describe_unit(manifest, workload, windows),
+        *_describe_unproven(workload),
+        f"All other differences from the specification, with reasons: {workload.deviations}.",
+    )
+
+
+def _describe_unproven(workload: Workload) -> Iterator[str]:
+    """What the workload does not declare, once for all windows."""
+    if workload.conditions is None:
+        yield "The workload has no consistency conditions: none were verified."
+    if not workload.counts_headline:
+        yield (
+            f"Its data do not show how many {workload.headline} transactions were done: "
+            "the acknowledged ones were not compared with the database."
+        )
+
+
+def _describe_isolation(
+    workload: Workload, load: LoadFacts, rows: list[Mapping[str, Any]]
+) -> Iterator[str]:
+    yield workload.isolated(load.isolation.replace("-", " "))
+    known = [row for row in rows if row["retries"] is not None and row["transactions"]]
+    if repeated := sum(each["retries"] for each in known):
+        done = sum(each["transactions"] for each in known)
+        yield (
+            f"{format_plural(repeated, 'attempt')} {'was' if repeated == 1 else 'were'} repeated "
+            f"after conflicts, {format_count(1000 * repeated / done)} per 1,000 transactions. "
+            "Response times include them."
+        )
+
+
+def _describe_deferred(
+    manifest: Manifest, workload: Workload, types: list[Mapping[str, Mapping[str, Any]]]
+) -> Iterator[str]:
+    names = [transaction.name for transaction in workload.transactions if transaction.deferred]
+    if manifest.load.is_open or not workload.defers(manifest.workload.options):
+        return
+    for name in names:
+        yield f"Users did not wait for {name}: its response time is the time to queue it."
+        own = [each[name] for each in types if name in each]
+        queued = [each["pool_wait_p95_s"] for each in own if each["pool_wait_p95_s"] is not None]
+        took = [each["service_p95_s"] for each in own if each["service_p95_s"] is not None]
+        if queued and took:
+            yield (
+                "In the slowest window the p95 of its wait in the queue was "
+                f"{format_duration(max(queued))}, and the p95 of its execution "
+                f"{format_duration(max(took))}."
+            )
+
+
+def _describe_unit(
+    manifest: Manifest, workload: Workload, windows: Sequence[Window]
+) -> Iterator[str]:
+    most, column = workload.throughput_per_unit_max, workload.throughput.known.column
+    units = prod(manifest.workload.size.values())
+    work = [
+        window.row[column] / (window.row["units_total"] or units) / count_servers(window.values)
+        for window in windows
+        if window.row[column] is not None
+    ]
+    if most is None or not work or max(work) <= FAR * most:
+        return
+    found = f"The load had up to {format_count(max(work))} {workload.throughput.label}"
+    because = workload.throughput_per_unit_because
+    found += f" per {workload.unit}. {because} They give at most {most}."
+    if manifest.load.pace == "keyed":
+        yield found
+        return
+    yield f"{found} This load is not keyed: few users do the work of many, on less data."

@@ -5,36 +5,38 @@ from typing import Any
 
 import altair as alt
 
+from stithy.activity import get_factor
 from stithy.analysis.evidence import Window
 from stithy.analysis.statistics import BLOCKS_LEAST
-from stithy.point import Point
+from stithy.point import Point, format_value
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.chart import (
     SIGNED_PERCENT,
     LimitLine,
-    candidate_channels,
-    domain_of,
-    intervals,
-    labels,
-    limit_lines,
-    picked,
-    x_axis,
-    y_axis,
+    draw_intervals,
+    draw_limits,
+    find_domain,
+    label_ticks,
+    make_candidate_channels,
+    make_x_axis,
+    make_y_axis,
+    show_picked,
 )
-from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
+from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers
 from stithy.report.drawing.plots import Bars, Duration, read_durations, write_durations_title
 from stithy.report.figure import Absent, Drawn, Figure, FigureKind
-from stithy.report.tables import Show, table_of
-from stithy.report.words.wording import listing, percent, took
+from stithy.report.tables import Show, make_table
 from stithy.scenarios.backup.judge import (
     COVERED_LEAST,
     Setting,
     find_fastest,
+    list_points,
     list_settings,
     read_limit_share,
 )
-from stithy.scenarios.backup.report.backups import at_load, drawn_point
+from stithy.scenarios.backup.plan import BACKUP, SETTINGS
+from stithy.units import format_list, format_measured_duration, format_share
 
 KEY = "backup-frontier"
 WIDTH, HEIGHT = 560, 320
@@ -66,7 +68,7 @@ def _draw_frontier(
 ) -> Figure:
     share, tail = read_limit_share(context), settings[0].tail_of.label
     rows = [_make_row(setting) for setting in settings]
-    at = at_load(context, load)
+    at = format_at_load(context, load)
     title, drawing = _write_title(context, settings, share, tail, at), Drawing()
     shows = (
         Show("candidate", "candidate"), Show("setting", "setting"),
@@ -76,12 +78,12 @@ def _draw_frontier(
     )  # fmt: skip
     return drawing.figure(
         context, stem, title, _draw_chart(context, drawing, rows, share, tail),
-        table_of(stem, title, shows, rows),
+        make_table(stem, title, shows, rows),
         caption=f"Change of {tail} with backups against the duration of a backup{at}, a mark for "
         "each setting. Bars are the 95 % intervals of the change; a hollow mark has none, as it "
-        f"has too few blocks. The broken line is the limit of +{percent(share)}. Marks "
+        f"has too few blocks. The broken line is the limit of +{format_share(share)}. Marks "
         "further down and to the left are better. Named are settings with at least "
-        f"{BLOCKS_LEAST} blocks whose backups ran during {percent(COVERED_LEAST)} of the "
+        f"{BLOCKS_LEAST} blocks whose backups ran during {format_share(COVERED_LEAST)} of the "
         f"measurement.{_name_undrawn(unknown)}",
         description=f"A chart of the change of {tail} against the duration of a backup, "
         f"with marks for each candidate: {', '.join(context.evidence.candidates)}.",
@@ -90,7 +92,7 @@ def _draw_frontier(
 
 def _name_undrawn(settings: list[Setting]) -> str:
     names = [f"{setting.candidate} ({setting.text})" for setting in settings]
-    return f" Not drawn, as a value is missing: {listing(names)}." if names else ""
+    return f" Not drawn, as a value is missing: {format_list(names)}." if names else ""
 
 
 def _make_row(of: Setting) -> dict[str, Any]:
@@ -109,10 +111,15 @@ def _write_title(
     for name in context.evidence.candidates:
         best = find_fastest((setting for setting in settings if setting.candidate == name), share)
         if best is not None:
-            found.append(f"{took(best.value('duration_s') or 0.0)} on {name} ({best.text})")
+            found.append(
+                f"{format_measured_duration(best.value('duration_s') or 0.0)} on {name} "
+                f"({best.text})"
+            )
     if not found:
-        return f"No setting was shown to keep {tail} within +{percent(share)}{at}"
-    return f"Fastest backup shown to keep {tail} within +{percent(share)}{at}: {', '.join(found)}"
+        return f"No setting was shown to keep {tail} within +{format_share(share)}{at}"
+    return (
+        f"Fastest backup shown to keep {tail} within +{format_share(share)}{at}: {', '.join(found)}"
+    )
 
 
 def _draw_chart(context: Context, drawing: Drawing, rows: Rows, share: float, tail: str) -> Spec:
@@ -121,22 +128,22 @@ def _draw_chart(context: Context, drawing: Drawing, rows: Rows, share: float, ta
     spare = 0.06 * (max(span) - min(span))
     domain = (min(span) - spare, max(span) + spare)
     title = f"Change of {tail} with backups"
-    y = y_axis("change", title, domain, **labels(SIGNED_PERCENT), tickCount=6)
+    y = make_y_axis("change", title, domain, **label_ticks(SIGNED_PERCENT), tickCount=6)
     durations = [{"value": row["duration_s"] / _leave_room(row["setting"])} for row in rows]
-    longest = domain_of(durations, log=False)
-    x = x_axis("duration_s", "Duration of a backup (s)", longest, tickCount=6)
-    limit = LimitLine(share, f"+{percent(share)}", palette.MARK[0])
+    longest = find_domain(durations, log=False)
+    x = make_x_axis("duration_s", "Duration of a backup (s)", longest, tickCount=6)
+    limit = LimitLine(share, f"+{format_share(share)}", palette.MARK[0])
     across = alt.Y("value:Q", scale=alt.Scale(domain=list(domain), nice=False))
-    channels = {**candidate_channels(context), "opacity": picked()}
-    colour = {"color": channels["color"], "opacity": picked()}
-    layers = limit_lines(drawing, across, [limit])
-    layers += intervals(drawing, rows, {"x": x, **colour}, strokeWidth=1.5)
+    channels = {**make_candidate_channels(context), "opacity": show_picked()}
+    colour = {"color": channels["color"], "opacity": show_picked()}
+    layers = draw_limits(drawing, across, [limit])
+    layers += draw_intervals(drawing, rows, {"x": x, **colour}, strokeWidth=1.5)
     layers += _draw_marks(drawing, rows, {"x": x, "y": y, **channels})
     if len(rows) <= NAMED_MOST:
-        beside = {"x": x, "y": y, "text": alt.Text("setting:N"), "opacity": picked()}
+        beside = {"x": x, "y": y, "text": alt.Text("setting:N"), "opacity": show_picked()}
         look = {"align": "left", "dx": 9, "dy": -7, "color": palette.MUTED[0]}
         layers.append(drawing.mark("text", rows, beside, **look))
-    return layer(layers, width=WIDTH, height=HEIGHT)
+    return merge_layers(layers, width=WIDTH, height=HEIGHT)
 
 
 def _leave_room(name: str) -> float:
@@ -158,7 +165,7 @@ def _draw_marks(drawing: Drawing, rows: Rows, channels: dict[str, Any]) -> list[
         mine = [row for row in rows if (row["low"] is not None) is is_full]
         if mine:
             drawn.append(drawing.mark("point", mine, {**channels, "tooltip": tips}, **look))
-    return [drawing.followed(drawn[0]), *drawn[1:]]
+    return [drawing.follow(drawn[0]), *drawn[1:]]
 
 
 DURATIONS = "backup-durations"
@@ -168,7 +175,7 @@ OF_CYCLES = ("backup.cycle_bytes", "backup.cycle_ratio")
 
 
 def _plot_durations(context: Context) -> Iterator[Bars | Absent]:
-    point = drawn_point(context)
+    point = choose_point(context)
     if point is None:
         return
     durations = read_durations(context, point, _list_durations)
@@ -205,3 +212,29 @@ PLUGINS = (
     FigureKind(DURATIONS, 15, "backup", _plot_durations),
     FigureKind(KEY, 16, "backup", _plot_frontier, ("load",)),
 )
+
+
+def choose_point(context: Context) -> Point | None:
+    """Where figures show backups; None where a study has none."""
+    return context.evidence.choose_asked(list_points(context.evidence))
+
+
+def format_at_load(context: Context, load: Point) -> str:
+    """At which load, in words, where there are several."""
+    told = [factor for factor in load.factors if factor[0] in context.factors]
+    return f" at {Point(tuple(told)).in_words(context.level_unit)}" if told else ""
+
+
+def name_setting(context: Context, setting: Setting) -> str:
+    """The candidate, and what of the point tells it from others."""
+    others = [_format(context, name, setting.point) for name in context.factors if name != BACKUP]
+    known = [other for other in others if other]
+    return f"{setting.candidate} ({', '.join(known)})" if known else setting.candidate
+
+
+def _format(context: Context, name: str, point: Point) -> str:
+    """The value of a factor; of the users only where backups have several levels."""
+    if not get_factor(name).counts:
+        return f"{name.removeprefix(SETTINGS)} {format_value(point.values[name])}"
+    levels = {point.level for point in list_points(context.evidence)}
+    return Point(((name, point.level),)).in_words(context.level_unit) if len(levels) > 1 else ""

@@ -12,19 +12,27 @@ from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.annotations import BYTES_PER_MB, MS_PER_S
-from stithy.report.drawing.chart import NUMBERS, WIDTH, domain_of, strip_axis, y_axis
-from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer, stacked
+from stithy.report.drawing.chart import NUMBERS, WIDTH, find_domain, make_strip_axis, make_y_axis
+from stithy.report.drawing.compose import (
+    Drawing,
+    Rows,
+    Spec,
+    merge_layers,
+    place_in_grid,
+    place_stacked,
+)
 from stithy.report.figure import Absent, Drawn, Figure, FigureKind
 from stithy.report.metrics import (
     MOVED,
     Strip,
-    busiest_device,
-    devices_by_role,
-    strip_shows,
+    find_busiest_device,
+    list_devices_by_role,
+    list_strip_shows,
 )
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import capital, listing, plural, took
-from stithy.scenarios.backup.report.backups import drawn_point
+from stithy.report.words.wording import begin_sentence, format_plural
+from stithy.scenarios.backup.report.figures import choose_point
+from stithy.units import format_list, format_measured_duration
 
 KEY = "backup-seconds"
 COLUMNS_MOST, HEIGHT = 3, 70
@@ -50,8 +58,7 @@ STRIPS: Mapping[str, Strip] = {
 
 
 def _plot(context: Context) -> list[Drawn]:
-    """One figure: of each candidate its window of the median block, where the question is asked."""
-    point = drawn_point(context)
+    point = choose_point(context)
     if point is None:
         return []
     windows = _choose_windows(context, point)
@@ -77,13 +84,13 @@ def _draw_figure(
     spans = {name: list(_list_spans(window)) for name, window in windows.items()}
     title, drawing = _write_title(spans), Drawing()
     present = [each for each in STRIPS if frame[each].count()]
-    shown = listing([STRIPS[each].name.lower() for each in present])
+    shown = format_list([STRIPS[each].name.lower() for each in present])
     return drawing.figure(
         context, KEY, title, _draw_charts(drawing, context, present, spans, frame),
         PageTable(
             KEY, title,
             (Show("candidate", "candidate"), Show("second", "second", "count"),
-             *strip_shows(STRIPS, present)),
+             *list_strip_shows(STRIPS, present)),
             frame.select("candidate", "second", *present),
         ),
         caption=f"Every second of a window {point.at(context.level_unit)}, "
@@ -97,7 +104,6 @@ def _draw_figure(
 
 
 def _list_spans(window: Window) -> Iterator[dict[str, float | str]]:
-    """The backups and restores of a window, from its start; also those that failed."""
     begun_s = window.row["started_at_s"]
     for span in window.spans:
         kind = str(span["name"]).partition(" ")[0]
@@ -117,26 +123,32 @@ def _write_title(spans: Mapping[str, list[dict[str, float | str]]]) -> str:
         good = [float(s["until"]) - float(s["second"]) for s in backups if not s["failed"]]
         failed = f"{len(backups) - len(good)} failed" if len(good) < len(backups) else ""
         if good:
-            longest = f"the longest {took(max(good))}" if len(good) > 1 else took(good[0])
-            parts = [f"{plural(len(good), 'backup')} on {name}", longest, failed]
+            longest = (
+                f"the longest {format_measured_duration(max(good))}"
+                if len(good) > 1
+                else format_measured_duration(good[0])
+            )
+            parts = [f"{format_plural(len(good), 'backup')} on {name}", longest, failed]
             said.append(", ".join(part for part in parts if part))
         elif failed:
             said.append(f"no backup succeeded on {name}, {failed}")
-    return capital("; ".join(said) or "no backup was made in these windows")
+    return begin_sentence("; ".join(said) or "no backup was made in these windows")
 
 
 def _read_seconds(context: Context, windows: Mapping[str, Window]) -> pl.DataFrame:
-    """All strips by candidate and second, side by side; null where there is no value."""
     rows = [row for name, window in windows.items() for row in _read_window(context, name, window)]
     types = {"candidate": pl.String, "second": pl.Int64, **dict.fromkeys(STRIPS, pl.Float64)}
     return pl.DataFrame(rows, schema=types)
 
 
 def _read_window(context: Context, name: str, window: Window) -> Rows:
-    facts = context.facts_of(name)
-    devices = devices_by_role(facts) if facts else {}
+    facts = context.find_facts(name)
+    devices = list_devices_by_role(facts) if facts else {}
     keys = {"data", "backup"} & devices.keys()
-    of = {role: busiest_device(context, window, (READ_S, WRITE_S), devices[role]) for role in keys}
+    of = {
+        role: find_busiest_device(context, window, (READ_S, WRITE_S), devices[role])
+        for role in keys
+    }
     found: dict[str, Mapping[int, float]] = {
         "tpm": _read_tpm(context, window),
         "cpu": _read_cpu(context, window),
@@ -158,13 +170,13 @@ def _read_window(context: Context, name: str, window: Window) -> Rows:
 def _read_samples(
     context: Context, window: Window, collector: str, metric: str
 ) -> dict[int, float]:
-    samples = context.samples_by_second(collector, [metric], {window.id})
+    samples = context.read_by_second(collector, [metric], {window.id})
     return {row["second"]: row["value"] for row in samples.iter_rows(named=True)}
 
 
 def _read_cpu(context: Context, window: Window) -> dict[int, float]:
     idle = [each for name in ("idle", "iowait") for each in metrics.CPU_STATES[name]]
-    samples = context.samples_by_second(metrics.CPU, idle, {window.id})
+    samples = context.read_by_second(metrics.CPU, idle, {window.id})
     summed = samples.filter(subject="").group_by("second").agg(pl.col("value").sum())
     return {row["second"]: max(0.0, 1 - row["value"]) for row in summed.iter_rows(named=True)}
 
@@ -195,13 +207,13 @@ def _draw_charts(
                    left=index % columns == 0, bottom=strip == present[-1])
             for strip in present
         ]  # fmt: skip
-        stacks.append(stacked(charts, spacing=18))
-    return grid(stacks, columns)
+        stacks.append(place_stacked(charts, spacing=18))
+    return place_in_grid(stacks, columns)
 
 
 def _find_domain(frame: pl.DataFrame, strip: str) -> tuple[float, float]:
     scale = STRIPS[strip].scale
-    return domain_of(
+    return find_domain(
         [{"value": drop_null * scale} for drop_null in frame[strip].drop_nulls()], log=False
     )
 
@@ -212,16 +224,16 @@ def _draw_chart(
     *, title: str, left: bool, bottom: bool,
 ) -> Spec:  # fmt: skip
     shown = STRIPS[strip]
-    x = strip_axis(last, is_bottom=bottom)
+    x = make_strip_axis(last, is_bottom=bottom)
     title_y = shown.title if left else None
-    y = y_axis("value", title_y, domain, format=NUMBERS, tickCount=3, minExtent=EXTENT)
+    y = make_y_axis("value", title_y, domain, format=NUMBERS, tickCount=3, minExtent=EXTENT)
     known = frame.drop_nulls(strip)
     rows = [{"second": second, "value": float(f"{value * shown.scale:.4g}")}
             for second, value in known.select("second", strip).iter_rows()]  # fmt: skip
     layers = [*_draw_shades(drawing, spans, x)]
     if rows:
         layers.append(drawing.mark("line", rows, {"x": x, "y": y}, strokeWidth=1.3, color=colour))
-    return layer(layers, width=width, height=HEIGHT, title=title)
+    return merge_layers(layers, width=width, height=HEIGHT, title=title)
 
 
 def _draw_shades(drawing: Drawing, spans: Rows, x: alt.X) -> Iterator[Spec]:

@@ -5,20 +5,23 @@ from typing import Any
 
 from stithy.analysis.effect import Effect
 from stithy.analysis.statistics import BLOCKS_LEAST
-from stithy.report.blocks import Block, Section, bullets, figures, grid, paragraph
+from stithy.report.blocks import (
+    Block,
+    SectionKind,
+    set_bullets,
+    set_figures,
+    set_grid,
+    set_paragraph,
+)
 from stithy.report.context import Context
-from stithy.report.drawing.points import without
+from stithy.report.drawing.points import drop_factor
 from stithy.report.page import Page
-from stithy.report.section import SectionKind
-from stithy.report.tables import PageTable, Show, table_of
+from stithy.report.tables import PageTable, Show, make_table
 from stithy.report.words.wording import (
-    count,
-    listing,
-    percent,
-    plural,
-    pooled_said,
-    signed_percent,
-    took,
+    explain_pooled,
+    format_count,
+    format_plural,
+    format_signed_share,
 )
 from stithy.scenarios.backup.judge import (
     COVERED_LEAST,
@@ -30,7 +33,8 @@ from stithy.scenarios.backup.judge import (
     read_limit_share,
 )
 from stithy.scenarios.backup.plan import BACKUP, RATE, SETTINGS, load_of
-from stithy.scenarios.backup.report.backups import at_load, where
+from stithy.scenarios.backup.report.figures import format_at_load, name_setting
+from stithy.units import format_list, format_measured_duration, format_share
 
 NAME = "backup"
 TITLE = "Backup and restore"
@@ -54,43 +58,27 @@ NOTE = (
 IDLE = f"Nobody worked on the database. Each backup was restored before the next. {SHARED}"
 
 
-class BackupSection(SectionKind):
-    """Backup: what users lost while it ran, by candidate, and how long backup and restore took."""
-
-    name = NAME
-
-    def make_tables(self, page: Page) -> Iterator[PageTable]:
-        """A row for each candidate at each point with backups."""
-        context = page.context
-        settings = list_settings(context)
-        rows = [_make_row(context, each) for each in settings]
-        tails = list(dict.fromkeys(each.tail_of.label for each in settings))
-        which = (Show("percentile", "Percentile"),) if len(tails) > 1 else ()
-        shows = (
-            *(each for each in context.factor_shows if each.column != BACKUP),
-            Show("candidate", "Candidate"), Show("blocks", "Blocks", "count"),
-            Show("asked_per_s", "Asked (1/s)", "rate"),
-            *_show_impact("throughput", "Throughput"), *which,
-            *_show_impact("tail", " or ".join(tails)),
-            Show("covered_share", "Under backup", "share"),
-            Show("duration_s", "Backup", "duration"),
-            Show("bytes_per_s", "Backup rate", "bandwidth"),
-            Show("size_bytes", "Backup size", "size"), Show("compression", "Ratio", "ratio"),
-            Show("restore_s", "Restore", "duration"),
-            Show("restore_bytes_per_s", "Restore rate", "bandwidth"),
-        )  # fmt: skip
-        table = table_of(self.name, TITLE, shows, rows)
-        yield table.told() if _is_idle(context) else table
-
-    def list_covered(self, page: Page) -> Iterator[str]:
-        """The metrics of backups, each in a column."""
-        del page
-        yield from (f"{self.name}.{each}" for each in OF_BACKUPS)
-
-    def make_sections(self, page: Page) -> Iterator[Section]:
-        """Where a study has backups."""
-        if not page.tables[self.name].frame.is_empty():
-            yield Section(self.name, 23, TITLE, tuple(_set_backups(page)))
+def _make_tables(page: Page) -> Iterator[PageTable]:
+    context = page.context
+    settings = list_settings(context)
+    rows = [_make_row(context, setting) for setting in settings]
+    tails = list(dict.fromkeys(each.tail_of.label for each in settings))
+    which = (Show("percentile", "Percentile"),) if len(tails) > 1 else ()
+    shows = (
+        *(show for show in context.factor_shows if show.column != BACKUP),
+        Show("candidate", "Candidate"), Show("blocks", "Blocks", "count"),
+        Show("asked_per_s", "Asked (1/s)", "rate"),
+        *_show_impact("throughput", "Throughput"), *which,
+        *_show_impact("tail", " or ".join(tails)),
+        Show("covered_share", "Under backup", "share"),
+        Show("duration_s", "Backup", "duration"),
+        Show("bytes_per_s", "Backup rate", "bandwidth"),
+        Show("size_bytes", "Backup size", "size"), Show("compression", "Ratio", "ratio"),
+        Show("restore_s", "Restore", "duration"),
+        Show("restore_bytes_per_s", "Restore rate", "bandwidth"),
+    )  # fmt: skip
+    table = make_table(NAME, TITLE, shows, rows)
+    yield table.told() if _is_idle(context) else table
 
 
 def _is_idle(context: Context) -> bool:
@@ -105,7 +93,7 @@ def _show_impact(name: str, label: str) -> tuple[Show, ...]:
 
 
 def _make_row(context: Context, of: Setting) -> dict[str, Any]:
-    factors = {name: value for name, value in context.factor_values(of.point).items()
+    factors = {name: value for name, value in context.list_factor_values(of.point).items()
                if name != BACKUP}  # fmt: skip
     blocks = len({window.block for window in of.counted})
     own = {"candidate": of.candidate, "blocks": of.throughput.pairs or blocks,
@@ -120,25 +108,32 @@ def _list_changes(name: str, effect: Effect) -> dict[str, float | None]:
 
 
 def _set_backups(page: Page) -> Iterator[Block]:
+    if page.tables[NAME].frame.is_empty():
+        return
     context = page.context
     settings = list_settings(context)
-    said = (f"{where(context, each)}: {'; '.join(_describe(context, each))}." for each in settings)
-    yield from bullets(said, "")
+    said = (
+        f"{name_setting(context, setting)}: {'; '.join(_describe(context, setting))}."
+        for setting in settings
+    )
+    yield from set_bullets(said, "")
     if not _is_idle(context):
-        yield from paragraph(*_list_within(context, settings))
-        yield from paragraph(*_describe_maxima(context))
-    yield from figures(page.drawn_in(NAME))
-    yield from grid(page.tables[NAME])
-    yield from paragraph(*_failures(context), style="warning")
+        yield from set_paragraph(*_list_within(context, settings))
+        yield from set_paragraph(*_describe_maxima(context))
+    yield from set_figures(page.find_drawn(NAME))
+    yield from set_grid(page.tables[NAME])
+    yield from set_paragraph(*_describe_failures(context), style="warning")
     note = IDLE if _is_idle(context) else NOTE
-    pooled = pooled_said(each.changes for each in settings)
-    yield from paragraph(note, pooled, *_list_settings(context), context.footer + ".", style="note")
+    pooled = explain_pooled(each.changes for each in settings)
+    yield from set_paragraph(
+        note, pooled, *_list_settings(context), context.footer + ".", style="note"
+    )
 
 
 def _list_settings(context: Context) -> Iterator[str]:
     if context.manifest is not None:
         varied = [name.removeprefix(SETTINGS) for name in context.factors if SETTINGS in name]
-        but = f", with several values of {listing(varied)}" if varied else ""
+        but = f", with several values of {format_list(varied)}" if varied else ""
         yield f"Settings: {context.manifest.scenario}{but}."
 
 
@@ -147,79 +142,85 @@ def _describe(context: Context, of: Setting) -> Iterator[str]:
         yield "no backup succeeded" if of.without_backup else "no window is valid"
         return
     if not _is_idle(context):
-        yield _impact_said(of)
-    yield f"a backup took {took(of.value('duration_s') or 0.0)}"
+        yield _describe_impact(of)
+    yield f"a backup took {format_measured_duration(of.value('duration_s') or 0.0)}"
     if (restore_s := of.value("restore_s")) is not None:
-        yield f"a restore {took(restore_s)}"
+        yield f"a restore {format_measured_duration(restore_s)}"
     if of.without_backup:
-        windows = plural(of.without_backup, "window")
+        windows = format_plural(of.without_backup, "window")
         yield f"no backup succeeded in {windows} more"
 
 
-def _impact_said(of: Setting) -> str:
+def _describe_impact(of: Setting) -> str:
     both = ((of.throughput, "throughput"), (of.tail, of.tail_of.label))
-    return f"with backups {' and '.join(_one(effect, label) for effect, label in both)}"
+    return f"with backups {' and '.join(_describe_change(effect, label) for effect, label in both)}"
 
 
-def _one(effect: Effect, label: str) -> str:
+def _describe_change(effect: Effect, label: str) -> str:
     if effect.ratio is None:
         return f"the change of {label} is not known"
     low, high = effect.low, effect.high
     within = (
         ""
         if low is None or high is None
-        else f" (95 % interval {signed_percent(low - 1)} to {signed_percent(high - 1)})"
+        else f" (95 % interval {format_signed_share(low - 1)} to {format_signed_share(high - 1)})"
     )
-    return f"{label} changed by {signed_percent(effect.ratio - 1)}{within}"
+    return f"{label} changed by {format_signed_share(effect.ratio - 1)}{within}"
 
 
 def _list_within(context: Context, settings: tuple[Setting, ...]) -> Iterator[str]:
     share = read_limit_share(context)
-    for load in dict.fromkeys(each.load for each in settings):
+    for load in dict.fromkeys(setting.load for setting in settings):
         here = [each for each in settings if each.load == load]
         names = dict.fromkeys(each.candidate for each in here)
         best = [
             find_fastest([each for each in here if each.candidate == name], share) for name in names
         ]
-        found = [f"{where(context, each)} in {took(each.value('duration_s') or 0.0)}"
-                 for each in best if each is not None]  # fmt: skip
-        label, at = here[0].tail_of.label, at_load(context, load)
+        known = ((of, of.value("duration_s") or 0.0) for of in best if of is not None)
+        found = [f"{name_setting(context, of)} in {format_measured_duration(s)}" for of, s in known]
+        label, at = here[0].tail_of.label, format_at_load(context, load)
         if found:
-            yield f"Fastest backups shown to keep {label} within +{percent(share)}{at}, by the " \
-                  f"upper end of the interval: {listing(found)}. A backup ran during " \
-                  f"{_format_covered(best)} of the measurement."  # fmt: skip
+            yield (
+                f"Fastest backups shown to keep {label} within +{format_share(share)}{at}, by the "
+                f"upper end of the interval: {format_list(found)}. A backup ran during "
+                f"{_format_covered(best)} of the measurement."
+            )
         lacking = [name for name, each in zip(names, best, strict=True) if each is None]
         if lacking:
-            yield f"No setting was shown to keep {label} within +{percent(share)} on " \
-                  f"{listing(lacking)}{at}."  # fmt: skip
+            yield f"No setting was shown to keep {label} within +{format_share(share)} on " \
+                  f"{format_list(lacking)}{at}."  # fmt: skip
             yield from _explain_needed([each for each in here if each.candidate in lacking])
 
 
 def _format_covered(settings: Iterable[Setting | None]) -> str:
-    shares = [each.value("covered_share") or 0.0 for each in settings if each is not None]
-    least, most = percent(min(shares)), percent(max(shares))
+    shares = [setting.value("covered_share") or 0.0 for setting in settings if setting is not None]
+    least, most = format_share(min(shares)), format_share(max(shares))
     return least if least == most else f"at least {least}"
 
 
 def _explain_needed(settings: Sequence[Setting]) -> Iterator[str]:
-    known = [each for each in settings if each.tail.ratio is not None]
+    known = [setting for setting in settings if setting.tail.ratio is not None]
     if any(each.tail.plain for each in known):
         yield f"That needs at least {BLOCKS_LEAST} blocks."
     if any(not each.is_covered for each in known):
-        yield f"That needs backups during {percent(COVERED_LEAST)} of the measurement: leave out " \
-              "`cycles`, or raise it."  # fmt: skip
+        yield (
+            f"That needs backups during {format_share(COVERED_LEAST)} of the measurement: leave "
+            "out `cycles`, or raise it."
+        )
 
 
 def _describe_maxima(context: Context) -> Iterator[str]:
     every = list_maxima(context)
     for of in every:
-        each = listing([f"{name} {count(rate)}" for name, rate in of.rates.items()])
-        load = without(load_of(of.point), RATE)
-        at = at_load(context, load) if len(every) > 1 else ""
+        each = format_list([f"{name} {format_count(rate)}" for name, rate in of.rates.items()])
+        load = drop_factor(load_of(of.point), RATE)
+        at = format_at_load(context, load) if len(every) > 1 else ""
         yield f"Measured maximum{at}, without backups, in transactions per second: {each}."
         if of.doubted:
-            yield f"The window of the maximum of {listing(of.doubted)} is not valid; the rates " \
-                  "are shares of it all the same."  # fmt: skip
+            yield (
+                f"The window of the maximum of {format_list(of.doubted)} is not valid; the rates "
+                "are shares of it all the same."
+            )
         if is_own(context):
             yield (
                 "Rates are shares of each candidate's own maximum, so all are equally busy and do "
@@ -229,7 +230,7 @@ def _describe_maxima(context: Context) -> Iterator[str]:
             yield "Rates are shares of the lowest, so all candidates are asked for the same work."
 
 
-def _failures(context: Context) -> Iterator[str]:
+def _describe_failures(context: Context) -> Iterator[str]:
     bad = [
         f"{span['name']} of window {window.id}: {span['invalid_because']}"
         for window in context.evidence.windows
@@ -237,7 +238,15 @@ def _failures(context: Context) -> Iterator[str]:
         if span["name"].startswith(("backup ", "restore")) and span["invalid_because"]
     ]
     if bad:
-        yield f"{plural(len(bad), 'backup or restore', 'backups or restores')} failed: {bad[0]}."
+        yield (
+            f"{format_plural(len(bad), 'backup or restore', 'backups or restores')} failed: "
+            f"{bad[0]}."
+        )
 
 
-PLUGINS = (BackupSection(),)
+PLUGINS = (
+    SectionKind(
+        NAME, 23, TITLE, _set_backups, make_tables=_make_tables,
+        list_covered=lambda page: [f"{NAME}.{metric}" for metric in OF_BACKUPS],
+    ),
+)  # fmt: skip

@@ -10,30 +10,30 @@ import polars as pl
 
 from stithy.metrics import Quantity
 from stithy.point import Point
-from stithy.report.blocks import Section
+from stithy.report.blocks import SectionKind
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.annotations import MS_PER_S
 from stithy.report.drawing.chart import (
     NUMBERS,
     Axis,
-    candidate_channels,
-    domain_of,
-    joined,
-    picked,
-    value_axis,
-    x_axis,
+    draw_joined,
+    find_domain,
+    make_candidate_channels,
+    make_value_axis,
+    make_x_axis,
+    show_picked,
 )
-from stithy.report.drawing.compose import Drawing, Rows, Spec, beside, layer
-from stithy.report.drawing.points import groups_but
-from stithy.report.drawing.titles import named, without_value
-from stithy.report.figure import Drawn, Figure
+from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers, place_beside
+from stithy.report.drawing.points import group_points
+from stithy.report.drawing.titles import count_missing, name_each
+from stithy.report.figure import Figure
 from stithy.report.page import Page
-from stithy.report.section import SectionKind
-from stithy.report.tables import PageTable, Show, table_of
-from stithy.report.words.wording import count, listing, took
+from stithy.report.tables import PageTable, Show, make_table
+from stithy.report.words.wording import format_count
 from stithy.scenarios.block_io.judge import LATE, SATURATED
 from stithy.scenarios.block_io.values import MAXIMUM, RATE, convert_to_amount
+from stithy.units import format_list, format_measured_duration
 
 NAME = "rates"
 TITLE = "Latency against rate"
@@ -76,41 +76,29 @@ class _RatePlace:
         }  # fmt: skip
 
 
-class RatesSection(SectionKind):
-    """What a rate of block I/O costs in latency."""
-
-    name = NAME
-    needs_tables = ("io_seconds",)
-
-    def make_tables(self, page: Page) -> Iterator[PageTable]:
-        """A row for each rate of each candidate."""
-        context = page.context
-        shows = (
-            *(each for each in context.factor_shows if each.column != RATE),
-            Show("candidate", "Candidate"), Show("rate", "Rate"), *_numbers(),
-        )  # fmt: skip
-        rows = [
-            {key: value for key, value in context.factor_values(place.point).items() if key != RATE}
-            | place.row()
-            for _, places, _ in _group_points(context)
-            for place in places
-        ]
-        yield table_of(self.name, TITLE, shows, rows, **REAL)
-
-    def draw_figures(self, page: Page) -> Iterator[Drawn]:
-        """A figure for each pattern and setting of what else varies."""
-        for rest, places, missing in islice(_group_points(page.context), FIGURES_MOST):
-            yield _figure(page.context, rest, places, missing)
-
-    def make_sections(self, page: Page) -> Iterator[Section]:
-        """Where a study has rates."""
-        return page.section(self.name, 24, TITLE, NOTE, page.context.footer + ".")
+def _make_tables(page: Page) -> Iterator[PageTable]:
+    context = page.context
+    shows = (
+        *(show for show in context.factor_shows if show.column != RATE),
+        Show("candidate", "Candidate"), Show("rate", "Rate"), *_list_numbers(),
+    )  # fmt: skip
+    rows = [
+        {
+            key: value
+            for key, value in context.list_factor_values(place.point).items()
+            if key != RATE
+        }
+        | place.row()
+        for _, places, _ in _group_points(context)
+        for place in places
+    ]
+    yield make_table(NAME, TITLE, shows, rows, **REAL)
 
 
 REAL = dict.fromkeys(("asked", "achieved"), pl.Float64)
 
 
-def _numbers() -> tuple[Show, ...]:
+def _list_numbers() -> tuple[Show, ...]:
     return (
         Show("asked", "Asked (1/s)", "count"), Show("achieved", "Achieved (1/s)", "count"),
         *(Show(name, name, "duration") for name in PERCENTILES), Show("state", "State"),
@@ -120,7 +108,7 @@ def _numbers() -> tuple[Show, ...]:
 def _group_points(context: Context) -> Iterator[tuple[Point, list[_RatePlace], int]]:
     """By all factors but the rate, those that have several rates, and how many have no value."""
     evidence = context.evidence
-    for rest, points in groups_but(RATE, evidence.points).items():
+    for rest, points in group_points(RATE, evidence.points).items():
         rising = sorted(points, key=lambda each: convert_to_amount(each.values[RATE]))
         places = [
             place
@@ -139,7 +127,9 @@ def _place(context: Context, candidate: str, point: Point) -> _RatePlace | None:
     achieved = found.pop("iops")
     if not achieved or found["p50"] is None:
         return None
-    flags = {each.flag for window in evidence.valid_at(candidate, point) for each in window.reasons}
+    flags = {
+        reason.flag for window in evidence.valid_at(candidate, point) for reason in window.reasons
+    }
     state = "saturated" if SATURATED in flags else "requests late" if LATE in flags else ""
     if point.values[RATE] == MAXIMUM:
         state = "closed loop"
@@ -147,14 +137,14 @@ def _place(context: Context, candidate: str, point: Point) -> _RatePlace | None:
     return _RatePlace(candidate, point, asked, achieved, found, state)
 
 
-def _figure(context: Context, rest: Point, places: list[_RatePlace], missing: int) -> Figure:
+def _draw_group(context: Context, rest: Point, places: list[_RatePlace], missing: int) -> Figure:
     name = f"{NAME}-{rest.slug}"
-    title = f"{rest.brief}: {_describe_finding(places)}{without_value(missing)}"
+    title = f"{rest.brief}: {_describe_finding(places)}{count_missing(missing)}"
     drawing = Drawing()
-    shows = (Show("candidate", "candidate"), Show("rate", "rate"), *_numbers())
+    shows = (Show("candidate", "candidate"), Show("rate", "rate"), *_list_numbers())
     return drawing.figure(
-        context, name, title, _chart(context, drawing, places),
-        table_of(name, title, shows, (each.row() for each in places), **REAL),
+        context, name, title, _draw_chart(context, drawing, places),
+        make_table(name, title, shows, (place.row() for place in places), **REAL),
         caption="Median (left) and 99th percentile (right) of latency against the achieved rate; "
         "both vertical axes are logarithmic. A line joins the rates of a candidate in ascending "
         "order of what was asked. Hollow marks are saturated rates; diamonds are the "
@@ -167,45 +157,55 @@ def _figure(context: Context, rest: Point, places: list[_RatePlace], missing: in
 def _describe_finding(places: list[_RatePlace]) -> str:
     """The highest rate of each candidate that was kept, and what it costs; else what `max` did."""
     kept = _find_best([each for each in places if each.state not in ("saturated", "closed loop")])
-    lacking = [each.candidate for each in places if each.state == "saturated"]
+    lacking = [place.candidate for place in places if place.state == "saturated"]
     lacking = [name for name in dict.fromkeys(lacking) if name not in kept]
     if kept:
-        none = f", none on {listing(lacking)}" if lacking else ""
-        return f"highest rate without saturation {named([*kept.values()], _achieved, _said)}{none}"
+        none = f", none on {format_list(lacking)}" if lacking else ""
+        return (
+            "highest rate without saturation "
+            f"{name_each([*kept.values()], _get_achieved, _describe_place)}{none}"
+        )
     closed = _find_best([each for each in places if each.state == "closed loop"])
-    most = f"; as fast as it goes {named([*closed.values()], _achieved, _said)}" if closed else ""
+    most = (
+        f"; as fast as it goes {name_each([*closed.values()], _get_achieved, _describe_place)}"
+        if closed
+        else ""
+    )
     return f"every rate was saturated{most}"
 
 
 def _find_best(places: list[_RatePlace]) -> dict[str, _RatePlace]:
-    names = dict.fromkeys(each.candidate for each in places)
+    names = dict.fromkeys(place.candidate for place in places)
     return {
-        name: max((each for each in places if each.candidate == name), key=_achieved)
+        name: max((each for each in places if each.candidate == name), key=_get_achieved)
         for name in names
     }
 
 
-def _said(place: _RatePlace) -> str:
+def _describe_place(place: _RatePlace) -> str:
     name, latency_s = next((n, s) for n, s in reversed(place.latency_s.items()) if s is not None)
-    return f"{count(place.achieved)}/s on {place.candidate} ({name} {took(latency_s)})"
+    return (
+        f"{format_count(place.achieved)}/s on {place.candidate} ({name} "
+        f"{format_measured_duration(latency_s)})"
+    )
 
 
-def _achieved(place: _RatePlace) -> float:
+def _get_achieved(place: _RatePlace) -> float:
     return place.achieved
 
 
-def _chart(context: Context, drawing: Drawing, places: list[_RatePlace]) -> Spec:
+def _draw_chart(context: Context, drawing: Drawing, places: list[_RatePlace]) -> Spec:
     rows = [
-        {**each.row(), **{name: s and s * MS_PER_S for name, s in each.latency_s.items()},
-         "order": convert_to_amount(each.point.values[RATE])}
-        for each in places
+        {**place.row(), **{name: s and s * MS_PER_S for name, s in place.latency_s.items()},
+         "order": convert_to_amount(place.point.values[RATE])}
+        for place in places
     ]  # fmt: skip
     values = [{"value": row[name]} for row in rows for name in PERCENTILES]
-    domain = domain_of(values, log=True)
-    return beside([_panel(context, drawing, rows, name, domain) for name in PERCENTILES])
+    domain = find_domain(values, log=True)
+    return place_beside([_draw_panel(context, drawing, rows, name, domain) for name in PERCENTILES])
 
 
-def _panel(
+def _draw_panel(
     context: Context, drawing: Drawing, rows: Rows, name: str, domain: tuple[float, float]
 ) -> Spec:
     own = [
@@ -214,17 +214,17 @@ def _panel(
         for row in rows
         if row[name] is not None
     ]  # fmt: skip
-    y = value_axis(Axis(f"{name} of latency (ms)", log=True), domain)
-    most = domain_of([{"value": row["achieved"]} for row in own], log=False)
-    x = x_axis("achieved", "Achieved requests per second", most, format=NUMBERS, tickCount=5)
+    y = make_value_axis(Axis(f"{name} of latency (ms)", log=True), domain)
+    most = find_domain([{"value": row["achieved"]} for row in own], log=False)
+    x = make_x_axis("achieved", "Achieved requests per second", most, format=NUMBERS, tickCount=5)
     paced = [row for row in own if row["rate"] != MAXIMUM]
-    line = joined(context, drawing, paced, {"x": x, "y": y, "order": alt.Order("order:Q")})
-    channels = {"x": x, "y": y, **candidate_channels(context), "opacity": picked()}
-    layers = [line, *_marks(drawing, own, channels)]
-    return layer(layers, width=PANEL_WIDTH, height=PANEL_HEIGHT)
+    line = draw_joined(context, drawing, paced, {"x": x, "y": y, "order": alt.Order("order:Q")})
+    channels = {"x": x, "y": y, **make_candidate_channels(context), "opacity": show_picked()}
+    layers = [line, *_draw_marks(drawing, own, channels)]
+    return merge_layers(layers, width=PANEL_WIDTH, height=PANEL_HEIGHT)
 
 
-def _marks(drawing: Drawing, rows: Rows, channels: dict[str, Any]) -> Iterator[Spec]:
+def _draw_marks(drawing: Drawing, rows: Rows, channels: dict[str, Any]) -> Iterator[Spec]:
     tips = [
         alt.Tooltip("candidate:N"), alt.Tooltip("rate:N"), alt.Tooltip("state:N"),
         alt.Tooltip("achieved:Q", title="achieved (1/s)", format=",.0f"),
@@ -236,11 +236,20 @@ def _marks(drawing: Drawing, rows: Rows, channels: dict[str, Any]) -> Iterator[S
                 and (row["state"] == "saturated") is is_saturated]  # fmt: skip
         if mine:
             marks = drawing.mark("point", mine, {**channels, "tooltip": tips}, **look)
-            yield marks if is_saturated else drawing.followed(marks)
+            yield marks if is_saturated else drawing.follow(marks)
     if closed := [row for row in rows if row["rate"] == MAXIMUM]:
         own = {name: channels[name] for name in ("x", "y", "color", "opacity")}
         look = {"shape": "diamond", "size": 110, "filled": True}
         yield drawing.mark("point", closed, {**own, "tooltip": tips}, **look)
 
 
-PLUGINS = (RatesSection(),)
+PLUGINS = (
+    SectionKind(
+        NAME, 24, TITLE, lambda page: page.set_usual(NAME, NOTE, page.context.footer + "."),
+        make_tables=_make_tables, needs_tables=("io_seconds",),
+        draw_figures=lambda page: [
+            _draw_group(page.context, *group)
+            for group in islice(_group_points(page.context), FIGURES_MOST)
+        ],
+    ),
+)  # fmt: skip

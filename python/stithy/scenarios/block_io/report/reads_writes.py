@@ -11,21 +11,19 @@ import polars as pl
 
 from stithy.metrics import Quantity
 from stithy.point import Point
-from stithy.report.blocks import Section
+from stithy.report.blocks import SectionKind
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.annotations import MS_PER_S
-from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
-from stithy.report.drawing.compose import grid as panels
-from stithy.report.drawing.points import groups_but, without
-from stithy.report.drawing.titles import named
+from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers
+from stithy.report.drawing.compose import place_in_grid as panels
+from stithy.report.drawing.points import drop_factor, group_points
+from stithy.report.drawing.titles import name_each
 from stithy.report.figure import Drawn, Figure
 from stithy.report.page import Page
-from stithy.report.section import SectionKind
-from stithy.report.tables import PageTable, Show, table_of
-from stithy.report.words.wording import took
+from stithy.report.tables import PageTable, Show, make_table
 from stithy.scenarios.block_io.judge import SATURATED
-from stithy.units import parse_rate, parse_size
+from stithy.units import format_measured_duration, parse_rate, parse_size
 
 NAME = "reads-beside-writes"
 TITLE = "How writes hurt reads"
@@ -60,7 +58,11 @@ class _RateCell:
     def text(self, percentile: str) -> str:
         """What stands in the cell."""
         known = self.latencies_s[percentile]
-        return "–" if known is None else f"{took(known)}{' *' if self.saturated else ''}"
+        return (
+            "–"
+            if known is None
+            else f"{format_measured_duration(known)}{' *' if self.saturated else ''}"
+        )
 
     @property
     def reads(self) -> str:
@@ -73,31 +75,20 @@ class _RateCell:
         return str(self.point.values[WRITES])
 
 
-class ReadsBesideWritesSection(SectionKind):
-    """How writes hurt reads."""
+def _make_tables(page: Page) -> Iterator[PageTable]:
+    context = page.context
+    shows = tuple(show for show in context.factor_shows if show.column not in BOTH)
+    cells = [cell for of in _group_points(context).values() for cell in of]
+    yield _list_cells(context, cells, shows)
 
-    name = NAME
-    needs_tables = ("io_seconds",)
 
-    def make_tables(self, page: Page) -> Iterator[PageTable]:
-        """A row for each cell."""
-        context = page.context
-        shows = tuple(each for each in context.factor_shows if each.column not in BOTH)
-        cells = [cell for of in _group_points(context).values() for cell in of]
-        yield _list_cells(context, cells, shows)
-
-    def draw_figures(self, page: Page) -> Iterator[Drawn]:
-        """A figure for each setting of what else varies."""
-        groups = _group_points(page.context)
-        for rest, cells in islice(groups.items(), FIGURES_MOST):
-            name = f"{self.name}-{rest.slug}" if len(groups) > 1 else self.name
-            where = f"{rest.brief}: " if len(groups) > 1 else ""
-            if (percentile := _choose_percentile(cells)) is not None:
-                yield _draw_figure(page.context, name, where, cells, percentile)
-
-    def make_sections(self, page: Page) -> Iterator[Section]:
-        """Where a study varies both."""
-        return page.section(self.name, 24, TITLE, NOTE, page.context.footer + ".")
+def _draw_figures(page: Page) -> Iterator[Drawn]:
+    groups = _group_points(page.context)
+    for rest, cells in islice(groups.items(), FIGURES_MOST):
+        name = f"{NAME}-{rest.slug}" if len(groups) > 1 else NAME
+        where = f"{rest.brief}: " if len(groups) > 1 else ""
+        if (percentile := _choose_percentile(cells)) is not None:
+            yield _draw_figure(page.context, name, where, cells, percentile)
 
 
 def _list_cells(
@@ -106,13 +97,13 @@ def _list_cells(
     """`factors`: the columns of what else varies between these cells."""
     rows = [
         {
-            **{show.column: context.factor_values(each.point)[show.column] for show in factors},
-            "candidate": each.candidate, "reads": each.reads, "writes": each.writes,
-            **each.latencies_s, "reads_per_s": each.reads_per_s,
-            "written": each.written_bytes_per_s,
-            "state": "saturated" if each.saturated else "",
+            **{of.column: context.list_factor_values(cell.point)[of.column] for of in factors},
+            "candidate": cell.candidate, "reads": cell.reads, "writes": cell.writes,
+            **cell.latencies_s, "reads_per_s": cell.reads_per_s,
+            "written": cell.written_bytes_per_s,
+            "state": "saturated" if cell.saturated else "",
         }
-        for each in cells
+        for cell in cells
     ]  # fmt: skip
     shows = (
         *factors, Show("candidate", "Candidate"), Show("reads", "Reads asked"),
@@ -122,7 +113,7 @@ def _list_cells(
         Show("state", "State"),
     )  # fmt: skip
     real = dict.fromkeys(("reads_per_s", "written"), pl.Float64)
-    return table_of(NAME, TITLE, shows, rows, **real)
+    return make_table(NAME, TITLE, shows, rows, **real)
 
 
 def _group_points(context: Context) -> dict[Point, list[_RateCell]]:
@@ -131,37 +122,38 @@ def _group_points(context: Context) -> dict[Point, list[_RateCell]]:
     Each by candidate, by reads, then by writes, both rising.
     """
     evidence, found = context.evidence, dict[Point, list[Point]]()
-    for some in groups_but(READS, evidence.points).values():
-        for rest, points in groups_but(WRITES, some).items():
-            found.setdefault(without(rest, READS), []).extend(points)
+    for some in group_points(READS, evidence.points).values():
+        for rest, points in group_points(WRITES, some).items():
+            found.setdefault(drop_factor(rest, READS), []).extend(points)
     return {
         rest: [
-            _cell(context, name, point)
+            _make_cell(context, name, point)
             for name in evidence.candidates
-            for point in sorted(points, key=lambda at: (_amount(at, READS), _amount(at, WRITES)))
+            for point in sorted(
+                points, key=lambda at: (_read_amount(at, READS), _read_amount(at, WRITES))
+            )
         ]
         for rest, points in found.items()
     }
 
 
-def _amount(point: Point, factor: str) -> float:
+def _read_amount(point: Point, factor: str) -> float:
     value = point.values[factor]
     parse = parse_rate if factor == READS else parse_size
     return float(parse(value)) if isinstance(value, str) else float(value)
 
 
 def _choose_percentile(cells: Sequence[_RateCell]) -> str | None:
-    """The highest that all measured cells have; None where there are none."""
-    measured = [each for each in cells if each.reads_per_s]
+    measured = [cell for cell in cells if cell.reads_per_s]
     for name in PERCENTILES:
         if measured and all(each.latencies_s[name] is not None for each in measured):
             return name
     return None
 
 
-def _cell(context: Context, name: str, point: Point) -> _RateCell:
+def _make_cell(context: Context, name: str, point: Point) -> _RateCell:
     evidence = context.evidence
-    reasons = [each for window in evidence.valid_at(name, point) for each in window.reasons]
+    reasons = [reason for window in evidence.valid_at(name, point) for reason in window.reasons]
     latencies = {
         each: evidence.level_of(name, point, Quantity(f"fio.{each}", "read"))
         for each in PERCENTILES
@@ -177,7 +169,7 @@ def _draw_figure(
 ) -> Figure:
     drawing, title = Drawing(), f"{where}{_describe_finding(cells, percentile)}"
     return drawing.figure(
-        context, name, title, _chart(context, drawing, cells, percentile),
+        context, name, title, _draw_chart(context, drawing, cells, percentile),
         _list_cells(context, cells),
         caption=f"{percentile} of read latency at each rate of reads (rows) beside each "
         "bandwidth of writes (columns), a panel for each candidate with the same colours. "
@@ -190,7 +182,7 @@ def _draw_figure(
 def _describe_finding(cells: Sequence[_RateCell], percentile: str) -> str:
     grown: dict[str, tuple[float, float]] = {}
     fewest, most = cells[0], cells[-1]
-    for name in dict.fromkeys(each.candidate for each in cells):
+    for name in dict.fromkeys(cell.candidate for cell in cells):
         known = {
             (each.reads, each.writes): each.latencies_s[percentile]
             for each in cells
@@ -202,10 +194,13 @@ def _describe_finding(cells: Sequence[_RateCell], percentile: str) -> str:
             grown[name] = (alone, beside)
     if not grown:
         return f"{percentile} of reads beside writes"
-    each = named(
+    each = name_each(
         [*grown],
         lambda name: grown[name][1] / grown[name][0],
-        lambda name: f"from {took(grown[name][0])} to {took(grown[name][1])} on {name}",
+        lambda name: (
+            f"from {format_measured_duration(grown[name][0])} to "
+            f"{format_measured_duration(grown[name][1])} on {name}"
+        ),
     )
     return (
         f"From {fewest.writes} to {most.writes} written per second, the {percentile} of "
@@ -213,12 +208,14 @@ def _describe_finding(cells: Sequence[_RateCell], percentile: str) -> str:
     )
 
 
-def _chart(context: Context, drawing: Drawing, cells: Sequence[_RateCell], percentile: str) -> Spec:
-    known = [each.latencies_s[percentile] for each in cells]
+def _draw_chart(
+    context: Context, drawing: Drawing, cells: Sequence[_RateCell], percentile: str
+) -> Spec:
+    known = [cell.latencies_s[percentile] for cell in cells]
     bounds = _set_bounds([each * MS_PER_S for each in known if each])
     found = [
-        _panel(
-            drawing, name, [_row(each, bounds, percentile) for each in cells
+        _draw_panel(
+            drawing, name, [_make_row(each, bounds, percentile) for each in cells
                             if each.candidate == name],
         )
         for name in context.evidence.candidates
@@ -232,7 +229,7 @@ def _set_bounds(values_ms: Sequence[float]) -> list[float]:
     return [10 ** (low + (high - low) * step / count) for step in range(1, count)]
 
 
-def _panel(drawing: Drawing, name: str, rows: Rows) -> Spec:
+def _draw_panel(drawing: Drawing, name: str, rows: Rows) -> Spec:
     reads = list(dict.fromkeys(str(row["reads"]) for row in rows))
     writes = list(dict.fromkeys(str(row["writes"]) for row in rows))
     x = alt.X("writes:N", sort=writes, title="Writes per second", axis=alt.Axis(labelAngle=0))
@@ -257,7 +254,7 @@ def _panel(drawing: Drawing, name: str, rows: Rows) -> Spec:
         if mine
     ]
     width, height = CELL_WIDTH * len(writes), CELL_HEIGHT * len(reads)
-    return layer([squares, *texts], width=width, height=height, title=name)
+    return merge_layers([squares, *texts], width=width, height=height, title=name)
 
 
 def _split_by_ink(rows: Rows) -> tuple[tuple[str, Rows], tuple[str, Rows]]:
@@ -268,13 +265,18 @@ def _split_by_ink(rows: Rows) -> tuple[tuple[str, Rows], tuple[str, Rows]]:
     )
 
 
-def _row(cell: _RateCell, bounds: Sequence[float], percentile: str) -> dict[str, Any]:
+def _make_row(cell: _RateCell, bounds: Sequence[float], percentile: str) -> dict[str, Any]:
     known = cell.latencies_s[percentile]
-    colour = -1 if known is None else sum(each <= known * MS_PER_S for each in bounds)
+    colour = -1 if known is None else sum(bound <= known * MS_PER_S for bound in bounds)
     return {
         "reads": cell.reads, "writes": cell.writes, "text": cell.text(percentile),
         "class": colour, "achieved": cell.reads_per_s,
     }  # fmt: skip
 
 
-PLUGINS = (ReadsBesideWritesSection(),)
+PLUGINS = (
+    SectionKind(
+        NAME, 24, TITLE, lambda page: page.set_usual(NAME, NOTE, page.context.footer + "."),
+        make_tables=_make_tables, draw_figures=_draw_figures, needs_tables=("io_seconds",),
+    ),
+)  # fmt: skip

@@ -17,12 +17,19 @@ from stithy.report.drawing.chart import (
     WIDTH,
     Axis,
     Domain,
-    domain_of,
-    line_channels,
-    picked,
-    value_axis,
+    find_domain,
+    make_line_channels,
+    make_value_axis,
+    show_picked,
 )
-from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer, unit
+from stithy.report.drawing.compose import (
+    Drawing,
+    Rows,
+    Spec,
+    make_unit,
+    merge_layers,
+    place_in_grid,
+)
 from stithy.report.drawing.plots import (
     Bars,
     DataPlot,
@@ -30,12 +37,17 @@ from stithy.report.drawing.plots import (
     read_durations,
     write_durations_title,
 )
-from stithy.report.drawing.titles import named, named_by
+from stithy.report.drawing.titles import name_by, name_each
 from stithy.report.figure import Absent, FigureKind
-from stithy.report.tables import PageTable, Show, table_of
-from stithy.report.words.wording import percent, value
+from stithy.report.tables import PageTable, Show, make_table
+from stithy.report.words.wording import format_quantity, format_range
 from stithy.scenarios.noisy_neighbour.declared import find_part, list_cycles, list_parts
-from stithy.scenarios.noisy_neighbour.report.neighbours import drawn_point, first_pair, paired
+from stithy.scenarios.noisy_neighbour.report.neighbours import (
+    choose_point,
+    find_first_pair,
+    list_pairs,
+)
+from stithy.units import format_share
 
 WORDS = ("alone", "with")
 PALE = 0.4
@@ -73,12 +85,12 @@ class _TenantBars(DataPlot):
             ]
             rows.setdefault(kept.candidate, []).extend(bars)
         columns = min(len(rows), 2)
-        domain = domain_of([row for bars in rows.values() for row in bars], log=False)
+        domain = find_domain([row for bars in rows.values() for row in bars], log=False)
         charts = [
             _draw_tenants(context, drawing, bars, domain, name, is_first=index % columns == 0)
             for index, (name, bars) in enumerate(rows.items())
         ]
-        return grid(charts, columns)
+        return place_in_grid(charts, columns)
 
     def make_table(self, context: Context) -> PageTable:
         rows = [{**vars(kept), "share": kept.share} for kept in self.kept]
@@ -88,14 +100,14 @@ class _TenantBars(DataPlot):
             Show("beside", "TPM with the neighbour", "count"), Show("share", "kept", "share"),
         )  # fmt: skip
         types = {"alone": pl.Float64, "beside": pl.Float64}
-        return table_of(self.name, self.data, shows, rows, **types)
+        return make_table(self.name, self.data, shows, rows, **types)
 
     def describe(self, context: Context) -> str:
         return "Bar charts with a pair of bars for each tenant, one chart for each candidate."
 
 
 def _plot_tenants(context: Context) -> Iterator[_TenantBars | Absent]:
-    point, name = drawn_point(context), "throughput-by-tenant"
+    point, name = choose_point(context), "throughput-by-tenant"
     if point is None:
         return
     kept = list(_list_kept(context, point))
@@ -119,7 +131,7 @@ def _list_kept(context: Context, point: Point) -> Iterator[_TenantThroughput]:
     rows = context.run.values.filter(pl.col("metric") == METRIC)
     tenants = rows["of"].unique(maintain_order=True).to_list()
     for name in context.evidence.candidates:
-        pairs = paired(context, name, point)
+        pairs = list_pairs(context, name, point)
         for tenant in sorted(tenants, key=lambda tenant: (len(tenant), tenant)):
             read, of = context.evidence.value_of, Quantity(METRIC, tenant)
             every = ((read(alone, of).number, read(beside, of).number) for alone, beside in pairs)
@@ -137,17 +149,12 @@ def _write_tenants_title(context: Context, kept: Sequence[_TenantThroughput]) ->
         for name in context.evidence.candidates
         if (mine := [tenant.share for tenant in kept if tenant.candidate == name])
     }
-    ranges = named(
-        [*shares],
-        lambda name: fmean(shares[name]),
-        lambda name: f"{_format_range(shares[name])} on {name}",
-    )
+    ends = {
+        name: format_range(format_share(min(mine)), format_share(max(mine)))
+        for name, mine in shares.items()
+    }
+    ranges = name_each([*ends], lambda name: fmean(shares[name]), lambda at: f"{ends[at]} on {at}")
     return f"Share of its throughput that a tenant keeps with the neighbour: {ranges}"
-
-
-def _format_range(shares: Sequence[float]) -> str:
-    least, most = percent(min(shares)), percent(max(shares))
-    return least if least == most else f"{least} to {most}"
 
 
 def _draw_tenants(
@@ -160,13 +167,13 @@ def _draw_tenants(
         title=None, orient="top", direction="horizontal",
         labelExpr="datum.label == 'with' ? 'with the neighbour' : datum.label",
     )  # fmt: skip
-    return unit(
+    return make_unit(
         bars.encode(
             x=alt.X(
                 "tenant:N", title="Tenant", sort=None, axis=alt.Axis(labelAngle=0, grid=False)
             ),
             xOffset=alt.XOffset("neighbour:N", sort=list(WORDS)),
-            y=value_axis(Axis("Transactions per minute"), domain, titled=is_first),
+            y=make_value_axis(Axis("Transactions per minute"), domain, titled=is_first),
             opacity=alt.Opacity("neighbour:N", scale=pale, legend=legend),
             tooltip=[
                 alt.Tooltip("tenant:N"), alt.Tooltip("neighbour:N"),
@@ -177,7 +184,7 @@ def _draw_tenants(
 
 
 def _plot_durations(context: Context) -> Iterator[Bars | Absent]:
-    point, name = drawn_point(context), "neighbour-durations"
+    point, name = choose_point(context), "neighbour-durations"
     if point is None:
         return
     durations = read_durations(context, point, _list_durations)
@@ -233,11 +240,11 @@ class _Stretches(DataPlot):
             for name in context.evidence.candidates
             for at_s, rate in _list_steps([of for of in self.stretches if of.candidate == name])
         ]
-        y = value_axis(Axis("Bytes of databases (MB/s)"), domain_of(rows, log=False))
+        y = make_value_axis(Axis("Bytes of databases (MB/s)"), find_domain(rows, log=False))
         x = alt.X("second:Q", title="Seconds, with the neighbour", axis=alt.Axis(format="d"))
-        channels = {"x": x, "y": y, "opacity": picked(), **line_channels(context)}
+        channels = {"x": x, "y": y, "opacity": show_picked(), **make_line_channels(context)}
         line = drawing.mark("line", rows, channels, strokeWidth=1.5, interpolate="step-after")
-        return layer([drawing.followed(line)], width=660, height=180)
+        return merge_layers([drawing.follow(line)], width=660, height=180)
 
     def make_table(self, context: Context) -> PageTable:
         shows = (
@@ -245,17 +252,17 @@ class _Stretches(DataPlot):
             Show("from_s", "from", "duration"), Show("to_s", "to", "duration"),
             Show("rate", "bytes of databases", "bandwidth"),
         )  # fmt: skip
-        return table_of(self.name, self.data, shows, map(vars, self.stretches))
+        return make_table(self.name, self.data, shows, map(vars, self.stretches))
 
     def describe(self, context: Context) -> str:
         return "Line chart of throughput against time, with a line for each candidate."
 
 
 def _plot_throughput(context: Context) -> Iterator[_Stretches]:
-    point, names = drawn_point(context), context.evidence.candidates
+    point, names = choose_point(context), context.evidence.candidates
     if point is None:
         return
-    windows = [window for name in names for window in first_pair(context, name, point)[1:]]
+    windows = [window for name in names for window in find_first_pair(context, name, point)[1:]]
     stretches = [stretch for window in windows for stretch in _list_stretches(window)]
     if stretches:
         yield _Stretches(
@@ -288,18 +295,20 @@ def _list_stretches(window: Window) -> Iterator[_Stretch]:
 
 
 def _write_throughput_title(context: Context, stretches: Sequence[_Stretch]) -> str:
-    """Name the mean of each candidate while any cycle ran, weighted by time."""
     means = {}
     for name in context.evidence.candidates:
         rates = _list_rates([of for of in stretches if of.candidate == name])
-        at_work = [(to_s - from_s, rate) for from_s, to_s, rate in rates if rate]
-        if at_work:
-            means[name] = sum(s * rate for s, rate in at_work) / sum(s for s, _ in at_work)
-    shown = named_by(means, lambda rate: value(RATE, rate))
+        list_work_times = [(to_s - from_s, rate) for from_s, to_s, rate in rates if rate]
+        if list_work_times:
+            means[name] = sum(s * rate for s, rate in list_work_times) / sum(
+                s for s, _ in list_work_times
+            )
+    shown = name_by(means, lambda rate: format_quantity(RATE, rate))
     return f"While it works, the neighbour goes through its databases at {shown}"
 
 
 def _list_rates(stretches: Sequence[_Stretch]) -> list[tuple[float, float, float]]:
+    """List from each begin or end of a part to the next: both, and the rate of all."""
     moments = sorted({moment for of in stretches for moment in (of.from_s, of.to_s)})
     return [
         (begin, end, sum(of.rate for of in stretches if of.from_s <= begin and end <= of.to_s))

@@ -7,8 +7,8 @@ from stithy.analysis.effect import Effect, compare_losses
 from stithy.metrics import Quantity
 from stithy.point import Point
 from stithy.report.context import Context
-from stithy.report.metrics import devices_by_role
-from stithy.report.words.wording import in_table, listing, percent, plural, rate
+from stithy.report.metrics import list_devices_by_role
+from stithy.report.words.wording import format_in_table, format_number, format_plural
 from stithy.scenarios.noisy_neighbour.disturbance import (
     ACHIEVED_SHARE,
     ALONE_SHARE_LEAST,
@@ -17,7 +17,8 @@ from stithy.scenarios.noisy_neighbour.disturbance import (
     Disturbance,
 )
 from stithy.scenarios.noisy_neighbour.plan import ALONE, LIMIT, NEIGHBOUR, VOLUME
-from stithy.scenarios.noisy_neighbour.report.neighbours import neighbour_said
+from stithy.scenarios.noisy_neighbour.report.neighbours import describe_neighbour
+from stithy.units import format_list, format_share
 
 P99, P95, TPM = Quantity("p99"), Quantity("p95"), Quantity("tpm")
 WORKED_ALL_SHARE = 0.9
@@ -26,7 +27,7 @@ WORKED_ALL_SHARE = 0.9
 Found = tuple[Disturbance, ...]
 
 
-def findings(context: Context, found: Found) -> Iterator[str]:
+def write_findings(context: Context, found: Found) -> Iterator[str]:
     """All of them, the largest neighbour that each candidate bears first."""
     yield from _write_headlines(context, found)
     yield from _write_verdicts(context, found)
@@ -50,21 +51,29 @@ def _choose_tail(found: Found) -> Quantity:
 def _choose_tails(found: Found) -> Mapping[Point, Quantity]:
     """For each setting of what else varies: candidates there are judged by the same."""
     return {
-        others: _choose_tail(tuple(each for each in found if _others(each.point) == others))
-        for others in {_others(each.point) for each in found}
+        others: _choose_tail(tuple(each for each in found if _drop_neighbour(each.point) == others))
+        for others in {_drop_neighbour(each.point) for each in found}
     }
 
 
 def _write_headlines(context: Context, found: Found) -> Iterator[str]:
     """The largest neighbour that each candidate bears, at each setting of what else varies."""
     tails = _choose_tails(found)
-    for others, name in dict.fromkeys((_others(each.point), each.candidate) for each in found):
-        mine = [each for each in found if (_others(each.point), each.candidate) == (others, name)]
-        who = f"{name} ({_settings(context, mine[0].point)})" if _has_others(context) else name
+    for others, name in dict.fromkeys(
+        (_drop_neighbour(each.point), each.candidate) for each in found
+    ):
+        mine = [
+            each
+            for each in found
+            if (_drop_neighbour(each.point), each.candidate) == (others, name)
+        ]
+        who = (
+            f"{name} ({_format_settings(context, mine[0].point)})" if _has_others(context) else name
+        )
         tail = tails[others]
         rising = sorted(mine, key=lambda each: float(each.point.values[NEIGHBOUR]))
         rule = (
-            f"isolation at least {percent(ISOLATED_SHARE)} of that alone and {tail} at most "
+            f"isolation at least {format_share(ISOLATED_SHARE)} of that alone and {tail} at most "
             f"{GROWTH_MOST:g} times as long, by the upper end of its interval"
         )
         yield f"{_describe_borne(context, who, rising, tail)} ({rule})."
@@ -73,38 +82,39 @@ def _write_headlines(context: Context, found: Found) -> Iterator[str]:
 def _describe_borne(context: Context, who: str, rising: list[Disturbance], tail: Quantity) -> str:
     borne = list(takewhile(lambda each: each.is_bearable(tail), rising))
     refused = next((each for each in rising if each.is_bearable(tail) is False), None)
-    too_much = "" if refused is None else neighbour_said(context, refused.point)
+    too_much = "" if refused is None else describe_neighbour(context, refused.point)
     if borne:
-        bears = f"{who} bears a neighbour of {_say_dose(context, borne[-1])}"
+        bears = f"{who} bears a neighbour of {_describe_dose(context, borne[-1])}"
         bears += f", and not one of {too_much}" if too_much else ""
         end = len(rising) if refused is None else rising.index(refused)
-        open_ones = [each for each in rising[:end] if each.is_bearable(tail) is None]
-        return "; ".join([bears, *(_describe_open(context, each, tail) for each in open_ones)])
+        undecided = (
+            f"whether {_describe_dose(context, each)} is borne is not decided: "
+            f"{'; '.join(_explain(each, tail))}"
+            for each in rising[:end]
+            if each.is_bearable(tail) is None
+        )
+        return "; ".join([bears, *undecided])
     least, more = rising[0], next((each for each in rising if each.is_bearable(tail)), None)
     open_ = f"Which neighbour {who} bears is not decided"
     if least.is_bearable(tail) is None:
         not_ = f"not one of {too_much}; " if too_much else ""
         return (
-            f"{open_}: {not_}beside {_say_dose(context, least)}, {'; '.join(_explain(least, tail))}"
+            f"{open_}: {not_}beside {_describe_dose(context, least)}, "
+            f"{'; '.join(_explain(least, tail))}"
         )
     if more is not None:
-        heavier, lighter = (neighbour_said(context, each.point) for each in (more, least))
+        heavier, lighter = (describe_neighbour(context, each.point) for each in (more, least))
         return f"{open_}: it would be {heavier}, but not {lighter}"
-    return f"{who} bears none of the measured neighbours, not even {_say_dose(context, least)}"
+    return f"{who} bears none of the measured neighbours, not even {_describe_dose(context, least)}"
 
 
-def _describe_open(context: Context, each: Disturbance, tail: Quantity) -> str:
-    dose, reasons = _say_dose(context, each), "; ".join(_explain(each, tail))
-    return f"whether {dose} is borne is not decided: {reasons}"
-
-
-def _say_dose(context: Context, each: Disturbance) -> str:
+def _describe_dose(context: Context, each: Disturbance) -> str:
     parts, asked, done = [], each.asked, each.achieved
     if asked is not None and done is not None and done < ACHIEVED_SHARE * asked:
-        parts.append(f"achieved {rate(done)} of {rate(asked)} per second")
+        parts.append(f"achieved {format_number(done)} of {format_number(asked)} per second")
     if each.worked is not None and each.worked < WORKED_ALL_SHARE:
-        parts.append(f"worked {percent(each.worked)} of the time")
-    said = neighbour_said(context, each.point)
+        parts.append(f"worked {format_share(each.worked)} of the time")
+    said = describe_neighbour(context, each.point)
     return f"{said}, which {' and '.join(parts)}" if parts else said
 
 
@@ -113,24 +123,27 @@ def _explain(each: Disturbance, tail: Quantity) -> Iterator[str]:
         if each.isolation is None or not each.alone_isolation:
             yield "isolation is not known"
         elif each.alone_isolation < ALONE_SHARE_LEAST:
-            yield f"isolation is {percent(each.alone_isolation)} already alone"
+            yield f"isolation is {format_share(each.alone_isolation)} already alone"
         else:
-            ends = percent(each.isolation), percent(each.alone_isolation)
+            ends = format_share(each.isolation), format_share(each.alone_isolation)
             yield f"isolation of {ends[0]} beside {ends[1]} alone may be chance"
     if each.achieved == 0:
         yield "the neighbour achieved nothing"
     if each.is_short(tail) is None:
-        yield _why_not_short(each, tail)
+        yield _explain_not_short(each, tail)
 
 
-def _why_not_short(each: Disturbance, tail: Quantity) -> str:
+def _explain_not_short(each: Disturbance, tail: Quantity) -> str:
     effect = each.growth[tail].effect
     if effect.ratio is None:
         return f"{tail} is not known, as {effect.missing_because}"
     if effect.plain or effect.high is None:
-        return f"{plural(effect.pairs, 'block is', 'blocks are')} too few for a claim about {tail}"
+        return (
+            f"{format_plural(effect.pairs, 'block is', 'blocks are')} too few for a claim about "
+            f"{tail}"
+        )
     if effect.high > GROWTH_MOST:
-        return f"{tail} may be {in_table(effect.high)} times as long"
+        return f"{tail} may be {format_in_table(effect.high)} times as long"
     return f"it worked too little of the time for {tail} to show it"
 
 
@@ -139,16 +152,18 @@ def _describe_held_back(context: Context, found: Found) -> Iterator[str]:
         if (word := state(each)) is None:
             continue
         why = {
-            "failed": f"failed in {plural(each.failed, 'cycle')}",
+            "failed": f"failed in {format_plural(each.failed, 'cycle')}",
             "saturated": "was saturated",
             "limited": f"was held back by `limit`{', or by the storage' if each.has_limit else ''}",
         }[word]
-        others = f" ({_settings(context, each.point)})" if _has_others(context) else ""
-        of = "" if each.asked is None else f" of {rate(each.asked)}"
+        others = f" ({_format_settings(context, each.point)})" if _has_others(context) else ""
+        of = "" if each.asked is None else f" of {format_number(each.asked)}"
         done = (
-            "" if each.achieved is None else f": it achieved {rate(each.achieved)}{of} per second"
+            ""
+            if each.achieved is None
+            else f": it achieved {format_number(each.achieved)}{of} per second"
         )
-        neighbour = neighbour_said(context, each.point)
+        neighbour = describe_neighbour(context, each.point)
         yield f"On {each.candidate}{others} the neighbour of {neighbour} {why}{done}."
 
 
@@ -160,41 +175,45 @@ def _describe_bought(context: Context, found: Found) -> Iterator[str]:
         groups.setdefault((each.candidate, each.point.replaced(LIMIT, 0)), []).append(each)
     for (name, _), several in groups.items():
         tail = _choose_tail(tuple(several))
-        parts = [_bought_by(each, tail, ratio) for each in several
+        parts = [_describe_bought_by(each, tail, ratio) for each in several
                  if (ratio := each.growth[tail].effect.ratio) is not None]  # fmt: skip
         if len(parts) > 1:
-            neighbour = neighbour_said(context, several[0].point)
+            neighbour = describe_neighbour(context, several[0].point)
             yield f"Beside a neighbour of {neighbour} on {name}, {'; '.join(parts)}."
 
 
-def _bought_by(each: Disturbance, tail: Quantity, ratio: float) -> str:
+def _describe_bought_by(each: Disturbance, tail: Quantity, ratio: float) -> str:
     limit = each.point.values[LIMIT]
-    said = f"with a limit of {limit} {tail} is {in_table(ratio)} times as long"
-    done = "" if each.achieved is None else f" and it achieves {rate(each.achieved)} per second"
+    said = f"with a limit of {limit} {tail} is {format_in_table(ratio)} times as long"
+    done = (
+        ""
+        if each.achieved is None
+        else f" and it achieves {format_number(each.achieved)} per second"
+    )
     return f"{said}{done}"
 
 
-def _others(point: Point) -> Point:
+def _drop_neighbour(point: Point) -> Point:
     return point.replaced(NEIGHBOUR, ALONE)
 
 
 def _has_others(context: Context) -> bool:
-    return any(each != NEIGHBOUR for each in context.factors)
+    return any(factor != NEIGHBOUR for factor in context.factors)
 
 
-def _settings(context: Context, point: Point) -> str:
-    values = context.factor_values(point)
+def _format_settings(context: Context, point: Point) -> str:
+    values = context.list_factor_values(point)
     return ", ".join(f"{name} {value}" for name, value in values.items() if name != NEIGHBOUR)
 
 
 def _write_verdicts(context: Context, found: Found) -> Iterator[str]:
     known, tails = {(each.candidate, each.point): each for each in found}, _choose_tails(found)
     for point in dict.fromkeys(each.point for each in found):
-        at = f"With a neighbour of {neighbour_said(context, point)}"
-        at += f" ({_settings(context, point)})" if _has_others(context) else ""
+        at = f"With a neighbour of {describe_neighbour(context, point)}"
+        at += f" ({_format_settings(context, point)})" if _has_others(context) else ""
         for a, b in combinations(context.evidence.candidates, 2):
             both = known[a, point], known[b, point]
-            yield f"{at}, {_write_verdict(both, tails[_others(point)])}."
+            yield f"{at}, {_write_verdict(both, tails[_drop_neighbour(point)])}."
 
 
 def _write_verdict(both: tuple[Disturbance, Disturbance], tail: Quantity) -> str:
@@ -217,7 +236,7 @@ def _name_better(both: tuple[Disturbance, Disturbance], effect: Effect, quantity
     is_kept = quantity == TPM
     ratio = effect.ratio or 1.0
     better, worse = both if (ratio < 1) is is_kept else both[::-1]
-    size, shown = max(ratio, 1 / ratio), _bounds(effect, turned=ratio < 1)
+    size, shown = max(ratio, 1 / ratio), _format_bounds(effect, turned=ratio < 1)
     doses = _describe_doses(both)
     known = better.achieved, worse.achieved
     had_less = None in known or 0 in known or (doses and (known[0] or 0.0) < (known[1] or 0.0))
@@ -225,41 +244,48 @@ def _name_better(both: tuple[Disturbance, Disturbance], effect: Effect, quantity
         what = "the throughput that tenants keep" if is_kept else f"the growth of {quantity}"
         return (
             f"{better.candidate} absorbs the neighbour better than {worse.candidate} by a factor "
-            f"of {in_table(size)}{shown}, in {what}{doses}"
+            f"of {format_in_table(size)}{shown}, in {what}{doses}"
         )
     names = f"{both[0].candidate} or {both[1].candidate}"
     what = (
-        f"tenants keep {in_table(size)} times as much of their throughput on {better.candidate}"
+        f"tenants keep {format_in_table(size)} times as much of their throughput on "
+        f"{better.candidate}"
         if is_kept
-        else f"{quantity} grows {in_table(size)} times as much on {worse.candidate}"
+        else f"{quantity} grows {format_in_table(size)} times as much on {worse.candidate}"
     )
-    few = f", as {plural(effect.pairs, 'block is', 'blocks are')} too few" if effect.plain else ""
+    few = (
+        f", as {format_plural(effect.pairs, 'block is', 'blocks are')} too few"
+        if effect.plain
+        else ""
+    )
     return f"it is undecided whether {names} absorbs it better{few}: {what}{shown}{doses}"
 
 
-def _bounds(effect: Effect, *, turned: bool) -> str:
+def _format_bounds(effect: Effect, *, turned: bool) -> str:
     ends = [1 / each if turned else each for each in (effect.low, effect.high) if each]
-    return f" ({in_table(min(ends))} to {in_table(max(ends))})" if ends else ""
+    return f" ({format_in_table(min(ends))} to {format_in_table(max(ends))})" if ends else ""
 
 
 def _describe_doses(both: tuple[Disturbance, Disturbance]) -> str:
-    """What the neighbour achieved on each, where that is not the same or not known."""
     done = [each.achieved for each in both if each.achieved is not None]
     if len(done) < len(both):
         unknown = [each.candidate for each in both if each.achieved is None]
-        return f"; what the neighbour achieved on {listing(unknown)} is not known"
+        return f"; what the neighbour achieved on {format_list(unknown)} is not known"
     if min(done) >= ACHIEVED_SHARE * max(done):
         return ""
-    each = [f"{rate(number)} on {of.candidate}" for number, of in zip(done, both, strict=True)]
-    return f"; the neighbour achieved, per second, {listing(each)}"
+    each = [
+        f"{format_number(number)} on {of.candidate}" for number, of in zip(done, both, strict=True)
+    ]
+    return f"; the neighbour achieved, per second, {format_list(each)}"
 
 
 def _is_apart(context: Context, candidate: str, point: Point) -> bool:
-    manifest, facts = context.manifest, context.facts_of(candidate)
+    """Whether the neighbour worked on devices on which the tenants' data are not."""
+    manifest, facts = context.manifest, context.find_facts(candidate)
     if manifest is None or facts is None:
         return False
     usual = manifest.scenario_facts.get("volume", "data")
-    devices = devices_by_role(facts)
+    devices = list_devices_by_role(facts)
     own = devices.get(str(point.values.get(VOLUME, usual)), frozenset())
     return bool(own) and own.isdisjoint(devices.get("data", frozenset()))
 
@@ -270,31 +296,34 @@ def _include_one(
     """Whether the intervals of these ratios include 1, of a neighbour on drives of its own."""
     if not _is_apart(context, each.candidate, each.point):
         return
-    neighbour = neighbour_said(context, each.point)
+    neighbour = describe_neighbour(context, each.point)
     at = f"On {each.candidate} the neighbour of {neighbour} has drives of its own"
     known = {name: each.growth[name].effect for name in quantities}
     beyond = {name: effect for name, effect in known.items() if effect.distinguishable}
     if beyond:
         are = "excludes" if len(beyond) == 1 else "exclude"
         yield (
-            f"{at}, but {_ratios(beyond)} {are} 1: tenants and neighbour share something else, "
-            "such as CPUs."
+            f"{at}, but {_format_ratios(beyond)} {are} 1: tenants and neighbour share something "
+            "else, such as CPUs."
         )
     elif why := next(
         (_explain_few(name, effect) for name, effect in known.items() if effect.plain), None
     ):
         yield f"{at}, but whether it costs the tenants anything is not decided: {why}."
     else:
-        yield f"{at}, and costs the tenants nothing that is seen: {_ratios(known)} include 1."
+        yield (
+            f"{at}, and costs the tenants nothing that is seen: {_format_ratios(known)} include 1."
+        )
 
 
 def _explain_few(quantity: Quantity, effect: Effect) -> str:
     if effect.ratio is None:
         return f"{quantity.label} is not known, as {effect.missing_because}"
-    return f"{plural(effect.pairs, 'block is', 'blocks are')} too few"
+    return f"{format_plural(effect.pairs, 'block is', 'blocks are')} too few"
 
 
-def _ratios(effects: dict[Quantity, Effect]) -> str:
-    parts = [f"{name.label} ({in_table(effect.low or 0)} to {in_table(effect.high or 0)})"
-             for name, effect in effects.items()]  # fmt: skip
-    return f"the interval{'s' if len(parts) > 1 else ''} of {listing(parts)}"
+def _format_ratios(effects: dict[Quantity, Effect]) -> str:
+    parts = [
+        f"{name.label}{_format_bounds(effect, turned=False)}" for name, effect in effects.items()
+    ]
+    return f"the interval{'s' if len(parts) > 1 else ''} of {format_list(parts)}"

@@ -11,8 +11,8 @@ from stithy.analysis.comparisons import pair_windows
 from stithy.analysis.evidence import Window
 from stithy.point import Point
 from stithy.report.context import Context
-from stithy.report.drawing.titles import named
-from stithy.report.tables import PageTable, Show, table_of
+from stithy.report.drawing.titles import name_each
+from stithy.report.tables import PageTable, Show, make_table
 from stithy.scenarios.noisy_neighbour.aggressor import list_aggressors
 from stithy.scenarios.noisy_neighbour.declared import find_part, list_cycles, list_parts
 from stithy.scenarios.noisy_neighbour.judge import ServerWork, read_tenant_servers
@@ -21,24 +21,24 @@ from stithy.scenarios.noisy_neighbour.plan import ALONE, NEIGHBOUR, OF_NEIGHBOUR
 DURATIONS = "neighbour-cycles"
 
 
-def drawn_point(context: Context) -> Point | None:
+def choose_point(context: Context) -> Point | None:
     """Where figures show the neighbour; None where a study has none."""
-    beside = [each for each in context.evidence.points if each.values.get(NEIGHBOUR, ALONE)]
-    return context.asked_of(beside)
+    beside = [point for point in context.evidence.points if point.values.get(NEIGHBOUR, ALONE)]
+    return context.evidence.choose_asked(beside)
 
 
-def paired(context: Context, candidate: str, point: Point) -> list[tuple[Window, Window]]:
+def list_pairs(context: Context, candidate: str, point: Point) -> list[tuple[Window, Window]]:
     """The windows alone and with the neighbour of each block that has a valid one of both."""
     alone = point.replaced(NEIGHBOUR, ALONE)
     return list(pair_windows(context.evidence, candidate, point, alone))
 
 
-def first_pair(context: Context, candidate: str, point: Point) -> tuple[Window, ...]:
+def find_first_pair(context: Context, candidate: str, point: Point) -> tuple[Window, ...]:
     """Those of the first such block; none without any."""
-    return next(iter(paired(context, candidate, point)), ())
+    return next(iter(list_pairs(context, candidate, point)), ())
 
 
-def medians_said(
+def describe_medians(
     context: Context, frame: pl.DataFrame, value: pl.Expr, by: Callable[[float, float], float],
     shown: Callable[[float, float], str],
 ) -> str:  # fmt: skip
@@ -50,12 +50,12 @@ def medians_said(
         for name in context.evidence.candidates
         if {(name, "alone"), (name, "with")} <= known.keys()
     }
-    return named(
+    return name_each(
         [*both], lambda name: by(*both[name]), lambda name: f"{shown(*both[name])} on {name}"
     )
 
 
-def neighbour_said(context: Context, point: Point) -> str:
+def describe_neighbour(context: Context, point: Point) -> str:
     """What the neighbour at a point is: `700 requests per second`."""
     level = int(point.values.get(NEIGHBOUR, ALONE))
     for window in context.evidence.windows:
@@ -66,11 +66,11 @@ def neighbour_said(context: Context, point: Point) -> str:
 
 def _find_aggressor(window: Window) -> str | None:
     names = split_names(window.row["activity"])
-    found = (each.removeprefix(OF_NEIGHBOURS) for each in names if each.startswith(OF_NEIGHBOURS))
+    found = (name.removeprefix(OF_NEIGHBOURS) for name in names if name.startswith(OF_NEIGHBOURS))
     return next(found, None)
 
 
-def durations(context: Context) -> PageTable:
+def make_durations_table(context: Context) -> PageTable:
     """How long the neighbour's cycles and their parts took, by candidate and point.
 
     As the figure of the same durations has them: of valid windows.
@@ -81,36 +81,36 @@ def durations(context: Context) -> PageTable:
         for point in evidence.points
         if point.values.get(NEIGHBOUR, ALONE) != ALONE
         for name in evidence.candidates
-        for row in _rows(context, name, point)
+        for row in _list_rows(context, name, point)
     ]
-    others = [each for each in context.factors if each != NEIGHBOUR]
+    others = [factor for factor in context.factors if factor != NEIGHBOUR]
     shows = (
-        *(Show(each, each) for each in others), Show("candidate", "Candidate"),
+        *(Show(other, other) for other in others), Show("candidate", "Candidate"),
         Show("neighbour", "Neighbour"), Show("what", "What"), Show("done", "Done", "count"),
         Show("failed", "Failed", "count"), Show("cut", "Cut by the end", "count"),
         Show("mean_s", "Mean", "duration"), Show("least_s", "Shortest", "duration"),
         Show("most_s", "Longest", "duration"),
     )  # fmt: skip
-    return table_of(DURATIONS, "Cycles of the neighbour", shows, rows)
+    return make_table(DURATIONS, "Cycles of the neighbour", shows, rows)
 
 
-def _rows(context: Context, name: str, point: Point) -> Iterator[dict[str, Any]]:
+def _list_rows(context: Context, name: str, point: Point) -> Iterator[dict[str, Any]]:
     windows = context.evidence.valid_at(name, point)
     kinds: dict[str, list[Mapping[str, Any]]] = {}
     for window in windows:
         kinds.setdefault("cycle", []).extend(list_cycles(window.spans))
-        for each in list_parts(window.spans):
-            kinds.setdefault(str(find_part(each["name"])), []).append(each)
-    values = context.factor_values(point)
+        for part in list_parts(window.spans):
+            kinds.setdefault(str(find_part(part["name"])), []).append(part)
+    values = context.list_factor_values(point)
     factors = {key: str(value) for key, value in values.items() if key != NEIGHBOUR}
     for what, spans in kinds.items():
         if spans:
-            own = {"candidate": name, "neighbour": neighbour_said(context, point), "what": what}
-            yield {**factors, **own, **_counted(spans)}
+            own = {"candidate": name, "neighbour": describe_neighbour(context, point), "what": what}
+            yield {**factors, **own, **_count_outcomes(spans)}
 
 
-def _counted(spans: list[Mapping[str, Any]]) -> dict[str, Any]:
-    outcomes = [each["outcome"] for each in spans]
+def _count_outcomes(spans: list[Mapping[str, Any]]) -> dict[str, Any]:
+    outcomes = [span["outcome"] for span in spans]
     took = [each["to_s"] - each["from_s"] for each in spans if each["outcome"] == "done"]
     return {
         **{word: outcomes.count(word) for word in ("done", "failed", "cut")},
@@ -146,9 +146,11 @@ QUANTITIES = {
 ENDS = ("alone", "with")
 
 
-def tenant_servers(context: Context) -> PageTable:
+def make_servers_table(context: Context) -> PageTable:
     """A row for each candidate and tenant, at the neighbour that the figures show."""
-    return table_of(SERVERS, TITLE, _shows(), _make_server_rows(context), blocks=pl.Int64).told()
+    return make_table(
+        SERVERS, TITLE, _list_shows(), _make_server_rows(context), blocks=pl.Int64
+    ).told()
 
 
 def note(servers: PageTable) -> str:
@@ -157,7 +159,7 @@ def note(servers: PageTable) -> str:
     return f"{NOTE} {HELD_BACK}" if held_back else NOTE
 
 
-def _shows() -> Iterator[Show]:
+def _list_shows() -> Iterator[Show]:
     yield Show("candidate", "Candidate")
     yield Show("neighbour", "Neighbour")
     yield Show("tenant", "Tenant")
@@ -167,13 +169,13 @@ def _shows() -> Iterator[Show]:
 
 
 def _make_server_rows(context: Context) -> Iterator[dict[str, Any]]:
-    point = drawn_point(context)
+    point = choose_point(context)
     if point is None:
         return
     work = read_tenant_servers(context.sampled, context.engine, only="tenant-1")
     tenants = sorted({tenant for _, tenant in work}, key=lambda each: (len(each), each))
     for name in context.evidence.candidates:
-        pairs = [(one.id, other.id) for one, other in paired(context, name, point)]
+        pairs = [(one.id, other.id) for one, other in list_pairs(context, name, point)]
         for tenant in tenants:
             both = [
                 (work[one, tenant], work[other, tenant])
@@ -181,7 +183,7 @@ def _make_server_rows(context: Context) -> Iterator[dict[str, Any]]:
                 if (one, tenant) in work and (other, tenant) in work
             ]
             if both:
-                own = {"candidate": name, "neighbour": neighbour_said(context, point)}
+                own = {"candidate": name, "neighbour": describe_neighbour(context, point)}
                 yield {**own, "tenant": tenant, "blocks": len(both), **_average_blocks(both)}
 
 

@@ -15,20 +15,27 @@ from stithy.point import Point
 from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.drawing.annotations import BYTES_PER_MB, MS_PER_S
-from stithy.report.drawing.chart import Axis, domain_of, line_channels, picked, value_axis
-from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer
+from stithy.report.drawing.chart import (
+    Axis,
+    find_domain,
+    make_line_channels,
+    make_value_axis,
+    show_picked,
+)
+from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers, place_in_grid
 from stithy.report.drawing.plots import DataPlot
 from stithy.report.figure import Absent, FigureKind
-from stithy.report.metrics import MOVED, Strip, busiest_device, strip_shows
+from stithy.report.metrics import MOVED, Strip, find_busiest_device, list_strip_shows
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import count, took
+from stithy.report.words.wording import format_count
 from stithy.scenarios.noisy_neighbour.declared import list_cycles, list_work_times
 from stithy.scenarios.noisy_neighbour.report.neighbours import (
-    drawn_point,
-    first_pair,
-    medians_said,
-    neighbour_said,
+    choose_point,
+    describe_medians,
+    describe_neighbour,
+    find_first_pair,
 )
+from stithy.units import format_measured_duration
 
 WORDS = {"alone": "alone", "with": "with the neighbour"}
 """The windows of a pair in their order: as a column `neighbour` has them, and in words."""
@@ -62,7 +69,7 @@ class BySecond(DataPlot):
         """Draw two charts for each strip, with one vertical scale."""
         worked = list_work(context, self.point)
         present = [name for name in self.strips if self.frame[name].count()]
-        return grid(
+        return place_in_grid(
             [
                 chart
                 for name in present
@@ -81,23 +88,23 @@ class BySecond(DataPlot):
             for candidate, word, second, value in self.frame.select(*KEYS, name).iter_rows()
             if value is not None and (value > 0 or not strip.log)
         ]  # fmt: skip
-        domain = domain_of(rows, log=strip.log)
+        domain = find_domain(rows, log=strip.log)
         for word, title in WORDS.items():
             heading = f"Seconds, {title}" if is_last else None
-            y = value_axis(Axis(strip.title, strip.log), domain, titled=word == "alone")
+            y = make_value_axis(Axis(strip.title, strip.log), domain, titled=word == "alone")
             x = alt.X("second:Q", title=heading, axis=alt.Axis(format="d", tickCount=6))
-            at = {"x": x, "y": y, "opacity": picked(), **line_channels(context)}
+            at = {"x": x, "y": y, "opacity": show_picked(), **make_line_channels(context)}
             mine = [row for row in rows if row["neighbour"] == word]
-            line = drawing.followed(drawing.mark("line", mine, at, strokeWidth=self.width))
+            line = drawing.follow(drawing.mark("line", mine, at, strokeWidth=self.width))
             bars = self._draw_work(context, drawing, worked, heading) if word == "with" else []
-            yield layer([line, *bars], width=WIDTH, height=self.height)
+            yield merge_layers([line, *bars], width=WIDTH, height=self.height)
 
     def _draw_work(
         self, context: Context, drawing: Drawing, worked: Rows, heading: str | None
     ) -> list[Spec]:
         drawn = {bar["candidate"] for bar in worked}
         names = [name for name in context.evidence.candidates if name in drawn]
-        colour, rows = line_channels(context)["color"], []
+        colour, rows = make_line_channels(context)["color"], []
         for number, name in enumerate(names):
             y = alt.value(self.height - GAP - (BAR + GAP) * number)
             # Layers share their axis, whose heading would else name both.
@@ -112,7 +119,7 @@ class BySecond(DataPlot):
         present = [name for name in self.strips if self.frame[name].count()]
         shows = (
             Show("candidate", "candidate"), Show("neighbour", "neighbour"),
-            Show("second", "second", "count"), *strip_shows(self.strips, present),
+            Show("second", "second", "count"), *list_strip_shows(self.strips, present),
         )  # fmt: skip
         frame = self.frame.select(show.column for show in shows)
         return PageTable(self.name, self.data, shows, frame)
@@ -128,8 +135,8 @@ class BySecond(DataPlot):
 def explain_pair(context: Context, point: Point) -> str:
     """End a caption: which windows are drawn, when the neighbour worked, what the title counts."""
     works = ""
-    pairs = [first_pair(context, name, point)[1:] for name in context.evidence.candidates]
-    always = [_worked_throughout(window) for pair in pairs for window in pair]
+    pairs = [find_first_pair(context, name, point)[1:] for name in context.evidence.candidates]
+    always = [_has_worked_throughout(window) for pair in pairs for window in pair]
     if list_work(context, point):
         works = "; bars at the bottom show when it worked, a row for each candidate"
     elif always and all(always):
@@ -149,14 +156,14 @@ def list_work(context: Context, point: Point) -> Rows:
     return [
         {"candidate": name, "from": from_s - start_s, "to": to_s - start_s}
         for name in context.evidence.candidates
-        for window in first_pair(context, name, point)[1:]
-        if not _worked_throughout(window)
+        for window in find_first_pair(context, name, point)[1:]
+        if not _has_worked_throughout(window)
         for start_s in [window.row["started_at_s"] or 0.0]
         for from_s, to_s in list_work_times(window.spans)
     ]
 
 
-def _worked_throughout(window: Window) -> bool:
+def _has_worked_throughout(window: Window) -> bool:
     begin, end = window.row["measure_from_s"], window.row["measure_to_s"]
     if begin is None or end is None or list_cycles(window.spans):
         return False
@@ -168,7 +175,7 @@ def select_counted(context: Context, point: Point, frame: pl.DataFrame) -> pl.Da
     counted = [
         (name, word, second)
         for name in context.evidence.candidates
-        for word, window in zip(WORDS, first_pair(context, name, point), strict=False)
+        for word, window in zip(WORDS, find_first_pair(context, name, point), strict=False)
         for second in _list_counted(window)
     ]
     return frame.join(pl.DataFrame(counted, schema=KEYS, orient="row"), on=[*KEYS], how="semi")
@@ -188,19 +195,20 @@ def _list_counted(window: Window) -> Iterator[int]:
 
 
 def _plot_latency(context: Context) -> Iterator[BySecond | Absent]:
-    point, name = drawn_point(context), "neighbour-latency"
+    point, name = choose_point(context), "neighbour-latency"
     if point is None:
         return
     frame = _read_latencies(context, point)
     if frame.is_empty():
         yield Absent(name, "latency over time", "no valid block has samples of a device")
         return
-    medians = medians_said(
+    medians = describe_medians(
         context, select_counted(context, point, frame), pl.col(LATENCY),
         lambda alone, beside: beside / alone,
-        lambda alone, beside: f"{took(alone)} to {took(beside)}",
+        lambda alone,
+        beside: f"{format_measured_duration(alone)} to {format_measured_duration(beside)}",
     )  # fmt: skip
-    finding = f"A neighbour of {neighbour_said(context, point)} takes reads from {medians}"
+    finding = f"A neighbour of {describe_neighbour(context, point)} takes reads from {medians}"
     yield BySecond(
         name=name,
         title=finding if medians else "Read latency of the device, alone and with the neighbour",
@@ -220,9 +228,9 @@ def _read_latencies(context: Context, point: Point) -> pl.DataFrame:
     windows = {
         window.id: (name, word)
         for name in context.evidence.candidates
-        for window, word in zip(first_pair(context, name, point), WORDS, strict=False)
+        for window, word in zip(find_first_pair(context, name, point), WORDS, strict=False)
     }
-    samples = context.samples_by_second(metrics.BLOCK, [READS, READ_S], set(windows))
+    samples = context.read_by_second(metrics.BLOCK, [READS, READ_S], set(windows))
     of_second = ["window_id", "subject", "second"]
     wide = samples.pivot("metric", index=of_second, values="value", aggregate_function="last")
     rows = [
@@ -244,7 +252,7 @@ STRIPS: Mapping[str, Strip] = {
 
 
 def _plot_operations(context: Context) -> Iterator[BySecond | Absent]:
-    point, name = drawn_point(context), "neighbour-operations"
+    point, name = choose_point(context), "neighbour-operations"
     if point is None:
         return
     frame = _read_operations(context, point)
@@ -252,11 +260,11 @@ def _plot_operations(context: Context) -> Iterator[BySecond | Absent]:
         because = "no valid block has samples of a device"
         yield Absent(name, "operations of the device over time", because)
         return
-    medians = medians_said(
+    medians = describe_medians(
         context, select_counted(context, point, frame),
         pl.col(READS).fill_null(0) + pl.col(WRITES).fill_null(0),
         lambda _, beside: beside,
-        lambda alone, beside: f"{count(alone)} and {count(beside)}",
+        lambda alone, beside: f"{format_count(alone)} and {format_count(beside)}",
     )  # fmt: skip
     title = "Operations per second of the device, alone and with the neighbour"
     yield BySecond(
@@ -274,11 +282,10 @@ def _plot_operations(context: Context) -> Iterator[BySecond | Absent]:
 
 
 def _read_operations(context: Context, point: Point) -> pl.DataFrame:
-    """Read the seconds of the device that moves most, all strips side by side."""
     rows: Rows = []
     for name in context.evidence.candidates:
-        for word, window in zip(WORDS, first_pair(context, name, point), strict=False):
-            device = busiest_device(context, window, (READS, WRITES, WRITE_S))
+        for word, window in zip(WORDS, find_first_pair(context, name, point), strict=False):
+            device = find_busiest_device(context, window, (READS, WRITES, WRITE_S))
             rows += [
                 {"candidate": name, "neighbour": word, "second": second}
                 | {strip: device[strip].get(second) for strip in STRIPS}

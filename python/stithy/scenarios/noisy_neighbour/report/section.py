@@ -3,12 +3,18 @@
 from collections.abc import Iterator
 from typing import Any
 
-from stithy.report.blocks import Block, Section, bullets, figures, grid, paragraph
+from stithy.report.blocks import (
+    Block,
+    SectionKind,
+    set_bullets,
+    set_figures,
+    set_grid,
+    set_paragraph,
+)
 from stithy.report.context import Context
 from stithy.report.page import Page
-from stithy.report.section import SectionKind
-from stithy.report.tables import PageTable, Show, table_of
-from stithy.report.words.wording import percent, pooled_said
+from stithy.report.tables import PageTable, Show, make_table
+from stithy.report.words.wording import explain_pooled
 from stithy.scenarios.noisy_neighbour.disturbance import (
     ACHIEVED_SHARE,
     ALONE_SHARE_LEAST,
@@ -17,74 +23,68 @@ from stithy.scenarios.noisy_neighbour.disturbance import (
 from stithy.scenarios.noisy_neighbour.judge import find_disturbances
 from stithy.scenarios.noisy_neighbour.plan import NEIGHBOUR
 from stithy.scenarios.noisy_neighbour.reactions import IN_A_ROW, KEPT_SHARE
-from stithy.scenarios.noisy_neighbour.report.findings import P95, P99, TPM, Found, findings, state
+from stithy.scenarios.noisy_neighbour.report.findings import (
+    P95,
+    P99,
+    TPM,
+    Found,
+    state,
+    write_findings,
+)
 from stithy.scenarios.noisy_neighbour.report.neighbours import (
     DURATIONS,
     SERVERS,
-    durations,
-    neighbour_said,
-    tenant_servers,
+    describe_neighbour,
+    make_durations_table,
+    make_servers_table,
 )
 from stithy.scenarios.noisy_neighbour.report.neighbours import note as of_servers
+from stithy.units import format_share
 
 NAME = "neighbours"
 TITLE = "What the neighbour costs the tenants"
 NOTE = (
     "Each ratio compares the tenants with the neighbour to the same tenants alone, paired by "
     "block, with its interval. Percentiles and throughput are of the whole measurement, with the "
-    "neighbour's pauses. Isolation is the share of seconds in which all tenants together "
-    f"got at least {percent(KEPT_SHARE)} of their mean throughput alone, as a mean over blocks; "
-    "“alone” is the same share "
-    "in the windows without a neighbour, which is what chance leaves, and the difference is that "
-    "between the two, by block. A neighbour is judged by isolation as a share of that alone; where "
-    f"that is less than {percent(ALONE_SHARE_LEAST)}, nobody is said to bear it. The intervals "
-    "shown decide what is borne and what is not: from four blocks on they are conservative; with "
-    "fewer they decide nothing. Of a neighbour "
-    "that works in cycles, or rests, only seconds in which it worked count for isolation. Fairness "
-    "is Jain's index over the tenants' slowdowns; the least tenant is the share of its throughput "
-    "that the tenant keeps which keeps least. Work adds the tenants' throughput ratio and the "
-    "neighbour's achieved share of what it asked for: 2 means that neither lost anything. What it "
-    "asked for stands for what it does alone, which is not measured; work is not known of a "
-    "neighbour that works as fast as it can. A saturated neighbour achieved less than "
-    f"{percent(ACHIEVED_SHARE)} of its rate; a limited one did, too, and has a `limit`; of a "
+    "neighbour's pauses. Isolation is the share of seconds in which all tenants together got at "
+    f"least {format_share(KEPT_SHARE)} of their mean throughput alone, as a mean over blocks; "
+    "“alone” is the same share in the windows without a neighbour, which is what chance leaves, "
+    "and the difference is that between the two, by block. A neighbour is judged by isolation as "
+    f"a share of that alone; where that is less than {format_share(ALONE_SHARE_LEAST)}, nobody is "
+    "said to bear it. The intervals shown decide what is borne and what is not: from four blocks "
+    "on they are conservative; with fewer they decide nothing. Of a neighbour that works in "
+    "cycles, or rests, only seconds in which it worked count for isolation. Fairness is Jain's "
+    "index over the tenants' slowdowns; the least tenant is the share of its throughput that the "
+    "tenant keeps which keeps least. Work adds the tenants' throughput ratio and the neighbour's "
+    "achieved share of what it asked for: 2 means that neither lost anything. What it asked for "
+    "stands for what it does alone, which is not measured; work is not known of a neighbour that "
+    "works as fast as it can. A saturated neighbour achieved less than "
+    f"{format_share(ACHIEVED_SHARE)} of its rate; a limited one did, too, and has a `limit`; of a "
     "failed one a cycle failed."
 )
 FELT = (
     "Onset is the time from the begin of a cycle, or of the work after a rest, to the first of "
-    f"{IN_A_ROW} seconds in a row in which the tenants got less than {percent(KEPT_SHARE)} of what "
-    "they have alone; settling is that from its end to the first of as many in which they got it "
-    "again. Both are medians of the cycles that were felt, in whole seconds; 0 is within the "
-    f"first. Cycles less than {IN_A_ROW} s apart count as one here; what goes on from the first "
-    "second to the last has neither, and counts as none. “By chance” counts what would be felt at "
-    "the same moments of the windows alone; where that is half as many or more, there is no onset. "
-    "A cycle that is cut by the end of a window counts neither as done nor as failed."
+    f"{IN_A_ROW} seconds in a row in which the tenants got less than {format_share(KEPT_SHARE)} of "
+    "what they have alone; settling is that from its end to the first of as many in which they "
+    "got it again. Both are medians of the cycles that were felt, in whole seconds; 0 is within "
+    f"the first. Cycles less than {IN_A_ROW} s apart count as one here; what goes on from the "
+    "first second to the last has neither, and counts as none. “By chance” counts what would be "
+    "felt at the same moments of the windows alone; where that is half as many or more, there is "
+    "no onset. A cycle that is cut by the end of a window counts neither as done nor as failed."
 )
 
 
-class NeighboursSection(SectionKind):
-    """What tenants lose to a neighbour, and which candidate absorbs it better."""
-
-    name = NAME
-    needs_tables = ("tenant_seconds",)
-
-    def make_tables(self, page: Page) -> Iterator[PageTable]:
-        """A row for each candidate at each point with a neighbour."""
-        context = page.context
-        rows = [_row(context, each) for each in find_disturbances(context)]
-        others = [each for each in context.factors if each != NEIGHBOUR]
-        yield table_of(self.name, TITLE, _shows(others), rows).told()
-        yield durations(context)
-        yield tenant_servers(context)
-
-    def make_sections(self, page: Page) -> Iterator[Section]:
-        """Where tenants were measured with a neighbour."""
-        found = find_disturbances(page.context)
-        if found:
-            yield Section(self.name, 12, TITLE, tuple(_blocks(page, found)))
+def _make_tables(page: Page) -> Iterator[PageTable]:
+    context = page.context
+    rows = [_make_row(context, disturbance) for disturbance in find_disturbances(context)]
+    others = [factor for factor in context.factors if factor != NEIGHBOUR]
+    yield make_table(NAME, TITLE, _list_shows(others), rows).told()
+    yield make_durations_table(context)
+    yield make_servers_table(context)
 
 
-def _shows(others: list[str]) -> Iterator[Show]:
-    yield from (Show(each, each) for each in others)
+def _list_shows(others: list[str]) -> Iterator[Show]:
+    yield from (Show(other, other) for other in others)
     yield Show("candidate", "Candidate")
     yield Show("neighbour", "Neighbour")
     yield Show("asked", "Asked (1/s)", "rate")
@@ -111,13 +111,13 @@ def _shows(others: list[str]) -> Iterator[Show]:
     yield Show("settling", "Settling", "duration")
 
 
-def _row(context: Context, each: Disturbance) -> dict[str, Any]:
-    values, lost = context.factor_values(each.point), each.lost
+def _make_row(context: Context, each: Disturbance) -> dict[str, Any]:
+    values, lost = context.list_factor_values(each.point), each.lost
     row: dict[str, Any] = {
         **{key: value for key, value in values.items() if key != NEIGHBOUR},
-        "candidate": each.candidate, "neighbour": neighbour_said(context, each.point),
+        "candidate": each.candidate, "neighbour": describe_neighbour(context, each.point),
         "asked": each.asked, "achieved": each.achieved, "state": state(each),
-        **_growths(each),
+        **_list_growths(each),
         "worked": each.worked, "isolation": each.isolation, "alone": each.alone_isolation,
         "lost_low": lost.low, "lost_high": lost.high, "first": each.first_percentile,
         "worst": each.worst_second, "least": each.least_kept, "fairness": each.fairness,
@@ -132,7 +132,7 @@ def _row(context: Context, each: Disturbance) -> dict[str, Any]:
     return row
 
 
-def _growths(each: Disturbance) -> dict[str, float | None]:
+def _list_growths(each: Disturbance) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
     for key, quantity in (("p99", P99), ("p95", P95), ("goodput", TPM)):
         effect = each.growth[quantity].effect
@@ -140,27 +140,35 @@ def _growths(each: Disturbance) -> dict[str, float | None]:
     return found
 
 
-def _blocks(page: Page, found: Found) -> Iterator[Block]:
+def _set_neighbours(page: Page) -> Iterator[Block]:
     context = page.context
-    yield from bullets(tuple(findings(context, found)), "findings", "Findings")
-    yield from figures(page.drawn_in(NAME))
-    yield from grid(page.tables[NAME])
+    found = find_disturbances(context)
+    if not found:
+        return
+    yield from set_bullets(tuple(write_findings(context, found)), "findings", "Findings")
+    yield from set_figures(page.find_drawn(NAME))
+    yield from set_grid(page.tables[NAME])
     if not page.tables[DURATIONS].frame.is_empty():
-        yield from grid(page.tables[DURATIONS])
+        yield from set_grid(page.tables[DURATIONS])
     servers = page.tables[SERVERS]
     if not servers.frame.is_empty():
-        yield from grid(servers)
-        yield from paragraph(of_servers(servers), style="note")
-    missing = _missing(found)
+        yield from set_grid(servers)
+        yield from set_paragraph(of_servers(servers), style="note")
+    missing = _explain_missing(found)
     cycles = FELT if any(each.felt for each in found) else None
-    pooled = pooled_said(each.growth for each in found)
-    yield from paragraph(NOTE, cycles, pooled, missing, style="note")
+    pooled = explain_pooled(each.growth for each in found)
+    yield from set_paragraph(NOTE, cycles, pooled, missing, style="note")
 
 
-def _missing(found: Found) -> str | None:
+def _explain_missing(found: Found) -> str | None:
     effects = [each.growth[P99].effect for each in found]
-    because = next((each.missing_because for each in effects if each.ratio is None), None)
+    because = next((effect.missing_because for effect in effects if effect.ratio is None), None)
     return f"The 99th percentile is missing in part: {because}." if because else None
 
 
-PLUGINS = (NeighboursSection(),)
+PLUGINS = (
+    SectionKind(
+        NAME, 12, TITLE, _set_neighbours, make_tables=_make_tables,
+        needs_tables=("tenant_seconds",),
+    ),
+)  # fmt: skip

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from stithy.analysis.evidence import Evidence
-from stithy.report.findings.finding import FindingKind
+from stithy.report.findings import FindingKind
 
 
 @dataclass(frozen=True)
@@ -16,20 +16,14 @@ class First:
     candidate: str
 
 
-class OfFirst(FindingKind):
-    """Who was measured first."""
-
-    name = "first"
-
-    def find(self, evidence: Evidence) -> Iterator[First]:
-        """Find it where there is a window."""
-        for window in evidence.windows[:1]:
-            yield First(window.candidate)
-
-    def describe(self, finding: First, unit: str) -> str:
-        """Say it in one sentence, which speaks of no level."""
-        del unit
-        return f"{finding.candidate} was measured first."
+def _find(evidence: Evidence) -> Iterator[First]:
+    for window in evidence.windows[:1]:
+        yield First(window.candidate)
 
 
-PLUGINS = (OfFirst(),)
+def _describe(finding: First, unit: str) -> str:
+    del unit
+    return f"{finding.candidate} was measured first."
+
+
+PLUGINS = (FindingKind("first", _describe, find=_find),)
