@@ -155,7 +155,8 @@ def test_cycles_are_counted_and_timed_in_valid_windows_as_the_figure_draws_them(
         points=[BESIDE], candidates=["a", "b"], windows=(),
         at=lambda name, _: every[name], valid_at=lambda name, _: valid[name],
     )  # fmt: skip
-    context = SimpleNamespace(evidence=evidence, factors=("neighbour",), factor_values=lambda _: {})
+    known = {"factors": ("neighbour",), "list_factor_values": lambda _: {}}
+    context = SimpleNamespace(evidence=evidence, **known)
     [row] = make_durations_table(cast(Any, context)).frame.to_dicts()
     assert (row["candidate"], row["done"], row["most_s"]) == ("a", 1, 2.0)
 
