@@ -60,7 +60,7 @@ def test_every_figure_is_named_described_and_has_its_data(live: Tab) -> None:
         assert f"Data of figure {number}" in figure["table"]
 
 
-def test_headings_go_down_one_step_at_a_time_and_no_two_elements_share_an_id(live: Tab) -> None:
+def test_headings_and_ids_are_in_order(live: Tab) -> None:
     """One title, then sections, then parts of them; interactive drawings bring ids as well."""
     levels = live.ask("[...document.querySelectorAll('h1,h2,h3,h4')].map(h => +h.tagName[1])")
     assert levels.count(1) == 1

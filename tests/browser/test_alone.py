@@ -18,7 +18,7 @@ def plain(browser: Browser, usual: Path) -> Iterator[Tab]:
         yield opened
 
 
-def test_no_request_leaves_the_page_and_nothing_is_complained_of(live: Tab, usual: Path) -> None:
+def test_no_request_leaves_the_page(live: Tab, usual: Path) -> None:
     """Every figure became interactive; only the page itself and what lies in it was loaded."""
     states = live.ask("[...document.querySelectorAll('figure.figure')].map(f => f.dataset.state)")
     assert set(states) == {"live"}
@@ -54,7 +54,7 @@ def test_without_scripts_every_figure_and_table_is_there(plain: Tab) -> None:
     assert set(boxes) == {0}
 
 
-def test_links_lead_to_their_places_or_into_the_folder_of_the_report(plain: Tab) -> None:
+def test_links_lead_to_their_places(plain: Tab) -> None:
     """And nowhere else; also without scripts."""
     links = plain.ask("""[...document.querySelectorAll("a")].map(link => [
         link.getAttribute("href"), !link.hash || document.querySelector(link.hash) !== null])""")

@@ -31,9 +31,7 @@ def test_the_first_stop_skips_to_the_answer(browser: Browser, usual: Path) -> No
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_every_stop_is_reached_in_order_and_is_seen(
-    browser: Browser, usual: Path, width: int
-) -> None:
+def test_every_stop_is_reached_and_seen(browser: Browser, usual: Path, width: int) -> None:
     """Links, buttons, folded parts, and boxes that scroll; no trap, and nothing that is hidden."""
     with tab(browser, Look(width=width, features=STILL)) as page:
         page.open(usual)

@@ -46,7 +46,7 @@ def test_figures_are_printed_as_they_were_drawn(printed: Tab) -> None:
     assert buttons == 0
 
 
-def test_nothing_is_cut_off_at_the_edge_of_the_paper_and_no_number_broken(printed: Tab) -> None:
+def test_nothing_is_cut_off_on_paper(printed: Tab) -> None:
     """On paper nobody scrolls. Tables of more than eleven columns are smaller, and wrap."""
     wide = printed.ask("""[...document.querySelectorAll("main *")].filter(each =>
         each.checkVisibility() && each.getBoundingClientRect().right > innerWidth + 1)

@@ -112,9 +112,7 @@ def test_a_restored_copy_is_the_database_that_was_loaded(loaded: Loaded) -> None
             assert PASSWORD not in kept
 
 
-def test_a_killed_server_is_noticed_and_recovers_all_that_it_acknowledged(
-    loaded: Loaded, tmp_path: Path
-) -> None:
+def test_a_killed_server_recovers(loaded: Loaded, tmp_path: Path) -> None:
     """Its other processes end too, its memory is forgotten, and its ledger holds."""
     forget = get_engine(loaded.engine_name).forget
     with loaded.copied() as place:
@@ -265,7 +263,7 @@ def sampled(loaded: Loaded, instance: Instance) -> Sequence[Sample] | Unavailabl
     return found
 
 
-def test_what_the_server_would_refuse_is_refused_before_anything_starts(engine_name: str) -> None:
+def test_settings_are_refused_before_starting(engine_name: str) -> None:
     """At the key that it stands under: the study's, or a candidate's own."""
     known = sample(engine_name)
     create = get_engine(engine_name).configure

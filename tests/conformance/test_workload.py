@@ -32,9 +32,7 @@ def request(stem: Path | None = None, duration_s: float = 2.0) -> RunRequest:
     return RunRequest(seed=1, users=2, ramp_up_s=1.0, duration_s=duration_s, hlog_stem=stem)
 
 
-def test_a_run_fills_every_table_and_its_parts_agree(
-    loaded: Loaded, server: Instance, tmp_path: Path
-) -> None:
+def test_a_run_fills_every_table(loaded: Loaded, server: Instance, tmp_path: Path) -> None:
     """Messages, latency logs and series join; what the types add up to is what `all` says."""
     sampler = Sampler(Scope((Path("/"),), (InstanceScope("", server),)), plugins(Collector))
     sampler.start()
@@ -55,9 +53,7 @@ def test_a_run_fills_every_table_and_its_parts_agree(
     assert series["second"].max() >= 2  # type: ignore[operator]  # a number, by the table
 
 
-def test_a_stop_ends_a_run_with_a_summary_of_what_was_done(
-    loaded: Loaded, server: Instance
-) -> None:
+def test_a_stopped_run_has_a_summary(loaded: Loaded, server: Instance) -> None:
     """It was cut short; what was acknowledged is there all the same."""
     stop = threading.Event()
 
@@ -73,7 +69,7 @@ def test_a_stop_ends_a_run_with_a_summary_of_what_was_done(
     assert orders.after == orders.before + orders.acknowledged
 
 
-def test_the_commands_drive_and_check_what_is_loaded_and_do_not_overwrite_it(
+def test_commands_check_and_overwrite_nothing(
     loaded: Loaded, server: Instance, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Without being told the size; the tables that are there are named."""
@@ -89,7 +85,7 @@ def test_the_commands_drive_and_check_what_is_loaded_and_do_not_overwrite_it(
     assert shown.count("✓ holds") == len(shown.splitlines()) - 1 > len(damage(loaded.workload))
 
 
-def test_damage_is_found_and_ends_a_check_with_exit_code_5(
+def test_damage_ends_a_check_with_5(
     loaded: Loaded, server: Instance, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The condition that is broken is named, and no other."""

@@ -63,9 +63,7 @@ def second_sample(module: Collector, scope: Scope) -> list[Sample]:
 
 
 @pytest.mark.parametrize("name", OF_MACHINE)
-def test_a_collector_delivers_what_it_declares_with_a_value_or_a_reason(
-    name: str, scope: Scope
-) -> None:
+def test_a_collector_delivers_what_it_declares(name: str, scope: Scope) -> None:
     """Every metric it declares and no other; never neither, never both; and each series once."""
     module = COLLECTORS[name]
     samples = second_sample(module, scope)
@@ -92,9 +90,7 @@ def test_a_collector_declares_its_metrics_in_full(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COLLECTORS)
-def test_a_collector_of_a_machine_without_its_source_is_unavailable(
-    name: str, tmp_path: Path
-) -> None:
+def test_without_its_source_it_is_unavailable(name: str, tmp_path: Path) -> None:
     """It says so when it is made, with a reason; it does not give zeros."""
     nothing = Scope((), (InstanceScope(),), proc=tmp_path, sys=tmp_path)
     with pytest.raises((Unavailable, OSError)):

@@ -24,7 +24,7 @@ def _blocks(document: Path, language: str) -> list[str]:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_every_study_command_and_make_target_in_a_document_exists(document: Path) -> None:
+def test_documents_name_what_exists(document: Path) -> None:
     """A reader may copy a study into a file and run it, and type what stands in code."""
     for number, text in enumerate(_blocks(document, "yaml")):
         parse_study(f"{document.name}, block {number + 1}", text.encode())
@@ -35,7 +35,7 @@ def test_every_study_command_and_make_target_in_a_document_exists(document: Path
     assert {word for text in made for word in text.split()} <= TARGETS
 
 
-def test_every_example_study_is_a_study_and_the_readme_explains_the_demo() -> None:
+def test_the_readme_explains_the_demo() -> None:
     """Comments apart, both say the same."""
     studies = {path.name: read_study(path).study for path in ROOT.glob("studies/*.yaml")}
     (explained,) = _blocks(ROOT / "README.md", "yaml")

@@ -135,7 +135,7 @@ def _expressions(value: object, key: str = "") -> list[str]:
     return [str(value)] if is_expression else []
 
 
-def test_the_metrics_that_figures_draw_are_those_that_collectors_deliver() -> None:
+def test_collectors_deliver_what_figures_draw() -> None:
     """A renamed metric would silently empty a figure."""
     declared = {
         name: {metric.name for metric in module.metrics}

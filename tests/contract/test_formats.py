@@ -22,9 +22,7 @@ SHAPE = Shape(users=(1, 4), duration_s=3, drives={"disk": 0.0})
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_format_is_named_by_the_help_and_tells_of_a_run_without_anything(
-    name: str, tmp_path: Path
-) -> None:
+def test_a_format_reports_an_empty_run(name: str, tmp_path: Path) -> None:
     """Without windows and manifest there is little to say, and it is said."""
     assert f"`{name}`" in (report.__doc__ or "")
     gone = frozenset({window_id("disk", 1, 0), window_id("memory", 1, 0)})
@@ -38,9 +36,7 @@ def text_of(export: ExportFormat, root: Path, shape: Shape | None = None) -> str
 
 
 @pytest.mark.parametrize("name", EXPORTS)
-def test_an_export_is_in_the_guide_names_emulated_drives_and_is_always_the_same(
-    name: str, tmp_path: Path
-) -> None:
+def test_an_export_is_always_the_same(name: str, tmp_path: Path) -> None:
     """Nothing of the moment or the machine is in it."""
     assert f"| `{name}` |" in (ROOT / "docs/how-to/use-other-tools.md").read_text()
     first, second = (text_of(EXPORTS[name], tmp_path / each / "run", SHAPE) for each in "01")
@@ -49,9 +45,7 @@ def test_an_export_is_in_the_guide_names_emulated_drives_and_is_always_the_same(
 
 
 @pytest.mark.parametrize("export", EXPORTS.values(), ids=EXPORTS)
-def test_a_run_that_is_damaged_is_exported_as_far_as_it_is_there(
-    export: ExportFormat, tmp_path: Path
-) -> None:
+def test_a_damaged_run_is_exported(export: ExportFormat, tmp_path: Path) -> None:
     """Without a manifest, with a table cut short and a window without numbers."""
     nothing = {"missing_because": "the server was ended", "complete": False}
     nothing |= dict.fromkeys(

@@ -120,7 +120,7 @@ def test_every_link_can_be_followed_by_who_hears_it(pdf: bytes) -> None:
     assert all("/URI" not in str(link.get("/A", "")) for link in links)
 
 
-def test_every_sheet_is_counted_and_read_in_the_order_of_the_structure(pdf: bytes) -> None:
+def test_sheets_are_counted_and_in_order(pdf: bytes) -> None:
     """Each says which of how many it is; its content belongs to elements, and Tab follows them."""
     sheets, pages = read_pdf(pdf).pages, pages_of(pdf)
     assert all("/StructParents" in sheet for sheet in sheets)
@@ -129,9 +129,7 @@ def test_every_sheet_is_counted_and_read_in_the_order_of_the_structure(pdf: byte
         assert text.endswith(f"{number}of{len(pages)}")
 
 
-def test_the_contents_have_every_heading_and_every_figure_on_its_page(
-    page: Page, pdf: bytes
-) -> None:
+def test_contents_name_headings_and_figures(page: Page, pdf: bytes) -> None:
     """Each once and in their order; so have the bookmarks of the headings, which lead there."""
     pages, contents, marks = pages_of(pdf), contents_of(pdf), outline_of(pdf)
     titles = [title for title, _ in contents]

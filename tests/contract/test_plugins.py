@@ -69,7 +69,7 @@ def test_a_provider_is_named_by_its_key(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", plugins(LayerKind))
-def test_a_layer_keeps_of_its_members_what_its_redundancy_leaves(name: str) -> None:
+def test_a_layer_keeps_what_redundancy_leaves(name: str) -> None:
     """At most that: its own books take some, too; data take no less than themselves."""
     keys = plugins(LayerKind)[name].keys()
     count = keys.limit_members()[0]
@@ -116,7 +116,7 @@ def test_a_scenario_ends_what_it_begins(name: str) -> None:
 
 
 @pytest.mark.parametrize("needs", NEEDS.values(), ids=NEEDS)
-def test_a_plug_in_names_its_needs_and_why_and_a_good_machine_has_them(
+def test_a_plug_in_names_its_needs(
     needs: tuple[Need, ...],
 ) -> None:
     """A person who lacks one reads for what; the made-up machine grows with what is asked for."""
@@ -137,7 +137,7 @@ OF_WINDOWS: dict[str, tuple[ModuleType, tuple[Check[Any], ...]]] = {
 
 
 @pytest.mark.parametrize("name", OF_WINDOWS)
-def test_checks_of_windows_name_tables_and_their_flags_say_what_to_do(name: str) -> None:
+def test_checks_name_tables_and_advice(name: str) -> None:
     """A table that nobody writes would silence a check for ever; no two flags have one name."""
     module, checks = OF_WINDOWS[name]
     assert checks
@@ -160,7 +160,7 @@ def test_a_check_gives_judgements(check: MachineCheck) -> None:
 
 
 @pytest.mark.parametrize("aggressor", plugins(Aggressor).values(), ids=plugins(Aggressor))
-def test_an_aggressor_has_intensities_with_words_and_both_halves_of_an_activity(
+def test_an_aggressor_has_intensities(
     aggressor: Aggressor,
 ) -> None:
     """Its examples are accepted, each key is described, and it says what room it takes."""

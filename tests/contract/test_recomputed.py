@@ -158,22 +158,18 @@ def _assert_true(outcome: Outcome, least: int) -> None:
     assert outcome.checked.total() > least
 
 
-def test_every_number_of_every_table_follows_from_the_files(files: Files) -> None:
+def test_tables_follow_from_files(files: Files) -> None:
     """Of the report and behind its figures, as Parquet and as CSV."""
     _assert_true(of_tables(files), 10_000)
 
 
-def test_every_number_of_json_and_markdown_follows_from_the_files(
-    files: Files, report: Row
-) -> None:
+def test_json_and_markdown_follow_from_files(files: Files, report: Row) -> None:
     """Those of sentences, too; in the order of lines and cells."""
     _assert_true(of_json(files, report), 500)
     _assert_true(of_markdown(files, (files.root / "report.md").read_text()), 150)
 
 
-def test_every_number_of_a_comparison_follows_from_the_files(
-    files: Files, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_comparison_follows_from_files(files: Files, capsys: pytest.CaptureFixture[str]) -> None:
     """Of `stithy compare`, with the earlier run as its base, as JSON and in lines."""
     for other in files.others:
         words = ["compare", str(other.root), str(files.root)]
@@ -185,7 +181,7 @@ def test_every_number_of_a_comparison_follows_from_the_files(
         assert sum(row["distinguishable"] for row in document["comparisons"][0]["rows"]) == 1
 
 
-def test_every_number_of_the_page_alone_follows_from_the_files(files: Files) -> None:
+def test_the_page_follows_from_files(files: Files) -> None:
     """Of captions and footers; cells show their numbers rounded, on the page as in print."""
     page = Page(context_built(files.root))
     outcome = Outcome()
@@ -201,7 +197,7 @@ def test_every_number_of_the_page_alone_follows_from_the_files(files: Files) -> 
     assert [each for each in numbers if not is_shown_as(each.text, each.value or 0.0)] == []
 
 
-def test_a_wrong_number_anywhere_in_the_json_is_found(files: Files, report: Row) -> None:
+def test_wrong_numbers_in_json_are_found(files: Files, report: Row) -> None:
     """One at a time: a value of each column by a per mille, each number of a text in its last
     digit. What a figure or a drive says may be of any of its rows; levels are keys.
     """
@@ -213,7 +209,7 @@ def test_a_wrong_number_anywhere_in_the_json_is_found(files: Files, report: Row)
     assert [place for place, is_true in zip(places, found, strict=True) if is_true] == []
 
 
-def test_a_wrong_number_anywhere_in_the_markdown_is_found(files: Files, parts: list[str]) -> None:
+def test_wrong_numbers_in_markdown_are_found(files: Files, parts: list[str]) -> None:
     """One at a time, in its last digit; in a table one of each column."""
     wrong = [_other_digit(part, end) for part in parts for end in _ends(part)]
     assert len(wrong) > 200
@@ -245,7 +241,7 @@ KINDS = (
 
 
 @pytest.mark.parametrize(("kind", "shape", "words"), KINDS, ids=[words for _, _, words in KINDS])
-def test_every_kind_of_sentence_follows_from_the_files(
+def test_every_kind_of_sentence_follows(
     kind: str, shape: Shape, words: str, tmp_path: Path
 ) -> None:
     """As it is, and with any of the answer's numbers altered."""

@@ -31,7 +31,7 @@ def _rows(files: Files, name: str) -> list[Row]:
     return pl.read_parquet(path).to_dicts() if path.exists() else []
 
 
-def test_every_number_of_a_section_of_what_is_lost_follows_from_the_files(files: Files) -> None:
+def test_sections_of_losses_follow(files: Files) -> None:
     """And each of a window's; what varies beside users leaves the rest out, and says so."""
     report = json.loads((files.root / "report.json").read_text())
     outcome = of_tables(files) + of_json(files, report)
@@ -44,7 +44,7 @@ def test_every_number_of_a_section_of_what_is_lost_follows_from_the_files(files:
     assert names & {"backup", "neighbours"}
 
 
-def test_every_number_of_a_finding_of_what_is_lost_follows_from_the_files(files: Files) -> None:
+def test_findings_of_losses_follow(files: Files) -> None:
     """Of each candidate the value and its interval; the point is a key."""
     rows = [row for row in _rows(files, "findings")
             if row["kind"] == "impact" and row["number"].startswith("of.")]  # fmt: skip

@@ -32,7 +32,7 @@ def _reported(root: Path, cwd: Path, environment: dict[str, str], *on: str) -> d
     return {str(each.relative_to(root)): each.read_bytes() for each in files if each.is_file()}
 
 
-def test_two_processes_make_the_same_report_of_copies_in_two_places(tmp_path: Path) -> None:
+def test_two_processes_make_the_same_report(tmp_path: Path) -> None:
     """With another time zone, locale, hash seed, number of CPUs and threads, and directory."""
     first = build_run(tmp_path / "run", FIXED).root
     second = Path(shutil.copytree(first, tmp_path / "some" / "other place" / "run"))

@@ -19,9 +19,7 @@ SAID = (
 )  # fmt: skip
 
 
-def test_a_section_of_a_directory_of_ones_own_is_in_every_format(
-    fakes: Path, tmp_path: Path
-) -> None:
+def test_an_own_section_is_in_every_format(fakes: Path, tmp_path: Path) -> None:
     """Its heading, words, table and figure, its place in the contents, and its files."""
     assert (fakes / "report/sections/turns.py").is_file()
     build_run(tmp_path, SHAPE)
@@ -39,7 +37,7 @@ def test_a_section_of_a_directory_of_ones_own_is_in_every_format(
     assert (tmp_path / "report/figures/turns.svg").is_file()
 
 
-def test_a_finding_of_one_file_is_said_in_every_format(fakes: Path, tmp_path: Path) -> None:
+def test_an_own_finding_is_in_every_format(fakes: Path, tmp_path: Path) -> None:
     """After those that answer the question, with its numbers in the table of findings."""
     assert (fakes / "report/findings/first.py").is_file()
     said = "memory was measured first."
@@ -50,7 +48,7 @@ def test_a_finding_of_one_file_is_said_in_every_format(fakes: Path, tmp_path: Pa
         assert said in " ".join(text.split())
 
 
-def test_a_run_without_its_tables_has_no_losses(
+def test_without_tables_there_are_no_losses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A scenario may read them as if they were there."""
@@ -85,7 +83,7 @@ PLUGINS = (FigureKind(name="again", section="levels", order=1, plot=plot),)
         ("figure", "two figures of the report have one name"),
     ],
 )
-def test_two_tables_or_figures_of_one_name_are_refused(
+def test_a_name_used_twice_is_refused(
     what: str, refused: str, fakes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One of the two would silently be the other."""

@@ -72,7 +72,7 @@ def test_a_url_that_is_followed_means_the_same() -> None:
             assert started[0] == started[1] == started[2], url
 
 
-def test_a_url_that_is_not_followed_is_refused_alike_and_nothing_of_its_password_is_shown() -> None:
+def test_an_unfollowed_url_is_refused() -> None:
     """Before anything is connected, as a mistake of its user, who is told to percent-encode it."""
     for url in REFUSED:
         text = f"postgresql://{url}".format(at="127.0.0.1:1")

@@ -32,9 +32,7 @@ def study(place: Path, scenario: str = "{}", vary: str = "") -> Path:
     )  # fmt: skip
 
 
-def test_a_run_that_is_killed_while_it_proves_a_backup_is_resumed(
-    stithy: Stithy, place: Path
-) -> None:
+def test_a_run_killed_in_its_proof_resumes(stithy: Stithy, place: Path) -> None:
     """The proof is made again; its windows' backups are restored, and nobody else's commits."""
     out = place / "run"
     journal = RunDirectory(out).journal
@@ -53,9 +51,7 @@ def test_a_run_that_is_killed_while_it_proves_a_backup_is_resumed(
 
 @pytest.mark.long
 @pytest.mark.needs_pgbackrest
-def test_a_run_that_is_killed_while_it_prepares_a_repository_is_resumed_or_cleaned(
-    stithy: Stithy, place: Path
-) -> None:
+def test_a_run_killed_preparing_a_repository_resumes(stithy: Stithy, place: Path) -> None:
     """The window is begun anew, with its database and repository; in between nothing is left.
 
     Long: a whole run, begun twice.
@@ -76,9 +72,7 @@ def test_a_run_that_is_killed_while_it_prepares_a_repository_is_resumed_or_clean
 @pytest.mark.long
 @pytest.mark.needs_root
 @pytest.mark.needs_drive
-def test_a_drive_of_backups_that_is_gone_costs_its_cycles_and_not_what_users_did(
-    stithy: Stithy, place: Path
-) -> None:
+def test_a_lost_backup_drive_costs_cycles(stithy: Stithy, place: Path) -> None:
     """From the middle of a backup on every request to it fails: no backup of the window succeeds.
 
     Long: a whole run on a drive.
@@ -124,7 +118,7 @@ done
 
 
 @pytest.mark.long
-def test_a_row_that_a_restore_changes_fails_the_study_by_its_exit_code(place: Path) -> None:
+def test_a_changed_row_fails_the_study(place: Path) -> None:
     """The server starts, all conditions hold, and the table is named.
 
     Long: `unmeasured/test_own_engine.py` does so with fakes, and real sums of rows are compared in

@@ -69,7 +69,7 @@ def _all_text(folder: Path) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("restore", "repeat"), [("native", 1), pytest.param("reload", 2, marks=pytest.mark.long)]
 )
-def test_two_databases_by_url_go_from_study_to_report_over_a_kill(
+def test_databases_by_url_survive_a_kill(
     knowing: Stithy, place: Path, there: Offer, restore: str, repeat: int
 ) -> None:
     """It is resumed, reported, compared, exported; nothing stays on the server, nor any secret."""
@@ -124,9 +124,7 @@ def _assert_whole(knowing: Stithy, out: Path, restore: str) -> None:
 
 
 @pytest.mark.timeout(600)
-def test_clean_removes_what_is_marked_and_needs_the_password_for_it(
-    knowing: Stithy, place: Path, there: Offer
-) -> None:
+def test_clean_removes_what_is_marked(knowing: Stithy, place: Path, there: Offer) -> None:
     """What somebody else made meanwhile is no reason to remove it, and stays known as left."""
     study, out = _study(place, there, "native"), place / "out"
     knowing.kill(lambda: entries(out, "step-started", kind="window"), "run", study, "--out", out)
@@ -148,9 +146,7 @@ def test_clean_removes_what_is_marked_and_needs_the_password_for_it(
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-def test_a_server_that_is_started_anew_in_a_window_gives_no_numbers(
-    knowing: Stithy, place: Path, there: Offer
-) -> None:
+def test_a_restarted_server_gives_no_numbers(knowing: Stithy, place: Path, there: Offer) -> None:
     """The other one has, and what the run has made is gone at its end."""
     study, out = _study(place, there, "native"), place / "out"
     study.write_text(study.read_text().replace("duration: 2 s", "duration: 8 s"))
@@ -169,9 +165,7 @@ def test_a_server_that_is_started_anew_in_a_window_gives_no_numbers(
     assert [there.ask(name, HELD) for name in ("a", "b")] == [[], []]
 
 
-def test_a_server_that_has_too_few_sessions_for_the_users_is_refused(
-    knowing: Stithy, place: Path, there: Offer
-) -> None:
+def test_too_few_sessions_are_refused(knowing: Stithy, place: Path, there: Offer) -> None:
     """Before anything is made; users may share connections."""
     study = _study(place, there)
     study.write_text(study.read_text().replace("users: [2]", "users: [2, 200]"))
@@ -182,9 +176,7 @@ def test_a_server_that_has_too_few_sessions_for_the_users_is_refused(
     assert knowing.run("plan", study).returncode == 0
 
 
-def test_a_plan_says_how_servers_differ_and_what_their_user_may_not(
-    stithy: Stithy, place: Path, there: Offer
-) -> None:
+def test_a_plan_names_differences_of_servers(stithy: Stithy, place: Path, there: Offer) -> None:
     """With a password from where psql has it; an option that is not followed is named."""
     study, knowing = _study(place, there), replace(stithy, environment={"PGPASSWORD": WORD})
     text = re.sub(", password_(env|file): [^}]*", "", study.read_text())
@@ -205,9 +197,7 @@ def test_a_plan_says_how_servers_differ_and_what_their_user_may_not(
     assert "option target_session_attrs, which is not followed" in refused.stderr
 
 
-def test_one_database_under_two_names_is_refused(
-    knowing: Stithy, place: Path, there: Offer
-) -> None:
+def test_one_database_twice_is_refused(knowing: Stithy, place: Path, there: Offer) -> None:
     """Comparing it with itself would find that two offers do not differ."""
     study = _study(place, there)
     again = there.url("a").replace("127.0.0.1", "localhost")
@@ -218,9 +208,7 @@ def test_one_database_under_two_names_is_refused(
     assert there.ask("a", HELD) == []
 
 
-def test_a_database_that_holds_anything_is_refused_and_not_touched(
-    knowing: Stithy, place: Path, there: Offer
-) -> None:
+def test_a_filled_database_is_refused(knowing: Stithy, place: Path, there: Offer) -> None:
     """By its bytes as `pg_dump` writes them; and so is a password that others may read."""
     study = _study(place, there)
     there.ask("b", "CREATE TABLE orders AS SELECT i FROM generate_series(1, 100) AS i")

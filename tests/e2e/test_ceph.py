@@ -38,15 +38,13 @@ CLUSTER = "{ceph: {hosts: 2, policy: {ftt: 1}}}"
 
 
 @pytest.mark.long
-def test_a_database_on_a_cluster_is_backed_up_restored_and_reported(
-    stithy: Stithy, place: Path
-) -> None:
+def test_a_cluster_is_backed_up(stithy: Stithy, place: Path) -> None:
     """As on any other storage. Long: a cluster for a run of two windows and a proof."""
     scenarios.backed_up(stithy, place, CLUSTER)
 
 
 @pytest.mark.long
-def test_tenants_on_a_cluster_are_measured_beside_a_neighbour(stithy: Stithy, place: Path) -> None:
+def test_tenants_share_a_cluster(stithy: Stithy, place: Path) -> None:
     """As on any other storage. Long: a cluster for three databases."""
     scenarios.disturbed(stithy, place, CLUSTER)
 

@@ -81,7 +81,7 @@ def _until_healthy(stithy: Stithy) -> dict[str, Any]:
     return dict(told)
 
 
-def test_a_cluster_by_hand_is_raised_broken_mended_and_removed(stithy: Stithy) -> None:
+def test_a_cluster_by_hand_is_mended(stithy: Stithy) -> None:
     """Its volume keeps what was written while an OSD is dead, and nothing is left at the end."""
     begun_s = time.monotonic()
     up = _json(stithy, "up", "--name", "lab", *SMALL)
@@ -150,9 +150,7 @@ MOMENTS: dict[str, Callable[[Stithy], object]] = {
     [each if each == "its OSDs serve" else pytest.param(each, marks=pytest.mark.long)
      for each in MOMENTS],
 )  # fmt: skip
-def test_whoever_is_killed_while_a_cluster_comes_up_leaves_what_is_found_and_removed(
-    stithy: Stithy, moment: str
-) -> None:
+def test_a_half_raised_cluster_is_removed(stithy: Stithy, moment: str) -> None:
     """`stithy doctor` names it, `stithy clean` removes it within its time."""
     tags: list[str | None] = []
 
@@ -169,9 +167,7 @@ def test_whoever_is_killed_while_a_cluster_comes_up_leaves_what_is_found_and_rem
 
 @pytest.mark.long
 @pytest.mark.parametrize("lost", ["nothing", "entry", "register", "folder's entry and register"])
-def test_a_cluster_is_found_and_removed_whatever_of_its_books_is_lost(
-    stithy: Stithy, lost: str
-) -> None:
+def test_a_cluster_without_books_is_removed(stithy: Stithy, lost: str) -> None:
     """It is killed as a whole: all daemons at once, or only its books are gone."""
     point = Path(_json(stithy, "up", "--name", "lab", *SMALL)["path"])
     tag, folder = _tag(stithy), _folder(stithy)
@@ -192,7 +188,7 @@ def test_a_cluster_is_found_and_removed_whatever_of_its_books_is_lost(
 
 
 @pytest.mark.long
-def test_whoever_is_killed_while_a_cluster_goes_down_leaves_what_is_removed(
+def test_a_half_removed_cluster_is_removed(
     stithy: Stithy,
 ) -> None:
     """At the moment when its daemons are ended, or its network is."""
@@ -215,9 +211,7 @@ scenario:
 
 
 @pytest.mark.long
-def test_a_cluster_that_is_there_lends_an_image_and_gets_it_back(
-    stithy: Stithy, place: Path
-) -> None:
+def test_an_existing_cluster_lends_an_image(stithy: Stithy, place: Path) -> None:
     """After a run and after one that was killed; the cluster itself is left alone."""
     up = _json(stithy, "up", "--name", "lab", *SMALL)
     (place / "s.yaml").write_text(BLOCK_IO.format(ceph=f"{{conf: {up['conf']}, pool: volumes}}"))
@@ -245,7 +239,7 @@ def test_a_cluster_that_is_there_lends_an_image_and_gets_it_back(
 @pytest.mark.long
 @pytest.mark.parametrize(("times", "moment"), [(1, "its OSDs serve"), (2, "its OSDs serve"),
                                                (2, "its bridge is there")])  # fmt: skip
-def test_ctrl_c_while_a_cluster_comes_up_for_a_run_leaves_nothing(
+def test_ctrl_c_removes_a_rising_cluster(
     stithy: Stithy, place: Path, times: int, moment: str
 ) -> None:
     """The first one lets the step end, the second ends it at once."""

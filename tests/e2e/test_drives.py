@@ -26,9 +26,7 @@ def roles(backing: Path) -> str:
     )
 
 
-def test_a_study_with_a_drive_for_each_role_is_measured_and_leaves_nothing(
-    stithy: Stithy, place: Path
-) -> None:
+def test_a_drive_for_each_role_is_measured(stithy: Stithy, place: Path) -> None:
     """Both candidates have valid or explained windows; what was emulated is in the results."""
     (place / "images").mkdir()
     study = write_study(

@@ -172,7 +172,7 @@ def test_a_payment_that_is_taken_away_is_missed(context: Context) -> None:
     assert shown == "ACKNOWLEDGED WORK IS GONE: the ledgers of 1 window show 1 lost."
 
 
-def test_what_a_killed_server_acknowledged_is_there_after_its_recovery(context: Context) -> None:
+def test_a_killed_server_keeps_acknowledged_work(context: Context) -> None:
     """The window has no numbers, but its ledger is compared, on a server that was started again."""
     window = _window(context, KILLED)
     assert "the server was ended by SIGKILL" in window.row["missing_because"]
@@ -183,7 +183,7 @@ def test_what_a_killed_server_acknowledged_is_there_after_its_recovery(context: 
     assert context.run.directory.window(window.id).recovery_log.exists()
 
 
-def test_every_block_had_its_baseline_and_every_window_its_surroundings(context: Context) -> None:
+def test_every_window_has_its_surroundings(context: Context) -> None:
     """On this machine, whatever it is like."""
     baselines = [baseline.row for baseline in context.evidence.baselines]
     assert [row["point"] for row in baselines] == [f"users={users}" for users in FLAGS]

@@ -78,9 +78,7 @@ MACHINES = {
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_what_is_shown_of_a_machine_is_what_was_accepted(
-    name: str, tmp_path: Path, accept_golden: bool
-) -> None:
+def test_a_machine_is_shown_as_accepted(name: str, tmp_path: Path, accept_golden: bool) -> None:
     """Changes of what people read are made on purpose."""
     machine, server = MACHINES[name]
     commands = {"drive profile": (FIO,)}

@@ -65,7 +65,7 @@ def words(drawn: Drawn) -> str:
     ("limit-costs-and-blocks", LIMITED,
      ("cost", "response-throughput", "verdict-by-block", "baselines")),
 ])  # fmt: skip
-def test_the_words_of_the_figures_are_those_accepted(
+def test_words_of_figures_are_as_accepted(
     name: str, shape: Shape, families: Sequence[str], tmp_path: Path, accept_golden: bool
 ) -> None:
     """Each family's in the order of the page."""
@@ -103,9 +103,7 @@ def told(context: Context) -> str:
 
 
 @pytest.mark.parametrize("name", LOST)
-def test_what_is_said_of_lost_windows_is_what_was_accepted(
-    name: str, tmp_path: Path, accept_golden: bool
-) -> None:
+def test_lost_windows_read_as_accepted(name: str, tmp_path: Path, accept_golden: bool) -> None:
     """And of blocks that were measured again."""
     changes, again = LOST[name]
     context = context_built(tmp_path, replace(FOUR, changes=changes, again=frozenset(again)))

@@ -36,9 +36,7 @@ WAYS = {"-".join(("stithy", *way)): way for way in commands(app.build())}
 
 
 @pytest.mark.parametrize("name", WAYS)
-def test_the_help_of_a_command_is_the_one_accepted_and_explains_every_option(
-    name: str, accept_golden: bool
-) -> None:
+def test_help_explains_every_option(name: str, accept_golden: bool) -> None:
     """As a terminal of 80 columns shows it, and no docstring loses its words.
 
     Beside one option, `Examples:` makes it another style.
@@ -69,14 +67,14 @@ def test_a_wrong_study_shows_the_errors_accepted(
     golden.same(HERE / f"errors/{name}.txt", err, accept_golden)
 
 
-def test_nothing_is_kept_of_a_command_or_a_wrong_study_that_is_gone() -> None:
+def test_no_golden_file_is_left_over() -> None:
     """Every file is somebody's."""
     assert {path.stem for path in HERE.glob("help/*.txt")} <= WAYS.keys()
     assert sorted(path.stem for path in HERE.glob("errors/*.txt")) == WRONG
 
 
 @pytest.mark.parametrize("study", PLANNED, ids=lambda path: path.stem)
-def test_the_plan_of_a_study_is_the_one_accepted(
+def test_a_plan_is_as_accepted(
     study: Path, accept_golden: bool, capsys: pytest.CaptureFixture[str], own_state: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip

@@ -57,7 +57,7 @@ def _assert_gone(entry: layout.ClusterEntry, folder: Path, recorder: Recorder) -
         ({"erasure_coding": "2+1", "compression": "lz4"}, 3),
     ],
 )
-def test_a_cluster_keeps_what_its_policy_says_and_leaves_nothing(
+def test_a_cluster_keeps_its_policy(
     place: Path, own_state: Path, recorded: Recorder, policy: dict[str, object], kind: int
 ) -> None:
     """With cephx, on its own addresses; what files hold as often as the policy says.
@@ -93,9 +93,7 @@ def test_a_cluster_keeps_what_its_policy_says_and_leaves_nothing(
 
 
 @pytest.mark.long
-def test_a_thick_image_is_allocated_when_it_is_made_and_stays_so(
-    place: Path, own_state: Path, recorded: Recorder
-) -> None:
+def test_a_thick_image_stays_allocated(place: Path, own_state: Path, recorded: Recorder) -> None:
     """Neither its file system nor the question for its space gives anything back.
 
     All but the tables that the file system has asked zeros for.
@@ -113,7 +111,7 @@ def test_a_thick_image_is_allocated_when_it_is_made_and_stays_so(
 
 @pytest.mark.long
 @pytest.mark.parametrize("fault", ["hung", "killed", "unplugged"])
-def test_a_cluster_that_does_not_answer_is_removed_all_the_same(
+def test_a_silent_cluster_is_removed(
     place: Path, own_state: Path, recorded: Recorder, fault: str
 ) -> None:
     """Without a second copy its requests would wait for ever, and unmounting with them."""

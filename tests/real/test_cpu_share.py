@@ -16,7 +16,7 @@ RUNNER = LocalRunner()
 SHARE, WALL_S = 0.2, 2
 
 
-def test_a_process_in_the_group_gets_its_share_of_a_cpu_and_no_more() -> None:
+def test_a_group_gets_its_share_only() -> None:
     """A loop that never waits; on a busy machine it may get less."""
     groups: list[Path] = []
     name = f"stithy-test-{os.getpid()}"

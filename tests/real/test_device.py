@@ -43,7 +43,7 @@ def holds(device: Path) -> str:
     return str(read_content(device, device, "the test", RUNNER))
 
 
-def test_an_empty_device_is_used_and_left_empty(
+def test_an_empty_device_is_left_empty(
     device: Path, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With each kind of file system; what is made is recorded before, and unmade from there."""
@@ -66,7 +66,7 @@ def test_an_empty_device_is_used_and_left_empty(
         undo(*recorder.resources)
 
 
-def test_what_a_device_holds_protects_it_until_consent_is_given(place: Path, device: Path) -> None:
+def test_content_protects_a_device(place: Path, device: Path) -> None:
     """By `wipe` and a name that stays; a plan says what will be lost. In use it is never taken."""
     filesystems.make(str(device), "ext4")
     with pytest.raises(PreconditionError, match="it holds ext4: .*`wipe: true`"):
@@ -108,7 +108,7 @@ def test_a_device_that_a_program_has_open_is_never_taken(device: Path, place: Pa
     provider(device, place, wipe=True).check()
 
 
-def test_consent_is_given_by_a_name_that_stays_with_the_device(device: Path, place: Path) -> None:
+def test_consent_needs_a_lasting_name(device: Path, place: Path) -> None:
     """Not by one of a slot, or one that goes with the content; the message has the right ones."""
     filesystems.make(str(device), "ext4")
     with a_loop(place, "other", marked=False) as other:
@@ -128,9 +128,7 @@ def test_consent_is_given_by_a_name_that_stays_with_the_device(device: Path, pla
             may_format(other, "here", RUNNER, wipe=False, dev=place / "dev")
 
 
-def test_a_foreign_file_system_is_not_erased_by_what_a_run_recorded(
-    device: Path, place: Path
-) -> None:
+def test_a_foreign_file_system_is_kept(device: Path, place: Path) -> None:
     """Somebody has made their own since; a device that has gone is forgotten.
 
     What was claimed before a kill, and is not a file system yet, is erased.

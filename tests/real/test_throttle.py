@@ -31,7 +31,7 @@ def _read(file: Path, group: Path | None) -> float:
     return time.monotonic() - began_s
 
 
-def test_processes_in_the_group_read_as_fast_as_they_may_and_others_as_they_can(
+def test_only_the_group_reads_slowly(
     place: Path,
 ) -> None:
     """8 MiB at 4 MiB a second; and a server that runs already is brought in with its children."""

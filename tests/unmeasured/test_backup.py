@@ -60,9 +60,7 @@ def _run(root: Path, keys: str, load: str = USERS, **how: Any) -> tuple[OwnEngin
 @pytest.mark.parametrize(
     ("of", "per_s"), [("slowest", {"a": 25.0, "b": 25.0}), ("own", {"a": 50.0, "b": 25.0})]
 )
-def test_transactions_arrive_at_a_share_of_the_measured_maximum(
-    tmp_path: Path, of: str, per_s: dict[str, float]
-) -> None:
+def test_rates_are_shares_of_the_maximum(tmp_path: Path, of: str, per_s: dict[str, float]) -> None:
     """Of the slowest candidate or of each one's own: 2 users do 100 and 50 a second at most."""
     faked, outcome = _run(tmp_path, f"during: {{rate: 50%, of: {of}}}")
     assert outcome.error is None
@@ -74,7 +72,7 @@ def test_transactions_arrive_at_a_share_of_the_measured_maximum(
         assert rates == pytest.approx([per_s[name]] * 2, rel=0.05)
 
 
-def test_no_share_is_asked_of_a_maximum_that_was_not_measured(tmp_path: Path) -> None:
+def test_an_unmeasured_maximum_gives_no_rate(tmp_path: Path) -> None:
     """The windows that need it say why they have no numbers, and no users begin in them."""
     faked, _ = _run(tmp_path, "during: {rate: 50%}", complete=False)
     assert isinstance(faked.hammer, Unequal)
@@ -108,7 +106,7 @@ exit 0
 
 
 @pytest.mark.parametrize("kind", ["backup", "restore"])
-def test_a_backup_or_restore_that_is_killed_does_not_count_and_nothing_else_fails(
+def test_a_killed_backup_or_restore_costs_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     """It is a span with the reason; the window is complete, and the proof at the end holds."""
@@ -133,7 +131,7 @@ def test_a_backup_or_restore_that_is_killed_does_not_count_and_nothing_else_fail
     assert left_by(faked.out) == []
 
 
-def test_an_idle_database_is_backed_up_and_restored_cycle_by_cycle(tmp_path: Path) -> None:
+def test_an_idle_database_is_backed_up(tmp_path: Path) -> None:
     """Nobody works; each backup is restored before the next, and the last restore is checked."""
     faked, outcome = _run(tmp_path, "during: idle, cycles: 3", "checkpoint: false")
     assert outcome.error is None, outcome.error
@@ -169,9 +167,7 @@ class Forgetful(Unequal):
 
 
 @pytest.mark.parametrize("hammer", [Unequal, Forgetful])
-def test_a_backup_under_load_that_misses_one_acknowledged_commit_fails_the_study(
-    tmp_path: Path, hammer: type[Unequal]
-) -> None:
+def test_a_missed_commit_fails_the_study(tmp_path: Path, hammer: type[Unequal]) -> None:
     """Each restore of a window is compared with what was acknowledged before its backup began."""
     text = STUDY.replace("LOAD", LONG_ENOUGH).replace("KEYS", "cycles: 1")
     text = text.replace(', b: {path: "{root}/b"}', "")

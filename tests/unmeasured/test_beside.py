@@ -59,9 +59,7 @@ def test_an_aggressor_of_ones_own_goes_from_study_to_report(tmp_path: Path, fake
     assert left_by(faked.out) == []
 
 
-def test_the_neighbours_server_that_ends_is_this_windows_loss_alone(
-    tmp_path: Path, fakes: Path
-) -> None:
+def test_a_neighbours_dead_server_costs_its_window(tmp_path: Path, fakes: Path) -> None:
     """Its window has no numbers and says why; that of the tenants alone has all of them."""
     starts = [str(start.data) for start in _run(tmp_path).engine.starts]
     own = next(n for n, data in enumerate(starts, 1) if "/other/" in data)

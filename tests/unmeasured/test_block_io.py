@@ -56,9 +56,7 @@ scenario:
 """
 
 
-def test_a_sweep_of_rates_that_is_cut_off_goes_on_with_the_maxima_that_it_measured(
-    disk: Path, tmp_path: Path
-) -> None:
+def test_a_cut_sweep_keeps_its_maxima(disk: Path, tmp_path: Path) -> None:
     """Each candidate's rates are shares of its own; beyond stop_at higher ones are left out."""
     faked = _faked(SWEEP, disk, tmp_path)
     started: list[str] = []
@@ -97,7 +95,7 @@ scenario:
         ("lost", "older than what was written there last"),
     ],
 )
-def test_what_was_written_is_read_back_and_a_damaged_or_lost_block_fails_the_study(
+def test_damaged_or_lost_blocks_fail_the_study(
     disk: Path, tmp_path: Path, fault: str, said: str
 ) -> None:
     """By checksums and generations, after the last window; as an invalid measurement.
@@ -135,7 +133,7 @@ scenario:
 
 
 @pytest.mark.needs_root
-def test_a_disk_that_fills_up_before_the_target_is_written_ends_the_run_and_leaves_nothing(
+def test_a_filled_disk_ends_the_run(
     disk: Path,
 ) -> None:
     """There was room when the run began; others take it. The message says where, and what helps."""
@@ -170,7 +168,7 @@ scenario:
 """
 
 
-def test_a_trace_is_a_profile_whose_times_are_the_rate_that_is_asked(
+def test_a_trace_is_a_profile_with_times(
     disk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """From study to report; what was asked is what the trace has in the time of the window."""
@@ -213,9 +211,7 @@ def _targets(window: Path, root: Path) -> set[str]:
     return {str(Path(file).relative_to(root)) for file in files}
 
 
-def test_all_volumes_are_used_at_once_and_every_request_of_each_is_counted(
-    disk: Path, tmp_path: Path
-) -> None:
+def test_all_volumes_are_used_at_once(disk: Path, tmp_path: Path) -> None:
     """What fio's own documents of all volumes count is what the histograms hold."""
     faked = _faked(SEVERAL, disk, tmp_path)
     assert faked.run().end == "finished"
@@ -274,7 +270,7 @@ def _seconds_are_those_of_the_window(context: Context) -> None:
         assert total_s / mean["count"] == pytest.approx(mean["value"], rel=0.01)
 
 
-def test_block_io_is_run_cut_off_resumed_and_reported(
+def test_block_io_is_cut_and_resumed(
     disk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Every window has rates, percentiles and seconds that agree with each other."""

@@ -39,9 +39,7 @@ exec {fio} "$@"
 
 
 @pytest.mark.parametrize("command", ["block", pytest.param("run", marks=pytest.mark.long)])
-def test_a_sweep_that_is_interrupted_leaves_nothing_and_goes_on(
-    stithy: Stithy, place: Path, command: str
-) -> None:
+def test_an_interrupted_sweep_goes_on(stithy: Stithy, place: Path, command: str) -> None:
     """By SIGINT while fio runs; what was measured before is not measured again.
 
     Of a study it takes long: all of it goes the same way.
@@ -67,7 +65,7 @@ def test_a_sweep_that_is_interrupted_leaves_nothing_and_goes_on(
 @pytest.mark.parametrize(
     ("says", "problem"), [(None, "fio was not found"), ("fio-3.1", "at least 3.28 is needed")]
 )
-def test_without_a_fio_that_will_do_nothing_is_begun(
+def test_without_fio_nothing_is_begun(
     stithy: Stithy, place: Path, monkeypatch: pytest.MonkeyPatch, says: str | None, problem: str
 ) -> None:
     """The message names what installs one."""
@@ -89,7 +87,7 @@ def test_without_a_fio_that_will_do_nothing_is_begun(
     stithy.assert_nothing_left()
 
 
-def test_a_fio_that_hangs_is_killed_at_its_time_limit_and_the_run_says_what_to_look_for(
+def test_a_hanging_fio_is_killed(
     stithy: Stithy, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It does not hear SIGINT either; its window is invalid."""

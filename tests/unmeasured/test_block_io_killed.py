@@ -41,9 +41,7 @@ def _at_work(out: Path, number: int) -> Callable[[], bool]:
     )
 
 
-def test_a_drive_that_vanishes_in_a_window_leaves_it_without_numbers_and_leaves_nothing(
-    stithy: Stithy, place: Path
-) -> None:
+def test_a_vanished_drive_leaves_nothing(stithy: Stithy, place: Path) -> None:
     """Its program is killed while fio reads and writes: the run says why, and is invalid."""
     out = place / "out"
     study = _study(place, "profiles: [oltp-8k], duration: 20 s")
@@ -66,9 +64,7 @@ def test_a_drive_that_vanishes_in_a_window_leaves_it_without_numbers_and_leaves_
 
 
 @pytest.mark.long
-def test_a_sweep_that_is_killed_goes_on_with_the_maximum_that_it_measured(
-    stithy: Stithy, place: Path
-) -> None:
+def test_a_killed_sweep_keeps_its_maximum(stithy: Stithy, place: Path) -> None:
     """Rates of both sessions are shares of the same number; the orphan of fio is gone.
 
     Long: every sweep measures its maximum first. An interrupted one is tried each time.
@@ -95,9 +91,7 @@ def _begun(out: Path, kind: str) -> Callable[[], bool]:
 
 
 @pytest.mark.long
-def test_preconditioning_that_is_killed_is_done_again_from_its_first_round(
-    stithy: Stithy, place: Path
-) -> None:
+def test_killed_preconditioning_begins_anew(stithy: Stithy, place: Path) -> None:
     """Each round of each test is there once: those of the drive that is gone count for nothing."""
     out = place / "out"
     stithy.kill(_begun(out, "precondition"), "run", _study(place, ROUNDS), "--out", out)
@@ -109,9 +103,7 @@ def test_preconditioning_that_is_killed_is_done_again_from_its_first_round(
 
 
 @pytest.mark.parametrize("step", ["lay-out", "read-back"])
-def test_writing_and_reading_back_that_are_killed_are_done_again(
-    stithy: Stithy, place: Path, step: str
-) -> None:
+def test_killed_layouts_are_done_again(stithy: Stithy, place: Path, step: str) -> None:
     """The drive is gone with its blocks, and nobody calls those damaged."""
     out = place / "out"
     keys = "profiles: [oltp-8k], verify: true, duration: 2 s"

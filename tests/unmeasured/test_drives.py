@@ -29,9 +29,7 @@ PLAIN = "{drive: generic-nvme}"
 @pytest.mark.parametrize(
     "moment", ["drive", "mount", pytest.param("window", marks=pytest.mark.long)]
 )
-def test_a_run_on_drives_that_is_killed_can_be_cleaned(
-    stithy: Stithy, place: Path, moment: str
-) -> None:
+def test_a_killed_run_is_cleaned(stithy: Stithy, place: Path, moment: str) -> None:
     """While the drive comes up, while its file system does, and in a window.
 
     The last is long: test_storage.py kills and cleans a run on a layer over a drive each time.
@@ -50,9 +48,7 @@ def test_a_run_on_drives_that_is_killed_can_be_cleaned(
     stithy.assert_nothing_left(out)
 
 
-def test_a_drive_whose_program_dies_ends_the_run_and_leaves_nothing(
-    stithy: Stithy, place: Path
-) -> None:
+def test_a_dead_drive_ends_the_run(stithy: Stithy, place: Path) -> None:
     """I/O errors instead of a hung machine."""
     study = write_study(place / "s.yaml", {"a": PLAIN}, users=(1,), duration="8 s")
     out = place / "out"
@@ -67,9 +63,7 @@ def test_a_drive_whose_program_dies_ends_the_run_and_leaves_nothing(
     stithy.assert_nothing_left(out)
 
 
-def test_a_run_on_drives_that_is_killed_twice_is_resumed_on_drives_made_anew(
-    stithy: Stithy, place: Path
-) -> None:
+def test_a_run_killed_twice_is_resumed(stithy: Stithy, place: Path) -> None:
     """While the database is loaded, and in the second window, whose master copy outlives the
     drives. Those that were up go with what they held; the logs of all sessions are kept.
     """

@@ -39,7 +39,7 @@ def _in_window(out: Path) -> bool:
 
 
 @pytest.mark.parametrize("by", [signal.SIGHUP, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
-def test_ctrl_c_or_a_closed_terminal_ends_a_run_cleanly_with_a_report_of_what_there_is(
+def test_signals_end_a_run_with_a_report(
     stithy: Stithy, place: Path, hang_up: None, by: signal.Signals
 ) -> None:
     """The window under way is there as incomplete, with the reason; no server stays behind.
@@ -68,9 +68,7 @@ def test_ctrl_c_or_a_closed_terminal_ends_a_run_cleanly_with_a_report_of_what_th
     stithy.assert_nothing_left(out)
 
 
-def test_a_server_or_hammer_that_is_killed_costs_its_window_only(
-    stithy: Stithy, place: Path
-) -> None:
+def test_a_killed_server_costs_its_window(stithy: Stithy, place: Path) -> None:
     """The window is invalid with the reason and measured once more, the run goes on."""
     out, stithy.repeats = place / "out", True
     process = stithy.start("run", _study(place, "3 s", (1, 2)), "--out", out)
@@ -101,9 +99,7 @@ MOMENTS: dict[str, Callable[[Path], object]] = {
     [each if each == "in a window" else pytest.param(each, marks=pytest.mark.long)
      for each in MOMENTS],
 )  # fmt: skip
-def test_a_killed_stithy_leaves_nothing_that_clean_does_not_remove(
-    stithy: Stithy, place: Path, moment: str
-) -> None:
+def test_a_killed_stithy_is_cleaned(stithy: Stithy, place: Path, moment: str) -> None:
     """Servers, hammers, sockets, groups and files go; the results and the user's files stay.
 
     Loading and restoring are long: runs with fakes are killed in them each time, and real ones
@@ -127,7 +123,7 @@ def test_a_killed_stithy_leaves_nothing_that_clean_does_not_remove(
 
 
 @pytest.mark.needs_root
-def test_a_dead_run_is_cleaned_around_all_that_is_not_its_own(stithy: Stithy, place: Path) -> None:
+def test_a_dead_run_is_cleaned_alone(stithy: Stithy, place: Path) -> None:
     """A mount of somebody's in its database, links in it, and a run that goes on beside it."""
     dead, live = place / "dead", place / "live"
     study = write_study(place / "live.yaml", {"b": place / "b"}, users=[1])
@@ -162,9 +158,7 @@ def test_a_dead_run_is_cleaned_around_all_that_is_not_its_own(stithy: Stithy, pl
     ("on", "size", "shown"),
     [("a", "640m", "candidate a: the file system of "), ("results", "600m", "make room")],
 )
-def test_a_disk_that_runs_full_ends_the_run_with_its_name(
-    stithy: Stithy, place: Path, on: str, size: str, shown: str
-) -> None:
+def test_a_full_disk_is_named(stithy: Stithy, place: Path, on: str, size: str, shown: str) -> None:
     """It is no bug; what a resume uses stays until it is cleaned."""
     with mounted(place / on, size) as volume:
         out = volume / "out" if on == "results" else place / "out"
@@ -190,9 +184,7 @@ def test_a_disk_that_runs_full_ends_the_run_with_its_name(
             assert (out / "report.html").exists()
 
 
-def test_what_a_killed_run_left_does_not_stop_the_next_whose_instances_go_on_until_clean(
-    stithy: Stithy, place: Path
-) -> None:
+def test_kept_instances_run_until_clean(stithy: Stithy, place: Path) -> None:
     """Their URLs hold no password; the file that does is the owner's alone."""
     study, out = _study(place, "1 s"), place / "out"
     first = place / "first"

@@ -44,7 +44,7 @@ GONE = InfrastructureError("the drive is gone", where="somewhere", remedy="none"
         ((MET, MISSED), {"faults": {"prepare": GONE}}, 4, ("2", "0", "2")),
     ],
 )
-def test_a_run_ends_with_99_where_a_threshold_was_not_met(
+def test_a_missed_threshold_ends_with_99(
     thresholds: tuple[str, ...], how: dict[str, Any], code: int, counted: tuple[str, ...],
     tmp_path: Path, capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
@@ -70,7 +70,7 @@ def test_a_run_ends_with_99_where_a_threshold_was_not_met(
 OWN = {"a": "memory: 256 MiB, settings: {shared_buffers: 64MB, fsync: off}"}
 
 
-def test_a_candidate_has_a_server_with_its_own_memory_and_settings(
+def test_a_candidate_has_its_own_settings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Not while its database becomes the master copy. Results, page and comparison say so."""
@@ -114,9 +114,7 @@ def test_a_candidate_has_a_server_with_its_own_memory_and_settings(
 VARY = "{database.memory: [192 MiB, 320 MiB, 1 GiB]}"
 
 
-def test_a_study_that_varies_memory_is_one_run_with_a_report_of_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_varied_memory_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Servers are started as each point says; rounds have every point; all formats tell of it."""
     faked = FakedRun(tmp_path, hammer=FakeHammer(sound=True), users=(4,), vary=VARY,
                      load={"repeat": "2"}, primary="{at: {database.memory: 1 GiB}}",
@@ -160,7 +158,7 @@ def test_a_study_that_varies_memory_is_one_run_with_a_report_of_it(
     assert context.manifest.memory.varied == ("limit_bytes",)
 
 
-def test_a_scenario_of_ones_own_is_planned_run_resumed_reported_and_compared(
+def test_an_own_scenario_goes_to_its_report(
     tmp_path: Path, fakes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With its keys, and a step of a kind of its own; nothing knows it but its two files."""
@@ -204,7 +202,7 @@ thresholds: [a.note.lines_per_s_at_lines50-length8 >= 40/s]
 """
 
 
-def test_a_scenario_without_a_database_goes_from_study_to_report(
+def test_a_scenario_may_have_no_database(
     tmp_path: Path, fakes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its activity and metrics are of their own; it is cut off, resumed, compared and exported."""
@@ -232,7 +230,7 @@ thresholds: [b.note.lost_at_50 <= 20]
 """
 
 
-def test_a_metric_whose_best_value_is_0_is_compared_as_a_difference_to_the_end(
+def test_metrics_around_0_are_compared_by_differences(
     tmp_path: Path, fakes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of lines lost, 0 on one candidate: verdict, interval and comparison are in lines."""
@@ -267,7 +265,7 @@ def test_a_metric_whose_best_value_is_0_is_compared_as_a_difference_to_the_end(
     assert len(spans) == 8
 
 
-def test_the_margin_of_a_metric_whose_best_value_is_0_is_what_it_declares(
+def test_metrics_around_0_declare_their_margin(
     tmp_path: Path, fakes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A share of nothing is refused; the plan has no odds of ratios."""
@@ -283,7 +281,7 @@ def test_the_margin_of_a_metric_whose_best_value_is_0_is_what_it_declares(
     assert "a share as the margin of `note.lost`" in capsys.readouterr().err
 
 
-def test_exports_mark_what_was_measured_of_a_span_that_does_not_count(
+def test_exports_mark_invalid_spans(
     tmp_path: Path, fakes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its window is valid, and so is everything else of it."""
@@ -306,9 +304,7 @@ def test_exports_mark_what_was_measured_of_a_span_that_does_not_count(
     assert marked == [(False, False), (True, True)]
 
 
-def test_what_a_scenario_without_a_database_varies_is_reported_as_it_follows_from_its_windows(
-    tmp_path: Path, fakes: Path
-) -> None:
+def test_tables_of_factors_follow_from_windows(tmp_path: Path, fakes: Path) -> None:
     """Each value, and each step between two, in tables, words and a figure."""
     faked = FakedRun(tmp_path / "own", text=NOTES.replace("repeat: 1", "repeat: 4"))
     faked.root.mkdir()
@@ -345,7 +341,7 @@ def _texts(row: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in row.items() if isinstance(value, str)}
 
 
-def test_runs_of_other_lists_are_compared_where_they_share_points(
+def test_runs_are_compared_at_shared_points(
     tmp_path: Path, fakes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Which points are measured and how often is not what was done; the rest of the keys is."""
@@ -392,7 +388,7 @@ def _ran(place: Path, *, durable: bool = True, **load: str) -> str:
     return str(faked.out)
 
 
-def test_the_same_study_run_twice_is_comparable_and_one_with_another_load_is_not(
+def test_only_equal_studies_are_comparable(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing of a run that is its own, such as times and places, stands in the way."""
@@ -407,7 +403,7 @@ def test_the_same_study_run_twice_is_comparable_and_one_with_another_load_is_not
     assert run(["compare", one, other, "--ignore", "ledger"]) == 0
 
 
-def test_a_database_that_need_not_keep_what_it_acknowledged_is_never_taken_for_one_that_must(
+def test_durability_given_up_is_always_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Plan, run and comparison say so, the first screen, and every name in a figure."""

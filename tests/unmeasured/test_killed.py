@@ -73,7 +73,7 @@ def _assert_whole(shown: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.long), 3])
-def test_a_run_killed_before_lines_of_its_books_can_be_cleaned(ask: Ask, step: int) -> None:
+def test_runs_killed_anywhere_are_cleaned(ask: Ask, step: int) -> None:
     """Candidates, sockets, groups, the register's entry: all gone; study and results stay.
 
     Before every third line, and where there is time before every one.
@@ -86,7 +86,7 @@ def test_a_run_killed_before_lines_of_its_books_can_be_cleaned(ask: Ask, step: i
 
 
 @pytest.mark.timeout(1500)
-def test_a_run_killed_before_each_kind_of_line_and_at_other_moments_is_resumed(ask: Ask) -> None:
+def test_runs_killed_before_any_line_are_resumed(ask: Ask) -> None:
     """Each kind of line that the code can write to a journal is among them."""
     resumed = ask("resume", 5, KILLS)
     assert sum(each["kind"] is None for each in resumed) == KILLS
@@ -158,7 +158,7 @@ def test_a_proven_master_copy_is_used_on(after: Ask, words: str) -> None:
     assert shown["ends"] == ["a", "b"]
 
 
-def test_another_run_on_its_directories_leaves_a_run_its_master_copy(after: Ask) -> None:
+def test_other_runs_leave_the_master_copy(after: Ask) -> None:
     """What its last windows left is gone."""
     shown = after("w-a-u1-b0 clear")
     assert USED_ON in shown["notes"]
@@ -179,9 +179,7 @@ def test_another_run_on_its_directories_leaves_a_run_its_master_copy(after: Ask)
         ("w-a-u1-b0 flip snapshot none", "its master copy had not been finished"),
     ],
 )
-def test_whatever_speaks_against_a_master_copy_loads_again(
-    after: Ask, words: str, because: str
-) -> None:
+def test_a_doubtful_master_copy_is_loaded_again(after: Ask, words: str, because: str) -> None:
     """And says why: a changed byte, a file more, what is gone or unknown, what was not finished."""
     shown = after(words)
     [note] = [each for each in shown["notes"] if each.startswith(LOADED)]
@@ -201,9 +199,7 @@ def test_whatever_speaks_against_a_master_copy_loads_again(
         ("check-end-a none check-end-b none", ["b"]),
     ],
 )
-def test_a_final_check_is_made_up_for_where_its_database_is_there(
-    after: Ask, words: str, checked: list[str]
-) -> None:
+def test_a_missed_final_check_is_made(after: Ask, words: str, checked: list[str]) -> None:
     """Nothing is loaded or restored for it: it looks at what the last window left."""
     shown = after(words)
     around = ("provision", "check-end", "tear-down")
@@ -211,14 +207,14 @@ def test_a_final_check_is_made_up_for_where_its_database_is_there(
     assert shown["ends"] == ["a", "b"]
 
 
-def test_a_final_check_without_its_database_is_left_out_and_that_is_told(after: Ask) -> None:
+def test_an_impossible_final_check_is_left_out(after: Ask) -> None:
     """No fresh copy is verified in its place."""
     shown = after("check-end-a lose")
     assert sum("is left out" in each for each in shown["notes"]) == 2
     assert shown["steps"] == shown["ends"] == []
 
 
-def test_a_database_that_a_later_session_loads_is_no_windows(after: Ask) -> None:
+def test_a_later_database_is_no_windows(after: Ask) -> None:
     """It lies where the last window's was, and is not taken for it."""
     shown = after("w-b-u2-b0 flip snapshot none", users=2)
     assert "check-end-a" not in shown["steps"]

@@ -21,9 +21,7 @@ scenario:
 
 
 @pytest.mark.parametrize("traced", [True, False])
-def test_a_profile_is_learned_from_what_was_measured_where_the_study_wants_a_trace(
-    stithy: Stithy, place: Path, traced: bool
-) -> None:
+def test_a_profile_is_learned_from_a_trace(stithy: Stithy, place: Path, traced: bool) -> None:
     """Eight kilobytes at random, four of five read; without a trace the remedy is a key."""
     study, out, file = place / "s.yaml", place / "out", place / "mine.toml"
     study.write_text(STUDY.format(traced=str(traced).lower()))

@@ -34,9 +34,7 @@ def lacking(place: Path, prefix: tuple[str, ...], provider: str = "ceph") -> dic
     return {each["what"]: each["remedy"] for each in missing}
 
 
-def test_programs_that_are_not_there_are_named_with_the_packages_that_bring_them(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_programs_name_their_packages(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of Ceph, and those that bring its image to a block device."""
     empty = place / "bin"
     empty.mkdir()
@@ -49,7 +47,7 @@ def test_programs_that_are_not_there_are_named_with_the_packages_that_bring_them
         assert package in found[program]
 
 
-def test_devices_of_fuse_and_loop_that_are_not_there_are_named(place: Path) -> None:
+def test_missing_devices_are_named(place: Path) -> None:
     """As in a container that was not given them."""
     (devices := place / "dev").mkdir()
     found = lacking(place, (*WITHOUT_DEVICES, str(devices)))
@@ -64,7 +62,7 @@ def test_hosts_that_cannot_be_made_are_named(place: Path) -> None:
     assert "hosts as network namespaces" not in lacking(place, WITHOUT_NETWORK, "drive")
 
 
-def test_a_machine_that_has_all_of_it_lacks_nothing_of_a_cluster(place: Path) -> None:
+def test_a_whole_machine_lacks_nothing(place: Path) -> None:
     """So that the tests above find what they have hidden, and nothing else."""
     assert not {*lacking(place, ())} & {
         "hosts as network namespaces", "rbd in QEMU", "/dev/fuse", "nbdfuse", "ceph-osd",

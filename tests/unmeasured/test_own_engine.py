@@ -59,7 +59,7 @@ def _reasons(faked: FakedRun) -> list[str]:
 
 
 @pytest.mark.parametrize(("study", "hammer"), OWN, ids=("engine", "engine and workload"))
-def test_an_engine_and_a_workload_of_ones_own_go_from_study_to_report(
+def test_own_engine_and_workload_are_reported(
     study: str,
     hammer: type[Committing],
     tmp_path: Path,
@@ -82,9 +82,7 @@ def test_an_engine_and_a_workload_of_ones_own_go_from_study_to_report(
         assert study is STUDY or not re.search("warehouse|new.order", text, re.IGNORECASE)
 
 
-def test_commits_that_an_engine_of_ones_own_did_not_count_are_noticed(
-    tmp_path: Path, fakes: Path
-) -> None:
+def test_uncounted_commits_are_noticed(tmp_path: Path, fakes: Path) -> None:
     """By its own allowance, which is none: one is enough."""
     right, wrong = _run(tmp_path / "right"), _run(tmp_path / "wrong", uncounted=1)
     for each in (right, wrong):
@@ -103,7 +101,7 @@ load: {users: [1, 2], ramp_up: 1 s, duration: 2 s, calibrate: false, repeat: 1}
 """
 
 
-def test_databases_by_url_of_an_engine_of_ones_own_go_from_study_to_report(
+def test_an_own_engine_takes_urls(
     tmp_path: Path, fakes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are cut off and resumed, and belong to nobody at the end; one with rows is refused."""
@@ -130,7 +128,7 @@ def test_databases_by_url_of_an_engine_of_ones_own_go_from_study_to_report(
     assert "hush" not in report
 
 
-def test_a_window_in_which_the_server_of_a_url_was_started_anew_has_no_numbers(
+def test_a_restart_costs_the_window(
     tmp_path: Path, fakes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Though it answers afterwards as if nothing had been; the run goes on with the others."""
@@ -163,7 +161,7 @@ def _two_servers(
     return _run(root, text=text)
 
 
-def test_servers_of_different_versions_are_named_wherever_it_counts(
+def test_versions_of_servers_are_named(
     tmp_path: Path, fakes: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In the plan, the report and exports, beside another run, and after a resume."""
@@ -188,7 +186,7 @@ def test_servers_of_different_versions_are_named_wherever_it_counts(
     assert "b: server_version: 2.memory and 1.memory" in capsys.readouterr().err
 
 
-def test_runs_of_databases_at_other_urls_are_not_comparable_unless_asked(
+def test_other_urls_are_not_comparable(
     tmp_path: Path, fakes: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And what stands behind a URL is not known, whether it is the same or not."""
@@ -218,9 +216,7 @@ def _backed_up(root: Path, method: str) -> RunOutcome:
     return replace(faked, clock=HurriedClock()).run()
 
 
-def test_a_backup_that_does_not_restore_to_an_equal_database_fails_the_study(
-    tmp_path: Path, fakes: Path
-) -> None:
+def test_an_unequal_restore_fails_the_study(tmp_path: Path, fakes: Path) -> None:
     """By exit code 5, with the table and both of its sums; with another method it succeeds."""
     assert _backed_up(tmp_path, "copy").error is None
     error = _backed_up(tmp_path, "careless").error

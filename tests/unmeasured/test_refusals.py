@@ -76,9 +76,7 @@ scenario: {{block-io: {{profiles: [sql], size: 32 MiB}}}}
 
 
 @pytest.mark.needs_root
-def test_a_directory_that_is_closed_to_others_will_do_where_no_server_runs(
-    run: Run, place: Path
-) -> None:
+def test_closed_directories_do_without_a_server(run: Run, place: Path) -> None:
     """No other user has to go there."""
     _made(place / "closed", mode=0o700)
     (place / "closed").chmod(0o700)
@@ -128,7 +126,7 @@ def test_a_new_study_of_this_machine_can_be_planned(run: Run, place: Path) -> No
 
 
 @pytest.mark.needs_unprivileged
-def test_a_user_without_rights_is_told_what_is_missing_and_gets_a_study(
+def test_a_user_without_rights_gets_a_study(
     place: Path, unprivileged: Unprivileged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also with a folder on the PATH that is closed; nothing is a bug, and nothing is made."""

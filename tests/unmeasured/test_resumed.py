@@ -29,7 +29,7 @@ RUN_S = 14.0
 @pytest.mark.long
 @pytest.mark.timeout(1500)
 @pytest.mark.needs_postgresql
-def test_a_real_run_killed_at_instants_drawn_from_a_seed_is_resumed(
+def test_a_run_killed_anywhere_is_resumed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Anywhere inside a step; the long proof does the same a hundred times."""
@@ -64,9 +64,7 @@ master copy was finished; the restore method, and the signal that ends the run.
     [each if "restore" in each else pytest.param(each, marks=pytest.mark.long)
      for each in MOMENTS],
 )  # fmt: skip
-def test_a_killed_or_stopped_run_of_a_real_database_is_resumed(
-    stithy: Stithy, place: Path, moment: str
-) -> None:
+def test_a_stopped_run_is_resumed(stithy: Stithy, place: Path, moment: str) -> None:
     """By the command: the windows of the plan, whole, with a report that says so.
 
     Ctrl-C costs a run no more than a kill: its database is not loaded again.
@@ -115,9 +113,7 @@ def test_a_killed_or_stopped_run_of_a_real_database_is_resumed(
 
 @pytest.mark.long
 @pytest.mark.needs_postgresql
-def test_a_run_killed_while_its_second_dataset_loads_goes_on_with_the_first_one_kept(
-    stithy: Stithy, place: Path
-) -> None:
+def test_a_killed_second_load_keeps_the_first(stithy: Stithy, place: Path) -> None:
     """Each window then has the rows of its own point, by all conditions and by their number.
 
     Long: two datasets are loaded, one of them twice. A kill in the first one is tried each time.

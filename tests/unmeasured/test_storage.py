@@ -20,9 +20,7 @@ def holds(device: Path) -> str:
     return str(read_content(device, device, "the test", LocalRunner()))
 
 
-def test_runs_on_a_device_are_killed_cleaned_resumed_and_reported(
-    stithy: Stithy, place: Path
-) -> None:
+def test_runs_on_a_device_are_resumed(stithy: Stithy, place: Path) -> None:
     """Each ends with an empty device; the plan says before what will be lost."""
     with a_loop(place, "disk") as device:
         _killed_cleaned_resumed(stithy, place, device)
@@ -58,9 +56,7 @@ ARRAYS = (
 )
 
 
-def test_a_run_on_arrays_of_drives_is_killed_resumed_and_reported(
-    stithy: Stithy, place: Path
-) -> None:
+def test_a_run_on_arrays_is_resumed(stithy: Stithy, place: Path) -> None:
     """One for the data, one for the log; every drive of an array is counted by its own name."""
     study, out = write_study(place / "s.yaml", {"a": ARRAYS}, users=(1,)), place / "out"
     assert "level: raid10" in stithy.run("plan", study).stdout
@@ -87,9 +83,7 @@ MIRROR = "{drive: gp3, count: 2, layer: {btrfs: {level: raid1}}}"
 
 
 @pytest.mark.long
-def test_a_database_on_an_array_is_backed_up_restored_and_reported(
-    stithy: Stithy, place: Path
-) -> None:
+def test_an_array_is_backed_up(stithy: Stithy, place: Path) -> None:
     """As on any other storage, with the same outcomes, values and section of the report.
 
     Long, as the next one: arrays, backups and neighbours are tried each time, one by one.
@@ -98,7 +92,7 @@ def test_a_database_on_an_array_is_backed_up_restored_and_reported(
 
 
 @pytest.mark.long
-def test_tenants_on_an_array_are_measured_beside_a_neighbour(stithy: Stithy, place: Path) -> None:
+def test_tenants_share_an_array(stithy: Stithy, place: Path) -> None:
     """As on any other storage, with the same values and section of the report."""
     scenarios.disturbed(stithy, place, MIRROR)
 

@@ -60,9 +60,7 @@ def test_the_drive_program_takes_every_shipped_profile_varied() -> None:
             assert check_profile(varied.text, shipped.facts.name).assumed == shipped.facts.assumed
 
 
-def test_an_emulated_drive_is_measured_and_gone_afterwards(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_emulated_drive_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of it was written before, its reads take at least what its profile says."""
     if shutil.which("fio") is None:
         pytest.skip("fio was not found: install fio")

@@ -204,7 +204,7 @@ class Forgetful(Control):
         return super().set_fault(name, fault)
 
 
-def test_a_cut_that_lets_dirty_pages_through_is_caught(
+def test_a_cut_with_dirty_pages_is_caught(
     disk_place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By the counters, and by the image: both see what the unmounting wrote."""

@@ -75,7 +75,7 @@ def test_drives_are_block_devices_that_come_and_go_with_their_program(place: Pat
 
 
 @pytest.mark.parametrize("kind", filesystems.KINDS)
-def test_a_file_system_is_made_used_and_clean(
+def test_file_systems_are_made_and_clean(
     kind: str, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While it is mounted the drive does not go down; who keeps it busy is named."""
@@ -145,9 +145,7 @@ def _read(device: str) -> bytes:
 
 
 @pytest.mark.parametrize("held", [False, True])
-def test_a_drive_that_holds_requests_back_is_unmounted_all_the_same(
-    held: bool, place: Path
-) -> None:
+def test_a_stalled_drive_is_unmounted(held: bool, place: Path) -> None:
     """A stall of an hour, or a program that a signal holds, would hold the unmounting for ever."""
     program_up, point = up(place, "data"), place / "mnt"
     mounted(program_up, point, "ext4")

@@ -269,9 +269,7 @@ def compared(found: Figures, expected: Figures, how: str) -> dict[str, float]:
 @pytest.mark.parametrize(
     "shape", list(shapes()), ids=lambda each: f"{each.drive}: {each.point.name}"
 )
-def test_a_closed_loop_has_the_rate_bandwidth_and_latency_that_follow_from_the_profile(
-    drives: Mapping[str, Raised], shape: Shape
-) -> None:
+def test_a_closed_loop_follows_from_the_profile(drives: Mapping[str, Raised], shape: Shape) -> None:
     """Within 5 %, of fio and of the drive's own counters, in the same run."""
     agrees(drives[shape.drive], shape, DISK_S if shape.drive == "disk" else DURATION_S)
 

@@ -258,9 +258,7 @@ def assert_alike(outcomes: Mapping[str, tuple[list[str], dict[str, float]]]) -> 
         assert abs(median(ratios[name] for _, ratios in outcomes.values()) - 1) < MEDIAN_MOST
 
 
-def test_thirty_job_files_are_the_same_load_by_fio_and_by_stithy(
-    drives: Mapping[str, Raised], tmp_path: Path
-) -> None:
+def test_thirty_job_files_are_the_same_load(drives: Mapping[str, Raised], tmp_path: Path) -> None:
     """The same requests, as many outstanding, as many flushes; rates and latencies within noise."""
     texts = [job_file(random.Random(f"job file {number}")) for number in range(FILES)]
     assert_alike({

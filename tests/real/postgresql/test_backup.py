@@ -160,7 +160,7 @@ class Kept:
     ],
     ids=str,
 )
-def test_what_is_restored_has_all_rows_of_its_moment_and_leaves_the_source_alone(
+def test_a_restore_has_all_rows(
     loaded: tuple[Path, PostgreSQL], name: str, options: BackupOptions
 ) -> None:
     """Rows are compared by their sums; a change after the backup is no part of it.
@@ -190,7 +190,7 @@ def test_what_is_restored_has_all_rows_of_its_moment_and_leaves_the_source_alone
         pytest.param("pgbackrest", BackupOptions(), (), marks=NEEDS_PGBACKREST),
     ],
 )
-def test_a_backup_that_is_killed_does_not_hinder_the_next_one(
+def test_a_killed_backup_hinders_no_other(
     loaded: tuple[Path, PostgreSQL], name: str, slowly: BackupOptions, under: tuple[str, ...]
 ) -> None:
     """It is whole, not what was left continued; the server has not noticed.
@@ -219,7 +219,7 @@ def test_a_backup_that_is_killed_does_not_hinder_the_next_one(
 
 
 @pytest.mark.needs_pgbackrest
-def test_a_place_for_temporary_files_is_restored_beside_the_data_and_not_where_it_was(
+def test_temporary_files_are_restored_beside_the_data(
     loaded: tuple[Path, PostgreSQL],
 ) -> None:
     """The source's place stays as it is."""
@@ -267,9 +267,7 @@ def test_a_backup_reads_no_faster_than_it_is_told(loaded: tuple[Path, PostgreSQL
         ("pgbackrest", "pgbackrest", "pgbackrest"),
     ],
 )
-def test_a_program_that_is_missing_is_named_with_its_package(
-    name: str, program: str, package: str
-) -> None:
+def test_a_missing_program_names_its_package(name: str, program: str, package: str) -> None:
     """With all programs there is nothing to say."""
     method = get_engine("postgresql").get_backup(name)
     found = dict.fromkeys(method.list_programs(BackupOptions()), "/bin/true")
@@ -292,15 +290,13 @@ def test_a_program_that_is_missing_is_named_with_its_package(
     ],
     ids=str,
 )
-def test_options_that_a_method_cannot_have_say_which_ones_it_can(
-    name: str, options: BackupOptions, said: str
-) -> None:
+def test_impossible_options_are_refused(name: str, options: BackupOptions, said: str) -> None:
     """Before anything is asked of the machine."""
     with pytest.raises(UserError, match=said):
         get_engine("postgresql").get_backup(name).check_options(options)
 
 
-def test_a_compression_that_the_installed_version_lacks_is_refused_by_trying_it() -> None:
+def test_a_missing_compression_is_refused() -> None:
     """The program itself says what it takes: others than `gzip` from version 16 on."""
     installed = engine().check()
     dump, programs = get_engine("postgresql").get_backup("dump"), installed.programs
@@ -313,7 +309,7 @@ def test_a_compression_that_the_installed_version_lacks_is_refused_by_trying_it(
 
 
 @NEEDS_PGBACKREST
-def test_the_engine_says_which_versions_make_the_backups_that_are_asked_for() -> None:
+def test_the_engine_names_versions_of_backups() -> None:
     """Each by the program itself; without backups there are none."""
     every = ("basebackup", "dump", "pgbackrest")
     asked = replace(request(), backups=[(name, BackupOptions()) for name in every])

@@ -98,7 +98,7 @@ def test_the_log_that_an_archive_has_not_taken_is_counted() -> None:
             remove_segment(memory)
 
 
-def test_samples_of_two_servers_are_what_each_of_them_says_of_itself(server: Server) -> None:
+def test_samples_of_two_servers_stay_apart(server: Server) -> None:
     """Sessions, what they wait for and the last checkpoint: nothing of one is the other's."""
     with running_server({"autovacuum": "off"}) as other:
         servers = {"tenant-1": server, "tenant-2": other}

@@ -110,9 +110,7 @@ def test_autovacuum_finds_nothing_to_do_in_other_databases(place: Path) -> None:
     assert re.findall(r'automatic .* of table "\w+\.pg_\w+\.\w+"', log) == []
 
 
-def test_memory_of_a_server_that_lives_is_not_removed(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_of_a_living_server_stays(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its shared memory would stay if it were killed; while it runs it needs it."""
     monkeypatch.setattr("stithy.engines.postgresql.server.SEGMENT_PATIENCE_S", 0.2)
     facts = server.shared_memory()
@@ -122,9 +120,7 @@ def test_memory_of_a_server_that_lives_is_not_removed(
     assert server.answers()
 
 
-def test_a_server_that_is_held_is_ended_all_the_same(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_held_server_is_ended(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """SIGSTOP: it cannot hear any request to end, and its children go with it."""
     monkeypatch.setattr("stithy.engines.postgresql.server.AT_ONCE_PATIENCE_S", 0.2)
     os.kill(server.pid, signal.SIGSTOP)
@@ -147,7 +143,7 @@ def test_a_server_that_is_held_is_ended_all_the_same(
         ({"max_connections": "50.0"}, 40, ["max_connections of 50 are too few"]),
     ],
 )  # fmt: skip
-def test_settings_that_cannot_be_are_told_before_anything_starts(
+def test_impossible_settings_are_refused_first(
     settings: dict[str, str], users: int, shown: list[str]
 ) -> None:
     """All of them at once, in the server's words, and with what would do."""
@@ -157,7 +153,7 @@ def test_settings_that_cannot_be_are_told_before_anything_starts(
     assert "work_mem" not in str(caught.value)
 
 
-def test_what_candidates_have_of_their_own_is_tried_and_refused_at_their_keys() -> None:
+def test_settings_of_candidates_are_tried() -> None:
     """Each with the study's memory and settings beside it, which are not reported again."""
     shared = {"shared_buffers": "128MB"}
     own = {

@@ -50,7 +50,7 @@ def server() -> Iterator[Server]:
         yield made
 
 
-def test_what_is_restored_is_the_template_down_to_places_and_statistics(server: Server) -> None:
+def test_a_restored_template_is_the_same(server: Server) -> None:
     """Whatever was done to the database meanwhile; autovacuum would find nothing to do."""
     loaded = {name: asked(server, query) for name, query in STATE.items()}
     segments = asked(server, SEGMENTS)

@@ -22,7 +22,7 @@ from support.drawn import context_built
 from support.sample_run import Shape, build_run
 
 
-def test_a_killed_proof_goes_on_and_what_was_wrong_stays_wrong(tmp_path: Path) -> None:
+def test_a_killed_proof_goes_on(tmp_path: Path) -> None:
     """A line that the kill tore is done again; flushes that lie must lose and do nothing else."""
     path = tmp_path / "book.jsonl"
     for counts, sound in (({"lost": 5, "foreign": 1}, False), ({}, False), ({"lost": 5}, True)):
@@ -38,7 +38,7 @@ def test_a_killed_proof_goes_on_and_what_was_wrong_stays_wrong(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_every_case_of_a_limit_is_a_study_and_every_rule_has_one(
+def test_every_limit_has_a_study(
     case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And says what is right of each of its candidates but `lifted`."""
@@ -63,7 +63,7 @@ def test_every_case_of_a_limit_is_a_study_and_every_rule_has_one(
     ("log", {"limit": "host-cpu", "flags": ["interference"]}, "disturbed", 5),
     ("driver", {"limit": "driver", "valid": False}, "right", 0),
 ])  # fmt: skip
-def test_a_proof_of_limits_fails_by_what_is_wrong_or_never_seen(
+def test_wrong_limits_fail_the_proof(
     right: str, changes: limits.Seen, outcome: str, code: int
 ) -> None:
     """What is lifted must give more; a failed instrument is shown only where it was built in."""

@@ -9,7 +9,7 @@ from studies import ROOT
 FAULTS, LEAST = read_list()
 
 
-def test_the_text_of_each_fault_stands_in_its_file_once_and_every_package_has_one() -> None:
+def test_every_fault_can_be_planted() -> None:
     """Who changes it changes the list as well; no part of the product, no crate, is left out."""
     found = {each.name: (ROOT / each.path).read_text().count(each.before) for each in FAULTS}
     assert found == dict.fromkeys(found, 1)
@@ -21,7 +21,7 @@ def test_the_text_of_each_fault_stands_in_its_file_once_and_every_package_has_on
     assert [each.name for each in folders if not any(p.is_relative_to(each) for p in paths)] == []
 
 
-def test_a_fault_too_many_that_no_test_notices_misses_the_target(
+def test_unnoticed_faults_miss_the_target(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """One that could not be planted is no result at all."""

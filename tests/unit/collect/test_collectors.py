@@ -86,7 +86,7 @@ def test_the_memory_of_a_group_is_read_in_both_versions(tmp_path: Path) -> None:
         }  # fmt: skip
 
 
-def test_a_server_is_held_back_in_the_share_of_periods_that_the_kernel_counts(
+def test_throttled_periods_are_a_share(
     tmp_path: Path,
 ) -> None:
     """Of those in which it ran; without one there is no share. Its memory may be unlimited."""
@@ -111,7 +111,7 @@ def _cpu(before: str, after: str, cpus: tuple[int, ...] | None = None) -> Found:
     )
 
 
-def test_shares_of_the_cpus_sum_to_one_for_the_machine_and_for_a_bound_server() -> None:
+def test_shares_of_cpus_sum_to_one() -> None:
     """A counter that went back counts as nothing; no tick in between is missing, not zero."""
     field = [int(each) for each in captured("proc/stat").splitlines()[0].split()[1:]]
     expected = (*field[:5], field[5] + field[6], field[7])

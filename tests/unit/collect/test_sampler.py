@@ -93,9 +93,7 @@ def test_readings_come_every_second_and_what_fails_ends(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("blocks", [False, True])
-def test_of_each_server_there_is_a_collector_whose_samples_have_its_name(
-    monkeypatch: pytest.MonkeyPatch, blocks: bool
-) -> None:
+def test_samples_name_their_server(monkeypatch: pytest.MonkeyPatch, blocks: bool) -> None:
     """One that fails or hangs ends alone; the machine is sampled once, whoever works on it."""
     monkeypatch.setattr("stithy.run.sampler.LEAVE_PATIENCE_S", 0.05)
     release = threading.Event()
@@ -135,7 +133,7 @@ def _refused(instance: InstanceScope) -> Any:
     raise Unavailable("there is no server")
 
 
-def test_rows_count_seconds_from_the_start_and_checkpoints_that_lie_inside() -> None:
+def test_rows_count_seconds_from_the_start() -> None:
     """Without a start there is none. A checkpoint counts that began inside, once."""
     readings = [
         TimedSample(99.0, "cpu", "", Sample("", "user_share", 0.5)),

@@ -20,7 +20,7 @@ def _process(proc: Path, pid: int, place: Path, user: int, waited: int = 0) -> N
     (folder / "stat").write_text(f"{pid} (postgres: a b) {' '.join(numbers)}\n")
 
 
-def test_all_processes_in_the_data_directory_count_and_none_elsewhere(tmp_path: Path) -> None:
+def test_processes_in_the_data_directory_count(tmp_path: Path) -> None:
     """What a child has used goes to the parent that waited for it, and is not lost.
 
     A server beside it on the volume, and one whose directory's name begins alike, are others.

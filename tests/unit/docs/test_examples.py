@@ -31,7 +31,7 @@ def _examples(root: Path, page: str, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text[2] or text[0], re.DOTALL)
 
 
-def test_the_examples_on_reading_results_run_on_a_run_directory(
+def test_examples_on_reading_results_run(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With a run at the place that the page names; every limit has its letter and words there."""
@@ -67,7 +67,7 @@ def _run_with_histograms(folder: Path) -> RunDirectory:
     return made
 
 
-def test_the_examples_on_other_tools_agree_with_each_other_and_with_the_results(
+def test_examples_on_other_tools_agree(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Windows with the invalid one and without, samples of the measurement, merged percentiles."""

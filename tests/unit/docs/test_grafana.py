@@ -69,7 +69,7 @@ def _kept(query: str) -> set[str]:
     return {name for part in re.findall(r"by \(([^)]*)\)", query) for name in part.split(", ")}
 
 
-def test_every_query_asks_for_what_is_told_or_exported(
+def test_queries_ask_for_known_metrics(
     dashboard: dict[str, Any], root: Path, tmp_path: Path
 ) -> None:
     """Some sample has the values that it fixes, legends name labels that it keeps; all is drawn."""

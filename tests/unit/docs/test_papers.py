@@ -18,9 +18,7 @@ def published(root: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("number", range(5))
-def test_users_are_as_published_and_sizes_are_divided_by_what_the_study_says(
-    root: Path, published: dict[str, Any], number: int
-) -> None:
+def test_users_are_as_published(root: Path, published: dict[str, Any], number: int) -> None:
     """Warehouses, memory at every point, and the drives of as many hosts as were published."""
     model = published["study"][number]
     study = read_study(root / "studies/papers" / model["file"]).study
@@ -44,9 +42,7 @@ def _listed(users: int | list[int]) -> list[int]:
     return [users] if isinstance(users, int) else users
 
 
-def test_backups_have_the_published_cycles_and_the_same_tenants_alone_and_beside_them(
-    root: Path, published: dict[str, Any]
-) -> None:
+def test_backups_have_the_published_cycles(root: Path, published: dict[str, Any]) -> None:
     """Those of one host; the paper had more of them at work alone than beside backups."""
     asked = {each["id"]: each["parameters"] for each in published["test"]}
     backup: Any = read_study(root / "studies/papers/test-4.yaml").study.scenario.spec
@@ -59,7 +55,7 @@ def test_backups_have_the_published_cycles_and_the_same_tenants_alone_and_beside
     assert hosts == [3, 3, beside.instances, beside.instances]
 
 
-def test_every_published_test_has_a_study_and_its_results(published: dict[str, Any]) -> None:
+def test_published_tests_have_studies(published: dict[str, Any]) -> None:
     """So that nothing of what was published is lost; a damaged number has its probable value."""
     ran = [name for each in published["study"] for name in each["tests"]]
     assert ran == [each["id"] for each in published["test"]] == [
@@ -79,9 +75,7 @@ def test_every_published_test_has_a_study_and_its_results(published: dict[str, A
 
 
 @pytest.mark.parametrize(("file", "count"), [("space.toml", 9), ("raid.toml", 3)])
-def test_every_published_test_of_policies_and_arrays_has_a_candidate_or_a_reason(
-    root: Path, file: str, count: int
-) -> None:
+def test_published_policies_have_candidates(root: Path, file: str, count: int) -> None:
     """A candidate of the study that it names; each candidate of these studies stands for one."""
     tests = tomllib.loads((root / "studies/papers" / file).read_text())["experiment"]
     assert len({each["id"] for each in tests}) == len(tests) == count

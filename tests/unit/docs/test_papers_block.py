@@ -26,7 +26,7 @@ def experiments(published: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {each["id"]: each for each in published["experiment"]}
 
 
-def test_every_experiment_stands_at_a_point_of_a_study_and_every_point_for_one(
+def test_every_experiment_has_a_point(
     root: Path, published: dict[str, Any], experiments: dict[str, Any], monkeypatch: Any
 ) -> None:
     """45 of them; the candidates of a point are those of its study, in order."""
@@ -51,7 +51,7 @@ def pattern_of(root: Path, point: dict[str, Any]) -> tuple[Pattern, int]:
     return profile.patterns[0], profile.workers * len(spec.volumes)
 
 
-def test_patterns_have_the_published_sizes_mixes_threads_and_depths(
+def test_patterns_are_as_published(
     root: Path, published: dict[str, Any], experiments: dict[str, Any], monkeypatch: Any
 ) -> None:
     """Of every parameter that was stated as a number."""
@@ -82,7 +82,7 @@ def test_patterns_have_the_published_sizes_mixes_threads_and_depths(
     assert checked == 22
 
 
-def test_published_ratios_say_how_many_times_better_the_first_candidate_is(
+def test_published_ratios_are_of_the_first(
     published: dict[str, Any],
 ) -> None:
     """By rates and by latencies, of damaged numbers by the probable ones."""

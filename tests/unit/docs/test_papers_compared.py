@@ -48,9 +48,7 @@ USERS_AND_BACKUPS = [
 ]
 
 
-def test_every_file_of_published_numbers_compares_what_its_study_has(
-    root: Path, monkeypatch: Any
-) -> None:
+def test_published_files_compare_what_exists(root: Path, monkeypatch: Any) -> None:
     """Candidates, points and metrics of every ratio; a study that is compared is there."""
     from stithy.study.load import read_study
 
@@ -86,7 +84,7 @@ def test_every_file_of_published_numbers_compares_what_its_study_has(
         ("published.toml", USERS_AND_BACKUPS),
     ],
 )
-def test_ratios_of_policies_space_and_arrays_are_those_of_the_published_numbers(
+def test_ratios_are_of_published_numbers(
     root: Path, file: str, ratios: list[tuple[str, str, str, float]]
 ) -> None:
     """Of damaged numbers by the probable ones; rates first by second, the rest inverse."""
@@ -107,7 +105,7 @@ def test_ratios_of_policies_space_and_arrays_are_those_of_the_published_numbers(
         ((None, None), "undecided", "undecided", "undecided"),
     ],
 )
-def test_a_direction_is_decided_only_by_an_interval_on_one_side(
+def test_a_direction_needs_an_interval(
     bounds: tuple[float | None, float | None], better: str, worse: str, equal: str
 ) -> None:
     """Whatever the ratio itself is; of what was published as equal, on one side of the margin."""
@@ -130,7 +128,7 @@ def test_space_is_compared_by_what_the_drives_hold() -> None:
     assert papers.measured(context, asked) == papers.Own(2.0, 2.0, 2.0)
 
 
-def test_users_within_the_target_lie_between_the_levels_that_were_measured(
+def test_users_lie_between_measured_levels(
     monkeypatch: Any,
 ) -> None:
     """16 to 64 users against at least 64: more of them, however many."""

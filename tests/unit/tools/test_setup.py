@@ -73,9 +73,7 @@ def _give_python_and_server(machine: Path) -> None:
 
 
 @pytest.mark.parametrize(("fetcher", "target"), [("curl", "-o"), ("wget", "-O")])
-def test_rust_is_brought_by_its_installer_where_no_package_has_it(
-    machine: Path, fetcher: str, target: str
-) -> None:
+def test_rust_comes_by_its_installer(machine: Path, fetcher: str, target: str) -> None:
     """For this user, said before; versions are compared by number; a later shell finds it."""
     _give_python_and_server(machine)
     _give(machine, "cargo", "cargo 1.9.0 (abc 2015-05-26)")
@@ -93,7 +91,7 @@ def test_rust_is_brought_by_its_installer_where_no_package_has_it(
     assert "installer" not in _set_up(machine)[1]
 
 
-def test_an_installer_that_fails_stops_with_the_remedy(machine: Path) -> None:
+def test_a_failing_installer_names_a_remedy(machine: Path) -> None:
     """Nothing is made; a wheel is the other choice."""
     _give_python_and_server(machine)
     _write_program(machine, "curl", "echo 'Could not resolve host' >&2", "exit 6")
@@ -104,7 +102,7 @@ def test_an_installer_that_fails_stops_with_the_remedy(machine: Path) -> None:
     assert "make wheel" in said
 
 
-def test_the_package_that_is_new_enough_is_installed_and_what_takes_long_says_so(
+def test_a_new_package_is_installed(
     machine: Path,
 ) -> None:
     """Debian's cargo may be old, and that of its browsers is newer; lists are fetched before."""
@@ -132,7 +130,7 @@ def test_the_package_that_is_new_enough_is_installed_and_what_takes_long_says_so
     assert "making .venv" in said
 
 
-def test_the_environment_that_is_made_is_not_made_with_its_own_python(machine: Path) -> None:
+def test_an_environment_needs_another_python(machine: Path) -> None:
     """An activated .venv would remove the interpreter that it is to be made with."""
     (machine / ".venv/bin").mkdir(parents=True)
     for place in ("bin", ".venv/bin"):
@@ -152,7 +150,7 @@ def test_the_environment_that_is_made_is_not_made_with_its_own_python(machine: P
         (0, ALL_RIGHTS, True, ""),
     ],
 )
-def test_a_demo_that_cannot_have_drives_says_so_before_anything_is_built(
+def test_a_demo_without_drives_says_so(
     machine: Path, root: Path, user: int, rights: int, devices: bool, why: str
 ) -> None:
     """Not by the user alone: a container's root may lack the rights or the devices."""
@@ -180,7 +178,7 @@ def test_a_demo_that_cannot_have_drives_says_so_before_anything_is_built(
     ("release", "Building [==> ] 149/150: a\n   Compiling stithy-programs v0.1.0 (/x)",
      ", linking program 1 of 2"),
 ])  # fmt: skip
-def test_a_build_shows_its_parts_and_the_time_left(
+def test_a_build_shows_its_parts(
     tmp_path: Path, root: Path, profile: str, log: str, shown: str
 ) -> None:
     """After 60 s, by Cargo's own count; the programs are last."""
