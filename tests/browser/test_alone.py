@@ -27,14 +27,6 @@ def test_no_request_leaves_the_page(live: Tab, usual: Path) -> None:
     assert asked == [usual.as_uri()]
 
 
-def test_names_with_markup_are_letters_in_interactive_figures_too(crowded: Tab) -> None:
-    """In the drawing, in the buttons, and under the mouse."""
-    assert crowded.ask("document.querySelectorAll('main b').length") == 0
-    assert crowded.complaints == []
-    names = crowded.ask("[...document.querySelectorAll('.legend button')].map(b => b.innerText)")
-    assert '"<b>é 😀' in names
-
-
 def test_without_scripts_every_figure_and_table_is_there(plain: Tab) -> None:
     """Figures are drawn, with their words, and nothing that would do nothing.
 

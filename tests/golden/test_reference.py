@@ -6,10 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from conftest import ROOT
+from reference.parts import collectors_page, profiles_page
+from reference.results import comparability_page, tables_page
+from reference.study import reference_page, study_schema
 from support import golden
-from support.reference import collectors_page, profiles_page
-from support.results_reference import comparability_page, tables_page
-from support.study_reference import reference_page, study_schema
 
 PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/results.md": tables_page,

@@ -7,13 +7,13 @@ import pytest
 
 from fakes.engine import FakeEngine
 from fakes.hammer import FakeHammer
+from reference.study import reference_page, study_schema
 from stithy.clock import SystemClock
 from stithy.report.context import make_context
 from stithy.report.page import Page
 from stithy.results.files import read_run
 from support.faked_run import FakedRun
 from support.running import left_by
-from support.study_reference import reference_page, study_schema
 
 pytestmark = pytest.mark.usefixtures("own_state")
 STUDY = """

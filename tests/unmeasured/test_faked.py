@@ -11,6 +11,7 @@ import pytest
 from fakes.hammer import FakeHammer
 from recompute import points
 from recompute.statistics import around
+from reference.study import study_schema
 from stithy.cli.app import run
 from stithy.cli.talk.conclude import conclude
 from stithy.engines.instance import Configuration
@@ -27,7 +28,6 @@ from stithy.run.session import Stop
 from support.faked_run import FakedRun
 from support.published import EXPORTS, TEXTS, publish
 from support.sample_run import Shape, build_run
-from support.study_reference import study_schema
 
 pytestmark = pytest.mark.usefixtures("own_state")
 MET, MISSED = "a.nopm_at_1 >= 1", "b.new-order.p95_at_2 <= 1us"

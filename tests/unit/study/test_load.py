@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
+from reference.study import study_schema
 from stithy.errors import UserError
 from stithy.plan.expand import expand
 from stithy.study.document import FilePlace, read_document
@@ -19,7 +20,6 @@ from stithy.study.keys import write_study_text as draft_text
 from stithy.study.load import parse_study, read_study
 from stithy.study.problems import StudyError
 from support.studies import problems, study, study_text, write_study
-from support.study_reference import study_schema
 
 
 def test_quantities_and_settings_are_read_once_and_the_bytes_are_kept(tmp_path: Path) -> None:
