@@ -29,25 +29,29 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("fio") is None, reason="fio was not found: install fio"),
 ]
 STUDY = """study: Does it end well?
-candidates: {{a: {{path: {place}/a}}}}
-scenario: {{noisy-neighbour: {{tenants: 2, rate: [20], size: 16 MiB}}}}
+candidates: {{a: {storage}}}
+scenario: {{noisy-neighbour: {{tenants: {tenants}, {keys}}}}}
 database: {{engine: postgresql, memory: 128 MiB, settings: {{shared_buffers: 16MB}}}}
 workload: {{name: order-entry, warehouses: 1}}
-load: {{users: [1], rate: 10/s, ramp_up: 0 s, duration: 3 s, repeat: 1, calibrate: false}}
+load: {{users: [1], rate: 10/s, ramp_up: 0 s, duration: {duration}, repeat: 1, calibrate: false}}
 """
+OF_FIO = "rate: [20], size: 16 MiB"
 FIRST = "w-a-u1-neighbour0-b0"
 
 
-def _study(place: Path) -> Path:
-    path = place / "s.yaml"
-    path.write_text(STUDY.format(place=place))
+def _study(
+    place: Path, keys: str = OF_FIO, *, tenants: int = 2, duration: str = "4 s", roles: str = ""
+) -> Path:
+    path, storage = place / "s.yaml", f"{{path: {place}/a{roles}}}"
+    text = STUDY.format(storage=storage, tenants=tenants, keys=keys, duration=duration)
+    path.write_text(text)
     return path
 
 
-def _works(out: Path) -> Callable[[], bool]:
-    """Whether the second tenant's users work."""
-    said = RunDirectory(out).window(FIRST).of_instance("tenant-2").hammer_output
-    return lambda: said.exists() and '"second"' in said.read_text()
+def _works(out: Path, window: str) -> Callable[[], bool]:
+    """Whether the second tenant's users work in that window."""
+    output = RunDirectory(out).window(window).of_instance("tenant-2").hammer_output
+    return lambda: output.exists() and '"second"' in output.read_text()
 
 
 def test_a_run_that_is_killed_while_the_neighbour_lays_out_is_resumed(
@@ -69,7 +73,7 @@ def test_a_tenant_whose_server_is_killed_is_lost_alone(stithy: Stithy, place: Pa
     """Its values are missing with the reason, those of the other are there, and so is its end."""
     out = place / "out"
     running = stithy.start("run", _study(place), "--out", out)
-    wait_for(_works(out), running)
+    wait_for(_works(out, FIRST), running)
     server = place / "a" / "data" / "tenant-2" / "postmaster.pid"
     os.kill(int(server.read_text().split()[0]), signal.SIGKILL)
     stithy.finish_well(running)
@@ -112,9 +116,7 @@ def _each_server_was_sampled_by_itself(run: Run) -> None:
 def test_twelve_tenants_with_one_user_each_share_two_cpus(stithy: Stithy, place: Path) -> None:
     """As in the published tests; each is a server of its own. Long for its 24 copies and starts."""
     out = place / "out"
-    path = place / "s.yaml"
-    path.write_text(STUDY.format(place=place).replace("tenants: 2", "tenants: 12"))
-    stithy.run_well("run", path, "--out", out)
+    stithy.run_well("run", _study(place, tenants=12), "--out", out)
     run = read_run(out)
     windows = run.window.filter(run.window["missing_because"].is_null())
     assert windows.height == run.window.height >= 2
@@ -128,20 +130,7 @@ def test_twelve_tenants_with_one_user_each_share_two_cpus(stithy: Stithy, place:
     assert left_by(out) == []
 
 
-OF_DATABASES = """study: Does it end well?
-candidates: {{a: {{path: {place}/a}}}}
-scenario: {{noisy-neighbour: {{tenants: 2, {keys}}}}}
-database: {{engine: postgresql, memory: 128 MiB, settings: {{shared_buffers: 16MB}}}}
-workload: {{name: order-entry, warehouses: 1}}
-load: {{users: [1], rate: 10/s, ramp_up: 0 s, duration: 4 s, repeat: 1, calibrate: false}}
-"""
 BESIDE = "w-a-u1-neighbour1-b0"
-
-
-def _of_databases(place: Path, keys: str) -> Path:
-    path = place / "s.yaml"
-    path.write_text(OF_DATABASES.format(place=place, keys=keys))
-    return path
 
 
 def _pids_with(text: str) -> list[int]:
@@ -166,7 +155,7 @@ def test_a_neighbour_that_loads_or_scans_does_so_beside_the_tenants(
 ) -> None:
     """Its rate is known, its tenants have theirs, and nothing is left of it."""
     out = place / "out"
-    stithy.run_well("run", _of_databases(place, keys), "--out", out)
+    stithy.run_well("run", _study(place, keys), "--out", out)
     values = {(row["metric"], row["of"]): row for row in read_run(out).values.filter(
         window_id=BESIDE).to_dicts()}  # fmt: skip
     assert values["neighbour.achieved_per_s", "all"]["value"] > 0, values
@@ -187,7 +176,7 @@ def test_a_backup_of_the_neighbour_that_is_killed_is_a_failed_cycle_and_nothing_
     """
     out = place / "out"
     keys = "aggressor: backup, every: 1 s, bandwidth: 8 MiB"
-    running = stithy.start("run", _of_databases(place, keys), "--out", out)
+    running = stithy.start("run", _study(place, keys), "--out", out)
     taken = f"--pgdata={place}/a/other-1-backup"
     wait_for(lambda: bool(_pids_with(taken)), running)
     for pid in _pids_with(taken):
@@ -212,9 +201,7 @@ def test_a_neighbour_makes_incremental_backups_on_a_full_one_that_does_not_count
     """The full one is made before the users begin. Long: each file of a restore is synced."""
     out = place / "out"
     keys = "aggressor: backup, method: pgbackrest, kind: incremental, every: 0 s"
-    study = _of_databases(place, keys)
-    study.write_text(study.read_text().replace("duration: 4 s", "duration: 20 s"))
-    stithy.run_well("run", study, "--out", out)
+    stithy.run_well("run", _study(place, keys, duration="20 s"), "--out", out)
     spans = read_run(out).spans.filter(window_id=BESIDE).to_dicts()
     parts = {row["name"]: row for row in spans}
     assert parts["neighbour 1: restore"]["outcome"] == "done", spans
@@ -230,9 +217,8 @@ def test_a_server_of_the_neighbour_that_is_killed_costs_its_window_and_no_other(
 ) -> None:
     """It says why, the tenants' own values stay, and the block is measured once more."""
     out, stithy.repeats = place / "out", True
-    running = stithy.start("run", _of_databases(place, "aggressor: analytic-scan"), "--out", out)
-    said = RunDirectory(out).window(BESIDE).of_instance("tenant-2").hammer_output
-    wait_for(lambda: said.exists() and '"second"' in said.read_text(), running)
+    running = stithy.start("run", _study(place, "aggressor: analytic-scan"), "--out", out)
+    wait_for(_works(out, BESIDE), running)
     server = place / "a/other/database-1/postmaster.pid"
     os.kill(int(server.read_text().split()[0]), signal.SIGKILL)
     stithy.finish_well(running)
@@ -257,13 +243,10 @@ def test_a_drive_of_the_neighbour_that_vanishes_costs_its_window_and_not_what_te
 ) -> None:
     """Its program is killed in mid-window: the neighbour failed, the tenants have their values."""
     out, beside = place / "out", "w-a-u1-neighbour20-b0"
-    path = _study(place)
-    text = path.read_text().replace("size: 16 MiB", "size: 16 MiB, volume: backup")
-    own = f"{{path: {place}/a, roles: {{backup: {{drive: generic-nvme}}}}}}"
-    path.write_text(text.replace(f"{{path: {place}/a}}", own))
-    running = stithy.start("run", path, "--out", out)
-    said = RunDirectory(out).window(beside).of_instance("tenant-2").hammer_output
-    wait_for(lambda: said.exists() and '"second"' in said.read_text(), running)
+    roles = ", roles: {backup: {drive: generic-nvme}}"
+    study = _study(place, f"{OF_FIO}, volume: backup", roles=roles)
+    running = stithy.start("run", study, "--out", out)
+    wait_for(_works(out, beside), running)
     for folder in stithy.drives():
         drive = find(folder)
         assert drive is not None
@@ -288,10 +271,9 @@ def test_every_server_of_tenants_has_no_more_cpu_time_than_its_share(
 
     Long: tests/real/test_cpu_share.py shows quickly that such a group holds.
     """
-    path, out = _study(place), place / "out"
-    path.write_text(path.read_text().replace("tenants: 2", "tenants: 2, cpu_share: 30%"))
-    running = stithy.start("run", path, "--out", out)
-    wait_for(_works(out), running)
+    out = place / "out"
+    running = stithy.start("run", _study(place, f"{OF_FIO}, cpu_share: 30%"), "--out", out)
+    wait_for(_works(out, FIRST), running)
     [first] = entries(out, "run-started")
     shares = _shares(first.facts["run_id"])
     stithy.finish_well(running)

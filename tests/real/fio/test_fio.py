@@ -1,11 +1,8 @@
 """What the real fio makes of job files: all are understood, rates are kept, damage is found."""
 
-import os
 import resource
 import shutil
-import signal
 import subprocess
-import threading
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -306,43 +303,9 @@ def test_the_engines_of_a_pattern_are_tried_there(
         prepare_fio(machine.runner, [target, absent], disk / "no-trial", patterns)
 
 
-@pytest.mark.needs_drive
-def test_a_drive_that_goes_away_in_the_middle_is_an_error(
-    machine: FioMachine, disk: Path, own_state: Path
-) -> None:
-    """Its program is stopped while fio reads from it."""
-    text = (Path(__file__).parents[3] / "crates/drive/profiles/generic-nvme.toml").read_text()
-    spec = DriveSpec("vanishing", text, 64 * MIB)
-    with raise_drive(spec, machine.runner) as program:
-        device = FioTarget(program.devices[spec.name], spec.size_bytes)
-        timer = threading.Timer(1.5, os.kill, [program.identity.pid, signal.SIGKILL])
-        timer.start()
-        with pytest.raises(InfrastructureError) as caught:
-            run_of(machine, "single-drive-4k", device, disk / "vanishing", FioLoad(4.0, 0.0, 5))
-        timer.join()
-    assert caught.value.remedy
-
-
 def test_a_target_that_vanished_is_not_made_again(machine: FioMachine, disk: Path) -> None:
     """An error that says so, and no file."""
     gone = FioTarget(str(disk / "gone"), 16 * MIB)
     with pytest.raises(InfrastructureError, match="no longer there"):
         run_of(machine, "sql", gone, disk / "without", FioLoad(1.0, 0.0, 5))
     assert not Path(gone.path).exists()
-
-
-@pytest.mark.needs_root
-def test_a_full_disk_is_said_with_its_remedy(machine: FioMachine, disk: Path) -> None:
-    """A file system of 16 MiB for a file of 64 MiB."""
-    point = disk / "small"
-    point.mkdir()
-    full = FioTarget(str(point / "file"), 64 * MIB)
-    words = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(point)]
-    if subprocess.run(words, capture_output=True).returncode:
-        pytest.skip("this root may not mount")
-    try:
-        with pytest.raises(InfrastructureError, match="space") as caught:
-            lay_out(machine, full, disk / "filling", seed=1)
-        assert "make room" in caught.value.remedy
-    finally:
-        subprocess.run(["umount", str(point)], check=True)
