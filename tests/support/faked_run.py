@@ -120,6 +120,14 @@ class FakedRun:
         """The whole run."""
         return execute(self.start(), self.deciders)
 
+    def run_cut_off(self) -> None:
+        """Run until a person stops it in its second window, and resume to the end."""
+        again, first = type(self.hammer)(sound=True), self.hammer
+        first.before_run = lambda: self.stop.signal() if len(first.runs) > 1 else None
+        assert self.run().end == "interrupted"
+        self.hammer, self.stop = again, Stop()
+        assert self.resume().end == "finished"
+
     def resume(self, *, force: bool = False, judge: Judge | None = None) -> RunOutcome:
         """The rest of a run that was cut off."""
         deciders = Deciders(judge or self.judge, self.schedulers, self.invalid)

@@ -47,18 +47,8 @@ def _faked(text: str, disk: Path, results: Path) -> FakedRun:
     return FakedRun(results, text=text.replace("{root}", str(disk)), clock=SystemClock())
 
 
-SWEEP = """study: What does each rate cost?
-candidates: {a: {path: "{root}/a"}, b: {path: "{root}/b"}}
-scenario:
-  block-io: {profiles: [four-corners/random-read-4k], rate: ["0.5%", "1%", "200%"], stop_at: 1 us,
-             size: 16 MiB, threads: 1, queue_depth: 1, workers: 2, ramp_up: 0 s, duration: 2 s,
-             repeat: 1}
-"""
-
-
-def test_a_cut_sweep_keeps_its_maxima(disk: Path, tmp_path: Path) -> None:
-    """Each candidate's rates are shares of its own; beyond stop_at higher ones are left out."""
-    faked = _faked(SWEEP, disk, tmp_path)
+def _run_cut_at_third_window(faked: FakedRun) -> list[str]:
+    """Run to the third window, resume to the end, and return what began before."""
     started: list[str] = []
 
     def stop_at_the_third(event: object) -> None:
@@ -71,6 +61,22 @@ def test_a_cut_sweep_keeps_its_maxima(disk: Path, tmp_path: Path) -> None:
     assert faked.run().end == "interrupted"
     faked.on_event, faked.stop = lambda event: None, Stop()
     assert faked.resume().end == "finished"
+    return started
+
+
+SWEEP = """study: What does each rate cost?
+candidates: {a: {path: "{root}/a"}, b: {path: "{root}/b"}}
+scenario:
+  block-io: {profiles: [four-corners/random-read-4k], rate: ["0.5%", "1%", "200%"], stop_at: 1 us,
+             size: 16 MiB, threads: 1, queue_depth: 1, workers: 2, ramp_up: 0 s, duration: 2 s,
+             repeat: 1}
+"""
+
+
+def test_a_cut_sweep_keeps_its_maxima(disk: Path, tmp_path: Path) -> None:
+    """Each candidate's rates are shares of its own; beyond stop_at higher ones are left out."""
+    faked = _faked(SWEEP, disk, tmp_path)
+    _run_cut_at_third_window(faked)
     evidence = make_context(read_run(faked.out)).evidence
     found = {(window.candidate, window.point.values["rate"]): window for window in evidence.windows}
     assert set(found) == {(name, rate) for name in "ab" for rate in ("max", "0.5%")}
@@ -275,18 +281,7 @@ def test_block_io_is_cut_and_resumed(
 ) -> None:
     """Every window has rates, percentiles and seconds that agree with each other."""
     faked = _faked(TEXT, disk, tmp_path)
-    started: list[str] = []
-
-    def stop_at_the_third(event: object) -> None:
-        if isinstance(event, StepStarted) and event.step.kind == "window":
-            started.append(event.step.id)
-            if len(started) == 3:
-                faked.stop.signal()
-
-    faked.on_event = stop_at_the_third
-    assert faked.run().end == "interrupted"
-    faked.on_event, faked.stop = lambda event: None, Stop()
-    assert faked.resume().end == "finished"
+    started = _run_cut_at_third_window(faked)
     context = make_context(read_run(faked.out))
     assert len(context.evidence.windows) == 4
     assert len(set(started[:2])) == 2  # which were measured once

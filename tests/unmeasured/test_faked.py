@@ -168,10 +168,7 @@ def test_an_own_scenario_goes_to_its_report(
     for each in (plain, faked):
         each.root.mkdir()
     assert plain.run().end == "finished"
-    faked.hammer.before_run = lambda: faked.stop.signal() if len(faked.hammer.runs) > 1 else None
-    assert faked.run().end == "interrupted"
-    faked.hammer, faked.stop = FakeHammer(sound=True), Stop()
-    assert faked.resume().end == "finished"
+    faked.run_cut_off()
     journal = (faked.out / "journal.jsonl").read_text()
     assert journal.count("slept 2 s") == 1
     run(["plan", str(faked.root / "study.yaml")])  # whether a server could run here is not asked

@@ -71,10 +71,7 @@ def test_own_engine_and_workload_are_reported(
     Nothing is said in the words of another workload.
     """
     faked = _run(tmp_path / "own", text=study, hammer=hammer)
-    faked.hammer.before_run = lambda: faked.stop.signal() if len(faked.hammer.runs) > 1 else None
-    assert faked.run().end == "interrupted"
-    faked.hammer, faked.stop = hammer(sound=True), Stop()
-    assert faked.resume().end == "finished"
+    faked.run_cut_off()
     shown = publish(faked.out, capsys)
     for text in (shown[kind] for kind in TEXTS):
         assert "1.memory" in text
@@ -116,10 +113,7 @@ def test_an_own_engine_takes_urls(
     assert stores["b"].rows == {"mine": 1}
     stores["b"].rows.clear()
     faked = _run(tmp_path / "own", text=BY_URL)
-    faked.hammer.before_run = lambda: faked.stop.signal() if len(faked.hammer.runs) > 1 else None
-    assert faked.run().end == "interrupted"
-    faked.hammer, faked.stop = Committing(sound=True), Stop()
-    assert faked.resume().end == "finished"
+    faked.run_cut_off()
     assert [store.rows for store in stores.values()] == [{}, {}]
     assert import_module("stithy.engines.memory.remote").MARKS == {}
     assert run(["report", str(faked.out), "--format", "md"]) == 0
