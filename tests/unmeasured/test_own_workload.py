@@ -47,7 +47,7 @@ class Counting(FakeHammer):
         return replace(driven, summary=driven.summary.model_copy(update=update))
 
 
-def test_a_workload_of_ones_own_goes_from_study_to_report(
+def test_an_own_workload_is_reported(
     tmp_path: Path, fakes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each size is a dataset, each step only other users; both are said in its own words."""
@@ -85,7 +85,7 @@ def _assert_without_proof(faked: FakedRun) -> None:
         assert row["headline_per_s"] == pytest.approx(per_s)
 
 
-def test_the_fake_workload_says_to_the_hammer_what_the_one_in_rust_reads(fakes: Path) -> None:
+def test_the_fake_workload_is_read_by_rust(fakes: Path) -> None:
     """Every key, in the text that the hammer's own tests give to the fake workload there."""
     said = json.loads((fakes / "workloads/counter.json").read_text())
     spec = plugins(Workload)["counter"].keys.model_validate(
@@ -94,7 +94,7 @@ def test_the_fake_workload_says_to_the_hammer_what_the_one_in_rust_reads(fakes: 
     assert spec.choice(Driving(touch_percent=80)).model_dump() == said
 
 
-def test_a_workload_of_ones_own_says_what_does_not_fit_a_load(fakes: Path) -> None:
+def test_an_own_workload_refuses_a_load(fakes: Path) -> None:
     """At its own key."""
     text = STUDY.replace("counters: 100}", "counters: 100, step: 5}").split("vary")[0]
     for load, expected in (
