@@ -86,7 +86,7 @@ def test_an_array_holds_what_it_promised(
             assert space.reduction == pytest.approx(1, abs=0.05)
 
 
-def test_what_single_files_take_adds_up_to_the_books_of_btrfs(place: Path) -> None:
+def test_single_files_add_up_in_btrfs(place: Path) -> None:
     """Compressed, in one place and in another; zeros of a log would count as data that shrink."""
     with array_of(place, "btrfs", {"level": "single", "compression": "zstd:1"}, [600]) as array:
         path, log = array.volume.path, array.volume.path / "log"
@@ -166,7 +166,7 @@ def _renumber(array: Array, place: Path) -> None:
     ("layer", "level", "happens"),
     [("md", "raid5", _lose_devices), ("lvm", "raid5", _lose_devices), ("md", "raid1", _renumber)],
 )
-def test_an_array_is_unmade_whatever_became_of_its_devices(
+def test_an_array_is_always_unmade(
     place: Path, layer: str, level: str, happens: Callable[[Array, Path], None]
 ) -> None:
     """All have failed, so that nothing on them names it; or it has another number."""
@@ -199,9 +199,7 @@ def test_an_array_of_md_lies_on_emulated_drives(place: Path, own_state: Path) ->
     assert places.list_folders() == []
 
 
-def test_an_emulated_drive_without_a_file_system_is_the_volume(
-    place: Path, own_state: Path
-) -> None:
+def test_a_drive_may_be_the_volume(place: Path, own_state: Path) -> None:
     """Its device, of the size that was asked for; it goes with its program."""
     with provisioned(_emulated(place, size="64 MiB", filesystem="none")) as (volume, _):
         assert volume.raw

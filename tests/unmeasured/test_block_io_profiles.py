@@ -99,9 +99,7 @@ def target(
         yield device
 
 
-def test_every_pattern_of_every_profile_runs_and_has_all_figures(
-    target: FioTarget, disk_place: Path
-) -> None:
+def test_every_pattern_has_all_figures(target: FioTarget, disk_place: Path) -> None:
     """Some at a time, for a moment, or for a longer one that has requests of each direction.
 
     Values without a number are those of whole seconds alone. On a directory it is long: a study
@@ -177,9 +175,7 @@ def of_report(stithy: Stithy, out: Path) -> Mapping[tuple[str, str], set[tuple[s
     return found
 
 
-def test_a_study_of_one_pattern_of_each_kind_is_reported_with_all_its_figures(
-    stithy: Stithy, place: Path, disk_place: Path
-) -> None:
+def test_each_kind_of_pattern_is_reported(stithy: Stithy, place: Path, disk_place: Path) -> None:
     """On a directory."""
     storage = {"directory": f'{{path: "{disk_place}/a"}}'}
     studied(stithy, place, list(one_of_each_kind()), storage)
@@ -188,9 +184,7 @@ def test_a_study_of_one_pattern_of_each_kind_is_reported_with_all_its_figures(
 @pytest.mark.long
 @pytest.mark.needs_drive
 @pytest.mark.parametrize("name", library.list_names())
-def test_a_study_of_each_profile_is_reported_with_all_its_figures(
-    stithy: Stithy, place: Path, disk_place: Path, name: str
-) -> None:
+def test_each_profile_is_reported(stithy: Stithy, place: Path, disk_place: Path, name: str) -> None:
     """All of its patterns. Long: two windows for each."""
     profile = library.load_shipped(name)
     asked = [(profile, pattern) for pattern in profile.patterns]

@@ -54,9 +54,7 @@ def _works(out: Path, window: str) -> Callable[[], bool]:
     return lambda: output.exists() and '"second"' in output.read_text()
 
 
-def test_a_run_that_is_killed_while_the_neighbour_lays_out_is_resumed(
-    stithy: Stithy, place: Path
-) -> None:
+def test_a_killed_layout_is_resumed(stithy: Stithy, place: Path) -> None:
     """Its file is written again, and nothing is left."""
     out = place / "out"
     journal = RunDirectory(out).journal
@@ -113,7 +111,7 @@ def _each_server_was_sampled_by_itself(run: Run) -> None:
 
 
 @pytest.mark.long
-def test_twelve_tenants_with_one_user_each_share_two_cpus(stithy: Stithy, place: Path) -> None:
+def test_twelve_tenants_share_two_cpus(stithy: Stithy, place: Path) -> None:
     """As in the published tests; each is a server of its own. Long for its 24 copies and starts."""
     out = place / "out"
     stithy.run_well("run", _study(place, tenants=12), "--out", out)
@@ -150,9 +148,7 @@ def _pids_with(text: str) -> list[int]:
         pytest.param("aggressor: analytic-scan", marks=pytest.mark.long),
     ],
 )
-def test_a_neighbour_that_loads_or_scans_does_so_beside_the_tenants(
-    stithy: Stithy, place: Path, keys: str
-) -> None:
+def test_neighbours_load_or_scan(stithy: Stithy, place: Path, keys: str) -> None:
     """Its rate is known, its tenants have theirs, and nothing is left of it."""
     out = place / "out"
     stithy.run_well("run", _study(place, keys), "--out", out)
@@ -167,9 +163,7 @@ def test_a_neighbour_that_loads_or_scans_does_so_beside_the_tenants(
 
 
 @pytest.mark.long
-def test_a_backup_of_the_neighbour_that_is_killed_is_a_failed_cycle_and_nothing_else(
-    stithy: Stithy, place: Path
-) -> None:
+def test_a_killed_backup_is_a_failed_cycle(stithy: Stithy, place: Path) -> None:
     """The next one goes on until the end of the window cuts it.
 
     Long: test_beside.py has a cycle of a neighbour fail with fakes each time.
@@ -195,9 +189,7 @@ def test_a_backup_of_the_neighbour_that_is_killed_is_a_failed_cycle_and_nothing_
 
 @pytest.mark.long
 @pytest.mark.needs_pgbackrest
-def test_a_neighbour_makes_incremental_backups_on_a_full_one_that_does_not_count(
-    stithy: Stithy, place: Path
-) -> None:
+def test_a_neighbour_makes_incremental_backups(stithy: Stithy, place: Path) -> None:
     """The full one is made before the users begin. Long: each file of a restore is synced."""
     out = place / "out"
     keys = "aggressor: backup, method: pgbackrest, kind: incremental, every: 0 s"
@@ -212,9 +204,7 @@ def test_a_neighbour_makes_incremental_backups_on_a_full_one_that_does_not_count
 
 
 @pytest.mark.long
-def test_a_server_of_the_neighbour_that_is_killed_costs_its_window_and_no_other(
-    stithy: Stithy, place: Path
-) -> None:
+def test_a_killed_neighbour_costs_its_window(stithy: Stithy, place: Path) -> None:
     """It says why, the tenants' own values stay, and the block is measured once more."""
     out, stithy.repeats = place / "out", True
     running = stithy.start("run", _study(place, "aggressor: analytic-scan"), "--out", out)
@@ -238,9 +228,7 @@ def test_a_server_of_the_neighbour_that_is_killed_costs_its_window_and_no_other(
 @pytest.mark.long
 @pytest.mark.needs_root
 @pytest.mark.needs_drive
-def test_a_drive_of_the_neighbour_that_vanishes_costs_its_window_and_not_what_tenants_did(
-    stithy: Stithy, place: Path
-) -> None:
+def test_a_lost_neighbour_drive_costs_its_window(stithy: Stithy, place: Path) -> None:
     """Its program is killed in mid-window: the neighbour failed, the tenants have their values."""
     out, beside = place / "out", "w-a-u1-neighbour20-b0"
     roles = ", roles: {backup: {drive: generic-nvme}}"
@@ -264,9 +252,7 @@ def test_a_drive_of_the_neighbour_that_vanishes_costs_its_window_and_not_what_te
 @pytest.mark.long
 @pytest.mark.needs_root
 @pytest.mark.skipif(CPU.find_problem() is not None, reason=str(CPU.find_problem()))
-def test_every_server_of_tenants_has_no_more_cpu_time_than_its_share(
-    stithy: Stithy, place: Path
-) -> None:
+def test_servers_of_tenants_keep_their_share(stithy: Stithy, place: Path) -> None:
     """Each in a group of its own, all its processes are in it, and none is left.
 
     Long: tests/real/test_cpu_share.py shows quickly that such a group holds.

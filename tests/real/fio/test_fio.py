@@ -122,9 +122,7 @@ def test_a_target_may_have_any_name(name: str, machine: FioMachine, disk: Path) 
         shutil.rmtree(folder)
 
 
-def test_an_open_loop_keeps_its_rate_mix_and_sizes(
-    machine: FioMachine, target: FioTarget, disk: Path
-) -> None:
+def test_an_open_loop_keeps_its_rate(machine: FioMachine, target: FioTarget, disk: Path) -> None:
     """Two workers, 600/s, within four standard deviations; seconds add up to the whole."""
     load = FioLoad(3.0, 0.0, 5, rate_per_s=600.0)
 
@@ -147,7 +145,7 @@ def test_an_open_loop_keeps_its_rate_mix_and_sizes(
     once_of(3, keeps_them)
 
 
-def test_weights_hold_as_fast_as_it_goes_and_seconds_are_whole(
+def test_weights_hold_and_seconds_are_whole(
     machine: FioMachine, target: FioTarget, disk: Path
 ) -> None:
     """99 to 1; three seconds, which have all requests of the document with their latencies."""
@@ -181,9 +179,7 @@ def pages_of(path: str) -> Iterator[bytes]:
             yield page
 
 
-def test_written_data_are_as_compressible_and_as_alike_as_asked(
-    machine: FioMachine, disk: Path
-) -> None:
+def test_written_data_shrink_as_asked(machine: FioMachine, disk: Path) -> None:
     """What lays out a target, one submitter in sequence, many at random; headers take a little."""
     asked = WrittenData(0.5, 0.4)
     laid = FioTarget(str(disk / "shares"), 64 * MIB)
@@ -202,9 +198,7 @@ def test_written_data_are_as_compressible_and_as_alike_as_asked(
         assert each.duplicate_share == pytest.approx(0.4, abs=0.08)
 
 
-def test_a_trace_is_replayed_at_its_own_times_or_as_fast_as_it_goes(
-    machine: FioMachine, target: FioTarget, disk: Path
-) -> None:
+def test_a_trace_is_replayed(machine: FioMachine, target: FioTarget, disk: Path) -> None:
     """400 requests a second, a tenth of them writes with flushes; each second has as many."""
     lines = []
     for number in range(1000):
@@ -248,7 +242,7 @@ def test_flushes_have_latencies_of_their_own(
     assert answer.read is None
 
 
-def test_damage_is_found_when_all_is_read_back(
+def test_damage_is_found_by_reading_back(
     machine: FioMachine, target: FioTarget, disk: Path
 ) -> None:
     """After writes with checksums all is well; one changed byte is not."""
@@ -268,7 +262,7 @@ def test_damage_is_found_when_all_is_read_back(
 
 
 @pytest.mark.needs_drive
-def test_writes_that_a_drive_forgets_are_found_by_the_generations_that_they_leave(
+def test_forgotten_writes_are_found_by_generations(
     machine: FioMachine, disk: Path, own_state: Path
 ) -> None:
     """A power cut takes what was answered since the layout; every block that is left is whole."""
@@ -292,7 +286,7 @@ def test_writes_that_a_drive_forgets_are_found_by_the_generations_that_they_leav
             compare(device, expected)
 
 
-def test_the_engines_of_a_pattern_are_tried_there(
+def test_engines_are_tried_on_the_target(
     machine: FioMachine, target: FioTarget, disk: Path
 ) -> None:
     """A target that cannot be read is said with what each engine answered."""
