@@ -17,7 +17,7 @@ from stithy.collectors.collector import (
     Unavailable,
 )
 from stithy.registry import plugins
-from stithy.wire.drive.control import AnswerStats
+from stithy.wire.drive.messages import AnswerStats
 from support.drive_counters import counters
 
 COLLECTORS = plugins(Collector)

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 from pydantic import BaseModel
 
-from stithy.wire.drive import control, jobs
+from stithy.wire.drive import jobs, messages
 from stithy.wire.drive import messages as drive_messages
 from stithy.wire.jobs import PrepareJob
 from stithy.wire.messages import parse_message
@@ -22,7 +22,7 @@ READERS: dict[str, Callable[[str], BaseModel]] = {
     "drive/job": heard.parse_drive_job,
     "drive/message": drive_messages.parse_drive_message,
     "drive/command": heard.parse_command,
-    "drive/answer": control.parse_answer,
+    "drive/answer": messages.parse_answer,
 }
 """What reads an example, by its folder and the first word of its file's name."""
 EXAMPLES = sorted(WIRE.rglob("*.json"))
@@ -43,10 +43,10 @@ def test_every_kind_has_an_example() -> None:
     """One without would not be held together by anything."""
     shown = [read(path) for path in EXAMPLES if path.parent.name == "drive"]
     kinds = (
-        jobs.AnyDriveJob, drive_messages.AnyDriveMessage, control.AnyCommand, control.AnyAnswer,
+        jobs.AnyDriveJob, drive_messages.AnyDriveMessage, messages.AnyCommand, messages.AnyAnswer,
     )  # fmt: skip
     assert {kind for union in kinds for kind in get_args(union)} == {type(each) for each in shown}
-    broken = {type(each.fault) for each in shown if isinstance(each, control.Fault)}
+    broken = {type(each.fault) for each in shown if isinstance(each, messages.Fault)}
     assert set(get_args(jobs.AnyFault)) == broken
     assert {".".join(path.name.split(".")[:2]) for path in WIRE.glob("*.json")} == {
         "job.prepare", "job.warm-up", "job.run", "job.check", "job.verify-ledger", "job.calibrate",

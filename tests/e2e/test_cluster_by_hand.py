@@ -13,7 +13,7 @@ import pytest
 
 from stithy.cluster import daemons, layout
 from stithy.cluster.image import list_loops
-from stithy.cluster.tools import ask_ceph
+from stithy.cluster.layout import ask_ceph
 from stithy.errors import Exit
 from stithy.hosts.devices import list_mounts
 from stithy.hosts.host import NAMESPACES

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from stithy.wire.drive import control
-from stithy.wire.drive.control import AnyAnswer, AnyCommand
+from stithy.wire.drive import messages
 from stithy.wire.drive.jobs import InMemory
-from stithy.wire.drive.messages import DriveUp
+from stithy.wire.drive.messages import AnyAnswer, AnyCommand, DriveUp
 from support.heard import parse_command
 
 Answer = Callable[[AnyCommand], AnyAnswer | bytes]
@@ -27,13 +26,13 @@ def facts(name: str = "data", device: str = "/dev/loop99") -> DriveUp:
 def done(command: AnyCommand) -> AnyAnswer:
     """Yes to everything; one drive is listed."""
     if command.command == "list":
-        return control.AnswerList(drives=(facts(),))
-    return control.AnswerDone()
+        return messages.AnswerList(drives=(facts(),))
+    return messages.AnswerDone()
 
 
-def refused(exit_code: int) -> control.AnswerFailure:
+def refused(exit_code: int) -> messages.AnswerFailure:
     """An answer that says no."""
-    return control.AnswerFailure(
+    return messages.AnswerFailure(
         code="device-in-use", problem="the drive is mounted", where="/dev/loop99",
         remedy="unmount it first", exit=exit_code,
     )  # fmt: skip

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stithy.cluster import daemons, layout
-from stithy.cluster.tools import ask_ceph
+from stithy.cluster.layout import ask_ceph
 from stithy.drives import control
 from stithy.hosts.devices import list_mounts
 from stithy.hosts.host import NAMESPACES

@@ -50,7 +50,7 @@ def test_an_empty_device_is_left_empty(
     for kind in ("ext4", "xfs", "btrfs"):
         made = provider(device, place, filesystem=kind)
         made.check()
-        assert made.cautions() == ()
+        assert made.list_cautions() == ()
         [room] = made.list_rooms()
         assert 0 < (room.free_bytes or 0) < 2**30
         with provisioned(made) as (volume, recorder):
@@ -73,7 +73,7 @@ def test_content_protects_a_device(place: Path, device: Path) -> None:
         provider(device, place).check()
     consented = provider(device, place, wipe=True)
     consented.check()
-    assert consented.cautions() == (
+    assert consented.list_cautions() == (
         f"candidate disk: everything on {device} (1 GiB) will be lost: it holds ext4",
     )
     (point := place / "mnt").mkdir()

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
-from stithy.wire.drive.control import AnyCommand
 from stithy.wire.drive.jobs import AnyDriveJob
+from stithy.wire.drive.messages import AnyCommand
 from stithy.wire.jobs import AnyJob
 
 _JOB: TypeAdapter[AnyJob] = TypeAdapter(Annotated[AnyJob, Field(discriminator="job")])

@@ -10,6 +10,10 @@ answer. Source: src/common/admin_socket.cc of Ceph.
 The network of a cluster: a bridge, and a network namespace for each host.
 The bridge carries the folder of its cluster as its alias: so the kernel itself tells whose it is,
 also when the folder has gone.
+
+Faults are done for real, and healed again: a daemon that dies is noticed at once, for its
+connections are refused; a host that is cut off is noticed only by its silence. A host whose power
+fails is cut off first and killed then.
 """
 
 import json
@@ -25,9 +29,8 @@ from typing import Any, Literal
 from uuid import uuid4
 
 from stithy.clock import SystemClock
-from stithy.cluster import tools
-from stithy.cluster.layout import ClusterEntry, read_entry
-from stithy.cluster.tools import ask_ceph, call, find_program
+from stithy.cluster import layout
+from stithy.cluster.layout import ClusterEntry, ask_ceph, call, find_program, read_entry
 from stithy.errors import InfrastructureError
 from stithy.hosts.devices import connect_socket, read_text
 from stithy.hosts.host import NAMESPACES, Host, LocalHost, NamespaceHost
@@ -51,7 +54,7 @@ def start(folder: Path, words: Sequence[str], host: Host = HERE) -> Running:
 
 def reap_daemons() -> None:
     """Forget those that have ended."""
-    _STARTED[:] = [each for each in _STARTED if each.poll() is None]
+    _STARTED[:] = [started for started in _STARTED if started.poll() is None]
 
 
 def bring_up(
@@ -62,7 +65,7 @@ def bring_up(
     `faster`: for each OSD the device of its database and log, or none at all.
     """
     fsid = str(uuid4())
-    tools.write(folder, entry, fsid, cached=bool(faster))
+    layout.write(folder, entry, fsid, cached=bool(faster))
     caches: Sequence[str | None] = faster or [None] * len(devices)
     _start_monitor(folder, entry, fsid)
     uuids = [str(uuid4()) for _ in entry.osds]
@@ -84,7 +87,7 @@ def bring_up(
 
 def start_osd(folder: Path, entry: ClusterEntry, osd: int, host: int) -> None:
     """Start one OSD on its host."""
-    daemon = [find_program("ceph-osd"), "-c", tools.CONF, "-i", str(osd), "-f"]
+    daemon = [find_program("ceph-osd"), "-c", layout.CONF, "-i", str(osd), "-f"]
     start(folder, daemon, NamespaceHost(entry.name_namespace(host)))
 
 
@@ -92,14 +95,14 @@ def _start_monitor(folder: Path, entry: ClusterEntry, fsid: str) -> None:
     address = f"[v2:{entry.get_address(0)}:3300,v1:{entry.get_address(0)}:6789]"
     map_of_it = ["--create", "--clobber", "--fsid", fsid, "--addv", "a", address, "monmap"]
     call([find_program("monmaptool"), *map_of_it], folder)
-    daemon = [find_program("ceph-mon"), "-c", tools.CONF, "-i", "a"]
+    daemon = [find_program("ceph-mon"), "-c", layout.CONF, "-i", "a"]
     call([*daemon, "--mkfs", "--monmap", "monmap", "--keyring", "mon.keyring"], folder)
     start(folder, [*daemon, "-f"])
 
 
 def _make_osd(folder: Path, osd: int, device: str, cache: str | None, uuid: str) -> None:
     (folder / f"osd.{osd}" / "block").symlink_to(device)
-    words = ["-c", tools.CONF, "-i", str(osd), "--mkfs", "--osd-uuid", uuid]
+    words = ["-c", layout.CONF, "-i", str(osd), "--mkfs", "--osd-uuid", uuid]
     words += ["--bluestore-block-db-path", cache] if cache else []
     call([find_program("ceph-osd"), *words, "--no-mon-config"], folder)
 
@@ -210,16 +213,16 @@ def list_tags() -> Mapping[str, Path]:
     """The tag of each cluster whose bridge is there, with the folder that it names."""
     found = {}
     with suppress(OSError):
-        for each in INTERFACES.iterdir():
-            if (match := BRIDGE.fullmatch(each.name)) and (alias := read_text(each / "ifalias")):
+        for path in INTERFACES.iterdir():
+            if (match := BRIDGE.fullmatch(path.name)) and (alias := read_text(path / "ifalias")):
                 found[match[1]] = Path(alias)
     return found
 
 
 def remove(tag: str) -> None:
     """Remove all of the cluster with this tag, the bridge last. Idempotent."""
-    for each in INTERFACES.glob(f"sc{tag}p*"):
-        _try(["link", "delete", each.name])
+    for path in INTERFACES.glob(f"sc{tag}p*"):
+        _try(["link", "delete", path.name])
     for space in NAMESPACES.glob(f"stithy-{tag}-h*"):
         _try(["netns", "delete", space.name])
         with suppress(OSError):  # one that was never mounted is a file only
@@ -320,7 +323,7 @@ class Status:
     @property
     def health(self) -> str:
         """`healthy`, `recovering` or `degraded`, in words of what is not as it should be."""
-        serving = sum(each.state == "active" for each in self.osds)
+        serving = sum(osd.state == "active" for osd in self.osds)
         if serving < len(self.osds):
             return f"degraded: {serving} of {len(self.osds)} OSDs serve"
         if any(each.unclean is None for each in self.osds):
@@ -369,5 +372,5 @@ def _read_groups(history: Any) -> tuple[int | None, int | None]:
     if not isinstance(history, dict):
         return None, None
     states = [str(each.get("currently", "")) for each in history.get("pgs", ())]
-    led = [each for each in states if each.startswith(PRIMARY)]
+    led = [state for state in states if state.startswith(PRIMARY)]
     return len(led), sum(not each.endswith(CLEAN) for each in led)

@@ -39,20 +39,18 @@ from stithy.cluster.daemons import start
 from stithy.cluster.layout import (
     ENTRY,
     IMAGE,
+    IMAGE_CONF,
     METADATA_POOL,
+    PACKAGES,
     POOL,
+    Access,
     ClusterEntry,
     RedundancyPolicy,
-    list_folders,
-    read_entry,
-)
-from stithy.cluster.tools import (
-    IMAGE_CONF,
-    PACKAGES,
-    Access,
     ask_ceph,
     call,
     find_program,
+    list_folders,
+    read_entry,
     run_rbd,
     write_told,
 )
@@ -181,7 +179,7 @@ def _wait_for(what: Path, folder: Path, there: Callable[[], bool]) -> None:
         if clock.monotonic_s() > until_s:
             said = (folder / "errors.txt").read_text(errors="replace").strip().splitlines()[-2:]
             raise InfrastructureError(
-                f"{what.name} did not appear" + "".join(f": {each}" for each in said),
+                f"{what.name} did not appear" + "".join(f": {text}" for text in said),
                 where=str(folder),
                 remedy="install what `stithy doctor` says is missing, and try again",
             )
@@ -224,11 +222,11 @@ KERNELS = (
 
 def map_image(pool: str, image: str, access: Access, folder: Path, *, limited: bool) -> str | None:
     """The block device of an image by the first client that maps it; None where none does."""
-    for each in KERNELS:
-        if each.explain_unusable() is not None or (limited and not each.limits):
+    for kernel in KERNELS:
+        if kernel.explain_unusable() is not None or (limited and not kernel.limits):
             continue
         words = access.list_rbd_words(
-            "device", "map", "--device-type", each.kind, f"{pool}/{image}"
+            "device", "map", "--device-type", kernel.kind, f"{pool}/{image}"
         )
         if (device := _read_output(words, folder)) and os.path.exists(device):
             return device
@@ -253,22 +251,22 @@ def unmap_image(image: str) -> None:
 
 def list_devices(image: str) -> Iterator[tuple[str, str]]:
     """The devices of an image, with the client of each."""
-    for each in KERNELS:
-        if each.explain_unusable() is not None:
+    for kernel in KERNELS:
+        if kernel.explain_unusable() is not None:
             continue
         words = [
             find_program("rbd"),
             "device",
             "list",
             "--device-type",
-            each.kind,
+            kernel.kind,
             "--format",
             "json",
         ]
         for row in _list_rows(_read_output(words, None)):
             # The two clients call it otherwise.
             if image in (row.get("name"), row.get("image")):
-                yield each.kind, str(row["device"])
+                yield kernel.kind, str(row["device"])
 
 
 def _list_rows(text: str | None) -> list[dict[str, Any]]:
@@ -405,9 +403,9 @@ def find_pids(folder: Path) -> list[int]:
 def _forget(folder: Path) -> None:
     """Remove the folder, its entry last: whoever is killed meanwhile leaves what can be found."""
     with suppress(FileNotFoundError):
-        for each in folder.iterdir():
-            if each.name != ENTRY:
-                shutil.rmtree(each) if each.is_dir() and not each.is_symlink() else each.unlink()
+        for path in folder.iterdir():
+            if path.name != ENTRY:
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
         shutil.rmtree(folder)
 
 
@@ -481,4 +479,4 @@ def list_loops(file: Path) -> list[str]:
     """The block devices that a file is, by what the kernel says."""
     files = BLOCK.glob("loop*/loop/backing_file")
     own = [each for each in files if read_text(each) == str(file)]
-    return [f"/dev/{each.parent.parent.name}" for each in own]
+    return [f"/dev/{link.parent.parent.name}" for link in own]

@@ -1,8 +1,12 @@
-"""Where programs of drives work: a folder each, closed to others, with what is written of them.
+"""Programs of drives: the folder where one works, what a drive is to be, and talking to it.
 
-The folders of drives that a person sees lie below `home()`; a folder's name there is the drive's
-name, or for a run's drives the run's id, a dot and more. The entry is written before a program is
-started and says only what the program itself cannot tell.
+The folders of drives that a person sees lie below `get_home()`; a folder's name there is the
+drive's name, or for a run's drives the run's id, a dot and more. It is closed to others. Its entry
+is written before a program is started and says only what the program itself cannot tell.
+
+What the program refuses becomes the error that it tells, with the same problem, place, remedy and
+exit code. A program that is not there any more is an InfrastructureError. Whether a profile is
+sound and whether the machine has room is for the program to say.
 """
 
 import errno
@@ -23,8 +27,8 @@ from stithy.errors import InfrastructureError, PreconditionError, UserError, giv
 from stithy.hosts.devices import connect_socket, read_text, write_private
 from stithy.hosts.processes import ProcessIdentity, is_alive
 from stithy.hosts.runner import Running, wait_for_end
-from stithy.wire.drive import control as wire
 from stithy.wire.drive import jobs
+from stithy.wire.drive import messages as wire
 from stithy.wire.drive.messages import DriveCounters, DriveUp
 from stithy.wire.program import make_failure_error
 
@@ -148,8 +152,8 @@ def forget(folder: Path) -> None:
 
 def _drop(folder: Path) -> None:
     with suppress(OSError):  # a folder with folders in it is not Stithy's alone
-        for each in folder.iterdir():
-            each.unlink(missing_ok=True)
+        for path in folder.iterdir():
+            path.unlink(missing_ok=True)
         folder.rmdir()
 
 
@@ -172,7 +176,7 @@ def remember_program(folder: Path, program: Running) -> None:
 
 def reap_programs() -> None:
     """Forget the programs that have ended, so that no zombie of them stays."""
-    _STARTED[:] = [each for each in _STARTED if each[1].poll() is None]
+    _STARTED[:] = [started for started in _STARTED if started[1].poll() is None]
 
 
 def describe_end(folder: Path) -> str:

@@ -193,7 +193,7 @@ def is_mounted(folder: Path, *devices: str) -> bool:
     The folder itself is not looked at: behind a drive that fails nobody could.
     """
     place = folder.parent.resolve() / folder.name
-    there = [each for each in list_mounts() if each.point == place]
+    there = [mount for mount in list_mounts() if mount.point == place]
     return bool(there) and (not devices or there[-1].source in devices)
 
 

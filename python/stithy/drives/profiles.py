@@ -1,6 +1,11 @@
 """Drive profiles: which are shipped, and what one says or has wrong.
 
 The drive program holds and judges them; nothing of a profile is understood here.
+
+A profile can be varied, each assumed number better or worse by a share: what if it was wrong?
+Longer times are worse; higher rates and larger caches are better. Numbers with a source stay, and
+so does the capacity, which decides no time. A number is varied no further than the rules of a
+profile allow: a median stays below the 99th percentile.
 """
 
 import json
@@ -36,7 +41,7 @@ class Catalogue:
 
     def get_profile(self, name: str) -> messages.ShippedProfile:
         """The shipped profile of this name. Raises UserError with the nearest one."""
-        known = {each.facts.name: each for each in self.profiles}
+        known = {profile.facts.name: profile for profile in self.profiles}
         return _find_named(
             "drive profile", name, known, "; a file is named with its folder: ./my.toml"
         )
@@ -83,7 +88,9 @@ def load_catalogue(runner: Runner | None = None) -> Catalogue:
     """What the drive program brings along."""
     shown = _ask(jobs.CatalogueJob(), runner)
     return Catalogue(
-        profiles=tuple(each for each in shown if isinstance(each, messages.ShippedProfile)),
+        profiles=tuple(
+            message for message in shown if isinstance(message, messages.ShippedProfile)
+        ),
         schedules=tuple(each for each in shown if isinstance(each, messages.ShippedSchedule)),
     )
 
@@ -126,7 +133,9 @@ def check_profile(
     summary = _ask_program(job, messages.CheckProfileSummary, runner)
     if summary.facts is None:
         lines = text.splitlines()
-        raise ProfileError(file, [_make_problem(file, lines, each) for each in summary.problems])
+        raise ProfileError(
+            file, [_make_problem(file, lines, problem) for problem in summary.problems]
+        )
     return summary.facts
 
 
@@ -163,9 +172,9 @@ def _ask(job: jobs.AnyDriveJob, runner: Runner | None) -> list[messages.AnyDrive
     command = Command(argv=[str(find_program(DRIVE))])
     finished = (runner or LocalRunner()).run(command, stdin=job.model_dump_json())
     shown = [messages.parse_drive_message(line) for line in finished.stdout.splitlines()]
-    for each in shown:
-        if isinstance(each, Failure):
-            raise make_failure_error(each)
+    for message in shown:
+        if isinstance(message, Failure):
+            raise make_failure_error(message)
     if finished.code != 0:
         raise _make_silent_error(finished.stderr.strip())
     return shown
@@ -354,7 +363,7 @@ def _name(
     how = f"{percent} % {way}"
     profile["name"] = f"{original}-{percent}-{way}"
     profile["title"] = f"{profile['title']}, every assumed number {how}"
-    shown = ", ".join(f"{each.key} {each.now} instead of {each.was}" for each in changes)
+    shown = ", ".join(f"{change.key} {change.now} instead of {change.was}" for change in changes)
     provenance = profile.setdefault("provenance", {})
     known = provenance.get("note", "")
     provenance["note"] = f"{known} Varied from {original}, {how}: {shown or 'nothing'}.".strip()

@@ -63,7 +63,7 @@ class DriveProgram:
     @property
     def devices(self) -> Mapping[str, str]:
         """The block device of each drive that it started with, by the drive's name."""
-        return {each.drive: each.device for each in self.drives}
+        return {drive.drive: drive.device for drive in self.drives}
 
     @property
     def is_alive(self) -> bool:
@@ -103,7 +103,7 @@ def start(
     InfrastructureError where it dies. Nothing is left then.
     """
     found = program or find_program(DRIVE)
-    names = tuple(each.name for each in specs)
+    names = tuple(spec.name for spec in specs)
     places.make(folder, DriveEntry(run_id, names, get_identity()))
     try:
         command = Command(argv=[str(found)], directory=folder, cpus=cpus)
@@ -112,7 +112,7 @@ def start(
         try:
             _feed_job(running, specs, hold_off_idle)
             program_up = _wait_until_serving(running, folder)
-            places.add_devices(folder, (each.device for each in program_up.drives))
+            places.add_devices(folder, (drive.device for drive in program_up.drives))
         finally:
             _close(running)
         return program_up
@@ -183,7 +183,7 @@ def repair(folder: Path) -> None:
 def _feed_job(running: Running, specs: Sequence[DriveSpec], hold_off_idle: bool) -> None:
     """Hand the job over and close, so that the program sees its end."""
     assert running.stdin is not None  # Runner.start opens the streams of what is not detached
-    drives = tuple(each.make_wire_spec() for each in specs)
+    drives = tuple(spec.make_wire_spec() for spec in specs)
     # Relative to the folder, because the address of a socket holds 107 bytes.
     job = DriveUpJob(control=CONTROL, drives=drives, hold_off_idle=hold_off_idle)
     with suppress(BrokenPipeError):  # a program that died before it read: see _died
@@ -279,7 +279,7 @@ def find_drive(name: str) -> FoundDrive:
     Raises UserError for an unknown one, with the nearest, and for one that several have.
     """
     drives = list_drives()
-    exact = [each for each in drives if each.full_name == name]
+    exact = [drive for drive in drives if drive.full_name == name]
     matching = exact or [each for each in drives if each.name == name]
     if len(matching) == 1:
         return matching[0]
@@ -294,7 +294,7 @@ def find_drive(name: str) -> FoundDrive:
 
 def make_unknown_error(name: str, drives: Iterable[FoundDrive]) -> UserError:
     """The error for a name that no drive has."""
-    names = [each.full_name for each in drives]
+    names = [drive.full_name for drive in drives]
     near = find_closest(name, names)
     if near is not None:
         remedy = f"did you mean {near}?"

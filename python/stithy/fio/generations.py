@@ -51,7 +51,7 @@ def list_written_blocks(path: str, folder: Path, unix_less_monotonic_s: float) -
     The difference of the clocks is the largest that was seen. Raises InfrastructureError.
     """
     logs = [each for each in sorted(folder.glob("*_lat.*.log")) if each.stat().st_size]
-    frames = [_list_writes(each, unix_less_monotonic_s) for each in logs]
+    frames = [_list_writes(log, unix_less_monotonic_s) for log in logs]
     every = pl.concat([pl.DataFrame(schema=SCHEMA).drop("path"), *frames])
     last = every.group_by("offset_bytes").agg(pl.col("from_s").max())
     return last.with_columns(path=pl.lit(path)).select(*SCHEMA)

@@ -1,13 +1,12 @@
-"""A trace as a pattern: its own requests in their places and order, at their own times or faster.
+"""Job files of fio: of a pattern or a trace, of what fills a target or reads it back, of a purge.
 
 At its own times a trace is an open loop: many submitters of one request each take its requests in
 turn, so that a slow answer holds up only the submitter that waits for it. fio's own delays are not
 used: of an asynchronous engine fio 3.33 counts answers late, and newer ones never sleep
 (`iolog_delay` in iolog.c). A `wait` in a log of version 2 lasts until so many milliseconds after
 fio's start, in any version. Without times one submitter keeps as many requests outstanding as the
-trace had, which a trace without latencies does not say.
-
-A trace that is shorter than a measurement begins again at its end.
+trace had, which a trace without latencies does not say. A trace that is shorter than a measurement
+begins again at its end.
 """
 
 import math
@@ -32,7 +31,6 @@ from stithy.fio.streamjob import (
     format_ms,
     make_sections,
 )
-from stithy.fio.traces import read_requests
 
 STREAM = "trace"
 LEAD_MS = 2000
@@ -65,11 +63,11 @@ class ReplayedTrace:
     def repeat_for(self, length_s: float) -> Iterator[Request]:
         """Requests of so long, the trace again and again."""
         for turn in count():
-            for each in self.requests:
-                at_s = turn * self.duration_s + each.arrived_s
+            for request in self.requests:
+                at_s = turn * self.duration_s + request.arrived_s
                 if at_s >= length_s:
                     return
-                yield each._replace(arrived_s=at_s)
+                yield request._replace(arrived_s=at_s)
 
     def count_per_s(self, ramp_s: float, duration_s: float) -> float:
         """Reads and writes a second that are due in a measurement after its ramp."""
@@ -94,8 +92,10 @@ def trace_of(pattern: Pattern) -> ReplayedTrace:
 @lru_cache(maxsize=4)
 def _read(path: Path, device: str, _changed_ns: int, _size_bytes: int) -> ReplayedTrace:
     """The file is read once, as long as it is the same."""
+    from stithy.fio.traces import read_requests
+
     ordered = sorted(read_requests(path, device))
-    moved = [each for each in ordered if each.operation != "flush"]
+    moved = [request for request in ordered if request.operation != "flush"]
     if not REQUESTS_LEAST <= len(moved) <= REQUESTS_MOST:
         remedy = f"give a trace of {REQUESTS_LEAST} to {REQUESTS_MOST:,}"
         raise UserError(f"it has {len(moved):,} reads and writes", where=str(path), remedy=remedy)
@@ -219,11 +219,11 @@ def _replay_fast(trace: ReplayedTrace, asked: Stream, target: FioTarget, load: F
 def _log(requests: Sequence[Request], target: FioTarget, *, timed: bool) -> str:
     """A log of version 2. The name in it stands for the target, which the job file names."""
     lines = ["fio version 2 iolog", "target add", "target open"]
-    for each in requests:
+    for request in requests:
         if timed:
-            lines.append(f"target wait {LEAD_MS + round(each.arrived_s * 1000)} 0")
-        place = target.begin_bytes + each.offset_bytes
-        lines.append(f"target {ACTIONS[each.operation]} {place} {each.length_bytes}")
+            lines.append(f"target wait {LEAD_MS + round(request.arrived_s * 1000)} 0")
+        place = target.begin_bytes + request.offset_bytes
+        lines.append(f"target {ACTIONS[request.operation]} {place} {request.length_bytes}")
     return "\n".join([*lines, "target close", ""])
 
 

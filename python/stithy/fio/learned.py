@@ -87,13 +87,13 @@ class Learned:
 
 def has_latencies(requests: Iterable[Request]) -> bool:
     """Whether a trace has latencies."""
-    return any(each.latency_s is not None for each in requests)
+    return any(request.latency_s is not None for request in requests)
 
 
 def learn(requests: Iterable[Request], source: str) -> Learned:
     """The profile of all of them. Raises UserError where there are too few."""
     ordered = sorted(requests)
-    moved = [each for each in ordered if each.operation != "flush"]
+    moved = [request for request in ordered if request.operation != "flush"]
     if len(moved) < REQUESTS_LEAST:
         problem = f"{len(moved)} reads and writes are too few to learn from"
         remedy = f"trace at least {REQUESTS_LEAST}, over the time that is typical"
@@ -187,7 +187,7 @@ def _learn_stream(
         f"region = {{ offset_share = {begin}, size_share = {share} }}",
     ]
     if zones := _find_hot_spots(found) if at_random else []:
-        lines += ["hot_spots = [", *(f"  {each}," for each in zones), "]"]
+        lines += ["hot_spots = [", *(f"  {zone}," for zone in zones), "]"]
     return "\n".join(lines) + "\n"
 
 
@@ -233,7 +233,7 @@ def estimate_outstanding(found: Sequence[Request]) -> int:
 
 def _count_writers(commits: Sequence[Request], flush: LearnedServed, duration_s: float) -> int:
     """As many as were at once in a write or its flush, and are idle most of the time."""
-    writes_s = sum(each.latency_s or 0.0 for each in commits)
+    writes_s = sum(commit.latency_s or 0.0 for commit in commits)
     busy_s = writes_s + len(commits) * (flush.mean_s or 0.0)
     return max(estimate_outstanding(commits), math.ceil(busy_s / duration_s / WRITER_BUSY_MOST))
 
@@ -272,7 +272,7 @@ def _find_hot_spots(found: Sequence[Request]) -> list[str]:
     size = max(each.offset_bytes + each.length_bytes for each in found) - begin
     counts = Counter((each.offset_bytes - begin) * ZONES // size for each in found)
     percents = round_percents([counts[zone] / len(found) for zone in range(ZONES)])
-    if all(abs(each - 100 / ZONES) <= EVEN_POINTS for each in percents):
+    if all(abs(percent - 100 / ZONES) <= EVEN_POINTS for percent in percents):
         return []
     joined = list(_join(percents))
     if len(joined) == 1:
@@ -286,7 +286,7 @@ def _find_hot_spots(found: Sequence[Request]) -> list[str]:
 def _join(percents: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Zones with one percent at least: an empty one belongs to the next that is not."""
     zones = 0
-    left = sum(each > 0 for each in percents)
+    left = sum(percent > 0 for percent in percents)
     for place, each in enumerate(percents):
         zones += 1
         if each > 0:

@@ -33,8 +33,8 @@ KINDS = "name a profile in TOML, a job file of fio, a parameter file of Vdbench,
 @cache
 def list_names() -> tuple[str, ...]:
     """The names of all shipped profiles, sorted."""
-    entries = (each.name for each in FOLDER.iterdir())
-    return tuple(sorted(each.removesuffix(SUFFIX) for each in entries if each.endswith(SUFFIX)))
+    entries = (path.name for path in FOLDER.iterdir())
+    return tuple(sorted(entry.removesuffix(SUFFIX) for entry in entries if entry.endswith(SUFFIX)))
 
 
 def find(asked: str) -> IoProfile:
@@ -110,7 +110,7 @@ def identify(asked: str) -> tuple[str, Path | None]:
 
 def select_pattern(profile: IoProfile, name: str) -> IoProfile:
     """The profile with one of its patterns alone. Raises UserError where it has none so called."""
-    chosen = tuple(each for each in profile.patterns if each.name == name)
+    chosen = tuple(pattern for pattern in profile.patterns if pattern.name == name)
     if not chosen:
         known = tuple(each.name for each in profile.patterns)
         raise _refuse_unknown(f"pattern of {profile.name}", name, known)

@@ -8,6 +8,13 @@ All ways of fio 3.33 have their trap (Source: `usec_for_io` in its backend.c):
 - Poisson arrivals draw one moment for each request, whatever its size, at whole requests a second:
   `rate` divided by the smallest size. So `rate` is given in smallest blocks, and the number of
   submitters is chosen so that each has a whole number of requests a second.
+
+What comes before a measurement is decided here, too: which method of purging there is, what is
+written, which tests a round has, and whether another round follows. The tests are SNIA's, or a few
+that a database resembles; neither is a test of SNIA's. Rounds are steady by SNIA's rule: over five
+of them the values range over no more than 20 % of their mean, and their best straight line rises or
+falls by no more than 10 % of it.
+Source: SNIA Solid State Storage Performance Test Specification 2.0.2, 2.1.24 and 7.
 """
 
 import math
@@ -171,9 +178,9 @@ def draw_arrivals(
     """
     least = max(1, math.ceil(requests_per_s / jobs_most))
     found = [
-        (each, max(jobs_least, min(jobs_most, round(requests_per_s / each))))
-        for each in range(least, SEARCHED_FACTOR * least + 1)
-        if each <= SUBMITTER_MOST_PER_S
+        (index, max(jobs_least, min(jobs_most, round(requests_per_s / index))))
+        for index in range(least, SEARCHED_FACTOR * least + 1)
+        if index <= SUBMITTER_MOST_PER_S
     ]
     # The first is that of the most submitters, which are late the least.
     for each, jobs in found:
@@ -250,7 +257,7 @@ class Decision:
 
 def decide(tracked: Mapping[str, Sequence[float]]) -> Decision:
     """What follows a round. Shapes: the IOPS of each tracked pattern, one entry a round."""
-    rounds = min((len(each) for each in tracked.values()), default=0)
+    rounds = min((len(values) for values in tracked.values()), default=0)
     found = find_steady_round(tracked)
     return Decision(found is None and rounds < ROUNDS_MOST, rounds, found)
 
@@ -310,7 +317,7 @@ def find_steady_round(tracked: Mapping[str, Sequence[float]]) -> int | None:
 
     Shapes: each value has one entry a round.
     """
-    known = min((len(each) for each in tracked.values()), default=0)
+    known = min((len(values) for values in tracked.values()), default=0)
     for count in range(ROUNDS, known + 1):
         if all(judge_steadiness(each[:count]).is_steady for each in tracked.values()):
             return count

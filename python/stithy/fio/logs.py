@@ -13,6 +13,9 @@ second one of them may be. All requests of the document are in the seconds, each
 
 fio's logs of requests and bytes a second are not used: another thread writes them, late where
 processors are busy, cuts fractions off, and leaves out a second that has just ended.
+
+An open loop has a log of each request: the time of its completion, and its latency from the
+submission in nanoseconds. Histograms made of it have fio's bins, so they merge with the others.
 """
 
 from bisect import bisect_left
@@ -118,7 +121,7 @@ def _list_logs(folder: Path, begin: str) -> list[list[Line]]:
 def parse_lines(text: str, where: str) -> Iterator[Line]:
     """The lines of a log, of reads and writes: `1763926000123, 4096, 0, 4096, 0, 0`."""
     for number, line in enumerate(text.splitlines(), 1):
-        fields = [each.strip() for each in line.split(",")]
+        fields = [part.strip() for part in line.split(",")]
         try:
             is_histogram = len(fields) > FIELDS_MOST
             at, way = fields[0], fields[1] if is_histogram else fields[2]
@@ -176,17 +179,17 @@ def _begin_ms(found: Sequence[Submitter], duration_s: float) -> int:
     """
     begins, ends = [], []
     for submitter, way in ((each, way) for each in found for way in DIRECTIONS):
-        own = [each.at_ms for each in submitter.latencies if each.direction == way]
+        own = [latency.at_ms for latency in submitter.latencies if latency.direction == way]
         begins += [at - MS_PER_S * number for number, at in enumerate(own[:-1], 1)]
         ends += own[-1:]
-    return min(begins or [each - round(MS_PER_S * duration_s) for each in ends], default=0)
+    return min(begins or [end - round(MS_PER_S * duration_s) for end in ends], default=0)
 
 
 def _count_answered(
     submitter: Submitter, way: Direction, begin_ms: int
 ) -> Iterator[tuple[int, int, float]]:
     """Seconds with the number of requests that ended in them, and their mean latency in seconds."""
-    own = [each for each in submitter.latencies if each.direction == way]
+    own = [latency for latency in submitter.latencies if latency.direction == way]
     second, known = 0, 0
     for line, count in zip(own, _read_counts(submitter, way, begin_ms, own), strict=True):
         if others := count - known - 1:
@@ -208,10 +211,10 @@ def _read_counts(
     if not 0 < len(means) <= total:
         raise make_failure(f"fio logged {len(means)} means of {total} {way}s", "its logs")
     known = [(begin_ms, 0)]
-    for line in (each for each in submitter.histograms if each.direction == way):
+    for line in (histogram for histogram in submitter.histograms if histogram.direction == way):
         known.append((line.at_ms, known[-1][1] + sum(map(int, line.values))))
     known.append((max(known[-1][0], means[-1].at_ms), total))
-    guesses = [_interpolate(known, each.at_ms) for each in means[:-1]]
+    guesses = [_interpolate(known, mean.at_ms) for mean in means[:-1]]
     count = 0
     for number, better in enumerate(_correct(guesses, means, submitted)):
         # Each line has a request at least, those that follow too.
@@ -253,7 +256,7 @@ def _correct(
     missing is made up by the smallest changes, in parts of each one's doubt; means are cut to ns.
     Source: least squares with one condition, of known errors.
     """
-    times_s = [_compute_mean_s(each) for each in means]
+    times_s = [_compute_mean_s(mean) for mean in means]
     gains = [own - following for own, following in pairwise(times_s)]
     total = submitted.completion.count
     guessed_s = total * times_s[-1] + sum(g.count * s for g, s in zip(guesses, gains, strict=True))
@@ -269,7 +272,7 @@ def _count_completions(
 ) -> Iterator[tuple[int, Histogram]]:
     """Histograms with the second that each begins in; the last is the rest of the document's."""
     own = [each for each in submitter.histograms if each.direction == way]
-    known = [_read_histogram(each.values) for each in own]
+    known = [_read_histogram(link.values) for link in own]
     rest = subtract_histogram(submitter.submitted[way].completion, merge_histograms(known))
     if rest is None:
         raise make_failure(f"fio logged more {way}s than its result has", "its logs")
@@ -434,7 +437,7 @@ def _sum_served(
         latency=counted.make_histogram(),
         moved_bytes=counted.moved_bytes,
         duration_s=duration_s,
-        iops_max=float(max(each.counts.total() for each in parts)),
+        iops_max=float(max(part.counts.total() for part in parts)),
         bytes_per_s_max=float(max(each.moved_bytes for each in parts)),
     )
 

@@ -59,7 +59,7 @@ def prepare_fio(
     if problems:
         raise PreconditionError(
             f"it cannot be read with direct I/O ({'; '.join(problems)})",
-            where=_name_places([each.shown for each in targets]),
+            where=_name_places([target.shown for target in targets]),
             remedy="name a device, or a directory on a file system with direct I/O; see that this "
             "user may read it",
         )
@@ -85,7 +85,7 @@ class Measured:
     @property
     def iops(self) -> float:
         """Reads and writes a second of all streams."""
-        return sum(each.iops for each in self.answers)
+        return sum(answer.iops for answer in self.answers)
 
 
 def measure(
@@ -111,7 +111,9 @@ def measure(
             (place / name).write_text(text)
     places = [target.shown for target, _ in workers]
     load = workers[0][1]
-    pauses_s = max((each.burst.pause_s for each in pattern.streams if each.burst), default=0.0)
+    pauses_s = max(
+        (stream.burst.pause_s for stream in pattern.streams if stream.burst), default=0.0
+    )
     texts = run(
         machine.runner,
         machine.found,
@@ -158,28 +160,28 @@ class _RunTexts:
 def _gather(pattern: Pattern, file: JobFile, said: _RunTexts, load: FioLoad) -> Measured:
     expected = [_expect(pattern, each, load) for each in file.streams if not each.is_open]
     parsed = [output.parse(text, expected, place) for text, place in said.texts]
-    closed = {each.stream: each for each in output.merge_workers(parsed)}
+    closed = {answer.stream: answer for answer in output.merge_workers(parsed)}
     parts = [{each.stream: each for each in output.merge_workers(parsed[at])} for at in said.groups]
     seconds: dict[str, tuple[LoggedSecond, ...]] = {}
     late: dict[str, float] = {}
     answers = []
-    for each in file.streams:
-        if each.is_open:
-            answer, rows, own = _open(each.name, said, load)
+    for stream in file.streams:
+        if stream.is_open:
+            answer, rows, own = _open(stream.name, said, load)
             for part, mine in zip(parts, own, strict=True):
-                part[each.name] = mine
-            outstanding = each.outstanding * len(said.folders)
-            late[each.name] = estimate_late_share(
+                part[stream.name] = mine
+            outstanding = stream.outstanding * len(said.folders)
+            late[stream.name] = estimate_late_share(
                 answer.iops, answer.latency.mean_s or 0.0, outstanding
             )
         else:
-            answer = closed[each.name]
-            rows = _list_seconds(each, said.texts, said.folders, load)
+            answer = closed[stream.name]
+            rows = _list_seconds(stream, said.texts, said.folders, load)
             _need_whole_replay(pattern, answer, load, said.where)
         answers.append(answer)
-        seconds[each.name] = rows
+        seconds[stream.name] = rows
     texts = dict.fromkeys(
-        each for text, place in said.texts for each in output.parse_messages(text, place)
+        message for text, place in said.texts for message in output.parse_messages(text, place)
     )
     by_target = tuple(tuple(part[each.name] for each in file.streams) for part in parts)
     return Measured(file.streams, tuple(answers), seconds, late, tuple(texts), by_target)
@@ -241,7 +243,7 @@ def _list_seconds(
 
 def _expect(pattern: Pattern, rendered: RenderedStream, load: FioLoad) -> Expected:
     stream = next(each for each in pattern.streams if each.name == rendered.name)
-    shares = {each: stream.get_share(each) for each in stream.directions}
+    shares = {direction: stream.get_share(direction) for direction in stream.directions}
     # A stream that pauses ends with its pause, or within it; a trace with its last request.
     duration_s = 0.0 if stream.is_paced or pattern.trace else load.duration_s
     return Expected(stream.name, shares, duration_s, flushes=stream.is_flushed)

@@ -1,7 +1,9 @@
-"""Latencies as fio counts them: whole histograms in its own bins, merged by adding counts.
+"""What fio answered: its json+ document, checked, and merged over several workers.
 
-The bins are the same in every fio, and their error is at most 0.8 %. Percentiles are
-never averaged.
+fio writes errors around its document, on the standard output too, so it is sought in all that was
+said. What is missing in it is an error, never a zero. Latencies are whole histograms in fio's own
+bins, which are the same in every fio; their error is at most 0.8 %. They are merged by adding
+counts; percentiles are never averaged.
 """
 
 import errno
@@ -354,10 +356,10 @@ def _answer(
             where,
         )
     sides = {
-        each: _add(
-            (parse_served(job[each], job[each]["lat_ns"], runtime_s) for job in jobs), runtime_s
+        way: _add(
+            (parse_served(job[way], job[way]["lat_ns"], runtime_s) for job in jobs), runtime_s
         )
-        for each in DIRECTIONS
+        for way in DIRECTIONS
     }
     flushes = [found for job in jobs if (found := parse_histogram(job["sync"]["lat_ns"]))]
     answer = FioAnswer(
@@ -412,7 +414,7 @@ def merge_workers(workers: Sequence[Sequence[FioAnswer]]) -> tuple[FioAnswer, ..
 
 def _join(parts: Sequence[FioAnswer]) -> FioAnswer:
     duration_s = max(each.duration_s for each in parts)
-    flushes = [each.flush for each in parts if each.flush]
+    flushes = [part.flush for part in parts if part.flush]
     return FioAnswer(
         stream=parts[0].stream,
         read=_add((each.read for each in parts), duration_s),
@@ -425,7 +427,7 @@ def _join(parts: Sequence[FioAnswer]) -> FioAnswer:
 
 def _add(parts: Iterable[ServedRequests | None], duration_s: float) -> ServedRequests | None:
     """At the same time; the best half seconds need not have been the same, so those are bounds."""
-    found = [each for each in parts if each is not None]
+    found = [part for part in parts if part is not None]
     if not found:
         return None
     return ServedRequests(

@@ -1,4 +1,9 @@
-"""Which engine of fio submits requests how: the one table for profiles, job files and results."""
+"""What an I/O profile is: one or more access patterns, each of which is measured by itself.
+
+A pattern has one or more streams that run together. All shares are exact, from 0 to 1; what of them
+fio cannot express is said by `jobfile`, not here. Which engine of fio submits requests how is one
+table for profiles, job files and results.
+"""
 
 import math
 import re
@@ -189,7 +194,7 @@ class Stream(_Model):
     @property
     def directions(self) -> "tuple[Direction, ...]":
         """The directions that it has."""
-        return tuple(each for each in DIRECTIONS if self.get_share(each) > 0)
+        return tuple(way for way in DIRECTIONS if self.get_share(way) > 0)
 
     @model_validator(mode="after")
     def _check_sizes(self) -> Self:
@@ -212,9 +217,9 @@ class Stream(_Model):
         if self.is_sequential:
             raise ValueError("hot_spots need random requests: raise random_share, or drop them")
         for name in ("access_share", "space_share"):
-            shares = [getattr(each, name) for each in self.hot_spots]
+            shares = [getattr(hot_spot, name) for hot_spot in self.hot_spots]
             _need_whole(f"{name} of hot_spots", shares)
-            if any(abs(100 * each - round(100 * each)) > EXACT or each == 0 for each in shares):
+            if any(abs(100 * share - round(100 * share)) > EXACT or share == 0 for share in shares):
                 raise ValueError(f"{name} of hot_spots must be whole percents: fio knows no others")
         return self
 
@@ -305,7 +310,7 @@ class Pattern(_Model):
     @property
     def writes(self) -> bool:
         """Whether it changes what it runs on."""
-        return any(each.read_share < 1 for each in self.streams)
+        return any(stream.read_share < 1 for stream in self.streams)
 
     @property
     def is_weighted(self) -> bool:
@@ -370,7 +375,7 @@ class IoProfile(_Model):
     @property
     def writes(self) -> bool:
         """Whether any of its patterns changes what it runs on."""
-        return any(each.writes for each in self.patterns)
+        return any(pattern.writes for pattern in self.patterns)
 
     def label(self, pattern: Pattern) -> str:
         """The name of one of its patterns, such as `four-corners/random-read-4k`."""
@@ -383,7 +388,7 @@ def round_percents(shares: Sequence[float]) -> list[int]:
 
     Of equal remainders the earlier one wins.
     """
-    exact = [100 * each for each in shares]
+    exact = [100 * share for share in shares]
     # A share of 0.29 is 28.999…: what is whole but for the error of a float is whole.
     floors = [int(each + 1e-6) for each in exact]
     order = sorted(range(len(exact)), key=lambda at: floors[at] - exact[at])

@@ -76,7 +76,9 @@ def find_async_engine(runner: Runner, found: FioProgram) -> str:
     The synchronous one where this fio has none, or the kernel allows none.
     """
     built = runner.run(Command([found.program, "--enghelp"]), timeout_s=60.0).stdout.split()
-    working = (each for each in USUAL_ASYNC if each in built and _is_working(runner, found, each))
+    working = (
+        engine for engine in USUAL_ASYNC if engine in built and _is_working(runner, found, engine)
+    )
     return next(working, SYNC_ENGINE)
 
 
@@ -129,7 +131,7 @@ def run(
             (stop or threading.Event()).wait(POLL_S)
     names = ("errors.txt", "fio.json")
     texts = ([read_text(worker.folder / name) for name in names] for worker in workers)
-    return tuple("\n".join(filter(None, each)) for each in texts)
+    return tuple("\n".join(filter(None, text)) for text in texts)
 
 
 @contextmanager
@@ -162,8 +164,8 @@ def _end(processes: Sequence[Running]) -> None:
         pause = threading.Event()
         while any(each.poll() is None for each in alive) and time.monotonic() < deadline_s:
             pause.wait(POLL_S)
-    for each in processes:
-        for stream in (each.stdin, each.stdout):
+    for process in processes:
+        for stream in (process.stdin, process.stdout):
             if stream is not None:
                 with suppress(OSError):
                     stream.close()

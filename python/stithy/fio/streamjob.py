@@ -135,10 +135,13 @@ def _write_closed(stream: Stream, load: FioLoad) -> RenderedStream:
 
 def _average_bytes(stream: Stream) -> dict[Direction, float]:
     """Of each direction; none where fio draws sizes, or cuts them to what its map has free."""
-    is_split = max(len(stream.get_sizes(each)) for each in stream.directions) > 1
+    is_split = max(len(stream.get_sizes(way)) for way in stream.directions) > 1
     if "bsrange" in stream.options or is_split and stream.options.get("norandommap") == "0":
         return {}
-    return {each: average_bytes(_write_percents(stream, each)) for each in stream.directions}
+    return {
+        direction: average_bytes(_write_percents(stream, direction))
+        for direction in stream.directions
+    }
 
 
 def _is_checked(stream: Stream, load: FioLoad) -> bool:
@@ -165,10 +168,12 @@ def _queue_in_line(
 ) -> tuple[RenderedStream, dict[str, Words]]:
     """At a rate, with the submitters of the closed loop."""
     arrivals = {
-        each: space_evenly(
-            rate_per_s * stream.get_share(each), _write_percents(stream, each), stream.jobs
+        direction: space_evenly(
+            rate_per_s * stream.get_share(direction),
+            _write_percents(stream, direction),
+            stream.jobs,
         )
-        for each in stream.directions
+        for direction in stream.directions
     }
     if len(arrivals) == 1 and stream.jobs > 1:
         # Evenly spaced submitters would all begin at the same moments.
@@ -312,7 +317,7 @@ def _write_access(stream: Stream) -> Words:
     if 0 < stream.random_share < 1:
         words["percentage_random"] = round_mixed_percent(stream.random_share)
     if stream.hot_spots:
-        accesses = round_percents([each.access_share for each in stream.hot_spots])
+        accesses = round_percents([hot_spot.access_share for hot_spot in stream.hot_spots])
         spaces = round_percents([each.space_share for each in stream.hot_spots])
         pairs = zip(accesses, spaces, strict=True)
         words["random_distribution"] = "zoned:" + ":".join(f"{a}/{s}" for a, s in pairs)
@@ -322,10 +327,10 @@ def _write_access(stream: Stream) -> Words:
 def _write_sizes(stream: Stream) -> Words:
     """Reads, writes; the direction that a stream has not gets the sizes of the other."""
     known = stream.get_sizes(stream.directions[0])
-    sizes = [stream.get_sizes(each) if each in stream.directions else known for each in DIRECTIONS]
+    sizes = [stream.get_sizes(way) if way in stream.directions else known for way in DIRECTIONS]
     if all(len(each) == 1 for each in sizes):
         return {"bs": ",".join(str(next(iter(each))) for each in sizes)}
-    split = (":".join(f"{b}/{p}" for b, p in round_sizes(each).items()) for each in sizes)
+    split = (":".join(f"{b}/{p}" for b, p in round_sizes(by_size).items()) for by_size in sizes)
     return {"bssplit": ",".join(split)}
 
 
@@ -362,7 +367,7 @@ def _write_percents(stream: Stream, direction: Direction) -> dict[int, float]:
 
 
 def _write_rate(arrivals: Mapping[Direction, Arrivals]) -> Words:
-    rates = (arrivals[each].fio_bytes_per_s if each in arrivals else "" for each in DIRECTIONS)
+    rates = (arrivals[way].fio_bytes_per_s if way in arrivals else "" for way in DIRECTIONS)
     words: Words = {"rate": ",".join(map(str, rates)).rstrip(",")}
-    random = all(each.is_random for each in arrivals.values())
+    random = all(arrival.is_random for arrival in arrivals.values())
     return words | ({"rate_process": "poisson"} if random else {})

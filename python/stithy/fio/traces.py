@@ -289,7 +289,7 @@ def read_requests(path: Path, device: str = "") -> list[Request]:
 
 def _select_device(requests: list[Request], device: str, where: str) -> list[Request]:
     """Those to one device, by its name or the last part of it."""
-    known = sorted({each.device for each in requests})
+    known = sorted({request.device for request in requests})
     chosen = [name for name in known if device in ("", name, name.rpartition("/")[2])]
     if len(chosen) > 1:
         ways = " or ".join(f"{where}/{name}" for name in chosen)
@@ -325,7 +325,7 @@ def read_text(path: Path) -> list[Request]:
             remedy = "write it with fio 3.31 or newer, which writes version 3"
             raise UserError(problem, where=str(path), remedy=remedy)
         return list(_read_fio(lines, path))
-    if any(_BLKPARSE.match(each) for each in lines[:HEAD_LINES]):
+    if any(_BLKPARSE.match(line) for line in lines[:HEAD_LINES]):
         return list(pair_events(_read_blkparse(lines)))
     raise UserError(
         "it is no trace that is known",

@@ -23,7 +23,7 @@ class Shape:
     @property
     def is_own(self) -> bool:
         """Whether nothing is asked."""
-        return all(getattr(self, each.name) is None for each in fields(self))
+        return all(getattr(self, field.name) is None for field in fields(self))
 
 
 def apply_shape(pattern: Pattern, shape: Shape) -> Pattern:
@@ -33,7 +33,7 @@ def apply_shape(pattern: Pattern, shape: Shape) -> Pattern:
     if pattern.trace is not None:
         raise _make_refusal(pattern, "it is a trace")
     if len(pattern.streams) > 1 and not replace(shape, submission=None).is_own:
-        names = ", ".join(each.name for each in pattern.streams)
+        names = ", ".join(stream.name for stream in pattern.streams)
         raise _make_refusal(pattern, f"it has several streams ({names})")
     if shape.block_bytes is not None and shape.block_bytes % SECTOR_BYTES:
         raise _make_refusal(pattern, f"{shape.block_bytes} bytes are not whole sectors")

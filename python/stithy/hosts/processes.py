@@ -109,9 +109,7 @@ def find_pids_inside(directory: Path, program: str) -> list[int]:
 
 def find_descendants(pid: int) -> list[int]:
     """The children of a process, and theirs, as they are now."""
-    parents = {
-        all_pid: int(stat.fields[1]) for all_pid in _list_pids() if (stat := _read_stat(all_pid))
-    }
+    parents = {child: int(stat.fields[1]) for child in _list_pids() if (stat := _read_stat(child))}
     found = [pid]
     for one in found:  # it grows while it is read
         found += [child for child, parent in parents.items() if parent == one]
@@ -135,7 +133,7 @@ DELETED = " (deleted)"
 def list_abandoned_folders(program: str) -> list[Path]:
     """The directories in which processes of this program work, and that were deleted."""
     own = [_link(pid, "cwd") for pid in _list_pids() if _read_program(pid) == program]
-    gone = {each.removesuffix(DELETED) for each in own if each.endswith(DELETED)}
+    gone = {link.removesuffix(DELETED) for link in own if link.endswith(DELETED)}
     return sorted(map(Path, gone))
 
 
@@ -185,7 +183,7 @@ def _has_open(pid: int, numbers: Container[str], proc: Path) -> bool:
         held = list((proc / str(pid) / "fd").iterdir())
     except OSError:  # it ended, or is another user's
         return False
-    return any(read_device_number(each) in numbers for each in held if _is_in_dev(each))
+    return any(read_device_number(file) in numbers for file in held if _is_in_dev(file))
 
 
 def _is_in_dev(descriptor: Path) -> bool:
@@ -212,7 +210,7 @@ def _is_using(pid: int, place: str) -> bool:
     except OSError:  # it ended, or is another user's
         open_files = []
     held = [_link(pid, "cwd"), _link(pid, "root"), *open_files]
-    return any(each == place or each.startswith(f"{place}/") for each in held)
+    return any(file == place or file.startswith(f"{place}/") for file in held)
 
 
 def _name(pid: int) -> str:

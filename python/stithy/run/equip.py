@@ -216,7 +216,9 @@ def _take_fingerprint(
         programs[file.study.database.engine] = database.installation.version
     if database:
         programs |= {f"backup {name}": t for name, t in database.installation.backups.items()}
-    storage = {f"storage of {name}": storage.fingerprint() for name, storage in providers.items()}
+    storage = {
+        f"storage of {name}": storage.describe_identity() for name, storage in providers.items()
+    }
     there = {name: words for name, words in storage.items() if words is not None}
     return make_fingerprint(host.facts, {**programs, **there})
 

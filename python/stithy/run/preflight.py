@@ -95,7 +95,7 @@ def check_machine(
     asked = (file.study, plan.question, read_rates())
     problems.found += find_unanswerable(*asked)
     warnings += find_doubtful(*asked)
-    warnings += [caution for provider in usable.values() for caution in provider.cautions()]
+    warnings += [caution for provider in usable.values() for caution in provider.list_cautions()]
     warnings += () if plan.null else describe_shared_devices(usable)
     warnings += describe_undelivered(
         {key: s for storage in usable.values() for key, s in storage.list_profile_times_s().items()}

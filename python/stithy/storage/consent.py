@@ -263,7 +263,7 @@ def list_stable_ids(
     place = sys / "class" / "block" / device.name
     files = ("serial", "device/serial", "wwid", "device/wwid")
     return tuple(
-        dict.fromkeys([*found, *filter(None, (read_text(place / each) for each in files))])
+        dict.fromkeys([*found, *filter(None, (read_text(place / file) for file in files))])
     )
 
 
@@ -393,7 +393,7 @@ def _suggest_stable_name(names: Iterable[str], stays: bool) -> str:
 def _find_uses(device: Path, proc: Path, sys: Path) -> Iterator[tuple[str, str]]:
     """What uses it, each with its remedy; the first is enough."""
     place = (sys / "class" / "block" / device.name).resolve()
-    parts = sorted(each.parent.name for each in place.glob("*/partition"))
+    parts = sorted(path.parent.name for path in place.glob("*/partition"))
     if parts:
         yield f"it has partitions: {', '.join(parts)}", "remove them yourself, or name one of them"
     number = read_text(place / "dev")

@@ -61,7 +61,7 @@ def join_contents(contents: Contents, name: str, part: Contents) -> Contents:
     """The contents of a tree whose directory `name` lies elsewhere, with what it holds there."""
     return Contents(
         {**contents.files, **{f"{name}/{each}": digest for each, digest in part.files.items()}},
-        contents.directories | {name} | {f"{name}/{each}" for each in part.directories},
+        contents.directories | {name} | {f"{name}/{directory}" for directory in part.directories},
         contents.size_bytes + part.size_bytes,
     )
 

@@ -33,7 +33,7 @@ class AskedDrive:
 def list_profile_times_s(profiles: Iterable["DriveProfileFile"]) -> dict[tuple[str, str], float]:
     """The medians of 4 KiB, and the flush's time; a drive that spins has flushes alone."""
     found: dict[tuple[str, str], float] = {}
-    for facts in (each.facts for each in profiles):
+    for facts in (profile.facts for profile in profiles):
         times = {"read": facts.read_p50_s, "write": facts.write_p50_s, "flush": facts.flush_s}
         found |= {(facts.name, name): s for name, s in times.items() if s is not None}
     return found
@@ -51,9 +51,9 @@ def bring_up(
     from stithy.drives.program import start
 
     images = {
-        each.name: each.backing / f"stithy-{run_id}-{label}-{each.name}.img"
-        for each in asked
-        if each.backing is not None
+        request.name: request.backing / f"stithy-{run_id}-{label}-{request.name}.img"
+        for request in asked
+        if request.backing is not None
     }
     for image in images.values():
         record("image", {"path": str(image)})
@@ -75,7 +75,7 @@ def bring_up(
         for each in asked
     ]
     up = start(specs, folder, run_id=run_id, cpus=site.cpus)
-    ready = {each.drive: each for each in up.drives}
+    ready = {drive.drive: drive for drive in up.drives}
     return tuple(
         _describe(each, ready[each.name], up.control.path, logs[each.name]) for each in asked
     )
@@ -130,5 +130,5 @@ def suspend_pacing(drives: Iterable[EmulatedDrive]) -> Iterator[None]:
 def _set_pacing(drives: Iterable[EmulatedDrive], paced: bool) -> None:
     from stithy.drives.control import Control
 
-    for each in drives:
-        Control(each.control).set(each.name, paced=paced)
+    for drive in drives:
+        Control(drive.control).set(drive.name, paced=paced)

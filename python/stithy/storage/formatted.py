@@ -6,7 +6,7 @@ a folder of Stithy's own that the server's user can enter.
 
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from uuid import uuid4
@@ -21,7 +21,7 @@ from stithy.needs import Need
 from stithy.storage import provider
 from stithy.storage.consent import EDGE_BYTES, DirectoryMark, read_content, write_mark
 from stithy.storage.layer import BuildTask, Layer
-from stithy.storage.provider import Array, Record, Site, Volume
+from stithy.storage.provider import Array, Record, Site, Storage, Volume
 from stithy.storage.volume import describe
 
 PLACES = (Path("/run"), Path("/tmp"), Path("/var/tmp"))
@@ -33,7 +33,7 @@ MOUNT_OPTIONS = ("noatime",)
 
 def make_place_name() -> Path:
     """A folder for mount points that no run had before; it is not made."""
-    place = next((each for each in PLACES if os.access(each, os.W_OK | os.X_OK)), PLACES[-1])
+    place = next((folder for folder in PLACES if os.access(folder, os.W_OK | os.X_OK)), PLACES[-1])
     return place / f"{PREFIX}{secrets.token_hex(4)}"
 
 
@@ -49,7 +49,7 @@ def need_rights(rights: Sequence[Need], what: str, where: str, instead: str) -> 
             )
 
 
-class MadeAnew:
+class MadeAnew(Storage):
     """What providers share whose volumes are made for a run, and go with it.
 
     Whatever is made has a name that no run had before. What serves it goes on until it is told to
@@ -66,24 +66,6 @@ class MadeAnew:
     def place(self) -> Path:
         """The folder that holds the mount points."""
         return self._place
-
-    def list_profile_times_s(self) -> Mapping[tuple[str, str], float]:
-        """None: storage takes its own."""
-        return {}
-
-    def find_dead_run(self) -> str | None:
-        """None: what a dead run left is in nobody's way."""
-        return None
-
-    def find_surviving_volume(self, run_id: str) -> Path | None:
-        """Never: all is made anew."""
-        return None
-
-    def keep(self) -> None:
-        """Nothing is to be done."""
-
-    def release(self) -> None:
-        """Nothing is held."""
 
     def _make_place(self, run_id: str, record: Record) -> None:
         record("directory", {"path": str(self._place), "run_id": run_id})
@@ -158,7 +140,7 @@ def build_volume(
 def _describe_array(asked: VolumeSpec) -> Array | None:
     if asked.layer is None:
         return None
-    names = tuple(Path(each).resolve().name for each in asked.devices)
+    names = tuple(Path(device).resolve().name for device in asked.devices)
     return Array(
         asked.layer.name, asked.layer.facts, names, asked.layer.spec.count_redundancy(len(names))
     )

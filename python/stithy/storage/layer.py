@@ -130,7 +130,7 @@ class Layer:
     @property
     def needs(self) -> tuple[Need, ...]:
         """What it cannot work without on a machine."""
-        return tuple(each for each in self._kind.needs if not each.optional)
+        return tuple(need for need in self._kind.needs if not need.optional)
 
     @property
     def filesystem(self) -> str | None:

@@ -1,6 +1,8 @@
 """The interface of a storage provider: from a candidate's few lines to volumes and back to nothing.
 
 A provider is one module in `providers/`, with an instance of `Provider` in `PLUGINS`.
+
+What file systems leave of a block device for files is estimated here, on the safe side.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -173,53 +175,60 @@ Record = Callable[[str, dict[str, str]], object]
 
 
 class Storage(Protocol):
-    """One candidate's storage."""
+    """One candidate's storage. What it does not define is of storage that is made anew."""
 
     def check(self) -> None:
         """Raise PreconditionError if this cannot work; changes nothing."""
 
     def place(self) -> Path | None:
-        """The directory that the volume will be, links resolved; None where there is none."""
+        """Give the directory that the volume will be, links resolved; None where there is none."""
+        return None
 
     def list_rooms(self) -> Sequence[Room]:
-        """How much can be written, one a file system; the caller sums up what shares one."""
+        """Say how much can be written, one a file system; the caller sums up what shares one."""
+        return ()
 
-    def cautions(self) -> Sequence[str]:
-        """What a person must know before a run, a sentence each, such as what will be lost."""
+    def list_cautions(self) -> Sequence[str]:
+        """List what a person must know before a run, a sentence each, such as what will be lost."""
+        return ()
 
-    def fingerprint(self) -> str | None:
-        """What of the storage must not change while a run goes on, in words, and no boot changes.
+    def describe_identity(self) -> str | None:
+        """Say what of the storage must not change while a run goes on, and no boot changes.
 
         None where the study's lines say all of it.
         """
+        return None
 
     def list_profile_times_s(self) -> Mapping[tuple[str, str], float]:
-        """The times that emulated drives are asked for, by profile and operation, seconds.
-
-        Empty for storage that is there.
-        """
+        """Give the times that emulated drives are asked for, by profile and operation, seconds."""
+        return {}
 
     def find_dead_run(self) -> str | None:
-        """The id of the dead run that left something here, to be cleaned first; None if none."""
+        """Find the id of the dead run that left something here, to be cleaned first."""
+        return None
 
     def find_surviving_volume(self, run_id: str) -> Path | None:
-        """The volume of a session of this run that ends or did, where it outlives that; else None.
+        """Find the volume of a session of this run that ends or did, where it outlives that.
 
         What lies there is as the session left it. `provision` takes it over, with what it holds.
         """
+        return None
 
     def provision(self, run_id: str, record: Record) -> Volume:
         """Make the volume; everything made is told to `record` before it is made."""
+        raise NotImplementedError
 
     def measure_space(self, volume: Volume) -> "Space":
-        """What a part of the volume takes now, one with a file system."""
+        """Measure what a part of the volume takes now, one with a file system."""
+        raise NotImplementedError
 
     def keep(self) -> None:
-        """The run ends but the volume stays in use, until `stithy clean`."""
+        """Leave the volume in use at the run's end, until `stithy clean`."""
+        return
 
     def release(self) -> None:
         """Give up what this process holds to keep others out. Idempotent."""
-        ...
+        return
 
 
 @dataclass(frozen=True)

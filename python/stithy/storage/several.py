@@ -61,7 +61,7 @@ def _make_groups(sources: Sources, candidate: str, site: Site) -> Sequence[RoleG
     return sorted(found, key=lambda each: ROLES.index(each.roles[0]))
 
 
-class SeveralSources:
+class SeveralSources(Storage):
     """The providers of a candidate as one; that of the data stands for it where one must."""
 
     def __init__(self, groups: Sequence[RoleGroup], needed_bytes: Mapping[Role, int]) -> None:
@@ -76,8 +76,8 @@ class SeveralSources:
 
     def check(self) -> None:
         """Each of them."""
-        for each in self._groups:
-            each.provider.check()
+        for group in self._groups:
+            group.provider.check()
 
     def place(self) -> Path | None:
         """Where the data lie."""
@@ -86,47 +86,47 @@ class SeveralSources:
     def list_rooms(self) -> tuple[Room, ...]:
         """Of each; a role without the data takes what that role may come to hold."""
         return tuple(
-            room if room.takes_bytes is not None or "data" in each.roles
-            else replace(room, takes_bytes=self._needed[each.roles[0]])
-            for each in self._groups
-            for room in each.provider.list_rooms()
+            room if room.takes_bytes is not None or "data" in group.roles
+            else replace(room, takes_bytes=self._needed[group.roles[0]])
+            for group in self._groups
+            for room in group.provider.list_rooms()
         )  # fmt: skip
 
-    def cautions(self) -> tuple[str, ...]:
+    def list_cautions(self) -> tuple[str, ...]:
         """All of them, each once."""
-        said = (each for group in self._groups for each in group.provider.cautions())
+        said = (caution for group in self._groups for caution in group.provider.list_cautions())
         return tuple(dict.fromkeys(said))
 
-    def fingerprint(self) -> str | None:
+    def describe_identity(self) -> str | None:
         """Of each that has one, with its role."""
-        known = ((each.roles[0], each.provider.fingerprint()) for each in self._groups)
+        known = ((group.roles[0], group.provider.describe_identity()) for group in self._groups)
         return "; ".join(f"{role}: {words}" for role, words in known if words is not None) or None
 
     def list_profile_times_s(self) -> Mapping[tuple[str, str], float]:
         """Of all drives."""
         return {
             key: asked_s
-            for each in self._groups
-            for key, asked_s in each.provider.list_profile_times_s().items()
+            for group in self._groups
+            for key, asked_s in group.provider.list_profile_times_s().items()
         }
 
     def find_dead_run(self) -> str | None:
         """The dead run that left something on any."""
-        return next(filter(None, (each.provider.find_dead_run() for each in self._groups)), None)
+        return next(filter(None, (group.provider.find_dead_run() for group in self._groups)), None)
 
     def find_surviving_volume(self, run_id: str) -> Path | None:
         """The volume of the data, where all outlive a session: a database is all its parts."""
-        found = [each.provider.find_surviving_volume(run_id) for each in self._groups]
+        found = [group.provider.find_surviving_volume(run_id) for group in self._groups]
         return found[0] if all(found) else None
 
     def provision(self, run_id: str, record: Record) -> Volume:
         """All volumes, one after the other."""
         made: dict[Role, Volume] = {}
-        for each in self._groups:
-            volume = each.provider.provision(run_id, record)
-            made |= {each.roles[0]: replace(volume, others={}), **volume.others}
+        for group in self._groups:
+            volume = group.provider.provision(run_id, record)
+            made |= {group.roles[0]: replace(volume, others={}), **volume.others}
             parts = (volume.path, *(other.path for other in volume.others.values()))
-            self._owners |= dict.fromkeys(parts, each.provider)
+            self._owners |= dict.fromkeys(parts, group.provider)
         data = made.pop("data")
         return replace(data, others=made)
 
@@ -136,10 +136,10 @@ class SeveralSources:
 
     def keep(self) -> None:
         """Each of them."""
-        for each in self._groups:
-            each.provider.keep()
+        for group in self._groups:
+            group.provider.keep()
 
     def release(self) -> None:
         """Each of them."""
-        for each in self._groups:
-            each.provider.release()
+        for group in self._groups:
+            group.provider.release()

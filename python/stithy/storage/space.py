@@ -198,7 +198,7 @@ NOT_TOLD_APART = (
 
 def add_log(space: Space, volume: Volume, folders: Sequence[Path]) -> Space:
     """The same with what of it is the write-ahead log in these folders. Raises OSError."""
-    found = [measure_files(each) for each in folders]
+    found = [measure_files(folder) for folder in folders]
     written = sum(each for _, each in found)
     if not written:
         return space

@@ -27,7 +27,7 @@ MEMORY_BACKED = frozenset({"tmpfs", "ramfs"})
 
 def find_existing_part(path: Path) -> Path:
     """`path`, or its nearest parent that exists."""
-    return next(each for each in (path, *path.parents) if os.path.exists(each))
+    return next(parent for parent in (path, *path.parents) if os.path.exists(parent))
 
 
 def describe(path: Path, proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> Volume:
@@ -165,7 +165,7 @@ def open_places(proc: Path = Path("/proc"), home: Path | None = None) -> tuple[O
 
 
 def _has_files(mount: Mount) -> bool:
-    if any(str(mount.point).startswith(str(each)) for each in SYSTEM):
+    if any(str(mount.point).startswith(str(place)) for place in SYSTEM):
         return False
     if mount.kind in MEMORY_BACKED:
         return mount.point == SHARED_MEMORY
@@ -207,7 +207,7 @@ def _is_open(path: Path) -> bool:
         may_use(path, str(path))
     except (PreconditionError, OSError):
         return False
-    return os.geteuid() != 0 or all(_may_be_entered(each) for each in path.parents)
+    return os.geteuid() != 0 or all(_may_be_entered(parent) for parent in path.parents)
 
 
 def _may_be_entered(folder: Path) -> bool:

@@ -57,7 +57,7 @@ class Checked:
     @property
     def broken(self) -> tuple[int, ...]:
         """Numbers of the conditions that do not hold."""
-        return tuple(each.number for each in self.conditions if not each.holds)
+        return tuple(condition.number for condition in self.conditions if not condition.holds)
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ from stithy.drives.control import Control, DriveSpec
 from stithy.errors import InfrastructureError, PreconditionError
 from stithy.storage.copy import sync_filesystem
 from stithy.wire.drive import jobs
-from stithy.wire.drive.control import AnswerPowerCut
 from stithy.wire.drive.jobs import VolatileBytes
+from stithy.wire.drive.messages import AnswerPowerCut
 
 pytestmark = pytest.mark.needs_drive
 

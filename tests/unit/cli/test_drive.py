@@ -16,8 +16,8 @@ from stithy.drives.control import DriveEntry
 from stithy.drives.measure.measurement import DriveTarget
 from stithy.errors import PreconditionError, UserError
 from stithy.hosts.processes import get_identity
-from stithy.wire.drive import control, jobs
-from stithy.wire.drive.control import AnyAnswer, AnyCommand
+from stithy.wire.drive import jobs, messages
+from stithy.wire.drive.messages import AnyAnswer, AnyCommand
 from support.examples import DEAD, wire_example
 
 pytestmark = pytest.mark.usefixtures("own_state")
@@ -27,12 +27,12 @@ Captured = pytest.CaptureFixture[str]
 def answer(command: AnyCommand) -> AnyAnswer:
     """A program with one drive that does all that it is asked."""
     if command.command == "stats":
-        return control.parse_answer(wire_example("drive/answer.stats"))
+        return messages.parse_answer(wire_example("drive/answer.stats"))
     if command.command == "fault" and isinstance(command.fault, jobs.PowerCut):
-        return control.AnswerPowerCut(kept=120, torn=61, lost=58)
+        return messages.AnswerPowerCut(kept=120, torn=61, lost=58)
     if command.command == "trace":
         path = command.path or "a.trace"
-        return control.AnswerTrace(drive="data", path=path, written=7, lost=0)
+        return messages.AnswerTrace(drive="data", path=path, written=7, lost=0)
     return done(command)
 
 
@@ -87,10 +87,10 @@ def test_settings_and_faults_reach_the_drive(heard: list[AnyCommand], capsys: Ca
     assert reported in _told(capsys, "fault data power-cut --seed 7")[1]
     cut = jobs.PowerCut(seed=7, lost_share=0.3, torn_share=0.4, unit_bytes=512)
     assert [each for each in heard if each.command in ("set", "fault")] == [
-        control.Set(drive="data", spin_s=0.5),
-        control.Set(drive="data", paced=False),
-        control.Fault(drive="data", fault=jobs.StallFault(duration_s=6.0)),
-        control.Fault(drive="data", fault=cut),
+        messages.Set(drive="data", spin_s=0.5),
+        messages.Set(drive="data", paced=False),
+        messages.Fault(drive="data", fault=jobs.StallFault(duration_s=6.0)),
+        messages.Fault(drive="data", fault=cut),
     ]
     assert app.run(["drive", "fault", "data", "power-cut", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["writes"] == {"kept": 120, "torn": 61, "lost": 58}
@@ -193,7 +193,7 @@ def test_a_trace_begins_in_a_new_file(
     ):
         ended, reported = _told(capsys, words)
         assert (ended, part in reported) == (code, True), words
-    traces = [each for each in heard if isinstance(each, control.DriveTraceFile)]
+    traces = [each for each in heard if isinstance(each, messages.DriveTraceFile)]
     assert [trace.path for trace in traces] == [file, None]
 
 

@@ -7,7 +7,7 @@ import pytest
 from fakes.machine import FakeMachine
 from stithy.cluster import image
 from stithy.cluster.image import Kernel
-from stithy.cluster.tools import PACKAGES, Access
+from stithy.cluster.layout import PACKAGES, Access
 from stithy.needs import ProgramNeed
 from stithy.storage.providers.ceph import laboratory as ways
 
@@ -90,7 +90,7 @@ def test_programs_are_needed_only_where_the_kernel_has_no_client(
     need = ProgramNeed(name="nbdfuse", package=PACKAGES["nbdfuse"], why="images")
 
     def judged(*signs: Kernel, limited: bool = False) -> str:
-        there = {str(each.sign): ("there",) for each in signs}
+        there = {str(sign.sign): ("there",) for sign in signs}
         machine = FakeMachine(listed=there, programs={"rbd": "16.2", "rbd-nbd": "16.2"})
         [wrapped] = ways.make_unless_kernel([need], limited=limited)
         return wrapped.judge(machine).found

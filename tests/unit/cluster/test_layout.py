@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stithy.cluster import layout, tools
+from stithy.cluster import layout
 from stithy.errors import PreconditionError, UserError
 
 
@@ -25,13 +25,13 @@ def test_a_cluster_is_known_by_what_was_written_before_it_was_made(tmp_path: Pat
 def test_every_daemon_has_a_key_of_its_own_that_nobody_else_may_read(tmp_path: Path) -> None:
     """Generated, and never the same twice."""
     entry = layout.make_entry("lab", None, 3, 1)
-    tools.write(tmp_path, entry, "00000000-0000-0000-0000-000000000000")
+    layout.write(tmp_path, entry, "00000000-0000-0000-0000-000000000000")
     rings = [*tmp_path.glob("*keyring"), *tmp_path.glob("osd.*/keyring")]
     assert len(rings) == 5
     assert {ring.stat().st_mode & 0o777 for ring in rings} == {0o600}
     keys = [line for line in (tmp_path / "mon.keyring").read_text().splitlines() if "key =" in line]
     assert len(set(keys)) == 5
-    assert "auth client required = cephx" in (tmp_path / tools.CONF).read_text()
+    assert "auth client required = cephx" in (tmp_path / layout.CONF).read_text()
 
 
 def test_the_network_of_a_cluster_is_one_for_tests_that_nothing_uses(tmp_path: Path) -> None:

@@ -18,10 +18,10 @@ def working_in(folder: Path, *words: Sequence[str]) -> Iterator[list[int]]:
         started = [
             stack.enter_context(
                 subprocess.Popen(
-                    each, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+                    word, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
                 )
             )
-            for each in words
+            for word in words
         ]
         for each in started:
             assert each.stdout is not None

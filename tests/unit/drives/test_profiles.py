@@ -76,7 +76,7 @@ def test_a_varied_profile_differs_in_its_assumed_numbers_alone(path: Path, worse
     varied = make_varied(text, 0.25, worse=worse)
     before, after = _numbers(text), _numbers(varied.text)
     changed = {key for key in before if before[key] != after[key]}
-    assert changed == {each.key for each in varied.changes if not isinstance(each.was, list)}
+    assert changed == {change.key for change in varied.changes if not isinstance(change.was, list)}
     assert changed <= set(list_assumed_numbers(text)) - {"capacity_bytes"}
     for key in changed:
         grows = key.endswith(("_us", "_ms")) == worse

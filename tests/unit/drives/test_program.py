@@ -186,7 +186,7 @@ def test_drives_are_known_by_their_names(tmp_path: Path, monkeypatch: pytest.Mon
     places.make(places.get_folder("nvme", "r1"), ENTRY)
     places.make(places.get_folder("fast"), DriveEntry(None, ("fast",), DEAD, ("/dev/loop98",)))
     (places.get_home() / "else").mkdir()
-    assert [(each.full_name, each.device, each.problem) for each in list_drives()] == [
+    assert [(drive.full_name, drive.device, drive.problem) for drive in list_drives()] == [
         ("fast", "/dev/loop98", KILLED),
         ("r1.nvme/data", None, KILLED),
         ("r1.nvme/log", None, KILLED),

@@ -54,7 +54,7 @@ def test_a_sweep_stops_past_its_latency_if_it_has_a_limit() -> None:
 def each_within_a_tenth(values: list[float]) -> bool:
     """SSSPT's verify_steady_state.py: stricter on the range."""
     mean = sum(values) / 5
-    return all(abs(each / mean - 1) <= 0.1 for each in values)
+    return all(abs(value / mean - 1) <= 0.1 for value in values)
 
 
 def slope_of_a_sample(values: list[float]) -> bool:
@@ -67,7 +67,7 @@ def slope_of_a_sample(values: list[float]) -> bool:
 def a_fifth_both_ways(values: list[float]) -> bool:
     """fio's ss=iops:20%: a range of 40 %."""
     mean = sum(values) / 5
-    return all(abs(each / mean - 1) <= 0.2 for each in values)
+    return all(abs(value / mean - 1) <= 0.2 for value in values)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_the_rule_knows_no_unit_and_no_direction_of_time(values: list[float], un
     assert found.range_share is not None
     assert found.excursion_share is not None
     if min(abs(found.range_share - 0.2), abs(found.excursion_share - 0.1)) > 1e-6:
-        assert judge_steadiness([each * unit for each in values]).is_steady == found.is_steady
+        assert judge_steadiness([value * unit for value in values]).is_steady == found.is_steady
         assert judge_steadiness(values[::-1]).is_steady == found.is_steady
 
 

@@ -40,10 +40,10 @@ def test_a_job_file_becomes_streams_and_a_stonewall_a_pattern(tmp_path: Path) ->
     first, second = library.find(str(file)).patterns
     data, log = first.streams
     assert (data.read_share, data.jobs, data.iodepth) == (0.7, 4, 8)
-    assert {(each.submission, each.engine) for each in first.streams} == {("async", "libaio")}
+    assert {(stream.submission, stream.engine) for stream in first.streams} == {("async", "libaio")}
     assert data.read_sizes == {4096: 0.6, 8192: 0.4}
     assert data.write_sizes == {65536: 0.1, 8192: 0.9}
-    assert [(each.access_share, each.space_share) for each in data.hot_spots] == [
+    assert [(hot_spot.access_share, hot_spot.space_share) for hot_spot in data.hot_spots] == [
         (0.95, 0.05), (0.05, 0.95),
     ]  # fmt: skip
     assert (log.sync, log.region.size_share, log.is_sequential) == ("fdatasync", 0.1, True)

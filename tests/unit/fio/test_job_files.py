@@ -258,7 +258,7 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
     with pytest.raises(StithyError) as caught:
         translated(tmp_path, text)
     places = {
-        str(each.where).removeprefix(f"{tmp_path}/mine.fio:") for each in caught.value.parts()
+        str(part.where).removeprefix(f"{tmp_path}/mine.fio:") for part in caught.value.parts()
     }
     assert places == {"1", "5", "7", "9", "10", "11"}
     with pytest.raises(StithyError, match="it has no job"):

@@ -211,7 +211,7 @@ def test_poisson_keeps_the_rate_or_is_not_used(rate_per_s: float, most: int) -> 
 @given(st.lists(st.integers(1, 10_000), min_size=1, max_size=20))
 def test_whole_percents_sum_to_100_with_the_least_change(parts: list[int]) -> None:
     """Each is the share rounded up or down."""
-    shares = [Fraction(each, sum(parts)) for each in parts]
+    shares = [Fraction(part, sum(parts)) for part in parts]
     percents = round_percents([float(each) for each in shares])
     assert sum(percents) == 100
     for percent, share in zip(percents, shares, strict=True):

@@ -22,13 +22,13 @@ def database() -> Iterator[Request]:
     The reads are under way together; that is repeated every 10 ms.
     """
     dice = random.Random(7)
-    for each in range(1000):
-        at_s = each / 100
+    for index in range(1000):
+        at_s = index / 100
         for _ in range(4):
             half = dice.random() >= 0.9
             place = dice.randrange(SPAN // 2 // 8192) * 8192 + (SPAN // 2 if half else 0)
             yield Request(at_s, "read", place, 8 * KIB, 0.001)
-        yield Request(at_s + 0.002, "write", each * 16 * KIB, 16 * KIB, 0.0005)
+        yield Request(at_s + 0.002, "write", index * 16 * KIB, 16 * KIB, 0.0005)
         yield Request(at_s + 0.003, "flush", 0, 0, 0.0001)
 
 
@@ -43,7 +43,7 @@ def test_reads_and_waited_writes_are_streams_with_their_own_shapes() -> None:
     assert (reads.read_share, reads.random_share, reads.jobs) == (1.0, 1.0, 4)
     assert {each.submission for each in (reads, commits)} == {"sync"}
     assert reads.read_sizes == {8 * KIB: 1.0}
-    spots = [(each.access_share, each.space_share) for each in reads.hot_spots]
+    spots = [(hot_spot.access_share, hot_spot.space_share) for hot_spot in reads.hot_spots]
     half = sum(access for access, _ in spots[:10])
     assert half == pytest.approx(0.9, abs=0.03)
     assert sum(space for _, space in spots) == pytest.approx(1)

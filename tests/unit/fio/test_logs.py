@@ -30,7 +30,7 @@ BINS = 29 * 64
 """Of fio. Source: stat.h of fio 3.33."""
 
 BEGIN_MS = 1_763_926_000_123
-NUMBERS = {find_bin_middle_ns(each): each for each in range(BINS)}
+NUMBERS = {find_bin_middle_ns(index): index for index in range(BINS)}
 Ended = Sequence[tuple[int, int]]
 """Milliseconds after the begin, in order, and latencies in nanoseconds."""
 
@@ -95,7 +95,7 @@ def test_the_last_second_of_a_real_run_has_all_that_ended_in_it_or_later() -> No
     assert (first.direction, first.count, last.count) == ("write", 117, 2709)
     count, sum_s = totals(rows)
     assert count == answer.count == 2826
-    assert sum(each.moved_bytes for each in rows) == answer.write.moved_bytes == 2826 * 8192
+    assert sum(row.moved_bytes for row in rows) == answer.write.moved_bytes == 2826 * 8192
     assert first.latency_mean_s == pytest.approx(4084313e-9)
     assert sum_s / count == pytest.approx(answer.latency.mean_s, rel=0.01)
     assert last.completion is not None
@@ -139,8 +139,8 @@ def test_requests_are_in_the_seconds_in_which_they_ended(per_s: float, seed: int
     latencies_s = [latency / 1e9 for each in ended for _, latency in each]
     assert sum_s / count == pytest.approx(sum(latencies_s) / count, rel=0.02)
     true = true_counts(ended)
-    for each in rows:
-        assert each.count == pytest.approx(true[each.second], abs=4 * max(2.0, 0.01 * per_s))
+    for row in rows:
+        assert row.count == pytest.approx(true[row.second], abs=4 * max(2.0, 0.01 * per_s))
 
 
 def test_what_ended_after_the_last_whole_second_is_left_out_unless_it_is_the_last() -> None:

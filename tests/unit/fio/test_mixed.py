@@ -22,14 +22,14 @@ def test_reads_have_a_rate_and_writes_a_bandwidth(
 ) -> None:
     """Writes of 128K; what is not asked for beside the other is left out."""
     pattern, rate_per_s = mix_pattern(MATRIX, reads, written)
-    assert {each.name: each.weight for each in pattern.streams} == weights
+    assert {stream.name: stream.weight for stream in pattern.streams} == weights
     assert rate_per_s == pytest.approx(sum(weights.values()))
 
 
 def test_without_writes_reads_go_as_fast_as_they_can() -> None:
     """No rate is asked for then."""
     pattern, rate_per_s = mix_pattern(MATRIX, None, 0)
-    assert ([each.name for each in pattern.streams], rate_per_s) == (["reads"], None)
+    assert ([stream.name for stream in pattern.streams], rate_per_s) == (["reads"], None)
 
 
 @pytest.mark.parametrize(

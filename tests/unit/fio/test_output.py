@@ -46,7 +46,7 @@ def test_a_stream_has_counts_bytes_latencies_and_the_drivers_own_cost() -> None:
     assert answer.latency.mean_s == pytest.approx(1e-4)
     assert parse_messages(text, "x") == ("fio: a note", "fio: {another}")
     assert parse_messages(said(job()), "x") == ()
-    many = "".join(f"fio: io_u error: read offset={each}, buflen=8192\n" for each in range(3))
+    many = "".join(f"fio: io_u error: read offset={index}, buflen=8192\n" for index in range(3))
     assert parse_messages(said(job(), before=many), "x") == (
         "fio: io_u error: read offset=0, buflen=8192 (and 2 alike)",
     )
@@ -153,7 +153,7 @@ def test_bins_are_those_of_fio() -> None:
     """By number and by value, to the last one; within 0.8 %."""
     assert [find_bin_middle_ns(each) for each in (0, 127, 128, 191, 192)] == [0, 127, 129, 255, 258]
     draw = random.Random(3)
-    middles = {find_bin_middle_ns(each) for each in range(29 * 64)}
+    middles = {find_bin_middle_ns(index) for index in range(29 * 64)}
     for _ in range(2000):
         time_ns = draw.randrange(1, 2 ** draw.randrange(2, 34))
         found = find_bin_ns(time_ns)
@@ -174,7 +174,7 @@ def test_an_open_loop_is_measured_after_its_ramp(tmp_path: Path) -> None:
     assert answer.write is not None
     assert (answer.count, answer.read, answer.write.moved_bytes) == (5, None, 5 * 8192)
     assert answer.latency.mean_s == pytest.approx(14e-3 / 5)
-    assert [(each.second, each.at_s, each.count) for each in seconds] == [
+    assert [(second.second, second.at_s, second.count) for second in seconds] == [
         (0, 51.0, 3), (1, 52.0, 0), (2, 53.0, 2),
     ]  # fmt: skip
     assert seconds[1].latency_mean_s is None

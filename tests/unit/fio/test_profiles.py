@@ -68,7 +68,9 @@ def _per_s(made: JobFile, stream: Stream) -> float:
     text = RawConfigParser()
     text.read_string(made.text)
     total = 0.0
-    for name in (each for each in text.sections() if each.partition(".")[0] == stream.name):
+    for name in (
+        section for section in text.sections() if section.partition(".")[0] == stream.name
+    ):
         jobs, is_random = int(text[name]["numjobs"]), "rate_process" in text[name]
         for way, rate in zip(DIRECTIONS, text[name]["rate"].split(","), strict=False):
             sizes = {size: part / 100 for size, part in round_sizes(stream.get_sizes(way)).items()}
@@ -80,7 +82,7 @@ def _per_s(made: JobFile, stream: Stream) -> float:
 def test_four_corners_are_four_patterns_of_which_one_may_be_asked_for() -> None:
     """Each has the outstanding requests of its original."""
     profile = library.find("four-corners")
-    outstanding = [each.streams[0].outstanding for each in profile.patterns]
+    outstanding = [pattern.streams[0].outstanding for pattern in profile.patterns]
     assert outstanding == [128, 64, 16, 8]
     alone = library.find("four-corners/random-write-4k")
     assert [alone.label(each) for each in alone.patterns] == ["four-corners/random-write-4k"]
@@ -140,7 +142,7 @@ def test_what_is_wrong_is_said_where_it_is(
     with pytest.raises((UserError, Refused)) as caught:
         library.parse(TEXT.replace(before, after), "p", "p.toml")
     parts = caught.value.parts()
-    assert any(place in each.where and problem in each.problem for each in parts), parts
+    assert any(place in part.where and problem in part.problem for part in parts), parts
     assert all(each.remedy for each in parts)
 
 
@@ -151,7 +153,7 @@ def test_patterns_of_one_name_are_refused() -> None:
     with pytest.raises(Refused) as caught:
         library.parse(twice, "p", "p.toml")
     lines = twice.splitlines()
-    places = [each.where.partition(":")[2] for each in caught.value.parts()]
+    places = [part.where.partition(":")[2] for part in caught.value.parts()]
     assert [lines[int(line) - 1] for line in places] == ["[[pattern]]"] * 2
     assert len({*places}) == 2
 
@@ -170,7 +172,7 @@ def test_hot_spots_regions_and_weights_have_rules() -> None:
     ):
         with pytest.raises((UserError, Refused)) as caught:
             library.parse(TEXT.replace("jobs = 2", f"jobs = 2\n{line}"), "p", "p.toml")
-        assert problem in str([str(each) for each in caught.value.parts()])
+        assert problem in str([str(part) for part in caught.value.parts()])
 
 
 def test_a_working_set_is_bounded_by_what_is_free() -> None:

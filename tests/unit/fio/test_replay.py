@@ -74,7 +74,7 @@ def test_as_fast_as_it_goes_one_submitter_has_all_in_their_order(tmp_path: Path)
     (text,) = made.logs.values()
     lines = text.splitlines()[3:]
     assert lines[:2] == ["target read 0 8192", "target read 8192 8192"]
-    assert not any("wait" in each for each in lines)
+    assert not any("wait" in line for line in lines)
     assert made.text.count("read_iolog") == 1
     assert "\niodepth=3\n" in made.text
 

@@ -115,7 +115,9 @@ def test_a_run_is_a_pattern_and_its_workloads_are_streams(
     tmp_path: Path, text: str, streams: dict[str, list[str]]
 ) -> None:
     """With all that a parameter file may write in several ways."""
-    found = {each.name: list(map(shape, each.streams)) for each in patterns(tmp_path, text)}
+    found = {
+        pattern.name: list(map(shape, pattern.streams)) for pattern in patterns(tmp_path, text)
+    }
     assert found == streams
 
 
@@ -187,7 +189,7 @@ def test_what_no_profile_does_is_refused_with_its_line_and_word_all_at_once(
     """No reason is Python's own, and no remedy changes the load without saying so."""
     with pytest.raises(StithyError) as caught:
         patterns(tmp_path, text)
-    shown = [str(each).removeprefix(f"{tmp_path}/mine.vdb:") for each in caught.value.parts()]
+    shown = [str(part).removeprefix(f"{tmp_path}/mine.vdb:") for part in caught.value.parts()]
     begun = [said[: len(text)] for said, text in zip(shown, problems, strict=False)]
     assert (begun, len(shown)) == (problems, len(problems)), shown
     assert not [each for each in caught.value.parts() if each.remedy.startswith("leave it out")]

@@ -18,7 +18,7 @@ from stithy.run.drives import read_counters
 from stithy.run.events import Event, StepStarted
 from stithy.run.executor import execute
 from stithy.storage.provider import EmulatedDrive, Record, Role, Storage, Volume
-from stithy.wire.drive.control import AnswerStats, AnyAnswer, AnyCommand, Set, Stats
+from stithy.wire.drive.messages import AnswerStats, AnyAnswer, AnyCommand, Set, Stats
 from support.drive_counters import counters as shown
 from support.faked_run import FakedRun
 

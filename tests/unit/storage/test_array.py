@@ -69,7 +69,7 @@ def test_what_no_engine_honours_is_refused_at_its_key(keys: dict[str, Any], key:
     """Each with the key to change."""
     with pytest.raises(ValidationError) as refused:
         _array(drive="generic-sata", **keys)
-    assert [each["loc"][:2] for each in refused.value.errors()] == [("array", key)]
+    assert [error["loc"][:2] for error in refused.value.errors()] == [("array", key)]
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_drives_are_named_by_their_hosts() -> None:
     """With a number where a host has several."""
     assert CephKeys.model_validate({"hosts": 2}).names == ("data-host1", "data-host2")
     several = CephKeys.model_validate({"hosts": 2, "drives_per_host": 2})
-    assert several.names == tuple(f"data-host{each}" for each in ("1-1", "1-2", "2-1", "2-2"))
+    assert several.names == tuple(f"data-host{name}" for name in ("1-1", "1-2", "2-1", "2-2"))
 
 
 def test_what_a_cluster_sets_aside_and_its_daemons_take_is_known_before() -> None:
@@ -105,5 +105,5 @@ def test_a_plan_says_that_a_limit_takes_an_image_another_way(
     monkeypatch.setattr(laboratory, "describe_unlimited_access", lambda: "krbd")
     keys = CephKeys.model_validate({"hosts": 1, "policy": {"ftt": 0, **limit}})
     site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**6), tmp_path, dict.fromkeys(ROLES, 1))
-    said = laboratory.LaboratoryStorage(keys, "a", site).cautions()
+    said = laboratory.LaboratoryStorage(keys, "a", site).list_cautions()
     assert any("without `iops_limit` go by krbd" in each for each in said) is is_said

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from fakes.clock import FakeClock
 from fakes.program import EndingRunner
-from stithy.cluster import tools
+from stithy.cluster import layout
 from stithy.errors import PreconditionError
 from stithy.storage.provider import ROLES, Site, Volume
 from stithy.storage.providers import ceph
@@ -55,7 +55,7 @@ def test_a_faster_drive_lies_beside_each_drive() -> None:
     )  # fmt: skip
     assert keys.names == ("data-host1-1", "data-host1-2", "data-host1-1-cache",
                           "data-host1-2-cache")  # fmt: skip
-    assert [keys.name_profile(each) for each in keys.names] == [
+    assert [keys.name_profile(name) for name in keys.names] == [
         *["generic-7200"] * 2, *["generic-nvme"] * 2
     ]  # fmt: skip
     assert list(keys.count_bytes_by_drive(0).values())[2:] == [2**29, 2**29]
@@ -90,11 +90,11 @@ def test_the_redundancy_of_a_pool_is_its_copies_or_its_code(
 
 
 def test_a_client_of_somebody_elses_cluster_tells_its_own(tmp_path: Path) -> None:
-    """By a copy of the tools, of the same name, which is the cluster's."""
+    """By a copy of the layout, of the same name, which is the cluster's."""
     (tmp_path / "run").mkdir()
     conf = tmp_path / "blue.conf"
     conf.write_text("[global]\nmon host = 10.0.0.1\n[client.admin]\nkeyring = /k")
-    copy = tools.write_told(tmp_path / "run", conf, "admin")
+    copy = layout.write_told(tmp_path / "run", conf, "admin")
     assert copy.name == "blue.conf"
     assert copy.stat().st_mode & 0o077 == 0
     text = copy.read_text()

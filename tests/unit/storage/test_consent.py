@@ -62,7 +62,7 @@ def test_only_the_run_on_the_mark_may_empty_a_directory(tmp_path: Path) -> None:
     assert not may_empty(tmp_path / "link", "r1")
     files = [tmp_path / name / "rows" for name in (consent.DATA, consent.MASTER)]
     assert (
-        consent.count_held_bytes(tmp_path) == sum(each.stat().st_blocks * 512 for each in files) > 0
+        consent.count_held_bytes(tmp_path) == sum(file.stat().st_blocks * 512 for file in files) > 0
     )
     assert "lost+found" in consent.list_foreign_entries(tmp_path), (
         "it is ours only at a mount point"

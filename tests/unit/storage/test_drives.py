@@ -51,7 +51,7 @@ def test_what_cannot_be_is_refused_with_the_remedy(tmp_path: Path) -> None:
         with pytest.raises(kind) as caught:
             _provider(tmp_path, **keys).check()
         parts = (caught.value, *caught.value.parts())
-        assert any(shown in f"{each.problem}: {each.remedy}" for each in parts), caught.value
+        assert any(shown in f"{part.problem}: {part.remedy}" for part in parts), caught.value
 
 
 def test_a_profile_of_a_persons_own_must_not_change_under_a_run(tmp_path: Path) -> None:
@@ -59,10 +59,10 @@ def test_a_profile_of_a_persons_own_must_not_change_under_a_run(tmp_path: Path) 
     path, found = tmp_path / "mine.toml", []
     for text in ("one", "one", "two"):
         path.write_text(text)
-        found.append(_provider(tmp_path, drive=str(path)).fingerprint())
+        found.append(_provider(tmp_path, drive=str(path)).describe_identity())
     assert found[0] == found[1] != found[2]
     assert None not in found
-    assert _provider(tmp_path).fingerprint() is None
+    assert _provider(tmp_path).describe_identity() is None
 
 
 def test_a_drive_without_a_size_holds_what_the_plan_needs() -> None:

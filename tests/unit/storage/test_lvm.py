@@ -110,7 +110,7 @@ def test_volumes_of_devices_that_fail_are_taken_from_the_kernel(programs: Path) 
     blocks = _volumes(programs / "block", below, above, other)
 
     def removed(name: str) -> Finished:
-        there = {each.read_text().strip(): each for each in blocks.glob("*/dm/name")}
+        there = {path.read_text().strip(): path for path in blocks.glob("*/dm/name")}
         if name == below and above in there:
             return Finished(1, "", "Device or resource busy")
         there[name].unlink()

@@ -39,9 +39,9 @@ def test_mirrors_are_not_synchronised_and_parity_is() -> None:
     }
     assert "--assume-clean" in words["raid1"]
     assert "--assume-clean" not in words["raid5"]
-    for each in words.values():
-        assert each[-2:] == ["/dev/a", "/dev/b"]
-        assert {"--uuid=12-34", "--raid-devices=2", "--run"} <= {*each}
+    for word in words.values():
+        assert word[-2:] == ["/dev/a", "/dev/b"]
+        assert {"--uuid=12-34", "--raid-devices=2", "--run"} <= {*word}
 
 
 def test_chunks_are_for_stripes() -> None:
@@ -82,8 +82,8 @@ def blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _array(blocks: Path, name: str, members: Sequence[str] = (), state: str = "clean") -> Path:
-    for each in members:
-        (blocks / name / "slaves" / each).mkdir(parents=True)
+    for member in members:
+        (blocks / name / "slaves" / member).mkdir(parents=True)
     (blocks / name / "slaves").mkdir(parents=True, exist_ok=True)
     (blocks / name / "md").mkdir()
     (blocks / name / "md/array_state").write_text(f"{state}\n")

@@ -55,7 +55,7 @@ def test_a_copy_has_the_same_contents_and_every_change_is_noticed(disk_place: Pa
 
 def _proc(root: Path, *mounts: str) -> Path:
     (root / "proc/self").mkdir(parents=True, exist_ok=True)
-    text = "".join(f"20 1 {each} rw\n" for each in mounts)
+    text = "".join(f"20 1 {mount} rw\n" for mount in mounts)
     (root / "proc/self/mountinfo").write_text(text)
     return root / "proc"
 

@@ -96,7 +96,7 @@ def test_small_records_take_as_much_with_parity_as_with_copies(
 
 def test_a_pool_is_asked_for_with_its_level_and_properties() -> None:
     """Nothing else mounts it or remembers it; 8 KiB are a page of PostgreSQL."""
-    devices = [f"/dev/loop{each}" for each in range(5)]
+    devices = [f"/dev/loop{index}" for index in range(5)]
     words = {level: zfs.create_words(zfs.ZfsKeys(level=level), devices, NAME) for level in MEMBERS}
     tails = {level: " ".join(each[each.index(NAME) + 1 :]) for level, each in words.items()}
     assert tails["raid0"] == " ".join(devices)
@@ -156,7 +156,7 @@ class Programs(EndingRunner):
             label = self._labels.get(words[-1])
             return Finished(0, f"{label}\n", "") if label else Finished(2, "", "")
         if words[0] == "list":
-            return Finished(0, "".join(f"{each}\t{self._health}\n" for each in self._pools), "")
+            return Finished(0, "".join(f"{pool}\t{self._health}\n" for pool in self._pools), "")
         if words[0] == "destroy" and not self._destroys:
             return Finished(1, "", "cannot destroy 'x': pool is busy\n")
         return Finished(0, "", "")

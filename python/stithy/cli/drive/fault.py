@@ -12,8 +12,8 @@ from stithy.cli.talk.render import say, show_json
 from stithy.errors import UserError
 
 if TYPE_CHECKING:
-    from stithy.wire.drive.control import AnswerPowerCut
     from stithy.wire.drive.jobs import AnyFault
+    from stithy.wire.drive.messages import AnswerPowerCut
 
 
 @Parameter(name="*")

@@ -10,7 +10,7 @@ from stithy.errors import UserError
 
 if TYPE_CHECKING:
     from stithy.drives.program import FoundDrive
-    from stithy.wire.drive.control import AnswerTrace
+    from stithy.wire.drive.messages import AnswerTrace
 
 
 def trace(

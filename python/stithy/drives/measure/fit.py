@@ -112,9 +112,12 @@ def flush_fit(measurement: Measurement) -> FlushFit | None:
 def _select_flushes(measurement: Measurement) -> list[tuple[int, Histogram]]:
     """What was written before each flush, bytes, rising, and the flush's time."""
     found = [
-        (each.length_bytes * each.flushed_every, each.answer.flush.latency)
-        for each in measurement.matrix
-        if each.answer.flush is not None
+        (
+            measured_point.length_bytes * measured_point.flushed_every,
+            measured_point.answer.flush.latency,
+        )
+        for measured_point in measurement.matrix
+        if measured_point.answer.flush is not None
     ]
     return sorted(found, key=lambda pair: pair[0])
 
@@ -152,7 +155,7 @@ def fit_sustained(slices: Sequence[WrittenSlice]) -> SustainedFit | None:
 
     The step between two means that leaves the least squares, if it goes down far enough.
     """
-    rates = [each.moved_bytes / each.duration_s for each in slices]
+    rates = [written.moved_bytes / written.duration_s for written in slices]
     if len(rates) < 4:
         return None
     cut = min(
@@ -254,7 +257,9 @@ def fit_access(measurement: Measurement, kind: str) -> AccessFit | None:
         for point, served in found
     )
     everywhere = [
-        served for each in measurement.matrix if (served := getattr(each.answer, kind)) is not None
+        served
+        for measured_point in measurement.matrix
+        if (served := getattr(measured_point.answer, kind)) is not None
     ]
     return AccessFit(
         rows=rows,
@@ -270,12 +275,12 @@ def list_pure_points(
     """Points of one kind alone at random places, by size and then depth."""
     share = {"read": 1.0, "write": 0.0}[kind]
     found = [
-        (each, served)
-        for each in measurement.matrix
-        if each.read_share == share
-        and not each.sequential
-        and not each.flushed_every
-        and (served := getattr(each.answer, kind)) is not None
+        (measured_point, served)
+        for measured_point in measurement.matrix
+        if measured_point.read_share == share
+        and not measured_point.sequential
+        and not measured_point.flushed_every
+        and (served := getattr(measured_point.answer, kind)) is not None
     ]
     return sorted(found, key=lambda pair: (pair[0].length_bytes, pair[0].depth))
 

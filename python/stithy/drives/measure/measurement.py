@@ -1,6 +1,8 @@
 """What was measured of a drive, as it is kept beside its profile: an open format with a version.
 
-Latencies are whole histograms in fio's own bins (`stithy.fio.output`).
+Latencies are whole histograms in fio's own bins (`stithy.fio.output`). Of what a person names as
+TARGET, a device is read as it is. A file is read, and must have been written from end to end. In a
+directory a scratch file without a name is measured: whatever happens, nothing is left of it.
 """
 
 import os
@@ -33,7 +35,7 @@ class PointResult(Kept):
     def beyond(self) -> int:
         """Requests of all kinds that took longer than fio can tell."""
         kinds = (self.read, self.write, self.flush)
-        return sum(each.latency.beyond for each in kinds if each is not None)
+        return sum(kind.latency.beyond for kind in kinds if kind is not None)
 
 
 def merge_rounds(answers: Iterable[PointResult]) -> PointResult:
@@ -41,7 +43,7 @@ def merge_rounds(answers: Iterable[PointResult]) -> PointResult:
     all_answers = list(answers)
     kinds = {}
     for kind in ("read", "write", "flush"):
-        found = [served for each in all_answers if (served := getattr(each, kind)) is not None]
+        found = [served for answer in all_answers if (served := getattr(answer, kind)) is not None]
         kinds[kind] = _merge_served(found) if found else None
     return PointResult(**kinds)
 
@@ -394,7 +396,8 @@ def _find_device(path: Path, proc: Path, sys: Path) -> DriveTarget:
         )
     number = devices.read_text(place / "dev")
     mounted = next(
-        (each.point for each in devices.list_mounts(proc) if each.number == number), None
+        (mount.point for mount in devices.list_mounts(proc) if mount.number == number),
+        None,
     )
     return DriveTarget(path, "device", size_bytes, path.name, None, mounted)
 
@@ -458,6 +461,6 @@ def read_facts(
         span_bytes=span_bytes,
         file_system=target.file_system,
         rotates=rotates == "1" if rotates else None,
-        write_cache=next((each for each in get_args(WriteCache) if each == shown), None),
+        write_cache=next((kind for kind in get_args(WriteCache) if kind == shown), None),
         in_virtual_machine=" hypervisor" in devices.read_text(proc / "cpuinfo"),
     )

@@ -3,6 +3,9 @@
 Points are patterns of `stithy.fio`, measured as all others are: with direct I/O, so that no page
 cache of this machine answers, and with whole histograms of the time from submission to completion.
 A person may stop it at any time.
+
+An emulated drive, raised for a while, is compared with a real drive's measurement or with its own
+profile: IOPS and medians may differ by a tenth and the 99th percentile by a fifth.
 """
 
 import os
@@ -160,7 +163,7 @@ def _summarise_point(point: MeasurementPoint, answers: Sequence[PointResult]) ->
     return MeasuredPoint(
         **asdict(point),
         answer=merge_rounds(answers),
-        iops_by_round=tuple(round(sum_iops(each), 1) for each in answers),
+        iops_by_round=tuple(round(sum_iops(answer), 1) for answer in answers),
     )
 
 
@@ -212,10 +215,10 @@ def describe_other_work() -> str | None:
 def list_unsteady(measurement: Measurement) -> list[str]:
     """Points whose rounds differ from their mean by more than a tenth; words for people."""
     found = []
-    for each in measurement.matrix:
-        mean = sum(each.iops_by_round) / len(each.iops_by_round)
-        if any(abs(one / mean - 1) > UNSTEADY_SHARE for one in each.iops_by_round):
-            found.append(find_point(each).name)
+    for measured_point in measurement.matrix:
+        mean = sum(measured_point.iops_by_round) / len(measured_point.iops_by_round)
+        if any(abs(one / mean - 1) > UNSTEADY_SHARE for one in measured_point.iops_by_round):
+            found.append(find_point(measured_point).name)
     return found
 
 
@@ -334,7 +337,10 @@ Reference = Mapping[MeasurementPoint, Mapping[str, Figures]]
 
 def make_measured_reference(measurement: Measurement) -> Reference:
     """What a real drive did."""
-    return {find_point(each): _list_figures(each.answer) for each in measurement.matrix}
+    return {
+        find_point(measured_point): _list_figures(measured_point.answer)
+        for measured_point in measurement.matrix
+    }
 
 
 def make_profile_reference(

@@ -316,7 +316,7 @@ def list_notes(target: DriveTarget, found: TargetFacts, measured: Measurement) -
     if found.rotates and found.span_bytes < found.size_bytes:
         share = found.span_bytes / found.size_bytes
         yield f"It is a spinning disk: only seeks over {share:.0%} of it were measured."
-    if beyond := sum(each.answer.beyond for each in measured.matrix):
+    if beyond := sum(measured_point.answer.beyond for measured_point in measured.matrix):
         yield f"{beyond} requests took more than 17 s, and count as 17 s, the longest time of fio."
     if names := measuring.list_unsteady(measured):
         count = len(measured.matrix)

@@ -58,7 +58,7 @@ def translate(text: str, name: str, reader: Reader) -> IoProfile | None:
         if not patterns or job.is_on("stonewall"):
             patterns.append([])
         patterns[-1].append(job)
-    made = [_translate_pattern(each) for each in patterns]
+    made = [_translate_pattern(pattern) for pattern in patterns]
     if reader.problems or not jobs:
         return None
     (name_of_file,) = tell_apart([name])
@@ -90,7 +90,7 @@ class _Job:
 
     def find(self, *keys: str, place: int = 0) -> Word | None:
         """The last of these options that says anything of reads (place 0) or writes (1)."""
-        known = (each for each in reversed(self.options) if each.key in keys)
+        known = (option for option in reversed(self.options) if option.key in keys)
         return next((each for each in known if _take_part(each, place) is not None), None)
 
     def get_text(self, key: str) -> str:
@@ -214,7 +214,7 @@ def _translate_pattern(jobs: Sequence[_Job]) -> Pattern | None:
     made = [list(_translate_job(replace(job, span_bytes=span_bytes))) for job in jobs]
     if not all(made):
         return None
-    streams = [each.model_dump(exclude_unset=True) for each in _join_devices(jobs, made)]
+    streams = [stream.model_dump(exclude_unset=True) for stream in _join_devices(jobs, made)]
     return jobs[0].reader.make_part(Pattern, jobs[0].line, values | {"streams": streams})
 
 
@@ -372,7 +372,7 @@ def _parse_split(text: str) -> dict[int, float]:
 
 def _parse_shares(text: str) -> list[tuple[int, int]]:
     """Numbers before and after each slash; those that are open divide the rest of 100."""
-    pairs = [each.partition("/") for each in text.rstrip(":").split(":")]
+    pairs = [part.partition("/") for part in text.rstrip(":").split(":")]
     given = [min(100, _parse_number(after.rstrip("%") or "0")) for _, _, after in pairs]
     rest = max(0, 100 - sum(given)) // max(1, given.count(0))
     return [

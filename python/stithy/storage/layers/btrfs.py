@@ -248,7 +248,7 @@ def parse_usage(text: str) -> Usage:
     ends = [*(each.start() for each in found[1:]), text.find("\nUnallocated")]
     for group, end in zip(found, ends, strict=False):
         kind, size, used = group[1], int(group[2]), int(group[3])
-        raw = sum(int(each[1]) for each in _ON_DEVICE.finditer(text, group.end(), end))
+        raw = sum(int(match[1]) for match in _ON_DEVICE.finditer(text, group.end(), end))
         physical += round(used * raw / size) if size else 0
         if kind == "Data":
             stored += used

@@ -101,7 +101,7 @@ class VolumeGroup:
         told = self.run_checked(
             "pvs", "--noheadings", "--nosuffix", "--units", "b", "-o", "dev_size"
         )
-        return [int(each) for each in told.split()]
+        return [int(part) for part in told.split()]
 
     def run_checked(self, command: str, *words: str) -> str:
         """What a command wrote. Raises InfrastructureError where it failed."""
@@ -171,7 +171,7 @@ class VolumeGroup:
                 )
 
     def _list_mappings(self, blocks: Path) -> list[str]:
-        names = (each.read_text().strip() for each in sorted(blocks.glob("dm-*/dm/name")))
+        names = (path.read_text().strip() for path in sorted(blocks.glob("dm-*/dm/name")))
         return [name for name in names if name.startswith(f"{self.name}-")]
 
     def _run(self, command: str, *words: str) -> tuple[int, str, str]:

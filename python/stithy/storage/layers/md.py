@@ -161,7 +161,7 @@ def _is_own(block: Path, facts: Mapping[str, str], runner: Runner) -> bool:
     if block.name != Path(facts["device"]).name:
         return False
     try:
-        held = {each.name for each in (block / "slaves").iterdir()}
+        held = {path.name for path in (block / "slaves").iterdir()}
         state = (block / "md/array_state").read_text().strip()
     except OSError:  # it has gone meanwhile
         return False

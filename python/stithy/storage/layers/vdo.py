@@ -139,7 +139,7 @@ def parse_stats(text: str, redundancy: float) -> Usage:
         name: re.search(rf"\b{name} : (\d+)", text)
         for name in ("dataBlocksUsed", "overheadBlocksUsed")
     }
-    data, overhead = (int(each[1]) * BLOCK_BYTES if each else None for each in blocks.values())
+    data, overhead = (int(block[1]) * BLOCK_BYTES if block else None for block in blocks.values())
     if data is None or overhead is None:
         raise InfrastructureError(
             "dm-vdo does not say how many blocks are used",

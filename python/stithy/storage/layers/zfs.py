@@ -290,7 +290,7 @@ def _group_mirrors(level: Level, devices: Sequence[str]) -> list[Sequence[str]]:
     if level != "raid10":
         return [devices]
     last = len(devices) // 2 - 1
-    pairs = [devices[2 * each : 2 * each + 2] for each in range(last)]
+    pairs = [devices[2 * index : 2 * index + 2] for index in range(last)]
     return [*pairs, devices[2 * last :]]
 
 
@@ -314,7 +314,7 @@ def _list_vdevs(level: Level, devices: Sequence[str]) -> list[str]:
     if level in PARITY:
         return [f"raidz{PARITY[level]}", *devices]
     if level in COPIES:
-        return [word for each in _group_mirrors(level, devices) for word in ("mirror", *each)]
+        return [word for mirror in _group_mirrors(level, devices) for word in ("mirror", *mirror)]
     return list(devices)
 
 

@@ -1,8 +1,8 @@
-"""What a study says about an array: its drives, its level or policy, the engine that makes it.
+"""An array: drives or devices under a layer, asked for by level or by the policies of the field.
 
-Storage policies in the field's words, and the level of an array that honours each.
-Mapped after the policies of hyper-converged storage: failures to tolerate by copies or by erasure
-coding, stripe width. A drive stands for what a host is there: on one machine it is what may fail.
+It says no more than a `drive` or `device` with a `layer` does, and those provide it. Policies are
+mapped after those of hyper-converged storage: failures to tolerate by copies or by erasure coding,
+stripe width. A drive stands for what a host is there: on one machine it is what may fail.
 """
 
 import re

@@ -50,7 +50,7 @@ Source: block/genhd.c of the kernel."""
 def read_nodes(value: Any) -> tuple[Path, ...]:
     """One device, or several different ones."""
     given = value if isinstance(value, list | tuple) else [value]
-    named = tuple(Path(each) for each in given if isinstance(each, str | Path))
+    named = tuple(Path(name) for name in given if isinstance(name, str | Path))
     if len(named) < len(given) or not all(map(_is_node, named)):
         right = "its path in full, such as /dev/disk/by-id/nvme-Example_S1234"
         raise refuse("not a block device", right)
@@ -60,7 +60,7 @@ def read_nodes(value: Any) -> tuple[Path, ...]:
 
 
 def _write_nodes(nodes: tuple[Path, ...]) -> str | list[str]:
-    return str(nodes[0]) if len(nodes) == 1 else [str(each) for each in nodes]
+    return str(nodes[0]) if len(nodes) == 1 else [str(node) for node in nodes]
 
 
 def _is_node(path: Path) -> bool:
@@ -150,7 +150,7 @@ class DeviceStorage(formatted.MadeAnew):
         """Raise PreconditionError for a device that may not be overwritten."""
         formatted.need_rights(RIGHTS, "devices", self._where, INSTEAD)
         self._make_volume_spec().check(self._where)
-        if len({each.resolve() for each in self._spec.device}) < len(self._spec.device):
+        if len({device.resolve() for device in self._spec.device}) < len(self._spec.device):
             raise PreconditionError(
                 "two of its devices are the same one by two names",
                 where=self._where,
@@ -179,18 +179,18 @@ class DeviceStorage(formatted.MadeAnew):
             for place, device in enumerate(spec.device)
         )
 
-    def cautions(self) -> tuple[str, ...]:
+    def list_cautions(self) -> tuple[str, ...]:
         """What the devices hold, which will be lost; and what the layer warns of."""
         contents = {} if self.find_dead_run() is not None else self._require_consent()
         layer = self._spec.layer.spec.list_cautions() if self._spec.layer else ()
-        return *(f"{self._where}: {each}" for each in layer), *(
+        return *(f"{self._where}: {caution}" for caution in layer), *(
             f"{self._where}: everything on {device} ({format_size(self._sizes_bytes[device])}) "
             f"will be lost: it holds {content}"
             for device, content in contents.items()
             if not content.is_empty
         )
 
-    def fingerprint(self) -> str | None:
+    def describe_identity(self) -> str | None:
         """Sizes, and serial numbers or WWNs: they do not change with the content."""
         known = []
         for device in (each.resolve() for each in self._spec.device):
@@ -203,8 +203,10 @@ class DeviceStorage(formatted.MadeAnew):
 
     def find_dead_run(self) -> str | None:
         """The dead run that mounted one of them."""
-        devices = {str(each.resolve()) for each in self._spec.device}
-        marks = [consent.read_mark(each.point) for each in list_mounts() if each.source in devices]
+        devices = {str(device.resolve()) for device in self._spec.device}
+        marks = [
+            consent.read_mark(mount.point) for mount in list_mounts() if mount.source in devices
+        ]
         return next((mark.run_id for mark in marks if mark and not mark.is_in_use), None)
 
     def provision(self, run_id: str, record: Record) -> Volume:
@@ -219,9 +221,9 @@ class DeviceStorage(formatted.MadeAnew):
             volume = formatted.build_volume(asked, self._place, run_id, record, self._runner)
             self._held = formatted.open_exclusively(volume.path)
             return volume
-        for each in self._spec.device:
-            record("formatted", {"device": str(each), "uuid": asked.identifier})
-            formatted.write_claim(each.resolve(), asked.identifier)
+        for device in self._spec.device:
+            record("formatted", {"device": str(device), "uuid": asked.identifier})
+            formatted.write_claim(device.resolve(), asked.identifier)
         return formatted.build_volume(asked, self._place, run_id, record, self._runner)
 
     def measure_space(self, volume: Volume) -> Space:
@@ -240,19 +242,21 @@ class DeviceStorage(formatted.MadeAnew):
             self._held = None
 
     def _make_volume_spec(self) -> formatted.VolumeSpec:
-        devices = tuple(str(each.resolve()) for each in self._spec.device)
+        devices = tuple(str(device.resolve()) for device in self._spec.device)
         return formatted.VolumeSpec(devices, self._spec.filesystem, self._spec.layer)
 
     def _require_consent(self) -> dict[Path, consent.Content]:
         """What is lost of each. Raises PreconditionError where that is not allowed."""
         return {
-            each: consent.may_format(each, self._where, self._runner, wipe=self._spec.wipe)
-            for each in self._spec.device
+            device: consent.may_format(device, self._where, self._runner, wipe=self._spec.wipe)
+            for device in self._spec.device
         }
 
     @cached_property
     def _sizes_bytes(self) -> dict[Path, int]:
-        return {each: _read_size_bytes(each.resolve(), self._where) for each in self._spec.device}
+        return {
+            device: _read_size_bytes(device.resolve(), self._where) for device in self._spec.device
+        }
 
 
 def _read_size_bytes(device: Path, where: str) -> int:

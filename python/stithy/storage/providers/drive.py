@@ -1,7 +1,9 @@
-"""What a study says about one emulated drive.
+"""Emulated drives as storage: block devices with the service times of described ones.
 
-It does not touch the machine. What a profile's name or text means is the drive
-program's to judge.
+Each candidate has one drive program, which serves the drives of all its roles that have no source
+of their own. Mount points are fresh folders of Stithy's own that the server's user can enter. What
+a profile's name or text means, what it is worth, and whether a drive can be had is the drive
+program's to say; it is asked before anything is made.
 """
 
 import hashlib
@@ -247,14 +249,14 @@ class EmulatedStorage(MadeAnew):
         """What the images take of memory and of file systems: all of it at once, to be sure."""
         return tuple(self._make_room(role, keys) for role, keys in self._roles.items())
 
-    def cautions(self) -> tuple[str, ...]:
+    def list_cautions(self) -> tuple[str, ...]:
         """What layers warn of: drives are made anew, and hold nothing of anybody's."""
         layers = dict.fromkeys(keys.layer for keys in self._roles.values() if keys.layer)
         return tuple(
             f"{self._where}: {said}" for layer in layers for said in layer.spec.list_cautions()
         )
 
-    def fingerprint(self) -> str | None:
+    def describe_identity(self) -> str | None:
         """The profiles that a person wrote: shipped ones belong to the version of Stithy."""
         files = {keys.drive: Path(keys.drive) for keys in self._roles.values() if "/" in keys.drive}
         known = [
@@ -280,7 +282,7 @@ class EmulatedStorage(MadeAnew):
 
     def measure_space(self, volume: Volume) -> Space:
         """All of a drive is its own, whatever its image takes of memory or files."""
-        sizes = [each.size_bytes for each in volume.emulated]
+        sizes = [drive.size_bytes for drive in volume.emulated]
         return measure_space(volume, self._site.runner, devices_bytes=sizes)
 
     @cached_property
@@ -351,7 +353,7 @@ class EmulatedStorage(MadeAnew):
             for number, name in enumerate(keys.name_drives(role))
         ]
         up = bring_up(asked, self._candidate, own, self._site, run_id, record)
-        return {role: tuple(each for each in up if each.role == role) for role in self._roles}
+        return {role: tuple(drive for drive in up if drive.role == role) for role in self._roles}
 
     def _make_drive_request(
         self, role: Role, keys: DriveKeys, number: int, name: str
@@ -372,7 +374,7 @@ class EmulatedStorage(MadeAnew):
         self, role: Role, drives: tuple[EmulatedDrive, ...], run_id: str, record: Record
     ) -> Volume:
         keys = self._roles[role]
-        asked = VolumeSpec(tuple(each.device for each in drives), keys.filesystem, keys.layer)
+        asked = VolumeSpec(tuple(drive.device for drive in drives), keys.filesystem, keys.layer)
         with suspend_pacing(drives):
             volume = build_volume(asked, self._place / role, run_id, record, self._site.runner)
         return replace(volume, emulated=drives)

@@ -14,7 +14,7 @@ from stithy.hosts.runner import LocalRunner
 from stithy.storage import consent
 from stithy.storage.consent import MARK, DirectoryMark, read_mark, write_mark
 from stithy.storage.layer import refuse
-from stithy.storage.provider import Provider, Record, Room, Site, Volume
+from stithy.storage.provider import Provider, Record, Room, Site, Storage, Volume
 from stithy.storage.space import Space, measure_space
 from stithy.storage.volume import (
     describe,
@@ -45,7 +45,7 @@ class PathSpec(BaseModel):
     )
 
 
-class DirectoryStorage:
+class DirectoryStorage(Storage):
     """One candidate's directory."""
 
     def __init__(self, path: Path, candidate: str) -> None:
@@ -70,20 +70,12 @@ class DirectoryStorage:
             room if room.free_bytes is None else replace(room, free_bytes=room.free_bytes + held),
         )
 
-    def cautions(self) -> tuple[str, ...]:
-        """None: nothing is lost."""
-        return ()
-
-    def fingerprint(self) -> str | None:
+    def describe_identity(self) -> str | None:
         """The file system and the devices under it: a mount may be missing after a reboot."""
         try:
             return describe_storage(find_existing_part(self.place()))
         except OSError:  # `check` refuses what cannot be read, and says why
             return None
-
-    def list_profile_times_s(self) -> dict[tuple[str, str], float]:
-        """None: it takes its own."""
-        return {}
 
     def find_dead_run(self) -> str | None:
         """The dead run whose mark is on the directory."""

@@ -13,7 +13,7 @@ from stithy.hosts.processes import get_identity, is_alive, parse_identity
 from stithy.registry import plugins
 from stithy.secrets import Secret, read_given_secret
 from stithy.storage.layer import refuse
-from stithy.storage.provider import NOWHERE, Provider, Record, Room, Site, Volume
+from stithy.storage.provider import NOWHERE, Provider, Record, Site, Storage, Volume
 from stithy.storage.space import Space
 
 SCHEME = next(engine.url_schemes[0] for engine in plugins(Engine).values() if engine.has_remote)
@@ -67,7 +67,7 @@ class UrlSpec(BaseModel):
     )
 
 
-class DatabaseStorage:
+class DatabaseStorage(Storage):
     """One candidate's database."""
 
     def __init__(self, spec: UrlSpec, candidate: str, site: Site) -> None:
@@ -87,14 +87,7 @@ class DatabaseStorage:
         if mark is not None:
             _refuse_others(mark, there.place, self._candidate)
 
-    def place(self) -> None:
-        """It has no directory."""
-
-    def list_rooms(self) -> tuple[Room, ...]:
-        """Not known: the server says nothing of what is free."""
-        return ()
-
-    def cautions(self) -> tuple[str, ...]:
+    def list_cautions(self) -> tuple[str, ...]:
         """What a plan cannot know."""
         return (
             f"candidate {self._candidate} is a database by URL: whether there is room for it is "
@@ -102,16 +95,12 @@ class DatabaseStorage:
             "is measured, too",
         )
 
-    def fingerprint(self) -> str | None:
+    def describe_identity(self) -> str | None:
         """What its server is. Raises UserError where its secret is not there."""
         try:
             return f"server {self._locate().describe_server()}"
         except (InfrastructureError, PreconditionError):  # `check` says why
             return None
-
-    def list_profile_times_s(self) -> dict[tuple[str, str], float]:
-        """None."""
-        return {}
 
     def find_dead_run(self) -> str | None:
         """The run whose mark it has, unless its process is alive here."""
@@ -120,9 +109,6 @@ class DatabaseStorage:
         except StithyError:  # `check` says why
             return None
         return mark.run_id if mark and not is_alive(parse_identity(mark.owner)) else None
-
-    def find_surviving_volume(self, run_id: str) -> None:
-        """A session makes its database anew."""
 
     def provision(self, run_id: str, record: Record) -> Volume:
         """Mark the database."""
@@ -139,12 +125,6 @@ class DatabaseStorage:
     def measure_space(self, volume: Volume) -> Space:
         """Of no file system."""
         raise NotImplementedError
-
-    def keep(self) -> None:
-        """Nothing of it is kept."""
-
-    def release(self) -> None:
-        """Nothing is held."""
 
     def _locate(self) -> Remote:
         return _locate_database(self._spec.model_dump())

@@ -203,7 +203,7 @@ def test_a_table_keeps_the_quantiles_and_the_mean() -> None:
     for spread in (0.0, 0.01, 0.4, 1.2):
         draw = random.Random(2)
         times = sorted(1e-4 * draw.lognormvariate(0, spread) for _ in range(20_000))
-        counts = Counter(bin_ns(round(each * 1e9)) for each in times)
+        counts = Counter(bin_ns(round(time * 1e9)) for time in times)
         table = fit_times_s(Histogram(counts_by_ns=dict(sorted(counts.items())), sum_s=sum(times)))
         assert list(table) == sorted(table)
         for share in (0.1, 0.5, 0.9, 0.99):
@@ -237,7 +237,7 @@ def test_a_file_is_only_read_and_only_where_all_of_it_was_written(disk_place: Pa
     profile_target(
         inspect(written), WantedProfile("a", 61.0, False, 64 * MIB), runner, MeasuringWatch()
     )
-    assert all("readonly" in each for each in runner.commands)
+    assert all("readonly" in command for command in runner.commands)
     assert written.read_bytes() == b"\7" * 64 * MIB
 
 
@@ -256,7 +256,9 @@ def test_a_directory_becomes_a_profile_with_sources_and_leaves_nothing(disk_plac
     source = table["provenance"]["source"][0]
     assert ("fio-3.33" in source["text"], "read.load_us" in source["keys"]) == (True, True)
     assert "write" in table["provenance"]["assumed"]
-    assert [each["name"] for each in runner.commands if "read" not in each["rw"]] == ["fill"]
+    assert [command["name"] for command in runner.commands if "read" not in command["rw"]] == [
+        "fill"
+    ]
     assert all(each["filename"].startswith("/proc/") for each in runner.commands)
     stop = threading.Event()
     watch = MeasuringWatch(lambda _what, done, _total: stop.set() if done == 5 else None, stop)

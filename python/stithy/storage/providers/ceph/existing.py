@@ -15,7 +15,7 @@ from typing import Any
 
 from stithy.clock import Clock, SystemClock
 from stithy.cluster import image, layout
-from stithy.cluster.tools import Access, call, find_program
+from stithy.cluster.layout import Access, call, find_program
 from stithy.errors import InfrastructureError, PreconditionError, give_reason
 from stithy.storage.formatted import MadeAnew, VolumeSpec, build_volume, need_rights
 from stithy.storage.provider import Record, Room, Site, Volume
@@ -79,7 +79,7 @@ class ExistingStorage(MadeAnew):
         """The cluster has its own room, which is not asked for."""
         return ()
 
-    def cautions(self) -> tuple[str, ...]:
+    def list_cautions(self) -> tuple[str, ...]:
         """Whose cluster it is."""
         return (
             f"{self._candidate}: an image is made in the pool {self._pool} of {self._keys.conf}, "
@@ -87,7 +87,7 @@ class ExistingStorage(MadeAnew):
             f"{self._candidate}: its image goes by {laboratory.describe_access(limited=False)}",
         )
 
-    def fingerprint(self) -> str | None:
+    def describe_identity(self) -> str | None:
         """The cluster's own identifier and the pool."""
         with suppress(InfrastructureError, PreconditionError, TimeoutError):
             return f"Ceph {self._ask('fsid')['fsid']}, pool {self._pool}"
@@ -157,7 +157,7 @@ class ExistingStorage(MadeAnew):
         self._others = UNTOLD
         with suppress(*UNANSWERED):
             held = [read_used_bytes(self._ask, each) for each in {self._pool, self._data_pool}]
-            full = any(each is not None and each >= EMPTY_BYTES for each in held)
+            full = any(file is not None and file >= EMPTY_BYTES for file in held)
             self._others = SILENT if None in held else UNSEEN if full else None
 
     def _ask(self, *words: str) -> Any:

@@ -262,7 +262,10 @@ class CephKeys(BaseModel):
         """What all its drives are called, those of the cache after the others."""
         if self.conf is not None:
             return ()
-        return (*self.osd_names, *(self.name_cache(each) for each in self.osd_names if self.cache))
+        return (
+            *self.osd_names,
+            *(self.name_cache(osd_name) for osd_name in self.osd_names if self.cache),
+        )
 
     @staticmethod
     def name_cache(name: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from stithy.cluster import daemons, image, layout
 from stithy.cluster.daemons import read_counters
 from stithy.cluster.image import IMAGE_PROGRAMS, KERNELS, Kernel
-from stithy.cluster.tools import PACKAGES, find_program
+from stithy.cluster.layout import PACKAGES, find_program
 from stithy.drives import filesystems
 from stithy.errors import PreconditionError
 from stithy.needs import (
@@ -54,40 +54,40 @@ class UnlessKernel(Need):
 
     def judge(self, machine: Machine) -> Judgement:
         """That of the need, or that the kernel does without."""
-        for each in _fit(self.limited):
-            if machine.names(str(each.sign)) and all(map(machine.program, each.programs)):
+        for kernel in _fit(self.limited):
+            if machine.names(str(kernel.sign)) and all(map(machine.program, kernel.programs)):
                 what = self.need.judge(machine).what
-                return Judgement(what, "there", f"not needed: images go by {each.kind}")
+                return Judgement(what, "there", f"not needed: images go by {kernel.kind}")
         return self.need.judge(machine)
 
 
 def make_unless_kernel(needs: Sequence[Need], *, limited: bool = False) -> tuple[Need, ...]:
     """These needs, where no client of the kernel can be used."""
-    return tuple(UnlessKernel(need=each, why=each.why, limited=limited) for each in needs)
+    return tuple(UnlessKernel(need=need, why=need.why, limited=limited) for need in needs)
 
 
 def describe_access(*, limited: bool) -> str:
     """How an image goes on this machine now, and why a client that is there is not used."""
     reasons = []
-    for each in _fit(limited):
-        if (why := each.explain_unusable()) is None:
-            return each.kind
-        if each.sign.exists():
-            reasons.append(f"{each.kind}: {why}")
+    for kernel in _fit(limited):
+        if (why := kernel.explain_unusable()) is None:
+            return kernel.kind
+        if kernel.sign.exists():
+            reasons.append(f"{kernel.kind}: {why}")
     return f"{THROUGH_PROGRAMS} ({'; '.join(reasons)})" if reasons else THROUGH_PROGRAMS
 
 
 def describe_unlimited_access() -> str | None:
     """How images without a limit go, where those with one go otherwise on this machine now."""
     free, limited = (
-        next((each.kind for each in _fit(kept) if each.explain_unusable() is None), None)
+        next((kernel.kind for kernel in _fit(kept) if kernel.explain_unusable() is None), None)
         for kept in (False, True)
     )
     return free if free != limited else None
 
 
 def _fit(limited: bool) -> list[Kernel]:
-    return [each for each in KERNELS if each.limits or not limited]
+    return [kernel for kernel in KERNELS if kernel.limits or not limited]
 
 
 RIGHTS: tuple[Need, ...] = (
@@ -210,7 +210,7 @@ class LaboratoryStorage(MadeAnew):
         name = f"drives of {self._candidate}"
         return (Room(name, None, True, self._place / "data", takes_bytes=size),)
 
-    def cautions(self) -> tuple[str, ...]:
+    def list_cautions(self) -> tuple[str, ...]:
         """What the policy means here."""
         hosts = "1 host" if self._keys.hosts == 1 else f"{self._keys.hosts} hosts"
         said = [
@@ -224,15 +224,15 @@ class LaboratoryStorage(MadeAnew):
                 f"candidates without `iops_limit` go by {other}, which does not keep it: compare "
                 "only candidates that all have a limit, or none"
             )
-        return tuple(f"{self._candidate}: {each}" for each in said)
+        return tuple(f"{self._candidate}: {text}" for text in said)
 
     @property
     def _limited(self) -> bool:
         return self._keys.policy.iops_limit is not None
 
-    def fingerprint(self) -> str | None:
+    def describe_identity(self) -> str | None:
         """The version of Ceph."""
-        from stithy.cluster.tools import call
+        from stithy.cluster.layout import call
 
         with suppress(PreconditionError):
             return " ".join(call([find_program("ceph-osd"), "--version"]).split()[:3])
@@ -272,7 +272,7 @@ class LaboratoryStorage(MadeAnew):
         facts |= {"cache": keys.cache.drive} if keys.cache else {}
         limit = keys.link_gbit
         facts |= {"links": f"{limit:g} Gbit/s" if limit is not None else "not limited"}
-        members = [Path(each.device).name for each in drives[: len(keys.osd_names)]]
+        members = [Path(drive.device).name for drive in drives[: len(keys.osd_names)]]
         return Array("Ceph", facts, tuple(members), keys.policy.policy.redundancy)
 
     def measure_space(self, volume: Volume) -> Space:
@@ -292,7 +292,7 @@ class LaboratoryStorage(MadeAnew):
         if None in books.values():
             of_drives = ("stored_bytes", "physical_bytes", "allocated_bytes")
             return drop_figures(own, "an OSD does not answer", *of_drives)
-        taken = sum(each["bluestore"]["bluestore_allocated"] for each in books.values() if each)
+        taken = sum(book["bluestore"]["bluestore_allocated"] for book in books.values() if book)
         return replace(own, stored_bytes=round(taken / redundancy), physical_bytes=taken,
                        allocated_bytes=taken)  # fmt: skip
 
@@ -330,7 +330,7 @@ class LaboratoryStorage(MadeAnew):
         record("cluster", {"folder": str(folder)})
         entry = layout.make_entry(self._candidate, run_id, keys.hosts, keys.drives_per_host, policy)
         layout.make(folder, entry)
-        devices, count = [each.device for each in drives], len(keys.osd_names)
+        devices, count = [drive.device for drive in drives], len(keys.osd_names)
         daemons.make(folder, entry, keys.link_gbit)
         daemons.bring_up(folder, entry, devices[:count], devices[count:])
         image.make(folder, entry, policy, self._volume_bytes)
