@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conformance.samples import Sample, sample
-from stithy.engines.engine import Engine, get_engine
+from stithy.engines.engine import Engine, declaration, get_engine
 from stithy.engines.instance import ConfiguredEngine, Instance
 from stithy.hosts.runner import Command, LocalRunner, Runner
 from stithy.registry import plugins
@@ -47,7 +47,7 @@ class Loaded:
     @property
     def is_embedded(self) -> bool:
         """Whether the hammer is what can be limited and killed."""
-        return get_engine(self.engine_name).is_embedded
+        return declaration(self.engine_name).is_embedded
 
     def hammer(
         self, url: Secret, runner: Runner | None = None, memory_cgroup: Path | None = None

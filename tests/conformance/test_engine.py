@@ -200,6 +200,7 @@ def test_work_moves_what_a_window_reads_of_its_server(loaded: Loaded) -> None:
             assert commits.settled and later.settled  # noqa: PT018 both of one reading
             assert later.rollbacks - commits.rollbacks == summary.rollbacks
             own = declaration(loaded.engine_name).commits
+            assert own is not None
             runs = (after.maintenance_runs or 0) - (before.maintenance_runs or 0)
             job_s = summary.measure_to_s - summary.started_at_s
             least, most = bound_commits(

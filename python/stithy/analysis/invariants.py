@@ -210,6 +210,7 @@ def bound_commits(
 def describe_commit_rule(engine: Declaration) -> str:
     """The allowance of `bound_commits` in words, from its numbers: it cannot say anything else."""
     of = engine.commits
+    assert of is not None  # nothing is compared where an engine counts none
     each = [f"{of.per_connection} for each connection", f"{of.per_s:g} for each second"]
     if of.per_maintenance_run:
         each.append(f"{of.per_maintenance_run} for each run of {engine.maintenance}")

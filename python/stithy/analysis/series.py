@@ -58,9 +58,11 @@ class Sampled:
         return self.every_mean.filter(~OF_ALL)
 
     def why_none(self, collector: str, otherwise: str) -> str:
-        """Why no sample of a collector is of all: each tenant has its own, or what else it is."""
-        is_of_each = collector in self.of_instances["collector"]
-        return EACH_ITS_OWN if is_of_each else otherwise
+        """Why no sample of a collector is of all: each tenant has its own, it ended, or else."""
+        if collector in self.of_instances["collector"]:
+            return EACH_ITS_OWN
+        ended = self.ended.filter(pl.col("collector") == collector)
+        return otherwise if ended.is_empty() else str(ended["missing_because"][0])
 
     @cached_property
     def weighted(self) -> pl.DataFrame:

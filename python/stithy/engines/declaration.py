@@ -40,7 +40,9 @@ class Declaration:
     """What holds for every server of an engine; the defaults are those of an unknown one.
 
     `error_class`: of an error by the server's own code and text; a line of its log has no code.
-    `error_classes`: those that it can have.
+    `error_classes`: those that it can have. `is_embedded`: the database runs in the load driver's
+    process, whose limits are then those of the server.
+    `commits` None: it counts none. `server`: what runs the database, in sentences.
     `metrics`: those of the collector `database` that only this engine has. `wait_types`: the types
     of its waits in the order in which figures stack them, with what they are, where their names do
     not say it. `wait_group`, `is_log_creation`: of a wait event, what it is about, and whether its
@@ -53,12 +55,14 @@ class Declaration:
 
     error_class: Callable[[str | None, str], ErrorClass] = lambda code, text: "other"
     error_classes: frozenset[ErrorClass] = frozenset({"retryable", "full", "lost", "other"})
+    is_embedded: bool = False
     metrics: tuple[CollectedMetric, ...] = ()
     wait_types: Mapping[str, str] = field(default_factory=lambda: {"CPU": ""})
     wait_group: Callable[[str], WaitGroup] = lambda event: "cpu" if event == "CPU" else "other"
     is_log_creation: Callable[[str], bool] = lambda event: False
-    commits: CommitAllowance = CommitAllowance()
+    commits: CommitAllowance | None = CommitAllowance()
     block_bytes: int | None = None
+    server: str = "server"
     buffers: str = "buffer pool"
     maintenance: str = "maintenance"
     log_note: str = ""

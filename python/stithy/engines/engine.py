@@ -63,9 +63,6 @@ class Engine(Plugin):
     separate_roles: frozenset[str] = frozenset({"log", "temp"})
     """Roles of files that may lie on other volumes than its data."""
 
-    is_embedded: bool = False
-    """Whether the database runs in the load driver's process, whose limits are the server's."""
-
     def explain_setting(self, name: str, value: str) -> tuple[str, str] | None:
         """Say why a study may not give a setting this value, and what to do; None if it may."""
         because = self.owned_settings.get(name.lower())

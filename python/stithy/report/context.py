@@ -291,7 +291,7 @@ class Context(Analysis):
             return ""
         there = manifest.environment.get("cpus")
         said = " to ".join(map(str, dict.fromkeys((min(counts), max(counts)))))
-        return f"server on {said} of {there.value if there else '?'} CPUs"
+        return f"{self.engine.server} on {said} of {there.value if there else '?'} CPUs"
 
 
 def make_context(run: Run) -> Context:

@@ -172,7 +172,7 @@ class Servers:
         facts = self._server_facts(candidate, start)
         with books.resource("server", facts):
             instance = self.engine.start(start)
-            if (engine := get_engine(self.study.database.engine)).is_embedded:
+            if (engine := get_engine(self.study.database.engine)).declaration.is_embedded:
                 cap = self.caps.get(start.data)
                 self.embedded[instance.url.reveal()] = Command(
                     (), memory_cgroup=start.memory_cgroup, environment=engine.set_driver(start),

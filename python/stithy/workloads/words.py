@@ -69,7 +69,7 @@ def describe_reach(
     *,
     buffers: str,
 ) -> str:
-    """Touched data against memory: `users reach about 338 MiB of 1.1 GiB; the server has …`.
+    """Touched data against memory: `users reach about 338 MiB of 1.1 GiB; the database has …`.
 
     `touched` of `total` units of the workload, several of which are called `units`; `buffers`: what
     the engine calls its buffer pool. Sizes are None where they are not known.
@@ -87,5 +87,5 @@ def describe_reach(
         known.append(f"{format_size(buffer_pool_bytes)} of {buffers}")
     if memory_limit_bytes is not None:
         known.append(f"a memory limit of {format_size(memory_limit_bytes)}")
-    server = f"; the server has {' and '.join(known)}" if known else ""
+    server = f"; the database has {' and '.join(known)}" if known else ""
     return f"users touch {data}{server}"

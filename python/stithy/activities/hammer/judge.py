@@ -200,6 +200,8 @@ def find_commits(
 
     Source: docs/explanation/method.md, "Proof that the work was done".
     """
+    if engine.commits is None:
+        return None
     client, server = window["client_commits"], window["server_commits"]
     if client is None or server is None:
         return Reason(COMMITS_UNKNOWN)

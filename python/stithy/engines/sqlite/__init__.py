@@ -72,12 +72,14 @@ class SQLite(Engine):
     setting_examples = ({"cache_kib": "2000"}, {"cache_kib": "8000"})
     backups = BACKUPS
     separate_roles = frozenset({"temp"})
-    is_embedded = True
     declaration = Declaration(
         error_class=classify_error,
         error_classes=frozenset({"retryable", "full", "other"}),
+        is_embedded=True,
         block_bytes=4096,
-        buffers="page cache of one connection",
+        commits=None,
+        server="database",
+        buffers="page cache in each connection",
         maintenance="checkpoints",
         log_note="The write-ahead log is a file beside the database and cannot be moved.",
     )

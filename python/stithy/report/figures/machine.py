@@ -71,7 +71,7 @@ def _name_programs(context: Context) -> str:
     """Name what ran on the host: a server by URL may be elsewhere."""
     if "load" not in context.tables:
         return "all programs"
-    server = "" if loads.is_by_url(context.manifest) else ", the server"
+    server = "" if loads.is_by_url(context.manifest) else f", the {context.engine.server}"
     return f"the driver{server} and all other programs"
 
 
@@ -145,6 +145,7 @@ def _write_pressure_title(context: Context, series: Sequence[Series]) -> str:
 
 
 def _plot_memory(context: Context) -> Iterator[ByLevel | Absent]:
+    server = context.engine.server
     series = [
         Series(average_levels(context, points), points, words, (words,))
         for metric, words in MEMORY.items()
@@ -153,15 +154,15 @@ def _plot_memory(context: Context) -> Iterator[ByLevel | Absent]:
     if not series:
         because = "the collector `cgroup` has no samples (no memory limit was enforced)"
         because = context.sampled.why_none(metrics.CGROUP, because)
-        yield Absent("memory-by-users", "memory of the server and its page cache", because)
+        yield Absent("memory-by-users", f"memory of the {server} and its page cache", because)
         return
     used = series[0]
     yield ByLevel(
         name="memory-by-users",
         title=compare_title(context, used.lines, used.points, "memory in use", format_size).text,
-        caption="Mean memory of the server's control group, page cache included.",
-        noun="memory of the server",
-        data="Memory of the server",
+        caption=f"Mean memory of the {server}'s control group, page cache included.",
+        noun=f"memory of the {server}",
+        data=f"Memory of the {server}",
         axis=Axis("MiB"),
         rows=[series],
         value=Show("value", "memory", "size"),

@@ -62,8 +62,8 @@ class SetUp:
     lanes: tuple[Lane, ...]
 
 
-def set_up(manifest: Manifest) -> SetUp:
-    """The set-up of a run."""
+def set_up(manifest: Manifest, *, is_embedded: bool = False) -> SetUp:
+    """The set-up of a run. `is_embedded`: databases run in the hammer's process."""
     lanes = (
         Lane(
             candidate.name,
@@ -72,7 +72,7 @@ def set_up(manifest: Manifest) -> SetUp:
         )
         for candidate in manifest.candidates
     )
-    return SetUp(_describe_machine(manifest), _describe_hammer(manifest), tuple(lanes))
+    return SetUp(_describe_machine(manifest), _describe_hammer(manifest, is_embedded), tuple(lanes))
 
 
 def _describe_machine(manifest: Manifest) -> str:
@@ -91,7 +91,7 @@ def _find_fact(manifest: Manifest, name: str) -> Any:
     return known.value if known else None
 
 
-def _describe_hammer(manifest: Manifest) -> Box:
+def _describe_hammer(manifest: Manifest, is_embedded: bool) -> Box:
     if manifest.given_load is None:
         return Box(f"scenario {manifest.scenario.partition(' ')[0]}", ())
     load = manifest.load
@@ -99,6 +99,8 @@ def _describe_hammer(manifest: Manifest) -> Box:
     drives = any(each.drives for each in manifest.candidates)
     beside = ("shares CPUs with the drives",) if bound and drives else ()
     cpus = "on the other CPUs" if bound else "on any CPU"
+    if is_embedded:
+        beside, cpus = (), "one process with the database"
     return Box(
         "hammer (load driver)", (*_describe_levels(load), _describe_loop(load), *beside, cpus)
     )
@@ -247,14 +249,14 @@ def _plot(context: Context) -> list[Drawn]:
         return [Absent(NAME, SHOWS, "the run has no window yet")]
     if loads.is_by_url(context.manifest):
         return [Absent(NAME, SHOWS, "the servers were there, and what is under them was not seen")]
-    whole = set_up(context.manifest)
+    whole = set_up(context.manifest, is_embedded=context.engine.is_embedded)
     drawing = Drawing()
     return [
         drawing.figure(
             context, NAME, _write_title(whole), _draw_chart(context, drawing, whole),
             _make_table(whole),
-            caption="From left to right: the load driver, the database server of each candidate, "
-            "its volumes with the parts of the database on them, and the storage below. Servers "
+            caption="From left to right: the load driver, the database of each candidate, "
+            "its volumes with the parts of the database on them, and the storage below. Databases "
             "run one at a time, each only during the windows of its candidate. Long names are "
             "shortened here, but not in the data.",
             description=_describe_set_up(whole),
@@ -265,12 +267,11 @@ def _plot(context: Context) -> list[Drawn]:
 def _write_title(whole: SetUp) -> str:
     names = [lane.candidate for lane in whole.lanes]
     if len(names) == 1:
-        return f"One server on this machine, on the storage of {names[0]}"
+        return f"One database on this machine, on the storage of {names[0]}"
     if len(names) > 4:
-        return (
-            f"{format_plural(len(names), 'server')}, one at a time, each on its candidate's storage"
-        )
-    return f"One server at a time on this machine, on the storage of {format_list(names)}"
+        databases = format_plural(len(names), "database")
+        return f"{databases}, one at a time, each on its candidate's storage"
+    return f"One database at a time on this machine, on the storage of {format_list(names)}"
 
 
 def _describe_set_up(whole: SetUp) -> str:

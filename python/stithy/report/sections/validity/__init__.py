@@ -92,7 +92,7 @@ def _set_work(page: Page) -> Iterator[Block]:
     table = page.tables["work"]
     if not table.frame.is_empty():
         yield Heading("Work per transaction")
-        yield from set_paragraph(work.write_work_note(table))
+        yield from set_paragraph(work.write_work_note(table, page.context.engine.server))
         yield from set_grid(table)
 
 
@@ -134,13 +134,15 @@ def _set_database(page: Page) -> Iterator[Block]:
 
 def _set_acknowledged(page: Page) -> Iterator[Block]:
     engine = page.context.engine
+    counted = "" if engine.commits is None else (
+        "The server's commit counter may exceed the driver's by the commits of session starts, "
+        f"quiet readings and {engine.maintenance}: at most {describe_commit_rule(engine)}."
+    )  # fmt: skip
     yield Heading("Acknowledged work is in the database")
     yield from set_paragraph(
         "Between the quiet states before and after a window, the database's own count of the work "
         f"behind {page.context.evidence.throughput.label} must grow by exactly what was "
-        "acknowledged, plus what is in the database without an answer. The server's commit "
-        "counter may exceed the driver's by the commits of session "
-        f"starts, quiet readings and {engine.maintenance}: at most {describe_commit_rule(engine)}."
+        f"acknowledged, plus what is in the database without an answer. {counted}".strip()
     )
     yield from set_grid(page.tables["proof"], even_empty=True)
 

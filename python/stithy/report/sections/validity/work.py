@@ -121,21 +121,22 @@ def make_work_table(context: Context) -> PageTable:
         *context.factor_shows,
         Show("windows", "Windows", "count"), Show("log_bytes", "Log", "size"),
         Show("device_reads", "Device reads", "rate"),
-        Show("server_cpu_s", "Server CPU", "duration"),
+        Show("server_cpu_s", f"{context.engine.server.capitalize()} CPU", "duration"),
         Show("hit_share", "Buffer hit ratio", "share"),
     )  # fmt: skip
     return make_table("work", "Work per transaction", shows, rows, missing_because=pl.String)
 
 
-def write_work_note(shown: PageTable) -> str:
-    """What the columns are, and why there are dashes."""
+def write_work_note(shown: PageTable, server: str) -> str:
+    """What the columns are, and why there are dashes. `server`: what runs the database."""
     known = shown.frame.select("candidate", "missing_because").drop_nulls("missing_because")
     return " ".join([
         "All values are medians over the valid windows. Log, reads and CPU time are means of the "
-        "measurement, divided by its transactions per second. Log is the growth of the server's "
+        f"measurement, divided by its transactions per second. Log is the growth of the {server}'s "
         "write-ahead log. Device reads are those of the busiest block device under the volumes. "
-        "Server CPU is the busy time of the CPUs to which the server is bound, with other programs "
-        "on them. The buffer hit ratio is the share of blocks found in the server's own buffers.",
+        f"{server.capitalize()} CPU is the busy time of the CPUs to which it is bound, with other "
+        f"programs on them. The buffer hit ratio is the share of blocks found in the {server}'s "
+        "own buffers.",
         *explain_missing(known.unique().sort("*").rows()),
     ])  # fmt: skip
 
@@ -180,7 +181,7 @@ def _explain(context: Context, collector: str, rates: Mapping[str, float], bound
     if not ended.is_empty():
         return str(ended["missing_because"][0])
     if collector == "cpu" and not bound:
-        return "the server has no CPUs of its own"
+        return f"the {context.engine.server} has no CPUs of its own"
     if collector == "block":
         return "no block device under its volumes was sampled"
     return f"the collector `{collector}` has no samples of it"
