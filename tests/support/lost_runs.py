@@ -14,7 +14,7 @@ from stithy.results import tables
 from stithy.results.files import write_table
 from stithy.results.layout import RunDirectory
 from stithy.run.executor import execute
-from stithy.scenarios.backup.plan import BACKUP
+from stithy.scenarios.backup.keys import BACKUP
 from stithy.scenarios.noisy_neighbour.declared import TENANT_SECONDS
 from support.faked_run import FakedRun
 from support.sample_run import Shape, build_run, rewrite

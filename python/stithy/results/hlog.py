@@ -178,19 +178,6 @@ def _read_intervals(
             raise TextError(f"{path}:{number}: not a line of an interval log") from error
 
 
-def _read_started_at_s(line: str) -> float:
-    return float(line.split(",", 2)[1 if line.startswith("Tag=") else 0])
-
-
-def _parse_line(line: str) -> LoggedInterval:
-    """`Tag=new-order,1784635212.125,1.000,31.471,HISTFAAAAB...`"""
-    tag = ""
-    if line.startswith("Tag="):
-        tag, line = line[4:].split(",", 1)
-    start, length, _max, encoded = line.split(",")
-    return LoggedInterval(tag, float(start), float(length), decode(encoded))
-
-
 def decode(encoded: str) -> LoggedHistogram:
     """The histogram of a base64 text: V2, deflated.
 

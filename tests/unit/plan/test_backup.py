@@ -12,16 +12,8 @@ from stithy.plan.expand import expand
 from stithy.plan.steps import Plan, WindowPlan
 from stithy.point import OFF, ON
 from stithy.run.preflight import list_cautions
-from stithy.scenarios.backup.plan import (
-    BACKUP,
-    CYCLES_MOST,
-    MAXIMUM,
-    PLUGINS,
-    RATE,
-    find_spec,
-    has_no_backup,
-    list_proven,
-)
+from stithy.scenarios.backup.keys import BACKUP, CYCLES_MOST, MAXIMUM, RATE
+from stithy.scenarios.backup.plan import PLUGINS, find_spec, has_no_backup, list_proven
 from support.studies import load, primary, refused, study
 
 ASKED = primary("{users: 4, blocks: 6}")

@@ -13,7 +13,7 @@ from stithy.report.context import Context
 from stithy.report.drawing.draw import draw_svg
 from stithy.report.page import Page
 from stithy.scenarios.backup.judge import list_settings
-from stithy.scenarios.backup.plan import NAME
+from stithy.scenarios.backup.keys import NAME
 from stithy.validity import Reason
 from support import flags
 from support.drawn import at_points, context_built, draw_one

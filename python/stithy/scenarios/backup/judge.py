@@ -10,18 +10,16 @@ from stithy.analysis.effect import Effect, Paired
 from stithy.analysis.evidence import Evidence, Window
 from stithy.metrics import ALL, P95, Quantity
 from stithy.point import ON, Point, format_value
-from stithy.scenarios.backup.keys import OWN
-from stithy.scenarios.backup.plan import (
+from stithy.scenarios.backup.keys import (
     BACKUP,
     LIMIT_PERCENT,
-    LIMIT_SHARE,
     MAXIMUM,
+    OWN,
     RATE,
     SETTINGS,
-    SHARES_OF,
-    has_no_backup,
-    load_of,
+    drop_settings,
 )
+from stithy.scenarios.backup.plan import LIMIT_SHARE, SHARES_OF, has_no_backup
 from stithy.units import format_share
 
 THROUGHPUT, P99, DURATION = Quantity("tpm"), Quantity("p99"), Quantity("backup.duration_s", ALL)
@@ -103,7 +101,7 @@ class Setting:
     @property
     def load(self) -> Point:
         """All but the settings of backups: what is compared with each other has it in common."""
-        return load_of(self.point)
+        return drop_settings(self.point)
 
     @property
     def text(self) -> str:

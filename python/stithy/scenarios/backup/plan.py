@@ -11,21 +11,11 @@ is backed up once more while it is quiet, and what is restored must be equal, ro
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, Field, PlainSerializer
+from pydantic import BaseModel
 
-from stithy.activities.backup.keys import (
-    Compression,
-    Kind,
-    MethodName,
-    Processes,
-    describe_default,
-    describe_methods,
-    fill_method,
-)
 from stithy.activities.hammer.declared import USERS
-from stithy.engines.backup import FULL, BackupOptions
+from stithy.engines.backup import BackupOptions
 from stithy.engines.engine import get_engine
 from stithy.plan import cost, scenario
 from stithy.plan.scenario import DatabaseScene, Scene
@@ -33,204 +23,41 @@ from stithy.plan.steps import Block, Cost, Step, WindowPlan, make_step_id
 from stithy.point import OFF, ON, Point, Value
 from stithy.restores.method import RestoreMethod
 from stithy.scenarios.backup.keys import (
-    DuringValue,
+    BACKUP,
+    MAXIMUM,
+    NAME,
+    RATE,
+    SETTINGS,
+    BackupSpec,
+    drop_settings,
     during_of,
-    find_impossible,
-    find_misfits,
+    find_maximum,
     find_share,
-    group_alike,
 )
 from stithy.scenarios.load.plan import LoadScenario, check_at_end, load_database
 from stithy.storage.provider import Role
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
-from stithy.study.problems import Violation, limit_quantity
-from stithy.study.scenario import ScenarioKeys
 from stithy.study.sections import get_workload
-from stithy.units import FinePercent, ShownBytesOrNone
-
-NAME = "backup"
-SETTINGS = f"scenario.{NAME}."
-"""Before the keys of the scenario that are factors."""
-
-BACKUP = "backup"
-"""The factor: whether the database is backed up during a window."""
-
-RATE, MAXIMUM = "rate", "max"
-"""The factor of shares of a maximum, and its value where that is measured."""
 
 ALIKE = frozenset({BACKUP, RATE})
 """What is compared with each other, and so has the same blocks; as what `vary` lists has."""
 
+
 LIMIT_SHARE, SHARES_OF = "limit_share", "shares_of"
 """Names of its facts."""
 
-LIMIT_PERCENT = 20.0
-"""Source: CockroachDB's goal for backups, p99 + 20 % at 80 % load."""
 
-CYCLES_MOST = 1000
 BYTES_PER_S, BYTES_PER_S_MIN = 100 * 2**20, 10 * 2**20
 """How fast a backup is made or restored: likely, and at least."""
+
+
 PREPARE_S, PREPARE_S_MAX = 4.0, 30.0
 """An empty repository, and the start and stop of a server."""
+
+
 WORK = 2
 """A backup and a restore, each as large as the database."""
-
-
-class BackupSpec(ScenarioKeys):
-    """How the database is backed up while users work."""
-
-    FIXED: ClassVar = frozenset({"verify", "during", "limit"})
-    IMPLIED: ClassVar = frozenset({"limit"})
-
-    method: MethodName = Field(
-        default="",
-        json_schema_extra={"default": describe_default()},
-        description=(
-            "The method of the engine with which the database is backed up. " + describe_methods()
-        ),
-        examples=["dump"],
-    )
-    kind: Kind = Field(
-        default=FULL,
-        description=(
-            "Whether a backup holds everything, what changed since the last backup, or what "
-            "changed since the last full one. A full backup is made before each window where one "
-            "is needed, and does not count."
-        ),
-        examples=["incremental"],
-    )
-    cycles: Annotated[int, Field(ge=1, le=CYCLES_MOST)] | None = Field(
-        default=None,
-        json_schema_extra={"default": "until the end; 1 if idle or incremental"},
-        description=(
-            "Number of backups in a window, one after the other, from the start of the "
-            "measurement. None begins after its end. If left out, they follow each other until the "
-            "end, so that every second of the users has a backup. Of an idle database, which has "
-            "no end, and of `incremental` backups, which all need room, there is one."
-        ),
-        examples=[2],
-    )
-    processes: Processes = Field(
-        default=1,
-        description="Number of processes or threads of a backup and its restore.",
-        examples=[2],
-    )
-    compression: Compression = Field(
-        default="none", description="How a backup is compressed.", examples=["zstd"]
-    )
-    bytes_per_s: ShownBytesOrNone = Field(
-        alias="bandwidth",
-        default=None,
-        json_schema_extra={"default": "as fast as it can"},
-        description=(
-            "Bytes per second at which a backup reads the database at most. A slower backup takes "
-            "longer and costs users less."
-        ),
-        examples=["32 MiB"],
-    )
-    during: DuringValue = Field(
-        default=None,
-        json_schema_extra={
-            "default": "the rate of `load`, if it has one; else `{rate: [50%, 80%]}`",
-        },
-        description=(
-            "What users do meanwhile. `{rate: 50%}`: transactions arrive at this share of the "
-            "maximum, whether or not earlier ones were answered. The maximum is what the users of "
-            "`load` do back to back without backups. It is measured once, before all else. It is "
-            "that of the slowest candidate, so that all do the same work; with `of: own` it is "
-            "each candidate's own. `{users: 13}`: this level of `load.users`, who wait for "
-            "answers. `idle`: nobody works, each backup is restored, and `load.users` is left out."
-        ),
-        examples=[{"rate": ["50%", "80%"], "of": "own"}, {USERS.name: 13}, "idle"],
-    )
-    limit_percent: Annotated[
-        FinePercent,
-        limit_quantity(1, 999, lambda value: f"{value:g}%"),
-        PlainSerializer(lambda value: f"{value:g}%", when_used="json"),
-    ] = Field(
-        alias="limit",
-        default=LIMIT_PERCENT,
-        json_schema_extra={"default": f"{LIMIT_PERCENT:g}%"},
-        description=(
-            "The most that a backup may add to p99. The report names the fastest setting whose "
-            "p99 stays within it, by the upper end of the interval."
-        ),
-        examples=["10%"],
-    )
-    verify: bool = Field(
-        default=True,
-        description=(
-            "Whether the last backup of each window is restored and checked, and whether each "
-            "candidate's database is backed up and compared row by row at the end. A backup that "
-            "does not restore to an equal database fails the study with exit code 5."
-        ),
-        examples=[False],
-    )
-
-    @classmethod
-    def fill_defaults(cls, keys: Mapping[str, object], engine: str) -> Mapping[str, object]:
-        """Add the engine's default method."""
-        return fill_method(keys, engine)
-
-    def has_shares(self, load: Load) -> bool:
-        """Whether transactions arrive at shares of a maximum that the study measures first."""
-        during = during_of(self.during, load)
-        return during is not None and during.kind == "rate"
-
-    def find_conflicts(self, load: Load) -> Iterator[Violation]:
-        """What of a load contradicts what users do."""
-        yield from find_misfits(self.during, load)
-
-    @classmethod
-    def has_users(cls, keys: Mapping[str, object]) -> bool:
-        """Whether anybody works in a study with these keys, as written."""
-        return keys.get("during") != "idle"
-
-    def list_first_points(self, points: Sequence[Point]) -> tuple[Point, ...]:
-        """The maxima that the shares are of, which no setting of backups changes."""
-        paced = [point for point in points if RATE in point.values]
-        return tuple(dict.fromkeys(find_maximum(each, points[0]) for each in paced))
-
-    def find_impossible(self, engine: str, settings: Sequence[Point]) -> Mapping[Point, str]:
-        """The settings that their method cannot have, with its reason."""
-        return find_impossible(self._find_method, engine, settings)
-
-    def list_spared_points(self, engine: str, points: Sequence[Point]) -> tuple[Point, ...]:
-        """Those without backups for which another stands, with other settings of backups."""
-        off = [point for point in points if point.values.get(BACKUP) == OFF]
-        return tuple(group_alike(self._find_method, load_of, engine, off))
-
-    def _find_method(self, point: Point) -> tuple[str, BackupOptions]:
-        own = {name.removeprefix(SETTINGS): value for name, value in point.factors
-               if name.startswith(SETTINGS)}  # fmt: skip
-        fixed = {"verify", "during", "limit_percent"}
-        given = self.model_dump(by_alias=True, exclude_unset=True, exclude=fixed)
-        there = type(self).model_validate({**given, **own})
-        return there.method, there.options
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether nobody works."""
-        return self.during is not None and self.during.kind == "idle"
-
-    @property
-    def cycles_most(self) -> int:
-        """How many backups a window has at most: without a number until its end."""
-        if self.cycles is not None:
-            return self.cycles
-        return 1 if self.is_idle or self.kind == "incremental" else CYCLES_MOST
-
-    @property
-    def options(self) -> BackupOptions:
-        """As a method takes them."""
-        return BackupOptions(self.processes, self.compression, self.bytes_per_s, self.kind)
-
-
-def load_of(point: Point) -> Point:
-    """All but the settings of backups: what is compared with each other has it in common."""
-    factors = (factor for factor in point.factors if not factor[0].startswith(SETTINGS))
-    return Point(tuple(each for each in factors if each[0] != BACKUP))
 
 
 def has_no_backup(point: Point, points: Sequence[Point]) -> Point:
@@ -243,19 +70,10 @@ def has_no_backup(point: Point, points: Sequence[Point]) -> Point:
         each
         for each in points
         if each.values.get(BACKUP) == OFF
-        and load_of(each) == load_of(point)
+        and drop_settings(each) == drop_settings(point)
         and each.values.get(method) == point.values.get(method)
     )
     return own if own in points else next(like, own)
-
-
-def find_maximum(point: Point, first: Point) -> Point:
-    """Where the maximum is measured that a point's share is of: with the first of all settings."""
-    at = point.replaced(RATE, MAXIMUM).replaced(BACKUP, OFF)
-    for name in at.values:
-        if name.startswith(SETTINGS):
-            at = at.replaced(name, first.values[name])
-    return at
 
 
 def find_spec(study: Study) -> BackupSpec:

@@ -35,7 +35,7 @@ from stithy.scenarios.backup.judge import (
     list_settings,
     read_limit_share,
 )
-from stithy.scenarios.backup.plan import BACKUP, SETTINGS
+from stithy.scenarios.backup.keys import BACKUP, SETTINGS
 from stithy.units import format_list, format_measured_duration, format_share
 
 KEY = "backup-frontier"

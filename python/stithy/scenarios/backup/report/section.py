@@ -32,7 +32,7 @@ from stithy.scenarios.backup.judge import (
     list_settings,
     read_limit_share,
 )
-from stithy.scenarios.backup.plan import BACKUP, RATE, SETTINGS, load_of
+from stithy.scenarios.backup.keys import BACKUP, RATE, SETTINGS, drop_settings
 from stithy.scenarios.backup.report.figures import format_at_load, name_setting
 from stithy.units import format_list, format_measured_duration, format_share
 
@@ -213,7 +213,7 @@ def _describe_maxima(context: Context) -> Iterator[str]:
     every = list_maxima(context)
     for of in every:
         each = format_list([f"{name} {format_count(rate)}" for name, rate in of.rates.items()])
-        load = drop_factor(load_of(of.point), RATE)
+        load = drop_factor(drop_settings(of.point), RATE)
         at = format_at_load(context, load) if len(every) > 1 else ""
         yield f"Measured maximum{at}, without backups, in transactions per second: {each}."
         if of.doubted:
