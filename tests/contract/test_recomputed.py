@@ -34,7 +34,7 @@ from stithy.study.thresholds import Names, parse_threshold
 from stithy.units import Money
 from support.drawn import context_built
 from support.points import at
-from support.reported import write_report
+from support.reported import write_undrawn_report
 from support.sample_run import TRANSACTIONS, Shape, build_run, window_id
 from support.server_work import with_server_work
 
@@ -100,14 +100,14 @@ def files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         root = build_run(folder / "after", POOLED).root
         for place, share in ((("gp3", 1500, 2), 1.04), (("io2", 1500, 3), 1.03)):
             _delayed(RunDirectory(root).window(window_id(*place)).table("drives"), share)
-        write_report(folder / "before", ("json",))
-        write_report(folder / "after", ("md", "json"), [folder / "before"])
+        write_undrawn_report(folder / "before", ("json",))
+        write_undrawn_report(folder / "after", ("md", "json"), [folder / "before"])
         return Files(folder / "after", [folder / "before"])
     root = build_run(folder / "run", FLAWED).root
     _without_waits(RunDirectory(root).window(window_id("disk", 4, 0)).table("series"))
     _with_a_stall(RunDirectory(root).window(window_id("disk", 4, 2)).table("seconds"))
     with_server_work(root)
-    write_report(root, ("md", "json"))
+    write_undrawn_report(root, ("md", "json"))
     return Files(root)
 
 
@@ -246,7 +246,7 @@ def test_every_kind_of_sentence_follows(
 ) -> None:
     """As it is, and with any of the answer's numbers altered."""
     root = build_run(tmp_path / "run", shape).root
-    write_report(root, ("md", "json"))
+    write_undrawn_report(root, ("md", "json"))
     files, report = Files(root), json.loads((root / "report.json").read_text())
     text = (root / "report.md").read_text()
     assert kind in {"nothing", *(each["kind"] for each in in_report(files, "findings"))}

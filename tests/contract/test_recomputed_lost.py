@@ -4,7 +4,6 @@ The second way is `tests/recompute/lost.py`; runs that vary users alone are in `
 """
 
 import json
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -13,16 +12,19 @@ from recompute import lost
 from recompute.files import Files, Row
 from recompute.walk import Outcome, Table, of_json, of_markdown, of_tables
 from support.lost_runs import with_backups, with_neighbour
-from support.reported import write_report
-
-pytestmark = pytest.mark.usefixtures("own_state")
+from support.reported import write_undrawn_report
 
 
-@pytest.fixture(params=[with_backups, with_neighbour], ids=lambda made: made.__name__)
-def files(request: pytest.FixtureRequest, tmp_path: Path) -> Files:
+@pytest.fixture(
+    scope="module", params=[with_backups, with_neighbour], ids=lambda made: made.__name__
+)
+def files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Files:
     """A run of each scenario, and its report."""
-    root = request.param(tmp_path / "run").root
-    write_report(root, ("md", "json"))
+    folder = tmp_path_factory.mktemp("lost")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STITHY_STATE", str(folder / "state"))
+        root = request.param(folder / "run").root
+    write_undrawn_report(root, ("md", "json"))
     return Files(root)
 
 

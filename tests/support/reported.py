@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from unittest.mock import patch
 
 import polars as pl
 
@@ -21,6 +22,17 @@ def write_report(
     run, *others = (make_context(read_run(each)) for each in (root, *earlier))
     held = pair_runs(run, others, earlier=True) if others else ()
     return write_report_of(run, formats, held)
+
+
+def write_undrawn_report(
+    root: Path, formats: Iterable[str], earlier: Iterable[Path] = ()
+) -> tuple[Path, ...]:
+    """Write the same with the tables and words of figures alone: drawing takes most of the time."""
+    with (
+        patch("stithy.report.write.draw.draw_svg", return_value=""),
+        patch("stithy.report.write._write_figure"),
+    ):
+        return write_report(root, formats, earlier)
 
 
 def frames(run: Run) -> Mapping[str, pl.DataFrame]:
