@@ -1,6 +1,6 @@
 """What layers promise: from the sizes of their devices, and the sizes that a plan asks for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from uuid import UUID
@@ -14,13 +14,15 @@ from stithy.drives import filesystems
 from stithy.errors import PreconditionError
 from stithy.hosts.runner import LocalRunner
 from stithy.plan.expand import expand
+from stithy.registry import plugins
 from stithy.results.manifest import ArrayFacts
-from stithy.storage.layer import MEMBERS, Layer, Level, OneLayer
+from stithy.storage.layer import MEMBERS, Layer, LayerKeys, LayerKind, Level, OneLayer
 from stithy.storage.layers import btrfs, lvm, zfs
 from stithy.storage.provider import DEVICE_BYTES_MIN, MIB, count_usable_bytes
 from stithy.storage.providers.drive import DriveKeys
 from support.studies import study
 
+GIB = 2**30
 LEVELS = tuple(MEMBERS)
 
 
@@ -94,15 +96,6 @@ def test_the_plan_counts_every_drive_of_an_array() -> None:
     assert 2 * single - 2 * MIB <= mirror <= 2 * single + 2 * MIB
 
 
-@pytest.mark.parametrize(
-    ("level", "count", "expected"),
-    [("single", 4, 1), ("raid10", 8, 2), ("raid1c3", 4, 3), ("raid5", 4, 4 / 3), ("raid6", 6, 1.5)],
-)
-def test_the_redundancy_of_btrfs(level: Level, count: int, expected: float) -> None:
-    """Bytes on devices for a byte: erasure coding of 3+1 takes 1.33, of 4+2 takes 1.5."""
-    assert btrfs.BtrfsKeys(level=level).count_redundancy(count) == pytest.approx(expected)
-
-
 def test_a_layer_may_have_no_keys_and_a_key_no_default(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: Path
 ) -> None:
@@ -139,6 +132,74 @@ def test_an_array_says_what_is_asked_of_it_and_what_it_warns_of() -> None:
         ("nodatasum",),
         1,
     )
-    for wrong in ({"compression": "gzip"}, {"compression": "lzo", "checksum": False}):
-        with pytest.raises(ValidationError):
-            btrfs.BtrfsKeys.model_validate(wrong)
+
+
+def make_keys(layer: str, keys: Mapping[str, object]) -> LayerKeys:
+    """The keys of a layer as a study gives them."""
+    return plugins(LayerKind)[layer].keys.model_validate(keys)
+
+
+MIRROR = {"level": "raid1", "checksum": True}
+
+
+@pytest.mark.parametrize(
+    ("layer", "keys", "sizes_gib", "copies", "least_share"),
+    [
+        *((layer, {"level": level}, [1] * count, copies, least)
+          for layer, least in (("md", 0.85), ("lvm", 0.98))
+          for level, count, copies in (("single", 2, 1), ("raid0", 2, 1), ("raid1", 2, 2),
+                                       ("raid10", 6, 2), ("raid5", 4, 4 / 3), ("raid6", 6, 1.5))),
+        ("btrfs", {"level": "raid1c3"}, [1] * 3, 3, 0.99),
+        ("lvm", MIRROR, [8, 8], 2, 0.97),
+        ("lvm", MIRROR, [800, 800], 2, 0.97),
+        ("writecache", {}, [1, 1], 2, 0.99),
+    ],
+)  # fmt: skip
+def test_capacity_is_what_copies_and_parity_leave(
+    layer: str, keys: Mapping[str, object], sizes_gib: list[int], copies: float, least_share: float
+) -> None:
+    """Less what a layer keeps for itself; a cache of writes adds nothing."""
+    spec, whole = make_keys(layer, keys), sum(sizes_gib) * GIB
+    redundancy = 1.0 if layer == "writecache" else copies
+    assert spec.count_redundancy(len(sizes_gib)) == pytest.approx(redundancy)
+    capacity = spec.count_capacity_bytes([size * GIB for size in sizes_gib])
+    most = 1 - 4 / 512 if "checksum" in keys else 1  # four bytes for a sector, and the journal
+    assert least_share * whole / copies < capacity <= most * whole / copies
+
+
+@pytest.mark.parametrize(
+    ("layer", "wrong"),
+    [
+        *((layer, {"level": level, "chunk": chunk}) for layer in ("md", "lvm")
+          for level, chunk in (("raid1", "64 KiB"), ("raid5", "65 KiB"))),
+        ("lvm", {"level": "raid0", "checksum": True}),
+        ("btrfs", {"compression": "gzip"}),
+        ("btrfs", {"compression": "lzo", "checksum": False}),
+        ("zfs", {"compression": "gzip"}),
+        ("zfs", {"compression": "zstd:20"}),
+        ("zfs", {"recordsize": "7 KiB"}),
+        ("zfs", {"recordsize": "2 MiB"}),
+        ("zfs", {"deduplication": True, "checksum": False}),
+        ("zfs", {"level": "raidz3"}),
+        ("vdo", {"overcommit": 0.5}),
+    ],
+)  # fmt: skip
+def test_what_a_layer_cannot_be_is_refused(layer: str, wrong: Mapping[str, object]) -> None:
+    """When the study is read."""
+    with pytest.raises(ValidationError):
+        make_keys(layer, wrong)
+
+
+@pytest.mark.parametrize(
+    ("layer", "keys", "is_slow"),
+    [("lvm", {"level": "raid5"}, True), ("lvm", MIRROR, True), ("md", {"level": "raid6"}, True),
+     ("lvm", {"level": "raid1"}, False), ("md", {"level": "raid10"}, False)],
+)  # fmt: skip
+def test_what_is_synchronised_first_says_so(
+    layer: str, keys: Mapping[str, object], is_slow: bool
+) -> None:
+    """It may take hours, in which nothing else is to be seen."""
+    cautions = make_keys(layer, keys).list_cautions()
+    assert ["synchronised before the first window" in caution for caution in cautions] == (
+        [True] if is_slow else []
+    )

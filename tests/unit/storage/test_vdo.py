@@ -1,7 +1,6 @@
 """dm-vdo as LVM is asked for it. Where the kernel has it, tests/real/test_layers.py."""
 
 import pytest
-from pydantic import ValidationError
 
 from fakes.program import EndingRunner
 from stithy.drives import filesystems
@@ -41,8 +40,6 @@ def test_what_is_too_small_says_what_it_takes() -> None:
     """Its index alone is larger than many a test's drive."""
     with pytest.raises(InfrastructureError, match="at least 2944 MiB"):
         vdo.convert_words(vdo.VdoKeys(level="single"), "g", GIB)
-    with pytest.raises(ValidationError):
-        vdo.VdoKeys(overcommit=0.5)
 
 
 # dmsetup message g-pool-vpool 0 stats, its beginning: Linux 6.12.95, 32 MiB of random data twice.

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from fakes.program import EndingRunner
 from stithy.drives import filesystems
@@ -110,17 +109,6 @@ def test_a_pool_is_asked_for_with_its_level_and_properties() -> None:
     assert {"recordsize=16384", "compression=zstd-3", "dedup=on"} <= {
         *zfs.create_words(other, devices, NAME)
     }
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [{"compression": "gzip"}, {"compression": "zstd:20"}, {"recordsize": "7 KiB"},
-     {"recordsize": "2 MiB"}, {"deduplication": True, "checksum": False}, {"level": "raidz3"}],
-)  # fmt: skip
-def test_what_a_pool_cannot_be_is_refused(wrong: Mapping[str, Any]) -> None:
-    """When the study is read."""
-    with pytest.raises(ValidationError):
-        zfs.ZfsKeys.model_validate(wrong)
 
 
 def test_a_person_hears_of_the_cache_and_of_what_small_records_cost() -> None:
