@@ -167,14 +167,6 @@ def test_a_batch_at_a_rate_is_given_at_once_and_then_waits_for_the_next() -> Non
     assert "thinktime" not in sections(pages)["pages"]
 
 
-def test_a_batch_needs_one_submitter_that_keeps_as_many_under_way() -> None:
-    """fio gives requests at once to one queue."""
-    with pytest.raises(ValueError, match="a batch of 9 needs one submitter"):
-        stream(jobs=1, iodepth=8, batch=9)
-    with pytest.raises(ValueError, match="a batch of 2 needs one submitter"):
-        stream(jobs=2, iodepth=8, batch=2)
-
-
 @pytest.mark.parametrize(
     ("which", "rate_per_s", "because"),
     [
@@ -357,6 +349,8 @@ def test_an_asynchronous_stream_is_never_measured_by_a_synchronous_engine() -> N
         ({"engine": "null"}, "no file or device"),
         ({"engine": "io_uring", "iodepth": 26}, "write iodepth = 32"),
         ({"submission": "sync", "jobs": 1, "iodepth": 8, "batch": 8}, "needs iodepth = 1"),
+        ({"jobs": 1, "iodepth": 8, "batch": 9}, "a batch of 9 needs one submitter"),
+        ({"jobs": 2, "iodepth": 8, "batch": 2}, "a batch of 2 needs one submitter"),
     ],
 )
 def test_an_engine_and_a_submission_that_do_not_fit_are_refused(

@@ -335,6 +335,12 @@ class ArraySpec(BaseModel):
     array: ArrayKeys = Field(description="The array: its drives or devices, and what it is.")
 
 
+def _find_source(spec: ArraySpec) -> Provider:
+    """Find what provides its members."""
+    (source,) = drive.PLUGINS if isinstance(spec.array.members, DriveKeys) else device.PLUGINS
+    return source
+
+
 class ArrayProvider(Provider):
     """Arrays; emulated drives need more, as the provider `drive` says."""
 
@@ -344,10 +350,7 @@ class ArrayProvider(Provider):
 
     def create(self, spec: ArraySpec, candidate: str, site: Site) -> Storage:
         """Create the storage of one role of a candidate."""
-        members = spec.array.members
-        if isinstance(members, DriveKeys):
-            return drive.EmulatedStorage({site.role: members}, candidate, site)
-        return device.DeviceStorage(members, candidate, site)
+        return _find_source(spec).create(spec.array.members, candidate, site)
 
     def has_emulated_drives(self, spec: ArraySpec) -> bool:
         """Whether its members are emulated."""
@@ -359,29 +362,23 @@ class ArrayProvider(Provider):
 
     def name_drives(self, spec: ArraySpec) -> tuple[str, ...]:
         """Name its drives; none where they are devices."""
-        members = spec.array.members
-        return members.name_drives("data") if isinstance(members, DriveKeys) else ()
+        return _find_source(spec).name_drives(spec.array.members)
 
     def count_image_bytes(self, spec: ArraySpec, needed_bytes: Mapping[Role, int]) -> int:
         """Count the memory that its emulated drives take, bytes."""
-        members = spec.array.members
-        return (
-            members.count_image_bytes(needed_bytes["data"]) if isinstance(members, DriveKeys) else 0
-        )
+        return _find_source(spec).count_image_bytes(spec.array.members, needed_bytes)
 
     def set_aside(self, spec: ArraySpec, needed_bytes: Mapping[Role, int]) -> SetAside:
         """Give the bytes on all its drives, and how many of them a byte of files takes."""
-        members = spec.array.members
-        if isinstance(members, DriveKeys):
-            return SetAside(*members.set_aside(needed_bytes["data"]))
+        if self.has_emulated_drives(spec):
+            return _find_source(spec).set_aside(spec.array.members, needed_bytes)
         return SetAside(None, spec.array.layer.spec.count_redundancy(spec.array.count))
 
     def is_overlapping(self, spec: ArraySpec, other: ArraySpec) -> bool:
         """Whether two have a device in common; emulated drives are made anew."""
-        first, second = spec.array.members, other.array.members
-        if isinstance(first, DriveKeys) or isinstance(second, DriveKeys):
-            return False
-        return device.share_device(first, second)
+        source = _find_source(spec)
+        members = spec.array.members, other.array.members
+        return source is _find_source(other) and source.is_overlapping(*members)
 
     def make_like(self, spec: ArraySpec, ending: str) -> ArraySpec:
         """Give another one of emulated drives. Raises UserError for devices."""

@@ -122,11 +122,6 @@ class DeviceSpec(BaseModel):
         return self.filesystem == provider.NO_FILE_SYSTEM
 
 
-def share_device(spec: DeviceSpec, other: DeviceSpec) -> bool:
-    """Whether, by their names alone, they have a device or a part of one in common."""
-    return any(_is_part(str(a), str(b)) for a in spec.device for b in other.device)
-
-
 def _is_part(one: str, other: str) -> bool:
     return one == other or other.startswith(f"{one}-part") or one.startswith(f"{other}-part")
 
@@ -293,7 +288,7 @@ class DeviceProvider(Provider):
 
     def is_overlapping(self, spec: DeviceSpec, other: DeviceSpec) -> bool:
         """Whether, by their names alone, they have a device or a part of one in common."""
-        return share_device(spec, other)
+        return any(_is_part(str(a), str(b)) for a in spec.device for b in other.device)
 
     def make_like(self, spec: DeviceSpec, ending: str) -> DeviceSpec:
         """Refuse: there is none. Raises UserError."""
