@@ -1,9 +1,8 @@
 """Load on storage without a database, by fio: what is asked, how fio is asked, what it answered.
 
 `profile` says what an I/O profile is, and `library` finds those that are shipped. `jobfile` makes
-fio's job files of them, `program` runs fio, `output`, `logs` and `eachlog` read what it answered,
-`histogram` adds it up, and `measure` does all of that. `curve` and `steady` judge sweeps and
-rounds; `precondition` plans what comes before.
+fio's job files of them, `program` runs fio, `output` and `logs` read what it answered and add it
+up, and `measure` does all of that. `load` says how a pattern is run and what comes before.
 """
 
 from stithy.needs import Package, ProgramNeed

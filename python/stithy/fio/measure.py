@@ -13,7 +13,6 @@ from pathlib import Path
 
 from stithy.errors import REMEDIES, InfrastructureError, PreconditionError, UserError, give_reason
 from stithy.fio import jobfile, logs, output
-from stithy.fio import logs as eachlog
 from stithy.fio.jobfile import JobFile
 from stithy.fio.load import PLAIN, FioLoad, FioTarget, WrittenData
 from stithy.fio.logs import LoggedSecond
@@ -202,16 +201,14 @@ def _open(
     stream: str, said: _RunTexts, load: FioLoad
 ) -> tuple[FioAnswer, tuple[LoggedSecond, ...], list[FioAnswer]]:
     """An open loop's answer, its seconds, and the answers of each target alone."""
-    requests = [list(eachlog.read_requests(stream, [folder])) for folder in said.folders]
+    requests = [list(logs.read_requests(stream, [folder])) for folder in said.folders]
     known = list(chain(*requests))
     ramp_s, duration_s = max(load.ramp_s, OPEN_RAMP_S), load.duration_s
     cpu_s = sum(output.parse_cpu_s(text, stream, place) for text, place in said.texts)
-    answer, rows = eachlog.summarise_measurement(
-        stream, known, ramp_s, duration_s, said.where, cpu_s
-    )
-    begin_s = eachlog.find_first_end_s(known) + ramp_s
+    answer, rows = logs.summarise_measurement(stream, known, ramp_s, duration_s, said.where, cpu_s)
+    begin_s = logs.find_first_end_s(known) + ramp_s
     parts = [
-        eachlog.summarise_requests(stream, list(chain(*requests[at])), begin_s, duration_s)[0]
+        logs.summarise_requests(stream, list(chain(*requests[at])), begin_s, duration_s)[0]
         for at in said.groups
     ]
     return answer, rows, parts
@@ -230,7 +227,7 @@ def _list_seconds(
         return ()
     name = stream.name
     if stream.each_logged:
-        return eachlog.list_closed_loop_seconds(name, folders, load.duration_s)
+        return logs.list_closed_loop_seconds(name, folders, load.duration_s)
     found = [
         submitter
         for (text, place), folder in zip(said, folders, strict=True)

@@ -46,8 +46,7 @@ def bring_up(
 
     `program` is the name of the folder in which their program works.
     """
-    from stithy.drives import control as places
-    from stithy.drives.control import DriveSpec
+    from stithy.drives.control import DriveSpec, get_folder
     from stithy.drives.program import start
 
     images = {
@@ -57,7 +56,7 @@ def bring_up(
     }
     for image in images.values():
         record("image", {"path": str(image)})
-    folder = places.get_folder(program, run_id)
+    folder = get_folder(program, run_id)
     record("drive", {"folder": str(folder)})
     site.logs.mkdir(parents=True, exist_ok=True)
     logs = {each.name: site.logs / f"{label}.{each.name}" for each in asked}

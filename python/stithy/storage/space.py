@@ -3,7 +3,7 @@
 From the files outwards: their lengths (logical), without holes (written), after compression
 (stored), and with all copies, parity and the file system's own data on all drives (physical). A
 file system that compresses or keeps copies reads its own books: the layer that is this file system
-(`FILESYSTEM`) has a `usage(mount_point, runner)`. A layer that compresses below a file system has a
+has a `usage(mount_point, runner)`. A layer that compresses below a file system has a
 `usage_below(device, redundancy, runner)`. Copies that lie below what this machine sees, in a RAID
 controller or another host, are the provider's to add.
 """
