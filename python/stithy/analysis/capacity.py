@@ -328,11 +328,8 @@ def _explain_end(evidence: Evidence, name: str, found: Bracket, search: Search) 
 
 
 def _find_most(of: Sequence[Capacity]) -> str | None:
-    for capacity in of:
-        others = [each for each in of if each is not capacity]
-        if others and all(_is_above(capacity, other) for other in others):
-            return capacity.candidate
-    return None
+    ahead = (one for one in of if all(_is_above(one, other) for other in of if other is not one))
+    return next((one.candidate for one in ahead if len(of) > 1), None)
 
 
 def _is_above(upper: Capacity, lower: Capacity) -> bool:

@@ -70,7 +70,7 @@ _SECTION = WithJsonSchema({"type": "object"})
 _OF_SCENARIOS: dict[str, Any] = {"default": "required if the scenario has a database"}
 
 
-def _write_question(text: str) -> str:
+def _require_question(text: str) -> str:
     if not text.strip():
         right = "write the question that the study answers, as a sentence"
         raise make_rule_error("an empty question", right)
@@ -110,7 +110,7 @@ class Study(BaseModel):
 
     model_config = _STRICT
 
-    study: Annotated[str, AfterValidator(_write_question)] = Field(
+    study: Annotated[str, AfterValidator(_require_question)] = Field(
         max_length=500,
         description="The question that the study answers; the report begins with it.",
         examples=["Does this database feel the difference between disk and memory?"],
