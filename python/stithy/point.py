@@ -174,7 +174,6 @@ def are_amounts(values: Iterable[Value]) -> bool:
 
 
 def _read_share(text: str) -> float:
-    """Of a percent, which may be more than the whole."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", text)
     if match is None:
         raise ValueError(f"not a share: {text!r}")

@@ -94,7 +94,6 @@ class Search:
         return max([*lowest, *between, *self._double_levels(known[-1] if known else None)])
 
     def _double_levels(self, obeys: int | None) -> Iterator[int]:
-        """For each level that may be the first not to obey, doubling from one that does."""
         tried, level = (1, self.users_least) if obeys is None else (0, obeys)
         yield tried
         while level < self.users_most:

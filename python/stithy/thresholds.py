@@ -196,7 +196,6 @@ def _format_size(value_bytes: float) -> str:
 
 
 def _percent(value: float) -> str:
-    """A share as a percentage where that gives it exactly, with three decimals at most."""
     digits = _trim(f"{100 * value:.3f}")
     return (
         f"{digits}%" if 0 <= value <= 1 and float(digits) / 100 == value else format_decimal(value)

@@ -121,9 +121,7 @@ Finding = Comparison | CapacityFinding | Alone | Limits | Nothing
 
 
 def list_findings(
-    evidence: Evidence,
-    limited: Mapping[str, Limited] | None,
-    target: ResponseTarget | None = None,
+    evidence: Evidence, limited: Mapping[str, Limited] | None, target: ResponseTarget | None = None
 ) -> tuple[Finding, ...]:
     """All findings, the most important first; the first answers the study's question.
 
@@ -142,7 +140,6 @@ def list_findings(
 
 
 def _add_target(evidence: Evidence, answer: Finding, target: ResponseTarget | None) -> Finding:
-    """The comparison with who of the two meets the target at its level, where both are known."""
     if not isinstance(answer, Comparison) or target is None:
         return answer
     level, meets = answer.point.level, []

@@ -72,8 +72,6 @@ def _order_by_turn(row: Row) -> tuple[Any, ...]:
 
 
 class _Tables:
-    """The tables of a run, read so that what belongs to a window is found by its id."""
-
     def __init__(self, frames: Frames, samples: Sampled, engine: Declaration) -> None:
         self.engine = engine
         self.windows = drop_refuted(_list_rows(frames, "window"))

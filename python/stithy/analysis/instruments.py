@@ -268,7 +268,6 @@ def bound_pair(quantity: Quantity, a: Delayed, b: Delayed) -> tuple[float, float
 
 
 def _convert_delay(known: Metric, window: Delayed) -> float:
-    """By how much a delay changed a value at most, as a logarithm, or in its unit."""
     is_response = known.source == "transactions" and known.unit == "s"
     share = window.response_share if is_response else window.delay_share
     changed = AMPLIFIED.get(known.percent or 0.0, 1.0) * abs(share)

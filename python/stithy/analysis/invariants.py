@@ -158,7 +158,6 @@ def _is_deferred(facts: WindowFacts) -> set[str]:
 
 
 def _pause_s(facts: WindowFacts) -> float | None:
-    """Mean pause between an answer and the next transaction, of the mix as it was done."""
     pace = facts.row["pace"]
     if pace != "keyed":
         return float(facts.row["think_mean_s"]) if pace == "think" else 0.0

@@ -179,7 +179,6 @@ def _select_checkpoints(part: pl.DataFrame) -> pl.DataFrame:
 
 
 def _average_weighted(known: pl.DataFrame, weights: Weights) -> pl.DataFrame:
-    """Means of every metric that has a weight: total time over total operations."""
     rows = [(collector, metric, weight) for (collector, metric), weight in weights.items()]
     names = dict.fromkeys(("collector", "metric", "weight"), pl.String)
     pairs = pl.DataFrame(rows, schema=names, orient="row")

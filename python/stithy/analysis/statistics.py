@@ -45,7 +45,6 @@ def find_tail_chance(t: float, degrees: int) -> float:
 
 
 def _compute_incomplete_beta(x: float, a: float, b: float) -> float:
-    """The regularised incomplete beta function, by its continued fraction."""
     if x <= 0.0 or x >= 1.0:
         return min(max(x, 0.0), 1.0)
     front = math.exp(

@@ -200,7 +200,6 @@ def judge_steadiness(ramp_up: Sequence[float], measured: Sequence[float]) -> Ste
 def _find_late(
     ramp_up: Sequence[float], measured: Sequence[float]
 ) -> tuple[int | None, float | None]:
-    """How many seconds of the measurement came before the series settled, and their weight."""
     most = len(ramp_up) + round(TRIM_MOST_SHARE * len(measured))
     cut = find_settled_after([*ramp_up, *measured], most)
     if cut is None:

@@ -50,7 +50,6 @@ def read_watched(samples: Sampled, windows: pl.DataFrame) -> dict[str, WatchedWi
 
 
 def _list_ended(ends: pl.DataFrame, why: str) -> dict[str, tuple[str, ...]]:
-    """The collectors by window that came to an end of this kind, with whose server they watched."""
     kind = ends.filter(pl.col("missing_because").str.starts_with(why))
     keys = ("window_id", "collector", "instance")
     ended: dict[str, tuple[str, ...]] = {}
@@ -229,7 +228,6 @@ def order_chance(values: Sequence[float]) -> float:
 
 @cache
 def _count_inversions(n: int) -> tuple[int, ...]:
-    """How many orders of n values have 0, 1, 2, … inversions."""
     counts = [1]
     for size in range(2, n + 1):
         # The n-th value adds 0 to n - 1 inversions: a sum of as many neighbours.

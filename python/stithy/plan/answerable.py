@@ -180,7 +180,6 @@ def _list_planned(study: Study) -> Planned:
 
 
 def _find_unplanned(study: Study, asked: Requested, planned: Planned) -> UserError | None:
-    """A point without a window, or a metric that no activity of its windows measures."""
     known, name = asked.quantity.known, asked.written(asked.quantity.of)
     if asked.point not in planned:
         why = study.impossible.get(
@@ -218,7 +217,6 @@ def _is_measured(activities: frozenset[str], known: Metric) -> bool:
 
 
 def _check_servers(study: Study, asked: Requested) -> UserError | None:
-    """What is of one server, where there are several or none."""
     known, of = asked.quantity.known, asked.quantity.of
     if known.of_instance and study.given_database is None:
         return UserError(
@@ -240,7 +238,6 @@ def _check_servers(study: Study, asked: Requested) -> UserError | None:
 
 
 def _check_drives(study: Study, asked: Requested) -> UserError | None:
-    """What only emulated drives report, of candidates without one, or without one for a role."""
     known, of = asked.quantity.known, asked.quantity.of
     if known.source != "drives" and known.collector != "drive":
         return None
@@ -289,7 +286,6 @@ def _join_names(names: Sequence[str]) -> str:
 
 
 def _suggest_kernel_metric(asked: Requested) -> str:
-    """What of the kernel's own counters is nearest to a metric of drives."""
     known = asked.quantity.known
     name = f"block.{known.column}{'_latency_s' if known.source == 'drives' else ''}"
     nearest = f"`{asked.written(None, name)}`" if find(name) else "a metric of `block`"

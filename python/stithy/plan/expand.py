@@ -125,7 +125,6 @@ def find_likely_memory_backed(study: Study) -> frozenset[str]:
 
 
 def _make_scene(study: Study) -> tuple[Scene, dict[str, int]]:
-    """The scene, and the memory that each candidate's emulated drives and daemons take."""
     needed = sum_needed_bytes(study)
     every = {
         name: sum_image_bytes(each, needed) + sum_daemons_bytes(each)

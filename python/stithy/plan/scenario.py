@@ -274,7 +274,6 @@ def make_restore_step(
 def _estimate_work(
     work: Sequence[Work], scene: DatabaseScene, size: DatabaseSizes, candidate: str
 ) -> Cost:
-    """Of all of this work, one after the other."""
     pages = scene.count_pages(candidate)
     served = scene.loading_memory_bytes + pages
     costs: Mapping[Work, Cost] = {

@@ -130,7 +130,6 @@ def _read_data(content: bytes) -> dict[str, Any]:
 
 
 def _list_drives(value: Any, role: str = "data") -> Iterator[DriveNamed]:
-    """Every drive below, whatever the provider calls the mapping around it."""
     if isinstance(value, dict):
         if isinstance(value.get("drive"), str):
             yield DriveNamed(role, value)

@@ -50,7 +50,6 @@ def _group(group: str, texts: Mapping[str, str], *, needed: bool = True) -> dict
 
 
 def _group_fields(group: str, facts: type[BaseModel], *, needed: bool = True) -> dict[str, Meaning]:
-    """The facts whose fields say what they mean for a comparison."""
     return {
         name: Meaning(group, each.text, each.needed)
         for name, each in _list_compared(facts)
@@ -333,7 +332,6 @@ def _find_effective(manifest: Manifest) -> Mapping[str, str] | None:
 
 
 def _own(manifest: Manifest, *, effective: bool) -> frozenset[str]:
-    """The facts of the database in which candidates differ."""
     found = {"memory_limit_bytes" for each in manifest.candidates if each.memory_limit_bytes}
     found |= {"server_cpus" for each in manifest.candidates if each.cpus}
     found |= {"server_version" for each in manifest.candidates if each.server_version}

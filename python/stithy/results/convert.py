@@ -157,7 +157,6 @@ def _add_second(one: SecondMessage, others: Sequence[SecondMessage]) -> SecondMe
 
 
 def _group_by_second(intervals: Iterable[LoggedInterval]) -> dict[int, dict[str, LoggedHistogram]]:
-    """Histograms of each type by the millisecond at which their second began."""
     groups: dict[int, dict[str, LoggedHistogram]] = {}
     for interval in intervals:
         found = groups.setdefault(_convert_to_ms(interval.started_at_s), {})

@@ -82,7 +82,6 @@ _OF_OPERATIONS: Row = dict.fromkeys(("device_mean_s", "added_mean_s"))
 
 
 def _describe_latencies(histograms: Iterable[LoggedHistogram]) -> Row:
-    """Their distribution, and how many values it rests on: fewer than were answered in all."""
     merged = merge(histograms)
     return {"logged": merged.count if merged else 0, **describe_distribution("latency", merged)}
 

@@ -87,7 +87,6 @@ class LoggedHistogram:
             yield Bucket(index, lowest / US_PER_S, (lowest + width - 1) / US_PER_S, count)
 
     def _bounds_us(self, index: int) -> tuple[int, int]:
-        """Lowest value and width of a bucket, microseconds."""
         half = 1 << self.half_magnitude
         bucket = (index >> self.half_magnitude) - 1
         sub_bucket = (index & (half - 1)) + half

@@ -63,8 +63,6 @@ AGAINST = "against-"
 
 
 class _File:
-    """A file or folder of a directory, by its way from the root."""
-
     def __init__(self, *way: str) -> None:
         self._way = way
 

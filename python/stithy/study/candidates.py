@@ -219,7 +219,6 @@ def read_candidate(value: Any) -> Candidate:
 
 
 def _find_provider(value: Any, what: str) -> str:
-    """The provider whose name is a key. Raises what pydantic makes a problem of."""
     known = plugins(Provider)
     listed = " or ".join(f"`{name}: …`" for name in known)
     if not isinstance(value, dict):

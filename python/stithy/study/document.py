@@ -167,8 +167,6 @@ def quoted(text: str) -> str:
 
 
 class _Builder:
-    """Turns nodes to values and notes their places in the document."""
-
     def __init__(self, document: Document) -> None:
         self.document = document
         self.count = 0

@@ -203,7 +203,6 @@ def write_study_text(draft: Draft) -> str:
 
 
 def _write_scenario(name: str) -> Iterator[str]:
-    """What is not usual, with an example of each key that it needs."""
     if name == USUAL:
         return
     above = ("scenario", name)

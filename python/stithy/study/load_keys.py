@@ -284,7 +284,6 @@ class Load(Levels, BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _may_be_searched(cls, section: Any) -> Any:
-        """With a search the levels may be left out."""
         if isinstance(section, dict) and "find" in section and "users" not in section:
             return {**section, "users": _SEARCHED}
         return section

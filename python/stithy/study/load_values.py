@@ -147,7 +147,6 @@ class _WordReader:
         _fail(f"{what or f'not a {self._form.noun}'}, `{found[0]}`", right, found.span())
 
     def _time(self) -> float:
-        """The time after the relation, which is the rest of the sentence."""
         relation = self._tokens[self._place - 1]
         rest = self._text[relation.end() :]
         begin = relation.end() + len(rest) - len(rest.lstrip())

@@ -185,7 +185,6 @@ class Primary(BaseModel):
                 yield Violation(problem.what, problem.right, self.metric, ("metric",))
 
     def _check_margin(self, usual: str | None) -> Iterator[Violation]:
-        """A share of nothing, where the best value is 0."""
         metric = self.metric or usual
         least = parse_quantity(metric).known.negligible if metric else None
         if least is not None and "margin_percent" in self.model_fields_set:

@@ -151,7 +151,6 @@ def parse_threshold(text: str, names: Names) -> Threshold:
 
 
 def _fit(side: MeasuredSide | Number, other: MeasuredSide | Number, where: tuple[int, int]) -> Side:
-    """A side in the unit of the other, with which it must be comparable."""
     if isinstance(side, MeasuredSide):
         if isinstance(other, MeasuredSide) and side.unit != other.unit:
             what = f"a unit that does not fit `{other.metric}`"
@@ -287,14 +286,12 @@ def _find_level_mistakes(level: str, token: _Token, names: Names) -> Iterator[Mi
 
 
 def _read_word(point: Point, names: Names) -> str:
-    """The shortest word for a point: the value of the only factor with several, as written."""
     values = [join_words(point.values[name]) for name in list_telling(names.points)]
     is_short = len(values) == 1 and re.fullmatch(_WORD, values[0]) and "_at_" not in values[0]
     return values[0] if is_short and find_named(names.points, values[0]) == point else point.slug
 
 
 def _find_owner(head: str, token: _Token, names: Names) -> tuple[str, str | None] | Mistake:
-    """The candidate, and whose value of it where that is named."""
     if head in names.candidates:
         return head, None
     owners = [each for each in names.candidates if head.startswith(f"{each}.")]

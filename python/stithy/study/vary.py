@@ -206,7 +206,6 @@ def _is_open(load: Load | None) -> bool:
 
 
 def _check_together(study: "Study", data: Mapping[str, Any]) -> Iterator[Violation]:
-    """What is wrong with the first combination of several values, each of which is right alone."""
     if len(study.vary) < 2:
         return
     for point in list_points({}, study.vary):
@@ -245,7 +244,6 @@ def _find_unknown(study: "Study") -> Iterator[Violation]:
 
 
 def _find_refused(study: "Study", key: str) -> str | None:
-    """Why a key of the load or the workload is the same at all points."""
     section, _, name = key.partition(".")
     if section == "workload" and study.given_workload:
         return get_workload(study.workload.name).not_varied.get(name)

@@ -194,7 +194,6 @@ def verify_after_end(measured: "HammerActivity") -> None:
 
 @contextmanager
 def _keep_reason(measured: "HammerActivity", when: str = "") -> Iterator[None]:
-    """What fails inside is kept as the reason why the ledger was not compared."""
     try:
         with convert_machine_failures(f"the ledger of window {measured.window.id}"):
             yield

@@ -184,7 +184,6 @@ def _sum_samples(each: Sequence[int | None]) -> int | None:
 
 
 def _find_cpus(limited: Sequence[Limited]) -> tuple[str | None, float | None]:
-    """The rule on CPUs that judged all these windows, and how busy they were on average."""
     for rule in CPU_RULES:
         found = [judged.share for each in limited for judged in each.judged if judged.rule == rule]
         shares = [share for share in found if share is not None]

@@ -306,7 +306,6 @@ def _read_devices(
 
 
 def _find_reached(window: Window, values: Values, abilities: Abilities) -> Iterable[Reached]:
-    """What each emulated drive reached of each cap of its profile, and of its channels."""
     used = [
         value
         for (collector, _, metric), value in values.items()

@@ -146,10 +146,7 @@ def explain_stalls(
     return tuple(found)
 
 
-SIGNS = {
-    "database": ("waiting_sessions_by_event",),
-    "block": ("flushes_per_s", "flush_latency_s"),
-}
+SIGNS = {"database": ("waiting_sessions_by_event",), "block": ("flushes_per_s", "flush_latency_s")}
 """What of each collector shows causes."""
 
 

@@ -158,8 +158,4 @@ ATTEMPTS_CHECKS = WindowChecks(
     "attempts", 95, (Check(("window",), find_measured_again, always=True),)
 )
 
-PLUGINS = (
-    NUMBERS_CHECKS,
-    STEADINESS_CHECKS,
-    ATTEMPTS_CHECKS,
-)
+PLUGINS = (NUMBERS_CHECKS, STEADINESS_CHECKS, ATTEMPTS_CHECKS)

@@ -30,15 +30,7 @@ from stithy.activities.backup.cycles import (
 from stithy.errors import Interrupted, StithyError, convert_machine_failures
 from stithy.plan.steps import WindowPlan
 from stithy.results.layout import WindowDirectory
-from stithy.run.activity import (
-    Activity,
-    BasicActivity,
-    Span,
-    StepKind,
-    Subject,
-    Times,
-    WindowValue,
-)
+from stithy.run.activity import Activity, BasicActivity, Span, StepKind, Subject, Times, WindowValue
 from stithy.run.context import Context
 from stithy.run.events import Note
 from stithy.run.volumes import get_parts
@@ -159,7 +151,6 @@ class BackupActivity(BasicActivity):
             self.context.session.tell(Note(f"{self.window.candidate}: restore: {because}"))
 
     def _check(self, hammer: HammerProgram) -> None:
-        """Whether what was restored is consistent, and holds what was promised before."""
         choice = self.context.choice_at(self.window.point)
         output = self._log.with_name("restored-check.jsonl")
         checked = self.context.verify_conditions(hammer, choice, output)
@@ -201,7 +192,6 @@ class BackupActivity(BasicActivity):
         yield _average("backup.restore_bytes_per_s", rates, NOT_RESTORED)
 
     def _measure_covered(self) -> float | None:
-        """The share of the measurement during which a backup ran, also one that failed."""
         if self._until_s is None:
             return None
         inside = (min(cycle.to_s, self._until_s) - cycle.from_s for cycle in self._cycles)

@@ -11,13 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from pydantic import (
-    Field,
-    PlainSerializer,
-    PlainValidator,
-    ValidationError,
-    WithJsonSchema,
-)
+from pydantic import Field, PlainSerializer, PlainValidator, ValidationError, WithJsonSchema
 
 from stithy.activities.backup.keys import (
     Compression,
@@ -287,7 +281,7 @@ class BackupSpec(ScenarioKeys):
     during: DuringValue = Field(
         default=None,
         json_schema_extra={
-            "default": "the rate of `load`, if it has one; else `{rate: [50%, 80%]}`",
+            "default": "the rate of `load`, if it has one; else `{rate: [50%, 80%]}`"
         },
         description=(
             "What users do meanwhile. `{rate: 50%}`: transactions arrive at this share of the "

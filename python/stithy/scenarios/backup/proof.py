@@ -12,12 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from stithy.activities.backup.cycles import (
-    LOST,
-    UNEQUAL,
-    Backups,
-    is_of_the_machine,
-)
+from stithy.activities.backup.cycles import LOST, UNEQUAL, Backups, is_of_the_machine
 from stithy.engines.engine import get_engine
 from stithy.engines.instance import Instance
 from stithy.errors import InfrastructureError, Interrupted, InvalidMeasurement, StithyError

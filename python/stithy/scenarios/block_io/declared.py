@@ -102,7 +102,6 @@ def _list_metrics() -> Iterator[Metric]:
 
 
 def _list_window_metrics() -> Iterator[Metric]:
-    """What says whether a window is what it was to be: nobody compares candidates by it."""
     yield _make_detail("asked_iops", "1/s", "asked requests per second", "Asked")
     yield _make_detail("achieved_share", "share", "achieved share of the asked rate", "Achieved")
     yield _make_detail("maximum_share", "share", "asked share of the maximum", "Of the maximum")

@@ -122,14 +122,7 @@ class BlockIoSpec(ScenarioKeys):
         tuple[Value, ...] | None,
         PlainValidator(read_rates),
         PlainSerializer(lambda rates: rates and list(rates), when_used="json"),
-        WithJsonSchema(
-            {
-                "anyOf": [
-                    *_ONE_RATE,
-                    {"type": "array", "items": {"anyOf": _ONE_RATE}},
-                ]
-            }
-        ),
+        WithJsonSchema({"anyOf": [*_ONE_RATE, {"type": "array", "items": {"anyOf": _ONE_RATE}}]}),
     ] = Field(
         default=None,
         json_schema_extra={"default": "those of a file of Vdbench, or as fast as it goes"},

@@ -16,15 +16,7 @@ from stithy.fio.output import merge_histograms
 from stithy.plan.steps import Step, WindowPlan, derive_seed
 from stithy.registry import plugins
 from stithy.results.layout import empty_folder
-from stithy.run.activity import (
-    Activity,
-    BasicActivity,
-    Span,
-    StepKind,
-    Subject,
-    Times,
-    WindowValue,
-)
+from stithy.run.activity import Activity, BasicActivity, Span, StepKind, Subject, Times, WindowValue
 from stithy.run.context import Context, make_choice
 from stithy.scenarios.noisy_neighbour.aggressors import analytic_scan, backup, block_io, bulk_load
 from stithy.scenarios.noisy_neighbour.beside import (

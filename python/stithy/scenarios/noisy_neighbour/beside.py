@@ -242,7 +242,6 @@ class Beside(BasicActivity):
             self.times = Times(min(first_s, ended_s), from_s, ended_s, complete=True)
 
     def _wait_until(self, until_s: float) -> None:
-        """To the end of the users, or until there is nothing left to be done."""
         clock, asked = self.context.session.clock, self.context.session.stop.asked
         while not self.ended.is_set() and (left_s := until_s - clock.now_s()) > 0:
             if asked.wait(min(left_s, 0.2)):

@@ -75,10 +75,7 @@ AGGRESSORS = ("analytic-scan", "backup", "block-io", "bulk-load")
 
 PLUGINS = (
     DeclaredActivity(
-        TENANTS,
-        tuple(_list_metrics()),
-        (*declared.TABLES, "tenant_seconds"),
-        (TENANT_SECONDS,),
+        TENANTS, tuple(_list_metrics()), (*declared.TABLES, "tenant_seconds"), (TENANT_SECONDS,)
     ),
     # What a neighbour does is among the metrics of the tenants.
     *(DeclaredActivity(f"neighbour-{name}") for name in AGGRESSORS),

@@ -40,12 +40,7 @@ if TYPE_CHECKING:
     pass
 
 LARGEST = frozenset(
-    {
-        "longest_response_s",
-        "ledger_sync_max_s",
-        "first_success_s",
-        "memory_peak_bytes",
-    }
+    {"longest_response_s", "ledger_sync_max_s", "first_success_s", "memory_peak_bytes"}
 )
 SAME = frozenset(
     {
@@ -283,7 +278,6 @@ class TenantsActivity:
 
     @contextmanager
     def _isolate(self, number: int) -> Iterator[None]:
-        """What fails inside is this tenant's: the others count all the same."""
         try:
             with convert_machine_failures(f"tenant {number + 1}"):
                 yield
