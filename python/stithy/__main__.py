@@ -1,6 +1,6 @@
 """`python -m stithy` is `stithy`."""
 
-from stithy.cli.app import run_main
+from stithy.cli.app import main
 
 if __name__ == "__main__":
-    run_main()
+    main()

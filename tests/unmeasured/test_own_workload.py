@@ -11,6 +11,7 @@ from fakes.hammer import FakeHammer
 from stithy.registry import plugins
 from stithy.report.context import make_context
 from stithy.results.files import read_run
+from stithy.run.events import SecondPassed
 from stithy.study.load import parse_study
 from stithy.study.problems import StudyError
 from stithy.wire.hammer import NOBODY, Driven, ProgressWatch
@@ -57,6 +58,7 @@ def test_an_own_workload_is_reported(
     assert [each["counters"] for each in loaded] == [1000, 2000]
     driven = {tuple(dict(choice).values()) for job, choice in faked.hammer.choices if job == "run"}
     assert driven == {("counter", n, n * 3 // 10, step) for n in (1000, 2000) for step in (1, 5)}
+    assert {event.label for event in faked.events if isinstance(event, SecondPassed)} == {"TPS"}
     facts = manifest(faked.out)["workload"]
     assert facts["size"] == {"groups": 10, "counters": 100}
     assert (facts["options"], facts["varied"]) == ({"step": 1}, ["counters", "step"])

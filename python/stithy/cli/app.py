@@ -33,7 +33,7 @@ EPILOGUE = (
 )
 
 
-def run_main() -> None:
+def main() -> None:
     """Run `stithy` with the arguments of this process, and exit."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -187,7 +187,7 @@ def _measure(
     from stithy.run.start import start
 
     stop = Stop(say)
-    with stop.installed():
+    with stop.install_signals():
         with display() as shown:
             context = start(file, out, stop, shown, Tools(waits=waits))
             outcome = execute(context, make_deciders(describe_status))

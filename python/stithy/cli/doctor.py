@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from stithy.run.doctor import Examination, ExaminedPart, Needed
 
 
-def doctor(*, json: bool = False) -> Exit:
+def run_doctor(*, json: bool = False) -> Exit:
     """Show what works on this machine, what is missing, and how to fix it.
 
     Checks rights, the kernel, server programs, memory, disk space, CPUs, the clock and the current
@@ -49,7 +49,7 @@ def doctor(*, json: bool = False) -> Exit:
     return Exit.PRECONDITION if found.demo_lacks else Exit.OK
 
 
-COMMAND = doctor
+COMMAND = run_doctor
 
 
 def _list_needs_of_commands() -> "Mapping[str, tuple[Need, ...]]":

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 STANDARD_OUTPUT = "-"
 
 
-def new(
+def write_new(
     file: Annotated[str, Parameter(allow_leading_hyphen=True)] = "study.yaml",
     /,
     *,
@@ -103,7 +103,7 @@ def new(
         say("\n".join((_describe_draft(file, drafted), *(f"warning: {text}" for text in cautions))))
 
 
-COMMAND = new
+COMMAND = write_new
 
 
 def _choose_margin(drafted: "Drafted") -> float:

@@ -75,7 +75,7 @@ def resume(
     require_writable(junit)
     refuse_kept(keep=keep, sensitivity=RunDirectory(directory).sensitivity.is_dir())
     stop, tools = Stop(say), Tools(waits=not no_wait)
-    with stop.installed():
+    with stop.install_signals():
         asked = make_deciders(describe_status)
         with display() as shown, serve_live_numbers(metrics, shown) as tell, ExitStack() as held:
             if (outcome := is_ended_before_corners(directory, held)) is None:

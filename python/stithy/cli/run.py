@@ -84,7 +84,7 @@ def run(
     require_writable(junit)
     refuse_kept(keep=keep, sensitivity=sensitivity)
     stop, tools = Stop(say), Tools(waits=not no_wait)
-    with stop.installed():
+    with stop.install_signals():
         with display() as shown, serve_live_numbers(metrics, shown) as tell:
             context = start_run(study, out, stop, tell, tools, null=null, sensitivity=sensitivity)
             outcome = execute(context, make_deciders(describe_status), keep=keep)

@@ -22,7 +22,7 @@ UNKNOWN = "not known"
 WORDS = ("candidate", "role", "moment")
 
 
-def space(target: Path, /, *, json: bool = False) -> Exit:
+def show_space(target: Path, /, *, json: bool = False) -> Exit:
     """Show how much space files take: logical, stored, and on all drives.
 
     TARGET is the directory of a run, any other directory, or a study file:
@@ -131,4 +131,4 @@ def _read_planned(file: Path) -> tuple[Rows, list[str]]:
     return rows, []
 
 
-COMMAND = space
+COMMAND = show_space

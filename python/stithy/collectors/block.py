@@ -49,7 +49,9 @@ METRICS = (
 )
 
 
-def samples(name: str, last: DiskCounters, now: DiskCounters, elapsed_s: float) -> list[Sample]:
+def make_samples(
+    name: str, last: DiskCounters, now: DiskCounters, elapsed_s: float
+) -> list[Sample]:
     """All metrics of one device between two readings `elapsed_s` apart."""
     found = []
     for kind in _KINDS:
@@ -94,7 +96,7 @@ def create(scope: Scope) -> Rates[DiskCounters]:
     if not names:
         raise Unavailable("no block device lies under the volumes")
     file = KernelFile(scope.proc / "diskstats", 262144)
-    return Rates(lambda: parse_diskstats(file.read(), [*names]), samples, scope.clock, [file])
+    return Rates(lambda: parse_diskstats(file.read(), [*names]), make_samples, scope.clock, [file])
 
 
 PLUGINS = (

@@ -90,7 +90,7 @@ class Groups:
         return {"": CgroupReading(levels, told if self._is_capped else None)}
 
 
-def samples(
+def make_samples(
     subject: str, last: CgroupReading, now: CgroupReading, _elapsed_s: float
 ) -> Iterator[Sample]:
     """Levels of memory as they are, and the share of periods between two readings.
@@ -139,7 +139,7 @@ def create(scope: Scope, instance: InstanceScope) -> Rates[CgroupReading]:
     if instance.memory_cgroup is None and instance.cpu_cgroup is None:
         raise Unavailable(NO_MEMORY_GROUP)
     groups = Groups(instance.memory_cgroup, instance.cpu_cgroup)
-    return Rates(groups.read, samples, scope.clock, groups.files)
+    return Rates(groups.read, make_samples, scope.clock, groups.files)
 
 
 PLUGINS = (

@@ -119,7 +119,7 @@ class Clusters:
             sample
             for folder, entry in self._folders.items()
             for sample in sample_cluster(
-                entry, last[folder], now[folder], elapsed_s, self._role(folder)
+                entry, last[folder], now[folder], elapsed_s, self._name_role(folder)
             )
         ]
         pairs = [pair for folder in now for pair in _pair(last[folder], now[folder]).values()]
@@ -128,7 +128,7 @@ class Clusters:
     def close(self) -> None:
         """Nothing is held: each question is a connection of its own."""
 
-    def _role(self, folder: Path) -> str:
+    def _name_role(self, folder: Path) -> str:
         return f"{folder.name.rpartition('-')[2]}:" if len(self._folders) > 1 else ""
 
     def _read_ticks(self) -> dict[int, tuple[str, int]]:
@@ -140,7 +140,7 @@ class Clusters:
                 if stat is not None:
                     ticks = int(stat.fields[11]) + int(stat.fields[12])
                     host = hosts.get(_find_osd(self._proc, pid), CLIENTS)
-                    found[pid] = (f"{self._role(folder)}{host}", ticks)
+                    found[pid] = (f"{self._name_role(folder)}{host}", ticks)
         return found
 
 

@@ -29,7 +29,7 @@ _NAMES = tuple(metric.name for metric in METRICS)
 Ticks = tuple[int, ...]
 
 
-def samples(subject: str, last: Ticks, now: Ticks, _elapsed_s: float) -> list[Sample]:
+def make_samples(subject: str, last: Ticks, now: Ticks, _elapsed_s: float) -> list[Sample]:
     """One sample a state."""
     # The kernel may take iowait and steal back by a tick: a state never ran for less than none.
     spent = [max(0, after - before) for before, after in zip(last, now, strict=True)]
@@ -71,7 +71,9 @@ def create(scope: Scope) -> Rates[Ticks]:
     """The collector."""
     # A line of /proc/stat is at most some 200 bytes, and there may be thousands of CPUs.
     file = KernelFile(scope.proc / "stat", 512 if scope.server_cpus is None else 2**20)
-    return Rates(lambda: parse_both(file.read(), scope.server_cpus), samples, scope.clock, [file])
+    return Rates(
+        lambda: parse_both(file.read(), scope.server_cpus), make_samples, scope.clock, [file]
+    )
 
 
 PLUGINS = (

@@ -69,7 +69,7 @@ METRICS = (
 )
 
 
-def samples(
+def make_samples(
     name: str, last: "DriveCounters", now: "DriveCounters", elapsed_s: float
 ) -> Iterator[Sample]:
     """All metrics of one drive between two readings `elapsed_s` apart."""
@@ -127,7 +127,7 @@ def create(scope: Scope) -> "Rates[DriveCounters]":
     # Nothing is held: each question is a connection of its own.
     return Rates(
         lambda: {name: control.read_counters(name) for name, control in controls.items()},
-        samples,
+        make_samples,
         scope.clock,
     )
 

@@ -28,7 +28,7 @@ _LINES = {
 }
 
 
-def samples(
+def make_samples(
     subject: str, _last: Mapping[str, int], now: Mapping[str, int], _elapsed_s: float
 ) -> Iterator[Sample]:
     """One sample a metric: levels as they are."""
@@ -53,7 +53,7 @@ def parse(text: bytes) -> dict[str, int]:
 def create(scope: Scope) -> Rates[dict[str, int]]:
     """The collector."""
     file = KernelFile(scope.proc / "meminfo", 4096)
-    return Rates(lambda: {"": parse(file.read())}, samples, scope.clock, [file])
+    return Rates(lambda: {"": parse(file.read())}, make_samples, scope.clock, [file])
 
 
 PLUGINS = (

@@ -30,7 +30,7 @@ METRICS = (
 Counts = tuple[int, ...]
 
 
-def samples(name: str, last: Counts, now: Counts, elapsed_s: float) -> Iterator[Sample]:
+def make_samples(name: str, last: Counts, now: Counts, elapsed_s: float) -> Iterator[Sample]:
     """One sample a metric of an interface."""
     for metric, before, after in zip(METRICS, last, now, strict=True):
         yield Sample(name, metric.name, max(0, after - before) / elapsed_s)
@@ -57,7 +57,7 @@ def parse(text: bytes) -> dict[str, Counts]:
 def create(scope: Scope) -> Rates[Counts]:
     """The collector."""
     file = KernelFile(scope.proc / "net" / "dev", 65536)
-    return Rates(lambda: parse(file.read()), samples, scope.clock, [file])
+    return Rates(lambda: parse(file.read()), make_samples, scope.clock, [file])
 
 
 PLUGINS = (

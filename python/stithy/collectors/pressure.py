@@ -38,7 +38,7 @@ METRICS = (
 US_PER_S = 1_000_000
 
 
-def samples(
+def make_samples(
     resource: str, last: Mapping[str, int], now: Mapping[str, int], elapsed_s: float
 ) -> Iterator[Sample]:
     """Two of a resource, from the kernel's totals and not from its moving averages."""
@@ -80,7 +80,7 @@ def create(scope: Scope) -> Rates[dict[str, int]]:
     def read() -> dict[str, dict[str, int]]:
         return {resource: parse(file.read()) for resource, file in files.items()}
 
-    return Rates(read, samples, scope.clock, files.values())
+    return Rates(read, make_samples, scope.clock, files.values())
 
 
 PLUGINS = (

@@ -64,7 +64,7 @@ class Processes:
             return ""
 
 
-def samples(
+def make_samples(
     subject: str, before: int | None, after: int | None, elapsed_s: float
 ) -> Iterator[Sample]:
     """The CPU time between two readings."""
@@ -78,7 +78,7 @@ def samples(
 def sample_server(data: Path, proc: Path, clock: Clock) -> Rates[int | None]:
     """The collector of the server in this directory."""
     processes = Processes(data, proc)
-    return Rates(lambda: {"": processes.ticks()}, samples, clock)
+    return Rates(lambda: {"": processes.ticks()}, make_samples, clock)
 
 
 def create(scope: Scope, instance: InstanceScope) -> Rates[int | None]:

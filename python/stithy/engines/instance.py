@@ -95,7 +95,7 @@ class Endpoint(Protocol):
         """By table the number of its rows and a checksum of them, in whatever order they lie."""
 
     def activity(self, clock: Clock) -> LiveCollector:
-        """A collector of the metrics of `collect.collectors.database`, and of the engine's own."""
+        """A collector of the metrics of `collectors.database`, and of the engine's own."""
 
     def loaded(self) -> Loaded | None:
         """What the hammer has loaded, by its table `stithy_meta`; None where it has nothing."""

@@ -179,7 +179,7 @@ class Register:
         """The run's file."""
         return self._journal.path
 
-    def creating(self, kind: str, facts: Mapping[str, str]) -> int:
+    def register_creation(self, kind: str, facts: Mapping[str, str]) -> int:
         """Enter what is about to be made; returns its number."""
         return self._journal.write("creating", kind=kind, facts=dict(facts))
 

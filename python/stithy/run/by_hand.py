@@ -87,8 +87,8 @@ def raise_by_hand(name: str, keys: CephKeys, needed_bytes: Mapping[Role, int]) -
     LaboratoryStorage(keys, name, site).check()
     register = Register(f"{MARK}{name}", layout.get_home(), SystemClock(), by_hand=True)
     try:
-        site = replace(site, logs=make_scratch(register.creating, None))
-        LaboratoryStorage(keys, name, site).provision(f"{MARK}{name}", register.creating)
+        site = replace(site, logs=make_scratch(register.register_creation, None))
+        LaboratoryStorage(keys, name, site).provision(f"{MARK}{name}", register.register_creation)
         register.keep()
         register.close(remove=False)
     except BaseException:

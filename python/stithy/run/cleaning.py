@@ -287,7 +287,7 @@ class Books:
     def record(self, kind: str, facts: Mapping[str, str]) -> Resource:
         """Write down, durably and in both, what is about to be created."""
         self.journal.write("creating", kind=kind, facts=dict(facts))
-        return Resource(self.register.creating(kind, facts), kind, facts)
+        return Resource(self.register.register_creation(kind, facts), kind, facts)
 
     def recorder(self, candidate: str) -> Record:
         """`record` for what belongs to one candidate."""

@@ -155,7 +155,7 @@ class StepSchedule:
         while self._left:
             self._context.session.stop.check()
             step = self._left[0]
-            if (because := self._interim.spares(step) or self._not_needed(step)) is None:
+            if (because := self._interim.spares(step) or self._explain_spare(step)) is None:
                 number, count = len(self._over) + 1, len(self._over) + len(self._left)
                 return StepStarted(step, number, count, *self.expected_s(self._left))
             session = self._context.session
@@ -211,7 +211,7 @@ class StepSchedule:
         whole_s = self._forecast.left_s(steps)
         return self._forecast.left_s(certain), None if len(certain) == len(steps) else whole_s
 
-    def _not_needed(self, step: Step) -> str | None:
+    def _explain_spare(self, step: Step) -> str | None:
         if step.kind != "window" or (window := step.window) is None:
             return None
         for name in window.activities:

@@ -78,7 +78,7 @@ class LiveNumbers:
     def show(self, event: Event) -> None:
         """Hear one event; an `Observer`."""
         # Judging reads files: whoever asks meanwhile must not wait for it.
-        judged = self._judged(event)
+        judged = self._count_invalid(event)
         with self._lock:
             self._hear(event)
             if judged is not None:
@@ -87,7 +87,7 @@ class LiveNumbers:
     def text(self) -> str:
         """All numbers as OpenMetrics text; what is not known is not in it."""
         with self._lock:
-            numbers = [*self._run(), *self._now()]
+            numbers = [*self._run(), *self._list_now()]
         return "".join(written(family, [point]) for family, point in numbers) + END
 
     def _hear(self, event: Event) -> None:
@@ -111,7 +111,7 @@ class LiveNumbers:
             case _:
                 pass
 
-    def _judged(self, event: Event) -> Mapping[str, str] | None:
+    def _count_invalid(self, event: Event) -> Mapping[str, str] | None:
         if isinstance(event, RunStarted):
             directory = RunDirectory(Path(event.directory))
             windows = sorted(
@@ -128,7 +128,7 @@ class LiveNumbers:
         return None
 
     def _run(self) -> Numbers:
-        state, run = self._state, self._labels()
+        state, run = self._state, self._make_labels()
         if state.directory is None:
             return
         values: dict[str, float | None] = {
@@ -140,26 +140,27 @@ class LiveNumbers:
             values |= {"question_blocks": interim.blocks, "question_decided": interim.decided}
         if (step := state.step) is not None:
             values |= {
-                "left_s": self._left_s(step.left_s),
-                "left_undecided_s": self._left_s(step.left_s_undecided),
+                "left_s": self._find_left_s(step.left_s),
+                "left_undecided_s": self._find_left_s(step.left_s_undecided),
             }
             which = {"step": step.step.id, "kind": step.step.kind}
-            labels = {**run, **which, **self._whose(step.step.candidate or "")}
+            labels = {**run, **which, **self._label_candidate(step.step.candidate or "")}
             yield make_family(("run", "step"), RUN["step"]), MetricPoint(step.number, labels)
         for name, value in values.items():
             if value is not None:
                 yield make_family(("run", name), RUN[name]), MetricPoint(float(value), run)
 
-    def _left_s(self, left_s: float | None) -> float | None:
+    def _find_left_s(self, left_s: float | None) -> float | None:
         if left_s is None:
             return None
         return max(0.0, left_s - (self._clock.monotonic_s() - self._state.step_began_s))
 
-    def _now(self) -> Numbers:
+    def _list_now(self) -> Numbers:
         if (second := self._state.second) is not None:
             window = second.window
             labels = {
-                **self._labels(), "window": window.id, **self._whose(window.candidate),
+                **self._make_labels(), "window": window.id,
+                **self._label_candidate(window.candidate),
                 "point": str(window.point), "block": str(window.block), "phase": second.phase,
             }  # fmt: skip
             whole_s = window.ramp_up_s + window.duration_s
@@ -169,14 +170,14 @@ class LiveNumbers:
             if second.p95_s is not None:
                 yield _make_number("response_p95_s", second.p95_s, labels)
         elif (progress := self._state.progress) is not None and progress.total > 0:
-            labels = {**self._labels(), "stage": progress.stage}
+            labels = {**self._make_labels(), "stage": progress.stage}
             yield _make_number("progress_share", min(1.0, progress.done / progress.total), labels)
 
-    def _whose(self, candidate: str) -> dict[str, str]:
+    def _label_candidate(self, candidate: str) -> dict[str, str]:
         note = self._state.notes.get(candidate)
         return {"candidate": candidate, **({"note": note} if note else {})}
 
-    def _labels(self) -> dict[str, str]:
+    def _make_labels(self) -> dict[str, str]:
         directory = self._state.directory
         return {"run": RunDirectory(directory).name} if directory is not None else {}
 

@@ -63,15 +63,15 @@ class ManifestFile:
                     list_volume_facts(volume) if volume.database is None else dict(NOT_SEEN)
                 )
         ended = None if end == "running" else context.session.clock.now_s()
-        write_json(context.session.directory.manifest, self._manifest(end, because, ended))
+        write_json(context.session.directory.manifest, self._make_manifest(end, because, ended))
 
-    def _manifest(self, end: End, because: str | None, ended_at_s: float | None) -> Manifest:
+    def _make_manifest(self, end: End, because: str | None, ended_at_s: float | None) -> Manifest:
         context = self._context
         study = context.file.study
-        shared = self._shared_settings()
-        workload, load = self._workload(), self._load()
-        database, memory = self._database(shared), self._memory()
-        sessions = self._sessions(end, because, ended_at_s)
+        shared = self._find_shared_settings()
+        workload, load = self._describe_workload(), self._load()
+        database, memory = self._describe_database(shared), self._describe_memory()
+        sessions = self._list_sessions(end, because, ended_at_s)
         candidates = tuple(self._candidate(name, shared) for name in study.candidates)
         parts = check_comparable(
             study.scenario.comparable, workload, load, database, memory, stithy.__version__,
@@ -96,7 +96,7 @@ class ManifestFile:
             candidates=candidates,
             database=database,
             memory=memory,
-            calibration=self._calibration(),
+            calibration=self._describe_calibration(),
             environment=dict(context.host.facts),
             sessions=sessions,
             started_at_s=sessions[0].started_at_s,
@@ -105,7 +105,7 @@ class ManifestFile:
             end_because=because,
         )
 
-    def _sessions(
+    def _list_sessions(
         self, end: End, because: str | None, ended_at_s: float | None
     ) -> tuple[SessionFacts, ...]:
         before = self._context.state.progress.before
@@ -147,7 +147,7 @@ class ManifestFile:
         alone = not self._context.file.study.load.levels
         return SearchFacts(**asdict(search.limit), **_copy_fields(SearchFacts, search), alone=alone)
 
-    def _workload(self) -> WorkloadFacts | None:
+    def _describe_workload(self) -> WorkloadFacts | None:
         study = self._context.file.study
         if study.given_workload is None:
             return None
@@ -167,13 +167,15 @@ class ManifestFile:
         varied = _list_differing([facts.model_dump() for facts in every])
         return _load(study).model_copy(update={"varied": varied})
 
-    def _database(self, shared: dict[str, str] | None) -> DatabaseFacts | None:
+    def _describe_database(self, shared: dict[str, str] | None) -> DatabaseFacts | None:
         study = self._context.file.study
         if study.given_database is None:
             return None
         database = study.database
         facts = self._context.state.known.server_facts
-        version = self._shared_version() if facts else self._context.servers.installation.version
+        version = (
+            self._find_shared_version() if facts else self._context.servers.installation.version
+        )
         variants = [variant.database.settings for variant in study.variants]
         settings = [
             {name.lower(): value for name, value in settings.items()} for settings in variants
@@ -192,7 +194,7 @@ class ManifestFile:
             by_url=study.by_url,
         )
 
-    def _shared_version(self) -> str | None:
+    def _find_shared_version(self) -> str | None:
         """The version of the servers of all candidates that have had a window; None if it is not
         the same, or before the first one.
         """
@@ -201,7 +203,7 @@ class ManifestFile:
         }
         return known.pop() if len(known) == 1 else None
 
-    def _shared_settings(self) -> dict[str, str] | None:
+    def _find_shared_settings(self) -> dict[str, str] | None:
         """The settings in force in the servers of all candidates that have had a window; None
         before the first one.
         """
@@ -215,13 +217,15 @@ class ManifestFile:
             if all(other.settings.get(name) == value for other in others)
         }
 
-    def _own_settings(self, candidate: str, shared: dict[str, str] | None) -> dict[str, str] | None:
+    def _find_other_settings(
+        self, candidate: str, shared: dict[str, str] | None
+    ) -> dict[str, str] | None:
         known = self._context.state.known.server_facts.get(candidate)
         if known is None or shared is None:
             return None
         return {name: value for name, value in known.settings.items() if name not in shared}
 
-    def _memory(self) -> MemoryFacts | None:
+    def _describe_memory(self) -> MemoryFacts | None:
         study = self._context.file.study
         if study.given_database is None or study.by_url:
             return None
@@ -235,7 +239,7 @@ class ManifestFile:
             varied=_list_differing(every),
         )
 
-    def _calibration(self) -> CalibrationFacts | None:
+    def _describe_calibration(self) -> CalibrationFacts | None:
         if self._context.file.study.given_load is None:
             return None
         if not self._context.file.study.load.calibrate:
@@ -246,17 +250,17 @@ class ManifestFile:
     def _candidate(self, name: str, shared: dict[str, str] | None) -> CandidateFacts:
         """What is known of it now; in what its server differs changes with what others have."""
         known = self._context.state.known.server_facts.get(name)
-        is_own = known is not None and self._shared_version() is None
+        is_own = known is not None and self._find_shared_version() is None
         own = {
-            "effective_settings": self._own_settings(name, shared),
+            "effective_settings": self._find_other_settings(name, shared),
             "server_version": known.version if known and is_own else None,
         }
-        return self._made_candidate(name).model_copy(update=own)
+        return self._make_candidate(name).model_copy(update=own)
 
-    def _made_candidate(self, name: str) -> CandidateFacts:
+    def _make_candidate(self, name: str) -> CandidateFacts:
         candidate = self._context.file.study.candidates[name]
         volume = self._context.volumes.made.get(name)
-        if volume is None and (known := self._known_before(name)) is not None:
+        if volume is None and (known := self._find_earlier(name)) is not None:
             return known
         base = CandidateFacts(
             name=name,
@@ -284,7 +288,7 @@ class ManifestFile:
         }
         return base.model_copy(update=found)
 
-    def _known_before(self, name: str) -> CandidateFacts | None:
+    def _find_earlier(self, name: str) -> CandidateFacts | None:
         before = self._context.state.progress.before
         manifest = before.manifest if before else None
         known = manifest.candidates if manifest else ()

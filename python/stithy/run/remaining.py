@@ -25,7 +25,7 @@ from stithy.registry import plugins
 from stithy.results import tables
 from stithy.results.files import read_rows
 from stithy.results.layout import RunDirectory
-from stithy.results.manifest import CalibrationFacts, Manifest
+from stithy.results.manifest import Manifest
 from stithy.results.tables import Row
 from stithy.run.activity import StepKind
 from stithy.run.books import Resource
@@ -72,7 +72,8 @@ def find_remaining(
     windows = [step for step in steps if step.kind == "window"]
     measured = _read_measured(windows, directory, history)
     left = [step for step in windows if step.id not in {*measured, *history.skipped}]
-    calibration = _read_calibration(history, manifest)
+    calibration = manifest.calibration if manifest and "calibrate" in history.finished else None
+    calibration = calibration if calibration and calibration.connections else None
     known = {*history.finished, *history.skipped}
     ends = [step for step in steps if step.at_end and step.id not in known]
     checks = [step for step in ends if step.candidate in databases]
@@ -140,11 +141,6 @@ def _list_settled(
     loading = {step.id for step in steps if _is_loading(step) and step.dataset in masters}
     calibration = {step.id for step in steps if _get_phase(step) == "calibration"}
     return frozenset(loading | (calibration if calibrated else set()))
-
-
-def _read_calibration(history: History, manifest: Manifest | None) -> CalibrationFacts | None:
-    known = manifest.calibration if manifest else None
-    return known if known and known.connections and "calibrate" in history.finished else None
 
 
 def _state(

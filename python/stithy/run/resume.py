@@ -236,7 +236,9 @@ def _clean(found: ResumableRun, register: Register, reusable: Reusable) -> None:
     if not resources:
         resources = tuple(
             Resource(
-                register.creating(resource.kind, resource.facts), resource.kind, resource.facts
+                register.register_creation(resource.kind, resource.facts),
+                resource.kind,
+                resource.facts,
             )
             for resource in history.resources
             if _is_own(resource, history.run_id)

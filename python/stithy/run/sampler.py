@@ -85,15 +85,15 @@ class _Rounds(threading.Thread):
         at_s = self._clock.now_s()
         for collector in self._watched:
             self._readings += collector.prime(at_s)
-        due_s = self._begun_s() + 1.0
+        due_s = self._find_begin_s() + 1.0
         while not self._ended.wait(max(0.0, due_s - self._clock.now_s())):
             self._round(due_s)
             # A round that took longer than a second leaves out the seconds it slept through.
-            due_s = max(due_s, self._begun_s()) + 1.0
+            due_s = max(due_s, self._find_begin_s()) + 1.0
         for collector in self._watched:
             collector.close()
 
-    def _begun_s(self) -> float:
+    def _find_begin_s(self) -> float:
         return math.floor(self._clock.now_s() - self._after_s) + self._after_s
 
     def leave(self) -> list[TimedSample]:
@@ -170,7 +170,7 @@ class _Watched:
         except Unavailable as reason:
             return self.lost(at_s, str(reason))
         except Exception as error:  # noqa: BLE001 the others must go on; the series tell what died
-            return self.lost(at_s, self._why(error))
+            return self.lost(at_s, self._explain_failure(error))
         return self.read(at_s)
 
     def read(self, at_s: float) -> list[TimedSample]:
@@ -179,26 +179,29 @@ class _Watched:
             return []
         try:
             samples = self._collector.sample()
-            readings = [self._timed(at_s, sample) for sample in samples]
+            readings = [self._time_samples(at_s, sample) for sample in samples]
         except Exception as error:  # noqa: BLE001 the others must go on; the series tell what died
             self.close()
-            return self.lost(at_s, self._why(error))
+            return self.lost(at_s, self._explain_failure(error))
         self._series.update((sample.subject, sample.metric) for sample in samples)
         return readings
 
     def lost(self, at_s: float, why: str) -> list[TimedSample]:
         """A null with the reason for each series it has begun, or for each metric if none."""
         series = sorted(self._series) or [("", metric) for metric in self._units]
-        return [self._timed(at_s, Sample(subject, metric, None, why)) for subject, metric in series]
+        return [
+            self._time_samples(at_s, Sample(subject, metric, None, why))
+            for subject, metric in series
+        ]
 
-    def _timed(self, at_s: float, sample: Sample) -> TimedSample:
+    def _time_samples(self, at_s: float, sample: Sample) -> TimedSample:
         return TimedSample(at_s, self.name, self._units[sample.metric], sample, self.instance)
 
     def left_behind(self, at_s: float, why: str) -> list[TimedSample]:
         """What is lost of a collector that does not come back."""
         return self.lost(at_s, f"{UNANSWERED if self._is_under_test else STOPPED}{why}")
 
-    def _why(self, error: Exception) -> str:
+    def _explain_failure(self, error: Exception) -> str:
         silent = self._is_under_test and isinstance(error, InfrastructureError)
         said = give_reason(error) if isinstance(error, OSError) and error.errno else str(error)
         text = (said.splitlines() or [""])[0] or type(error).__name__

@@ -88,7 +88,7 @@ class Servers:
         start = self._start(
             candidate, log, memory_cgroup, loading=loading, point=point, number=number
         )
-        with self._capped(candidate, start, point), self._started(candidate, start) as instance:
+        with self._cap_server(candidate, start, point), self._started(candidate, start) as instance:
             self.live[start.data] = instance
             if memory_cgroup is not None:
                 self.groups[start.data] = memory_cgroup
@@ -130,14 +130,14 @@ class Servers:
             data, sockets, log, memory_cgroup=memory_cgroup, own=own, more=more,
             cpus=self.cpus_of(candidate, point),
         )  # fmt: skip
-        with self._capped(candidate, start, point), self._started(candidate, start) as instance:
+        with self._cap_server(candidate, start, point), self._started(candidate, start) as instance:
             for held in (self.caps, self.throttles):
                 if beside in held and instance.pid is not None:
                     held[beside].hold(instance.pid)
             yield instance
 
     @contextmanager
-    def _capped(self, candidate: str, start: Start, point: Point | None) -> Iterator[None]:
+    def _cap_server(self, candidate: str, start: Start, point: Point | None) -> Iterator[None]:
         """Inside, what `_started` starts on these files gets no more CPU time than it may."""
         percent = None if point is None else self.study.at(point).cpu_percent
         if percent is None:
@@ -169,7 +169,7 @@ class Servers:
     @contextmanager
     def _started(self, candidate: str, start: Start) -> Iterator[Instance]:
         books = self.session.books
-        facts = self._server_facts(candidate, start)
+        facts = self._make_server_facts(candidate, start)
         with books.resource("server", facts):
             instance = self.engine.start(start)
             if (engine := get_engine(self.study.database.engine)).declaration.is_embedded:
@@ -180,7 +180,7 @@ class Servers:
                 )  # fmt: skip
             if start.data in self.caps and instance.pid is not None:
                 self.caps[start.data].hold(instance.pid)
-            with books.resource("shared-memory", self._memory_facts(candidate, instance)):
+            with books.resource("shared-memory", self._make_memory_facts(candidate, instance)):
                 failed = True
                 try:
                     yield instance
@@ -225,9 +225,9 @@ class Servers:
         """A server on the candidate's database that outlives the run; it is in the books."""
         log.parent.mkdir(exist_ok=True)
         start = self._start(candidate, log)
-        self.session.books.record("server", self._server_facts(candidate, start))
+        self.session.books.record("server", self._make_server_facts(candidate, start))
         instance = self.engine.start(start)
-        self.session.books.record("shared-memory", self._memory_facts(candidate, instance))
+        self.session.books.record("shared-memory", self._make_memory_facts(candidate, instance))
         return instance
 
     def sockets(self, candidate: str, instance: int | None = None) -> Path:
@@ -246,7 +246,7 @@ class Servers:
         return path
 
     @contextmanager
-    def throttled(
+    def throttle_server(
         self, data: Path, bytes_per_s: int | None, memory_cgroup: Path | None, candidate: str
     ) -> Iterator[Throttle | None]:
         """A guard of a server's reads and writes on the devices under its files; None: no limit.
@@ -326,11 +326,11 @@ class Servers:
         own = make_configuration(study.give_database(candidate))
         return None if own == make_configuration(self.study.database) else own
 
-    def _server_facts(self, candidate: str, start: Start) -> dict[str, str]:
+    def _make_server_facts(self, candidate: str, start: Start) -> dict[str, str]:
         program = self.engine.program
         return {"data": str(start.data), "program": program, "candidate": candidate}
 
-    def _memory_facts(self, candidate: str, instance: Instance) -> dict[str, str]:
+    def _make_memory_facts(self, candidate: str, instance: Instance) -> dict[str, str]:
         """What a killed server would leave in memory, and which engine can remove it."""
         engine = self.study.database.engine
         return {**instance.shared_memory(), "engine": engine, "candidate": candidate}

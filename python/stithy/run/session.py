@@ -91,7 +91,7 @@ class Stop:
             self._shielded = before
 
     @contextmanager
-    def installed(self) -> Iterator[None]:
+    def install_signals(self) -> Iterator[None]:
         """Inside, this hears the process's signals. Main thread only."""
 
         def handle(_: int, __: FrameType | None) -> None:

@@ -164,7 +164,7 @@ class OrderEntryKeys(WorkloadKeys):
             duplicate_percent=self.data.duplicate_percent,
         )
 
-    def home_users(self, driving: Driving) -> int | None:
+    def find_home_users(self, driving: Driving) -> int | None:
         """Users at home in each warehouse; None where nobody has a home."""
         if self.users_per_warehouse is None and driving.is_keyed:
             return HOME_USERS
@@ -180,7 +180,7 @@ class OrderEntryKeys(WorkloadKeys):
         return Choice(
             warehouses=self.warehouses,
             warehouses_touched=None if reached == self.warehouses else reached,
-            users_per_warehouse=self.home_users(driving),
+            users_per_warehouse=self.find_home_users(driving),
             profile=self.profile,
             deferred_delivery=self.is_deferred(driving),
             procedures=self.procedures,
@@ -189,7 +189,7 @@ class OrderEntryKeys(WorkloadKeys):
     def options(self, driving: Driving) -> Options:
         """Homes, deliveries, mix and execution mode."""
         return {
-            "users_per_warehouse": self.home_users(driving),
+            "users_per_warehouse": self.find_home_users(driving),
             "delivery": "deferred" if self.is_deferred(driving) else "awaited",
             "profile": self.profile,
             "procedures": self.procedures,
@@ -197,13 +197,13 @@ class OrderEntryKeys(WorkloadKeys):
 
     def users_max(self, driving: Driving) -> int | None:
         """As many as have a home within reach."""
-        homes = self.home_users(driving)
+        homes = self.find_home_users(driving)
         return None if homes is None else homes * driving.touched(self.warehouses)
 
     def misfits(self, driving: Driving) -> Iterator[Misfit]:
         """Homes, deliveries and waits that the load does not have, or has otherwise."""
-        yield from self._wrong_homes(driving)
-        yield from self._wrong_deliveries(driving)
+        yield from self._check_homes(driving)
+        yield from self._check_deliveries(driving)
         if self.profile == "hammerdb" and driving.is_keyed:
             yield Misfit(
                 "HammerDB's mix with the specified waits",
@@ -213,7 +213,7 @@ class OrderEntryKeys(WorkloadKeys):
                 ("workload", "profile"),
             )
 
-    def _wrong_deliveries(self, driving: Driving) -> Iterator[Misfit]:
+    def _check_deliveries(self, driving: Driving) -> Iterator[Misfit]:
         where = ("workload", "delivery")
         if driving.is_open and self.delivery == "deferred":
             yield Misfit(
@@ -230,8 +230,8 @@ class OrderEntryKeys(WorkloadKeys):
                 where,
             )
 
-    def _wrong_homes(self, driving: Driving) -> Iterator[Misfit]:
-        homes = self.home_users(driving)
+    def _check_homes(self, driving: Driving) -> Iterator[Misfit]:
+        homes = self.find_home_users(driving)
         if driving.is_open and self.users_per_warehouse is not None:
             yield Misfit(
                 "homes in an open loop",
@@ -240,9 +240,9 @@ class OrderEntryKeys(WorkloadKeys):
                 _HOMES,
             )
         elif not driving.is_open and homes is not None:
-            yield from self._too_few(driving, homes)
+            yield from self._require_homes(driving, homes)
 
-    def _too_few(self, driving: Driving, homes: int) -> Iterator[Misfit]:
+    def _require_homes(self, driving: Driving, homes: int) -> Iterator[Misfit]:
         reach, most = driving.touched(self.warehouses), driving.users_most
         if most <= reach * homes:
             return
@@ -301,7 +301,7 @@ class OrderEntry(Workload):
         """Deliveries, which have connections of their own."""
         return options.get("delivery") == "deferred"
 
-    def answers_several(self, options: Options) -> bool:
+    def has_several_answers(self, options: Options) -> bool:
         """One for each statement of plain SQL."""
         return options.get("procedures") is False
 

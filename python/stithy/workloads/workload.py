@@ -174,11 +174,11 @@ class Workload(Plugin):
         if len(keys) == 1 and "=" not in text:
             pairs = [(keys[0], "=", text)]
         size = {key.strip(): int(value) for key, _, value in pairs if value.strip().isdecimal()}
-        if list(size) != keys or len(pairs) != len(keys):
+        if size.keys() != set(keys) or len(pairs) != len(keys):
             shape = "a number" if len(keys) == 1 else ",".join(f"{key}=NUMBER" for key in keys)
             problem = f"{text!r} is not a size of {self.name}"
             raise UserError(problem, where="--size", remedy=f"give {shape}")
-        return size
+        return {key: size[key] for key in keys}
 
     def format_size(self, size: Size) -> str:
         """`6 rows`, `2 tables × 1,000 rows`; a key that it does not declare stays as it is."""
@@ -224,7 +224,7 @@ class Workload(Plugin):
         """Whether users leave something to be done behind their backs, on other connections."""
         return False
 
-    def answers_several(self, options: Options) -> bool:
+    def has_several_answers(self, options: Options) -> bool:
         """Whether a transaction waits for several answers of the server."""
         return False
 

@@ -48,8 +48,7 @@ def test_targets_of_every_kind_become_candidates_with_names_of_their_own(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
-    [("--volumes 8", "8"), ("--volumes data --volumes log", "[data, log]")],
+    ("words", "said"), [("--volumes 8", "8"), ("--volumes data --volumes log", "[data, log]")]
 )
 def test_volumes_are_a_number_or_roles(capsys: Captured, words: str, said: str) -> None:
     """As a study has them."""

@@ -166,10 +166,30 @@ def test_wrong_options_are_told_with_their_name(hammer: Command) -> None:
         (f"{homes}=5 --rate 5/s", "--set users_per_warehouse: homes in an open loop"),
         (f"{one} --workload order-entri", "--workload: 'order-entri' is not a workload"),
         ("prepare --size 0", "--size: too small: 0: at least 1"),
+        ("prepare --size many", "--size: 'many' is not a size of order-entry: give a number"),
         ("prepare --size 1 --duplicate 0.5", "'0.5' is not a percentage"),
     ):
         ended = hammer(words)
         assert (ended.code, ended.jobs, problem in ended.err) == (2, [], True), words
+
+
+@pytest.mark.usefixtures("fakes")
+def test_a_workload_is_asked_only_for_what_it_declares(hammer: Command) -> None:
+    """The fake one has a size of two numbers, and neither conditions, ledger nor pauses."""
+    ledger = "--ledger: a ledger of a workload without one"
+    for words, problem in (
+        ("check", "--workload: the workload counter has no consistency conditions"),
+        ("verify-ledger x", "--workload: the workload counter keeps no commit ledger"),
+        ("run --ledger x", ledger),
+        ("run --pace keyed", "--pace: keyed pace of a workload without pauses"),
+    ):
+        ended = hammer(f"{words} --workload counter --size groups=2,counters=9")
+        assert (ended.code, ended.jobs, problem in ended.err) == (2, [], True), words
+    for size in ("9", "groups=2", "groups=2,counters=x", "groups=2,counters=3,groups=4"):
+        ended = hammer(f"prepare --workload counter --size {size}")
+        assert "is not a size of counter: give groups=NUMBER,counters=NUMBER" in ended.err, size
+    [job] = hammer("prepare --workload counter --size counters=9,groups=2", "prepare-summary").jobs
+    assert dict(job.workload)["counters"] == 18
 
 
 def test_a_second_is_told_without_a_percentile_that_too_few_orders_bear() -> None:

@@ -38,7 +38,7 @@ BUSY = "8 0 sda 110 0 960 250 140 0 2240 600 0 1500 1700 10 0 80 20 60 70\n"
 
 def _rates(before: str, after: str) -> dict[str, float | None]:
     last, now = (parse_diskstats(text.encode(), [b"sda"])["sda"] for text in (before, after))
-    return {each.metric: each.value for each in block.samples("sda", last, now, 2.0)}
+    return {each.metric: each.value for each in block.make_samples("sda", last, now, 2.0)}
 
 
 def test_a_device_has_rates_latencies_queue_and_utilisation() -> None:
@@ -107,7 +107,7 @@ def test_throttled_periods_are_a_share(
 def _cpu(before: str, after: str, cpus: tuple[int, ...] | None = None) -> Found:
     last, now = (cpu.parse_both(text.encode(), cpus) for text in (before, after))
     return _values(
-        sample for each in now for sample in cpu.samples(each, last[each], now[each], 1.0)
+        sample for each in now for sample in cpu.make_samples(each, last[each], now[each], 1.0)
     )
 
 
@@ -185,17 +185,17 @@ def test_emulated_drives_have_rates_and_means_of_what_was_added() -> None:
     """By drive and operation; none where nothing was answered."""
     before = counters(answered=10, moved_bytes=100, late_answers=1, cpu_s=1.0, latency=(100, 1e-4))
     after = counters(answered=30, moved_bytes=500, late_answers=3, cpu_s=1.5, latency=(300, 3e-4))
-    found = _values(drive.samples("data", before, after, 2.0))
+    found = _values(drive.make_samples("data", before, after, 2.0))
     expected = {
         ("data:read", "answers_per_s"): 10, ("data:write", "moved_bytes_per_s"): 200,
         ("data", "late_answers_per_s"): 1, ("data", "cpu_share"): 0.25,
         ("data", "queue_length"): 3, ("data:read", "latency_s"): 4e-4,
     }  # fmt: skip
     assert {key: found[key] for key in expected} == pytest.approx(expected)
-    still = _values(drive.samples("data", after, after, 2.0))
+    still = _values(drive.make_samples("data", after, after, 2.0))
     assert still["data:read", "latency_s"] is None
     clock = FakeClock()
     names = ("data", "log")
-    both = Rates(lambda: {name: counters(name) for name in names}, drive.samples, clock)
+    both = Rates(lambda: {name: counters(name) for name in names}, drive.make_samples, clock)
     found = _sampled(both, lambda: clock.sleep_s(1.0))
     assert {subject for subject, _ in found} >= {"data", "log", "data:read", "log:flush"}

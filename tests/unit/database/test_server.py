@@ -11,10 +11,10 @@ from fakes.machine import FakeMachine
 from stithy.engines.engine import get_engine
 from stithy.engines.instance import Configuration
 from stithy.engines.postgresql import OWNED_SETTINGS, server
-from stithy.engines.postgresql.activity import activity_query
+from stithy.engines.postgresql.activity import make_activity_query
 from stithy.engines.postgresql.engine import find_installation
 from stithy.engines.postgresql.server import last_words, remove_segment
-from stithy.engines.postgresql.settings import FIXED, complete, configuration, message
+from stithy.engines.postgresql.settings import FIXED, complete, configuration, parse_message
 from stithy.errors import InfrastructureError, PreconditionError
 
 MIB, GIB = 2**20, 2**30
@@ -114,7 +114,7 @@ def test_shared_memory_is_removed_once_nobody_uses_it(
 
 def test_views_are_asked_where_they_are() -> None:
     """By version; a name with a quote stays a name."""
-    old, middle, new = (activity_query(number, "it's") for number in (130000, 150000, 180000))
+    old, middle, new = (make_activity_query(number, "it's") for number in (130000, 150000, 180000))
     assert "datname = 'it''s'" in middle
     for view, there in (
         ("pg_stat_wal", (False, True, True)), ("wal_sync", (False, True, False)),
@@ -140,7 +140,7 @@ def test_a_studys_settings_win_over_defaults_and_not_over_what_is_fixed() -> Non
         "2026-01-01 00:00:00.000 GMT [7] HINT:  Available values: minimal, replica.\n"
     )
     shown = 'invalid value for parameter "wal_level": "x", Available values: minimal, replica'
-    assert [message(each) for each in (lines, "odd\n", "")] == [shown, "odd", "no message"]
+    assert [parse_message(each) for each in (lines, "odd\n", "")] == [shown, "odd", "no message"]
 
 
 def test_the_log_is_bounded_by_its_setting_and_a_fifth() -> None:

@@ -5,13 +5,7 @@ from typing import Any, cast
 import pytest
 
 from stithy.engines.postgresql.connection import Connection
-from stithy.engines.postgresql.upkeep import (
-    BESIDE,
-    FILL,
-    SEGMENTS,
-    SEGMENTS_MIN,
-    fill_log,
-)
+from stithy.engines.postgresql.upkeep import BESIDE, FILL, SEGMENTS, SEGMENTS_MIN, fill_log
 
 SEGMENT = 16 * 2**20
 MIN_WAL_MB = 160

@@ -132,12 +132,12 @@ def test_what_begins_beside_users_counts_from_their_first_moment() -> None:
 def test_the_processs_signals_are_heard_inside_only(number: signal.Signals, hang_up: None) -> None:
     """A closed terminal counts as Ctrl-C, but not under nohup. Handlers of before come back."""
     before, stop = signal.getsignal(number), Stop()
-    with stop.installed():
+    with stop.install_signals():
         os.kill(os.getpid(), number)
         assert stop.asked.wait(5)
     assert signal.getsignal(number) is before
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     ignoring = Stop()
-    with ignoring.installed():
+    with ignoring.install_signals():
         os.kill(os.getpid(), signal.SIGHUP)
     assert not ignoring.asked.is_set()

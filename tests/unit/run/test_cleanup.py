@@ -41,9 +41,9 @@ def test_what_was_created_is_known_and_a_running_run_is_not_cleaned(own_state: P
         enter()
     own_state.unlink()
     book = enter()
-    first = book.creating("directory", {"path": "/x"})
-    book.creating("mark", {"path": "/x"})
-    book.creating("tree", {"name": "data"})
+    first = book.register_creation("directory", {"path": "/x"})
+    book.register_creation("mark", {"path": "/x"})
+    book.register_creation("tree", {"name": "data"})
     book.removed(first)
     [found] = books.list_registered()
     assert (found.run_id, found.directory, found.kept) == ("r1", Path("/results"), False)
@@ -60,7 +60,7 @@ def test_a_kept_run_is_cleaned_and_what_is_left_stays_registered(tmp_path: Path)
     book, place = enter(), tmp_path / "x"
     place.mkdir()
     (place / "mine").touch()
-    book.creating("directory", {"path": str(place)})
+    book.register_creation("directory", {"path": str(place)})
     book.keep()
     assert cleaning.clean(Path("/elsewhere")) == []
     [cleaned] = cleaning.clean(Path("/results"))
@@ -78,7 +78,7 @@ def test_a_moved_run_is_found_by_its_journal_and_what_is_left_is_counted(
     book, place = enter(), tmp_path / "x"
     (place / "mine").mkdir(parents=True)
     for path in (place, tmp_path / "gone"):
-        book.creating("directory", {"path": str(path)})
+        book.register_creation("directory", {"path": str(path)})
     book.keep()
     main = RunDirectory(tmp_path / "main")
     moved = RunDirectory(main.corner("nvme") / "run")
@@ -100,7 +100,7 @@ def test_what_an_ended_run_left_is_examined(made: int, found: str) -> None:
     """Whether it was killed or ended by itself."""
     book = enter()
     for _ in range(made):
-        book.creating("mark", {"path": "/x", "run_id": "r1"})
+        book.register_creation("mark", {"path": "/x", "run_id": "r1"})
     book.close(remove=False)
     book.path.write_text(book.path.read_text().replace(read_boot_id(), "another boot"))
     assert [each.found for each in judge_left_behind()] == [f"ended, and left {found} behind"]
@@ -109,7 +109,7 @@ def test_what_an_ended_run_left_is_examined(made: int, found: str) -> None:
 def test_a_resumed_run_is_that_of_its_new_process_and_finds_its_password() -> None:
     """Known stays what was made, not that it was kept; `clean` forgets no run that goes on."""
     book = enter()
-    book.creating("mark", {"path": "/x", "run_id": "r1"})
+    book.register_creation("mark", {"path": "/x", "run_id": "r1"})
     book.keep_password(Secret("never tell"))
     book.keep()
     book.close(remove=False)

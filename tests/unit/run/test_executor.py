@@ -114,8 +114,7 @@ def test_what_a_run_found_out_beside_its_windows_is_kept(whole: Whole) -> None:
 
 def _gave_up(text: str, sqlstate: str = "XX000") -> FakeHammer:
     return FakeHammer(
-        complete=False,
-        errors=(ErrorCount(kind="other", code=sqlstate, text=text, count=3),),
+        complete=False, errors=(ErrorCount(kind="other", code=sqlstate, text=text, count=3),)
     )
 
 

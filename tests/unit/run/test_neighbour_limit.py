@@ -70,7 +70,7 @@ def test_what_is_restored_is_held_by_the_limit_of_the_server_that_was_backed_up(
     context = FakedRun(tmp_path, text=STUDY).start()
     data = tmp_path / "a" / "database-1"
     data.mkdir(parents=True)
-    with context.servers.throttled(data, 9, None, "a") as throttle:
+    with context.servers.throttle_server(data, 9, None, "a") as throttle:
         assert throttle is not None
         for beside, held in ((None, False), (data, True)):
             log = tmp_path / "server.log"

@@ -89,9 +89,7 @@ def test_alike_points_are_all_measured(tmp_path: Path) -> None:
     assert sorted(rows["window_id"]) == sorted(manifest(faked.out)["plan"]["windows"])
 
 
-def test_a_window_without_a_row_fails_the_run(
-    tmp_path: Path,
-) -> None:
+def test_a_window_without_a_row_fails_the_run(tmp_path: Path) -> None:
     """Whatever took its file while the run went on: nobody takes the rest for the whole."""
     faked = FakedRun(tmp_path, users=(1, 2))
 

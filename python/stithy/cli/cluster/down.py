@@ -9,7 +9,7 @@ from stithy.cli.talk.render import say, show_json
 from stithy.errors import UserError
 
 
-def down(
+def take_cluster_down(
     name: str | None = None,
     /,
     *,
@@ -49,4 +49,4 @@ def down(
         say("No cluster is up.")
 
 
-COMMAND = down
+COMMAND = take_cluster_down

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 STALL = "10s"
 
 
-def fault(
+def break_cluster(
     name: str,
     kind: Literal["kill-osd", "hang-osd", "cut-host", "power-off-host", "stall-drive", "heal"],
     number: int | None = None,
@@ -70,7 +70,7 @@ def fault(
         say(f"{cluster.name}: {what}")
 
 
-COMMAND = fault
+COMMAND = break_cluster
 
 
 def _break(cluster: "Cluster", kind: str, number: int | None, duration: str | None) -> str:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from stithy.run.by_hand import Cluster
 
 
-def status(name: str | None = None, /, *, json: Json = False) -> None:
+def show_status(name: str | None = None, /, *, json: Json = False) -> None:
     """Show the health, OSDs, space and recovery of clusters that a person raised.
 
     A cluster is healthy when all OSDs serve and all placement groups are clean. Space is what all
@@ -39,7 +39,7 @@ def status(name: str | None = None, /, *, json: Json = False) -> None:
         show("\n\n".join(_make_text(cluster, status) for cluster, status in told))
 
 
-COMMAND = status
+COMMAND = show_status
 
 
 def _show_status(cluster: "Cluster") -> "Status | None":

@@ -59,7 +59,7 @@ class ClusterOptions:
 POLICY = ("ftt", "erasure_coding", "checksum", "compression", "space", "iops_limit")
 
 
-def up(
+def bring_cluster_up(
     candidate: str | None = None,
     /,
     *,
@@ -102,7 +102,7 @@ def up(
     say(f"to remove it: stithy cluster down {raised.name}")
 
 
-COMMAND = up
+COMMAND = bring_cluster_up
 
 
 def make_keys(how: ClusterOptions) -> "CephKeys":

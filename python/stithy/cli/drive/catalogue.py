@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from stithy.wire.drive.messages import ProfileFacts, ShippedSchedule
 
 
-def catalogue(name: str | None = None, /, *, json: bool = False) -> None:
+def list_catalogue(name: str | None = None, /, *, json: bool = False) -> None:
     """List the shipped drive profiles and fault schedules, or show one profile.
 
     IOPS and bandwidth are the drive's caps, for reads, writes and both together. A dash means that
@@ -55,7 +55,7 @@ def catalogue(name: str | None = None, /, *, json: bool = False) -> None:
     show(make_table(["schedule", "what is slow", "lasts"], schedules))
 
 
-COMMAND = catalogue
+COMMAND = list_catalogue
 
 
 def _show_one(name: str, *, json: bool) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from stithy.drives.program import FoundDrive
 
 
-def down(
+def take_drives_down(
     name: str | None = None,
     /,
     *,
@@ -62,7 +62,7 @@ def down(
     return failures[0][1].exit if failures else Exit.OK
 
 
-COMMAND = down
+COMMAND = take_drives_down
 
 
 def _take_one_down(found: "FoundDrive") -> tuple[str, StithyError] | None:

@@ -192,7 +192,7 @@ _KEYS: Mapping[str, Callable[[FaultOptions], Keys]] = {
 """The keys of each kind that has any, as on the wire."""
 
 
-def fault(
+def inject_fault(
     name: str,
     kind: Literal[
         "none",
@@ -257,7 +257,7 @@ def fault(
     say(_cut_text(found.name, cut) if cut else f"{found.name}: {TOLD[kind]}")
 
 
-COMMAND = fault
+COMMAND = inject_fault
 
 TOLD = {
     "none": "repaired",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 WATCH_S = 1.0
 
 
-def stats(name: str | None = None, /, *, watch: bool = False, json: Json = False) -> Exit:
+def show_stats(name: str | None = None, /, *, watch: bool = False, json: Json = False) -> Exit:
     """Show what a drive, or each drive, has done since it started.
 
     Latency is the time from a request's arrival at the drive to its answer, without the time in the
@@ -64,7 +64,7 @@ def stats(name: str | None = None, /, *, watch: bool = False, json: Json = False
     return Exit.OK if len(counted) == len(drives) else Exit.INFRASTRUCTURE
 
 
-COMMAND = stats
+COMMAND = show_stats
 
 
 def _read_counters(drives: Iterable["FoundDrive"], *, must: bool) -> list["DriveCounters"]:

@@ -52,7 +52,7 @@ class UpOptions:
     """Allow deep CPU idle states: saves power, and answers requests later."""
 
 
-def up(
+def bring_drive_up(
     profile: str,
     /,
     *,
@@ -107,7 +107,7 @@ def up(
     return Exit.OK
 
 
-COMMAND = up
+COMMAND = bring_drive_up
 
 
 def _make_spec(profile: str, how: UpOptions) -> "DriveSpec":

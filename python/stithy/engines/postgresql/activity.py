@@ -65,7 +65,7 @@ class ActivityReader:
         self._connection = connect(target, database=MAINTENANCE_DATABASE)
         self.version = self._connection.version
         self._ask: Callable[[], list[list[Any]]] = self._connection.prepare(
-            activity_query(self.version, target.database)
+            make_activity_query(self.version, target.database)
         )
 
     def read(self) -> dict[str, Any]:
@@ -78,12 +78,12 @@ class ActivityReader:
         self._connection.close()
 
 
-def activity_query(version: int, database: str) -> str:
+def make_activity_query(version: int, database: str) -> str:
     """The query for a server version such as 150013."""
     parts = [
         _DATABASE.format(database=literal(database)),
         _SERVER,
-        _checkpoints(version),
+        _read_checkpoints(version),
         _ACTIVITY,
     ]
     if version >= 140000:
@@ -93,7 +93,7 @@ def activity_query(version: int, database: str) -> str:
     return f"SELECT json_build_object({', '.join(parts)})::text"
 
 
-def checkpoint_view(version: int) -> str:
+def choose_checkpoint_view(version: int) -> str:
     """The view that counts checkpoints: of its own since PostgreSQL 17."""
     return "pg_stat_checkpointer" if version >= 170000 else "pg_stat_bgwriter"
 
@@ -103,11 +103,12 @@ def checkpoint_columns(version: int) -> str:
     return "num_timed, num_requested" if version >= 170000 else "checkpoints_timed, checkpoints_req"
 
 
-def _checkpoints(version: int) -> str:
+def _read_checkpoints(version: int) -> str:
     timed, requested = checkpoint_columns(version).split(", ")
     written = "buffers_written" if version >= 170000 else "buffers_checkpoint"
     counts = f"'timed', {timed}, 'requested', {requested}, 'buffers', {written}"
-    own = f"'checkpoints', (SELECT json_build_object({counts}) FROM {checkpoint_view(version)})"
+    view = choose_checkpoint_view(version)
+    own = f"'checkpoints', (SELECT json_build_object({counts}) FROM {view})"
     backend = ", 'backend', buffers_backend" if version < 170000 else ""
     cleaner = f"(SELECT json_build_object('cleaner', buffers_clean{backend}) FROM pg_stat_bgwriter)"
     return f"{own}, 'writers', {cleaner}"
@@ -154,14 +155,18 @@ class ServerActivity:
         elapsed_s, self._last_s = now_s - self._last_s, now_s
         if last is None:
             return []
-        return [*_rates(last, now, elapsed_s), *_io(last, now, elapsed_s), *_levels(now)]
+        return [
+            *_read_rates(last, now, elapsed_s),
+            *_read_io(last, now, elapsed_s),
+            *_read_levels(now),
+        ]
 
     def close(self) -> None:
         """End the connection."""
         self._reader.close()
 
 
-def _rates(last: dict[str, Any], now: dict[str, Any], elapsed_s: float) -> Iterator[Sample]:
+def _read_rates(last: dict[str, Any], now: dict[str, Any], elapsed_s: float) -> Iterator[Sample]:
     for metric, place in _RATES.items():
         before, after = _count(last, *place), _count(now, *place)
         if before is None or after is None:
@@ -176,7 +181,7 @@ def _count(answer: dict[str, Any], group: str, name: str) -> int | None:
     return value
 
 
-def _io(last: dict[str, Any], now: dict[str, Any], elapsed_s: float) -> Iterator[Sample]:
+def _read_io(last: dict[str, Any], now: dict[str, Any], elapsed_s: float) -> Iterator[Sample]:
     if not now.get("io"):
         for name in _IO_RATES:
             yield Sample("", f"io_{name}_per_s", None, "PostgreSQL counts it since version 16")
@@ -188,7 +193,7 @@ def _io(last: dict[str, Any], now: dict[str, Any], elapsed_s: float) -> Iterator
                 yield Sample(kind, f"io_{name}_per_s", max(0, after - before) / elapsed_s)
 
 
-def _levels(now: dict[str, Any]) -> Iterator[Sample]:
+def _read_levels(now: dict[str, Any]) -> Iterator[Sample]:
     yield Sample("", "last_checkpoint_at_s", now["last_checkpoint_at_s"])
     waiting = now["log_files_to_archive"]
     because = "the server archives no log" if waiting is None else None

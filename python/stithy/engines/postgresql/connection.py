@@ -11,7 +11,6 @@ from typing import Any
 
 import psycopg
 from psycopg.conninfo import make_conninfo
-from psycopg.rows import RowMaker
 
 from stithy.engines.postgresql.url import ServerAddress
 from stithy.environment import forget
@@ -44,10 +43,6 @@ class _Session(psycopg.Connection[list[Any]]):
     def wait(self, *asked: Any, **options: Any) -> Any:
         """Wait as psycopg does. Raises its OperationalError once the patience is over."""
         return super().wait(*asked, **{"timeout": self.patience_s, **options})
-
-
-def _make_lists(_: object) -> RowMaker[list[Any]]:
-    return list
 
 
 class Connection:
@@ -125,7 +120,7 @@ def connect(
     target = replace(target, database=database or target.database)
     try:
         conninfo = make_conninfo(**_list_parameters(target))
-        session = _Session.connect(conninfo, autocommit=True, row_factory=_make_lists)
+        session = _Session.connect(conninfo, autocommit=True, row_factory=lambda _: list)
     except psycopg.Error as error:
         raise _explain_not_opened(target, str(error)) from error
     session.patience_s = timeout_s

@@ -23,7 +23,7 @@ from stithy.engines.postgresql.activity import (
     ActivityReader,
     ServerActivity,
     checkpoint_columns,
-    checkpoint_view,
+    choose_checkpoint_view,
 )
 from stithy.engines.postgresql.connection import MAINTENANCE_DATABASE, Connection, connect
 from stithy.engines.postgresql.url import parse_url
@@ -102,7 +102,7 @@ class PostgreSQLEndpoint:
         `SETTLE_PATIENCE_S`, until the hammer's connections have ended and two readings agree.
         """
         name, until_s = parse_url(self.url).database, clock.monotonic_s() + SETTLE_PATIENCE_S
-        with self._connected(MAINTENANCE_DATABASE) as connection:
+        with self._connect(MAINTENANCE_DATABASE) as connection:
             last = _read_commits(connection, name)
             while clock.monotonic_s() < until_s:
                 clock.sleep_s(SETTLE_PAUSE_S)
@@ -115,7 +115,7 @@ class PostgreSQLEndpoint:
 
     def maintenance(self) -> MaintenanceCounters:
         """Checkpoints, autovacuum and the log's position."""
-        with self._connected() as connection:
+        with self._connect() as connection:
             version = connection.version
             row = connection.run(
                 f"SELECT {checkpoint_columns(version)},"
@@ -124,7 +124,7 @@ class PostgreSQLEndpoint:
                 " (SELECT coalesce(sum(autovacuum_count + autoanalyze_count), 0)::int8"
                 "  FROM pg_stat_all_tables),"
                 " (pg_current_wal_insert_lsn() - '0/0')::int8"
-                f" FROM {checkpoint_view(version)}"
+                f" FROM {choose_checkpoint_view(version)}"
             )[0]
         return MaintenanceCounters(*row)
 
@@ -134,7 +134,7 @@ class PostgreSQLEndpoint:
         By log it is one that ends, as slowly as it may, before the log has its largest size.
         Source: CalculateCheckpointSegments in PostgreSQL's src/backend/access/transam/xlog.c.
         """
-        with self._connected(MAINTENANCE_DATABASE) as connection:
+        with self._connect(MAINTENANCE_DATABASE) as connection:
             rows = connection.run(
                 "SELECT name, setting::float8 FROM pg_settings WHERE name = ANY(%(names)s)",
                 names=["checkpoint_timeout", "max_wal_size", "checkpoint_completion_target"],
@@ -149,7 +149,7 @@ class PostgreSQLEndpoint:
 
         Settings that name places or could hold secrets are left out.
         """
-        with self._connected(MAINTENANCE_DATABASE) as connection:
+        with self._connect(MAINTENANCE_DATABASE) as connection:
             version: str = connection.run("SHOW server_version")[0][0]
             rows = connection.run(
                 "SELECT name, current_setting(name) FROM pg_settings"
@@ -164,7 +164,7 @@ class PostgreSQLEndpoint:
 
     def checksums(self) -> Mapping[str, str]:
         """By table the number of its rows and the sum of their hashes."""
-        with self._connected(timeout_s=CHECKSUMS_S) as connection:
+        with self._connect(timeout_s=CHECKSUMS_S) as connection:
             names = [name for (name,) in connection.run(
                 "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables"
                 " WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
@@ -178,13 +178,13 @@ class PostgreSQLEndpoint:
 
     def loaded(self) -> Loaded | None:
         """Workload and size; None where nothing was loaded."""
-        with self._connected(timeout_s=ANSWER_S) as connection:
+        with self._connect(timeout_s=ANSWER_S) as connection:
             if connection.run("SELECT to_regclass('stithy_meta')")[0][0] is None:
                 return None
             rows = connection.run("SELECT workload, units FROM stithy_meta")
         return Loaded(str(rows[0][0]), int(rows[0][1])) if rows else None
 
-    def _connected(self, database: str | None = None, timeout_s: float = 60.0) -> Connection:
+    def _connect(self, database: str | None = None, timeout_s: float = 60.0) -> Connection:
         return connect(parse_url(self.url), database=database, timeout_s=timeout_s)
 
 

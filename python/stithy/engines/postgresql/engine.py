@@ -25,8 +25,8 @@ from stithy.engines.postgresql.settings import (
     Questions,
     complete,
     configuration,
-    differing,
-    message,
+    find_differing,
+    parse_message,
     words,
 )
 from stithy.environment import search_path
@@ -167,7 +167,7 @@ class PostgreSQL:
         """Find the programs and try all settings."""
         asked, problems = self._request, Problems()
         self._found = find_installation(asked.host, asked=asked.programs)
-        questions = Questions(asked.host.runner, Path(self._program("postgres")))
+        questions = Questions(asked.host.runner, Path(self._find_program("postgres")))
         shared = asked.configuration
         most = asked.connections_max
         problems.attempt(lambda: questions.check(shared, most))
@@ -196,12 +196,12 @@ class PostgreSQL:
             self._write_password(password)
             words = ["-D", str(data), "-U", ROLE, f"--pwfile={password}", *INITDB]
             finished = self._request.host.runner.run(
-                self._command([self._program("initdb"), *words])
+                self._command([self._find_program("initdb"), *words])
             )
         finally:
             password.unlink(missing_ok=True)
         if finished.code != 0:
-            raise _explain_initdb(data, message(finished.stderr))
+            raise _explain_initdb(data, parse_message(finished.stderr))
         (data / "postgresql.conf").write_text(
             configuration(self._complete(self._request.configuration))
         )
@@ -215,8 +215,8 @@ class PostgreSQL:
                 where=str(socket),
                 remedy="choose a shorter directory for sockets",
             )
-        asked = [self._program("postgres"), "-D", str(start.data), "-k", str(start.sockets)]
-        extra = words(self._loading()) if start.loading else []
+        asked = [self._find_program("postgres"), "-D", str(start.data), "-k", str(start.sockets)]
+        extra = words(self._make_loading_settings()) if start.loading else []
         extra += words(self._own(start))
         if start.temp is not None:
             extra += words({"temp_tablespaces": TEMP_TABLESPACE})
@@ -255,21 +255,21 @@ class PostgreSQL:
         if start.own is None:
             return {}
         shared = self._complete(self._request.configuration)
-        return differing(self._complete(start.own), shared)
+        return find_differing(self._complete(start.own), shared)
 
-    def _loading(self) -> dict[str, str]:
+    def _make_loading_settings(self) -> dict[str, str]:
         """Settings of the loading server; it keeps the log segments that a plan has room for."""
         every = (self._request.configuration, *(own for _, own in self._request.own))
         size = f"{max(PLUGINS[0].count_log_bytes(option.settings) for option in every) // 2**20}MB"
-        version = int(self._installation().version.split(".")[0])
+        version = int(self._make_installation().version.split(".")[0])
         # Since 17 summaries of the log need more than the minimal one.
         later = {"summarize_wal": "off"} if version >= 17 else {}
         return {**LOADING, **later, "min_wal_size": size, "max_wal_size": size}
 
-    def _program(self, name: str) -> str:
-        return str(self._installation().programs / name)
+    def _find_program(self, name: str) -> str:
+        return str(self._make_installation().programs / name)
 
-    def _installation(self) -> Installation:
+    def _make_installation(self) -> Installation:
         return self._found or self.check()
 
     def _write_password(self, path: Path) -> None:

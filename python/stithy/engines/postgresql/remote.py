@@ -203,7 +203,7 @@ class RemotePostgreSQL(NotStarted, PostgreSQLEndpoint):
             return f"does not answer ({error.text})"
 
     def _session(self, database: str | None = None) -> Connection:
-        return self._connected(database, timeout_s=native.PATIENCE_S)
+        return self._connect(database, timeout_s=native.PATIENCE_S)
 
     def _elsewhere(self) -> Connection:
         return self._session(MAINTENANCE_DATABASE)

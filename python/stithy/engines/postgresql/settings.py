@@ -62,7 +62,7 @@ def complete(given: Configuration, connections_max: int) -> dict[str, str]:
     return {**FIXED, **own, **_lower(given.settings)}
 
 
-def differing(settings: Mapping[str, str], shared: Mapping[str, str]) -> dict[str, str]:
+def find_differing(settings: Mapping[str, str], shared: Mapping[str, str]) -> dict[str, str]:
     """Those of the settings that have another value among the shared ones, or none."""
     return {name: value for name, value in settings.items() if shared.get(name) != value}
 
@@ -73,10 +73,10 @@ def _lower(settings: Mapping[str, str]) -> dict[str, str]:
 
 def configuration(settings: Mapping[str, str]) -> str:
     """The text of `postgresql.conf`."""
-    return "".join(f"{name} = {quoted(value)}\n" for name, value in settings.items())
+    return "".join(f"{name} = {quote_value(value)}\n" for name, value in settings.items())
 
 
-def quoted(value: str) -> str:
+def quote_value(value: str) -> str:
     """A value as the configuration file wants it."""
     return literal(value.replace("\\", "\\\\"))
 
@@ -107,7 +107,7 @@ class Questions:
         `where`: which section of the study gives them. What they have in common with the `shared`
         configuration is not tried again.
         """
-        asked = differing(_lower(given.settings), _lower(shared.settings) if shared else {})
+        asked = find_differing(_lower(given.settings), _lower(shared.settings) if shared else {})
         problems = Problems()
         found = {name: self._value(name, value) for name, value in asked.items()}
         if refused := {name: text for name, (code, text) in found.items() if code != 0}:
@@ -142,10 +142,10 @@ class Questions:
             finished = self._runner.run(Command(asked), timeout_s=30)
         if finished.code == 0:
             return 0, finished.stdout.strip()
-        return finished.code, message(finished.stderr)
+        return finished.code, parse_message(finished.stderr)
 
 
-def message(stderr: str) -> str:
+def parse_message(stderr: str) -> str:
     """The server's own words out of its log lines: the fatal one and its hint.
 
     >>> message('2026-01-01 00:00:00 GMT [7] FATAL:  no such thing\\n')

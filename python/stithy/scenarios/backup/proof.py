@@ -87,7 +87,7 @@ def _prove(backups: Backups, log: Path) -> str:
         before = instance.checksums()
         taken = backups.take(instance, log)
         if taken.failed_because:
-            raise backups.failure(f"the backup failed: {taken.failed_because}")
+            raise backups.make_failure(f"the backup failed: {taken.failed_because}")
         with backups.restored(log) as (cycle, restored):
             if restored is None:
                 raise _build_failure(backups, str(cycle.failed_because))
@@ -170,5 +170,5 @@ def _build_inequality(candidate: str, because: str) -> InvalidMeasurement:
 def _build_failure(backups: Backups, because: str) -> StithyError:
     """A volume that ran full, or a program that was killed, says nothing of the backup."""
     if is_of_the_machine(because):
-        return backups.failure(f"a backup could not be restored: {because}")
+        return backups.make_failure(f"a backup could not be restored: {because}")
     return _build_inequality(backups.candidate, f"it cannot be restored: {because}")

@@ -200,7 +200,7 @@ class Beside(BasicActivity):
         with servers.limited(candidate, self.window.point) as limit:
             group = limit.group.path if limit.group else None
             share = divide_limit(self.spec.limit, self.servers)
-            with servers.throttled(data, share, group, candidate) as throttle:
+            with servers.throttle_server(data, share, group, candidate) as throttle:
                 place = OwnPlace(number, data, group, throttle.path if throttle else None)
                 with servers.second(
                     candidate, data, self.log(number), self.prepared(place), name=f"n{number}",

@@ -216,7 +216,7 @@ def _explain_enough(context: Context, facts: CalibrationFacts) -> Sentence:
     most = Headroom(None, max(rates, default=None), max(users, default=None))
     asked = context.workload
     known = find_workload(asked)
-    plain = asked is not None and known is not None and known.answers_several(asked.options)
+    plain = asked is not None and known is not None and known.has_several_answers(asked.options)
     more = " A transaction waits for several answers, so the true share is larger."
     text = (
         f"The driver used at most {_format(most, format_at_most)} that it sustained in its "
