@@ -217,7 +217,7 @@ def test_storage_that_does_not_answer_is_not_called_changed(
         raise PreconditionError("no answer", where=str(provider.place()), remedy="start it")
 
     with monkeypatch.context() as patched:
-        patched.setattr(DirectoryStorage, "fingerprint", lambda _: None)
+        patched.setattr(DirectoryStorage, "describe_identity", lambda _: None)
         patched.setattr(DirectoryStorage, "check", down)
         with pytest.raises(Refused) as refused:
             faked.resume()
