@@ -160,13 +160,13 @@ KILLED_RUN = """
 import os, signal, sys
 from pathlib import Path
 from stithy.clock import SystemClock
-from stithy.drives import filesystems, places, program
+from stithy.drives import control as places, filesystems, program
 from stithy.drives.control import DriveSpec
 from stithy.run.books import Register
 
 point = Path(sys.argv[1])
 register = Register("r1", point.parent, SystemClock())
-folder = places.folder_of("nvme", "r1")
+folder = places.get_folder("nvme", "r1")
 register.creating("drive", {"folder": str(folder)})
 up = program.start([DriveSpec("data", None, 64 * 2**20)], folder, run_id="r1")
 device = up.devices["data"]

@@ -320,7 +320,7 @@ def test_a_plug_in_of_ones_own_that_fails_is_named_and_not_taken_for_stithy(
     file = tmp_path / "own/report/exports/aloft.py"
     file.parent.mkdir(parents=True)
     file.write_text(
-        "from stithy.report.export import ExportFormat\n\n\nclass Aloft(ExportFormat):\n"
+        "from stithy.report.exports import ExportFormat\n\n\nclass Aloft(ExportFormat):\n"
         '    name = "on-high"\n\n    def export(self, context):\n        return 1 / 0\n\n\n'
         "PLUGINS = (Aloft(),)\n"
     )
