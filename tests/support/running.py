@@ -37,8 +37,8 @@ UNDRAWN = """    from stithy.report.page import Page
 """
 """The report that a run ends with has no figures, which take most of its time."""
 
-START = """from stithy.cli.app import run_main
-run_main()
+START = """from stithy.cli.app import main
+main()
 """
 
 
