@@ -217,7 +217,7 @@ class Stream(_Model):
         if self.is_sequential:
             raise ValueError("hot_spots need random requests: raise random_share, or drop them")
         for name in ("access_share", "space_share"):
-            shares = [getattr(hot_spot, name) for hot_spot in self.hot_spots]
+            shares = [vars(hot_spot)[name] for hot_spot in self.hot_spots]
             _need_whole(f"{name} of hot_spots", shares)
             if any(abs(100 * share - round(100 * share)) > EXACT or share == 0 for share in shares):
                 raise ValueError(f"{name} of hot_spots must be whole percents: fio knows no others")

@@ -23,7 +23,7 @@ class Shape:
     @property
     def is_own(self) -> bool:
         """Whether nothing is asked."""
-        return all(getattr(self, field.name) is None for field in fields(self))
+        return all(vars(self)[field.name] is None for field in fields(self))
 
 
 def apply_shape(pattern: Pattern, shape: Shape) -> Pattern:

@@ -149,7 +149,7 @@ def _read_candidate(asked: str, how: ClusterOptions) -> "tuple[CephKeys, dict[Ro
     clusters = {
         name: keys
         for name, found in study.candidates.items()
-        if isinstance(keys := getattr(found.spec, "ceph", None), CephKeys)
+        if isinstance(keys := dict(found.spec).get("ceph"), CephKeys)
     }
     if name not in clusters:
         usual = "name a study with `ceph: …`"

@@ -207,7 +207,7 @@ def _make_rows(measured: "MeasuredPoint") -> Iterator[list[str]]:
 
     name = find_point(measured).name
     for kind in ("read", "write", "flush"):
-        served: ServedRequests | None = getattr(measured.answer, kind)
+        served: ServedRequests | None = vars(measured.answer)[kind]
         if served is not None:
             times = [
                 format_time_text(served.latency.find_quantile_s(share))
@@ -246,7 +246,7 @@ WORDS = {"iops": "IOPS", "p50_s": "p50", "p99_s": "p99"}
 
 
 def _format_pair(row: "ComparedFigures", figure: str) -> list[str]:
-    real, emulated = getattr(row.real, figure), getattr(row.emulated, figure)
+    real, emulated = vars(row.real)[figure], vars(row.emulated)[figure]
     ratio = row.find_ratio(figure)
     text = format_rate_text if figure == "iops" else format_time_text
     return [text(real), text(emulated), UNKNOWN if ratio is None else f"{ratio:.2f}"]

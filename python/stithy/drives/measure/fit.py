@@ -259,7 +259,7 @@ def fit_access(measurement: Measurement, kind: str) -> AccessFit | None:
     everywhere = [
         served
         for measured_point in measurement.matrix
-        if (served := getattr(measured_point.answer, kind)) is not None
+        if (served := vars(measured_point.answer)[kind]) is not None
     ]
     return AccessFit(
         rows=rows,
@@ -280,7 +280,7 @@ def list_pure_points(
         if measured_point.read_share == share
         and not measured_point.sequential
         and not measured_point.flushed_every
-        and (served := getattr(measured_point.answer, kind)) is not None
+        and (served := vars(measured_point.answer)[kind]) is not None
     ]
     return sorted(found, key=lambda pair: (pair[0].length_bytes, pair[0].depth))
 

@@ -43,7 +43,7 @@ def merge_rounds(answers: Iterable[PointResult]) -> PointResult:
     all_answers = list(answers)
     kinds = {}
     for kind in ("read", "write", "flush"):
-        found = [served for answer in all_answers if (served := getattr(answer, kind)) is not None]
+        found = [served for answer in all_answers if (served := vars(answer)[kind]) is not None]
         kinds[kind] = _merge_served(found) if found else None
     return PointResult(**kinds)
 

@@ -225,7 +225,7 @@ def list_unsteady(measurement: Measurement) -> list[str]:
 def find_point(measured: MeasuredPoint) -> MeasurementPoint:
     """What was asked."""
     return MeasurementPoint(
-        **{each.name: getattr(measured, each.name) for each in fields(MeasurementPoint)}
+        **{each.name: vars(measured)[each.name] for each in fields(MeasurementPoint)}
     )
 
 
@@ -319,7 +319,7 @@ class ComparedFigures:
 
     def find_ratio(self, figure: str) -> float | None:
         """Emulated over real of one figure of `TOLERANCES`; None where one of them is not known."""
-        real, emulated = getattr(self.real, figure), getattr(self.emulated, figure)
+        real, emulated = vars(self.real)[figure], vars(self.emulated)[figure]
         return None if not real or emulated is None else float(emulated / real)
 
     def list_missed(self) -> tuple[str, ...]:
@@ -356,7 +356,7 @@ def make_profile_reference(
                 None if kind == "flush" else found.iops, found.latency.p50_s, found.latency.p99_s
             )
             for kind in KINDS
-            if (found := getattr(figures, kind)) is not None
+            if (found := vars(figures)[kind]) is not None
         }
         for point, figures in zip(points, shown, strict=True)
     }
@@ -366,7 +366,7 @@ def _list_figures(answer: PointResult) -> Mapping[str, Figures]:
     return {
         kind: make_figures(served, with_rate=kind != "flush")
         for kind in KINDS
-        if (served := getattr(answer, kind)) is not None
+        if (served := vars(answer)[kind]) is not None
     }
 
 

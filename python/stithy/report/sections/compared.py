@@ -232,7 +232,7 @@ def _list_drives(manifest: Manifest) -> PageTable:
     rows = [
         {
             "candidate": candidate.name, "role": drive.known_as, "profile": name_drive(drive),
-            **{name: getattr(drive, name) for name in _AS_THEY_ARE}, "seed": str(drive.seed),
+            **{name: vars(drive)[name] for name in _AS_THEY_ARE}, "seed": str(drive.seed),
             "assumed": ", ".join(drive.assumed) or "nothing",
         }
         for candidate in manifest.candidates
@@ -338,7 +338,7 @@ def _list_identity(manifest: Manifest) -> list[Pair]:
 def _read_fields(
     model: BaseModel, leave: frozenset[str] | set[str] = frozenset()
 ) -> dict[str, Any]:
-    return {name: getattr(model, name) for name in type(model).model_fields if name not in leave}
+    return {name: vars(model)[name] for name in type(model).model_fields if name not in leave}
 
 
 def _flatten(prefix: str, facts: Mapping[str, Any], *, verbatim: bool = False) -> Iterator[Pair]:

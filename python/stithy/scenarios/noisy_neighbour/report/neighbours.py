@@ -190,7 +190,7 @@ def _make_server_rows(context: Context) -> Iterator[dict[str, Any]]:
 def _average_blocks(both: list[tuple[ServerWork, ServerWork]]) -> Mapping[str, float | None]:
     found: dict[str, float | None] = {}
     for key in QUANTITIES:
-        pairs = [(getattr(one, key), getattr(other, key)) for one, other in both]
+        pairs = [(vars(one)[key], vars(other)[key]) for one, other in both]
         known = [pair for pair in pairs if None not in pair]
         for end, values in zip(ENDS, zip(*known, strict=True) if known else (None, None),
                                strict=True):  # fmt: skip
