@@ -13,6 +13,7 @@ from typing import Any
 import cyclopts
 import pytest
 
+import stithy
 from stithy import cli
 from stithy.analysis.verdict import Call
 from stithy.cli import app
@@ -124,6 +125,15 @@ def test_finding_the_commands_imports_nothing_heavy() -> None:
     shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert "stithy.cli.run" in shown.stdout.split()
     assert not {*HEAVY} & {*shown.stdout.split()}
+
+
+def test_the_installed_script_starts_the_command(root: Path) -> None:
+    """By the name that its entry has: no import tells of it."""
+    script = root / "python/stithy.data/scripts/stithy"
+    done = subprocess.run(
+        [sys.executable, script, "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"stithy {stithy.__version__}\n"
 
 
 def test_an_output_that_cannot_be_written_is_told_and_one_that_nobody_reads_is_not(
