@@ -351,20 +351,16 @@ def _read_osd(folder: Path, entry: ClusterEntry, osd: int, host: int, pids: Any)
     state: State = "active" if told.get("state") == "active" else "starting"
     if not is_plugged(entry, host):
         state = "cut off"
-    store = (books or {}).get("bluestore", {})
+    store, counters = ((books or {}).get(part, {}) for part in ("bluestore", "osd"))
+    size = counters.get("stat_bytes")
     leads, unclean = _read_groups(groups)
     return OsdStatus(
         osd, host, state, store.get("bluestore_stored"), store.get("bluestore_allocated"),
-        _read_size(books), leads, unclean, (books or {}).get("osd", {}).get("recovery_ops"),
+        int(size) if size else None, leads, unclean, counters.get("recovery_ops"),
     )  # fmt: skip
 
 
 PG_HISTORY = "dump_pgstate_history"
-
-
-def _read_size(books: Any) -> int | None:
-    size = (books or {}).get("osd", {}).get("stat_bytes")
-    return int(size) if size else None
 
 
 def _read_groups(history: Any) -> tuple[int | None, int | None]:

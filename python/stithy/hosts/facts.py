@@ -71,10 +71,7 @@ def read_machine_facts(proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> 
 
 
 def read_storage_facts(
-    path: Path,
-    proc: Path = Path("/proc"),
-    sys: Path = Path("/sys"),
-    devices: tuple[str, ...] = (),
+    path: Path, proc: Path = Path("/proc"), sys: Path = Path("/sys"), devices: tuple[str, ...] = ()
 ) -> dict[str, Fact]:
     """Facts of the file system that holds `path` and of every device under it, by name.
 
@@ -92,21 +89,16 @@ def read_storage_facts(
         "filesystem_block_bytes": Fact(value=sizes.f_bsize),
     }
     names = list_devices_under(path, proc, sys) or devices
-    facts["devices"] = (
-        Fact(value=names)
-        if names
-        else Fact(value=None, missing_because=_explain_no_device(mount.kind))
+    no_device = (
+        "the kernel does not name the devices under zfs"
+        if mount.kind == "zfs"
+        else f"{mount.kind} is not on a block device"
     )
+    facts["devices"] = Fact(value=names) if names else Fact(value=None, missing_because=no_device)
     for name in names:
         place = (sys / "class" / "block" / name).resolve()
         facts |= {f"device.{name}.{key}": fact for key, fact in _read_device(place).items()}
     return facts
-
-
-def _explain_no_device(kind: str) -> str:
-    if kind == "zfs":
-        return "the kernel does not name the devices under zfs"
-    return f"{kind} is not on a block device"
 
 
 def _read_device(place: Path) -> dict[str, Fact]:

@@ -260,7 +260,11 @@ class Controller:
         if (parent := self._find_parent(proc)) is not None:
             path = parent / name
             record(path)
-            self._make(path)
+            try:
+                path.mkdir()
+            except OSError as error:
+                problem = f"it cannot be created ({give_reason(error)})"
+                raise self.make_refusal(problem, str(path)) from error
             return path, True
         if memory_cgroup is None or not (memory_cgroup / self.file).exists():
             why = self.find_problem(proc) or "the server has no control group"
@@ -292,14 +296,6 @@ class Controller:
 
     def _is_handed_on(self, folder: Path) -> bool:
         return self.new in read_text(folder / "cgroup.subtree_control").split()
-
-    def _make(self, path: Path) -> None:
-        try:
-            path.mkdir()
-        except OSError as error:
-            raise self.make_refusal(
-                f"it cannot be created ({give_reason(error)})", str(path)
-            ) from error
 
     def write(self, path: Path, text: str) -> None:
         """Write to a file of a group. Raises PreconditionError where the kernel refuses.

@@ -207,19 +207,14 @@ def wrap_command(command: Command) -> list[str]:
 
     In that order, because only the caller may write to the cgroup.
     """
-    words = (
-        [*_list_user_words(find_user(command.user)), *command.argv]
-        if command.user
-        else command.argv
-    )
+    words = command.argv
+    if command.user:
+        user = find_user(command.user)
+        ids = [f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups"]
+        words = ["setpriv", *ids, "--", *words]
     if command.cpus is not None:
         words = ["taskset", "--cpu-list", ",".join(map(str, command.cpus)), *words]
     for group in (command.memory_cgroup, *command.cgroups):
         if group is not None:
             words = ["/bin/sh", "-c", JOIN, str(group / "cgroup.procs"), *words]
     return list(words)
-
-
-def _list_user_words(user: ServerUser) -> list[str]:
-    ids = [f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups"]
-    return ["setpriv", *ids, "--"]

@@ -99,6 +99,7 @@ def list_stithy_entries(directory: Path) -> list[str]:
     return sorted(name for name in there if is_stithy_entry(name))
 
 
+ANOTHER = "name another directory"
 OF_THE_FILE_SYSTEM = frozenset({"lost+found"})
 """What a fresh file system holds at its mount point; never touched."""
 
@@ -126,9 +127,7 @@ def may_use(path: Path, where: str) -> Use:
     except (FileNotFoundError, NotADirectoryError):
         return _judge_missing(path, where)
     except OSError as error:
-        raise _refuse(
-            f"{path} cannot be read: {give_reason(error)}", where, _refuse_another()
-        ) from error
+        raise _refuse(f"{path} cannot be read: {give_reason(error)}", where, ANOTHER) from error
     if not stat.S_ISDIR(found.st_mode):
         raise _refuse(f"{path} is not a directory", where, "name a directory that is empty or new")
     _refuse_shared(path, found, where)
@@ -162,7 +161,7 @@ def _judge_missing(path: Path, where: str) -> Use:
     parent = path.parent
     if not parent.is_dir():
         if parent.exists():
-            raise _refuse(f"{parent} is not a directory", where, _refuse_another())
+            raise _refuse(f"{parent} is not a directory", where, ANOTHER)
         raise _refuse(f"{parent} does not exist", where, f"make it: mkdir -p {quote(str(parent))}")
     _need_writable(parent, where)
     return Use.MISSING
@@ -173,9 +172,7 @@ def _judge_existing(path: Path, where: str) -> Use:
     try:
         foreign = list_foreign_entries(path)
     except OSError as error:
-        raise _refuse(
-            f"{path} cannot be read: {give_reason(error)}", where, _refuse_another()
-        ) from error
+        raise _refuse(f"{path} cannot be read: {give_reason(error)}", where, ANOTHER) from error
     mark = read_mark(path)
     if foreign or (mark is None and list_stithy_entries(path)):
         first = (foreign or list_stithy_entries(path))[0]
@@ -183,7 +180,7 @@ def _judge_existing(path: Path, where: str) -> Use:
         raise _refuse(
             f"{path} is not empty: it holds {first!r}, {what}",
             where,
-            f"empty it yourself, or {_refuse_another()}, such as {path / 'stithy'}",
+            f"empty it yourself, or {ANOTHER}, such as {path / 'stithy'}",
         )
     if mark is None:
         return Use.EMPTY
@@ -198,7 +195,7 @@ def _judge_existing(path: Path, where: str) -> Use:
 
 def _refuse_shared(path: Path, found: os.stat_result, where: str) -> None:
     if path.resolve().parent == path.resolve():
-        raise _refuse(f"{path} is the root of the machine", where, _refuse_another())
+        raise _refuse(f"{path} is the root of the machine", where, ANOTHER)
     if found.st_mode & stat.S_ISVTX and found.st_mode & stat.S_IWOTH:
         raise _refuse(
             f"{path} is shared by all users", where, f"use a directory in it: {path / 'stithy'}"
@@ -207,15 +204,9 @@ def _refuse_shared(path: Path, found: os.stat_result, where: str) -> None:
 
 def _need_writable(path: Path, where: str) -> None:
     if os.statvfs(path).f_flag & os.ST_RDONLY:
-        raise _refuse(f"{path} is on a read-only file system", where, _refuse_another())
+        raise _refuse(f"{path} is on a read-only file system", where, ANOTHER)
     if not os.access(path, os.W_OK | os.X_OK):
-        raise _refuse(
-            f"{path} is not writable for this user", where, f"{_refuse_another()}, or use sudo"
-        )
-
-
-def _refuse_another() -> str:
-    return "name another directory"
+        raise _refuse(f"{path} is not writable for this user", where, f"{ANOTHER}, or use sudo")
 
 
 def _refuse(problem: str, where: str, remedy: str) -> PreconditionError:

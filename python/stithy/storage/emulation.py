@@ -118,9 +118,7 @@ def suspend_pacing(drives: Iterable[EmulatedDrive]) -> Iterator[None]:
             _set_pacing(drives, True)
         except InfrastructureError as gone:
             raise InfrastructureError(
-                f"{gone.problem}; meanwhile: {error.text}",
-                where=gone.where,
-                remedy=gone.remedy,
+                f"{gone.problem}; meanwhile: {error.text}", where=gone.where, remedy=gone.remedy
             ) from error
         raise
     _set_pacing(drives, True)

@@ -70,10 +70,6 @@ class SeveralSources(Storage):
         self._needed = needed_bytes
         self._owners: dict[Path, Storage] = {}
 
-    @property
-    def _data(self) -> Storage:
-        return self._groups[0].provider
-
     def check(self) -> None:
         """Each of them."""
         for group in self._groups:
@@ -81,7 +77,7 @@ class SeveralSources(Storage):
 
     def place(self) -> Path | None:
         """Where the data lie."""
-        return self._data.place()
+        return self._groups[0].provider.place()
 
     def list_rooms(self) -> tuple[Room, ...]:
         """Of each; a role without the data takes what that role may come to hold."""

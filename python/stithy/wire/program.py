@@ -33,13 +33,7 @@ from stithy.errors import (
 from stithy.hosts.processes import is_held
 from stithy.hosts.runner import Command, Runner, Running, wait_for_end
 from stithy.wire.jobs import AnyJob
-from stithy.wire.messages import (
-    AnyMessage,
-    Failure,
-    Refusal,
-    Summary,
-    parse_message,
-)
+from stithy.wire.messages import AnyMessage, Failure, Refusal, Summary, parse_message
 
 HAMMER = "stithy-hammer"
 DRIVE = "stithy-drive"
@@ -66,12 +60,8 @@ def list_default_places() -> list[Path]:
     The installation that runs now wins over a checkout, so that an installed Stithy never picks up
     a half-built program; a checkout wins over the PATH, so that one's own build is what is tested.
     """
-    return list(dict.fromkeys([*_find_installed(), *_find_built(Path(__file__)), *search_path()]))
-
-
-def _find_installed() -> Iterable[Path]:
-    yield Path(sys.executable).parent
-    yield Path(sysconfig.get_path("scripts"))
+    installed = Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))
+    return list(dict.fromkeys([*installed, *_find_built(Path(__file__)), *search_path()]))
 
 
 def _find_built(module: Path) -> Iterable[Path]:

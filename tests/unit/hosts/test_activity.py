@@ -113,10 +113,7 @@ def test_others_are_neither_ours_nor_those_below_them_nor_the_kernels(tmp_path: 
     found = read(FakeClock(), {10}, tmp_path)
     assert {
         pid: (each.name, each.ticks, each.moved_bytes) for (pid, _), each in found.others.items()
-    } == {
-        1: ("a (b)? c", 9, None),
-        20: ("a (b)? c", 74, 130),
-    }
+    } == {1: ("a (b)? c", 9, None), 20: ("a (b)? c", 74, 130)}
     assert {pid for pid, _ in found.rest} == {2, 10, 11}
 
 

@@ -108,10 +108,7 @@ def test_what_no_drive_can_have_is_told_with_its_place() -> None:
         ("{drive: a, filesystem: zfs}", "zfs: one of ext4, xfs, btrfs, none"),
         ("{drive: a, scale: 8}", "not a scale: 8"),
         ("{drive: a, backing: images}", "not a place for a drive's bytes: images"),
-        (
-            "{drive: a, count: 4}",
-            "`candidates.disk.count`: several devices without a layer: 4",
-        ),
+        ("{drive: a, count: 4}", "`candidates.disk.count`: several devices without a layer: 4"),
         ("{drive: a, layer: {btrfs: {level: raid1c3}}, count: 2}", "at least 3, not 2"),
         (
             "{drive: a, layer: {btrfs: {level: raid7}}}",

@@ -103,10 +103,7 @@ def test_a_layer_may_have_no_keys_and_a_key_no_default(
     plain = (root / "tests/fakes/plugins/storage/layers/plain.py").read_text()
     keys = plain[plain.index("    percent:") : plain.index("    def limit_members")]
     (tmp_path / "storage/layers").mkdir(parents=True)
-    for name, instead in (
-        ("bare", ""),
-        ("cut", "    at: int\n    by: int\n    of: int = 3\n\n"),
-    ):
+    for name, instead in (("bare", ""), ("cut", "    at: int\n    by: int\n    of: int = 3\n\n")):
         text = plain.replace(keys, instead).replace('"plain"', f'"{name}"')
         (tmp_path / f"storage/layers/{name}.py").write_text(text)
     monkeypatch.setenv("STITHY_PLUGINS", str(tmp_path))

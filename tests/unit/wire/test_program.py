@@ -23,10 +23,7 @@ from stithy.wire.program import (
 from stithy.workloads.order_entry import Choice
 
 JOB = CheckJob(
-    url="postgresql://u:hush@/d",
-    workload=Choice(warehouses=1),
-    quick=True,
-    after_load=False,
+    url="postgresql://u:hush@/d", workload=Choice(warehouses=1), quick=True, after_load=False
 )
 HELD = "grep -q '^State:.T' /proc/$$/status"
 STARTED = '{"message":"started","wire":1,"program":"x","at_s":1.0}'

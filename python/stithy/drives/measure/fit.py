@@ -9,11 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import log
 
-from stithy.drives.measure.measurement import (
-    MeasuredPoint,
-    Measurement,
-    WrittenSlice,
-)
+from stithy.drives.measure.measurement import MeasuredPoint, Measurement, WrittenSlice
 from stithy.fio.output import Histogram, ServedRequests
 
 SHARES = (

@@ -396,8 +396,7 @@ def _find_device(path: Path, proc: Path, sys: Path) -> DriveTarget:
         )
     number = devices.read_text(place / "dev")
     mounted = next(
-        (mount.point for mount in devices.list_mounts(proc) if mount.number == number),
-        None,
+        (mount.point for mount in devices.list_mounts(proc) if mount.number == number), None
     )
     return DriveTarget(path, "device", size_bytes, path.name, None, mounted)
 

@@ -231,9 +231,7 @@ def profile_target(
     """
     points = list_points(writing=wanted.writing)
     plan = measuring.MeasuringPlan(
-        points,
-        schedule(wanted.duration_s, len(points), sustained=wanted.writing),
-        wanted.seed,
+        points, schedule(wanted.duration_s, len(points), sustained=wanted.writing), wanted.seed
     )
     span_bytes = choose_span_bytes(target, wanted)
     beside = measuring.describe_other_work()

@@ -354,10 +354,7 @@ class WriteCacheKeys(LayerKeys):
 
 PLUGINS = (
     LayerKind(
-        name="lvm",
-        keys=LvmKeys,
-        needs=list_needs("arrays of LVM"),
-        handlers={"lvm": remove},
+        name="lvm", keys=LvmKeys, needs=list_needs("arrays of LVM"), handlers={"lvm": remove}
     ),
     LayerKind(
         name="writecache",

@@ -46,9 +46,7 @@ class VdoKeys(lvm.GroupKeys):
         examples=["lz4"],
     )
     deduplication: bool = Field(
-        default=True,
-        description="Whether equal blocks of 4 KiB are stored once.",
-        examples=[True],
+        default=True, description="Whether equal blocks of 4 KiB are stored once.", examples=[True]
     )
     overcommit: float = Field(
         default=1.0,

@@ -65,9 +65,7 @@ class ArrayPolicy(BaseModel):
         examples=[1],
     )
     stripe_width: Annotated[int, Field(ge=1, le=WIDTH_MOST)] = Field(
-        default=1,
-        description="Over how many drives each copy is striped.",
-        examples=[1],
+        default=1, description="Over how many drives each copy is striped.", examples=[1]
     )
     erasure_coding: Annotated[str, AfterValidator(_check_coding)] | None = Field(
         default=None,
@@ -157,9 +155,7 @@ class ArrayKeys(BaseModel):
         description="Block devices instead of emulated drives, named as with `device`.",
     )
     wipe: bool = Field(
-        default=False,
-        description="Consent to lose all that the devices hold.",
-        examples=[False],
+        default=False, description="Consent to lose all that the devices hold.", examples=[False]
     )
     engine: str = Field(
         default=USUAL_ENGINE,
@@ -293,9 +289,7 @@ class ArrayKeys(BaseModel):
             raise refuse("an array needs one kind of members", right)
         if self.devices is None and self.wipe:
             raise locate_error(
-                "wipe",
-                True,
-                refuse("nothing to wipe", "leave it out: drives are made anew"),
+                "wipe", True, refuse("nothing to wipe", "leave it out: drives are made anew")
             )
         given = [key for key in ("drives", *OF_DRIVES) if getattr(self, key) is not None]
         if self.devices is not None and given:
