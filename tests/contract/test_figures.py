@@ -12,8 +12,8 @@ from stithy.activity import TAKEN
 from stithy.collectors.collector import Collector
 from stithy.registry import plugins
 from stithy.report import metrics
+from stithy.report.blocks import Absent, Figure, FigureKind
 from stithy.report.context import Context
-from stithy.report.figure import Absent, Figure, FigureKind
 from stithy.report.page import Page
 from stithy.results.manifest import LimitFacts
 from stithy.units import Money

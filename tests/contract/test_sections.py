@@ -65,7 +65,7 @@ def test_without_tables_there_are_no_losses(
     assert make_context(run).evidence.windows
 
 
-OWN_FIGURE = """from stithy.report.figure import Absent, FigureKind
+OWN_FIGURE = """from stithy.report.blocks import Absent, FigureKind
 
 
 def plot(context):

@@ -12,8 +12,8 @@ import pytest
 
 from stithy.point import Point
 from stithy.registry import plugins
+from stithy.report.blocks import Absent, Drawn, FigureKind
 from stithy.report.context import Context
-from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.formats.md import MarkdownFormat
 from stithy.report.page import Page
 from stithy.report.sections.answer import answer

@@ -10,9 +10,8 @@ import polars as pl
 from stithy.metrics import ALL
 from stithy.point import Point
 from stithy.registry import plugins
-from stithy.report.blocks import SectionKind
+from stithy.report.blocks import Drawn, Figure, FigureKind, SectionKind
 from stithy.report.context import Context, make_context
-from stithy.report.figure import Drawn, Figure, FigureKind
 from stithy.report.page import Page
 from stithy.results.files import read_run
 from support.sample_run import Shape, build_run

@@ -10,7 +10,11 @@ from functools import cached_property
 from stithy.registry import plugins
 from stithy.report.between import Pair
 from stithy.report.blocks import (
+    Absent,
     Block,
+    Drawn,
+    Figure,
+    FigureKind,
     Picture,
     Section,
     SectionKind,
@@ -20,7 +24,6 @@ from stithy.report.blocks import (
 )
 from stithy.report.context import Context, list_sections
 from stithy.report.drawing import compose
-from stithy.report.figure import Absent, Drawn, Figure, FigureKind
 from stithy.report.tables import PageTable
 
 

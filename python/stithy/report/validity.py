@@ -15,7 +15,13 @@ from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show, make_table
 from stithy.report.words import loads
 from stithy.report.words.loads import restore_method
-from stithy.report.words.wording import format_moment, format_plural, join_texts
+from stithy.report.words.wording import (
+    begin_sentence,
+    choose_form,
+    format_moment,
+    format_plural,
+    join_texts,
+)
 from stithy.results.manifest import SessionFacts
 from stithy.study.scenario import Scenario
 from stithy.units import format_list
@@ -36,10 +42,8 @@ def describe_lost(context: Context) -> str | None:
     if not any(each.invalid for each in found):
         return None
     first, *others = found
-    of = "window" if first.windows == 1 else "windows"
-    verb = "was" if first.windows == 1 else "were"
-    windows = f"{first.invalid} of {first.windows} {of} of {first.candidate}"
-    head = f"{windows} {verb} invalid{_name_cause(first)}"
+    windows = f"{first.invalid} of {format_plural(first.windows, 'window')} of {first.candidate}"
+    head = f"{windows} {choose_form(first.windows, 'was', 'were')} invalid{_name_cause(first)}"
     rest = [
         f"{other.invalid} of {other.windows} of {other.candidate}{_name_cause(other)}"
         for other in others
@@ -63,14 +67,14 @@ def describe_again(context: Context) -> str:
         return ""
     names = [f"block {each.block} {context.at(each.point)}" for each in found]
     which = format_list(names) if len(names) <= NAMED else format_plural(len(names), "block")
-    verb = "was" if len(found) == 1 else "were"
+    verb = choose_form(len(found), "was", "were")
     failed = sum(not each.valid for each in found)
     who = "It" if len(found) == 1 else f"{failed} of them"
     ended = f" {who} had an invalid window again." if failed else ""
     reported = (
         f"{which} {verb} therefore measured a second time, and only the second attempt counts."
     )
-    return f"{reported[0].upper()}{reported[1:]}{ended}"
+    return f"{begin_sentence(reported)}{ended}"
 
 
 def describe_lost_files(context: Context) -> str | None:
@@ -82,10 +86,10 @@ def describe_lost_files(context: Context) -> str | None:
     damaged = sum(problem.path.suffix != ".hlog" for problem in context.run.problems)
     if not damaged:
         return None
-    verb = "is" if damaged == 1 else "are"
+    verb = choose_form(damaged, "is", "are")
     reported = f"{format_plural(damaged, 'file')} of the results {verb} missing or damaged"
     unread = len(context.run.unread)
-    it = "it" if damaged == 1 else "them"
+    it = choose_form(damaged, "it", "them")
     return f"{reported}, and {format_plural(unread, 'window')} with {it}" if unread else reported
 
 
@@ -96,13 +100,13 @@ def describe_left_out(windows: Sequence[Window]) -> str | None:
     if not invalid:
         return None
     reported = (
-        f"{invalid} of {format_plural(len(windows), 'window')} {'is' if invalid == 1 else 'are'} "
+        f"{invalid} of {format_plural(len(windows), 'window')} {choose_form(invalid, 'is', 'are')} "
         "invalid"
     )
     if not dropped:
         return reported
-    verb = "belongs" if dropped == 1 else "belong"
-    whose = "its block, which was" if invalid == 1 else "their blocks, which were"
+    verb = choose_form(dropped, "belongs", "belong")
+    whose = choose_form(invalid, "its block, which was", "their blocks, which were")
     return f"{reported}, and {dropped} more {verb} to {whose} measured a second time"
 
 
@@ -155,9 +159,9 @@ def list_resumed_flaws(context: Context) -> Iterator[str]:
             "before and after may not be comparable."
         )
     if parted := _describe_parted(context, sessions):
-        verb, blocks = "was" if len(parted) == 1 else "were", format_list(parted)
+        verb, blocks = choose_form(len(parted), "was", "were"), format_list(parted)
         yield (
-            f"{blocks[0].upper()}{blocks[1:]} {verb} measured partly before the run was resumed, "
+            f"{begin_sentence(blocks)} {verb} measured partly before the run was resumed, "
             "and partly after. A machine that changed meanwhile would look like a difference."
         )
     if unchecked := _list_unchecked(context):

@@ -12,13 +12,12 @@ from stithy.errors import InfrastructureError, UserError, give_reason
 from stithy.names import find_closest
 from stithy.registry import plugins
 from stithy.report.between import Pair
+from stithy.report.blocks import Figure
 from stithy.report.context import Context
 from stithy.report.drawing import draw
-from stithy.report.drawing.draw import Words
-from stithy.report.figure import Figure
+from stithy.report.drawing.draw import Words, make_png
 from stithy.report.formats import ReportFormat
 from stithy.report.page import Page
-from stithy.report.typeset import make_png
 from stithy.report.words.escape import join_units
 from stithy.results.layout import RunDirectory, lock_alone, replace_folder, write_durably
 

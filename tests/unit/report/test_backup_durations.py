@@ -8,9 +8,8 @@ import pytest
 
 from stithy.point import ON, Point
 from stithy.registry import plugins
-from stithy.report.blocks import SectionKind
+from stithy.report.blocks import Absent, SectionKind
 from stithy.report.context import Context
-from stithy.report.figure import Absent
 from stithy.report.page import Page
 from stithy.report.sections.compared import make_compared_table
 from support.drawn import context_built, draw_all, draw_one, rows_in

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from stithy.point import Point
+from stithy.report.blocks import Figure
 from stithy.report.drawing.titles import count_missing, name_by
-from stithy.report.figure import Figure
 from stithy.report.figures.heat import _find_slowest_s
 from stithy.report.figures.throughput import _CandidateCost, _name_missing
 from stithy.results.hlog import LoggedHistogram

@@ -12,11 +12,11 @@ import polars as pl
 import pytest
 
 from stithy.point import Point
+from stithy.report.blocks import Absent, Figure
 from stithy.report.drawing.annotations import explain_caps, make_cap_lines
 from stithy.report.drawing.compose import add_spans, estimate_spans, explain_bars
 from stithy.report.drawing.ratios import Scale, find_ratio_domain, list_ratio_ticks
 from stithy.report.drawing.titles import compare_title
-from stithy.report.figure import Absent, Figure
 from stithy.report.figures.forest import ROWS_MOST
 from stithy.results.layout import write_with_checksum
 from stithy.results.manifest import LimitFacts, QuestionFacts, SearchFacts

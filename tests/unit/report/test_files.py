@@ -25,6 +25,7 @@ from stithy.registry import plugins
 from stithy.report.between import pair_runs
 from stithy.report.context import Context
 from stithy.report.drawing import draw
+from stithy.report.drawing.draw import make_pdf
 from stithy.report.exports import ExportFormat
 from stithy.report.exports.openmetrics import make_metric_family
 from stithy.report.formats import ReportFormat
@@ -32,7 +33,6 @@ from stithy.report.formats.html import render
 from stithy.report.junit import SUITE, write_junit
 from stithy.report.page import Page
 from stithy.report.sections.answer import answer, describe_main_findings, judge_all
-from stithy.report.typeset import make_pdf
 from stithy.report.words.escape import escape_unseen
 from stithy.report.write import parse_formats
 from stithy.results.manifest import LimitFacts

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from stithy.point import Point
+from stithy.report.blocks import Absent
 from stithy.report.context import Context
-from stithy.report.figure import Absent
 from stithy.scenarios.noisy_neighbour.declared import WHOLE, name_cycle
 from support.drawn import context_built, draw_all, draw_one, rows_in
 from support.sample_run import Shape

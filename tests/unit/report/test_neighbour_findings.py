@@ -105,9 +105,7 @@ THREE = estimate_paired_ratio([1.0] * 3, [1.0] * 3)
     ([_one(2, offered=None, achieved=1.0, has_limit=True)],
      ["was held back by `limit`, or by the storage: it achieved 1 of"]),
 ])  # fmt: skip
-def test_what_tenants_bear_is_said_with_the_reason(
-    found: list[Disturbance], parts: list[str]
-) -> None:
+def test_what_tenants_bear_has_its_reason(found: list[Disturbance], parts: list[str]) -> None:
     """The largest before the first that is not borne; why nothing is decided; what it achieved."""
     said = " ".join(_said(*found))
     assert [part for part in parts if part not in said] == [], said
@@ -163,7 +161,7 @@ def _compared(
         "in the throughput that tenants keep. They are not compared by p95: no block has"]),
     (_compared(), ["a and b are not compared: no block has tpm of both"]),
 ])  # fmt: skip
-def test_who_absorbs_it_better_is_said_with_what_was_achieved(said: str, parts: list[str]) -> None:
+def test_who_absorbs_better_is_said_carefully(said: str, parts: list[str]) -> None:
     """Who had less to absorb is not called better for it, nor where nobody knows."""
     assert [part for part in parts if part not in said] == [], said
 
@@ -189,9 +187,7 @@ TWO = estimate_paired_ratio([1.0] * 2, [1.2, 1.2001])
     (TWO, TWO, ["tenants anything is not decided: 2 blocks are too few."]),
     (FEW, SAME, ["anything is not decided: p95 is not known, as it needs 10,000 answers."]),
 ])  # fmt: skip
-def test_a_neighbour_on_drives_of_its_own_is_a_control(
-    p95: Effect, tpm: Effect, parts: list[str]
-) -> None:
+def test_own_drives_make_a_control(p95: Effect, tpm: Effect, parts: list[str]) -> None:
     """Intervals include 1, or something else is shared."""
     context = _context(_Evidence("a"), **_apart("/dev/loop1"))
     said = _said(_one(300, p95, tpm=tpm), context=context)[1]

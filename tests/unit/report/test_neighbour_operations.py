@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from stithy.point import Point
+from stithy.report.blocks import Absent
 from stithy.report.context import Context
-from stithy.report.figure import Absent
 from stithy.report.words.wording import format_count
 from stithy.scenarios.noisy_neighbour.declared import WHOLE, name_cycle
 from stithy.scenarios.noisy_neighbour.plan import ALONE

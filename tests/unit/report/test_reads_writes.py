@@ -11,9 +11,8 @@ from stithy.analysis.measures import Measure
 from stithy.metrics import Quantity
 from stithy.point import Point
 from stithy.registry import plugins
-from stithy.report.blocks import SectionKind
+from stithy.report.blocks import Figure, SectionKind
 from stithy.report.context import Context
-from stithy.report.figure import Figure
 from stithy.report.page import Page
 from stithy.scenarios.block_io.report import reads_writes
 from support.drawn import context_built, rows_in

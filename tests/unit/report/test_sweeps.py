@@ -10,9 +10,8 @@ from stithy.analysis.measures import Measure
 from stithy.metrics import Quantity
 from stithy.point import Point, Value
 from stithy.registry import plugins
-from stithy.report.blocks import SectionKind
+from stithy.report.blocks import Figure, SectionKind
 from stithy.report.context import Context
-from stithy.report.figure import Figure
 from stithy.report.page import Page
 from support.drawn import context_built, rows_in
 from support.sample_run import Shape

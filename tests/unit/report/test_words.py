@@ -14,10 +14,10 @@ from stithy.analysis.findings import Comparison, Finding, LimitedCapacity, Limit
 from stithy.analysis.verdict import Call, Verdict
 from stithy.metrics import parse_quantity
 from stithy.report.between import format_ratio_change
+from stithy.report.drawing.draw import escape_unprintable
 from stithy.report.findings import describe_all
 from stithy.report.findings.changes import Growth
 from stithy.report.tables import SHOW
-from stithy.report.typeset import escape_unprintable
 from stithy.report.words import escape, loads, wording
 from stithy.report.words.wording import explain_missing
 from stithy.workloads.order_entry import HAMMERDB

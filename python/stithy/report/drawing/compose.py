@@ -6,8 +6,8 @@ from typing import Any
 import altair as alt
 
 from stithy.analysis.statistics import estimate_factor_interval, estimate_mean_interval
+from stithy.report.blocks import Figure, Title
 from stithy.report.context import Context
-from stithy.report.figure import Figure, Title
 from stithy.report.tables import PageTable
 from stithy.report.words.escape import change_texts, escape_unseen
 

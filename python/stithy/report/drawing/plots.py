@@ -11,6 +11,7 @@ import polars as pl
 
 from stithy.analysis.evidence import Window
 from stithy.point import Point
+from stithy.report.blocks import Figure, Plot, Title
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.chart import (
@@ -46,7 +47,6 @@ from stithy.report.drawing.compose import (
 )
 from stithy.report.drawing.points import scale_rows
 from stithy.report.drawing.titles import name_by
-from stithy.report.figure import Figure, Plot, Title
 from stithy.report.tables import PageTable, Show, make_table
 from stithy.report.words.wording import begin_sentence
 from stithy.units import format_measured_duration

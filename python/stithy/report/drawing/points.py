@@ -11,6 +11,7 @@ from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.drawing.chart import NUMBERS, PERCENT, Axis
 from stithy.report.drawing.compose import Rows
+from stithy.report.words.wording import begin_sentence
 
 
 def group_points(factor: str, points: Iterable[Point]) -> dict[Point, list[Point]]:
@@ -123,7 +124,7 @@ def scale_of(context: Context, quantity: Quantity) -> float:
 def make_axis(context: Context, quantity: Quantity) -> Axis:
     """Its axis: what it is called, and the unit where that is not in the name."""
     noun, unit = quantity.noun, _choose_scale(context, quantity)[1]
-    title = f"{noun[0].upper()}{noun[1:]}{unit}"
+    title = f"{begin_sentence(noun)}{unit}"
     return Axis(title, format=PERCENT if quantity.known.unit == "share" else NUMBERS)
 
 

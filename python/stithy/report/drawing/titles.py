@@ -10,9 +10,9 @@ from stithy.analysis.statistics import BLOCKS_LEAST, bound_repeated_chance
 from stithy.analysis.verdict import WRONG_SHARE, Call, count_pairs_among, is_one_order
 from stithy.metrics import Quantity
 from stithy.point import Point
+from stithy.report.blocks import Title
 from stithy.report.context import Context
 from stithy.report.drawing.compose import find_busiest
-from stithy.report.figure import Title
 from stithy.report.words.wording import begin_sentence, format_factor, format_number, format_plural
 from stithy.report.words.wording import format_margin as said_margin
 from stithy.units import format_list

@@ -10,12 +10,12 @@ from stithy.analysis.comparisons import ComparedPair, count_pairs
 from stithy.analysis.findings import answer_question
 from stithy.analysis.statistics import BLOCKS_LEAST
 from stithy.analysis.verdict import DIFFERENT, Stage, find_decided_from, list_interim_analyses
+from stithy.report.blocks import Absent, Drawn, FigureKind
 from stithy.report.context import Context
 from stithy.report.drawing import palette, ratios
 from stithy.report.drawing.chart import WIDTH, make_own_channels, make_x_axis
 from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers
 from stithy.report.drawing.titles import describe_claim, explain_none
-from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.tables import PageTable, Show, make_table
 from stithy.report.words.wording import (
     format_apart,

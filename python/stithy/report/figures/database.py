@@ -9,6 +9,7 @@ import polars as pl
 from stithy.engines.declaration import Declaration
 from stithy.metrics import count_values_needed
 from stithy.report import metrics
+from stithy.report.blocks import Absent, FigureKind
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.annotations import explain_caps, make_cap_lines
@@ -17,7 +18,6 @@ from stithy.report.drawing.compose import Rows, add_spans
 from stithy.report.drawing.plots import ByLevel, Series, Stacks
 from stithy.report.drawing.points import average_levels, read_means, scale_rows
 from stithy.report.drawing.titles import compare_title
-from stithy.report.figure import Absent, FigureKind
 from stithy.report.tables import SHOW, Show
 from stithy.report.words.wording import begin_sentence, format_number
 from stithy.units import format_list, format_size

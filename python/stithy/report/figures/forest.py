@@ -11,16 +11,17 @@ import polars as pl
 from stithy.analysis.comparisons import ComparedPair, compare_levels, list_comparisons
 from stithy.analysis.findings import answer_question
 from stithy.metrics import P99
+from stithy.report.blocks import Absent, Drawn, FigureKind, Title
 from stithy.report.context import Context
 from stithy.report.drawing import palette, ratios
 from stithy.report.drawing.chart import WIDTH, draw_intervals, make_own_channels, make_x_axis
 from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers
 from stithy.report.drawing.titles import describe_claim, explain_none
-from stithy.report.figure import Absent, Drawn, FigureKind, Title
 from stithy.report.tables import PageTable, Show, make_table
 from stithy.report.words.escape import truncate_name
 from stithy.report.words.wording import (
     CONSERVATIVE,
+    choose_form,
     format_bounds,
     format_exactly,
     format_finely,
@@ -166,7 +167,7 @@ def _write_caption(context: Context, chosen: _Chosen) -> str:
     if chosen.table_only:
         left_out = len(chosen.table_only)
         more = format_plural(left_out, "further comparison")
-        parts.append(f"{more} {'is' if left_out == 1 else 'are'} in the data file only.")
+        parts.append(f"{more} {choose_form(left_out, 'is', 'are')} in the data file only.")
     return " ".join(parts)
 
 

@@ -15,6 +15,7 @@ from stithy.analysis.gathering import MedianBlock, find_median_block
 from stithy.analysis.latencies import read_seconds
 from stithy.analysis.measures import Cells, count_cells, log_edges
 from stithy.metrics import count_values_needed
+from stithy.report.blocks import Absent, Drawn, FigureKind
 from stithy.report.context import Context
 from stithy.report.drawing import annotations, palette
 from stithy.report.drawing.annotations import MS_PER_S
@@ -28,7 +29,6 @@ from stithy.report.drawing.compose import (
     place_in_grid,
 )
 from stithy.report.drawing.titles import name_by
-from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.tables import PageTable, Show, make_table
 from stithy.report.words.wording import begin_sentence, describe_block, format_plural
 from stithy.results.hlog import LoggedHistogram, merge

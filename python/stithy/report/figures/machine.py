@@ -15,6 +15,7 @@ from stithy.analysis.surroundings import (
     find_usual,
 )
 from stithy.report import metrics
+from stithy.report.blocks import Absent, Drawn, FigureKind
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.chart import (
@@ -29,10 +30,9 @@ from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers, pla
 from stithy.report.drawing.plots import ByLevel, Series, Stacks
 from stithy.report.drawing.points import average_levels, read_means
 from stithy.report.drawing.titles import compare_title
-from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.tables import PageTable, Show
 from stithy.report.words import loads
-from stithy.report.words.wording import begin_sentence, format_plural
+from stithy.report.words.wording import begin_sentence, choose_form, format_plural
 from stithy.units import format_list, format_share, format_size
 
 STATES = {
@@ -181,7 +181,7 @@ def _plot_baselines(context: Context) -> list[Drawn]:
     known = [baseline for baseline in baselines if baseline.shares]
     if len(known) < LEAST:
         there = (
-            f"{'is' if len(known) == 1 else 'are'} {format_plural(len(known), 'baseline check')}"
+            f"{choose_form(len(known), 'is', 'are')} {format_plural(len(known), 'baseline check')}"
         )
         because = f"there {there} with numbers, at least {LEAST} are needed"
         return [Absent("baselines", "whether the machine stayed the same", because)]

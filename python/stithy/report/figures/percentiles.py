@@ -16,6 +16,7 @@ from stithy.analysis.latencies import read_distribution
 from stithy.analysis.measures import BEYOND_DRAWN, CurvePoint, draw_percentile_curve
 from stithy.metrics import ALL, Quantity
 from stithy.point import Point
+from stithy.report.blocks import Absent, Drawn, FigureKind
 from stithy.report.context import Context
 from stithy.report.drawing.annotations import MS_PER_S, make_target_line
 from stithy.report.drawing.chart import (
@@ -30,7 +31,6 @@ from stithy.report.drawing.chart import (
 )
 from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers, place_in_grid
 from stithy.report.drawing.titles import name_by
-from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import begin_sentence
 from stithy.units import format_list, format_measured_duration

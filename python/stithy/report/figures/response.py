@@ -12,6 +12,7 @@ from stithy.analysis.capacity import count_users_within
 from stithy.metrics import ALL, BEYOND_LEAST, P95, Quantity
 from stithy.point import Point
 from stithy.registry import plugins
+from stithy.report.blocks import Absent, Drawn, FigureKind
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.annotations import MS_PER_S, explain_target, make_target_line
@@ -43,7 +44,6 @@ from stithy.report.drawing.compose import (
 from stithy.report.drawing.plots import ByLevel, Series
 from stithy.report.drawing.points import make_window_row, read_window_rows, scale_rows
 from stithy.report.drawing.titles import compare_title, name_by, name_each
-from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import begin_sentence, format_count
 from stithy.units import format_measured_duration

@@ -17,6 +17,7 @@ from stithy.analysis.evidence import Window
 from stithy.analysis.gathering import MedianBlock, find_median_block
 from stithy.metrics import ALL, count_values_needed
 from stithy.report import metrics
+from stithy.report.blocks import Absent, Drawn, Figure, FigureKind
 from stithy.report.context import Context
 from stithy.report.drawing import annotations, palette
 from stithy.report.drawing.annotations import MS_PER_S, make_target_line
@@ -42,7 +43,6 @@ from stithy.report.drawing.compose import (
     place_x,
     place_y,
 )
-from stithy.report.figure import Absent, Drawn, Figure, FigureKind
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import describe_block, format_count
 from stithy.units import format_list

@@ -9,11 +9,11 @@ import altair as alt
 import polars as pl
 
 from stithy.activity import get_level_factor
+from stithy.report.blocks import Absent, Drawn, FigureKind
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.chart import make_own_channels
 from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers
-from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.tables import PageTable, Show
 from stithy.report.words import loads
 from stithy.report.words.escape import escape_unseen, truncate_name

@@ -14,6 +14,7 @@ from stithy.analysis.statistics import BLOCKS_LEAST
 from stithy.analysis.verdict import DIFFERENT
 from stithy.metrics import Quantity
 from stithy.point import Point
+from stithy.report.blocks import Absent, Drawn, FigureKind
 from stithy.report.context import Context
 from stithy.report.drawing import palette, ratios
 from stithy.report.drawing.chart import (
@@ -43,7 +44,6 @@ from stithy.report.drawing.compose import (
 from stithy.report.drawing.plots import ByLevel, Series
 from stithy.report.drawing.points import read_window_rows
 from stithy.report.drawing.titles import CLOSE_FACTOR, compare_title, name_each
-from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.tables import PageTable, Show, make_table
 from stithy.report.words.escape import truncate_name
 from stithy.report.words.wording import (

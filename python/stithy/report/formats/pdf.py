@@ -17,9 +17,9 @@ from stithy.report.blocks import (
     name_files,
     set_paragraph,
 )
+from stithy.report.drawing.draw import make_pdf
 from stithy.report.formats import ReportFormat
 from stithy.report.page import Page
-from stithy.report.typeset import make_pdf
 from stithy.report.words.escape import escape_unseen, join_units
 
 Printed = dict[str, Any]

@@ -24,7 +24,9 @@ from stithy.analysis.findings import find_limits
 from stithy.point import Point, format_value
 from stithy.report.blocks import (
     APPENDIX,
+    Absent,
     Block,
+    Drawn,
     SectionKind,
     set_figures,
     set_grid,
@@ -36,7 +38,6 @@ from stithy.report.drawing import palette
 from stithy.report.drawing.chart import WIDTH, make_level_tip
 from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers, place_x, place_y
 from stithy.report.drawing.palette import INVALID, BottleneckStyle, list_bottleneck_styles
-from stithy.report.figure import Absent, Drawn
 from stithy.report.findings.limits import describe_in_short
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show, make_table

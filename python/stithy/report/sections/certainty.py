@@ -34,6 +34,7 @@ from stithy.report.words import loads
 from stithy.report.words.wording import (
     CONSERVATIVE,
     T_INTERVAL,
+    choose_form,
     format_exactly,
     format_finely,
     format_plural,
@@ -356,7 +357,7 @@ def _explain_undecided(context: Context) -> str:
         return _explain_missing(context, there)
     flag, count = flags.most_common(1)[0]
     windows = format_plural(len(there), "window")
-    verb = "is" if len(invalid) == 1 else "are"
+    verb = choose_form(len(invalid), "is", "are")
     return f': {len(invalid)} of {windows} there {verb} invalid, {count} of them with "{flag}"'
 
 
@@ -403,7 +404,7 @@ def _format_margin(metric: Quantity, margin_share: float) -> str:
 def _count_blocks(context: Context, facts: QuestionFacts) -> str:
     at_level = [window for window in context.evidence.windows if window.point == facts.point]
     blocks = len({window.block for window in at_level})
-    measured = f"{format_plural(blocks, 'block')} {'was' if blocks == 1 else 'were'} measured"
+    measured = f"{format_plural(blocks, 'block')} {choose_form(blocks, 'was', 'were')} measured"
     again = len({window.block for window in at_level if window.attempt})
     if again:
         measured += f", {again} of them twice"

@@ -20,14 +20,22 @@ from stithy.report.between import (
     format_value_or_dash,
     list_flaws,
 )
-from stithy.report.blocks import Block, SectionKind, set_figures, set_grid, set_paragraph
+from stithy.report.blocks import (
+    Absent,
+    Block,
+    Drawn,
+    SectionKind,
+    set_figures,
+    set_grid,
+    set_paragraph,
+)
 from stithy.report.drawing import ratios
 from stithy.report.drawing.chart import WIDTH, draw_intervals, make_candidate_channels, make_x_axis
 from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers, place_above
 from stithy.report.drawing.palette import AXIS
-from stithy.report.figure import Absent, Drawn
 from stithy.report.page import Page
 from stithy.report.tables import Bounded, PageTable, Show, make_effect_table
+from stithy.report.words.wording import begin_sentence
 from stithy.units import format_list
 
 
@@ -63,8 +71,7 @@ def write_words(pairs: Sequence[Pair]) -> tuple[str, ...]:
         base, other = pair.names
         reported.append(f"{_describe_changes(pair)} A change is {other} relative to {base}.")
         reported += [
-            f"{text[0].upper()}{text[1:]}."
-            for text in (*describe_rates(pair), *describe_machine(pair))
+            f"{begin_sentence(text)}." for text in (*describe_rates(pair), *describe_machine(pair))
         ]
         for text, found in (
             ("These facts differ, and were ignored on request", pair.ignored),

@@ -11,7 +11,15 @@ from stithy.analysis.verdict import Call
 from stithy.names import name_text
 from stithy.point import Point, are_amounts, format_value, list_varied
 from stithy.report import metrics, tables
-from stithy.report.blocks import Block, SectionKind, set_figures, set_grid, set_paragraph
+from stithy.report.blocks import (
+    Absent,
+    Block,
+    Drawn,
+    SectionKind,
+    set_figures,
+    set_grid,
+    set_paragraph,
+)
 from stithy.report.context import Context
 from stithy.report.drawing.chart import PERCENT, WIDTH, Axis, Panel, draw_by_level
 from stithy.report.drawing.compose import Drawing, Rows, Spec, explain_bars, place_beside
@@ -21,7 +29,6 @@ from stithy.report.drawing.points import (
     read_quantity_rows,
     read_window_rows,
 )
-from stithy.report.figure import Absent, Drawn
 from stithy.report.page import Page
 from stithy.report.tables import KINDS, PageTable, Show, make_table
 from stithy.report.words.wording import begin_sentence, format_exactly, format_factor, format_finely

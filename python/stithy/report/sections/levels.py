@@ -21,6 +21,7 @@ from stithy.point import Point
 from stithy.report.blocks import (
     APPENDIX,
     Block,
+    Figure,
     Grid,
     SectionKind,
     set_figures,
@@ -28,7 +29,6 @@ from stithy.report.blocks import (
     set_paragraph,
 )
 from stithy.report.context import Context
-from stithy.report.figure import Figure
 from stithy.report.page import Page
 from stithy.report.sections import compared
 from stithy.report.sections.validity import windows

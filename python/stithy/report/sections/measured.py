@@ -7,12 +7,11 @@ import polars as pl
 from stithy.metrics import ALL, Metric, Quantity
 from stithy.names import make_plain
 from stithy.point import are_amounts
-from stithy.report.blocks import Block, SectionKind
+from stithy.report.blocks import Block, Drawn, SectionKind
 from stithy.report.context import Context
 from stithy.report.drawing.plots import ByLevel, Series
 from stithy.report.drawing.points import make_axis, read_quantity_rows, scale_of
 from stithy.report.drawing.titles import compare_title
-from stithy.report.figure import Drawn
 from stithy.report.page import Page
 from stithy.report.tables import KINDS, PageTable, Show, make_table
 from stithy.report.words.wording import format_quantity

@@ -12,6 +12,7 @@ from stithy.metrics import count_values_needed
 from stithy.plan.cost import explain_short_windows
 from stithy.registry import plugins
 from stithy.report.tables import PageTable, Show
+from stithy.report.words.wording import begin_sentence
 from stithy.restores.method import RestoreMethod
 from stithy.results.comparability import SUBMISSION
 from stithy.results.drives import PLURALS
@@ -62,7 +63,7 @@ def describe_load(load: LoadFacts | None, workload: WorkloadFacts | None) -> str
     pool = words.describe_pool(load.connections, is_open=is_open)
     isolation = load.isolation.replace("-", " ")
     parts = [
-        loop[0].upper() + loop[1:],
+        begin_sentence(loop),
         words.SEVERAL_POOLS if "connections" in load.varied else pool,
         *_describe_keys(workload),
         "several isolation levels" if "isolation" in load.varied else isolation,
@@ -120,7 +121,7 @@ def describe_reach(rows: Sequence[Row], workload: WorkloadFacts | None, buffers:
     shown = words.describe_reach(*units, *sizes, buffers=buffers)
     differing = len({each["units_touched"] for each in known}) > 1
     where = f"At {count_users(row):,} users, " if differing else ""
-    return f"{where}{shown}." if where else f"{shown[0].upper()}{shown[1:]}."
+    return f"{where}{shown}." if where else f"{begin_sentence(shown)}."
 
 
 @dataclass(frozen=True)

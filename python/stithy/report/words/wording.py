@@ -152,6 +152,11 @@ def format_plural(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def choose_form(number: int, one: str, many: str) -> str:
+    """The word that goes with so many: `was` or `were`."""
+    return one if number == 1 else many
+
+
 def begin_sentence(words: str) -> str:
     """As a sentence or a title begins."""
     return f"{words[0].upper()}{words[1:]}"

@@ -19,6 +19,7 @@ from stithy.point import Point
 from stithy.report import validity
 from stithy.report.blocks import (
     Block,
+    Figure,
     Grid,
     Heading,
     SectionKind,
@@ -28,7 +29,6 @@ from stithy.report.blocks import (
     set_paragraph,
 )
 from stithy.report.context import Context
-from stithy.report.figure import Figure
 from stithy.report.findings import describe_all
 from stithy.report.page import Page
 from stithy.report.sections import bottlenecks, levels
@@ -40,6 +40,7 @@ from stithy.report.words.loads import restore_method
 from stithy.report.words.wording import (
     DASH,
     begin_sentence,
+    choose_form,
     format_apart,
     format_at_most,
     format_measured,
@@ -288,11 +289,13 @@ def _list_flaws(context: Context) -> Iterator[str | None]:
     yield from sensitivity.list_flaws(context)
     yield from work.list_ledger_flaws(context)
     if (reported := validity.describe_left_out(windows)) is not None:
-        who = "It supports" if sum(not window.valid for window in windows) == 1 else "They support"
+        who = choose_form(
+            sum(not window.valid for window in windows), "It supports", "They support"
+        )
         yield f"{reported}. {who} no claim (reasons: Validity)."
     unsteady = sum(w.valid and w.steady is not None and w.steady.steady is False for w in windows)
     if unsteady:
-        verb = "It is" if unsteady == 1 else "They are"
+        verb = choose_form(unsteady, "It is", "They are")
         yield (
             f"{unsteady} of {format_plural(len(windows), 'window')} did not reach steady state "
             f"(details: How sure this is). {verb} included."
@@ -376,8 +379,8 @@ def _describe_unfinished(context: Context) -> Iterator[str]:
 
 def _describe_absent(absent: int, *, finished: bool) -> str:
     if finished:
-        return f"{'is' if absent == 1 else 'are'} not in the results, although the run finished"
-    return f"{'was' if absent == 1 else 'were'} not run"
+        return f"{choose_form(absent, 'is', 'are')} not in the results, although the run finished"
+    return f"{choose_form(absent, 'was', 'were')} not run"
 
 
 def make_findings_table(context: Context) -> PageTable:

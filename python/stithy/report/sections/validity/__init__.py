@@ -6,6 +6,7 @@ from stithy.analysis.invariants import describe_commit_rule
 from stithy.report.blocks import (
     APPENDIX,
     Block,
+    Figure,
     Grid,
     Heading,
     Picture,
@@ -14,7 +15,6 @@ from stithy.report.blocks import (
     set_open,
     set_paragraph,
 )
-from stithy.report.figure import Figure
 from stithy.report.page import Page
 from stithy.report.sections.validity import machine, windows, work
 from stithy.report.tables import PageTable

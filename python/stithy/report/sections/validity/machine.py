@@ -12,7 +12,7 @@ from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show, make_table
 from stithy.report.words.loads import find_workload
-from stithy.report.words.wording import format_at_most, format_count, format_plural
+from stithy.report.words.wording import choose_form, format_at_most, format_count, format_plural
 from stithy.results.manifest import CalibrationFacts
 from stithy.units import format_list, format_share
 
@@ -81,7 +81,7 @@ def describe_machine_flaw(context: Context) -> str | None:
     odd = [baseline for baseline in context.evidence.baselines if baseline.off]
     if not odd:
         return None
-    verb = "was" if len(odd) == 1 else "were"
+    verb = choose_form(len(odd), "was", "were")
     return (
         f"{len(odd)} of {format_plural(len(context.evidence.baselines), 'block')} {verb} measured "
         "on a machine that had changed (details: Whether the machine stayed the same)."
@@ -95,11 +95,9 @@ def _list_odd(baselines: Sequence[Baseline]) -> str:
             "The baseline check was as usual before each of "
             f"{format_plural(len(baselines), 'block')}: {_describe_spread(baselines)}."
         )
-    return (
-        f"The baseline check deviated before {len(odd)} of "
-        f"{format_plural(len(baselines), 'block')}, {'which is' if len(odd) == 1 else 'which are'} "
-        "marked."
-    )
+    which = choose_form(len(odd), "which is", "which are")
+    blocks = format_plural(len(baselines), "block")
+    return f"The baseline check deviated before {len(odd)} of {blocks}, {which} marked."
 
 
 def _describe_spread(baselines: Sequence[Baseline]) -> str:

@@ -10,8 +10,8 @@ from stithy.analysis.evidence import Window
 from stithy.analysis.steadiness import make_unknown
 from stithy.plan.steps import make_window_id
 from stithy.point import Point
+from stithy.report.blocks import Absent, Drawn, Figure
 from stithy.report.context import Context
-from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.sections.validity import machine
 from stithy.report.tables import PageTable, Show, make_table
 from stithy.report.words.wording import begin_sentence, name_upper_bound

@@ -16,6 +16,7 @@ from stithy.registry import plugins
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show, make_table
 from stithy.report.words.wording import (
+    choose_form,
     explain_missing,
     format_count,
     format_plural,
@@ -286,7 +287,7 @@ def describe_proven(context: Context) -> str | None:
     totals = _sum_counts(context)
     deals = format_list([format_plural(n["acknowledged"], deal) for deal, n in totals.items()])
     doubt, found = (sum(n[key] for n in totals.values()) for key in ("in_doubt", "in_doubt_found"))
-    verb = "was" if doubt == 1 else "were"
+    verb = choose_form(doubt, "was", "were")
     doubts = (
         f" {format_count(doubt)} {verb} in doubt, {format_count(found)} of them found."
         if doubt
@@ -363,7 +364,7 @@ def _describe_isolation(
     if repeated := sum(each["retries"] for each in known):
         done = sum(each["transactions"] for each in known)
         yield (
-            f"{format_plural(repeated, 'attempt')} {'was' if repeated == 1 else 'were'} repeated "
+            f"{format_plural(repeated, 'attempt')} {choose_form(repeated, 'was', 'were')} repeated "
             f"after conflicts, {format_count(1000 * repeated / done)} per 1,000 transactions. "
             "Response times include them."
         )

@@ -9,6 +9,7 @@ from stithy.activity import get_factor
 from stithy.analysis.evidence import Window
 from stithy.analysis.statistics import BLOCKS_LEAST
 from stithy.point import Point, format_value
+from stithy.report.blocks import Absent, Drawn, Figure, FigureKind
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.chart import (
@@ -25,7 +26,6 @@ from stithy.report.drawing.chart import (
 )
 from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers
 from stithy.report.drawing.plots import Bars, Duration, read_durations, write_durations_title
-from stithy.report.figure import Absent, Drawn, Figure, FigureKind
 from stithy.report.tables import Show, make_table
 from stithy.scenarios.backup.judge import (
     COVERED_LEAST,

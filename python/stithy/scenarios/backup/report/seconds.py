@@ -9,6 +9,7 @@ from stithy.analysis.evidence import Window
 from stithy.analysis.gathering import find_median_block
 from stithy.point import Point
 from stithy.report import metrics
+from stithy.report.blocks import Absent, Drawn, Figure, FigureKind
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.annotations import BYTES_PER_MB, MS_PER_S
@@ -21,7 +22,6 @@ from stithy.report.drawing.compose import (
     place_in_grid,
     place_stacked,
 )
-from stithy.report.figure import Absent, Drawn, Figure, FigureKind
 from stithy.report.metrics import (
     MOVED,
     Strip,

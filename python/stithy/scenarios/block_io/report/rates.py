@@ -10,7 +10,7 @@ import polars as pl
 
 from stithy.metrics import Quantity
 from stithy.point import Point
-from stithy.report.blocks import SectionKind
+from stithy.report.blocks import Figure, SectionKind
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.annotations import MS_PER_S
@@ -27,7 +27,6 @@ from stithy.report.drawing.chart import (
 from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers, place_beside
 from stithy.report.drawing.points import group_points
 from stithy.report.drawing.titles import count_missing, name_each
-from stithy.report.figure import Figure
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show, make_table
 from stithy.report.words.wording import format_count

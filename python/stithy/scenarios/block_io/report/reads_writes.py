@@ -11,7 +11,7 @@ import polars as pl
 
 from stithy.metrics import Quantity
 from stithy.point import Point
-from stithy.report.blocks import SectionKind
+from stithy.report.blocks import Drawn, Figure, SectionKind
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.annotations import MS_PER_S
@@ -19,7 +19,6 @@ from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers
 from stithy.report.drawing.compose import place_in_grid as panels
 from stithy.report.drawing.points import drop_factor, group_points
 from stithy.report.drawing.titles import name_each
-from stithy.report.figure import Drawn, Figure
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show, make_table
 from stithy.scenarios.block_io.judge import SATURATED

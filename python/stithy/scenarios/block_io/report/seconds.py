@@ -11,7 +11,7 @@ from stithy.analysis.evidence import Window
 from stithy.fio.load import EXCURSION_MOST, RANGE_MOST, ROUNDS
 from stithy.metrics import Quantity
 from stithy.point import Point
-from stithy.report.blocks import Block, SectionKind, set_figures, set_paragraph
+from stithy.report.blocks import Block, Drawn, SectionKind, set_figures, set_paragraph
 from stithy.report.context import Context
 from stithy.report.drawing.chart import (
     Axis,
@@ -24,7 +24,6 @@ from stithy.report.drawing.chart import (
 from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers, place_above
 from stithy.report.drawing.compose import place_in_grid as charts_in
 from stithy.report.drawing.titles import name_by
-from stithy.report.figure import Drawn
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show
 from stithy.units import format_list, format_share

@@ -15,14 +15,13 @@ import polars as pl
 
 from stithy.metrics import ALL, BEYOND_LEAST, Quantity
 from stithy.point import Point, Value, format_value, measure_magnitude
-from stithy.report.blocks import SectionKind, set_paragraph
+from stithy.report.blocks import Figure, SectionKind, set_paragraph
 from stithy.report.context import Context
 from stithy.report.drawing.annotations import MS_PER_S
 from stithy.report.drawing.chart import Axis, draw_joined_points, find_domain, make_value_axis
 from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers, place_beside
 from stithy.report.drawing.points import group_points
 from stithy.report.drawing.titles import count_missing, name_each
-from stithy.report.figure import Figure
 from stithy.report.page import Page
 from stithy.report.tables import KINDS, PageTable, Show, make_table
 from stithy.report.words.wording import format_count

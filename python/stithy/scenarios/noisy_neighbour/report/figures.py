@@ -11,6 +11,7 @@ import polars as pl
 from stithy.analysis.evidence import Window
 from stithy.metrics import Quantity
 from stithy.point import Point
+from stithy.report.blocks import Absent, FigureKind
 from stithy.report.context import Context
 from stithy.report.drawing.annotations import BYTES_PER_MB
 from stithy.report.drawing.chart import (
@@ -38,7 +39,6 @@ from stithy.report.drawing.plots import (
     write_durations_title,
 )
 from stithy.report.drawing.titles import name_by, name_each
-from stithy.report.figure import Absent, FigureKind
 from stithy.report.tables import PageTable, Show, make_table
 from stithy.report.words.wording import format_quantity, format_range
 from stithy.scenarios.noisy_neighbour.declared import find_part, list_cycles, list_parts

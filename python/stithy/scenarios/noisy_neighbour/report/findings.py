@@ -8,7 +8,7 @@ from stithy.metrics import Quantity
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.metrics import list_devices_by_role
-from stithy.report.words.wording import format_in_table, format_number, format_plural
+from stithy.report.words.wording import choose_form, format_in_table, format_number, format_plural
 from stithy.scenarios.noisy_neighbour.disturbance import (
     ACHIEVED_SHARE,
     ALONE_SHARE_LEAST,
@@ -301,7 +301,7 @@ def _include_one(
     known = {name: each.growth[name].effect for name in quantities}
     beyond = {name: effect for name, effect in known.items() if effect.distinguishable}
     if beyond:
-        are = "excludes" if len(beyond) == 1 else "exclude"
+        are = choose_form(len(beyond), "excludes", "exclude")
         yield (
             f"{at}, but {_format_ratios(beyond)} {are} 1: tenants and neighbour share something "
             "else, such as CPUs."

@@ -13,6 +13,7 @@ from stithy.analysis.evidence import Window
 from stithy.analysis.series import HALF_SAMPLE_S
 from stithy.point import Point
 from stithy.report import metrics
+from stithy.report.blocks import Absent, FigureKind
 from stithy.report.context import Context
 from stithy.report.drawing.annotations import BYTES_PER_MB, MS_PER_S
 from stithy.report.drawing.chart import (
@@ -24,7 +25,6 @@ from stithy.report.drawing.chart import (
 )
 from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers, place_in_grid
 from stithy.report.drawing.plots import DataPlot
-from stithy.report.figure import Absent, FigureKind
 from stithy.report.metrics import MOVED, Strip, find_busiest_device, list_strip_shows
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import format_count

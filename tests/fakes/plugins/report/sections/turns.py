@@ -8,6 +8,8 @@ import polars as pl
 from stithy.report.blocks import (
     APPENDIX,
     Block,
+    Drawn,
+    Figure,
     SectionKind,
     set_bullets,
     set_figures,
@@ -16,7 +18,6 @@ from stithy.report.blocks import (
 )
 from stithy.report.context import Context
 from stithy.report.drawing.compose import Drawing, make_unit
-from stithy.report.figure import Drawn, Figure
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show
 
