@@ -111,7 +111,7 @@ RULES: Rules = [
     (r"A ramp-up of # instead of #", _short("ramp_up_s", 30)),
     (r"Windows of # instead of #", _short("duration_s", 60)),
     (r"Users touch all #", once(f"SELECT max({REACH}) FROM win")),
-    (r"the server has # of [\w ]+?(?: and a memory limit of #)?\.",
+    (r"the database has # of [\w ]+?(?: and a memory limit of #)?\.",
      once("SELECT max(buffer_pool_bytes), max(memory_limit_bytes) FROM win")),
     (r"≤ #, from # to # users", _searched), (r"began with the measurements at #", _listed),
     (r"(?<=measurements at )\S+ and #", _listed),
