@@ -81,7 +81,7 @@ def remove_mark(directory: Path, run_id: str) -> None:
 
 DATA = "data"
 MASTER = "master"
-OTHER = "other"
+OTHER = "beside-database"
 """The folder of what works on the same storage as the database, but is not it."""
 
 STITHY_ENTRIES = frozenset({MARK, f"{MARK}.new", DATA, MASTER, OTHER})
