@@ -62,7 +62,7 @@ def test_an_aggressor_of_ones_own_goes_from_study_to_report(tmp_path: Path, fake
 def test_a_neighbours_dead_server_costs_its_window(tmp_path: Path, fakes: Path) -> None:
     """Its window has no numbers and says why; that of the tenants alone has all of them."""
     starts = [str(start.data) for start in _run(tmp_path).engine.starts]
-    own = next(n for n, data in enumerate(starts, 1) if "/other/" in data)
+    own = next(n for n, data in enumerate(starts, 1) if "/beside-database/" in data)
     other = tmp_path / "ended"
     other.mkdir()
     faked = _run(other, engine=FakeEngine(ended_starts=frozenset({own})))

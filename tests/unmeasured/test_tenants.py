@@ -159,7 +159,7 @@ def test_neighbours_load_or_scan(stithy: Stithy, place: Path, keys: str) -> None
     assert values["neighbour.asked_per_s", "all"]["value"] is None
     assert values["tenant.tpm", "tenant-2"]["value"] > 0
     assert left_by(out) == []
-    assert not (place / "a/other").exists()
+    assert not (place / "a/beside-database").exists()
 
 
 @pytest.mark.long
@@ -171,7 +171,7 @@ def test_a_killed_backup_is_a_failed_cycle(stithy: Stithy, place: Path) -> None:
     out = place / "out"
     keys = "aggressor: backup, every: 1 s, bandwidth: 8 MiB"
     running = stithy.start("run", _study(place, keys), "--out", out)
-    taken = f"--pgdata={place}/a/other-1-backup"
+    taken = f"--pgdata={place}/a/beside-database-1-backup"
     wait_for(lambda: bool(_pids_with(taken)), running)
     for pid in _pids_with(taken):
         os.kill(pid, signal.SIGKILL)
@@ -209,7 +209,7 @@ def test_a_killed_neighbour_costs_its_window(stithy: Stithy, place: Path) -> Non
     out, stithy.repeats = place / "out", True
     running = stithy.start("run", _study(place, "aggressor: analytic-scan"), "--out", out)
     wait_for(_works(out, BESIDE), running)
-    server = place / "a/other/database-1/postmaster.pid"
+    server = place / "a/beside-database/database-1/postmaster.pid"
     os.kill(int(server.read_text().split()[0]), signal.SIGKILL)
     stithy.finish_well(running)
     run = read_run(out)
