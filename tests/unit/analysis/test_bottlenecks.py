@@ -92,7 +92,7 @@ OTHERS = "busy 95 % of the time, up to 35 % by other programs"
     ("checkpoints", {"stalled_share": None}, "checkpoints were not sampled"),
     ("host-cpu", {"host": None, "unseen": NO_CPU}, "no cpu"),
     ("server-cpu", {**FULL, "sessions": sessions(log=3.5, cpu=0.5), "devices": disk()},
-     f"the server's CPUs were {OTHERS}"),
+     f"the database's CPUs were {OTHERS}"),
     ("host-cpu", {**FULL, "is_open": True, "under_way": 0.4, "sessions": sessions(cpu=0.4)},
      f"the host's CPUs were {OTHERS}"),
     ("host-cpu", {**FULL, "sessions": None}, f"the host's CPUs were {OTHERS}"),

@@ -112,7 +112,7 @@ def test_what_each_tenants_server_did_is_told_apart_from_the_others(tmp_path: Pa
     of_each = page.tables["missing"].frame.filter(because=EACH_ITS_OWN)["what"].to_list()
     assert [each.removeprefix("figure: ") for each in of_each] == [
         "memory of the server and its page cache", "write-ahead log volume",
-        "syncs of the write-ahead log", "blocks read into the server's cache",
+        "syncs of the write-ahead log", "blocks read into the database's cache",
         "what sessions wait for",
     ]  # fmt: skip
 

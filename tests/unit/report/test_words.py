@@ -218,7 +218,7 @@ def test_users_served_are_said_with_what_limited_them() -> None:
     """In the same sentence: a reader of the first one takes no CPU for the storage."""
     limits = Limits(at(36), (("sata", Cause("server-cpu", 0.97, 2, 2, "", 0.2, False)),))
     text = _say(LimitedCapacity(SEARCH, (SATA,), None, None, limits))
-    assert "; at 36 users, the server's CPUs limited sata; " in text
+    assert "; at 36 users, the database's CPUs limited sata; " in text
 
 
 @pytest.mark.parametrize(("meets", "words"), [

@@ -72,7 +72,7 @@ class Rule:
 
 
 def judge_cpus(observed: Observation, cpus: Cpus, shown: str, wanted: float | None) -> RuleResult:
-    """How busy these CPUs were; `told` says whose they are, as "the server's CPU was".
+    """How busy these CPUs were; `shown` says whose they are, as "the database's CPU was".
 
     `wanted`: the share of the users' time that was for these CPUs, waits for them included; None
     where it is not known. Others' work may fill CPUs that the users hardly want: the server is
@@ -255,7 +255,7 @@ def _judge_server_cpu(observed: Observation) -> RuleResult | None:
     """
     if observed.server is not None:
         many = observed.server.count > 1
-        who = "the server's CPUs were" if many else "the server's CPU was"
+        who = "the database's CPUs were" if many else "the database's CPU was"
         return judge_cpus(observed, observed.server, who, observed.part("cpu"))
     return make_unknown(observed.unseen["cpu"]) if "cpu" in observed.unseen else None
 
@@ -315,7 +315,7 @@ def _own_work(observed: Observation) -> float | None:
 
 def _explain_share(paused: float, own: float, observed: Observation) -> str:
     shown = f"pauses took {percent(paused)} of the users' time" if observed.paced else ""
-    worked = f"the server's own work took {percent(own)} of their time" if own else ""
+    worked = f"the database's own work took {percent(own)} of their time" if own else ""
     if not shown:
         worked = worked.replace("their time", "the users' time")
     more = ""
@@ -376,8 +376,8 @@ RULES = {each.name: each for each in (
         holds_from=HALF, is_storage=False, judge=_judge_pool,
     ),
     Rule(
-        name="server-cpu", letter="S", words="the CPUs of the server",
-        short="the server's CPUs", heading="Server CPUs", shown="busy {share} of the time",
+        name="server-cpu", letter="S", words="the CPUs of the database",
+        short="the database's CPUs", heading="Database CPUs", shown="busy {share} of the time",
         holds_from=NEARLY_FULL, is_storage=False, judge=_judge_server_cpu,
     ),
     Rule(

@@ -46,9 +46,9 @@ RATES = {
         "Syncs of the write-ahead log per second. One sync may serve several commits.",
     ),
     "blocks-read-by-users": _ServerRate(
-        metrics.BLOCKS_READ, "blocks read into the server's cache", "Blocks read per second", "/s",
-        "Blocks{of_bytes} per second that were missing from the server's own cache. The page cache "
-        "may have held them.",
+        metrics.BLOCKS_READ, "blocks read into the database's cache",
+        "Blocks read per second", "/s", "Blocks{of_bytes} per second that were missing from the "
+        "database's own cache. The page cache may have held them.",
     ),
 }  # fmt: skip
 

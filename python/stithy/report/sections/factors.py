@@ -97,7 +97,7 @@ def make_values_table(context: Context) -> PageTable:
     shows = (
         Show("factor", "Factor"), Show("value", "Value"), Show("candidate", "Candidate"), *own,
         Show("throughput", throughput.label, "count"), Show("p95_s", "p95", "duration"),
-        Show("hit_share", "Hits in the server's buffers", "share"),
+        Show("hit_share", "Hits in the database's buffers", "share"),
         Show("reads_per_s", "Device reads per second", "rate"),
         Show("windows", "Valid windows", "count"),
     )  # fmt: skip
@@ -303,10 +303,10 @@ def _make_step_row(name: str, each: ComparedPair) -> dict[str, Any]:
     }  # fmt: skip
 
 
-HITS_AXIS = Axis("Hits in the server's buffers", format=PERCENT)
+HITS_AXIS = Axis("Hits in the database's buffers", format=PERCENT)
 READS_AXIS = Axis("Device reads per second")
 BESIDE = {
-    HITS_AXIS: ("hits", "the share of blocks found in the server's buffers"),
+    HITS_AXIS: ("hits", "the share of blocks found in the database's buffers"),
     READS_AXIS: ("device reads", "reads per second of the busiest block device"),
 }
 """What is drawn beside throughput where it was sampled: in a title, and in a caption."""

@@ -118,7 +118,7 @@ def list_windows(context: Context) -> PageTable:
     metric = context.evidence.throughput
     column = metric.known.column
     measured = context.run.window.select(
-        "window_id", *{column, *(show.column for show in _MEASURED)}
+        "window_id", *dict.fromkeys((column, *(show.column for show in _MEASURED)))
     )
     frame = pl.DataFrame(rows, schema=types).join(
         measured, on="window_id", how="left", maintain_order="left"
@@ -196,7 +196,7 @@ PROOF = (
     Show("headline_in_doubt", "In doubt", "count"),
     Show("headline_in_doubt_found", "In doubt, found", "count"),
     Show("client_commits", "Commits, driver", "count"),
-    Show("server_commits", "Commits, server", "count"),
+    Show("server_commits", "Commits, database", "count"),
 )
 
 
