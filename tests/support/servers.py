@@ -32,17 +32,21 @@ def mounted(point: Path, size: str) -> Iterator[Path]:
         subprocess.run(["umount", str(point)], check=True)
 
 
+def make_folder(place: Path, name: str) -> Path:
+    """An empty directory of the server's user."""
+    made = place / name
+    made.mkdir(mode=0o700)
+    if user := find_server_user():
+        os.chown(made, user.uid, user.gid)
+    return made
+
+
 @contextmanager
 def server_place(parent: Path | None = None) -> Iterator[Path]:
     """A directory of the server's user, with `data`, as short as sockets need it."""
-    user = find_server_user()
-    place = (parent or quick_parent()) / f"{PREFIX}{secrets.token_hex(4)}"
-    place.mkdir(mode=0o700)
+    place = make_folder(parent or quick_parent(), f"{PREFIX}{secrets.token_hex(4)}")
     try:
-        (place / "data").mkdir(mode=0o700)
-        if user:
-            for path in (place, place / "data"):
-                os.chown(path, user.uid, user.gid)
+        make_folder(place, "data")
         yield place
     finally:
         remove_tree(place)

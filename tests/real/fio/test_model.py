@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+from stithy.collectors import pressure
 from stithy.drives.control import DriveSpec
 from stithy.drives.measure.measurement import MeasurementPoint
 from stithy.drives.profiles import own_figures
@@ -246,10 +247,8 @@ def agrees(drive: Raised, shape: Shape, duration_s: float = DURATION_S) -> None:
 
 def cpu_pressure_s() -> float:
     """Seconds since boot in which some program waited for a CPU; 0 where the kernel counts none."""
-    if not (counted := Path("/proc/pressure/cpu")).exists():
-        return 0.0
-    (total_us,) = re.findall(r"some .*total=(\d+)", counted.read_text())
-    return float(total_us) / 1e6
+    counted = Path("/proc/pressure/cpu")
+    return pressure.parse(counted.read_bytes())["some"] / 1e6 if counted.exists() else 0.0
 
 
 def are_near(ratios: Mapping[str, float]) -> bool:

@@ -1,6 +1,5 @@
 """A real PostgreSQL, backed up while it runs and restored beside itself."""
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -22,7 +21,7 @@ from stithy.engines.postgresql.url import parse_url
 from stithy.errors import PreconditionError, UserError
 from stithy.hosts.runner import Command, LocalRunner, find_server_user
 from stithy.storage.volume import remove_tree
-from support.servers import PASSWORD, engine, request, server_place, start
+from support.servers import PASSWORD, engine, make_folder, request, server_place, start
 
 pytestmark = pytest.mark.needs_postgresql
 
@@ -68,15 +67,6 @@ def done(command: Command) -> None:
     assert finished.code == 0, finished.stderr
 
 
-def folder(place: Path, name: str) -> Path:
-    """An empty directory of the server's user."""
-    made = place / name
-    made.mkdir(mode=0o700)
-    if USER:
-        os.chown(made, USER.uid, USER.gid)
-    return made
-
-
 @dataclass
 class Kept:
     """Where the files of a backup lie, and how it is made."""
@@ -90,8 +80,8 @@ class Kept:
         """Directories of the server's user."""
         self.method = get_engine("postgresql").get_backup(self.name)
         self.programs = self.made.check().programs
-        self.folder, self.sockets = folder(self.place, "backup"), folder(self.place, "s")
-        self.data = folder(folder(self.place, "restored"), "data")
+        self.folder, self.sockets = make_folder(self.place, "backup"), make_folder(self.place, "s")
+        self.data = make_folder(make_folder(self.place, "restored"), "data")
 
     def job(self, options: BackupOptions | None = None) -> BackupJob:
         """As a run has it made."""
@@ -212,7 +202,7 @@ def test_a_killed_backup_hinders_no_other(
         assert -running.wait(60) in (SIGKILL, SIGXFSZ)
         if not kept.method.keeps_repository:
             remove_tree(kept.folder)
-            folder(kept.place, "backup")
+            make_folder(kept.place, "backup")
         kept.take(server)
         with kept.restored() as second:
             assert second.checksums() == server.checksums()
@@ -224,7 +214,7 @@ def test_temporary_files_are_restored_beside_the_data(
 ) -> None:
     """The source's place stays as it is."""
     kept = Kept(*loaded, "pgbackrest", BackupOptions())
-    temp = folder(kept.place, "temp")
+    temp = make_folder(kept.place, "temp")
     with served(kept) as server:
         server.use_for_temp(temp)
         kept.take(server)

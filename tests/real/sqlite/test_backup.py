@@ -19,7 +19,7 @@ from stithy.wire.hammer import Hammer, ProgressWatch
 from stithy.wire.jobs import RunRequest, WorkloadChoice
 from stithy.wire.messages import AnyMessage, SecondMessage
 from stithy.workloads.workload import Driving, Workload
-from support.servers import request, server_place, start
+from support.servers import make_folder, request, server_place, start
 
 pytestmark = pytest.mark.needs_sqlite
 
@@ -64,7 +64,7 @@ def test_a_backup_beside_users_holds(
     place, engine = loaded
     instance, finished, commits = engine.start(start(place)), list[Finished](), list[int]()
     rate = 40_000_000 if method.name == "online" else None
-    job = BackupJob(place, BackupOptions(bytes_per_s=rate), folder(place, method.name))
+    job = BackupJob(place, BackupOptions(bytes_per_s=rate), make_folder(place, method.name))
     stop, began_s = threading.Event(), monotonic()
 
     def on_message(message: AnyMessage) -> None:
@@ -83,7 +83,7 @@ def test_a_backup_beside_users_holds(
     assert sum(commits[1:]) > 0
     if rate:
         assert monotonic() - began_s > copy.stat().st_size / rate
-    data = folder(folder(place, f"restored-{method.name}"), "data")
+    data = make_folder(make_folder(place, f"restored-{method.name}"), "data")
     assert [run(command).code for command in method.restore(job, data)] == [0, 0]
     restored = engine.start(start(data.parent))
     assert hammer(restored.url).check(choice(), quick=False, after_load=False).broken == ()
@@ -91,17 +91,8 @@ def test_a_backup_beside_users_holds(
     with copy.open("r+b") as file:
         file.seek(40 * 4096)
         file.write(os.urandom(40 * 4096))
-    again = folder(place, f"again-{method.name}")
+    again = make_folder(place, f"again-{method.name}")
     assert run(method.restore(job, again)[-2]).code == 0
     damaged = run(method.restore(job, again)[-1])
     assert damaged.code != 0
     assert "damaged" in damaged.stderr or "malformed" in damaged.stderr
-
-
-def folder(place: Path, name: str) -> Path:
-    """An empty directory of the user of servers."""
-    made = place / name
-    made.mkdir(mode=0o700)
-    if USER:
-        os.chown(made, USER.uid, USER.gid)
-    return made

@@ -87,7 +87,11 @@ def read_size(value: int | None) -> int | None:
     return value and value // provider.MIB * provider.MIB
 
 
-DriveProfile = Annotated[str, BeforeValidator(read_profile)]
+DriveProfile = Annotated[
+    str,
+    BeforeValidator(read_profile),
+    Field(description="The drive profile: the name of a shipped one, or the path of a file."),
+]
 Backing = Annotated[Path | None, BeforeValidator(read_backing), WithJsonSchema({"type": "string"})]
 DriveBytes = Annotated[
     BytesOrNone,
@@ -102,10 +106,7 @@ class DriveKeys(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    drive: DriveProfile = Field(
-        description="The drive profile: the name of a shipped one, or the path of a file.",
-        examples=["generic-nvme"],
-    )
+    drive: DriveProfile = Field(examples=["generic-nvme"])
     count: int = Field(
         default=1,
         ge=1,

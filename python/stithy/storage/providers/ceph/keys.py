@@ -122,10 +122,7 @@ class CacheKeys(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    drive: DriveProfile = Field(
-        description="The drive profile: the name of a shipped one, or the path of a file.",
-        examples=["generic-nvme"],
-    )
+    drive: DriveProfile = Field(examples=["generic-nvme"])
     size_bytes: DriveBytes = Field(
         alias="size",
         default=None,
@@ -178,10 +175,7 @@ class CephKeys(BaseModel):
         description="Hosts, each a network namespace of this machine.",
     )
     drives_per_host: int = Field(default=1, ge=1, le=8, description="Drives, and OSDs, of a host.")
-    drive: DriveProfile = Field(
-        default="generic-nvme",
-        description="The drive profile: the name of a shipped one, or the path of a file.",
-    )
+    drive: DriveProfile = Field(default="generic-nvme")
     cache: CacheKeys | None = Field(
         default=None,
         json_schema_extra={"default": "none"},
