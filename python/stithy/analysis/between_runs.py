@@ -2,7 +2,7 @@
 
 Runs come one after the other, so their windows are no blocks and are not paired: two samples with a
 scatter of their own each. What drifted between the runs stands in the difference. As far as the
-runs saw it (`same_machine`), an interval is wider by it; of the rest it knows nothing.
+runs saw it (`estimate_drift`), an interval is wider by it; of the rest it knows nothing.
 """
 
 import math

@@ -46,7 +46,7 @@ class DecisionStatus:
     def is_interim(self) -> bool:
         """Whether a verdict is looked for after so many blocks, or would be but for invalid ones.
 
-        Own: the looks of `boundaries`, and the limit.
+        Own: the looks of `find_critical`, and the limit.
         """
         ended = self.progress.step is not Next.ANOTHER_BLOCK
         return ended or self.blocks < INTERIM_BLOCKS[0] or self.blocks in INTERIM_BLOCKS
@@ -279,7 +279,7 @@ def simulate_prospects(
     `noise_share`: standard deviation of a block's log ratio. `limit`: valid blocks at most, or with
     `fixed` their number. `among`: as `decide` has it; that the pair was chosen for its difference
     is not simulated. More is better here. The same seed gives the same studies.
-    Own: the stopping rule of real studies (`next_step`) on made-up blocks.
+    Own: the stopping rule of real studies (`decide_next_step`) on made-up blocks.
     """
     found = []
     for ratio in ratios:

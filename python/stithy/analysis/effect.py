@@ -68,7 +68,7 @@ class Effect:
     def plain(self) -> bool:
         """Whether the interval is that of someone who looks once: it decides nothing.
 
-        Own: a verdict needs as many blocks as `boundaries` says.
+        Own: a verdict needs as many blocks as `find_critical` says.
         """
         return self.pairs < BLOCKS_LEAST
 
@@ -76,7 +76,7 @@ class Effect:
     def plain_bounds(self) -> tuple[float, float] | None:
         """The bounds of the plain 95 % t interval, however many pairs there are; None without.
 
-        Own: `interval.plain_interval`, as ratios where these are compared.
+        Own: `estimate_plain_interval`, as ratios where these are compared.
         """
         known = estimate_plain_interval(self.apart)
         if known is None or self.is_difference:

@@ -151,7 +151,7 @@ class WindowRecord:
     tables of those names, `around` that of `surroundings`; `watched` is what the collectors gave;
     `values`
     its rows of the table of that name, by metric and of what;
-    `transactions` are its rows of that table by type; `floors`: as `delay.machine_floors` has them;
+    `transactions` are its rows of that table by type; `floors`: as `find_machine_floors` has them;
     `laws` are the invariants that were checked; `steady` is None where nobody looked; `baseline` is
     the baseline check before the window's block; `measured_again`: whether the block was measured
     once more; `damaged` are its files that cannot be read; `engine` is what the server's engine

@@ -88,7 +88,7 @@ def list_refuted(rows: Sequence[Row]) -> dict[tuple[Any, Any], str]:
 
 
 def drop_refuted(rows: Sequence[Row]) -> list[Row]:
-    """The rows, without calibrated limits that one of them refutes; `driver_refuted` says how."""
+    """The rows, without calibrated limits that one of them refutes; `list_refuted` says how."""
     known = list_refuted(rows)
     none = {"driver_rate_per_s_max": None, "driver_users_max": None}
     return [

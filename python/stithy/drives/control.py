@@ -221,7 +221,7 @@ NAME_RULE = (
 class DriveSpec:
     """One drive.
 
-    `profile` is the text of a drive profile (see `profiles.profile_text`), None takes no time.
+    `profile` is the text of a drive profile (see `read_profile_text`), None takes no time.
     `backing` is the sparse file of its bytes, which stays when the drive goes down; None: they lie
     in memory, and are gone with it. `scale` is the divisor of its capacity, IOPS and bandwidth: 8
     for 1/8. `volatile`: what a power cut may take away. `transport_s` and `spin_s` None: as the

@@ -2,7 +2,7 @@
 
 The place where columns are declared; writers, readers and the reference page derive from it. What
 only one activity knows is a detail table, which the activity declares with the
-same words (`stithy.activity.every_table` has all). Whoever adds, renames or removes a column raises
+same words (`stithy.activity.list_every_table` has all). Whoever adds, renames or removes a column raises
 `manifest.SCHEMA_VERSION`.
 A missing value is null, and the table has a column that says why or a flag that implies it.
 """

@@ -298,7 +298,7 @@ class TransactionRates:
     """Transactions a second of the windows so far: they tell which questions have an answer."""
 
     def __init__(self, context: Context) -> None:
-        """`known`: by `rate_key`, for later plans."""
+        """`known`: by `make_rate_key`, for later plans."""
         self._context = context
         self._counted: set[str] = set()
         self.known: dict[str, float] = {}

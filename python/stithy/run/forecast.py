@@ -113,7 +113,7 @@ def read_factors() -> Factors:
 
 
 def read_rates() -> Mapping[str, float]:
-    """Transactions a second of earlier windows, by `plan.answerable.rate_key`; empty as above."""
+    """Transactions a second of earlier windows, by `make_rate_key`; empty as above."""
     return _read("rates", float)
 
 

@@ -114,11 +114,11 @@ def _make_slow(how: FaultOptions) -> Keys:
             remedy="give --factor, such as 10, or --added, such as 5ms",
         )
     factor = 1.0 if how.factor is None else how.factor
-    if not 1 <= factor <= 1e9:
+    if not 1 <= factor <= 1e6:
         raise UserError(
             f"the factor {factor:g} is out of range",
             where="--factor",
-            remedy="give 1 to 1e9; 10 takes ten times as long",
+            remedy="give 1 to 1e6; 10 takes ten times as long",
         )
     added_s = read_seconds(how.added, "--added") if how.added else 0.0
     return {"factor": factor, "added_s": added_s, "share": _read_share(how.share, "--share")}
