@@ -147,7 +147,7 @@ def estimate_interval(logs: Sequence[float], bounds: Sequence[Bound] = ()) -> In
     critical value × widening × standard error, and holds the truth at all looks together in at
     least 95 of 100 studies: the conservative 95 % interval. A single one holds it in 99.4 of 100
     studies of independent normal blocks.
-    Source: repeated confidence intervals, Jennison and Turnbull (1989); critical values: `find_critical`.
+    Source: repeated confidence intervals, Jennison and Turnbull (1989), with `find_critical`.
     """
     if len(logs) < 2:
         return None
