@@ -1,7 +1,9 @@
 //! Consistency conditions: queries that give the rows which break one.
 
+use std::borrow::Cow;
+
 /// One consistency condition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConditionQuery {
     /// Its number.
     pub number: u32,
@@ -10,12 +12,12 @@ pub struct ConditionQuery {
     /// Whether it holds only until something has run.
     pub only_after_load: bool,
     /// Gives the rows which break it; the first line says what must hold.
-    pub sql: &'static str,
+    pub sql: Cow<'static, str>,
 }
 
 impl ConditionQuery {
     /// What must hold, in a sentence: the first line of the file.
-    pub fn text(&self) -> &'static str {
+    pub fn text(&self) -> &str {
         let first = self.sql.lines().next().unwrap_or_default();
         first.trim_start_matches("-- ")
     }

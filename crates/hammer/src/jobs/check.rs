@@ -25,7 +25,7 @@ pub(super) async fn check<T: Target, W: Workload>(
         checked: 0,
         broken: Vec::new(),
     };
-    let conditions = W::conditions().into_iter();
+    let conditions = W::conditions(&found.base.facts).into_iter();
     for query in conditions.filter(|each| each.chosen(job.quick, job.after_load)) {
         let mut stop = context.stop.clone();
         let condition = verify(found.target.place(), &found.control, &query, &mut stop).await?;

@@ -25,7 +25,7 @@ pub(super) async fn prepare<T: Target, W: Workload>(
     mut context: Context<'_>,
 ) -> Result<PrepareSummary, HammerError> {
     let options = W::options(&job.workload)?;
-    let load = Arc::new(W::load(job, &options));
+    let load = Arc::new(W::load(job, &options)?);
     let target = T::parse(&job.url)?;
     let control = target.connect_to_load().await?;
     control.require_connections(job.loaders).await?;
@@ -60,8 +60,8 @@ struct Filling<'a, T: Target, L> {
 
 impl<T: Target, L: Load> Filling<'_, T, L> {
     /// Every table that loading makes.
-    fn names(&self) -> Vec<&'static str> {
-        let tables = self.tables.iter().map(|table| table.name);
+    fn names(&self) -> Vec<&str> {
+        let tables = self.tables.iter().map(|table| &*table.name);
         tables.chain([self.load.mark().0]).collect()
     }
 
@@ -151,7 +151,7 @@ impl<T: Target, L: Load> Filling<'_, T, L> {
             for key in &table.keys {
                 self.control.execute(&doing, key).await?;
             }
-            let reset = T::Control::end_loading(table.name);
+            let reset = T::Control::end_loading(&table.name);
             self.control.execute(&doing, &reset).await?;
         }
         self.load.finish(&self.control).await?;

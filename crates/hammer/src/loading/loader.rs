@@ -26,7 +26,7 @@ pub enum Event {
     /// Rows of some slices reached the server.
     Copied {
         /// Table.
-        table: &'static str,
+        table: String,
         /// Slices.
         slices: u64,
         /// Their rows.
@@ -162,7 +162,7 @@ impl<T: Target, L: Load> Loader<'_, T, L> {
                 Ok(())
             }
             Work::Analyze(table) => {
-                let name = tables[*table].name;
+                let name = &tables[*table].name;
                 let sql = T::Control::analyze(name);
                 self.execute(&format!("analysing {name}"), &sql).await
             }
@@ -185,7 +185,7 @@ impl<T: Target, L: Load> Loader<'_, T, L> {
         slices: Range<u64>,
         created: bool,
     ) -> Result<(), HammerError> {
-        let (shared, name) = (self.shared, self.shared.tables[table].name);
+        let (shared, name) = (self.shared, &self.shared.tables[table].name);
         let doing = format!("copying {name}");
         let mut copying = self.control.copy(&doing, name, created).await?;
         let mut rows = Rows::new(T::Control::FORMAT, shared.shape);
@@ -197,7 +197,7 @@ impl<T: Target, L: Load> Loader<'_, T, L> {
                 copying.send(rows.take_bytes()).await?;
                 let (slices, copied) = (slice + 1 - told_slices, rows.count - told_rows);
                 self.tell(Event::Copied {
-                    table: name,
+                    table: name.clone(),
                     slices,
                     rows: copied,
                 });
@@ -226,7 +226,7 @@ impl<T: Target, L: Load> Loader<'_, T, L> {
 
 /// The SQL that creates a table for being loaded.
 pub fn create_for_loading<T: Target>(table: &TableLoad) -> String {
-    T::Control::create_for_loading(&table.create, table.name)
+    T::Control::create_for_loading(&table.create, &table.name)
 }
 
 fn refuse_when_stopped(target: &impl Target, stop: &Stop) -> Result<(), HammerError> {

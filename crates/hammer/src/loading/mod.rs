@@ -23,7 +23,7 @@ use crate::error::HammerError;
 #[derive(Debug, Clone)]
 pub struct TableLoad {
     /// Its name in the database.
-    pub name: &'static str,
+    pub name: String,
     /// SQL that creates it, with neither indexes nor keys.
     pub create: String,
     /// SQL for each index, independent of the others; done as soon as the rows are there.
@@ -63,7 +63,7 @@ pub trait Load: Send + Sync + 'static {
 #[cfg(test)]
 fn sample_tables() -> Vec<TableLoad> {
     let table = |(name, slices, cost, indexes): (_, _, _, usize)| TableLoad {
-        name,
+        name: String::from(name),
         create: format!("create {name}"),
         indexes: vec![format!("index {name}"); indexes],
         keys: Vec::new(),

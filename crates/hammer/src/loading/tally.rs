@@ -21,7 +21,7 @@ pub struct Tally {
     indexes_total: u64,
     /// When the last row was copied, seconds from the start.
     pub copy_s: f64,
-    rows: BTreeMap<&'static str, u64>,
+    rows: BTreeMap<String, u64>,
 }
 
 impl Tally {
@@ -96,7 +96,7 @@ mod tests {
 
     fn copied(slices: u64) -> Event {
         Event::Copied {
-            table: "lines",
+            table: "lines".into(),
             slices,
             rows: 2 * slices,
         }

@@ -69,8 +69,8 @@ pub trait Workload: Sized + 'static {
     /// What tells the data of a database from that of another; a ledger belongs to one.
     fn loaded(facts: &Self::Facts) -> Map<String, Value>;
 
-    /// What is loaded into an empty database.
-    fn load(job: &PrepareJob, options: &Self::Options) -> Self::Load;
+    /// What is loaded into an empty database. Errors: usage.
+    fn load(job: &PrepareJob, options: &Self::Options) -> Result<Self::Load, HammerError>;
 
     /// Reads what a job says to it, before anything is connected. Errors: usage.
     fn options(choice: &WorkloadChoice) -> Result<Self::Options, HammerError>;
@@ -88,8 +88,8 @@ pub trait Workload: Sized + 'static {
     /// The read-only pass that fills caches before a run.
     fn reads(job: &WarmUpJob, base: &Base<Self>) -> Self::Reads;
 
-    /// The consistency conditions, in their order.
-    fn conditions() -> Vec<ConditionQuery>;
+    /// The consistency conditions of a loaded database, in their order.
+    fn conditions(facts: &Self::Facts) -> Vec<ConditionQuery>;
 
     /// SQL for the rows of a kind of kept transactions whose keys lie within two bounds, both included:
     /// the key, then the columns of [`Kept::of_row`], in the order of the keys.

@@ -54,10 +54,9 @@ impl Workload for Counter {
         Map::from_iter([("counters".into(), (*counters).into())])
     }
 
-    fn load(_: &PrepareJob, options: &Options) -> CounterLoad {
-        CounterLoad {
-            counters: options.counters,
-        }
+    fn load(_: &PrepareJob, options: &Options) -> Result<CounterLoad, HammerError> {
+        let counters = options.counters;
+        Ok(CounterLoad { counters })
     }
 
     fn options(choice: &WorkloadChoice) -> Result<Options, HammerError> {
@@ -90,12 +89,12 @@ impl Workload for Counter {
         CounterReads(CounterRun::new(job.seed, base, None))
     }
 
-    fn conditions() -> Vec<ConditionQuery> {
+    fn conditions(_: &u32) -> Vec<ConditionQuery> {
         vec![ConditionQuery {
             number: 1,
             quick: true,
             only_after_load: false,
-            sql: "-- No counter is below zero.\nbelow zero",
+            sql: "-- No counter is below zero.\nbelow zero".into(),
         }]
     }
 
@@ -118,7 +117,7 @@ impl Load for CounterLoad {
 
     fn tables(&self) -> Vec<TableLoad> {
         vec![TableLoad {
-            name: "counters",
+            name: "counters".into(),
             create: "create counters".into(),
             indexes: vec!["index counters".into()],
             keys: vec!["key counters".into()],

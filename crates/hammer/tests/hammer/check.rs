@@ -77,7 +77,7 @@ const DAMAGES: &[(&str, &[u32])] = &[
 
 async fn broken_now(control: &impl Control) -> BTreeSet<u32> {
     let mut broken = BTreeSet::new();
-    for condition in OrderEntry::<OnPostgresql>::conditions() {
+    for condition in OrderEntry::<OnPostgresql>::conditions(&support::LOADED) {
         let query = condition.counting_sql();
         let rows = control.query("counting", &query, &[]).await;
         let row = &rows.expect("the query is valid")[0];

@@ -201,7 +201,7 @@ async fn damage_breaks_its_condition() {
             .unwrap();
         control.execute("damaging", damage).await.unwrap();
         let mut broken = Vec::new();
-        for condition in OrderEntry::<OnSqlite>::conditions() {
+        for condition in OrderEntry::<OnSqlite>::conditions(&support::LOADED) {
             let rows = control
                 .query("counting", &condition.counting_sql(), &[])
                 .await

@@ -16,7 +16,7 @@ pub fn conditions(queries: [&'static str; 12]) -> Vec<ConditionQuery> {
             number,
             quick: number <= LAST_QUICK,
             only_after_load: number == ONLY_AFTER_LOAD,
-            sql,
+            sql: sql.into(),
         })
         .collect()
 }

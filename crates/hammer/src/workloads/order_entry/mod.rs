@@ -75,8 +75,9 @@ impl<P: Pair> Workload for OrderEntry<P> {
         ])
     }
 
-    fn load(job: &PrepareJob, options: &Options) -> OrderEntryLoad {
-        OrderEntryLoad::new(job, options.warehouses, P::STATEMENTS)
+    fn load(job: &PrepareJob, options: &Options) -> Result<OrderEntryLoad, HammerError> {
+        let warehouses = options.warehouses;
+        Ok(OrderEntryLoad::new(job, warehouses, P::STATEMENTS))
     }
 
     fn options(choice: &WorkloadChoice) -> Result<Options, HammerError> {
@@ -101,7 +102,7 @@ impl<P: Pair> Workload for OrderEntry<P> {
         OrderEntryReads::new(job.seed, base)
     }
 
-    fn conditions() -> Vec<ConditionQuery> {
+    fn conditions(_: &Loaded) -> Vec<ConditionQuery> {
         conditions::conditions(P::STATEMENTS.conditions)
     }
 

@@ -25,7 +25,7 @@ pub fn table_load(statements: &Statements, table: &Table, warehouses: u32) -> Ta
     let create = all.next().unwrap_or_default();
     let (indexes, keys) = all.partition(|statement| !statement.starts_with("ALTER"));
     TableLoad {
-        name: table.name,
+        name: table.name.into(),
         create,
         indexes,
         keys,

@@ -18,10 +18,17 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use stithy_hammer::engines::SessionSettings;
+use stithy_hammer::workloads::order_entry::loaded::Loaded;
 use stithy_wire::{Isolation, Message, PrepareSummary};
 
 /// What the sessions of tests are for.
 pub const LOAD: SessionSettings = SessionSettings::Load(Isolation::ReadCommitted);
+/// What its databases are loaded with, as far as tests ask.
+pub const LOADED: Loaded = Loaded {
+    warehouses: 1,
+    seed: 1,
+    c_last_load: 0,
+};
 /// The user of every test.
 pub const USER: &str = "stithy";
 /// Its password.
