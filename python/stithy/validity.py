@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
+from stithy.statements import Statement
+
 Row = Mapping[str, Any]
 
 
@@ -15,6 +17,7 @@ Row = Mapping[str, Any]
 class Flag:
     """One thing that can be said of a window: in two words, in a sentence, and an advice.
 
+    `sentence`: a template of a `Statement`.
     `invalidates`: a window with it supports no claim. `is_own`: it is the window itself that is
     wrong; one may support no claim for another one's failure. `unsampled`: means of collectors are
     missing in a window with it.
@@ -35,7 +38,7 @@ class Flag:
 
 @dataclass(frozen=True)
 class Reason:
-    """One flag with the numbers that raised it, already as text for its sentence.
+    """One flag with what raised it: the values of its sentence's fields.
 
     `delay_share`: by which share what it tells of delayed those who waited in a window at most;
     None where nothing bounds what it did. `is_outside`: before a connection was taken, so that no
@@ -43,7 +46,7 @@ class Reason:
     """
 
     flag: Flag
-    data: Mapping[str, str] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)
     delay_share: float | None = None
     is_outside: bool = False
 
@@ -53,9 +56,9 @@ class Reason:
         return self.flag.invalidates
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Statement:
         """What was seen, in one sentence."""
-        return self.flag.sentence.format(**self.data)
+        return Statement(self.flag.sentence, **self.data)
 
     @property
     def advice(self) -> str:

@@ -6,7 +6,6 @@ from typing import Any
 
 from recompute import asked, between
 from recompute.files import Files, Row
-from recompute.levels import metric_of, needed
 from recompute.rules import Expected, Match, Rules, fixed
 
 BEYOND = r"\(?(?:at #, )?p[\d.]+ of \S+ is (?:#|longer|not always shorter)\)"
@@ -33,19 +32,6 @@ def ends(*keys: str) -> Expected:
         return [known[each] for each in keys]
 
     return values
-
-
-def _few_answers(files: Files, row: Row, match: Match) -> Sequence[Any]:
-    """Windows of a search that bear no percentile, all that say something, and what one needs."""
-    found = asked.limit_of(files)
-    assert found is not None
-    column, kind = metric_of(found[1])
-    counts = files.rows(
-        f"SELECT committed + rolled_back AS v FROM tx WHERE valid AND transaction = ? AND {column} "
-        "IS NOT NULL", (kind,),
-    )  # fmt: skip
-    least = needed(column)
-    return [sum(each["v"] < least for each in counts), len(counts), least]
 
 
 def _windows(files: Files, row: Row, match: Match) -> Sequence[Any]:
@@ -75,10 +61,6 @@ def _counted(files: Files, row: Row, match: Match) -> Sequence[Any]:
     ]  # fmt: skip
 
 
-def _unknown(files: Files, row: Row, match: Match) -> Sequence[Any]:
-    return _counted(files, row, match)[2:]
-
-
 def _largest(files: Files, row: Row, match: Match) -> Sequence[Any]:
     """The level of the largest distinguished change, its share and interval; or a factor."""
     found = []
@@ -97,48 +79,15 @@ def _machine(name: str) -> Expected:
     ]
 
 
-def _taken(files: Files, row: Row, match: Match) -> Sequence[Any]:
-    """What others took where that differs most."""
-    found = []
-    for rows, other in zip(_runs(files, row), files.others, strict=True):
-        cells = dict.fromkeys((each["candidate"], each["users"]) for each in rows)
-        known = [between.taken(other, files, *each) for each in cells]
-        most = max((each for each in known if each), key=between.apart, default=None)
-        found += [most] if most else []
-    return [[each[0] for each in found], [each[1] for each in found]]
-
-
-def _drift(files: Files, row: Row, match: Match) -> Sequence[Any]:
-    return [[max(each["drift_share"] for each in rows) for rows in _runs(files, row)]]
-
-
 RULES: Rules = [
     (r"seed: # and #", lambda f, r, m: [
         [each.manifest["seed"] for each in f.others], f.manifest["seed"]]),
     (r"a search with # (?:or more )?windows", _windows),
     (r"Of # values that .+? both have, (?:none|# differs?)", _counted),
-    (r"\. # of them could not be tested", _unknown),
     (r" of \S+ at level #, [+×-]?# \(# interval [+×-]?# to [+×-]?#\)", _largest),
-    (r"at most # of # such", fixed(5, 100)), (r"Bars are # intervals", fixed(0.95)),
-    (r"baseline checks, in [^;]*?one CPU did #", _machine("one_rounds_per_s")),
-    (r"baseline checks, in [^;]*?all CPUs did #", _machine("all_rounds_per_s")),
-    (r"baseline checks, in [^;]*?reads took #", _machine("read_p50_s")),
-    (r"programs took up to # of the machine in \S+ and #", _taken),
-    (r"intervals are wider by up to \+#", _drift), (r"with its # interval", fixed(0.95)),
-    (rf"(?P<c>[\w.-]+) serves # users? within # {BEYOND}",
-     ends("low", "limit", "high", "value")),
+    (r"at most # of # such", fixed(5, 100)),
+
     (r"(?P<c>[\w.-]+) serves (?:at least )?# users? within #", ends("low", "limit")),
     (rf"(?P<c>[\w.-]+) does not serve (?:even )?# users? within # {BEYOND}",
      ends("least", "limit", "value")),
-    (rf"no level of (?P<c>[\w.-]+) is certain to be within # {BEYOND}",
-     ends("limit", "high", "value")),
-    (r"whether (?P<c>[\w.-]+) serves # users? within #",
-     lambda f, r, m: [[*ends("wall", "least")(f, r, m)], *limit_s(f, r, m)]),
-    (r"(?P<c>[\w.-]+) serves at least [^;]*; at #, ", ends("wall")),
-    (r"response time of (?P<c>[\w.-]+) does not grow [^:]*: it meets the target at #(?:, #)*"
-     "(?: and #)?, and not always at #", lambda f, r, m: [*ends("again")(f, r, m)[0],
-                                                          *ends("doubtful")(f, r, m)]),
-    (r"Windows of (?P<c>[\w.-]+) at #(?:, #)*(?: and #)? disagree",
-     lambda f, r, m: ends("split")(f, r, m)[0]),
-    (r"# of # windows? of the search completed fewer than # transactions", _few_answers),
 ]  # fmt: skip

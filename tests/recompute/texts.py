@@ -10,11 +10,11 @@ from functools import cache
 from statistics import fmean
 from typing import Any
 
-from recompute import asked, bounds, flaws, method, stalls, studies, work
+from recompute import asked, bounds, delays, method, reasons, stalls, studies, work
 from recompute.files import Files, Row
-from recompute.levels import bounds_of, by_block, in_report, level, metric_of, needed
+from recompute.levels import bounds_of, by_block, level, metric_of, needed
 from recompute.printed import NUMBER, shown
-from recompute.rules import Expected, Match, Rules, fact, fixed, once
+from recompute.rules import Expected, Match, Rules, fact, fixed, of, once
 from recompute.studies import ends, limit_s
 from recompute.tables import (
     a_first,
@@ -90,11 +90,6 @@ def _assumed(files: Files, row: Row, match: Match) -> Sequence[Any]:
     return [sum(not {*way}.isdisjoint(drive["assumed"]) for way in deciding), len(deciding)]
 
 
-def _gone(files: Files, row: Row, match: Match) -> Sequence[Any]:
-    planned = len(files.manifest["plan"]["windows"])
-    return [planned - files.one("SELECT count(*) FROM win"), planned]
-
-
 def _storage(files: Files, row: Row, match: Match) -> Sequence[Any]:
     """The most of a candidate beside its database, and the first level that has it."""
     sql = f"SELECT users, by_server FROM ({work.STORAGE_CPU}) WHERE candidate = '{match['name']}'"
@@ -129,16 +124,6 @@ def _most(files: Files, row: Row, match: Match) -> Sequence[Any]:
     return [[each[0] for each in found if each], [len(each[1]) for each in found if each]]
 
 
-def _reached(files: Files, row: Row, match: Match) -> Sequence[Any]:
-    """How much of a bound was reached: the mean of those windows that had the commonest limit."""
-    of = match["c"] if "c" in match.re.groupindex else row.get("candidate")
-    users = row.get("users") or files.told_level
-    found: list[Any] = []
-    for name in [of] if of in files.candidates else files.candidates:
-        found += shares_of_most(files, name, users)
-    return [found]
-
-
 def _number_of(files: Files, row: Row, match: Match) -> Sequence[Any]:
     """How much of a bound was reached by the windows of a level that had it."""
     _, _, mine = limited_most(files, row["candidate"], row["users"]) or (0, [], [])
@@ -146,26 +131,9 @@ def _number_of(files: Files, row: Row, match: Match) -> Sequence[Any]:
     return [fmean(bounds.of_windows(files)[each][key] for each in mine) if mine else None]
 
 
-def _caps(files: Files, row: Row, match: Match) -> Sequence[Any]:
-    """The part of storage, and what a storage without any time would give; both rounded up."""
-    shares = []
-    for name in files.candidates:
-        _, _, mine = limited_most(files, name, files.told_level) or (0, [], [])
-        known = [bounds.of_windows(files)[each]["storage_share"] for each in mine]
-        shares += [fmean(known)] if known and None not in known else []
-    times = [1 / (1 - each) for each in shares if each < 1]
-    return [_per_cent_up(shares), [*_per_cent_up(times), *(-(-x * 10 // 1) / 10 for x in times)]]
-
-
 def _alone(files: Files, row: Row, match: Match) -> Sequence[Any]:
     windows = by_block(files, match["c"], row["users"], "NOPM")
     return [level(files, match["c"], row["users"], "NOPM"), len(windows)]
-
-
-def _damaged(files: Files, row: Row, match: Match) -> Sequence[Any]:
-    """Files are named in the table of what is missing, beside figures and windows."""
-    what = [each["what"] for each in in_report(files, "missing")]
-    return [sum(not each.startswith(("figure: ", "window ")) for each in what)]
 
 
 def _ids(less: int = 0) -> Expected:
@@ -202,15 +170,10 @@ def _per_cent_up(values: Iterable[float | None]) -> list[float]:
     return [-(-(each * by - 1e-9) // 1) / by for each, by in known]
 
 
-def _at_most(name: str) -> Expected:
-    plain = _seen(name)
-    return lambda files, row, match: [_per_cent_up(plain(files, row, match)[0])]
-
-
 def _room(files: Files, row: Row, match: Match) -> Sequence[Any]:
     facts = files.manifest["calibration"]
     shares = [files.one(f"SELECT max({each}) FROM win") for each in (
-        flaws.ASKED, "users / driver_users_max")]  # fmt: skip
+        reasons.ASKED, "users / driver_users_max")]  # fmt: skip
     reported = [[*_per_cent_up([each]), each] for each in shares if each is not None]
     return [*reported, facts["rate_per_s_max"], facts["connections"], facts["users_max"]]
 
@@ -229,15 +192,26 @@ def _disturbed(files: Files, row: Row, match: Match) -> Sequence[Any]:
 
 
 RULES: Rules = [
-    *method.RULES, *studies.RULES, *flaws.RULES,
+    *method.RULES, *studies.RULES,
+    (r"Unexpected errors: #", of("win", "errors")),
+    (r"was late by # in the mean \(99th percentile #\), # of the mean response time",
+     of(reasons.TIMES, "lateness_mean_s", "lateness_p99_s", "lateness_mean_s / response_mean_s")),
+    (r"(?:: |, |and )flushe?s #(?=,|\.| and)", once(
+        f"{delays.DUE} SELECT any_value(floor) FROM dues WHERE operation = 'flush'")),
+    (r"fifth of it has fewer than # transactions", fixed(800)),
+    (r"Verified after loading only.*: number #(?:, #)*", lambda f, r, m: [f.column(
+        "SELECT number FROM run_conditions WHERE moment = 'load' EXCEPT "
+        "SELECT number FROM run_conditions WHERE moment = 'end' ORDER BY 1")]),
+    (r"ledgers of # windows? show # ", once(
+        "SELECT count(DISTINCT window_id), [sum(lost), sum(differing), sum(returned)] FROM ledger "
+        "WHERE lost + differing + returned > 0")),
+    (r"# ledgers? could not be compared",
+     once("SELECT count(ledger_unverified_because) FROM win")),
+    (r"# ledgers? ended early", once("SELECT count(ledger_problem) FROM win")),
     (r"[Aa]t # users?\b", levels),
-    (r"(?:no window|it has no window) at #", levels),
-    (r"^# users?:", levels),
     (r"[Ff]rom # to # users?", lambda f, r, m: [min(f.levels), max(f.levels)]),
     (r"(?P<c>[\w.-]+) (?:grew|fell) to # times", _growth),
     (r"# times as (?:many|long|much)", verdict("value")),
-    (r"# times (?:fewer|shorter|less)\b", lambda f, r, m: [
-        1 / v for v in verdict("value")(f, r, m) if v]),
     (r"(?:was|were|came to) # on (?P<x>[\w.-]+) and # on (?P<y>[\w.-]+)", _either),
     (r"the mean difference within blocks was [+−]#(?: \([+−]# to [+−]#\))?",
      verdict("less", "less_low", "less_high")),
@@ -249,11 +223,10 @@ RULES: Rules = [
     (r"(?:plain|conservative) #(?: t)?", fixed(0.95)),
     (r"^(?P<x>\S+) #, (?P<y>\S+) #$", _firsts),
     (r"came first in # of # valid blocks", lambda f, r, m: _firsts(f, r, m)[::2]),
-    (r"to \(#(?=[,)])", fixed(0.95)), (r"conservative from # blocks on", fixed(4)),
+    (r"to \(#(?=[,)])", fixed(0.95)),
     (r"the test needs # blocks of each order", fixed(2)),
     (r"interval contains (?:both )?#", fixed(1)),
     (r"was # times the earlier one \(# interval # to #\)", _later),
-    (r"\(#(?= interval)", fixed(0.95)),
     (r"# blocks?, at least # are needed", lambda f, r, m: [
         compared(f, r)["blocks"], 4]),
     (r"# blocks? cannot give a verdict: at least # are needed",
@@ -261,27 +234,21 @@ RULES: Rules = [
     (r"(?P<m>p[\d.]+(?: of [\w-]+)?) needs # values in each window, and one window has #",
      _too_few("window_id")),
     (r"(?P<m>p[\d.]+) \(needs # values, and there are #(?: to #)?\)", _too_few("candidate, users")),
-    (r"fewer than # answers", fixed(10_000)), (r"fewer than # values lie", fixed(100)),
+    (r"fewer than # values lie", fixed(100)),
     (r"window of block #(?:, the median of #)?", once(
         "SELECT list(block), [count(DISTINCT block), max(block)] FROM win")),
     (r"there (?:is|are) # baseline checks? with numbers, at least # are needed",
      once("SELECT count(*), 4 FROM baseline")),
     (r"no window is valid \(# by", lambda f, r, m: [len(asked.invalid(f)[0])]),
     (r"(?:profiles, |, | and )# of # of (?P<c>[\w-]+)(?=[^.]* assumed)", _assumed),
-    (r"(?:the|this) #(?:th|rd|st) percentile", fixed()),
     (r"# of # windows? (?:is|are) invalid(?:, and # more belong)?", _invalid),
-    (r"\band # more$", _ids(less=4)), (r"^all #(?: of|$)", _ids()),
+    (r"^all #(?: of|$)", _ids()),
     (r"All # windows are valid", once("SELECT count(*) FROM win")),
     (r"All # verified consistency conditions held",
      once("SELECT count(*) FROM (SELECT holds FROM run_conditions UNION ALL SELECT holds FROM "
           "window_conditions) WHERE holds")),
-    (r"None of the # orders and # payments that the ledgers hold", once(LEDGER.format(""))),
-    (r"missing\. # (?:was|were) in doubt, # of them found",
-     once("SELECT sum(in_doubt), sum(in_doubt_found) FROM ledger")),
     (r"(?:used at most|needed) # of the rate (?:and # of the users )?that .*\(# transactions per "
      r"second over # connections?(?:, (?:at least )?# users who pause)?\)", _room),
-    (r"more than half of it in # of # windows",
-     once(f"SELECT count(*) FILTER ({flaws.ASKED} > 0.5), count(*) FROM win")),
     (r"# restores? gave files identical", once("SELECT count(*) FROM restores")),
     (r"In # of # windows other programs or the hypervisor took",
      lambda f, r, m: [f.one("SELECT sum(len(string_split(window_ids, ', '))) FROM (SELECT DISTINCT "
@@ -290,52 +257,27 @@ RULES: Rules = [
                       f.one("SELECT count(*) FROM win")]),
     (r"# of # blocks (?:was|were) measured on a machine",
      lambda f, r, m: [bounds.odd_blocks(f), f.one("SELECT count(*) FROM baseline")]),
-    (r"In # windows? the memory limit was not enforced",
-     once("SELECT count(*) FROM win WHERE NOT memory_limit_enforced")),
-    (r"# of # (?:planned|requested) windows? (?:is|are|was|were) not", _gone),
     (r"(?P<c>\S+) completed # new orders per minute in (?:one window|# windows)", _alone),
-    (r"Its p95 response time was #", lambda f, r, m: [level(f, r["a"], r["users"], "p95")]),
-    (r"# files? of the results (?:is|are) missing or damaged", _damaged),
-    (r"limited (?P<c>\S+) \((?:busy |it was |waits for \w+ took )?#(?: of|,|\))", _reached),
-    (r"(?:limited|and|,) (?P<c>\S+) \((?:[a-z' ]* )?# (?:of|in) ", _reached),
     (r"^the number of (?P<b>connections|users) \(#", _number_of),
-    (r"^the [^(]* \(#\)", _reached),
     (r"# attempts? (?:was|were) repeated after conflicts, # per # transactions",
      once("SELECT sum(retries), 1000 * sum(retries) / sum(transactions), 1000 FROM win")),
     (r"had up to # NOPM per warehouse", _of_a_unit),
     (r"They give at most #", fixed(12.86)),
-    (r"p95 of its wait in the queue was #, and the p95 of its execution #",
-     once("SELECT max(pool_wait_p95_s), max(service_p95_s) FROM tx WHERE transaction = "
-          "'delivery'")),
     (r"host's CPUs were busy #", _seen("host-cpu")),
     (r"database's CPUs? (?:was|were) busy #", _seen("server-cpu")),
-    (r"host's CPUs were busy [^,;]*, up to # by other", _at_most("host-others")),
-    (r"database's CPUs? (?:was|were) busy [^,;]*, up to # by other", _at_most("server-others")),
     (r"# wait samples are", _seen("looks")),
-    (r"needed # of the driver's capacity", _seen("driver")),
-    (r"waits for storage of any kind took at most #", _at_most("storage_share")),
-    (r"\(#: # to #\)", _sampled),
     (r"all users of (?P<c>[\w.-]+) stalled in # seconds? of #, # of their time",
      lambda f, r, m: stalls.said(f, m["c"])),
     *((rf"{words} #", lambda f, r, m: [stalls.shares(f)]) for words, _ in stalls.ORDER),
-    (r"waits for the commit log took #", _seen("log")),
-    (r"waits for data files took #", _seen("data")),
-    (r"waits for locks took #", _seen("locks")),
     (r"waits for a connection took #", _seen("pool")),
-    (r"reads of the device took # of", _seen("reads")),
     (r"\w+ was in use # of the time", _seen("used")),
-    (r"reached # of its profile's", _seen("device-rate")),
-    (r"# of the users' time passed outside the server", _seen("driver")),
-    (r"# of the due transactions had begun", _seen("demand")),
     (r"pauses took # of the users' time", _seen("paused")),
-    (r"Storage took at most # of the users' time, so .* at most # times as much", _caps),
     (r"stalls in checkpoints cost #", _seen("checkpoints")),
     (r"the users' own work took #|database's own work took #", _seen("own")),
     (r"; # users did # times as much",
      lambda f, r, m: [[*f.levels], *_seen("growth")(f, r, m)]),
     (r"(?:(?P<c>\S+) \((?:[^()]*, )?)?in # of # windows?", _most),
     (r"^(?:at least )?#(?:, not #)?$", ends("low", "high")), (r"^not #$", ends("high")),
-    (r"at least # on (?P<c>[\w.-]+)", lambda f, r, m: [asked.bracket(f, m["c"]).low]),
     (r"equivalent within #", lambda f, r, m: [
         (f.manifest["plan"]["question"] or {}).get("margin_share") or 0.02]),
     (r"within #", limit_s), (r"≤ #", limit_s),
@@ -345,8 +287,6 @@ RULES: Rules = [
     (r"seed #", fact("seed")),
     (r"# ramp-up, # measured", fact("load.ramp_up_s", "load.duration_s")),
     (r"think #", fact("load.think_s")), (r"over # connections?(?: ·|,)", fact("load.connections")),
-    (r"· # to # blocks per level", once(
-        "SELECT min(n), max(n) FROM (SELECT count(DISTINCT block) AS n FROM win GROUP BY users)")),
     (r"· # blocks?\b", once("SELECT count(DISTINCT block) FROM win")),
     (r"memory limit # to #",
      lambda f, r, m: [end(map(f.memory_limit, f.candidates)) for end in (min, max)]),
@@ -354,9 +294,6 @@ RULES: Rules = [
     (r"storage of (?P<name>.+) took # times the CPU time of its database server at #", _storage),
     (r"took # times the CPU time of its database",
      once(f"SELECT max(by_server) FROM ({work.STORAGE_CPU})")),
-    (r"server on # to # of # CPUs", lambda f, r, m: [
-        *f.rows("SELECT min(server_cpus) AS n, max(server_cpus) AS m FROM win")[0].values(),
-        f.manifest["environment"]["cpus"]["value"]]),
     (r"server on # of # CPUs", lambda f, r, m: [
         f.one("SELECT max(server_cpus) FROM win"), f.manifest["environment"]["cpus"]["value"]]),
 ]  # fmt: skip

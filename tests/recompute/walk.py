@@ -14,6 +14,7 @@ from recompute import between, facts, lost, markdown, stored, texts
 from recompute.figures import source_of, title, title_pool, words_pool
 from recompute.files import Files, Row
 from recompute.printed import shown
+from recompute.reasons import reason_value
 from recompute.tables import TABLES, Expected, Rows, Source, both_questions
 
 NEAR = 1e-6
@@ -21,6 +22,9 @@ NEAR = 1e-6
 
 
 _UNIT = r"(µs|ms|s|%|[KMGT]?i?B)"
+UNSAID = ("unit", "point", "level", "sentence")
+"""Columns of keys, and of sentences whose values are a table of their own."""
+
 RANGE = re.compile(rf"(\d[\d,.]*)(?: {_UNIT})? to (\d[\d,.]*) {_UNIT}(?!\w)")
 
 
@@ -145,7 +149,7 @@ def _beyond_users(name: str, folder: str = "tables") -> Source | None:
 
 
 def _source(name: str, folder: str = "tables") -> Source | None:
-    of_tables = {**TABLES, "titles": title}.get(name)
+    of_tables = {**TABLES, "titles": title, "reason-values": reason_value}.get(name)
     return of_tables if folder == "tables" and of_tables else source_of(name)
 
 
@@ -327,7 +331,7 @@ class Table:
                 outcome.disagreements.append(f"{place}:{number}: the files have no such row: {row}")
                 continue
             for name, value in row.items():
-                is_said = isinstance(value, str) and name not in ("unit", "point", "level")
+                is_said = isinstance(value, str) and name not in UNSAID
                 if is_said and not lost.varies(self.files):  # of these, numbers alone
                     self._say(outcome, f"{place}:{number}:{name}", name, value, row)
                 if isinstance(value, bool) or not isinstance(value, int | float):

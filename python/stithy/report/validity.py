@@ -1,6 +1,5 @@
 """Which windows support no claim and why, what was lost, and how often the run was resumed."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,9 +19,9 @@ from stithy.report.words.wording import (
     choose_form,
     format_moment,
     format_plural,
-    join_texts,
 )
 from stithy.results.manifest import SessionFacts
+from stithy.statements import Statement, merge
 from stithy.study.scenario import Scenario
 from stithy.units import format_list
 
@@ -233,24 +232,13 @@ _SHOWS = (
     Show("windows", "Windows"),
 )  # fmt: skip
 
-_QUANTITY = re.compile(
-    r"(?<![\w.,])(?<!\d min )(?<!\d h )(\d[\d,]*(?:\.\d+)?) (µs|ms|s|%|B|KiB|MiB|GiB|TiB)(?!\w)"
-)
-_DRIVE = re.compile(r"(?<=of )([a-z]+-[a-z]*)(\d+)(?!\w)")
-"""A drive of several in a role: `data-2`, `data-host2`."""
-
-_SIZES = {
-    "µs": 1e-6, "ms": 1e-3, "s": 1.0, "%": 0.01,
-    "B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40,
-}  # fmt: skip
-
 
 @dataclass(frozen=True)
 class _Seen:
     """One sentence, and the windows of which it was said."""
 
     is_note: bool
-    sentence: str
+    sentence: Statement
     advice: str
     ids: tuple[str, ...]
 
@@ -270,7 +258,8 @@ def make_gathered_table(context: Context) -> PageTable:
     owner = {window.id: window.candidate for window in context.evidence.windows}
     alike: dict[object, list[_Seen]] = {}
     for sentence in _list_sentences(context):
-        alike.setdefault(_drop_numbers(sentence), []).append(sentence)
+        kind = sentence.is_note, sentence.advice, sentence.sentence.drop_quantities()
+        alike.setdefault(kind, []).append(sentence)
     rows = [
         _make_row(each, _name_windows(each.ids, owner))
         for group in alike.values()
@@ -297,7 +286,7 @@ def _gather_group(group: Sequence[_Seen], owner: Mapping[str, str]) -> Iterator[
 
 def _list_sentences(context: Context) -> list[_Seen]:
     """Every sentence once, those that invalidate first."""
-    found: dict[tuple[bool, str, str], list[str]] = {}
+    found: dict[tuple[bool, Statement, str], list[str]] = {}
     for window in context.evidence.windows:
         for reason in window.reasons:
             key = (not reason.invalidates, reason.sentence, reason.advice)
@@ -306,38 +295,25 @@ def _list_sentences(context: Context) -> list[_Seen]:
     return [_Seen(*key, tuple(ids)) for key, ids in ordered]
 
 
-def _drop_numbers(each: _Seen) -> object:
-    """What sentences have in common that may be one row: all but numbers."""
-    shape = _DRIVE.sub(r"\1…", _QUANTITY.sub("…", each.sentence))
-    return each.is_note, each.advice, shape
-
-
 def _join_group(group: Sequence[_Seen]) -> _Seen:
-    first, sentences = group[0], [each.sentence for each in group]
-    text = join_texts(sentences, _QUANTITY, _format_range)
-    drives = {
-        int(number): role for sentence in sentences for role, number in _DRIVE.findall(sentence)
-    }
-    if len(drives) > 1:
-        low, high = min(drives), max(drives)
-        text = _DRIVE.sub(f"{drives[low]}{low} to {drives[high]}{high}", text)
     ids = tuple(dict.fromkeys(window for each in group for window in each.ids))
-    return _Seen(first.is_note, text, first.advice, ids)
+    return _Seen(group[0].is_note, merge([each.sentence for each in group]), group[0].advice, ids)
 
 
-def _format_range(quantities: Sequence[tuple[str, str]]) -> str:
-    """`310 to 389 µs`, `950 µs to 1.2 ms`; `20 %` where all are that."""
-    ordered = sorted(set(quantities), key=_order_sizes)
-    (low, low_unit), (high, high_unit) = ordered[0], ordered[-1]
-    if len(ordered) == 1:
-        return f"{low} {low_unit}"
-    return f"{low}{'' if low_unit == high_unit else f' {low_unit}'} to {high} {high_unit}"
-
-
-def _order_sizes(quantity: tuple[str, str]) -> tuple[float, float]:
-    """Their order; of equal ones, as 1000 ms and 1 s, that of the larger unit comes last."""
-    number, unit = quantity
-    return float(number.replace(",", "")) * _SIZES[unit], _SIZES[unit]
+def make_reason_values_table(context: Context) -> PageTable:
+    """The numbers of the sentences, window by window; for programs."""
+    rows = [
+        {"window_id": window.id, "flag": reason.flag.value, "number": name, "value": value}
+        for window in context.evidence.windows
+        for reason in window.reasons
+        for name, value in reason.sentence.list_numbers()
+    ]
+    shows = (
+        Show("window_id", "Window", "id"), Show("flag", "Flag"), Show("number", "Number"),
+        Show("value", "Value", "rate"),
+    )  # fmt: skip
+    return make_table("reason-values", "The numbers of reasons and notes", shows, rows,
+                      value=pl.Float64)  # fmt: skip
 
 
 def _make_row(each: _Seen, windows: str) -> dict[str, object]:

@@ -340,7 +340,7 @@ def test_what_cannot_be_compared_is_told_of_another_level_alone_or_not_at_all() 
     one, late = window("a", 80.0), window("a", 9.0, LATE, users=9)
     [alone, *_] = list_findings(Evidence(("a",), (at(4), at(9)), (one, late)), {})
     assert alone == Alone("a", at(4), TPM, 80.0, 1 / 80, 1, limits=Limits(at(4), ()))
-    failed = Reason(flags.ERRORS, {"errors": "79", "text": "gone"})
+    failed = Reason(flags.ERRORS, {"errors": 79, "text": "gone"})
     [none] = list_findings(Evidence(("a",), (at(4),), (window("a", 8.0, failed),)), {})
     seen = "Unexpected errors: 79; the most frequent: gone"
     assert none == Nothing(f"no window is valid (1 by “errors”). {seen}")

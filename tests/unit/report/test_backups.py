@@ -179,7 +179,7 @@ def test_a_maximum_from_a_window_that_is_not_valid_is_said_to_be_one(built: Cont
 
 def _invalid(evidence: Evidence, name: str) -> Evidence:
     """As if nothing of a candidate were valid."""
-    late = (Reason(flags.ERRORS, {"errors": "9", "text": "gone"}),)
+    late = (Reason(flags.ERRORS, {"errors": 9, "text": "gone"}),)
     windows = (replace(window, reasons=late) if window.candidate == name else window
                for window in evidence.windows)  # fmt: skip
     return replace(evidence, windows=tuple(windows))
@@ -190,7 +190,7 @@ def test_the_rate_that_was_asked_is_known_though_a_window_never_began(built: Con
     context = at_points(built, POINTS, _values)
     first, *others = context.evidence.windows
     begun = [replace(other, row={**other.row, "rate_per_s": 50.0}) for other in others]
-    late = (Reason(flags.ERRORS, {"errors": "9", "text": "gone"}),)
+    late = (Reason(flags.ERRORS, {"errors": 9, "text": "gone"}),)
     never = replace(begun[-1], row={**begun[-1].row, "rate_per_s": None}, reasons=late)
     evidence = replace(context.evidence, windows=(first, *begun[:-1], never))
     found = list_settings(replace(context, evidence=evidence))

@@ -33,6 +33,7 @@ from stithy.results.manifest import (
     SessionFacts,
 )
 from stithy.search import ResponseTarget, Search
+from stithy.statements import Statement
 from stithy.workloads.order_entry import ORDER_ENTRY
 from support.drawn import context_built, draw_one
 from support.sample_drives import sample_drive
@@ -263,7 +264,7 @@ def test_reasons_of_one_kind_and_candidate_are_one_row_with_their_range(tmp_path
         for name, first_s in lateness.items() for block in range(5)
     }  # fmt: skip
     for block in range(5):
-        text = f"lock of page {block} s lost" if block else "another one"
+        text = "a page is locked" if block else "another one"
         changes[window_id("disk", 4, block)].update(errors=1, error_text=text)
     context = run(tmp_path, repeat=5, changes=changes)
     rows = validity.make_gathered_table(context).frame.to_dicts()
@@ -282,7 +283,9 @@ def test_notes_that_most_candidates_have_are_one_row_with_their_drives(tmp_path:
     """Of four candidates the drives by their first and last, the windows by candidate."""
     names = ("a", "b", "c", "d")
     seen = [
-        validity._Seen(True, f"Drive of data-host{at + 1} was late with 1.{at} %, {9 + at} µs.", "",
+        validity._Seen(True, Statement(
+            "Drive of {drive:drive} was late with {share:.1f %}, {s:duration}.",
+            drive=f"data-host{at + 1}", share=0.01 + at / 1000, s=(9 + at) / 1e6), "",
                       (window_id(name, 4, 0), window_id(name, 4, 1))[: 1 + at])
         for at, name in enumerate(names)
     ]  # fmt: skip

@@ -11,7 +11,7 @@ from stithy.analysis.invariants import bound_commits, count_servers
 from stithy.engines.declaration import Declaration
 from stithy.metrics import ALL
 from stithy.results.tables import GONE
-from stithy.units import format_duration
+from stithy.statements import Statement, join_list, join_parts
 from stithy.validity import Check, Flag, Reason, Row, make_clause
 from stithy.workloads.workload import Workload
 
@@ -29,8 +29,8 @@ DRIVER_AT_TIMES_LATE = Flag("driver late at times", DRIVER_LATE.sentence, DRIVER
 
 RATE_NOT_KEPT = Flag(
     "rate not kept",
-    "The rate was not kept: {backlog} of {due} transactions that were due, {share}, had not "
-    "begun at the end.",
+    "The rate was not kept: {backlog:,} of {due:,} transactions that were due, {share:.1f %}, had "
+    "not begun at the end.",
     "At this rate response times grow without end. Use a lower rate for a steady state.",
 )
 
@@ -57,7 +57,7 @@ def find_errors(window: Row) -> Reason | None:
     ended = failed + (window["transactions"] or 0)
     flag = ERRORS if failed > ERRORS_NEGLIGIBLE * ended else FEW_ERRORS
     text = window["error_text"] or "its text is not known"
-    return Reason(flag, {"errors": str(failed), "text": make_clause(text)})
+    return Reason(flag, {"errors": failed, "text": make_clause(text)})
 
 
 def find_driver_late(window: Row, transactions: Mapping[str, Row]) -> Reason | None:
@@ -71,12 +71,8 @@ def find_driver_late(window: Row, transactions: Mapping[str, Row]) -> Reason | N
         return None
     delay = late_s / response_s
     flag = DRIVER_LATE if is_beyond(delay, window) else DRIVER_AT_TIMES_LATE
-    texts = {
-        "mean": format_duration(late_s),
-        "lateness": format_duration(window["lateness_p99_s"]),
-        "delay": f"{100 * delay:.0f} %",
-    }
-    return Reason(flag, texts, delay, is_outside=True)
+    data = {"mean": late_s, "lateness": window["lateness_p99_s"], "delay": delay}
+    return Reason(flag, data, delay, is_outside=True)
 
 
 def find_little_headroom(window: Row) -> Reason | None:
@@ -89,12 +85,16 @@ def find_little_headroom(window: Row) -> Reason | None:
         return None
     parts = []
     if found.rate_share is not None:
-        most = f"{window['driver_rate_per_s_max']:,.0f} transactions per second"
-        parts.append(f"{found.rate_share:.0%} of the {most} that the driver can do on this host")
+        parts.append(Statement(
+            "{share:.0f %} of the {rate:,.0f} transactions per second that the driver can do on "
+            "this host", share=found.rate_share, rate=window["driver_rate_per_s_max"],
+        ))  # fmt: skip
     if found.users_share is not None:
-        most = f"{window['driver_users_max']:,} users"
-        parts.append(f"{found.users_share:.0%} of the {most} that the driver can serve here")
-    return Reason(LITTLE_HEADROOM, {"asked": " and ".join(parts).replace("%", " %")})
+        parts.append(Statement(
+            "{share:.0f %} of the {users:,} users that the driver can serve here",
+            share=found.users_share, users=window["driver_users_max"],
+        ))  # fmt: skip
+    return Reason(LITTLE_HEADROOM, {"asked": join_list(parts)})
 
 
 def find_rate_not_kept(window: Row) -> Reason | None:
@@ -108,8 +108,7 @@ def find_rate_not_kept(window: Row) -> Reason | None:
     due = backlog + (window["transactions"] or 0) + (window["errors"] or 0)
     if backlog <= BACKLOG_SHARE * due:
         return None
-    share = f"{100 * backlog / due:.1f} %"
-    return Reason(RATE_NOT_KEPT, {"backlog": f"{backlog:,}", "due": f"{due:,}", "share": share})
+    return Reason(RATE_NOT_KEPT, {"backlog": backlog, "due": due, "share": backlog / due})
 
 
 DRIVING_CHECKS = WindowChecks(
@@ -125,7 +124,7 @@ DRIVING_CHECKS = WindowChecks(
 
 HEADLINE_COUNT = Flag(
     "acknowledged work disagrees",
-    "The database counted {grown} transactions, but {expected} were acknowledged or found.",
+    "The database counted {grown:,} transactions, but {expected:,} were acknowledged or found.",
     "Do not trust this storage or this server: acknowledged work is missing, or was done twice.",
     invalidates=True,
 )
@@ -139,7 +138,8 @@ HEADLINE_COUNT_UNKNOWN = Flag(
 
 COMMITS = Flag(
     "commit counters disagree",
-    "The server counted {server} commits and the driver {client}; allowed are {least} to {most}.",
+    "The server counted {server:,} commits and the driver {client:,}; allowed are {least:,} to "
+    "{most:,}.",
     "Look for other clients of this server, and for lost transactions.",
     invalidates=True,
 )
@@ -188,7 +188,7 @@ def find_headline_count(window: Row, workload: Workload | None = None) -> Reason
     expected = acknowledged + (window["headline_in_doubt_found"] or 0)
     if after - before == expected:
         return None
-    return Reason(HEADLINE_COUNT, {"grown": f"{after - before:,}", "expected": f"{expected:,}"})
+    return Reason(HEADLINE_COUNT, {"grown": after - before, "expected": expected})
 
 
 def find_commits(
@@ -217,11 +217,10 @@ def find_commits(
     most += backups
     if least <= server <= most:
         return None
-    texts = {"server": server, "client": client, "least": least, "most": most}
     # Too few are lost work, however few. Too many are another client's, who took as much.
     is_much = server < least or server - most > NOTED_SHARE * client
     flag = COMMITS if is_much else FEW_COMMITS
-    return Reason(flag, {key: f"{value:,}" for key, value in texts.items()})
+    return Reason(flag, {"server": server, "client": client, "least": least, "most": most})
 
 
 def count_backup_commits(values: Mapping[tuple[str, str], Row]) -> int:
@@ -248,7 +247,9 @@ def find_broken_conditions(rows: Sequence[Row], workload: Workload | None = None
     broken = sorted({int(row["number"]) for row in rows if not row["holds"]})
     if not broken:
         return None
-    return Reason(CONDITIONS, {"numbers": ", ".join(map(str, broken))})
+    return Reason(
+        CONDITIONS, {"numbers": join_parts([Statement("{number}", number=n) for n in broken])}
+    )
 
 
 def find_restore(row: Row | None) -> Reason | None:
@@ -314,7 +315,7 @@ def find_gone(ledger: Sequence[Row], findings: Sequence[Row]) -> Reason | None:
     Source: docs/reference/ledger.md, "What it proves".
     """
     parts = [
-        f"{_format_deals(row, count)} {text}"
+        Statement(f"{{deals}} {text}", deals=_count_deals(row, count))
         for row in ledger
         for count, text in GONE.items()
         if row[count]
@@ -324,7 +325,7 @@ def find_gone(ledger: Sequence[Row], findings: Sequence[Row]) -> Reason | None:
     kinds = ("lost", "differs", "returned")
     examples = [str(row["text"]) for row in findings if row["kind"] in kinds]
     example = examples[0] if examples else "none that is named"
-    return Reason(LEDGER, {"gone": ", ".join(parts), "example": make_clause(example)})
+    return Reason(LEDGER, {"gone": join_parts(parts), "example": make_clause(example)})
 
 
 def find_unverified(window: Row) -> Reason | None:
@@ -344,8 +345,8 @@ def find_unknown(ledger: Sequence[Row]) -> Reason | None:
 
     Source: docs/reference/ledger.md, "What it proves".
     """
-    parts = [_format_deals(row, "unknown") for row in ledger if row["unknown"]]
-    return Reason(LEDGER_UNKNOWN, {"unknown": " and ".join(parts)}) if parts else None
+    parts = [_count_deals(row, "unknown") for row in ledger if row["unknown"]]
+    return Reason(LEDGER_UNKNOWN, {"unknown": join_parts(parts, " and ")}) if parts else None
 
 
 def find_shared_device(window: Row) -> Reason | None:
@@ -357,9 +358,9 @@ def find_shared_device(window: Row) -> Reason | None:
     return Reason(LEDGER_SHARES, {"what": make_clause(what)}) if what else None
 
 
-def _format_deals(row: Row, count: str) -> str:
+def _count_deals(row: Row, count: str) -> Statement:
     """`1 order`, `2 payments`."""
-    return f"{row[count]:,} {row['deal']}{'' if row[count] == 1 else 's'}"
+    return Statement(f"{{{row['deal']}:+{row['deal']}}}", **{row["deal"]: row[count]})
 
 
 LEDGER_CHECKS = WindowChecks(

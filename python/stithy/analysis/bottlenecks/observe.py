@@ -235,10 +235,10 @@ def _measure_growth(evidence: Evidence) -> dict[tuple[str, Point], LevelGrowth]:
 
 def _find_flagged(window: Window, flag: Flag) -> str | None:
     said = (reason.sentence for reason in window.reasons if reason.flag is flag)
-    text = next(said, None)
-    if text is None:
+    sentence = next(said, None)
+    if sentence is None:
         return None
-    text = text.removeprefix("The instrument failed: ").rstrip(".")
+    text = sentence.removeprefix("The instrument failed: ").rstrip(".")
     return text[0].lower() + text[1:]
 
 

@@ -20,20 +20,21 @@ from stithy.analysis.surroundings import (
     is_disk_shared,
 )
 from stithy.results.drives import PLURALS
-from stithy.units import format_duration, format_size
+from stithy.statements import Statement, join_parts
 from stithy.validity import Check, Flag, Reason, Row, make_clause
 
 DRIVER_LATE = Flag(
     "driver late",
-    "The driver was late by {mean} in the mean (99th percentile {lateness}), {delay} of the mean "
-    "response time.",
+    "The driver was late by {mean:duration} in the mean (99th percentile {lateness:duration}), "
+    "{delay:.0f %} of the mean response time.",
     "Give the driver more CPU or its own host. The response times include its lateness.",
     invalidates=True,
 )
 
 DRIVE_SLOWED = Flag(
     "emulated drive too slow",
-    "The instrument failed: what was waited for on emulated drives took {delay}: {times}.",
+    "The instrument failed: what was waited for on emulated drives took {delay:.0f %} {how}: "
+    "{times}.",
     "It is not the drive that the profile describes. Leave a CPU free for it: let nothing else "
     "run on this machine, use fewer users, or emulate a slower drive.",
     invalidates=True,
@@ -41,7 +42,7 @@ DRIVE_SLOWED = Flag(
 
 DRIVE_OFF = Flag(
     "emulated drive not as described",
-    "What was waited for on emulated drives took {delay}: {times}.",
+    "What was waited for on emulated drives took {delay:.0f %} {how}: {times}.",
     "The candidate had these times, not those of its profile. With a spare CPU the drive comes "
     "closer to its profile.",
 )
@@ -57,20 +58,26 @@ def find_off_profile(of: WindowRecord) -> Reason | None:
     if abs(delay) <= NOTED_SHARE:
         return None
     flag = DRIVE_SLOWED if is_beyond(delay, of.window) else DRIVE_OFF
-    how = "longer" if delay > 0 else "less time"
     times = [
-        f"{format_duration(row['device_mean_s'])} for {PLURALS[row['operation']]} of {row['role']} "
-        f"(asked: {format_duration(asked)})"
+        Statement(
+            "{took:duration} for {operations} of {drive:drive} (asked: {asked:duration})",
+            took=row["device_mean_s"], operations=PLURALS[row["operation"]], drive=row["role"],
+            asked=asked,
+        )
         for row in list_judged(rows)
         if abs(row["device_mean_s"] - (asked := find_asked_s(row, floors))) > NOTED_SHARE * asked
-    ]
+    ]  # fmt: skip
     times += [
-        f"{row['late_answers']:,} of {row['answered']:,} answers of {row['role']} late, all by "
-        f"{format_duration(row['late_mean_s'])} in the mean"
+        Statement(
+            "{late:,} of {answers:,} answers of {drive:drive} late, all by {by:duration} in the "
+            "mean",
+            late=row["late_answers"], answers=row["answered"], drive=row["role"],
+            by=row["late_mean_s"],
+        )
         for row in filter(is_scattered, rows)
-    ]
-    texts = {"delay": f"{100 * abs(delay):.0f} % {how}", "times": ", ".join(times)}
-    return Reason(flag, texts, delay)
+    ]  # fmt: skip
+    how = "longer" if delay > 0 else "less time"
+    return Reason(flag, {"delay": abs(delay), "how": how, "times": join_parts(times)}, delay)
 
 
 DRIVES_CHECKS = WindowChecks("drives", 20, (Check(("drives",), find_off_profile),))
@@ -104,8 +111,8 @@ MEMORY_LIMIT_WIDENED = Flag(
 
 STILL_CACHED = Flag(
     "restored files still cached",
-    "{size} of the restored {whole} were still in the page cache at the start, outside the "
-    "memory limit.",
+    "{size:size} of the restored {whole:size} were still in the page cache at the start, outside "
+    "the memory limit.",
     "End other programs that have these files open. Reads of these pages may not have reached "
     "the storage.",
 )
@@ -144,8 +151,7 @@ def find_still_cached(row: Row | None) -> Reason | None:
     cached, whole = row["resident_bytes"], row["size_bytes"]
     if cached <= STILL_CACHED_SHARE * whole:
         return None
-    texts = {"size": format_size(cached), "whole": format_size(whole)}
-    return Reason(STILL_CACHED, texts)
+    return Reason(STILL_CACHED, {"size": cached, "whole": whole})
 
 
 MEMORY_CHECKS = WindowChecks(
@@ -173,7 +179,7 @@ UNANSWERED = Flag(
 
 COLLECTORS_SILENT = Flag(
     "no samples",
-    "The collectors gave samples of {seconds} of {length} s.",
+    "The collectors gave samples of {seconds} of {length:.0f} s.",
     "Leave CPU time for Stithy. Throughput and response times are not affected.",
     unsampled=True,
 )
@@ -210,8 +216,7 @@ def find_silent(window: Row, seen: WatchedWindow) -> Reason | None:
     length_s = end_s - begin_s
     if seen.seconds >= SAMPLED_SHARE * length_s - SECONDS_SHARED:
         return None
-    texts = {"seconds": str(seen.seconds), "length": f"{length_s:.0f}"}
-    return Reason(COLLECTORS_SILENT, texts)
+    return Reason(COLLECTORS_SILENT, {"seconds": seen.seconds, "length": length_s})
 
 
 COLLECTORS_CHECKS = WindowChecks(
@@ -234,7 +239,8 @@ INTERFERENCE = Flag(
 
 NOT_QUIET = Flag(
     "another candidate not quiet",
-    "Storage that was not measured was not quiet: {size} were read or written on that of {names}.",
+    "Storage that was not measured was not quiet: {size:size} were read or written on that of "
+    "{names}.",
     "Find the program that uses it. It may take CPU or bandwidth from the measured candidate.",
 )
 
@@ -255,27 +261,35 @@ def find_interference(around: Row | None, watched: WatchedWindow) -> Reason | No
     seen = [*_describe_others(around)] if around is not None else []
     stolen = watched.steal_share
     if stolen is not None and stolen > STEAL_SHARE:
-        seen.append(f"the hypervisor gave {100 * stolen:.0f} % of the CPUs to others")
-    return Reason(INTERFERENCE, {"seen": "; ".join(seen)}) if seen else None
+        seen.append(
+            Statement("the hypervisor gave {stolen:.0f %} of the CPUs to others", stolen=stolen)
+        )
+    return Reason(INTERFERENCE, {"seen": join_parts(seen, "; ")}) if seen else None
 
 
-def _describe_others(around: Row) -> Iterator[str]:
+def _describe_others(around: Row) -> Iterator[Statement]:
     who = f" ({around['others_names']})" if around["others_names"] else ""
     cpus = around["others_cpu_s"] / around["span_s"] if around["span_s"] else 0.0
     if cpus > OTHERS_CPU_SHARE * around["cpus"]:
-        yield f"other programs used {cpus:.1f} of {around['cpus']} CPUs{who}"
+        yield Statement(
+            "other programs used {used:.1f} of {cpus} CPUs{who}",
+            used=cpus, cpus=around["cpus"], who=who,
+        )  # fmt: skip
         who = ""
     if is_disk_shared(around):
-        moved, disks = format_size(around["others_here_bytes"]), format_size(around["disks_bytes"])
-        yield f"other programs moved up to {moved} of {disks} on the disks under the volumes{who}"
+        yield Statement(
+            "other programs moved up to {moved:size} of {disks:size} on the disks under the "
+            "volumes{who}",
+            moved=around["others_here_bytes"], disks=around["disks_bytes"], who=who,
+        )  # fmt: skip
 
 
 def find_not_quiet(around: Row | None) -> Reason | None:
     """Devices of other candidates were used while this one was measured."""
     if around is None or (around["idle_bytes"] or 0) <= IDLE_BYTES:
         return None
-    texts = {"size": format_size(around["idle_bytes"]), "names": around["idle_names"] or "others"}
-    return Reason(NOT_QUIET, texts)
+    names = around["idle_names"] or "others"
+    return Reason(NOT_QUIET, {"size": around["idle_bytes"], "names": names})
 
 
 def find_machine_changed(baseline: Baseline | None) -> Reason | None:
@@ -285,15 +299,14 @@ def find_machine_changed(baseline: Baseline | None) -> Reason | None:
     """
     if baseline is None or not baseline.off:
         return None
-    return Reason(MACHINE_CHANGED, {"off": ", ".join(map(_describe_off, baseline.off))})
+    return Reason(MACHINE_CHANGED, {"off": join_parts([*map(_describe_off, baseline.off)])})
 
 
-def _describe_off(off: Off) -> str:
+def _describe_off(off: Off) -> Statement:
     """`one CPU did 23 % less`, `reads took 40 % longer`."""
-    percent = f"{100 * abs(off.share):.0f} %"
-    if off.gauge.is_rate:
-        return f"{off.gauge.what} did {percent} {'less' if off.share < 0 else 'more'}"
-    return f"{off.gauge.what} took {percent} {'longer' if off.share > 0 else 'shorter'}"
+    verb, *ways = ("did", "less", "more") if off.gauge.is_rate else ("took", "shorter", "longer")
+    how = ways[off.share > 0]
+    return Statement(f"{off.gauge.what} {verb} {{share:.0f %}} {how}", share=abs(off.share))
 
 
 NEIGHBOURS_CHECKS = WindowChecks(

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from stithy.analysis.gathering import WindowChecks, WindowRecord
 from stithy.analysis.invariants import Identity
 from stithy.analysis.steadiness import RANGE_MOST_SHARE, SLOPE_MOST_SHARE, LevelChange, Steadiness
+from stithy.statements import Statement, join_list, join_parts
 from stithy.validity import Check, Flag, Reason, Row, make_clause
 
 NO_NUMBERS = Flag(
@@ -38,7 +39,8 @@ MEASURED_AGAIN = Flag(
 
 CONTRADICTION = Flag(
     "contradicts itself",
-    "The measurement contradicts itself: {law}, but {left} is not {right} within {allowed}.",
+    "The measurement contradicts itself: {law}, but {left:.4g} is not {right:.4g} within "
+    "{allowed:.1f %}.",
     "Do not use its numbers. Check whether the driver stalled or lost users.",
     invalidates=True,
 )
@@ -81,13 +83,10 @@ def find_contradiction(window: Row, laws: Iterable[Identity]) -> Reason | None:
     broken = next((law for law in laws if law.holds is False), None)
     if broken is None or not window["complete"] or window["errors"]:
         return None
-    texts = {
-        "law": broken.name,
-        "left": f"{broken.left:.4g}",
-        "right": f"{broken.right:.4g}",
-        "allowed": f"{100 * (broken.tolerance_share or 0.0):.1f} %",
-    }
-    return Reason(CONTRADICTION, texts)
+    return Reason(CONTRADICTION, {
+        "law": broken.name, "left": broken.left, "right": broken.right,
+        "allowed": broken.tolerance_share or 0.0,
+    })  # fmt: skip
 
 
 def find_not_steady(found: Steadiness | None) -> Reason | None:
@@ -98,41 +97,29 @@ def find_not_steady(found: Steadiness | None) -> Reason | None:
     """
     if found is None or found.steady is not False:
         return None
-    shares = (
-        f"the fifths of its measurement differ by {_percent(found.range_share or 0.0)} of their "
-        f"mean (steady: at most {_percent(RANGE_MOST_SHARE)}), with a slope of "
-        f"{_percent(found.slope_share or 0.0)} (steady: at most {_percent(SLOPE_MOST_SHARE)})"
-    )
-    seen = [shares, *_describe_late(found), *_describe_changes(found.changes)]
-    return Reason(NOT_STEADY, {"seen": "; ".join(seen)})
+    seen = [Statement(
+        "the fifths of its measurement differ by {range:.0f %} of their mean (steady: at most "
+        f"{100 * RANGE_MOST_SHARE:.0f} %), with a slope of {{slope:.0f %}} (steady: at most "
+        f"{100 * SLOPE_MOST_SHARE:.0f} %)",
+        range=found.range_share or 0.0, slope=found.slope_share or 0.0,
+    )]  # fmt: skip
+    if found.late_s and found.late_share is not None:
+        more = "higher" if found.late_share >= 0 else "lower"
+        seen.append(Statement(
+            "it settled {late_s} s into the measurement; without that part its throughput is "
+            f"{{share:.0f %}} {more}", late_s=found.late_s, share=abs(found.late_share),
+        ))  # fmt: skip
+    if places := [_describe_change(change) for change in found.changes]:
+        seen.append(Statement("its level changed at {places}", places=join_list(places)))
+    return Reason(NOT_STEADY, {"seen": join_parts(seen, "; ")})
 
 
-def _describe_late(found: Steadiness) -> list[str]:
-    if not found.late_s or found.late_share is None:
-        return []
-    more = "higher" if found.late_share >= 0 else "lower"
-    return [
-        f"it settled {found.late_s} s into the measurement; without that part its throughput is "
-        f"{_percent(abs(found.late_share))} {more}"
-    ]
-
-
-def _describe_changes(changes: tuple[LevelChange, ...]) -> list[str]:
-    *firsts, last = [_format_place(change) for change in changes] or [""]
-    if not last:
-        return []
-    places = f"{', '.join(firsts)} and {last}" if firsts else last
-    return [f"its level changed at {places}"]
-
-
-def _format_place(change: LevelChange) -> str:
+def _describe_change(change: LevelChange) -> Statement:
     if change.before <= 0:
-        return f"{change.index} s (from standstill)"
-    return f"{change.index} s ({_percent(change.after / change.before - 1, '+')})"
-
-
-def _percent(share: float, sign: str = "") -> str:
-    return f"{100 * share:{sign}.0f} %"
+        return Statement("{at_s} s (from standstill)", at_s=change.index)
+    return Statement(
+        "{at_s} s ({by:+.0f %})", at_s=change.index, by=change.after / change.before - 1
+    )
 
 
 NUMBERS_CHECKS = WindowChecks(

@@ -1,6 +1,6 @@
 """What PostgreSQL's own work means for a window: checkpoints, log files, autovacuum."""
 
-from stithy.units import format_duration, format_size
+from stithy.statements import Statement
 from stithy.validity import Check, Flag, Reason, Recorded, Row
 
 NO_CHECKPOINT = Flag(
@@ -17,14 +17,14 @@ SHORT_OF_CHECKPOINT = Flag(
 
 LOG_FILES_MADE = Flag(
     "log files created",
-    "The server created {files} for its write-ahead log instead of recycling old ones, and "
-    "commits waited for that.",
+    "The server created {files:a file|# files} for its write-ahead log instead of recycling old "
+    "ones, and commits waited for that.",
     "Raise max_wal_size, or shorten the window. A server that has run for long recycles its files.",
 )
 
 AUTOVACUUM = Flag(
     "autovacuum ran",
-    "Autovacuum ran {runs} during the window.",
+    "Autovacuum ran {runs:once|# times} during the window.",
     "It competes for the storage. Compare windows with equal numbers of runs.",
 )
 
@@ -40,15 +40,17 @@ def checkpoint(window: Row, around: Row | None = None) -> Reason | None:
     if around is None or around["checkpoint_after_s"] is None or around["log_bytes"] is None:
         return Reason(NO_CHECKPOINT, {"due": ""})
     length_s = window["measure_to_s"] - window["measure_from_s"]
-    rule = (
-        f"the server begins one after {format_duration(around['checkpoint_after_s'])} or "
-        f"{format_size(around['checkpoint_after_bytes'])} of log"
-    )
+    rule = Statement(
+        "the server begins one after {after:duration} or {after_log:size} of log",
+        after=around["checkpoint_after_s"], after_log=around["checkpoint_after_bytes"],
+    )  # fmt: skip
     due = length_s >= around["checkpoint_after_s"]
     if due or around["log_bytes"] >= around["checkpoint_after_bytes"]:
         # The log was read around the whole load, ramp-up and drain included.
-        took, wrote = format_duration(round(around["span_s"])), format_size(around["log_bytes"])
-        due_text = f", although one was due: {rule}, and it wrote {wrote} in {took}"
+        due_text = Statement(
+            ", although one was due: {rule}, and it wrote {wrote:size} in {span:duration}",
+            rule=rule, wrote=around["log_bytes"], span=round(around["span_s"]),
+        )  # fmt: skip
         return Reason(NO_CHECKPOINT, {"due": due_text})
     # Without the window's own numbers: all of a study are alike in it, and share a row.
     return Reason(SHORT_OF_CHECKPOINT, {"rule": rule})
@@ -60,9 +62,7 @@ def log_files_made(around: Row | None) -> Reason | None:
     Own: each one stalls all commits while it is filled and synced, as no long-running server would.
     """
     made = around["log_files_made"] if around is not None else None
-    if not made:
-        return None
-    return Reason(LOG_FILES_MADE, {"files": "a file" if made == 1 else f"{made} files"})
+    return Reason(LOG_FILES_MADE, {"files": made}) if made else None
 
 
 def autovacuum(window: Row) -> Reason | None:
@@ -71,9 +71,7 @@ def autovacuum(window: Row) -> Reason | None:
     Own: it is ordinary work, but not the same in every window.
     """
     runs = window["maintenance_runs"]
-    if not runs:
-        return None
-    return Reason(AUTOVACUUM, {"runs": "once" if runs == 1 else f"{runs} times"})
+    return Reason(AUTOVACUUM, {"runs": runs}) if runs else None
 
 
 CHECKS: tuple[Check[Recorded], ...] = (

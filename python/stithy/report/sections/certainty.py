@@ -52,6 +52,7 @@ def _make_certainty_tables(page: Page) -> Iterator[PageTable]:
     yield from make_verdict_tables(page.context)
     yield make_order_table(page.context)
     yield validity.make_reasons_table(page.context)
+    yield validity.make_reason_values_table(page.context)
     yield validity.make_gathered_table(page.context)
 
 

@@ -6,63 +6,63 @@ from stithy.analysis.gathering import WindowChecks, WindowRecord
 from stithy.analysis.instruments import NOTED_SHARE, is_beyond
 from stithy.fio.variants import LATE_MOST, judge
 from stithy.metrics import ALL
-from stithy.units import format_duration
 from stithy.validity import Check, Flag, Reason, Row
 
 MISSED = Flag(
     "rate missed",
-    "The rate was missed below saturation: {achieved} of {asked} requests per second.",
+    "The rate was missed below saturation: {achieved:,.0f} of {asked:,.0f} requests per second.",
     "Leave fio more CPU, use lower rates, or measure for longer: the maximum was another one.",
     invalidates=True,
 )
 
 SATURATED = Flag(
     "saturated",
-    "The storage is saturated at this rate: {achieved} of {asked} requests per second.",
+    "The storage is saturated at this rate: {achieved:,.0f} of {asked:,.0f} requests per second.",
     "Latencies grow with the length of the measurement here. Compare candidates at lower rates.",
 )
 
 LATE = Flag(
     "requests began late",
-    "{share} of the requests began late, because all submitters were waiting.",
+    "{share:.1f %} of the requests began late, because all submitters were waiting.",
     "Latency is counted from the submission: that of arrivals at this rate is longer.",
 )
 
 OVERFULL = Flag(
     "more outstanding than possible",
-    "IOPS x mean latency is {seen} requests outstanding, and at most {most} were.",
+    "IOPS x mean latency is {seen:.3g} requests outstanding, and at most {most:.3g} were.",
     "Rates or latencies are wrong. Measure for longer, and look for changes of the clock.",
     invalidates=True,
 )
 
 DRIVER_BUSY = Flag(
     "fio was busy",
-    "fio kept {seen} of {most} requests outstanding: for the rest of the time it was busy itself.",
+    "fio kept {seen:.3g} of {most:.3g} requests outstanding: for the rest of the time it was busy "
+    "itself.",
     "Leave fio more CPU, or use fewer threads. The storage may do more than this.",
 )
 
 SIZES = Flag(
     "request size not as asked",
-    "Bandwidth differs by {share} from IOPS x the block size of the profile.",
+    "Bandwidth differs by {share:.1f %} from IOPS x the block size of the profile.",
     "Rates or bandwidths are wrong. Measure for longer, and keep the job file of this window.",
     invalidates=True,
 )
 
 IDLE = Flag(
     "seconds without I/O",
-    "Nothing was answered in {seconds} of {length} seconds.",
+    "Nothing was answered in {seconds:.0f} of {length} seconds.",
     "The storage stood still, or the machine did. The kernel log may say which.",
 )
 
 MESSAGES = Flag(
     "fio had messages",
-    "fio did not fail, but wrote {count} besides its result.",
+    "fio did not fail, but wrote {messages:+message} besides its result.",
     "Read `errors.txt` and the begin of `fio.json` in the folder `fio/run` of this window.",
 )
 
 OUTSIDE = Flag(
     "latency outside of the storage",
-    "A request took fio {seen} on average, and the block layer {inside}.",
+    "A request took fio {seen:duration} on average, and the block layer {inside:duration}.",
     "The machine had no CPU for fio in between. Let nothing else run on it, or use lower rates.",
     invalidates=True,
 )
@@ -95,8 +95,8 @@ def find_missed_rate(of: WindowRecord) -> Reason | None:
     state = judge(read_value(of, "maximum_share"), asked, achieved, length_s)
     if state == "kept":
         return None
-    texts = {"achieved": f"{achieved:,.0f}", "asked": f"{asked:,.0f}"}
-    return Reason(SATURATED if state == "saturated" else MISSED, texts)
+    flag = SATURATED if state == "saturated" else MISSED
+    return Reason(flag, {"achieved": achieved, "asked": asked})
 
 
 def find_late(of: WindowRecord) -> Reason | None:
@@ -104,7 +104,7 @@ def find_late(of: WindowRecord) -> Reason | None:
     share = read_value(of, "late_share")
     if share is None or share <= LATE_MOST:
         return None
-    return Reason(LATE, {"share": f"{100 * share:.1f} %"})
+    return Reason(LATE, {"share": share})
 
 
 def find_overfull(of: WindowRecord) -> Reason | None:
@@ -120,13 +120,13 @@ def find_overfull(of: WindowRecord) -> Reason | None:
         flag = OVERFULL
     elif seen < (1 - BUSY_MOST - ends) * most:
         flag = DRIVER_BUSY
-    return Reason(flag, {"seen": f"{seen:.3g}", "most": f"{most:.3g}"}) if flag else None
+    return Reason(flag, {"seen": seen, "most": most}) if flag else None
 
 
 def find_wrong_sizes(of: WindowRecord) -> Reason | None:
     """Bandwidth is not IOPS x the mean block size."""
     worst = max(read_value(of, "size_error_share", way) or 0.0 for way in ("read", "write"))
-    return Reason(SIZES, {"share": f"{100 * worst:.1f} %"}) if worst > SIZE_ERROR_MOST else None
+    return Reason(SIZES, {"share": worst}) if worst > SIZE_ERROR_MOST else None
 
 
 def find_idle(of: WindowRecord) -> Reason | None:
@@ -138,14 +138,13 @@ def find_idle(of: WindowRecord) -> Reason | None:
     if not seconds:
         return None
     row = of.values["fio.idle_s", ALL]
-    return Reason(IDLE, {"seconds": f"{seconds:.0f}", "length": str(row["count"])})
+    return Reason(IDLE, {"seconds": seconds, "length": row["count"]})
 
 
 def find_messages(of: WindowRecord) -> Reason | None:
     """fio warned of something: what it is, a person judges."""
     count = round(read_value(of, "messages") or 0)
-    said = f"{count} message{'' if count == 1 else 's'}"
-    return Reason(MESSAGES, {"count": said}) if count else None
+    return Reason(MESSAGES, {"messages": count}) if count else None
 
 
 OUTSIDE_SHARE = 0.05
@@ -170,8 +169,8 @@ def find_outside(of: WindowRecord) -> Reason | None:
     delay = (seen_s - OUTSIDE_S) / inside_s - 1 - OUTSIDE_SHARE
     if delay <= NOTED_SHARE:
         return None
-    texts = {"seen": format_duration(seen_s), "inside": format_duration(inside_s)}
-    return Reason(OUTSIDE if is_beyond(delay, of.window) else SOME_OUTSIDE, texts, delay)
+    flag = OUTSIDE if is_beyond(delay, of.window) else SOME_OUTSIDE
+    return Reason(flag, {"seen": seen_s, "inside": inside_s}, delay)
 
 
 def _block_layer_mean_s(drives: Sequence[Row]) -> float | None:

@@ -183,7 +183,7 @@ def find_lost_tenant(of: WindowRecord) -> Reason | None:
     missing = [row["missing_because"] or "no reason" for row in rows if row["value"] is None]
     if not missing:
         return None
-    data = {"count": str(len(missing)), "all": str(len(rows)), "because": make_clause(missing[0])}
+    data = {"count": len(missing), "all": len(rows), "because": make_clause(missing[0])}
     return Reason(LOST, data)
 
 
