@@ -3,6 +3,7 @@
 mod alarm;
 pub mod condition;
 pub mod connections;
+mod date;
 mod deferred;
 pub mod engines;
 pub mod error;

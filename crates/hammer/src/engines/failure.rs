@@ -1,5 +1,7 @@
 //! Why a batch has no answer, in words that every engine shares.
 
+use std::io;
+
 use stithy_wire::ErrorKind;
 
 /// Why a batch has no answer.
@@ -36,5 +38,14 @@ impl SessionError {
     /// Whether no answer will come.
     pub fn is_lost(&self) -> bool {
         self.kind == ErrorKind::Lost
+    }
+}
+
+impl From<io::Error> for SessionError {
+    fn from(e: io::Error) -> Self {
+        match e.kind() {
+            io::ErrorKind::UnexpectedEof => SessionError::lost("the server closed it"),
+            _ => SessionError::lost(e),
+        }
     }
 }

@@ -3,6 +3,8 @@
 
 mod control;
 mod failure;
+pub mod mysql;
+mod network;
 pub mod postgresql;
 mod rows;
 mod session;

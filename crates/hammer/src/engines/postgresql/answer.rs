@@ -5,8 +5,8 @@ use std::io;
 use bytes::Buf;
 
 use super::message::{server_error, whole_message, ServerError, HEAD_BYTES};
-use super::stream::Input;
 use crate::engines;
+use crate::engines::network::Input;
 
 /// The answers to a batch, and the bytes under them.
 #[derive(Debug, Default)]

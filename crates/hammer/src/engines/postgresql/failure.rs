@@ -2,45 +2,26 @@
 
 use std::error::Error as StdError;
 use std::io;
-use std::time::Duration;
 
 use tokio_postgres::error::SqlState;
 
 use super::message::ServerError;
-use super::trust::Mistrust;
-use super::Target;
-use crate::error::{ErrorClass, HammerError};
+use super::{Target, DIALECT};
+use crate::engines::network::{down, unfit, Meaning, Unreached};
+use crate::error::HammerError;
 
 /// Why there is no session.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NotOpened {
-    /// The name of the host has no address.
-    #[error("the host's name has no address ({0})")]
-    NoAddress(io::Error),
-    /// Nobody answered the call.
-    #[error("{0}")]
-    NotConnected(io::Error),
-    /// The call itself was not answered in time.
-    #[error("no answer within {} s", .0.as_secs_f64())]
-    TooLate(Duration),
-    /// The call was taken, and then nothing was said.
-    #[error("the connection was accepted, and then nothing was answered for {} s", .0.as_secs_f64())]
-    Silent(Duration),
+    /// No byte stream leads there, or it ended.
+    #[error(transparent)]
+    Unreached(#[from] Unreached),
     /// What was said is nothing that PostgreSQL says.
     #[error("what listens there does not speak PostgreSQL's protocol")]
     NotPostgresql,
-    /// The connection ended before there was a session.
-    #[error("the connection ended before the session began ({0})")]
-    Ended(String),
     /// TLS is demanded, and the server has none.
     #[error("the server offers no TLS")]
     TlsNotOffered,
-    /// The server's certificate does not prove what was asked for.
-    #[error("{0}")]
-    Mistrusted(Mistrust),
-    /// Both ends could not agree on how to encrypt.
-    #[error("the TLS handshake failed: {0}")]
-    Handshake(io::Error),
     /// The server asks for a password.
     #[error("the server asks for a password and the URL has none")]
     NoPassword,
@@ -57,14 +38,10 @@ impl NotOpened {
     /// this user in that way only.
     pub(super) fn leads_on(&self) -> bool {
         match self {
-            NotOpened::Handshake(_) => true,
+            NotOpened::Unreached(Unreached::Handshake(_)) => true,
             NotOpened::Refused(e) => e.sqlstate == "28000",
             _ => false,
         }
-    }
-
-    fn closed() -> Self {
-        NotOpened::Ended("the server closed it".into())
     }
 
     /// What tokio-postgres says of a session that it could not begin.
@@ -82,58 +59,33 @@ impl NotOpened {
             Some(io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) => {
                 NotOpened::NotPostgresql
             }
-            Some(io::ErrorKind::UnexpectedEof) => NotOpened::closed(),
-            _ if e.is_closed() || text.contains("bytes remaining") => NotOpened::closed(),
+            Some(io::ErrorKind::UnexpectedEof) => Unreached::closed().into(),
+            _ if e.is_closed() || text.contains("bytes remaining") => Unreached::closed().into(),
             _ if text.contains("password missing") => NotOpened::NoPassword,
             _ if text.contains("channel binding") => NotOpened::NotBound,
             _ if text.contains("unexpected message") => NotOpened::NotPostgresql,
-            _ => NotOpened::Ended(text),
+            _ => Unreached::Ended(text).into(),
         }
     }
 }
 
 impl From<io::Error> for NotOpened {
     fn from(e: io::Error) -> Self {
-        match e.kind() {
-            io::ErrorKind::UnexpectedEof => NotOpened::closed(),
-            _ => NotOpened::Ended(e.to_string()),
-        }
+        Unreached::from(e).into()
     }
 }
 
 impl Target {
     /// The error of a session that could not be opened.
     pub(super) fn not_opened(&self, e: NotOpened) -> HammerError {
-        let mut problem = e.to_string();
+        let problem = e.to_string();
         let (class, code, remedy) = match &e {
-            NotOpened::NoAddress(_) => down(
-                "host-unknown",
-                "correct the host in the URL, or make its name known to this machine",
-            ),
-            NotOpened::NotConnected(cause) => {
-                let (code, text, remedy) = unreached(cause);
-                problem = text;
-                down(code, remedy)
-            }
-            NotOpened::TooLate(_) => down("connect-timeout", "check host, port and firewall"),
-            NotOpened::Silent(_) => down(
-                "connect-timeout",
-                "make sure that a PostgreSQL server listens there; if one does, see its log",
-            ),
+            NotOpened::Unreached(e) => e.meaning(&DIALECT),
             NotOpened::NotPostgresql => down("not-postgresql", "correct host and port in the URL"),
-            NotOpened::Ended(_) => down(
-                "connect-failed",
-                "check host and port, and see the server's log",
-            ),
             NotOpened::TlsNotOffered => unfit(
                 "tls-not-offered",
                 "set ssl = on in the server with a certificate and its key, or ask for less with \
                  sslmode=prefer",
-            ),
-            NotOpened::Mistrusted(mistrust) => unfit(mistrust.code(), mistrust.remedy()),
-            NotOpened::Handshake(_) => down(
-                "tls-failed",
-                "see the server's log, and its ssl_min_protocol_version and ssl_ciphers",
             ),
             NotOpened::NoPassword => unfit("wrong-password", "give the password in the URL"),
             NotOpened::NotBound => unfit(
@@ -158,38 +110,6 @@ impl Target {
             None => with_cause(&e),
         };
         HammerError::new(class, code, problem, place, remedy).caused_by(e)
-    }
-}
-
-/// Class, code and remedy of an error.
-type Meaning = (ErrorClass, &'static str, &'static str);
-
-fn down(code: &'static str, remedy: &'static str) -> Meaning {
-    (ErrorClass::Infrastructure, code, remedy)
-}
-
-fn unfit(code: &'static str, remedy: &'static str) -> Meaning {
-    (ErrorClass::Precondition, code, remedy)
-}
-
-/// Code, problem and remedy of a call that nobody took.
-fn unreached(e: &io::Error) -> (&'static str, String, &'static str) {
-    match e.kind() {
-        io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => (
-            "connect-refused",
-            "no server listens there".into(),
-            "start the server, or correct host and port in the URL",
-        ),
-        io::ErrorKind::PermissionDenied => (
-            "connect-failed",
-            "the socket may not be opened by this user".into(),
-            "run as a user who may, or open the socket's directory",
-        ),
-        _ => (
-            "connect-failed",
-            format!("the server cannot be reached: {e}"),
-            "check host, port and the network",
-        ),
     }
 }
 

@@ -56,15 +56,6 @@ pub(super) fn not_understood() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
-impl From<io::Error> for SessionError {
-    fn from(e: io::Error) -> Self {
-        match e.kind() {
-            io::ErrorKind::UnexpectedEof => SessionError::lost("the server closed it"),
-            _ => SessionError::lost(e),
-        }
-    }
-}
-
 /// Tag and end of the message that begins at `at`, or None while it is not whole.
 #[inline]
 pub(super) fn whole_message(input: &[u8], at: usize) -> io::Result<Option<(u8, usize)>> {

@@ -3,7 +3,6 @@
 //! Everything here is shared by loading, checking and running; no SQL of a workload is known here.
 
 mod answer;
-mod certificate;
 mod control;
 mod failure;
 mod message;
@@ -12,10 +11,7 @@ mod params;
 mod rows;
 mod session;
 mod startup;
-mod stream;
-mod tls;
 mod tokio_stream;
-mod trust;
 mod url;
 mod value;
 
@@ -30,15 +26,42 @@ use std::time::Duration;
 use tokio_postgres::config::Host;
 use tokio_postgres::Config;
 
+use crate::engines::network::{Dialect, Tls, Way};
 use crate::engines::{self, SessionSettings};
 use crate::error::HammerError;
 use startup::Setting;
 use stithy_wire::Isolation;
-use tls::{Tls, Way};
 
 /// Settings of every session: plans are made once, as those of an application's prepared statements,
 /// and no transaction is long enough for compiling.
 const SETTINGS: [Setting; 2] = [("plan_cache_mode", "force_generic_plan"), ("jit", "off")];
+
+/// Options mean here what they mean to libpq.
+const DIALECT: Dialect = Dialect {
+    product: "PostgreSQL",
+    schemes: &["postgresql://", "postgres://"],
+    remedy: "write it as postgresql://me@host:5432/database or \
+             postgresql://me@/database?host=/run/pg, and percent-encode all but letters and digits: \
+             me:p@ss/w@host is me:p%40ss%2Fw@host",
+    options: &[
+        "host",
+        "hostaddr",
+        "port",
+        "user",
+        "password",
+        "dbname",
+        "options",
+        "connect_timeout",
+        "channel_binding",
+        "sslmode",
+        "sslrootcert",
+    ],
+    mode: "sslmode",
+    modes: "disable, allow, prefer, require, verify-ca, verify-full",
+    root: "sslrootcert",
+    ciphers: "ssl_min_protocol_version and ssl_ciphers",
+    port: 5432,
+};
 
 /// Where a connection URL leads. `Debug` and [`Target::place`] never show the password.
 #[derive(Debug, Clone)]
@@ -51,7 +74,7 @@ pub struct Target {
 
 impl engines::Target for Target {
     const ENGINE: &'static str = "postgresql";
-    const SCHEMES: &'static [&'static str] = &["postgresql://", "postgres://"];
+    const SCHEMES: &'static [&'static str] = DIALECT.schemes;
     type Session = Session;
     type Control = Control;
 

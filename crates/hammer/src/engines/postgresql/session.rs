@@ -13,8 +13,8 @@ use super::failure::NotOpened;
 use super::open::open_and;
 use super::params::Params;
 use super::startup::{self, Setting};
-use super::stream::Stream;
 use super::Target;
+use crate::engines::network::{Stream, Unreached};
 use crate::engines::{self, Batch, SessionError, Statement};
 
 /// What every session prepares before all else.
@@ -41,7 +41,7 @@ impl Session {
             let starting = startup::start(opened, &target.config, settings);
             let started = tokio::time::timeout(target.patience, starting).await;
             Ok(Session {
-                stream: started.unwrap_or(Err(NotOpened::Silent(target.patience)))?,
+                stream: started.unwrap_or(Err(Unreached::Silent(target.patience).into()))?,
                 out: Vec::with_capacity(2048),
                 answer: Answer::default(),
                 statements: 0,

@@ -11,8 +11,7 @@ use tokio_postgres::Config;
 
 use super::failure::NotOpened;
 use super::message::{not_understood, server_error, whole_message, ANSWERS_TO_START, HEAD_BYTES};
-use super::open::Opened;
-use super::stream::{Input, Stream};
+use crate::engines::network::{Input, Opened, Stream, Unreached};
 
 /// A setting of the session, sent with the start.
 pub(super) type Setting = (&'static str, &'static str);
@@ -128,7 +127,7 @@ impl<'a> Proof<'a> {
                 let begun = self.scram.as_mut().ok_or_else(not_understood)?;
                 Ok(begun.finish(data)?)
             }
-            _ => Err(NotOpened::Ended("an unknown way of authentication".into())),
+            _ => Err(Unreached::Ended("an unknown way of authentication".into()).into()),
         }
     }
 
@@ -155,7 +154,7 @@ impl<'a> Proof<'a> {
     /// Source: RFC 5802 section 6 for what is said of a binding that the server does not offer.
     fn begin_scram(&mut self, mechanisms: &[u8], out: &mut BytesMut) -> Result<(), NotOpened> {
         let plus = SCRAM_SHA_256_PLUS.as_bytes();
-        let offered = mechanisms.split(|byte| *byte == 0).any(|each| each == plus);
+        let offered = mechanisms.split(|byte| *byte == 0).any(|name| name == plus);
         let (mechanism, binding) = match self.binding.take() {
             Some(hash) if offered => (
                 SCRAM_SHA_256_PLUS,

@@ -12,8 +12,8 @@ use tokio_postgres::{Client, Config, Connection};
 
 use super::failure::NotOpened;
 use super::message::ANSWERS_TO_START;
-use super::open::{self, Duplex, Opened};
-use super::Target;
+use super::{open, Target};
+use crate::engines::network::{Duplex, Opened, Unreached};
 
 /// The driving half of a connection; it must be polled for the [`Client`] to get answers.
 type Driving = Connection<Box<dyn Duplex>, AsItIs>;
@@ -27,7 +27,7 @@ pub(super) async fn start(target: &Target, opened: Opened) -> Result<(Client, Dr
     // after a run nobody tries again.
     let patience = 6 * target.patience;
     let started = tokio::time::timeout(patience, starting).await;
-    let started = started.map_err(|_| NotOpened::Silent(patience))?;
+    let started = started.map_err(|_| NotOpened::from(Unreached::Silent(patience)))?;
     started.map_err(|e| NotOpened::of_client(&e))
 }
 

@@ -1,8 +1,8 @@
 //! What the ledger keeps of a new order or a payment, and how their rows are found: by O_ENTRY_D and
 //! H_DATE, which the hammer gives and no other row has.
 
-use super::date;
 use super::input::{District, Input};
+use crate::date::Date;
 use crate::engines::Value;
 use crate::ledger::Kept;
 
@@ -77,7 +77,7 @@ impl Kept for Deal {
 
     fn words(&self) -> String {
         let place = format!("district {} of warehouse {}", self.d_id, self.w_id);
-        let dated = format!("dated {}", date::text(self.date_us));
+        let dated = format!("dated {} UTC", Date::of(self.date_us));
         match self.kind {
             DealKind::Order if self.number == 0 => format!("an order of {place}, {dated}"),
             DealKind::Order => format!("order {} of {place}, {dated}", self.number),

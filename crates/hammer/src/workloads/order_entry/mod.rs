@@ -3,7 +3,6 @@
 //! benchmark, and its results cannot be compared with TPC results.
 
 pub mod conditions;
-mod date;
 pub mod input;
 pub mod input_profile;
 pub mod kept;

@@ -11,7 +11,7 @@ use rustls::{
     CertificateError, DigitallySignedStruct, Error, OtherError, RootCertStore, SignatureScheme,
 };
 
-use super::certificate;
+use super::{certificate, Dialect};
 
 /// Certificates that are believed, and where they were read.
 #[derive(Debug)]
@@ -128,7 +128,7 @@ fn verify_name(shown: &CertificateDer<'_>, name: &ServerName<'_>) -> Result<(), 
         Some(common) => Err(common),
         None => Err(presented
             .iter()
-            .map(|each| bare(each))
+            .map(|name| bare(name))
             .collect::<Vec<_>>()
             .join(", ")),
     }
@@ -151,7 +151,7 @@ fn is_authority(e: &Error) -> bool {
 
 /// Why a server's certificate is not believed.
 #[derive(Debug, Clone, thiserror::Error)]
-pub(super) enum Mistrust {
+pub(in crate::engines) enum Mistrust {
     /// No root signed it; where they were read.
     #[error("the server's certificate is signed by none of those in {0}")]
     Unsigned(String),
@@ -205,17 +205,20 @@ impl Mistrust {
     }
 
     /// How to fix it.
-    pub(super) fn remedy(&self) -> &'static str {
+    pub(super) fn remedy(&self, dialect: &Dialect) -> String {
         match self {
-            Mistrust::Unsigned(_) => "name the certificate of its issuer with sslrootcert=",
-            Mistrust::Expired => "give the server a new certificate",
-            Mistrust::NotYet => "set the clocks of both machines",
-            Mistrust::OtherName(_) => {
-                "use the certificate's name as host in the URL, or ask for less with \
-                 sslmode=verify-ca"
+            Mistrust::Unsigned(_) => {
+                format!("name the certificate of its issuer with {}=", dialect.root)
             }
+            Mistrust::Expired => "give the server a new certificate".into(),
+            Mistrust::NotYet => "set the clocks of both machines".into(),
+            Mistrust::OtherName(_) => format!(
+                "use the certificate's name as host in the URL, or ask for less with \
+                 {}=verify-ca",
+                dialect.mode
+            ),
             Mistrust::Unusable(_) => {
-                "give the server a certificate of version 3 with subjectAltName"
+                "give the server a certificate of version 3 with subjectAltName".into()
             }
         }
     }

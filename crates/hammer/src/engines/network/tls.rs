@@ -1,5 +1,5 @@
-//! Whether a connection is encrypted, and whom it believes: `sslmode` and `sslrootcert`, with libpq's
-//! meanings.
+//! Whether a connection is encrypted, and whom it believes: with the meanings that libpq's `sslmode` and
+//! `sslrootcert` have, whatever an engine's URLs call them.
 //!
 //! Not known here: certificates of clients, lists of revoked certificates, `sslnegotiation=direct`, and
 //! root certificates that no URL names (libpq also reads `~/.postgresql/root.crt`).
@@ -18,8 +18,9 @@ use tokio_rustls::client::TlsStream;
 use tokio_rustls::TlsConnector;
 
 use super::certificate;
-use super::failure::NotOpened;
+use super::failure::Unreached;
 use super::trust::{Mistrust, Roots, Trust, Verifier};
+use super::{invalid, Dialect};
 use crate::error::HammerError;
 
 /// Where systems keep the certificates that they believe: Debian, Fedora, openSUSE, Alpine.
@@ -31,11 +32,10 @@ const SYSTEM_ROOTS: [&str; 4] = [
 ];
 
 const SYSTEM: &str = "system";
-const MODES: &str = "disable, allow, prefer, require, verify-ca, verify-full";
 
 /// One attempt to get a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(in crate::engines) enum Way {
     /// Not encrypted.
     Plain,
     /// Encrypted if the server can.
@@ -46,9 +46,9 @@ pub(super) enum Way {
 
 /// How connections to a server are encrypted.
 #[derive(Debug, Clone)]
-pub(super) struct Tls {
+pub(in crate::engines) struct Tls {
     /// What is tried, in this order.
-    pub(super) ways: &'static [Way],
+    pub(in crate::engines) ways: &'static [Way],
     client: Arc<ClientConfig>,
 }
 
@@ -56,15 +56,19 @@ impl Tls {
     /// `mode` None is `prefer`; `root` is a file of certificates, or `system`.
     ///
     /// Errors: `url-invalid`, `root-certificate-invalid` (usage).
-    pub(super) fn new(mode: Option<&str>, root: Option<&str>) -> Result<Self, HammerError> {
+    pub(in crate::engines) fn new(
+        dialect: &Dialect,
+        mode: Option<&str>,
+        root: Option<&str>,
+    ) -> Result<Self, HammerError> {
         let mode = mode.unwrap_or(match root {
             Some(SYSTEM) => "verify-full",
             _ => "prefer",
         });
-        let ways = ways(mode)?;
-        refuse_contradiction(mode, root)?;
+        let ways = ways(dialect, mode)?;
+        refuse_contradiction(dialect, mode, root)?;
         let roots = match root {
-            Some(file) if ways == [Way::Demanded] => Some(read_roots(file)?),
+            Some(file) if ways == [Way::Demanded] => Some(read_roots(dialect, file)?),
             // libpq looks at no certificate either where a connection may go unencrypted.
             _ => None,
         };
@@ -79,13 +83,13 @@ impl Tls {
 
     /// Encrypts a connection to the server that the URL calls `host`; gives also what binds a password
     /// to it.
-    pub(super) async fn encrypt(
+    pub(in crate::engines) async fn encrypt(
         &self,
         stream: TcpStream,
         host: &str,
-    ) -> Result<(TlsStream<TcpStream>, Option<Vec<u8>>), NotOpened> {
+    ) -> Result<(TlsStream<TcpStream>, Option<Vec<u8>>), Unreached> {
         let name = ServerName::try_from(host.to_string())
-            .map_err(|e| NotOpened::Handshake(io::Error::other(e)))?;
+            .map_err(|e| Unreached::Handshake(io::Error::other(e)))?;
         let connector = TlsConnector::from(self.client.clone());
         let stream = connector.connect(name, stream).await.map_err(not_agreed)?;
         let shown = stream.get_ref().1.peer_certificates().unwrap_or_default();
@@ -96,47 +100,59 @@ impl Tls {
     }
 }
 
-fn ways(mode: &str) -> Result<&'static [Way], HammerError> {
+fn ways(dialect: &Dialect, mode: &str) -> Result<&'static [Way], HammerError> {
+    let Dialect {
+        mode: name, modes, ..
+    } = dialect;
+    let unknown = || invalid(dialect, format!("the URL's {name} is none of {modes}"));
     Ok(match mode {
+        _ if !modes.split(", ").any(|possible| possible == mode) => return Err(unknown()),
         "disable" => &[Way::Plain],
         "allow" => &[Way::Plain, Way::Offered],
         "prefer" => &[Way::Offered, Way::Plain],
         "require" | "verify-ca" | "verify-full" => &[Way::Demanded],
-        _ => {
-            let problem = format!("the URL's sslmode is none of {MODES}");
-            return Err(super::url::invalid(problem));
-        }
+        _ => return Err(unknown()),
     })
 }
 
-fn refuse_contradiction(mode: &str, root: Option<&str>) -> Result<(), HammerError> {
+fn refuse_contradiction(
+    dialect: &Dialect,
+    mode: &str,
+    root: Option<&str>,
+) -> Result<(), HammerError> {
+    let (name, file) = (dialect.mode, dialect.root);
     let (problem, remedy) = match root {
         None if mode.starts_with("verify-") => (
-            format!("sslmode is {mode}, and there is no certificate to verify with"),
-            "name a file of root certificates with sslrootcert=, or those of this machine with \
-             sslrootcert=system",
+            format!("{name} is {mode}, and there is no certificate to verify with"),
+            format!(
+                "name a file of root certificates with {file}=, or those of this machine with \
+                 {file}=system"
+            ),
         ),
         Some(SYSTEM) if mode != "verify-full" => (
-            format!("sslmode is {mode}, which is too weak for sslrootcert=system"),
-            "give sslmode=verify-full",
+            format!("{name} is {mode}, which is too weak for {file}=system"),
+            format!("give {name}=verify-full"),
         ),
         _ => return Ok(()),
     };
     Err(HammerError::usage("url-invalid", problem, "url", remedy))
 }
 
-fn read_roots(file: &str) -> Result<Roots, HammerError> {
+fn read_roots(dialect: &Dialect, file: &str) -> Result<Roots, HammerError> {
     let path = match file {
         SYSTEM => SYSTEM_ROOTS
             .iter()
             .map(Path::new)
-            .find(|each| each.exists()),
+            .find(|path| path.exists()),
         _ => Some(Path::new(file)),
     };
     let path = path.map_or_else(|| PathBuf::from(SYSTEM_ROOTS[0]), Path::to_path_buf);
     let unreadable = |problem: String| {
         let place = path.display().to_string();
-        let remedy = "name a file of certificates in PEM format with sslrootcert=";
+        let remedy = format!(
+            "name a file of certificates in PEM format with {}=",
+            dialect.root
+        );
         HammerError::usage("root-certificate-invalid", problem, place, remedy)
     };
     let text = std::fs::read(&path)
@@ -178,10 +194,10 @@ fn versions(
 }
 
 /// What a failed handshake means.
-fn not_agreed(e: io::Error) -> NotOpened {
+fn not_agreed(e: io::Error) -> Unreached {
     let inner = e.get_ref().and_then(|inner| inner.downcast_ref());
     match inner.and_then(Mistrust::of) {
-        Some(mistrust) => NotOpened::Mistrusted(mistrust),
-        None => NotOpened::Handshake(e),
+        Some(mistrust) => Unreached::Mistrusted(mistrust),
+        None => Unreached::Handshake(e),
     }
 }

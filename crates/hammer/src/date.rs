@@ -1,4 +1,6 @@
-//! Dates of the ledger as people read them.
+//! Dates as people and SQL read them.
+
+use std::fmt;
 
 const US_PER_S: i64 = 1_000_000;
 const S_PER_DAY: i64 = 86_400;
@@ -7,14 +9,53 @@ const S_PER_DAY: i64 = 86_400;
 const DAYS_TO_2000: i64 = 730_425;
 const DAYS_PER_400_YEARS: i64 = 146_097;
 
-/// `2026-11-21 03:46:09.026516 UTC`, of microseconds since the start of 2000, UTC.
-pub fn text(date_us: i64) -> String {
-    let seconds = date_us.div_euclid(US_PER_S);
-    let (days, second) = (seconds.div_euclid(S_PER_DAY), seconds.rem_euclid(S_PER_DAY));
-    let (year, month, day) = civil(days);
-    let (hour, minute) = (second / 3600, second / 60 % 60);
-    let (second, us) = (second % 60, date_us.rem_euclid(US_PER_S));
-    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{us:06} UTC")
+/// A moment in the Gregorian calendar, UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Date {
+    /// Year.
+    pub year: i64,
+    /// Month, from 1.
+    pub month: i64,
+    /// Day, from 1.
+    pub day: i64,
+    /// Hour.
+    pub hour: i64,
+    /// Minute.
+    pub minute: i64,
+    /// Second.
+    pub second: i64,
+    /// Microsecond.
+    pub us: i64,
+}
+
+impl Date {
+    /// The moment so many microseconds after the start of 2000, UTC.
+    pub fn of(date_us: i64) -> Self {
+        let seconds = date_us.div_euclid(US_PER_S);
+        let (days, second) = (seconds.div_euclid(S_PER_DAY), seconds.rem_euclid(S_PER_DAY));
+        let (year, month, day) = civil(days);
+        Date {
+            year,
+            month,
+            day,
+            hour: second / 3600,
+            minute: second / 60 % 60,
+            second: second % 60,
+            us: date_us.rem_euclid(US_PER_S),
+        }
+    }
+}
+
+/// `2026-11-21 03:46:09.026516`.
+impl fmt::Display for Date {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (year, month, day) = (self.year, self.month, self.day);
+        let (hour, minute, second, us) = (self.hour, self.minute, self.second, self.us);
+        write!(
+            f,
+            "{year}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{us:06}"
+        )
+    }
 }
 
 /// Year, month and day of days since the start of 2000, in the Gregorian calendar.
@@ -46,17 +87,18 @@ mod tests {
 
     #[test]
     fn moments_are_told_to_the_microsecond() {
-        assert_eq!(text(0), "2000-01-01 00:00:00.000000 UTC");
-        assert_eq!(text(850_000_000_000_001), "2026-12-07 23:06:40.000001 UTC");
-        assert_eq!(text(-1), "1999-12-31 23:59:59.999999 UTC");
+        let text = |date_us| Date::of(date_us).to_string();
+        assert_eq!(text(0), "2000-01-01 00:00:00.000000");
+        assert_eq!(text(850_000_000_000_001), "2026-12-07 23:06:40.000001");
+        assert_eq!(text(-1), "1999-12-31 23:59:59.999999");
     }
 
     #[test]
     fn every_day_of_eight_centuries_is_the_one_after_the_day_before() {
         let (mut year, mut month, mut day) = (2000, 1, 1);
         for days in 0..2 * DAYS_PER_400_YEARS {
-            let expected = format!("{year}-{month:02}-{day:02} 00:00:00.000000 UTC");
-            assert_eq!(text(days * DAY_US), expected);
+            let date = Date::of(days * DAY_US);
+            assert_eq!((date.year, date.month, date.day), (year, month, day));
             let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
             let last = match month {
                 2 => 28 + i64::from(leap),
