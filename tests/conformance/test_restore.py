@@ -76,7 +76,7 @@ def _restored(context: Context, step: Step) -> State:
     do_step(context, step)
     candidate = str(step.candidate)
     parts = get_parts(context.volumes.of(candidate))
-    folder = context.servers.engine.log_folder
+    folder = context.servers.find_held("a").engine.log_folder
     log_files = len([*(parts.data / folder).iterdir()]) if folder else 0
     log = context.session.directory.root / "look.log"
     choice = context.choice_at(step.window.point)  # type: ignore[union-attr]  # it has a window

@@ -20,7 +20,9 @@ from support import golden
 
 HERE = Path(__file__).parent
 WRONG = sorted(path.stem for path in HERE.glob("errors/*.yaml"))
-PLANNED = (ROOT / "studies/demo.yaml", HERE / "plans/three-candidates.yaml")
+PLANNED = (
+    ROOT / "studies/demo.yaml", HERE / "plans/three-candidates.yaml", HERE / "plans/engines.yaml",
+)  # fmt: skip
 FLAGS = ("--help", "-h", "--version")
 
 

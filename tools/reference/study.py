@@ -21,7 +21,6 @@ from stithy.study.sections import USUAL, list_sections
 from stithy.workloads.workload import Workload
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-SCALAR = {"type": ["string", "number", "boolean"]}
 
 
 def study_schema() -> dict[str, Any]:
@@ -31,8 +30,6 @@ def study_schema() -> dict[str, Any]:
     providers = {name: make_candidate_model(name) for name in plugins(Provider)}
     workloads = {name: workload.keys for name, workload in plugins(Workload).items()}
     candidates = _specs(providers)
-    for each in candidates:
-        _names(each["properties"]["settings"], SCALAR)
     _names(properties["candidates"], {"anyOf": candidates})
     for name in OPTIONAL:
         properties[name] = _present(properties[name])
@@ -46,7 +43,6 @@ def study_schema() -> dict[str, Any]:
     schema["allOf"] = [_needed(name) for name in plugins(Scenario)]
     database = schema["$defs"]["Database"]["properties"]
     database["engine"]["enum"] = list(plugins(Engine))
-    _names(database["settings"], SCALAR)
     return {"$schema": DIALECT, **schema, "title": "A study of Stithy"}
 
 

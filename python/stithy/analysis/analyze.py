@@ -7,7 +7,7 @@ it has a `Losses` in its `judge.py`, and its values then stand where those of wi
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import polars as pl
@@ -33,7 +33,7 @@ from stithy.analysis.latencies import (
 from stithy.analysis.measures import Measure, list_declared, measure_series
 from stithy.analysis.series import Sampled, sample_run
 from stithy.analysis.verdict import PrimaryComparison
-from stithy.engines.declaration import Declaration
+from stithy.engines.declaration import Declaration, join_declarations
 from stithy.engines.engine import declaration
 from stithy.metrics import ALL, Quantity, map_weights, parse_quantity
 from stithy.point import Point
@@ -95,7 +95,7 @@ class Analysis:
         tables = ObservedTables(
             self.sampled, self.run.seconds, self.run.surroundings, _count_cpus(manifest),
             frozenset(candidate.name for candidate in candidates if candidate.drives),
-            _read_abilities(manifest), self.engine,
+            _read_abilities(manifest), partial(_find_engine, manifest),
         )  # fmt: skip
         return {
             observation.window_id: judge(observation)
@@ -103,9 +103,16 @@ class Analysis:
         }
 
     @property
+    def engines(self) -> Mapping[str, Declaration]:
+        """What the engines of its servers declare, by name, the study's own first."""
+        return (
+            {name: declaration(name) for name in self.manifest.by_engine} if self.manifest else {}
+        )
+
+    @property
     def engine(self) -> Declaration:
-        """What the engine of its servers declares."""
-        return _find_engine(self.manifest)
+        """The same of all of them together."""
+        return join_declarations(self.engines)
 
     @property
     def is_null(self) -> bool:
@@ -184,7 +191,8 @@ def judge_windows(run: Run, samples: Sampled | None = None) -> Evidence:
     asked = manifest.given_workload if manifest else None
     workload = plugins(Workload).get(asked.name) if asked else None
     tables = {name: frame for name, frame in vars(run).items() if isinstance(frame, pl.DataFrame)}
-    return gather(tables, samples, names, points, workload, run.damaged, _find_engine(manifest))
+    find_engine = partial(_find_engine, manifest)
+    return gather(tables, samples, names, points, workload, run.damaged, find_engine)
 
 
 def measure(
@@ -216,9 +224,8 @@ def _read_abilities(manifest: Manifest | None) -> Abilities:
     }
 
 
-def _find_engine(manifest: Manifest | None) -> Declaration:
-    database = manifest.given_database if manifest else None
-    return declaration(database.engine if database else None)
+def _find_engine(manifest: Manifest | None, point: Point) -> Declaration:
+    return declaration(manifest.find_engine(point) if manifest else None)
 
 
 def _make_search(facts: SearchFacts | None) -> Search | None:

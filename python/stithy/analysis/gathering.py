@@ -4,7 +4,7 @@ And back: which windows a run lost, and which of those that it has are typical.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from math import exp, log
@@ -36,6 +36,7 @@ from stithy.workloads.workload import Workload
 
 Frames = Mapping[str, pl.DataFrame]
 Damaged = Mapping[str, Sequence[str]]
+FindEngine = Callable[[Point], Declaration]
 
 
 def gather(
@@ -45,7 +46,7 @@ def gather(
     points: Sequence[Point] = (),
     workload: Workload | None = None,
     damaged: Damaged = MappingProxyType({}),
-    engine: Declaration = UNKNOWN,
+    find_engine: FindEngine = lambda point: UNKNOWN,
 ) -> Evidence:
     """All windows with their transactions, conditions, restores and gaps, judged.
 
@@ -53,10 +54,10 @@ def gather(
     `samples`: what was kept of the table `series`.
     `candidates`, `points`: the planned ones, in order; those only found in windows come after.
     `workload`: what the users did, as far as it is known. `damaged`: by the id of a window, what of
-    its tables cannot be read, without which nobody knows whether it is valid. `engine`: what the
-    servers' engine declares.
+    its tables cannot be read, without which nobody knows whether it is valid. `find_engine` gives
+    what the engine of the servers at a point declares.
     """
-    tables = _Tables(frames, samples, engine)
+    tables = _Tables(frames, samples, find_engine)
     rows = sorted(tables.windows, key=_order_by_turn)
     windows = tuple(_judge_row(row, tables, workload, damaged) for row in rows)
     names = dict.fromkeys([*candidates, *(window.candidate for window in windows)])
@@ -72,8 +73,8 @@ def _order_by_turn(row: Row) -> tuple[Any, ...]:
 
 
 class _Tables:
-    def __init__(self, frames: Frames, samples: Sampled, engine: Declaration) -> None:
-        self.engine = engine
+    def __init__(self, frames: Frames, samples: Sampled, find_engine: FindEngine) -> None:
+        self.find_engine = find_engine
         self.windows = drop_refuted(_list_rows(frames, "window"))
         self.transactions = _group_by_window(frames, "transactions")
         self.values = _group_by_window(frames, "values")
@@ -117,7 +118,7 @@ def _judge_row(row: Row, tables: _Tables, workload: Workload | None, damaged: Da
         around=around,
         measured_again=not row["attempt"] and (row["point"], row["block"]) in tables.again,
         damaged=damaged.get(name, ()),
-        engine=tables.engine,
+        engine=tables.find_engine(Point.parse(row["point"])),
         workload=workload,
         tables=list_tables(row["activity"]),
     )

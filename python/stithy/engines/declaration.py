@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from stithy.metrics import CollectedMetric
@@ -72,3 +72,30 @@ class Declaration:
 
 UNKNOWN = Declaration()
 """Of an engine that is not here, as results may name one."""
+
+
+def join_declarations(by_name: Mapping[str, Declaration]) -> Declaration:
+    """What is said of several engines together, such as those that a study compares.
+
+    What cannot be said of all is that of the first, or left out.
+    """
+    every = list(by_name.values())
+    if len(every) < 2:
+        return every[0] if every else UNKNOWN
+    first, sizes = every[0], {engine.block_bytes for engine in every}
+
+    def group(event: str) -> WaitGroup:
+        groups = [engine.wait_group(event) for engine in every]
+        return next((known for known in groups if known != "other"), "other")
+
+    return replace(
+        first,
+        wait_types={kind: words for engine in every for kind, words in engine.wait_types.items()},
+        wait_group=group,
+        is_log_creation=lambda event: any(engine.is_log_creation(event) for engine in every),
+        block_bytes=first.block_bytes if len(sizes) == 1 else None,
+        server=first.server if len({engine.server for engine in every}) == 1 else "database",
+        buffers=" or ".join(dict.fromkeys(engine.buffers for engine in every)),
+        maintenance=" or ".join(dict.fromkeys(engine.maintenance for engine in every)),
+        log_note=" ".join(f"{name}: {of.log_note}" for name, of in by_name.items() if of.log_note),
+    )

@@ -65,12 +65,12 @@ class DatabaseSizes:
 def estimate_sizes(study: Study, workload: Workload, variants: Sequence[Study]) -> DatabaseSizes:
     """The sizes of a study's database with one dataset; `variants` are the study where it has it.
 
-    All candidates and points get the same room for the log.
+    All candidates and points of an engine get the same room for the log.
     """
     units = variants[0].workload.units
     data = workload.data_bytes(units)
     transactions = max(_count_transactions(variant, workload) for variant in variants)
-    log = _log_bytes(study)
+    log = _log_bytes(study, variants[0].database.engine)
     return DatabaseSizes(
         data_bytes=data,
         database_bytes=data + log,
@@ -81,9 +81,10 @@ def estimate_sizes(study: Study, workload: Workload, variants: Sequence[Study]) 
     )
 
 
-def _log_bytes(study: Study) -> int:
-    """The most that the log holds on any candidate, bytes: all get the same files and room."""
-    return max(log_bytes(database.engine, database.settings) for database in study.databases)
+def _log_bytes(study: Study, engine: str) -> int:
+    """The most that an engine's log holds on any candidate: all get the same files and room."""
+    every = (database for database in study.databases if database.engine == engine)
+    return max(log_bytes(engine, database.settings) for database in every)
 
 
 def estimate_logged_bytes(study: Study, workload: Workload) -> int:
@@ -137,7 +138,8 @@ def sum_role_bytes(
     It holds the database of one dataset at a time, a copy for each instance, each with the
     `inside_bytes` that its server keeps beside it.
     """
-    log, held = _log_bytes(study), max(map(sum_held_bytes, sizes))
+    log = max(_log_bytes(study, engine) for engine in study.engines)
+    held = max(map(sum_held_bytes, sizes))
     one: dict[Role, int] = {
         "data": held + inside_bytes,
         "log": log + LOG_SLACK_BYTES,

@@ -14,6 +14,7 @@ from stithy.restores.method import get_restore
 from stithy.search import Search
 from stithy.storage.provider import ROLES, Role, SetAside
 from stithy.study.candidates import Candidate, RoleSources
+from stithy.study.engines import ENGINE
 from stithy.study.load import StudyFile
 from stithy.study.load_keys import LEVELS_KEY
 from stithy.study.model import Study
@@ -178,6 +179,8 @@ def _list_datasets(study: Study) -> list[tuple[Dataset, cost.DatabaseSizes]]:
 
 def _changes_data(study: Study, key: str) -> bool:
     section, _, name = key.partition(".")
+    if key == ENGINE:
+        return True
     return section == "workload" and name.partition(".")[0] not in _find_workload(study).run_keys
 
 

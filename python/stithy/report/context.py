@@ -1,7 +1,7 @@
 """What every figure may know: the evidence, the series, the styles and the footer's words."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -107,14 +107,28 @@ class Context(Analysis):
         manifest = self.manifest
         if manifest is None or manifest.given_database is None:
             return ()
-        settings = {
-            candidate.name: {
-                **manifest.settings_of(candidate),
-                **(manifest.effective_settings_of(candidate) or {}),
+        return durability.list_all_given_up(
+            {
+                engine: {
+                    candidate.name: {
+                        **of.settings_of(candidate),
+                        **(of.effective_settings_of(candidate) or {}),
+                    }
+                    for candidate in of.candidates
+                }
+                for engine, of in manifest.by_engine.items()
             }
-            for candidate in manifest.candidates
-        }
-        return durability.list_given_up(manifest.database.engine, settings)
+        )
+
+    def of_engine(self, name: str) -> "Context":
+        """What is of one engine alone: its windows, and what the manifest has of it."""
+        manifest = self.manifest
+        if manifest is None or not manifest.other_engines:
+            return self
+        windows = tuple(window for window in self.evidence.windows
+                        if manifest.find_engine(window.point) == name)  # fmt: skip
+        run = replace(self.run, manifest=manifest.by_engine[name])
+        return replace(self, run=run, evidence=replace(self.evidence, windows=windows))
 
     def find_facts(self, candidate: str) -> CandidateFacts | None:
         """What the manifest knows of a candidate; None without one."""

@@ -106,7 +106,7 @@ class Native(RowsMethod):
         from stithy.run import datasets
         from stithy.run.volumes import Inside, number_instances
 
-        verify_s, kept = 0.0, _list_kept(context, candidate, instances)
+        verify_s, kept = 0.0, _list_kept(context, candidate, dataset, instances)
         for number in number_instances(instances):
             with datasets.run_for_loading(context, candidate, number) as instance:
                 _restore(context, candidate, dataset, instance, is_kept=dataset.name in kept)
@@ -116,13 +116,22 @@ class Native(RowsMethod):
         return Restored(verify_s, *datasets.measure_held(context, candidate, instances))
 
 
-def _list_kept(context: "Context", candidate: str, instances: int) -> frozenset[str]:
-    """List the datasets that the candidate's servers have kept; without any make them anew."""
+def _list_kept(
+    context: "Context", candidate: str, dataset: "Dataset", instances: int
+) -> frozenset[str]:
+    """List the datasets that the candidate's servers have kept; without any make them anew.
+
+    Servers of another engine are none of them.
+    """
     from stithy.run import datasets
 
     inside = context.volumes.inside.pop(candidate, None)
     if inside is not None and inside.instances == instances:
-        return inside.datasets
+        engines = {
+            context.study_of(name).database.engine for name in {*inside.datasets, dataset.name}
+        }
+        if len(engines) == 1:
+            return inside.datasets
     datasets.make_databases(context, candidate, instances)
     return frozenset()
 
@@ -133,7 +142,7 @@ def _restore(
     from stithy.engines.instance import kept_of
     from stithy.run import datasets
 
-    native = get_engine(context.file.study.database.engine).get_native_restore()
+    native = get_engine(context.study_of(dataset.name).database.engine).get_native_restore()
     name = f"kept{context.plan.datasets.index(dataset) + 1}"
     remote = context.servers.by_url(candidate)
     if remote is not None:  # others have databases there, too

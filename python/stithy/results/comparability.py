@@ -18,6 +18,7 @@ from stithy.results.manifest import (
     CandidateFacts,
     ComparedField,
     DatabaseFacts,
+    EngineFacts,
     Fact,
     LoadFacts,
     Manifest,
@@ -79,7 +80,8 @@ MEANINGS: Mapping[str, Meaning] = {
     ),
     **_group_fields("load", LoadFacts),
     **_group("database", {
-        "engine": "database product",
+        "engine": "database product; of several the study's own",
+        "engine.*": "version and settings of each other engine of the study",
         "server_version": "its version; of each candidate where candidates differ in it",
         "restore": "how each window got the loaded database",
         "backup.*": "what makes backups, and its version, by method",
@@ -210,15 +212,18 @@ def check_comparable(
     stithy_version: str,
     candidates: Sequence[CandidateFacts] = (),
     io_facts: Mapping[str, str] | None = None,
+    others: Sequence[EngineFacts] = (),
 ) -> dict[str, Scalar | tuple[Scalar, ...] | dict[str, Scalar]]:
     """What must be equal for the numbers of two runs to be comparable, storage apart.
 
     `own`, what candidates have of their own, is there only if any of them has it; `io_facts`, fio
-    and the user's I/O profiles, where fio has windows.
+    and the user's I/O profiles, where fio has windows. `others`: the study's other engines.
     Source: docs/explanation/method.md.
     """
     own = dict(_own_of(candidates))
     found: dict[str, Any] = {"scenario": scenario}
+    for engine in others:
+        found |= dict(_list_engine_facts(engine))
     if workload is not None:
         found |= {"workload": workload.name, **_list_needed(workload)}
         for name, value in (workload.size | workload.options).items():
@@ -244,6 +249,21 @@ def check_comparable(
     # Before 1.0 any second number may change what is measured.
     found["driver"] = major if major != "0" else f"0.{minor}"
     return found | dict(io_facts or {}) | ({"own": own} if own else {})
+
+
+def _list_engine_facts(engine: EngineFacts) -> Iterator[tuple[str, Scalar]]:
+    database = engine.database
+    above = f"engine.{database.engine}"
+    yield f"{above}.server_version", database.server_version
+    for name, value in _drop_varied(database.settings, database).items():
+        yield f"{above}.settings.{name}", value
+    for name, value in database.backups.items():
+        yield f"{above}.backup.{name}", value
+    for candidate, server in engine.servers.items():
+        if server.server_version is not None:
+            yield f"{above}.{candidate}.server_version", server.server_version
+        for name, value in server.settings.items():
+            yield f"{above}.{candidate}.settings.{name.lower()}", value
 
 
 def _own_of(candidates: Iterable[CandidateFacts]) -> Iterator[tuple[str, Scalar]]:

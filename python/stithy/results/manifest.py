@@ -13,7 +13,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from stithy.metrics import PERCENTILES, find, parse_quantity
-from stithy.point import PointText
+from stithy.point import Point, PointText
+from stithy.study.engines import ENGINE
 from stithy.study.load_values import Levels
 from stithy.thresholds import MeasuredSide, Threshold
 from stithy.units import Money
@@ -173,6 +174,14 @@ class DatabaseFacts(_Facts):
     by_url: bool = False
 
 
+class OwnServerFacts(_Facts):
+    """What `CandidateFacts` has of the server of an engine, of another engine of the study."""
+
+    settings: dict[str, Scalar] = Field(default_factory=dict)
+    effective_settings: dict[str, str] | None = None
+    server_version: str | None = None
+
+
 class MemoryFacts(_Facts):
     """The memory limit: what was asked, and whether the machine enforced it.
 
@@ -255,6 +264,14 @@ class CalibrationFacts(_Facts):
     users_limit_reached: bool | None = None
     others_share: float | None = None
     missing_because: str | None = None
+
+
+class EngineFacts(_Facts):
+    """Another engine of a study that compares several, and what candidates have of their own."""
+
+    database: DatabaseFacts
+    calibration: CalibrationFacts | None = None
+    servers: dict[str, OwnServerFacts]
 
 
 NOT_THERE = "not_there"
@@ -372,7 +389,8 @@ class Manifest(_Facts):
     """`manifest.json`; a study without a database has neither workload nor load nor memory.
 
     `scenario` is as a study has it, `scenario_facts` what its keys come to. `profile_words`: what
-    became of the words of other tools' files, by file.
+    became of the words of other tools' files, by file. `database` and what candidates have of it
+    are of the study's own engine, `other_engines` of those with which it is compared.
     """
 
     model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
@@ -395,6 +413,7 @@ class Manifest(_Facts):
     thresholds: Thresholds = ()
     candidates: tuple[CandidateFacts, ...]
     given_database: DatabaseFacts | None = Field(default=None, alias="database")
+    other_engines: tuple[EngineFacts, ...] = ()
     memory: MemoryFacts | None = None
     calibration: CalibrationFacts | None = None
     environment: dict[str, Fact] = Field(default_factory=dict)
@@ -423,15 +442,46 @@ class Manifest(_Facts):
         return self.given_database
 
     @property
+    def by_engine(self) -> dict[str, "Manifest"]:
+        """The manifest as it were of each engine alone, by name; none without a database."""
+        if self.given_database is None:
+            return {}
+        alone = self.model_copy(update={"other_engines": ()}) if self.other_engines else self
+        return {self.database.engine: alone} | {
+            facts.database.engine: alone.model_copy(
+                update={
+                    "given_database": facts.database,
+                    "calibration": facts.calibration,
+                    "candidates": tuple(
+                        candidate.model_copy(update=dict(facts.servers[candidate.name]))
+                        for candidate in self.candidates
+                    ),
+                }
+            )
+            for facts in self.other_engines
+        }
+
+    def find(self, name: str) -> CandidateFacts:
+        """The candidate of this name."""
+        return next(candidate for candidate in self.candidates if candidate.name == name)
+
+    def find_engine(self, point: Point) -> str | None:
+        """The engine of the servers at a point; None without a database."""
+        known = self.given_database
+        return str(point.values.get(ENGINE, known.engine)) if known else None
+
+    @property
     def servers_differ(self) -> bool:
         """Whether the study gives candidates different memory, CPUs or settings."""
-        if self.given_database is None:
-            return False
-        every = [
-            (self.memory_limit_of(candidate), self.cpus_of(candidate), self.settings_of(candidate))
-            for candidate in self.candidates
-        ]
-        return any(each != every[0] for each in every)
+        return any(
+            len({str(of.describe_server(candidate)) for candidate in of.candidates}) > 1
+            for of in self.by_engine.values()
+        )
+
+    def describe_server(self, candidate: CandidateFacts) -> tuple[object, ...]:
+        """What the study gives a candidate's server: memory, CPUs and settings."""
+        asked = self.memory_limit_of(candidate), self.cpus_of(candidate)
+        return *asked, sorted(self.settings_of(candidate).items())
 
     def memory_limit_of(self, candidate: CandidateFacts) -> int | None:
         """The memory limit that the study gives a candidate's server, bytes; None for none."""

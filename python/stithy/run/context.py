@@ -45,15 +45,16 @@ class Before:
 class Discovered:
     """What was found out, for the manifest; None or empty before.
 
-    `server_facts`: by candidate, with the settings in force in all its windows. `calibration`: what
-    the driver keeps up with. `limits`: by candidate, whether its memory limit held, and the note.
+    `server_facts`: by engine and candidate, with the settings in force in all its windows.
+    `calibrations`: what the driver keeps up with, by engine. `limits`: by candidate, whether its
+    memory limit held, and the note.
     `io_facts`: fio's version and the user's I/O profiles, by fact (`preparation.io`), and
     `profile_words` what became of their words, by file.
     """
 
-    server_facts: dict[str, ServerFacts] = field(default_factory=dict)
+    server_facts: dict[str, dict[str, ServerFacts]] = field(default_factory=dict)
     hammer_version: str | None = None
-    calibration: CalibrationFacts | None = None
+    calibrations: dict[str, CalibrationFacts] = field(default_factory=dict)
     limits: dict[str, tuple[bool, str | None]] = field(default_factory=dict)
     io_facts: dict[str, str] = field(default_factory=dict)
     profile_words: dict[str, tuple[str, ...]] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from stithy.engines.instance import UNSEEN, Instance
+from stithy.engines.instance import UNSEEN, ConfiguredEngine, Instance
 from stithy.errors import (
     InfrastructureError,
     InvalidMeasurement,
@@ -61,13 +61,14 @@ MASTER_MADE = "master-copy"
 def prepare(context: Context, step: Step) -> str:
     """Make the database of a dataset on the master candidate's volume and load it."""
     candidate, dataset = context.master_candidate, get_dataset(context, step)
+    study = context.study_of(dataset.name)
     if (there := context.servers.by_url(candidate)) is not None:
         there.empty()
     else:
         data = context.volumes.make_tree(candidate, DATA)
-        context.servers.engine.initialise(data, context.servers.scratch)
+        engine = context.servers.get_found(study).engine
+        engine.initialise(data, context.servers.scratch)
     context.volumes.held[candidate] = dataset.name
-    study = context.study_of(dataset.name)
     named = dataset.name if dataset.factors.factors else None  # where there are several
     output = context.session.directory.prepare_output(named)
     log = output.with_name(f"{output.name.removesuffix('hammer.jsonl')}server.log")
@@ -212,8 +213,8 @@ def restore(
     """
     clock, volumes = context.session.clock, context.volumes
     began_s = clock.monotonic_s()
-    restored = context.restore_method.put_back(context, candidate, dataset, instances)
     volumes.held[candidate] = dataset.name
+    restored = context.restore_method.put_back(context, candidate, dataset, instances)
     put_back_s = clock.monotonic_s()
     every = [get_parts(volumes.of(candidate), number) for number in number_instances(instances)]
     resident, note = settle(context, candidate, every)
@@ -251,7 +252,8 @@ def settle(
     drives.put_back(context.volumes, candidate)
     if volume.memory_backed:
         return None, NOT_EVICTABLE
-    resident = sum(_evict(context, parts) for parts in every)
+    folder = _find_log_folder(context, candidate)
+    resident = sum(_evict(folder, parts) for parts in every)
     return resident, STILL_THERE if resident else None
 
 
@@ -289,12 +291,15 @@ def compare(master: Contents, found: Contents, where: str) -> None:
     )
 
 
-def _evict(context: Context, parts: Parts) -> int:
+def _find_log_folder(context: Context, candidate: str) -> str | None:
+    """The folder of the log in the database that a candidate has."""
+    return context.servers.find_held(candidate).engine.log_folder
+
+
+def _evict(log_folder: str | None, parts: Parts) -> int:
     if parts.log is None:
         return drop_cached_pages(parts.data)
-    return drop_cached_pages(parts.data, context.servers.engine.log_folder) + drop_cached_pages(
-        parts.log
-    )
+    return drop_cached_pages(parts.data, log_folder) + drop_cached_pages(parts.log)
 
 
 def copy_loaded(context: Context, master: Path) -> Contents:
@@ -311,21 +316,20 @@ def copy_back(context: Context, candidate: str, dataset: Dataset, instances: int
     """Replace the candidate's database by a copy of the master copy, for each instance."""
     clock, volumes = context.session.clock, context.volumes
     source = volumes.masters_place / name_master(dataset)
-    trees = make_trees(volumes, candidate, instances)
+    trees, folder = make_trees(volumes, candidate, instances), _find_log_folder(context, candidate)
     for parts in trees:
-        _copy(context, source, parts)
+        _copy(folder, source, parts)
     copied_s = clock.monotonic_s()
     for parts in trees:
-        copied = _read_contents(context, parts)
+        copied = _read_contents(folder, parts)
         # The plan makes each master copy before any restore of it.
         compare(volumes.masters[dataset.name], copied, str(parts.data))
     verify_s = clock.monotonic_s() - copied_s
     return Restored(verify_s, instances * len(copied.files), instances * copied.size_bytes)
 
 
-def _copy(context: Context, source: Path, parts: Parts) -> None:
-    """Copy each part to its place. A full device is an error."""
-    name = context.servers.engine.log_folder
+def _copy(name: str | None, source: Path, parts: Parts) -> None:
+    """Copy each part to its place; `name`: the folder of the log. A full device is an error."""
     try:
         if parts.log is None or name is None:
             copy_tree(source, parts.data)
@@ -341,8 +345,7 @@ def _copy(context: Context, source: Path, parts: Parts) -> None:
         ) from error
 
 
-def _read_contents(context: Context, parts: Parts) -> Contents:
-    name = context.servers.engine.log_folder
+def _read_contents(name: str | None, parts: Parts) -> Contents:
     if parts.log is None or name is None:
         return hash_tree(parts.data)
     return join_contents(hash_tree(parts.data, without=name), name, hash_tree(parts.log))
@@ -390,13 +393,12 @@ def make_databases(context: Context, candidate: str, instances: int) -> None:
         there.empty()
         return
     for parts in make_trees(context.volumes, candidate, instances):
-        _initialise(context, parts)
+        _initialise(context.servers.find_held(candidate).engine, context.servers.scratch, parts)
 
 
-def _initialise(context: Context, parts: Parts) -> None:
+def _initialise(engine: ConfiguredEngine, scratch: Path, parts: Parts) -> None:
     """Make an empty database in empty directories, with its log where that belongs."""
-    engine = context.servers.engine
-    engine.initialise(parts.data, context.servers.scratch)
+    engine.initialise(parts.data, scratch)
     if parts.log is None or engine.log_folder is None:
         return
     own = parts.data / engine.log_folder

@@ -4,7 +4,7 @@ Loading, restoring and verifying take no time of the drives and do not age them;
 measured with the times of their profiles, which is made sure of before and after it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,25 +140,27 @@ def record(context: Context, candidate: str, moment: str) -> None:
         return
     rows = [
         {"candidate": candidate, "role": role, "moment": moment, "dataset": dataset}
-        | _measure_row(context, volumes.providers[candidate], part)
+        | _measure_row(volumes.providers[candidate], part, _find_logs(context, candidate, part))
         for role, part in volume.by_role.items()
         if not part.raw
     ]
     context.add_rows(SPACE, rows)
 
 
-def _measure_row(context: Context, provider: Storage, part: Volume) -> Row:
+def _measure_row(provider: Storage, part: Volume, logs: Sequence[Path]) -> Row:
     try:
-        space = add_log(provider.measure_space(part), part, _find_logs(context, part))
+        space = add_log(provider.measure_space(part), part, logs)
     except (OSError, StithyError) as error:
         return dict.fromkeys(NUMBERS) | {"missing_because": give_reason(error)}
     because = "; ".join(dict.fromkeys(space.missing.values()))
     return {name: getattr(space, name) for name in NUMBERS} | {"missing_because": because or None}
 
 
-def _find_logs(context: Context, part: Volume) -> list[Path]:
+def _find_logs(context: Context, candidate: str, part: Volume) -> list[Path]:
     """The folders of the write-ahead log beside data, those of several instances, too; no links."""
-    if context.given_servers is None or (name := context.servers.engine.log_folder) is None:
+    servers = context.given_servers
+    name = servers.find_held(candidate).engine.log_folder if servers else None
+    if name is None:
         return []
     data = part.path / DATA
     found = [data / name, *data.glob(f"{INSTANCE}-*/{name}")]

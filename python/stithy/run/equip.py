@@ -33,7 +33,7 @@ from stithy.run.books import make_scratch, read_password
 from stithy.run.cleaning import Books, clean_run, find_run
 from stithy.run.context import Context, State
 from stithy.run.events import Observer, log_events
-from stithy.run.servers import ServerCpus, Servers, make_configuration
+from stithy.run.servers import FoundDatabase, ServerCpus, Servers, make_configuration
 from stithy.run.session import Session, Stop
 from stithy.run.volumes import KEEPER, Volumes
 from stithy.secrets import Secret, generate_password
@@ -92,18 +92,11 @@ class Tools:
 
 
 @dataclass(frozen=True)
-class FoundDatabase:
-    """The database engine of a study, and its programs as they were found."""
-
-    engine: ConfiguredEngine
-    installation: Installation
-
-
-@dataclass(frozen=True)
 class Equipped:
     """A study, and what was found on the machine for it; `machine` is what must not change.
 
-    `database` is None where the study has none. `io_facts`: fio and the user's I/O profiles.
+    `databases` are those of the study's engines, by name. `io_facts`: fio and the user's I/O
+    profiles.
     """
 
     run_id: str
@@ -114,7 +107,7 @@ class Equipped:
     host: Host
     password: Secret
     server_cpus: ServerCpus
-    database: FoundDatabase | None
+    databases: Mapping[str, FoundDatabase]
     hammer: Callable[[Secret], HammerProgram]
     providers: Mapping[str, Storage]
     keeper: Storage
@@ -133,14 +126,13 @@ class Equipped:
         volumes = Volumes(books, self.host, self.providers, self.keeper)
         scratch = make_scratch(books.record, self.host.user)
         servers = None
-        if self.database is not None:
+        if self.databases:
             servers = Servers(
                 study=self.file.study,
                 plan=self.plan,
                 session=session,
                 volumes=volumes,
-                engine=self.database.engine,
-                installation=self.database.installation,
+                engines=self.databases,
                 cpus=self.server_cpus,
                 scratch=scratch,
             )
@@ -164,7 +156,7 @@ def equip(
     cpus = problems.attempt(lambda: _choose_server_cpus(file, host)) or {}
     others = find_cpus_without_servers(file.study, cpus, host)
     password = read_password(run_id) or generate_password()
-    database = _find_database(file, _make_request(file, host, password), tools, problems)
+    databases = _find_databases(file, host, password, tools, problems)
     hammer = problems.attempt(lambda: tools.hammer(host.runner, others))
     hammer_version = problems.attempt(lambda: tools.hammer_version(host.runner))
     io = problems.attempt(lambda: read_io_facts(file.study, host.runner)) or {}
@@ -181,40 +173,40 @@ def equip(
         host=host,
         password=password,
         server_cpus=cpus,
-        database=database,
+        databases=databases,
         hammer=hammer,
         providers=providers,
         keeper=make_keeper(directory),
-        machine=_take_fingerprint(
-            file, host, database, {"hammer": hammer_version, **io}, providers
-        ),
+        machine=_take_fingerprint(host, databases, {"hammer": hammer_version, **io}, providers),
         io_facts=io,
     )
 
 
-def _find_database(
-    file: StudyFile, request: Request | None, tools: Tools, problems: Problems
-) -> FoundDatabase | None:
-    if request is None:
-        return None
-    engine = tools.engine(file, request)
-    if file.study.by_url:
-        return FoundDatabase(engine, Installation(NOWHERE, ""))  # whose servers run already
-    installation = problems.attempt(engine.check)
-    return None if installation is None else FoundDatabase(engine, installation)
+def _find_databases(
+    file: StudyFile, host: Host, password: Secret, tools: Tools, problems: Problems
+) -> dict[str, FoundDatabase]:
+    found = {}
+    for name in file.study.engines:
+        study = file.study.at_engine(name)
+        engine = tools.engine(replace(file, study=study), _make_request(study, host, password))
+        installation: Installation | None = Installation(NOWHERE, "")  # whose servers run already
+        if not study.by_url:
+            installation = problems.attempt(engine.check)
+        if installation is not None:
+            found[name] = FoundDatabase(engine, installation)
+    return found
 
 
 def _take_fingerprint(
-    file: StudyFile,
     host: Host,
-    database: FoundDatabase | None,
+    databases: Mapping[str, FoundDatabase],
     known: Mapping[str, str],
     providers: Mapping[str, Storage],
 ) -> Fingerprint:
     programs = {"stithy": stithy.__version__, **known}
-    if database and database.installation.version:
-        programs[file.study.database.engine] = database.installation.version
-    if database:
+    for engine, database in databases.items():
+        if database.installation.version:
+            programs[engine] = database.installation.version
         programs |= {f"backup {name}": t for name, t in database.installation.backups.items()}
     storage = {
         f"storage of {name}": storage.describe_identity() for name, storage in providers.items()
@@ -263,10 +255,8 @@ def find_cpus_without_servers(study: Study, cpus: ServerCpus, host: Host) -> tup
     return list_other_cpus(max(found, key=len), host.cpus) if all(found) else None
 
 
-def _make_request(file: StudyFile, host: Host, password: Secret) -> Request | None:
-    study = file.study
-    if study.given_database is None:
-        return None
+def _make_request(study: Study, host: Host, password: Secret) -> Request:
+    """What a study asks of the engine that it has here."""
     shared = make_configuration(study.database)
     return Request(
         host=host,
@@ -288,6 +278,8 @@ def _list_configurations(study: Study) -> Iterator[tuple[str, Configuration]]:
         yield f"candidates.{name}", make_configuration(study.give_database(name))
     known: list[Configuration] = []
     for variant in study.variants if study.vary else ():
+        if variant.database.engine != study.database.engine:
+            continue
         for name in study.candidates:
             given = make_configuration(variant.give_database(name))
             if given not in known:

@@ -18,11 +18,13 @@ from stithy.results.manifest import (
     DatabaseFacts,
     DriveFacts,
     End,
+    EngineFacts,
     Fact,
     LimitFacts,
     LoadFacts,
     Manifest,
     MemoryFacts,
+    OwnServerFacts,
     PlanFacts,
     QuestionFacts,
     RoleFacts,
@@ -34,6 +36,7 @@ from stithy.run.context import Context, make_pace
 from stithy.storage.provider import Volume
 from stithy.storage.volume import list_volume_facts
 from stithy.study.candidates import find_url
+from stithy.study.database import select_settings
 from stithy.study.model import Study
 from stithy.workloads.workload import Driving, WorkloadKeys
 
@@ -68,14 +71,16 @@ class ManifestFile:
     def _make_manifest(self, end: End, because: str | None, ended_at_s: float | None) -> Manifest:
         context = self._context
         study = context.file.study
-        shared = self._find_shared_settings()
+        own = study.database.engine if study.engines else ""
+        more = [engine for engine in study.engines if engine != own]
         workload, load = self._describe_workload(), self._load()
-        database, memory = self._describe_database(shared), self._describe_memory()
+        database = self._describe_database(own) if study.engines else None
+        memory, others = self._describe_memory(), tuple(map(self._describe_engine, more))
         sessions = self._list_sessions(end, because, ended_at_s)
-        candidates = tuple(self._candidate(name, shared) for name in study.candidates)
+        candidates = tuple(self._candidate(name, own) for name in study.candidates)
         parts = check_comparable(
             study.scenario.comparable, workload, load, database, memory, stithy.__version__,
-            candidates, context.state.known.io_facts,
+            candidates, context.state.known.io_facts, others,
         )  # fmt: skip
         return Manifest(
             stithy_version=stithy.__version__,
@@ -95,8 +100,9 @@ class ManifestFile:
             thresholds=study.thresholds,
             candidates=candidates,
             database=database,
+            other_engines=others,
             memory=memory,
-            calibration=self._describe_calibration(),
+            calibration=self._describe_calibration(own),
             environment=dict(context.host.facts),
             sessions=sessions,
             started_at_s=sessions[0].started_at_s,
@@ -167,47 +173,55 @@ class ManifestFile:
         varied = _list_differing([facts.model_dump() for facts in every])
         return _load(study).model_copy(update={"varied": varied})
 
-    def _describe_database(self, shared: dict[str, str] | None) -> DatabaseFacts | None:
+    def _describe_database(self, engine: str) -> DatabaseFacts:
         study = self._context.file.study
-        if study.given_database is None:
-            return None
-        database = study.database
-        facts = self._context.state.known.server_facts
-        version = (
-            self._find_shared_version() if facts else self._context.servers.installation.version
-        )
-        variants = [variant.database.settings for variant in study.variants]
+        database = study.at_engine(engine).database
+        facts = self._context.state.known.server_facts.get(engine)
+        installation = self._context.servers.engines[engine].installation
+        version = self._find_shared_version(engine) if facts else installation.version
+        every = [variant.database for variant in study.variants]
         settings = [
-            {name.lower(): value for name, value in settings.items()} for settings in variants
+            {name.lower(): value for name, value in of.settings.items()}
+            for of in every
+            if of.engine == engine
         ]
         return DatabaseFacts(
             engine=database.engine,
             settings=dict(database.settings),
             server_version=version or None,
-            effective_settings=shared,
+            effective_settings=self._find_shared_settings(engine),
             missing_because=None if facts else "no window was started",
             cpus=self._context.servers.cpus[database.cpus],
-            cpus_varied=len({variant.database.cpus for variant in study.variants}) > 1,
+            cpus_varied=len({of.cpus for of in every}) > 1,
             varied=_list_differing(settings),
-            backups=dict(self._context.servers.installation.backups),
+            backups=dict(installation.backups),
             restore=database.restore,
             by_url=study.by_url,
         )
 
-    def _find_shared_version(self) -> str | None:
+    def _describe_engine(self, engine: str) -> EngineFacts:
+        candidates = self._context.file.study.candidates
+        return EngineFacts(
+            database=self._describe_database(engine),
+            calibration=self._describe_calibration(engine),
+            servers={
+                name: OwnServerFacts(**self._describe_own(name, engine)) for name in candidates
+            },
+        )
+
+    def _find_shared_version(self, engine: str) -> str | None:
         """The version of the servers of all candidates that have had a window; None if it is not
         the same, or before the first one.
         """
-        known = {
-            server_fact.version for server_fact in self._context.state.known.server_facts.values()
-        }
+        facts = self._context.state.known.server_facts.get(engine, {})
+        known = {server_fact.version for server_fact in facts.values()}
         return known.pop() if len(known) == 1 else None
 
-    def _find_shared_settings(self) -> dict[str, str] | None:
-        """The settings in force in the servers of all candidates that have had a window; None
-        before the first one.
+    def _find_shared_settings(self, engine: str) -> dict[str, str] | None:
+        """The settings in force in the engine's servers of all candidates that have had a window;
+        None before the first one.
         """
-        known = self._context.state.known.server_facts.values()
+        known = self._context.state.known.server_facts.get(engine, {}).values()
         if not known:
             return None
         first, *others = known
@@ -217,10 +231,9 @@ class ManifestFile:
             if all(other.settings.get(name) == value for other in others)
         }
 
-    def _find_other_settings(
-        self, candidate: str, shared: dict[str, str] | None
-    ) -> dict[str, str] | None:
-        known = self._context.state.known.server_facts.get(candidate)
+    def _find_other_settings(self, candidate: str, engine: str) -> dict[str, str] | None:
+        known = self._context.state.known.server_facts.get(engine, {}).get(candidate)
+        shared = self._find_shared_settings(engine)
         if known is None or shared is None:
             return None
         return {name: value for name, value in known.settings.items() if name not in shared}
@@ -239,23 +252,28 @@ class ManifestFile:
             varied=_list_differing(every),
         )
 
-    def _describe_calibration(self) -> CalibrationFacts | None:
+    def _describe_calibration(self, engine: str) -> CalibrationFacts | None:
         if self._context.file.study.given_load is None:
             return None
         if not self._context.file.study.load.calibrate:
             return CalibrationFacts(missing_because="the study did not ask for it")
-        known = self._context.state.known.calibration
+        known = self._context.state.known.calibrations.get(engine)
         return known or CalibrationFacts(missing_because="the run did not come to it")
 
-    def _candidate(self, name: str, shared: dict[str, str] | None) -> CandidateFacts:
-        """What is known of it now; in what its server differs changes with what others have."""
-        known = self._context.state.known.server_facts.get(name)
-        is_own = known is not None and self._find_shared_version() is None
-        own = {
-            "effective_settings": self._find_other_settings(name, shared),
+    def _candidate(self, name: str, engine: str) -> CandidateFacts:
+        """What is known of it now, with what it has of its own with the study's own engine."""
+        return self._make_candidate(name).model_copy(update=self._describe_own(name, engine))
+
+    def _describe_own(self, name: str, engine: str) -> dict[str, Any]:
+        """In what a candidate's server differs: it changes with what others have."""
+        known = self._context.state.known.server_facts.get(engine, {}).get(name)
+        is_own = known is not None and self._find_shared_version(engine) is None
+        settings = self._context.file.study.candidates[name].settings
+        return {
+            "settings": dict(select_settings(settings, engine)),
+            "effective_settings": self._find_other_settings(name, engine),
             "server_version": known.version if known and is_own else None,
         }
-        return self._make_candidate(name).model_copy(update=own)
 
     def _make_candidate(self, name: str) -> CandidateFacts:
         candidate = self._context.file.study.candidates[name]
@@ -270,7 +288,6 @@ class ManifestFile:
             master=name == self._context.plan.master_candidate,
             memory_limit_bytes=candidate.memory_bytes,
             cpus=self._context.servers.cpus[candidate.cpus] if candidate.cpus else None,
-            settings=dict(candidate.settings),
             environment=self._storage.get(name, {}),
         )
         if volume is None or volume.database is not None:

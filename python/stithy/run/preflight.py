@@ -291,13 +291,14 @@ def _describe_cpus(equipped: Equipped) -> Iterator[str]:
 
 
 def _describe_versions(equipped: Equipped) -> Iterator[str]:
-    study, database = equipped.file.study, equipped.database
-    if database is None:
+    study = equipped.file.study
+    if not equipped.databases:
         return
     known = {name: equipped.machine.get(f"storage of {name}") for name in study.candidates}
     versions = [str(version).removeprefix("server version ") for version in known.values()]
-    find = declaration(study.database.engine).find_defect
-    yield from dict.fromkeys(filter(None, map(find, [database.installation.version, *versions])))
+    for engine, database in equipped.databases.items():
+        find, every = declaration(engine).find_defect, [database.installation.version, *versions]
+        yield from dict.fromkeys(filter(None, map(find, every)))
     if study.by_url and len({*known.values()} - {None}) > 1:
         found = ", ".join(f"{name} {text or 'is not known'}" for name, text in known.items())
         yield (

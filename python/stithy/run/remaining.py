@@ -12,7 +12,7 @@ would not be that.
 """
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,12 +20,12 @@ from pathlib import Path
 from stithy.activity import get_table
 from stithy.engines.instance import ServerFacts
 from stithy.errors import StithyError, give_reason
-from stithy.plan.steps import Dataset, Plan, Step
+from stithy.plan.steps import Dataset, Plan, Step, make_step_id
 from stithy.registry import plugins
 from stithy.results import tables
 from stithy.results.files import read_rows
 from stithy.results.layout import RunDirectory
-from stithy.results.manifest import Manifest
+from stithy.results.manifest import CalibrationFacts, Manifest
 from stithy.results.tables import Row
 from stithy.run.activity import StepKind
 from stithy.run.books import Resource
@@ -72,18 +72,17 @@ def find_remaining(
     windows = [step for step in steps if step.kind == "window"]
     measured = _read_measured(windows, directory, history)
     left = [step for step in windows if step.id not in {*measured, *history.skipped}]
-    calibration = manifest.calibration if manifest and "calibrate" in history.finished else None
-    calibration = calibration if calibration and calibration.connections else None
+    calibrations = dict(_list_calibrations(manifest, history)) if manifest else {}
     known = {*history.finished, *history.skipped}
     ends = [step for step in steps if step.at_end and step.id not in known]
     checks = [step for step in ends if step.candidate in databases]
-    settled = _list_settled(steps, calibrated=calibration is not None, masters=masters)
+    settled = _list_settled(steps, calibrations, masters)
     done = _list_done(steps, left, checks) | settled
     impossible = {step.id: GONE for step in ends if step.id in done}
     again = {step.id for step in steps if _is_loading(step)} - done
     reloaded = bool(left) and bool(again & history.finished)
     state = _state(directory, manifest, measured, reloaded=reloaded)
-    state.known.calibration = calibration
+    state.known.calibrations = dict(calibrations.values())
     state.progress.skipped = {
         s.id: history.skipped[s.id] for s in windows if s.id in history.skipped
     }
@@ -135,12 +134,22 @@ def _is_loading(step: Step) -> bool:
     return _get_phase(step) == "loading" and not step.at_end
 
 
+def _list_calibrations(
+    manifest: Manifest, history: History
+) -> Iterator[tuple[str, tuple[str, CalibrationFacts]]]:
+    """By the id of its step each calibration that is done: its engine, and what it found."""
+    own = manifest.database.engine if manifest.given_database else None
+    for engine, of in manifest.by_engine.items():
+        step_id = make_step_id("calibrate", None if engine == own else engine)
+        if step_id in history.finished and of.calibration and of.calibration.connections:
+            yield step_id, (engine, of.calibration)
+
+
 def _list_settled(
-    steps: Sequence[Step], *, calibrated: bool, masters: frozenset[str]
+    steps: Sequence[Step], calibrated: Container[str], masters: frozenset[str]
 ) -> frozenset[str]:
     loading = {step.id for step in steps if _is_loading(step) and step.dataset in masters}
-    calibration = {step.id for step in steps if _get_phase(step) == "calibration"}
-    return frozenset(loading | (calibration if calibrated else set()))
+    return frozenset(loading | {step.id for step in steps if step.id in calibrated})
 
 
 def _state(
@@ -172,19 +181,18 @@ def _state(
     state = State(rows=kept, known=Discovered(limits=limits))
     if manifest is not None:
         state.known.hammer_version = manifest.hammer_version
-        known = {
-            candidate.name: (
-                manifest.server_version_of(candidate),
-                manifest.effective_settings_of(candidate),
-            )
-            for candidate in manifest.candidates
-        }
         state.known.server_facts = {
-            name: ServerFacts(version, settings)
-            for name, (version, settings) in known.items()
-            if settings is not None and version is not None
+            engine: dict(_list_server_facts(of)) for engine, of in manifest.by_engine.items()
         }
     return state
+
+
+def _list_server_facts(manifest: Manifest) -> Iterator[tuple[str, ServerFacts]]:
+    for candidate in manifest.candidates:
+        version = manifest.server_version_of(candidate)
+        settings = manifest.effective_settings_of(candidate)
+        if settings is not None and version is not None:
+            yield candidate.name, ServerFacts(version, settings)
 
 
 STAYING = frozenset({"directory", "mark"})

@@ -38,9 +38,19 @@ def make_configuration(database: Database) -> Configuration:
     return Configuration(database.settings, database.memory_bytes)
 
 
+@dataclass(frozen=True)
+class FoundDatabase:
+    """A database engine of a study, and its programs as they were found."""
+
+    engine: ConfiguredEngine
+    installation: Installation
+
+
 @dataclass
 class Servers:
-    """What starts servers: the engine, where they may run, and what they may use.
+    """What starts servers: the engines, where they may run, and what they may use.
+
+    `engines`: those of the study, by name.
 
     `cpus`: which a server has by the number that it is asked to have. `scratch`: the run's own
     directory outside all volumes. `limited_starts`: how many groups were made for servers. `live`:
@@ -54,8 +64,7 @@ class Servers:
     plan: Plan
     session: Session
     volumes: Volumes
-    engine: ConfiguredEngine
-    installation: Installation
+    engines: Mapping[str, FoundDatabase]
     cpus: ServerCpus
     scratch: Path
     limited_starts: int = 0
@@ -79,7 +88,8 @@ class Servers:
     ) -> Iterator[Instance]:
         """A server on the candidate's database that runs inside only, as it is at a point.
 
-        Without a point it is the study's own. `number`: on the copy of one of several instances.
+        Without a point it is that of the dataset that the candidate has. `number`: on the copy of
+        one of several instances.
         """
         if (there := self.by_url(candidate)) is not None:
             yield there
@@ -88,7 +98,11 @@ class Servers:
         start = self._start(
             candidate, log, memory_cgroup, loading=loading, point=point, number=number
         )
-        with self._cap_server(candidate, start, point), self._started(candidate, start) as instance:
+        engine = self.study_at(candidate, point).database.engine
+        with (
+            self._cap_server(candidate, start, point),
+            self._started(candidate, start, engine) as instance,
+        ):
             self.live[start.data] = instance
             if memory_cgroup is not None:
                 self.groups[start.data] = memory_cgroup
@@ -97,6 +111,21 @@ class Servers:
             finally:
                 del self.live[start.data]
                 self.groups.pop(start.data, None)
+
+    def study_at(self, candidate: str, point: Point | None = None) -> Study:
+        """The study at a point; without one as it is with the dataset that the candidate has."""
+        held = self.volumes.held.get(candidate)
+        if point is None and held is None:
+            return self.study
+        return self.study.at(point or self.plan.dataset(str(held)).factors)
+
+    def get_found(self, study: Study) -> FoundDatabase:
+        """The engine that the study has at one of its points."""
+        return self.engines[study.database.engine]
+
+    def find_held(self, candidate: str) -> FoundDatabase:
+        """The engine of the database that a candidate has."""
+        return self.get_found(self.study_at(candidate))
 
     def by_url(self, candidate: str) -> Remote | None:
         """The candidate's database, where that is one by URL; it is asked when it was started."""
@@ -130,7 +159,11 @@ class Servers:
             data, sockets, log, memory_cgroup=memory_cgroup, own=own, more=more,
             cpus=self.cpus_of(candidate, point),
         )  # fmt: skip
-        with self._cap_server(candidate, start, point), self._started(candidate, start) as instance:
+        engine = self.study_at(candidate, point).database.engine
+        with (
+            self._cap_server(candidate, start, point),
+            self._started(candidate, start, engine) as instance,
+        ):
             for held in (self.caps, self.throttles):
                 if beside in held and instance.pid is not None:
                     held[beside].hold(instance.pid)
@@ -167,12 +200,12 @@ class Servers:
                 books.remove(resource)
 
     @contextmanager
-    def _started(self, candidate: str, start: Start) -> Iterator[Instance]:
-        books = self.session.books
-        facts = self._make_server_facts(candidate, start)
+    def _started(self, candidate: str, start: Start, name: str) -> Iterator[Instance]:
+        books, found = self.session.books, self.engines[name]
+        facts = _make_server_facts(candidate, start, found)
         with books.resource("server", facts):
-            instance = self.engine.start(start)
-            if (engine := get_engine(self.study.database.engine)).declaration.is_embedded:
+            instance = found.engine.start(start)
+            if (engine := get_engine(name)).declaration.is_embedded:
                 cap = self.caps.get(start.data)
                 self.embedded[instance.url.reveal()] = Command(
                     (), memory_cgroup=start.memory_cgroup, environment=engine.set_driver(start),
@@ -180,7 +213,7 @@ class Servers:
                 )  # fmt: skip
             if start.data in self.caps and instance.pid is not None:
                 self.caps[start.data].hold(instance.pid)
-            with books.resource("shared-memory", self._make_memory_facts(candidate, instance)):
+            with books.resource("shared-memory", _make_memory_facts(candidate, instance, name)):
                 failed = True
                 try:
                     yield instance
@@ -210,7 +243,7 @@ class Servers:
             memory_cgroup,
             cap.path if cap else None,
         )
-        folder = self.engine.log_folder
+        folder = self.find_held(window.candidate).engine.log_folder
         log = parts.log or (parts.data / folder if folder else None)
         cpus = self.cpus_of(window.candidate, window.point)
         pids = frozenset() if instance.pid is None else frozenset({instance.pid})
@@ -218,16 +251,16 @@ class Servers:
 
     def cpus_of(self, candidate: str, point: Point | None) -> tuple[int, ...] | None:
         """The CPUs of a server on the candidate at a point, None for any; without one its own."""
-        study = self.study if point is None else self.study.at(point)
-        return self.cpus[study.give_database(candidate).cpus]
+        return self.cpus[self.study_at(candidate, point).give_database(candidate).cpus]
 
     def start_to_keep(self, candidate: str, log: Path) -> Instance:
         """A server on the candidate's database that outlives the run; it is in the books."""
         log.parent.mkdir(exist_ok=True)
-        start = self._start(candidate, log)
-        self.session.books.record("server", self._make_server_facts(candidate, start))
-        instance = self.engine.start(start)
-        self.session.books.record("shared-memory", self._make_memory_facts(candidate, instance))
+        start, name = self._start(candidate, log), self.study_at(candidate).database.engine
+        found, books = self.engines[name], self.session.books
+        books.record("server", _make_server_facts(candidate, start, found))
+        instance = found.engine.start(start)
+        books.record("shared-memory", _make_memory_facts(candidate, instance, name))
         return instance
 
     def sockets(self, candidate: str, instance: int | None = None) -> Path:
@@ -322,15 +355,17 @@ class Servers:
         return replace(start, temp=parts.temp, own=self._own(candidate, point), more=more)
 
     def _own(self, candidate: str, point: Point | None) -> Configuration | None:
-        study = self.study if point is None else self.study.at(point)
+        study = self.study_at(candidate, point)
         own = make_configuration(study.give_database(candidate))
-        return None if own == make_configuration(self.study.database) else own
+        shared = self.study.at_engine(study.database.engine).database
+        return None if own == make_configuration(shared) else own
 
-    def _make_server_facts(self, candidate: str, start: Start) -> dict[str, str]:
-        program = self.engine.program
-        return {"data": str(start.data), "program": program, "candidate": candidate}
 
-    def _make_memory_facts(self, candidate: str, instance: Instance) -> dict[str, str]:
-        """What a killed server would leave in memory, and which engine can remove it."""
-        engine = self.study.database.engine
-        return {**instance.shared_memory(), "engine": engine, "candidate": candidate}
+def _make_server_facts(candidate: str, start: Start, found: FoundDatabase) -> dict[str, str]:
+    program = found.engine.program
+    return {"data": str(start.data), "program": program, "candidate": candidate}
+
+
+def _make_memory_facts(candidate: str, instance: Instance, engine: str) -> dict[str, str]:
+    """What a killed server would leave in memory, and which engine can remove it."""
+    return {**instance.shared_memory(), "engine": engine, "candidate": candidate}

@@ -16,12 +16,16 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
+    PlainValidator,
     StringConstraints,
+    TypeAdapter,
     ValidationInfo,
+    WithJsonSchema,
     field_validator,
 )
 
 from stithy.engines.engine import Engine, get_engine
+from stithy.names import suggest_instead
 from stithy.registry import plugins
 from stithy.restores.method import DEFAULT_RESTORE, RestoreMethod
 from stithy.study.problems import Violation, limit_quantity, make_rule_error, refuse, require_plugin
@@ -41,7 +45,8 @@ def _read_setting(value: Any) -> str:
     return str(value)
 
 
-SettingName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*$", max_length=63)]
+SETTING_NAME = r"^[A-Za-z_][A-Za-z0-9_.]*$"
+SettingName = Annotated[str, StringConstraints(pattern=SETTING_NAME, max_length=63)]
 
 Memory = Annotated[
     Bytes,
@@ -70,16 +75,68 @@ def _require_each_once(settings: Mapping[str, str]) -> Mapping[str, str]:
     return settings
 
 
-Settings = Annotated[
+OneSettings = Annotated[
     Mapping[SettingName, Annotated[str, BeforeValidator(_read_setting)]],
     AfterValidator(_require_each_once),
 ]
 """Settings of a server by name."""
 
+_SETTINGS = TypeAdapter[Mapping[str, str]](OneSettings)
+_BY_ENGINE = TypeAdapter[Mapping[str, Mapping[str, str]]](Mapping[str, OneSettings])
 
-def find_refused_settings(engine: str, settings: Mapping[str, str]) -> Iterator[Violation]:
-    """The settings that a study may not give, or not with their values."""
-    if plugin := plugins(Engine).get(engine):
+
+def is_by_engine(settings: object) -> bool:
+    """Whether settings, as written or as read, are given for each engine."""
+    return isinstance(settings, Mapping) and any(
+        isinstance(value, Mapping) for value in settings.values()
+    )
+
+
+def _read_settings(value: object) -> Mapping[str, Any]:
+    if not is_by_engine(value):
+        return _SETTINGS.validate_python(value)
+    assert isinstance(value, Mapping)  # as has just been asked
+    refuse(_find_misplaced(value))
+    return _BY_ENGINE.validate_python(value)
+
+
+def _find_misplaced(settings: Mapping[str, object]) -> Iterator[Violation]:
+    known = list(plugins(Engine))
+    for name, value in settings.items():
+        if not isinstance(value, Mapping):
+            right = "put it below its engine, as the others are"
+            yield Violation("a setting of no engine", right, value, (name,))
+        elif name not in known:
+            right = suggest_instead(name, known)
+            yield Violation("not a database engine", right, name, (name,))
+
+
+Settings = Annotated[
+    Mapping[str, Any],
+    PlainValidator(_read_settings),
+    WithJsonSchema({
+        "type": "object", "propertyNames": {"maxLength": 63, "pattern": SETTING_NAME},
+        "additionalProperties": {"type": ["string", "number", "boolean", "object"]},
+    }),
+]  # fmt: skip
+"""Settings of a server by name; in a study of several engines by engine, and then by name."""
+
+
+def select_settings(settings: Mapping[str, Any], engine: str) -> Mapping[str, str]:
+    """Those of one engine."""
+    return settings.get(engine, {}) if is_by_engine(settings) else settings
+
+
+def find_refused_settings(engine: str, settings: Mapping[str, Any]) -> Iterator[Violation]:
+    """The settings that a study may not give, or not with their values.
+
+    `engine` is that of all which are not given for each engine.
+    """
+    if is_by_engine(settings):
+        for name, own in settings.items():
+            for wrong in find_refused_settings(name, own):
+                yield wrong._replace(loc=(name, *wrong.loc))
+    elif plugin := plugins(Engine).get(engine):
         for name, value in settings.items():
             if problem := plugin.explain_setting(name, value):
                 yield Violation(*problem, name, (name,))
@@ -146,7 +203,8 @@ class Database(BaseModel):
         default={},
         description=(
             "Settings of the database server, passed to it unchanged. Stithy itself sets those "
-            "that name files and sockets."
+            "that name files and sockets. In a study of several engines they are given by engine: "
+            "`{postgresql: {…}, sqlite: {…}}`."
         ),
         examples=[make_example_settings()[0]],
     )
@@ -177,10 +235,11 @@ class Database(BaseModel):
     @field_validator("settings")
     @classmethod
     def _settle_settings(
-        cls, settings: Mapping[str, str], info: ValidationInfo
+        cls, settings: Mapping[str, Any], info: ValidationInfo
     ) -> Mapping[str, str]:
-        refuse(find_refused_settings(info.data.get("engine", ""), settings))
-        return settings
+        engine = info.data.get("engine", "")
+        refuse(find_refused_settings(engine, settings))
+        return select_settings(settings, engine)
 
     @property
     def memory_bytes(self) -> int:
@@ -188,11 +247,12 @@ class Database(BaseModel):
         return self.given_memory_bytes or 0
 
     def override(
-        self, memory_bytes: int | None, cpus: int | None, settings: Mapping[str, str]
+        self, memory_bytes: int | None, cpus: int | None, settings: Mapping[str, Any]
     ) -> Self:
         """The same with another memory limit and number of CPUs, if not None, and with these
         settings over its own. Case makes no difference in the name of a setting.
         """
+        settings = select_settings(settings, self.engine)
         given = {name.lower() for name in settings}
         kept = {name: self.settings[name] for name in self.settings if name.lower() not in given}
         own = {
@@ -212,18 +272,21 @@ def log_bytes(engine: str, settings: Mapping[str, str]) -> int:
 class GivenUp:
     """A setting, its value, and what may be lost by it.
 
-    `candidates` are those that have it, where not all do.
+    `candidates` are those that have it, where not all do. `engine`: whose it is, where the study
+    has several.
     """
 
     setting: str
     value: str
     because: str
     candidates: tuple[str, ...] = ()
+    engine: str = ""
 
     def __str__(self) -> str:
-        """`fsync off`, `fsync off on sata`."""
+        """`fsync off`, `fsync off on sata`, `postgresql: fsync off`."""
+        whose = f"{self.engine}: " if self.engine else ""
         where = f" on {' and '.join(self.candidates)}" if self.candidates else ""
-        return f"{self.setting} {self.value}{where}"
+        return f"{whose}{self.setting} {self.value}{where}"
 
 
 def list_given_up(engine: str, settings: Mapping[str, Mapping[str, object]]) -> tuple[GivenUp, ...]:
@@ -238,6 +301,17 @@ def list_given_up(engine: str, settings: Mapping[str, Mapping[str, object]]) -> 
     return tuple(
         each if len(names) == len(settings) else replace(each, candidates=tuple(names))
         for each, names in having.items()
+    )
+
+
+def list_all_given_up(
+    by_engine: Mapping[str, Mapping[str, Mapping[str, object]]],
+) -> tuple[GivenUp, ...]:
+    """What the settings of each engine of a study give up, by candidate."""
+    return tuple(
+        replace(given_up, engine=engine if len(by_engine) > 1 else "")
+        for engine, settings in by_engine.items()
+        for given_up in list_given_up(engine, settings)
     )
 
 

@@ -39,7 +39,8 @@ from stithy.study.candidates import (
     read_candidate,
     read_candidates,
 )
-from stithy.study.database import Database, GivenUp, find_refused_settings, list_given_up
+from stithy.study.database import Database, GivenUp, list_all_given_up
+from stithy.study.engines import ENGINE, find_engine_problems
 from stithy.study.load_keys import DAY_S, Load, drop_users
 from stithy.study.load_values import find_conflicts
 from stithy.study.primary import Primary
@@ -163,10 +164,11 @@ class Study(BaseModel):
         json_schema_extra={"default": "nothing"},
         description=(
             "What else varies: a key of this file, such as `database.memory`, `database.cpus`, "
-            "`database.settings.shared_buffers`, `load.connections` or the size of the workload, "
-            "with its values. Every level is measured with each of them; of several keys with each "
-            "combination. All candidates have the same values in a block. Each size of the data "
-            "is loaded once, and has a master copy of its own. See docs/how-to/write-a-study.md."
+            "`database.engine`, `database.settings.shared_buffers`, `load.connections` or the size "
+            "of the workload, with its values. Every level is measured with each of them; of "
+            "several keys with each combination. All candidates have the same values in a block. "
+            "Each size of the data is loaded once for each engine, and has a master copy of its "
+            "own. See docs/how-to/write-a-study.md."
         ),
         examples=[VARY_EXAMPLE],
     )
@@ -349,6 +351,17 @@ class Study(BaseModel):
         return known[values]
 
     @property
+    def engines(self) -> tuple[str, ...]:
+        """The engines of its database: several where they vary, none without a database."""
+        if self.given_database is None:
+            return ()
+        return tuple(map(str, self.vary.get(ENGINE, (self.database.engine,))))
+
+    def at_engine(self, engine: str) -> "Study":
+        """The study with one of its engines, as to all else that varies as it is."""
+        return self.at(Point(((ENGINE, engine),)))
+
+    @property
     def cpu_percent(self) -> int | None:
         """The most CPU time of each server, of the CPUs that servers have; None: no limit."""
         return self.scenario.keys.limit_cpus()
@@ -377,8 +390,12 @@ class Study(BaseModel):
         """The settings that let a database lose what it acknowledged."""
         if self.given_database is None:
             return ()
-        settings = {name: self.give_database(name).settings for name in self.candidates}
-        return list_given_up(self.database.engine, settings)
+        return list_all_given_up(
+            {
+                engine: {name: of.give_database(name).settings for name in self.candidates}
+                for engine, of in ((engine, self.at_engine(engine)) for engine in self.engines)
+            }
+        )
 
     @model_validator(mode="wrap")
     @classmethod
@@ -388,7 +405,7 @@ class Study(BaseModel):
             return handler(data)
         if sections.is_idle(data):
             data = {**data, "load": drop_users(data.get("load"))}
-        data = sections.fill_scenario(data)
+        written, data = data, sections.fill_scenario(data)
         wrong = list(sections.find_wrong_sections(data))
         try:
             study = handler(data)
@@ -396,26 +413,22 @@ class Study(BaseModel):
             raise join_problems([error, *wrong]) from error
         if wrong:
             raise join_problems(wrong)
-        study._data = data
-        refuse(find_url_conflicts(study, data))
+        study._data = written
+        refuse([*find_url_conflicts(study, data), *find_engine_problems(study, data)])
         load = study.given_load
         if load is not None and study.scenario.keys.has_shares(load):
             load.mark_shares()
         refuse(
-            problem._replace(loc=("vary", *problem.loc)) for problem in find_problems(study, data)
+            problem._replace(loc=("vary", *problem.loc))
+            for problem in find_problems(study, written)
         )
         return study
 
     @model_validator(mode="after")
-    def _check_settings(self) -> Self:
+    def _check_roles(self) -> Self:
         if self.given_database is None:
             return self
         engine = self.database.engine
-        refuse(
-            wrong._replace(loc=("candidates", name, "settings", *wrong.loc))
-            for name, candidate in self.candidates.items()
-            for wrong in find_refused_settings(engine, candidate.settings)
-        )
         separate = {"data", "backup", *get_engine(engine).separate_roles}
         refuse(
             Violation(

@@ -111,6 +111,9 @@ class Scenario(Plugin):
     metric: str | None = None
     """By what candidates are compared, in place of throughput or response time."""
 
+    has_several_engines: bool = True
+    """Whether its studies may compare engines."""
+
     is_by_url: bool = False
     """Whether its candidates may be databases by URL: nothing but users and SQL is needed."""
 

@@ -21,6 +21,7 @@ from pydantic import (
 from stithy.activity import get_level_factor
 from stithy.names import find_closest
 from stithy.point import Point, Value
+from stithy.study.engines import ENGINE, SETTINGS, select_engine
 from stithy.study.load_keys import LEVELS_KEY, NOT_VARIED, SAME, Load
 from stithy.study.problems import Violation, make_rule_error, refuse
 from stithy.study.sections import get_workload
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 VALUES_MOST = 20
 POINTS_MOST = 200
-SETTINGS = "database.settings."
 EXAMPLE: dict[str, list[str]] = {"database.memory": ["256 MiB", "512 MiB", "1 GiB"]}
 MEMORY, CPUS = "database.memory", "database.cpus"
 
@@ -86,11 +86,18 @@ def select_combination(study: "Study", point: Point) -> Point:
 
 def find_impossible(study: "Study") -> Mapping[Point, str]:
     """Combinations of what varies that the scenario cannot have, each with the reason."""
-    found: Mapping[Point, str] = {}
+    found: dict[Point, str] = {}
     if study.vary and study.given_database is not None:
-        asked = study.database.engine, list_points({}, study.vary)
-        found = study.scenario.keys.find_impossible(*asked)
+        for engine, points in _group_by_engine(study, list_points({}, study.vary)):
+            found |= study.at_engine(engine).scenario.keys.find_impossible(engine, points)
     return found
+
+
+def _group_by_engine(
+    study: "Study", points: Sequence[Point]
+) -> Iterator[tuple[str, Sequence[Point]]]:
+    for engine in study.engines:
+        yield engine, [point for point in points if point.values.get(ENGINE, engine) == engine]
 
 
 def list_measured(study: "Study") -> tuple[Point, ...]:
@@ -98,9 +105,10 @@ def list_measured(study: "Study") -> tuple[Point, ...]:
     possible = set(study.combinations)
     every = [point for point in list_points(study.own_factors, study.vary)
              if select_combination(study, point) in possible]  # fmt: skip
-    spared: tuple[Point, ...] = ()
+    spared: list[Point] = []
     if study.vary and study.given_database is not None:
-        spared = study.scenario.keys.list_spared_points(study.database.engine, every)
+        for engine, points in _group_by_engine(study, every):
+            spared += study.at_engine(engine).scenario.keys.list_spared_points(engine, points)
     first = study.scenario.keys.list_first_points(every)
     return (*first, *(each for each in every if each not in spared))
 
@@ -122,7 +130,7 @@ def resolve_study(study: "Study", values: Mapping[str, Value], data: Mapping[str
     changed = {
         key: each for key, each in data.items() if key not in ("vary", "primary", "thresholds")
     }
-    other = type(study).model_validate(place_values(changed, values))
+    other = type(study).model_validate(select_engine(place_values(changed, values)))
     load = other.given_load
     if load is not None and study.given_load is not None:
         own = {name: vars(study.given_load)[name] for name in SAME}
@@ -252,7 +260,7 @@ def _find_refused(study: "Study", key: str) -> str | None:
 
 def _list_known(study: "Study") -> list[str]:
     """The keys of this study that may vary; those of settings are any."""
-    keys = [MEMORY, CPUS, f"{SETTINGS}<name>"] if study.given_database else []
+    keys = [ENGINE, MEMORY, CPUS, f"{SETTINGS}<name>"] if study.given_database else []
     if study.given_workload:
         spec = type(study.given_workload)
         fixed = {"name", *get_workload(study.workload.name).not_varied}

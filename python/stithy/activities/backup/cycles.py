@@ -27,6 +27,7 @@ from stithy.hosts.processes import end
 from stithy.hosts.runner import Command
 from stithy.run.context import Context
 from stithy.run.events import Note
+from stithy.run.servers import FoundDatabase
 from stithy.run.volumes import get_parts, own
 from stithy.storage.copy import sync_filesystem
 from stithy.storage.provider import Role
@@ -198,10 +199,11 @@ class Backups:
 
     def _second(self, data: Path, log: Path, stack: ExitStack) -> Instance | str:
         servers, method = self.context.servers, self.method
+        engine = self._found.engine
         try:
             if method.loads_rows:
                 with _ONE_AT_A_TIME:
-                    servers.engine.initialise(data, servers.scratch)
+                    engine.initialise(data, servers.scratch)
             elif because := self._run_all(method.restore(self._job, data), log):
                 return because
             sync_filesystem(data)
@@ -259,12 +261,15 @@ class Backups:
 
     @property
     def _job(self) -> BackupJob:
-        programs = self.context.servers.installation.programs
-        return BackupJob(programs, self.options, self._folder)
+        return BackupJob(self._found.installation.programs, self.options, self._folder)
+
+    @property
+    def _found(self) -> FoundDatabase:
+        return self.context.servers.find_held(self.candidate)
 
     @property
     def _log_folder(self) -> str | None:
-        return self.context.servers.engine.log_folder
+        return self._found.engine.log_folder
 
     def _run_all(self, commands: Iterable[Command], log: Path) -> str | None:
         return next(filter(None, (self._run(command, log) for command in commands)), None)

@@ -187,7 +187,9 @@ class HammerActivity:
         self.commits.append(self._server.commits(self.context.session.clock))
 
     def _keep_facts(self, instance: Instance) -> None:
-        known, candidate = self.context.state.known.server_facts, self.window.candidate
+        engine = self.context.file.study.at(self.window.point).database.engine
+        known = self.context.state.known.server_facts.setdefault(engine, {})
+        candidate = self.window.candidate
         before = known.get(candidate)
         if before is None:
             known[candidate] = instance.facts()
@@ -261,7 +263,8 @@ class HammerActivity:
     def is_full(self) -> bool:
         """By the server's log, or by the hammer's errors."""
         errors = self.driven.summary.errors if self.driven else ()
-        error_class = declaration(self.context.file.study.database.engine).error_class
+        study = self.context.file.study.at(self.window.point)
+        error_class = declaration(study.database.engine).error_class
         classes = [error_class(error.code, error.text) for error in errors if error.code]
         classes += [error_class(None, line) for line in self._log_lines()]
         return "full" in classes

@@ -4,6 +4,7 @@ Each window is compared with it: a driver that is asked for much of what it can 
 """
 
 import os
+from pathlib import Path
 
 from stithy.errors import Interrupted, StithyError
 from stithy.hosts.activity import MachineActivity, compare_counters
@@ -11,7 +12,7 @@ from stithy.plan.steps import Step
 from stithy.results.files import write_json
 from stithy.results.manifest import CalibrationFacts
 from stithy.run.context import Context, find_pause_s
-from stithy.run.datasets import need_database
+from stithy.run.datasets import get_dataset, need_database
 from stithy.run.events import Note, StepProgress
 from stithy.wire.hammer import ProgressWatch
 from stithy.wire.messages import AnyMessage, CalibrateSummary
@@ -30,6 +31,7 @@ def calibrate(context: Context, step: Step) -> str:
 
     Raises Interrupted.
     """
+    engine, known = _find_engine(context, step), context.state.known.calibrations
     try:
         summary, others = _make_facts(context, step)
     except Interrupted:
@@ -37,14 +39,17 @@ def calibrate(context: Context, step: Step) -> str:
     except StithyError as error:
         because = error.text
         context.session.tell(Note(f"the driver could not be calibrated: {because}"))
-        context.state.known.calibration = CalibrationFacts(missing_because=because)
+        known[engine] = CalibrationFacts(missing_because=because)
         return f"not done: {because}"
-    write_json(context.session.directory.calibration, summary)
+    directory = context.session.directory
+    write_json(
+        directory.calibration.with_stem(step.id.replace("calibrate", "calibration")), summary
+    )
     spent_s = others.span_s * len(context.host.cpus)
     share = min(1.0, others.cpu_s / spent_s) if spent_s else None
     over = words.describe_pool(summary.connections)
     late = f"the driver was late at every rate that was tried {over}"
-    context.state.known.calibration = CalibrationFacts(
+    known[engine] = CalibrationFacts(
         connections=summary.connections,
         rate_per_s_max=summary.rate_per_s_max,
         think_s=summary.think_s,
@@ -62,7 +67,7 @@ def calibrate(context: Context, step: Step) -> str:
 
 
 def _make_facts(context: Context, step: Step) -> tuple[CalibrateSummary, MachineActivity]:
-    output = context.session.directory.calibrate_output
+    output = _find_output(context, step)
     candidate = step.candidate or context.master_candidate
     need_database(context, candidate, step)
     with context.servers.running(candidate, output.with_name("server.log")) as instance:
@@ -76,18 +81,26 @@ def _make_facts(context: Context, step: Step) -> tuple[CalibrateSummary, Machine
             connections=context.file.study.connections_max,
             trial_s=TRIAL_S,
             think_s=min((pause for pause in pauses if pause is not None), default=None),
-            watch=_watch(context),
+            watch=_watch(context, output),
         )
         return summary, compare_counters(
             before, context.host.read_counters(context.session.clock, own)
         )
 
 
-def _watch(context: Context) -> ProgressWatch:
+def _find_engine(context: Context, step: Step) -> str:
+    return context.study_of(get_dataset(context, step).name).database.engine
+
+
+def _find_output(context: Context, step: Step) -> Path:
+    """Where the hammer's messages go: each engine of a study is calibrated."""
+    output, of = context.session.directory.calibrate_output, step.id.removeprefix("calibrate")
+    return output.with_name(f"hammer{of}.jsonl")
+
+
+def _watch(context: Context, output: Path) -> ProgressWatch:
     def on_message(message: AnyMessage) -> None:
         if isinstance(message, HammerProgress):
             context.session.tell(StepProgress(message.stage, message.done, message.total))
 
-    return ProgressWatch(
-        context.session.directory.calibrate_output, on_message, context.session.stop.asked
-    )
+    return ProgressWatch(output, on_message, context.session.stop.asked)

@@ -6,7 +6,7 @@ seen as often as it lasts.
 
 import math
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 
@@ -94,7 +94,8 @@ class ObservedTables:
     """What of a run is looked at: what is kept of the samples, and the table `seconds`.
 
     `cpus`: how many the host has, None: not known. `emulated`: the candidates whose drives
-    are. `surroundings`: the table of that name. `engine`: what the servers' engine declares.
+    are. `surroundings`: the table of that name. `find_engine`: what the engine of the servers
+    at a point declares.
     """
 
     sampled: Sampled
@@ -103,7 +104,7 @@ class ObservedTables:
     cpus: int | None
     emulated: frozenset[str]
     abilities: Abilities
-    engine: Declaration = UNKNOWN
+    find_engine: Callable[[Point], Declaration] = lambda point: UNKNOWN
 
 
 def observe_windows(evidence: Evidence, tables: ObservedTables) -> tuple[Observation, ...]:
@@ -139,7 +140,9 @@ def observe_windows(evidence: Evidence, tables: ObservedTables) -> tuple[Observa
             paced=window.row["pace"] in ("keyed", "think"), under_way=_count_under_way(window),
             headroom=measure_headroom(window.row), pool_waiting=_count_pool_waiting(window),
             backlog_share=_find_backlog_share(window),
-            sessions=group_sessions(mine, looks.get(server, 0), tables.engine),
+            sessions=group_sessions(
+                mine, looks.get(server, 0), tables.find_engine(window.point)
+            ),
             host=_read_cpus(mine, "", tables.cpus),
             server=_read_cpus(mine, "server", window.row["server_cpus"]),
             devices=tuple(_read_devices(window, mine, latencies)),

@@ -178,10 +178,9 @@ def describe_checks(checked: Preflight) -> str:
 
 
 def _show_server(checked: Preflight) -> list[str]:
-    if (equipped := checked.equipped) is None or (database := equipped.database) is None:
-        return []
-    found = database.installation
-    return [f"Database: {equipped.file.study.database.engine} {found}"] if found.version else []
+    databases = checked.equipped.databases if checked.equipped else {}
+    every = {engine: database.installation for engine, database in databases.items()}
+    return [f"Database: {engine} {found}" for engine, found in every.items() if found.version]
 
 
 def _describe_users(study: Study) -> str:

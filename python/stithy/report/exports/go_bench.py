@@ -41,8 +41,8 @@ def _write_facts(context: Context) -> Iterator[str]:
         )
     else:
         yield f"scenario: {_join_lines(manifest.scenario)}"
-    if database := manifest.given_database:
-        yield f"engine: {_join_lines(database.engine)}"
+    if engines := [*manifest.by_engine]:
+        yield f"engine: {_join_lines(', '.join(engines))}"
         if known := loads.list_versions(manifest):
             yield f"server-version: {_join_lines(known)}"
     if notes := [each for each in (context.label, loads.write_footer(manifest)) if each]:

@@ -146,7 +146,9 @@ def _describe_server(manifest: Manifest, candidate: CandidateFacts) -> tuple[str
     # A longer line would be cut, and with it the words that matter.
     is_held = memory is None or memory.enforced is not False
     limit = f"memory {size}" if is_held else f"{size} NOT ENFORCED"
-    lines = [f"{database.engine} {version}".strip(), limit, _describe_cpus(manifest, candidate)]
+    engines = [*manifest.by_engine]
+    server = " or ".join(engines) if len(engines) > 1 else f"{database.engine} {version}".strip()
+    lines = [server, limit, _describe_cpus(manifest, candidate)]
     if (own := loads.format_settings(manifest, candidate)) is not None:
         lines[1:] = [", ".join(lines[1:]) if is_held else limit, own.replace(" = ", "=")]
     return tuple(lines)

@@ -58,21 +58,24 @@ def _list_facts(context: Context, manifest: Manifest) -> Iterator[tuple[str, str
 
 def _list_server_facts(context: Context, manifest: Manifest) -> Iterator[tuple[str, str]]:
     database = manifest.database
-    yield (
-        "database",
-        f"{database.engine} {loads.list_versions(manifest) or '(version not known)'}",
-    )
+    yield "database", loads.list_engines(manifest)
     if database.restore:
         yield "restore before each window", database.restore
-    if database.backups:
-        yield "backups", format_list(list(dict.fromkeys(database.backups.values())))
-    given = [f"{name} = {value}" for name, value in database.settings.items()]
-    yield "database settings in the study", ", ".join(given) or "none"
+    if tools := [
+        tool for of in manifest.by_engine.values() for tool in of.database.backups.values()
+    ]:
+        yield "backups", format_list(list(dict.fromkeys(tools)))
+    given = loads.join_engines(manifest, lambda of: _write_settings(of.database.settings))
+    yield "database settings in the study", given or "none"
     if own := _own_settings(manifest):
         yield "database settings of candidates", own
     yield "database memory", _join_memory(context)
     if not database.by_url:
         yield "database CPUs", context.cpus_note or "any of the machine"
+
+
+def _write_settings(settings: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in settings.items())
 
 
 def _join_memory(context: Context) -> str:
@@ -286,8 +289,9 @@ def _describe_candidate(manifest: Manifest, candidate: CandidateFacts) -> dict[s
         "database settings": loads.format_settings(manifest, candidate),
     }
     own |= {name: text for name, text in server.items() if text is not None}
-    effective = candidate.effective_settings or {}
-    own |= _flatten("effective settings", effective, verbatim=True)
+    for engine, of in manifest.by_engine.items():
+        effective = of.find(candidate.name).effective_settings or {}
+        own |= _flatten(_name_of("effective settings", manifest, engine), effective, verbatim=True)
     if candidate.cost is not None:
         own["cost"] = candidate.cost.shown
     own |= {f"array for {array.role}": str(array) for array in candidate.arrays}
@@ -318,8 +322,16 @@ def _list_database_facts(manifest: Manifest) -> list[Pair]:
     if manifest.given_database is None:
         return []
     memory = _read_fields(manifest.memory) if manifest.memory else {}
-    database = {**_read_fields(manifest.database), "server_version": loads.list_versions(manifest)}
-    return [*_flatten("", database), *_flatten("memory limit", memory)]
+    found: list[Pair] = []
+    for engine, of in manifest.by_engine.items():
+        database = {**_read_fields(of.database), "server_version": loads.list_versions(of)}
+        found += _flatten(_name_of("", manifest, engine), database)
+    return [*found, *_flatten("memory limit", memory)]
+
+
+def _name_of(what: str, manifest: Manifest, engine: str) -> str:
+    """What a fact is called, with its engine where there are several."""
+    return f"{engine} {what}".strip() if manifest.other_engines else what
 
 
 def _list_identity(manifest: Manifest) -> list[Pair]:

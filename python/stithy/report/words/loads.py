@@ -1,7 +1,7 @@
 """How the database was driven, on which drives and by which program, as the page says it."""
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -337,8 +337,28 @@ def find_version(manifest: Manifest, candidate: CandidateFacts) -> str | None:
     return manifest.server_version_of(candidate)
 
 
+def join_engines(manifest: Manifest, write: Callable[[Manifest], str | None]) -> str | None:
+    """Write something of each engine of a run, with its name where there are several."""
+    texts = {engine: write(of) for engine, of in manifest.by_engine.items()}
+    if len(texts) < 2:
+        return next(iter(texts.values()), None)
+    return "; ".join(f"{engine}: {text}" for engine, text in texts.items() if text) or None
+
+
+def list_engines(manifest: Manifest) -> str:
+    """`postgresql 15.18`, of several engines joined; each with its versions."""
+    return format_list(
+        [
+            f"{engine} {list_versions(of) or '(version not known)'}"
+            for engine, of in manifest.by_engine.items()
+        ]
+    )
+
+
 def list_versions(manifest: Manifest) -> str | None:
     """`15.18`, or `15.18 on gp3, 16.2 on io2`; None where none is known."""
+    if len(manifest.by_engine) > 1:
+        return join_engines(manifest, list_versions)
     own = [(candidate.name, find_version(manifest, candidate)) for candidate in manifest.candidates]
     found = ", ".join(f"{text} on {name}" for name, text in own if text)
     return found or manifest.database.server_version
@@ -364,6 +384,8 @@ def format_settings(manifest: Manifest, candidate: CandidateFacts) -> str | None
     """`work_mem = 8MB`: the settings that any candidate has of its own, as this one has
     them; None if no candidate has any.
     """
+    if len(manifest.by_engine) > 1:
+        return join_engines(manifest, lambda of: format_settings(of, of.find(candidate.name)))
     names = dict.fromkeys(name.lower() for each in manifest.candidates for name in each.settings)
     effective = manifest.effective_settings_of(candidate) or {}
     known = {name.lower(): value for name, value in effective.items()}

@@ -98,6 +98,7 @@ def _sum_room_bytes(study: Study, held: int) -> int:
 
 
 def _keeps(study: Study) -> bool:
+    """Whether any method of the engine that the study has here keeps a repository."""
     engine = get_engine(study.database.engine)
     names = study.vary.get(f"{SETTINGS}method", (find_spec(study).method,))
     return any(engine.get_backup(str(name)).keeps_repository for name in names)
@@ -177,8 +178,9 @@ class BackupScenario(LoadScenario):
         return found
 
     def list_backups(self, study: Study) -> list[tuple[str, BackupOptions]]:
-        """The methods of all points, with their options."""
-        every = (find_spec(variant) for variant in study.variants)
+        """The methods of all points with the engine that the study has here, with their options."""
+        engine = study.database.engine
+        every = (find_spec(of) for of in study.variants if of.database.engine == engine)
         return list(dict.fromkeys((spec.method, spec.options) for spec in every))
 
     def list_factors(self, spec: BaseModel | None, load: Load) -> Mapping[str, Sequence[Value]]:
@@ -207,8 +209,9 @@ class BackupScenario(LoadScenario):
     def plan_steps(self, study: Study, scene: Scene) -> Iterator[Step]:
         """As for a load, and at the end a proof that a backup holds the whole database."""
         assert isinstance(scene, DatabaseScene)  # its studies have a database
-        for name, options in self.list_backups(study):
-            get_engine(study.database.engine).get_backup(name).check_options(options)
+        for engine in study.engines:
+            for name, options in self.list_backups(study.at_engine(engine)):
+                get_engine(engine).get_backup(name).check_options(options)
         yield from scenario.plan_provisions(study, scene)
         yield from load_database(study, scene)
         yield from scenario.plan_windows(
@@ -243,7 +246,7 @@ class BackupScenario(LoadScenario):
         assert isinstance(scene, DatabaseScene)  # as in `steps`
         optional, spec = scenario.may_be_spared(scene, window, ALIKE), find_spec(study)
         for step in super().plan_around(study, scene, window):
-            if step.kind == "window" and _keeps(study):
+            if step.kind == "window" and _keeps(study.at(window.point)):
                 yield replace(_plan_preparation(window, scene), if_undecided=optional)
             longer = step.kind == "window" and window.point.values[BACKUP] == ON
             times = spec.cycles_most if spec.is_idle else 1

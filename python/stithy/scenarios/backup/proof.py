@@ -61,8 +61,8 @@ def prove_backup(context: Context, step: Step) -> str:
                 raise _build_inequality(candidate, f"{because} (window {row['window_id']})")
     log = context.session.directory.check_output(candidate, "backup").with_suffix(".log")
     log.parent.mkdir(parents=True, exist_ok=True)
-    engine, said = context.file.study.database.engine, []
-    several = list_proven(context.file.study)
+    study, said = context.servers.study_at(candidate), []
+    engine, several = study.database.engine, list_proven(study)
     for name, options in several:
         backups = Backups(context, candidate, get_engine(engine).get_backup(name), options)
         label = f"{name} ({options.kind}, compression {options.compression})"

@@ -23,10 +23,13 @@ from stithy.study.model import Study
 
 
 def load_database(study: Study, scene: DatabaseScene) -> Iterator[Step]:
-    """Each dataset is loaded, verified and kept, by the study's restore method."""
+    """Each dataset is loaded, verified and kept, by the study's restore method.
+
+    The driver is calibrated with the first dataset of each engine.
+    """
     master, memory = scene.master_candidate, scene.loading_memory
     method = get_restore(study.database.restore)
-    several = len(scene.datasets) > 1
+    several, engines = len(scene.datasets) > 1, set[str]()
     for dataset, size in scene.datasets:
         subject, name = dataset.name if several else None, dataset.name
         loaded = cost.prepare(size, scene.workload, memory)
@@ -35,9 +38,12 @@ def load_database(study: Study, scene: DatabaseScene) -> Iterator[Step]:
         if scene.workload.conditions:
             checked = cost.check(size, scene.workload, size.database_bytes, memory)
             yield Step(make_step_id("check-load", subject), "check", master, checked, dataset=name)
-        if study.load.calibrate and dataset is scene.datasets[0][0]:
-            tried = cost.calibrate(study, size, memory)
-            yield Step("calibrate", "calibrate", master, tried, dataset=name)
+        engine = study.at(dataset.factors).database.engine
+        if study.load.calibrate and engine not in engines:
+            engines.add(engine)
+            tried, other = cost.calibrate(study, size, memory), engine != study.database.engine
+            step_id = make_step_id("calibrate", engine if other else None)
+            yield Step(step_id, "calibrate", master, tried, dataset=name)
         snapshot_id, kept = make_step_id("snapshot", subject), scenario.keep(method, scene, size)
         yield Step(snapshot_id, "snapshot", master, kept, dataset=name, method=method.name)
 

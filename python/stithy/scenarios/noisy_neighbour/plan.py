@@ -83,6 +83,7 @@ class NoisyNeighbourScenario(PlannedScenario):
         CpuShare(why="a `cpu_share` of tenants", optional=True),
     )
     choice = "aggressor"
+    has_several_engines = False  # the databases beside the tenants' are of one
 
     def list_keys(self) -> dict[str, type[Common]]:
         """The keys of the scenario, by aggressor."""

@@ -343,9 +343,9 @@ def _explain_null(context: Context) -> str | None:
 
 def _describe_versions(context: Context) -> str | None:
     manifest = context.manifest
-    if manifest is None or all(
-        candidate.server_version is None for candidate in manifest.candidates
-    ):
+    every = manifest.by_engine.values() if manifest else ()
+    versions = (candidate.server_version for of in every for candidate in of.candidates)
+    if manifest is None or all(version is None for version in versions):
         return None
     return (
         f"The servers have different versions: {loads.list_versions(manifest)}. "

@@ -133,11 +133,14 @@ def _set_database(page: Page) -> Iterator[Block]:
 
 
 def _set_acknowledged(page: Page) -> Iterator[Block]:
-    engine = page.context.engine
-    counted = "" if engine.commits is None else (
-        "The server's commit counter may exceed the driver's by the commits of session starts, "
-        f"quiet readings and {engine.maintenance}: at most {describe_commit_rule(engine)}."
-    )  # fmt: skip
+    engines = page.context.engines or {"": page.context.engine}
+    counted = " ".join(
+        f"The {f'{name} ' if len(engines) > 1 else ''}server's commit counter may exceed the "
+        f"driver's by the commits of session starts, quiet readings and {engine.maintenance}: at "
+        f"most {describe_commit_rule(engine)}."
+        for name, engine in engines.items()
+        if engine.commits is not None
+    )
     yield Heading("Acknowledged work is in the database")
     yield from set_paragraph(
         "Between the quiet states before and after a window, the database's own count of the work "

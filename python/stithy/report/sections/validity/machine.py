@@ -166,6 +166,17 @@ def list_headroom_shows(context: Context) -> tuple[Show, ...]:
 
 def describe_headroom(context: Context) -> Sentence | None:
     """How much of the driver the windows used; None where nothing was measured."""
+    if len(context.engines) < 2:
+        return _describe_headroom(context)
+    every = {name: _describe_headroom(context.of_engine(name)) for name in context.engines}
+    told = {name: sentence for name, sentence in every.items() if sentence}
+    if not told:
+        return None
+    text = " ".join(f"With {name}: {sentence.text}" for name, sentence in told.items())
+    return Sentence(text, any(sentence.weakens for sentence in told.values()))
+
+
+def _describe_headroom(context: Context) -> Sentence | None:
     if context.manifest is None or not any(each.rate_per_s for _, each in _list_headrooms(context)):
         return None
     facts = context.manifest.calibration

@@ -1,0 +1,144 @@
+"""A study of two engines: each is loaded, restored, run and judged by what is its own."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from fakes.engine import FakeEngine, FakeInstance
+from stithy.activities.hammer.judge import COMMITS, FEW_COMMITS
+from stithy.clock import Clock
+from stithy.engines.engine import declaration
+from stithy.engines.instance import CommitCounters, Installation, ServerFacts, Start
+from stithy.report.context import make_context
+from stithy.results.files import read_run
+from stithy.run.equip import Tools
+from stithy.study.database import label
+from support.faked_run import FakedRun
+from support.running import entries
+
+pytestmark = pytest.mark.usefixtures("own_state")
+
+STUDY = """study: Which engine, and which storage?
+candidates:
+  a: {path: "{root}/a"}
+  b: {path: "{root}/b", settings: {sqlite: {synchronous: "off"}}}
+database:
+  engine: sqlite
+  memory: 192 MiB
+  settings: {postgresql: {shared_buffers: 32MB}, sqlite: {cache_kib: 4000}}
+workload: {name: order-entry, warehouses: 1}
+load: {users: [2], ramp_up: 1 s, duration: 2 s, repeat: 1}
+vary: {database.engine: [postgresql, sqlite]}
+"""
+PAIR = ("postgresql", "sqlite")
+
+
+class OneOf(FakeEngine):
+    """An engine whose files and facts bear its name."""
+
+    def __init__(self, name: str) -> None:
+        """Nothing was made yet."""
+        super().__init__()
+        self.name, self.made = name, 0
+
+    def check(self) -> Installation:
+        """Each has a version of its own."""
+        return replace(super().check(), version=f"1.{self.name}")
+
+    def initialise(self, data: Path, scratch: Path) -> None:
+        """Its rows tell whose they are."""
+        super().initialise(data, scratch)
+        (data / "base/rows").write_text(self.name)
+        self.made += 1
+
+    def start(self, start: Start) -> FakeInstance:
+        """A server refuses another one's files."""
+        assert (start.data / "base/rows").read_text() == self.name
+        self.starts.append(start)
+        return _Named(start, self.name)
+
+
+class _Named(FakeInstance):
+    def __init__(self, start: Start, name: str) -> None:
+        super().__init__(start, [])
+        self._name, self._commits = name, 0
+
+    def commits(self, clock: Clock) -> CommitCounters:
+        """More than anybody did."""
+        self._commits += 10**6
+        return CommitCounters(self._commits, 0, settled=True)
+
+    def facts(self) -> ServerFacts:
+        """What its configuration gives it."""
+        own = self._start.own.settings if self._start.own else {}
+        return ServerFacts(f"1.{self._name}", dict(own))
+
+
+@dataclass
+class Engines(FakedRun):
+    """Both engines, with a server each that knows its own files."""
+
+    text: str = STUDY
+    engines: dict[str, OneOf] = field(default_factory=lambda: {name: OneOf(name) for name in PAIR})
+    asked: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    @property
+    def tools(self) -> Tools:
+        """Each is asked with its own configuration."""
+
+        def configure(file, request):  # type: ignore[no-untyped-def]  # a seam of two arguments
+            name = file.study.database.engine
+            self.asked[name] = dict(request.configuration.settings)
+            return self.engines[name]
+
+        return replace(super().tools, engine=configure)
+
+
+def test_each_engine_is_loaded_once_and_its_windows_are_its_own(tmp_path: Path) -> None:
+    """A run that is cut off and goes on measures as if it had not been."""
+    faked = Engines(tmp_path)
+    faked.run_cut_off()
+    assert [engine.made for engine in faked.engines.values()] == [1, 1]
+    assert faked.asked == {
+        "postgresql": {"shared_buffers": "32MB"},
+        "sqlite": {"cache_kib": "4000"},
+    }
+    done = entries(faked.out, "step-started", kind="calibrate")
+    assert sorted(entry.facts["id"] for entry in done) == ["calibrate", "calibrate-postgresql"]
+
+    context = make_context(read_run(faked.out))
+    manifest = context.manifest
+    assert manifest is not None
+    assert {window.point.values["database.engine"] for window in context.evidence.windows} == {
+        *PAIR
+    }
+    assert len(context.evidence.windows) == 4
+    assert {name: of.database.server_version for name, of in manifest.by_engine.items()} == {
+        "sqlite": "1.sqlite", "postgresql": "1.postgresql",
+    }  # fmt: skip
+    own = {
+        name: [each.settings for each in of.candidates] for name, of in manifest.by_engine.items()
+    }
+    assert own == {"postgresql": [{}, {}], "sqlite": [{}, {"synchronous": "off"}]}
+    assert label(context.given_up) == "NOT DURABLE: sqlite: synchronous off on b"
+    assert all(
+        of.calibration and of.calibration.rate_per_s_max for of in manifest.by_engine.values()
+    )
+
+
+def test_a_window_is_judged_by_what_its_engine_declares(tmp_path: Path) -> None:
+    """A server that counts no commits is not asked for them; no word is of one engine alone."""
+    faked = Engines(tmp_path)
+    assert faked.run().end == "finished"
+    context = make_context(read_run(faked.out))
+    flagged = {
+        (str(window.point.values["database.engine"]), reason.flag in (COMMITS, FEW_COMMITS))
+        for window in context.evidence.windows
+        for reason in window.reasons
+    }
+    assert ("postgresql", True) in flagged
+    assert ("sqlite", True) not in flagged
+    assert context.engine.server == "database"
+    assert declaration("sqlite").buffers in context.engine.buffers
+    assert declaration("postgresql").buffers in context.engine.buffers
