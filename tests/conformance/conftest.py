@@ -17,7 +17,7 @@ from stithy.registry import plugins
 from stithy.secrets import Secret
 from stithy.wire.hammer import Hammer
 from stithy.wire.jobs import WorkloadChoice
-from stithy.workloads.workload import Driving, Workload
+from stithy.workloads.workload import Driving, Size, Workload
 from support import servers
 
 WORKLOADS = list(plugins(Workload))
@@ -40,9 +40,14 @@ class Loaded:
     @property
     def choice(self) -> WorkloadChoice:
         """As it was loaded."""
+        section = {"name": self.workload, **self.size}
+        return plugins(Workload)[self.workload].keys.model_validate(section).choice(Driving())
+
+    @property
+    def size(self) -> Size:
+        """About a megabyte of the workload, at least one unit."""
         workload = plugins(Workload)[self.workload]
-        section = workload.keys.model_validate({"name": self.workload, **workload.fit_size(1)})
-        return section.choice(Driving())
+        return workload.fit_size(2**20 // workload.bytes_per_unit)
 
     @property
     def is_embedded(self) -> bool:
@@ -95,7 +100,7 @@ class Loaded:
     ids=lambda of: "-".join(of),
 )
 def loaded(request: pytest.FixtureRequest) -> Iterator[Loaded]:
-    """One unit of the workload, loaded as a run loads it."""
+    """A little of the workload, loaded as a run loads it."""
     name, workload = request.param
     asked = servers.request(dict([sample(name).setting]))
     engine: ConfiguredEngine = get_engine(name).configure(asked)

@@ -13,7 +13,6 @@ from conformance.conftest import Loaded
 from conformance.samples import damage
 from stithy.cli import app
 from stithy.collectors.collector import Collector, InstanceScope, Scope
-from stithy.engines import instance
 from stithy.engines.instance import Instance
 from stithy.metrics import ALL
 from stithy.registry import plugins
@@ -73,13 +72,19 @@ def test_commands_check_and_overwrite_nothing(
     loaded: Loaded, server: Instance, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Without being told the size; the tables that are there are named."""
-    assert server.loaded() == instance.Loaded(loaded.workload, 1)
+    workload = plugins(Workload)[loaded.workload]
+    size = ",".join(f"{key}={number}" for key, number in loaded.size.items())
+    found = server.loaded()
+    assert found is not None
+    assert (found.workload, workload.parse_size(found.size)) == (loaded.workload, loaded.size)
     url = server.url.reveal()
-    assert app.run(["hammer", "prepare", url, "--size", "1"]) == 3
+    asked = ["--workload", loaded.workload, "--size", size]
+    assert app.run(["hammer", "prepare", url, *asked]) == 3
     assert "the database holds tables" in capsys.readouterr().err
     words = ["--users", "2", "--ramp-up", "500ms", "--duration", "1s"]
     assert app.run(["hammer", "run", url, *words]) == 0
-    assert "acknowledged work agrees" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert ("acknowledged work agrees" in shown) == workload.counts_headline
     assert app.run(["hammer", "check", url]) == 0
     shown = capsys.readouterr().out
     assert shown.count("✓ holds") == len(shown.splitlines()) - 1 > len(damage(loaded.workload))

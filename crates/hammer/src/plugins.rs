@@ -3,9 +3,10 @@
 
 use stithy_wire::{Job, WorkloadChoice};
 
-use crate::engines::{postgresql, sqlite, Target};
+use crate::engines::{mysql, postgresql, sqlite, Target};
 use crate::error::HammerError;
 use crate::job::execute_as;
+use crate::workloads::oltp::{self, Oltp};
 use crate::workloads::order_entry::{OnPostgresql, OnSqlite, OrderEntry};
 use crate::workloads::{Context, Workload};
 
@@ -45,8 +46,9 @@ macro_rules! plugins {
 }
 
 plugins! {
-    postgresql::Target: OrderEntry<OnPostgresql>;
-    sqlite::Target: OrderEntry<OnSqlite>;
+    postgresql::Target: OrderEntry<OnPostgresql>, Oltp<oltp::OnPostgresql>;
+    sqlite::Target: OrderEntry<OnSqlite>, Oltp<oltp::OnSqlite>;
+    mysql::Target: Oltp<oltp::OnMySql>;
 }
 
 /// The rows of some engine, for what holds of all.

@@ -62,10 +62,10 @@ class ServerFacts:
 
 @dataclass(frozen=True)
 class Loaded:
-    """What was loaded into a database: the name of a workload, and its size in its units."""
+    """What was loaded into a database: the name of a workload, and its size as `--size` has it."""
 
     workload: str
-    units: int
+    size: str
 
 
 class Endpoint(Protocol):

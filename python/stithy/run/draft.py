@@ -38,7 +38,7 @@ from stithy.study.primary import MARGIN_PERCENT
 from stithy.study.scenario import Scenario
 from stithy.study.sections import USUAL, get_workload, list_sections
 from stithy.units import format_size
-from stithy.workloads.workload import Size, Workload
+from stithy.workloads.workload import Size, Workload, get_default_workload
 
 MIB = 2**20
 DATA_BYTES_MOST = 2400 * MIB
@@ -268,7 +268,7 @@ def _begin_draft(
     candidates: tuple[Option, ...],
     others: tuple[Option, ...],
 ) -> Draft:
-    workload = wishes.workload or next(iter(plugins(Workload)))
+    workload = wishes.workload or get_default_workload().name
     several, alone = (QUESTION, ALONE) if engine else (WITHOUT_USERS, ALONE_WITHOUT_USERS)
     # Levels by the number of CPUs; fewer users where drives take their share of those.
     emulated = any("drive" in candidate.lines for candidate in candidates)

@@ -15,7 +15,7 @@ from stithy.storage.provider import Provider
 from stithy.study.candidates import Candidate
 from stithy.study.problems import Violation, make_rule_error, put_below, refuse
 from stithy.study.scenario import OPTIONAL, NoKeys, Scenario, ScenarioKeys
-from stithy.workloads.workload import Workload, WorkloadKeys
+from stithy.workloads.workload import Workload, WorkloadKeys, get_default_workload
 
 
 def get_workload(name: str) -> Workload:
@@ -25,10 +25,13 @@ def get_workload(name: str) -> Workload:
 
 def make_example_workload() -> dict[str, Any]:
     """The section of a workload that there is, with its size alone."""
-    name, workload = next(iter(plugins(Workload).items()))
+    workload = get_default_workload()
     fields = {number.key: workload.keys.model_fields[number.key] for number in workload.size}
     # Each number of a size has an example, which the contract tests show.
-    return {"name": name, **{key: (field.examples or [])[0] for key, field in fields.items()}}
+    return {
+        "name": workload.name,
+        **{key: (field.examples or [])[0] for key, field in fields.items()},
+    }
 
 
 def read_workload(value: Any) -> WorkloadKeys:
@@ -36,10 +39,12 @@ def read_workload(value: Any) -> WorkloadKeys:
     known = plugins(Workload)
     if not isinstance(value, dict):
         raise make_rule_error(
-            "the workload must be a mapping", f"such as {{name: {next(iter(known))}, …}}"
+            "the workload must be a mapping", f"such as {{name: {get_default_workload().name}, …}}"
         )
     if "name" not in value:
-        raise make_rule_error("a workload without its name", f"add `name: {next(iter(known))}`")
+        raise make_rule_error(
+            "a workload without its name", f"add `name: {get_default_workload().name}`"
+        )
     if not isinstance(name := value["name"], str) or name not in known:
         refuse(
             [Violation("not a workload", suggest_instead(str(name), list(known)), name, ("name",))]

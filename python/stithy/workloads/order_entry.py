@@ -355,6 +355,7 @@ ORDER_ENTRY = OrderEntry(
     conditions=Conditions(s_per_unit=0.8, quick_s_per_unit=0.05),
     has_ledger=True,
     counts_headline=True,
+    is_default=True,
 )
 
 PLUGINS = (ORDER_ENTRY,)

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from stithy.errors import UserError
 from stithy.metrics import TPM, Metric, Quantity
-from stithy.registry import Family, Plugin
+from stithy.registry import Family, Plugin, plugins
 from stithy.wire.jobs import DataShape, WorkloadChoice
 
 Option = str | int | float | bool | None
@@ -90,6 +90,8 @@ class Workload(Plugin):
     What not every workload has: `conditions` None has no consistency conditions, `has_ledger` says
     whether a commit ledger can keep its transactions, `counts_headline` whether its data show how
     many transactions of the headline type were done.
+
+    `is_default`: it is the one where none is named.
     """
 
     family: ClassVar = Family("workloads", interface=frozenset({"words", "workload"}))
@@ -118,6 +120,7 @@ class Workload(Plugin):
     conditions: Conditions | None = None
     has_ledger: bool = False
     counts_headline: bool = False
+    is_default: bool = False
 
     @property
     def throughput(self) -> Quantity:
@@ -227,6 +230,11 @@ class Workload(Plugin):
     def has_several_answers(self, options: Options) -> bool:
         """Whether a transaction waits for several answers of the server."""
         return False
+
+
+def get_default_workload() -> Workload:
+    """The workload where none is named."""
+    return next(workload for workload in plugins(Workload).values() if workload.is_default)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ pub(crate) mod compare;
 mod entry;
 mod frame;
 pub mod read;
+pub(crate) mod unique_dates;
 pub mod write;
 
 pub use entry::{Entry, Kept, Stage};

@@ -1,6 +1,8 @@
 //! What a workload gives. Users, pools, pace, timing and summaries lie outside: a workload is one folder
 //! here, and its type in the list of `crates/hammer/src/plugins.rs`.
 
+pub mod meta;
+pub mod oltp;
 pub mod order_entry;
 
 use std::future::Future;

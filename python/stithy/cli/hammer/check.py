@@ -36,9 +36,9 @@ def check(
     Parameters
     ----------
     quick
-        Verify only conditions 1 to 4, which take little time.
+        Verify only the conditions that take little time: 1 to 4 of order-entry.
     after_load
-        Verify condition 11, too. It holds only as long as nothing has run since loading.
+        Verify the condition that holds only as long as nothing has run since loading, too.
     """
     from stithy.study.sections import get_workload
     from stithy.workloads.workload import Driving

@@ -72,19 +72,18 @@ def open_database(url: str, password_env: str | None) -> "Endpoint":
 
 
 def read_section(workload: str | None, size: str, keys: Sequence[str] = ()) -> "WorkloadKeys":
-    """A workload as a study's section says it; None is the first that there is.
+    """A workload as a study's section says it; None is the default one.
 
     `keys`: more of its keys, each as `key=value`. Raises UserError for what it cannot be.
     """
     from pydantic import ValidationError
 
     from stithy.registry import plugins
-    from stithy.workloads.workload import Workload
+    from stithy.workloads.workload import Workload, get_default_workload
 
     require_plugin(Workload, workload, f"{workload!r} is not a workload", "--workload")
-    known = plugins(Workload)
-    name = workload or next(iter(known))
-    plugin = known[name]
+    name = workload or get_default_workload().name
+    plugin = plugins(Workload)[name]
     given = {"name": name, **plugin.parse_size(size)}
     for key in keys:
         given |= _read_key(key)
@@ -146,7 +145,7 @@ def find_loaded(
             where=database.place,
             remedy="load it with `stithy hammer prepare URL --size N`",
         )
-    return read_section(workload or found.workload, f"{found.units}", keys)
+    return read_section(workload or found.workload, found.size, keys)
 
 
 BOUNDS = {

@@ -1,7 +1,9 @@
 """`stithy hammer prepare`: load the tables of a workload into an empty database."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
 
 from stithy.cli.hammer import options
 from stithy.cli.hammer.options import PasswordEnv, Url
@@ -23,6 +25,7 @@ def prepare(
     loaders: int = 2,
     compressible: str | None = None,
     duplicate: str = "0%",
+    own: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
     json: Json = False,
 ) -> Exit:
     """Create the tables of a workload in an empty database, and load them.
@@ -41,7 +44,9 @@ def prepare(
         Size of the database, as the `workload` section of a study counts it: see
         docs/reference/study.md. A number, or several as KEY=NUMBER, with commas between them.
     workload
-        Name of the workload; default: the first in docs/reference/study.md.
+        Name of the workload; default: order-entry.
+    own
+        A key of the study's `workload` section and its value, as KEY=VALUE. Repeatable.
     seed
         Seed of every generated value. The same seed loads the same rows.
     loaders
@@ -62,7 +67,7 @@ def prepare(
         else read_percent(compressible, "--compressible"),
         duplicate_percent=read_percent(duplicate, "--duplicate"),
     )
-    choice = options.read_section(workload, size).choice(Driving())
+    choice = options.read_section(workload, size, own).choice(Driving())
     progress = make_progress_line()
     with options.watch_job({"progress": progress, "warning": options.describe_warning}) as watch:
         driver = options.make_hammer(options.open_database(url, password_env))

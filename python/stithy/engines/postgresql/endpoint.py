@@ -181,8 +181,10 @@ class PostgreSQLEndpoint:
         with self._connect(timeout_s=ANSWER_S) as connection:
             if connection.run("SELECT to_regclass('stithy_meta')")[0][0] is None:
                 return None
-            rows = connection.run("SELECT workload, units FROM stithy_meta")
-        return Loaded(str(rows[0][0]), int(rows[0][1])) if rows else None
+            # Where a size is one number, there is no column for it.
+            size = "coalesce(to_jsonb(meta) ->> 'size', units::text)"
+            rows = connection.run(f"SELECT workload, {size} FROM stithy_meta AS meta")
+        return Loaded(str(rows[0][0]), str(rows[0][1])) if rows else None
 
     def _connect(self, database: str | None = None, timeout_s: float = 60.0) -> Connection:
         return connect(parse_url(self.url), database=database, timeout_s=timeout_s)

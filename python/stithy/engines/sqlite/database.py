@@ -116,8 +116,12 @@ class DatabaseFile:
         with self.session() as session:
             if ("stithy_meta",) not in session.execute(TABLES).fetchall():
                 return None
-            workload, units = session.execute("SELECT workload, units FROM stithy_meta").fetchone()
-        return Loaded(str(workload), int(units))
+            rows = session.execute("SELECT * FROM stithy_meta")
+            meta = dict(
+                zip((column for column, *_ in rows.description), rows.fetchone(), strict=True)
+            )
+        # Where a size is one number, there is no column for it.
+        return Loaded(str(meta["workload"]), str(meta.get("size", meta["units"])))
 
 
 def sum_rows(session: sqlite3.Connection, table: str) -> str:

@@ -3,13 +3,14 @@
 use serde_json::{Map, Value};
 use stithy_wire::{DataShape, PrepareJob};
 
-use super::schema::{self, META_TABLE, SCHEMA_VERSION};
+use super::schema::{self, SCHEMA_VERSION};
 use super::statements::Statements;
 use super::tables::{Population, TABLES};
 use super::NAME;
 use crate::engines::{self, Control};
 use crate::error::HammerError;
 use crate::loading::{Load, Rows, TableLoad};
+use crate::workloads::meta::META_TABLE;
 
 /// What is loaded.
 pub struct OrderEntryLoad {

@@ -5,8 +5,7 @@ use super::statements::Statements;
 use super::NAME;
 use crate::engines::{Control, Value};
 use crate::error::HammerError;
-
-const LOAD_AGAIN: &str = "load an empty database with `stithy hammer prepare`";
+use crate::workloads::meta;
 
 /// What a database was loaded with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,18 +29,18 @@ impl Loaded {
         statements: &Statements,
         warehouses: u32,
     ) -> Result<Self, HammerError> {
-        refuse_missing_tables(place, control).await?;
+        meta::refuse_missing_tables(place, control, &schema::table_names()).await?;
         let name = [Value::Text(NAME.into())];
         let rows = control.query("reading stithy_meta", statements.read_meta, &name);
-        let row = rows.await?.pop().ok_or_else(|| incomplete(place))?;
+        let row = rows.await?.pop().ok_or_else(|| meta::incomplete(place))?;
         let [version, loaded, seed, c_last_load] = &row[..] else {
-            return Err(incomplete(place));
+            return Err(meta::incomplete(place));
         };
-        refuse_other_version(place, version.integer())?;
+        meta::refuse_other_version(place, version.integer(), SCHEMA_VERSION)?;
         let seed = seed.text().and_then(|seed| seed.parse().ok());
         let loaded = Loaded {
             warehouses: loaded.integer() as u32,
-            seed: seed.ok_or_else(|| incomplete(place))?,
+            seed: seed.ok_or_else(|| meta::incomplete(place))?,
             c_last_load: c_last_load.integer() as u32,
         };
         loaded.refuse_other_size(place, warehouses)?;
@@ -52,45 +51,13 @@ impl Loaded {
         if self.warehouses == expected {
             return Ok(());
         }
-        Err(HammerError::precondition(
-            "size-differs",
+        Err(meta::other_size(
+            place,
             format!(
                 "the number of warehouses differs: {} loaded, {} in the job",
                 self.warehouses, expected
             ),
-            place,
-            format!("set warehouses to {}, or {LOAD_AGAIN}", self.warehouses),
+            format!("set warehouses to {}", self.warehouses),
         ))
     }
-}
-
-async fn refuse_missing_tables(place: &str, control: &impl Control) -> Result<(), HammerError> {
-    let names = schema::table_names();
-    let present = control.present_tables(&names).await?;
-    let missing: Vec<&str> = names
-        .into_iter()
-        .filter(|name| !present.iter().any(|p| p == name))
-        .collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    let problem = format!("tables are missing: {}", missing.join(", "));
-    Err(unusable(place, "tables-missing", problem))
-}
-
-fn refuse_other_version(place: &str, found: i64) -> Result<(), HammerError> {
-    if found == i64::from(SCHEMA_VERSION) {
-        return Ok(());
-    }
-    let problem = format!("the tables have version {found}, this hammer knows {SCHEMA_VERSION}");
-    Err(unusable(place, "schema-version-differs", problem))
-}
-
-fn incomplete(place: &str) -> HammerError {
-    let problem = "the database was not loaded to the end, or with another workload";
-    unusable(place, "load-incomplete", problem.into())
-}
-
-fn unusable(place: &str, code: &'static str, problem: String) -> HammerError {
-    HammerError::precondition(code, problem, place, LOAD_AGAIN)
 }

@@ -1,14 +1,11 @@
 //! Which new orders were acknowledged, and which are in doubt: sent, and never answered.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;
 
 use stithy_measure::locked;
 
 use super::input::District;
-
-/// Microseconds from the start of 1970 to that of 2000, where the dates of rows begin.
-const SINCE_2000_US: i64 = 946_684_800_000_000;
 
 /// What an order can be found by afterwards: nobody else gives orders of this district this date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +24,6 @@ pub struct OrderBook {
     open: Mutex<Vec<Option<OrderKey>>>,
     /// Orders whose connection was lost before the answer.
     lost: Mutex<Vec<OrderKey>>,
-    last_us: AtomicI64,
 }
 
 impl OrderBook {
@@ -37,21 +33,7 @@ impl OrderBook {
             acknowledged: AtomicU64::new(0),
             open: Mutex::new(vec![None; users as usize]),
             lost: Mutex::default(),
-            last_us: AtomicI64::new(i64::MIN),
         }
-    }
-
-    /// A date that was never given before: the time, or the microsecond after the last date.
-    ///
-    /// `unix_us` is now, microseconds since the start of 1970; so is not the result, see [`OrderKey`].
-    pub fn unique_date(&self, unix_us: i64) -> i64 {
-        let now_us = unix_us - SINCE_2000_US;
-        let after = |last_us: i64| now_us.max(last_us.saturating_add(1));
-        let update = |last_us| Some(after(last_us));
-        let relaxed = Ordering::Relaxed;
-        // The update never declines, so both ends of the result hold the date before.
-        let last_us = self.last_us.fetch_update(relaxed, relaxed, update);
-        after(last_us.unwrap_or_else(|last_us| last_us))
     }
 
     /// An order is about to be sent.
@@ -109,16 +91,5 @@ mod tests {
         assert_eq!(vec![key(3), key(4)], book.in_doubt());
         book.answer(2, true);
         assert_eq!((2, vec![key(3)]), (book.acknowledged(), book.in_doubt()));
-    }
-
-    /// Two orders in one microsecond, or after the clock was set back, still have dates of their own.
-    #[test]
-    fn dates_are_unique_whatever_the_clock_does() {
-        let book = OrderBook::new(1);
-        let now = SINCE_2000_US + 1_000;
-        let dates: Vec<i64> = [now, now, now - 500, now + 10]
-            .map(|unix_us| book.unique_date(unix_us))
-            .to_vec();
-        assert_eq!(vec![1_000, 1_001, 1_002, 1_010], dates);
     }
 }

@@ -6,7 +6,6 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use serde_json::{json, Map};
-use stithy_measure::SystemClock;
 use stithy_wire::RunJob;
 
 use super::input::{Draws, DELIVERY};
@@ -37,7 +36,6 @@ pub struct OrderEntryRun<P> {
     /// HammerDB draws each type by itself.
     deck: Option<Arc<Deck>>,
     books: Books,
-    clock: SystemClock,
 }
 
 impl<P: Pair> OrderEntryRun<P> {
@@ -61,9 +59,9 @@ impl<P: Pair> OrderEntryRun<P> {
             deck: dealt.then(|| Arc::new(Deck::new(job.seed))),
             books: Books {
                 orders: Arc::new(OrderBook::new(job.users)),
+                dates: Arc::default(),
                 ledger,
             },
-            clock: SystemClock::start(),
         })
     }
 }
@@ -85,13 +83,7 @@ impl<P: Pair> Run for OrderEntryRun<P> {
             Some(deck) => draws.dealt_by(deck.clone()),
             None => draws,
         };
-        Terminal::new(
-            user,
-            draws,
-            self.books.clone(),
-            self.clock,
-            transactions.clone(),
-        )
+        Terminal::new(user, draws, self.books.clone(), transactions.clone())
     }
 
     fn waits(&self) -> Waits {

@@ -8,9 +8,8 @@
 use super::statements::Statements;
 use super::tables::{Table, TABLES};
 use crate::loading::TableLoad;
+use crate::workloads::meta::META_TABLE;
 
-/// The table of one row that says what was loaded.
-pub const META_TABLE: &str = "stithy_meta";
 /// Version of tables and rules of population; 1: the first; 2: `stithy_meta` tells the shape of the
 /// text; 3: procedures give brands and addresses; 4: `stithy_meta` counts `units`.
 pub const SCHEMA_VERSION: i32 = 4;

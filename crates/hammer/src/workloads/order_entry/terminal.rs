@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use stithy_measure::{Clock, Outcome, SystemClock};
+use stithy_measure::Outcome;
 
 use super::input::{Draws, Input};
 use super::kept::Deal;
 use super::order_book::{OrderBook, OrderKey};
 use super::statements::Transactions;
 use crate::engines::{Session, SessionError};
+use crate::ledger::unique_dates::UniqueDates;
 use crate::ledger::write::Ledger;
 use crate::ledger::Stage;
 use crate::transaction_script::TransactionScript;
@@ -19,6 +20,8 @@ use crate::transaction_script::TransactionScript;
 pub struct Books {
     /// Orders acknowledged and in doubt.
     pub orders: Arc<OrderBook>,
+    /// The dates of orders and payments.
+    pub dates: Arc<UniqueDates>,
     /// The ledger, where the run has one.
     pub ledger: Option<Arc<Ledger>>,
 }
@@ -29,7 +32,6 @@ pub struct Terminal<M> {
     user: u32,
     draws: Draws,
     books: Books,
-    clock: SystemClock,
     mode: M,
     input: Option<Input>,
     /// When the drawn transaction was tried first; None before that.
@@ -37,13 +39,12 @@ pub struct Terminal<M> {
 }
 
 impl<M: Transactions> Terminal<M> {
-    /// A user who has not drawn yet. The clock dates orders and payments.
-    pub fn new(user: u32, draws: Draws, books: Books, clock: SystemClock, mode: M) -> Self {
+    /// A user who has not drawn yet.
+    pub fn new(user: u32, draws: Draws, books: Books, mode: M) -> Self {
         Terminal {
             user,
             draws,
             books,
-            clock,
             mode,
             input: None,
             date_us: None,
@@ -52,17 +53,7 @@ impl<M: Transactions> Terminal<M> {
 
     /// The date of the transaction: that of its first attempt, and nobody else's.
     fn date_us(&mut self) -> i64 {
-        let date_us = match self.date_us {
-            Some(date_us) => date_us,
-            None => self.books.orders.unique_date(self.unix_us()),
-        };
-        self.date_us = Some(date_us);
-        date_us
-    }
-
-    fn unix_us(&self) -> i64 {
-        let now = self.clock.now().0 / 1_000;
-        (self.clock.unix_start().as_micros() as u64 + now) as i64
+        *self.date_us.get_or_insert_with(|| self.books.dates.next())
     }
 
     /// Leaves in the ledger what is about to be sent; None where it is not kept.
