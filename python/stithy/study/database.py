@@ -59,11 +59,21 @@ CpuCount = Annotated[int, Field(ge=1, le=4096)]
 """How many CPUs a server may use."""
 
 
-def _read_version(value: Any) -> Any:
-    """A version as text; YAML reads one with a point as a number, and 15.10 as 15.1."""
+_TEXT_OR_OBJECT = {"anyOf": [{"type": "string"}, {"type": "object"}]}
+
+
+def _read_programs(value: Any, info: ValidationInfo) -> str | None:
+    """A version as text; YAML reads one with a point as a number, and 15.10 as 15.1.
+
+    Of a mapping by engine it is that of the database's own.
+    """
+    if isinstance(value, Mapping):
+        value = value.get(info.data.get("engine"))
     if isinstance(value, float):
         raise make_rule_error("a version without quotes", 'give it in quotes, such as "15.10"')
-    return str(value) if type(value) is int else value
+    if not isinstance(value, str | int | None) or isinstance(value, bool):
+        raise make_rule_error("not a version or a directory", 'such as "15"')
+    return None if value is None else str(value)
 
 
 def _require_each_once(settings: Mapping[str, str]) -> Mapping[str, str]:
@@ -190,12 +200,15 @@ class Database(BaseModel):
         ),
         examples=[4],
     )
-    programs: Annotated[str, BeforeValidator(_read_version)] | None = Field(
+    programs: Annotated[
+        str | None, PlainValidator(_read_programs), WithJsonSchema(_TEXT_OR_OBJECT)
+    ] = Field(
         default=None,
         json_schema_extra={"default": "the newest version that is installed"},
         description=(
             "Which of several installed servers is used: a version, such as `15` or `15.14`, or "
-            "the directory of its programs. `stithy doctor` lists them."
+            "the directory of its programs. `stithy doctor` lists them. In a study of several "
+            "engines it is given by engine: `{postgresql: 15}`."
         ),
         examples=["15"],
     )

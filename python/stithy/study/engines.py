@@ -21,12 +21,15 @@ SETTINGS = "database.settings."
 
 
 def select_engine(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Drop settings of other engines than its own from a study, as written."""
+    """Drop what is of other engines than its own from a study, as written."""
     database = data.get("database")
     if not isinstance(database, Mapping):
         return data
-    engine = database.get("engine")
-    placed = dict(data)
+    engine, programs = database.get("engine"), database.get("programs")
+    if isinstance(programs, Mapping):
+        database = {**database, "programs": programs.get(engine)}
+    placed = {**data, "database": database}
+    data = placed
     for loc, section in list_settings_sections(data):
         if is_by_engine(section["settings"]):
             settings = select_settings(section["settings"], str(engine))
@@ -73,6 +76,8 @@ def find_engine_problems(study: "Study", data: Mapping[str, Any]) -> Iterator[Vi
     for loc, section in list_settings_sections(data):
         for wrong in _find_misfits(engines, section["settings"]):
             yield wrong._replace(loc=(*loc, "settings", *wrong.loc))
+    for wrong in _find_other_programs(engines, data["database"].get("programs")):
+        yield wrong._replace(loc=("database", "programs", *wrong.loc))
     if len(study.engines) == 1:
         return
     if not study.scenario.plugin.has_several_engines:
@@ -80,9 +85,6 @@ def find_engine_problems(study: "Study", data: Mapping[str, Any]) -> Iterator[Vi
                 if scenario.has_several_engines and "database" in scenario.sections]  # fmt: skip
         what = f"the scenario {study.scenario.name} compares no engines"
         yield Violation(what, f"use {' or '.join(able)}", list(study.engines), ("vary", ENGINE))
-    if study.database.programs is not None:
-        what, right = "programs of one engine", "leave it out: the newest version of each is used"
-        yield Violation(what, right, study.database.programs, ("database", "programs"))
     for key in study.vary:
         if key.startswith(SETTINGS):
             what, right = "a setting beside several engines", "vary it in a study of one engine"
@@ -92,12 +94,23 @@ def find_engine_problems(study: "Study", data: Mapping[str, Any]) -> Iterator[Vi
 def _find_misfits(engines: tuple[str, ...], settings: Mapping[str, Any]) -> Iterator[Violation]:
     """What of settings, as written, is of no engine, or of one that the study does not have."""
     if is_by_engine(settings):
-        for name in settings:
-            if name not in engines:
-                right = f"leave it out, or list {name} in `vary: {{{ENGINE}: […]}}`"
-                yield Violation("settings of an engine that is not in the study", right, name,
-                                (name,))  # fmt: skip
+        yield from _find_strangers(engines, settings)
     elif settings and len(engines) > 1:
         name, value = next(iter(settings.items()))
         right = f"give them by engine, such as `{engines[0]}: {{{name}: {value}}}`"
         yield Violation("settings that do not say of which engine", right, name, (name,))
+
+
+def _find_other_programs(engines: tuple[str, ...], programs: object) -> Iterator[Violation]:
+    if isinstance(programs, Mapping):
+        yield from _find_strangers(engines, programs)
+    elif programs is not None and len(engines) > 1:
+        right = f"give them by engine, such as `{{{engines[0]}: {programs}}}`"
+        yield Violation("programs that do not say of which engine", right, programs)
+
+
+def _find_strangers(engines: tuple[str, ...], by_engine: Mapping[str, Any]) -> Iterator[Violation]:
+    for name in by_engine:
+        if name not in engines:
+            right = f"leave it out, or list {name} in `vary: {{{ENGINE}: […]}}`"
+            yield Violation("an engine that is not in the study", right, name, (name,))

@@ -11,7 +11,9 @@ from stithy.clock import Clock
 from stithy.engines.engine import declaration
 from stithy.engines.instance import CommitCounters, Installation, ServerFacts, Start
 from stithy.report.context import make_context
+from stithy.results.comparability import check_comparable, find_differences
 from stithy.results.files import read_run
+from stithy.results.manifest import EngineFacts, Manifest
 from stithy.run.equip import Tools
 from stithy.study.database import label
 from support.faked_run import FakedRun
@@ -26,6 +28,7 @@ candidates:
 database:
   engine: sqlite
   memory: 192 MiB
+  programs: {postgresql: "15"}
   settings: {postgresql: {shared_buffers: 32MB}, sqlite: {cache_kib: 4000}}
 workload: {name: order-entry, warehouses: 1}
 load: {users: [2], ramp_up: 1 s, duration: 2 s, repeat: 1}
@@ -81,7 +84,7 @@ class Engines(FakedRun):
 
     text: str = STUDY
     engines: dict[str, OneOf] = field(default_factory=lambda: {name: OneOf(name) for name in PAIR})
-    asked: dict[str, dict[str, str]] = field(default_factory=dict)
+    asked: dict[str, tuple[str | None, dict[str, str]]] = field(default_factory=dict)
 
     @property
     def tools(self) -> Tools:
@@ -89,10 +92,19 @@ class Engines(FakedRun):
 
         def configure(file, request):  # type: ignore[no-untyped-def]  # a seam of two arguments
             name = file.study.database.engine
-            self.asked[name] = dict(request.configuration.settings)
+            self.asked[name] = request.programs, dict(request.configuration.settings)
             return self.engines[name]
 
         return replace(super().tools, engine=configure)
+
+
+def replace_other(manifest: Manifest, other: EngineFacts) -> Manifest:
+    """The manifest of a run that had another engine of the same name."""
+    facts = check_comparable(
+        "load", manifest.workload, manifest.load, manifest.database, manifest.memory, "0.1.0",
+        manifest.candidates, others=(other,),
+    )  # fmt: skip
+    return manifest.model_copy(update={"other_engines": (other,), "comparability": facts})
 
 
 def test_each_engine_is_loaded_once_and_its_windows_are_its_own(tmp_path: Path) -> None:
@@ -101,8 +113,8 @@ def test_each_engine_is_loaded_once_and_its_windows_are_its_own(tmp_path: Path) 
     faked.run_cut_off()
     assert [engine.made for engine in faked.engines.values()] == [1, 1]
     assert faked.asked == {
-        "postgresql": {"shared_buffers": "32MB"},
-        "sqlite": {"cache_kib": "4000"},
+        "postgresql": ("15", {"shared_buffers": "32MB"}),
+        "sqlite": (None, {"cache_kib": "4000"}),
     }
     done = entries(faked.out, "step-started", kind="calibrate")
     assert sorted(entry.facts["id"] for entry in done) == ["calibrate", "calibrate-postgresql"]
@@ -122,6 +134,11 @@ def test_each_engine_is_loaded_once_and_its_windows_are_its_own(tmp_path: Path) 
     }
     assert own == {"postgresql": [{}, {}], "sqlite": [{}, {"synchronous": "off"}]}
     assert label(context.given_up) == "NOT DURABLE: sqlite: synchronous off on b"
+    other = manifest.other_engines[0]
+    newer = other.database.model_copy(update={"server_version": "2"})
+    changed = replace_other(manifest, other.model_copy(update={"database": newer}))
+    differing = find_differences(manifest, changed, ["a", "b"])
+    assert [difference.name for difference in differing] == ["engine.postgresql.server_version"]
     assert all(
         of.calibration and of.calibration.rate_per_s_max for of in manifest.by_engine.values()
     )

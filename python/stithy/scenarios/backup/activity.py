@@ -35,7 +35,12 @@ from stithy.run.context import Context
 from stithy.run.events import Note
 from stithy.run.volumes import get_parts
 from stithy.scenarios.backup.plan import find_spec
-from stithy.scenarios.backup.proof import list_backups, prepare_backup, prove_backup
+from stithy.scenarios.backup.proof import (
+    list_backups,
+    prepare_backup,
+    prove_backup,
+    prove_other_engines,
+)
 from stithy.units import format_measured_duration, format_size
 from stithy.wire.hammer import HammerProgram, ProgressWatch
 from stithy.wire.jobs import WorkloadChoice
@@ -294,4 +299,6 @@ PLUGINS = (
              "prepare backups"),
     StepKind("prove-backup", prove_backup, "loading", "back up, restore and compare all rows",
              "prove the backup"),
+    StepKind("prove-other-engines", prove_other_engines, "loading",
+             "back up, restore and compare with the other engines", "prove other engines"),
 )  # fmt: skip

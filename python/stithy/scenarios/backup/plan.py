@@ -109,9 +109,9 @@ def _order_by_maximum(point: Point) -> float:
     return float(point.values.get(RATE) != MAXIMUM)
 
 
-def _plan_proof(name: str, study: Study, scene: DatabaseScene) -> Step:
+def _plan_proof(name: str, study: Study, scene: DatabaseScene, engines: int = 1) -> Step:
     checked = cost.check(scene.largest, scene.workload, scene.held, scene.memory(name))
-    one, times = _lengthen(checked, scene), len(list_proven(study))
+    one, times = _lengthen(checked, scene), engines * len(list_proven(study))
     cost_of_it = replace(one, time_s=times * one.time_s, time_s_max=times * one.time_s_max)
     return Step(make_step_id("prove-backup", name), "prove-backup", name, cost_of_it, at_end=True)
 
@@ -226,6 +226,11 @@ class BackupScenario(LoadScenario):
         if find_spec(study).verify:
             yield from (_plan_proof(name, study, scene) for name in study.candidates)
         yield from check_at_end(study, scene)
+        if find_spec(study).verify and len(study.engines) > 1:
+            for name in study.candidates:
+                proof = _plan_proof(name, study, scene, len(study.engines) - 1)
+                step_id = make_step_id("prove-other-engines", name)
+                yield replace(proof, id=step_id, kind="prove-other-engines")
         yield from scenario.tear_downs(study, scene)
 
     def plan_windows(
