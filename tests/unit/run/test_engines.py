@@ -8,14 +8,17 @@ import pytest
 from fakes.engine import FakeEngine, FakeInstance
 from stithy.activities.hammer.judge import COMMITS, FEW_COMMITS
 from stithy.clock import Clock
-from stithy.engines.engine import declaration
+from stithy.engines.engine import declaration, get_engine
 from stithy.engines.instance import CommitCounters, Installation, ServerFacts, Start
+from stithy.plan.expand import expand
 from stithy.report.context import make_context
 from stithy.results.comparability import check_comparable, find_differences
 from stithy.results.files import read_run
 from stithy.results.manifest import EngineFacts, Manifest
 from stithy.run.equip import Tools
+from stithy.scenarios.backup.plan import list_proven
 from stithy.study.database import label
+from stithy.study.load import parse_study
 from support.faked_run import FakedRun
 from support.running import entries
 
@@ -159,3 +162,13 @@ def test_a_window_is_judged_by_what_its_engine_declares(tmp_path: Path) -> None:
     assert context.engine.server == "database"
     assert declaration("sqlite").buffers in context.engine.buffers
     assert declaration("postgresql").buffers in context.engine.buffers
+
+
+def test_backups_of_each_engine_are_proven_by_its_own_method() -> None:
+    """Of the engine that a candidate does not have at its end last of all: it is restored first."""
+    text = STUDY.replace("{root}", "/srv") + "scenario: backup\n"
+    study = parse_study("backup", text.encode())
+    kinds = [step.kind for step in expand(study).steps if step.at_end]
+    assert kinds == [*["prove-backup"] * 2, *["check"] * 2, *["prove-other-engines"] * 2]
+    methods = [list_proven(study.at_engine(name))[0][0] for name in PAIR]
+    assert methods == [get_engine(name).backups[0].name for name in PAIR]
