@@ -52,7 +52,7 @@ class HammerOutcome:
 def describe_second(headline: str, second: "SecondMessage") -> str:
     """`  12 s  measure    2891 transactions    1240 new-order  p95  18.5 ms  0 errors`.
 
-    `headline`: the type that stands for all.
+    `headline`: the type that stands for all; one that is the only one is not counted twice.
     """
     done = sum(map(_count_done, second.transactions))
     errors = sum(transaction.errors for transaction in second.transactions)
@@ -60,9 +60,10 @@ def describe_second(headline: str, second: "SecondMessage") -> str:
     p95 = format_time_text(
         of.live_p95_s if of and has_enough("response_p95_s", _count_done(of)) else None
     )
+    mine = f"{of.committed if of else 0:8d} {headline}" if len(second.transactions) != 1 else ""
     return (
         f"{second.second:4d} s  {second.phase:8}{done:8d} transactions"
-        f"{of.committed if of else 0:8d} {headline}  p95 {p95:>8}  {errors} errors"
+        f"{mine}  p95 {p95:>8}  {errors} errors"
         + (f"  {second.waiting} waiting" if second.waiting else "")
     )
 

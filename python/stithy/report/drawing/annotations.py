@@ -72,7 +72,7 @@ KINDS: Mapping[str, MarkKind] = {
     ),
     CHANGE: MarkKind(
         "Dotted vertical lines", "changes in the level of a window's throughput", (1, 3),
-        _find_changes, of="tpm",
+        _find_changes, of="done",
     ),
 }  # fmt: skip
 

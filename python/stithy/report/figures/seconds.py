@@ -4,7 +4,7 @@ Drawn are the windows of the level's median block and those with a flag; the tab
 """
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,8 +48,10 @@ from stithy.report.words.wording import describe_block, format_count
 from stithy.units import format_list
 from stithy.validity import Flag
 
-QUANTITIES = {"tpm": "TPM", "p95": "p95 (ms)", "waiting": "Waiting", "device": "Device ops/s"}
-SECONDS_PER_MINUTE = 60
+QUANTITIES = ("done", "p95", "waiting", "device")
+TITLES = {"p95": "p95 (ms)", "waiting": "Waiting", "device": "Device ops/s"}
+PER_MINUTE, PER_SECOND = ("TPM", "minute", 60), ("TPS", "second", 1)
+"""What is done: by what it is counted, and how many seconds that are."""
 
 TICKS_MOST, LETTER = 4, 6.8
 """Own: ticks of a strip on a logarithmic axis; pixels of a digit beside it."""
@@ -134,7 +136,7 @@ def _read_seconds(context: Context, shown: _Shown) -> pl.DataFrame:
     enough = pl.col("response_p95_s").is_not_null() & (done >= count_values_needed(95))
     frame = pl.concat(
         [
-            _select_strip("tpm", mine, done * SECONDS_PER_MINUTE),
+            _select_strip("done", mine, done * _choose_rate(context)[2]),
             _select_strip("p95", mine.filter(enough), pl.col("response_p95_s")),
             # Where nobody ever waited, at any level, a strip of zeros would tell nothing.
             _select_strip("waiting", mine.filter(waiting.is_not_null() & waited), waiting),
@@ -177,6 +179,7 @@ def _draw_level(
     word = point.slug if point.others else f"{point.level}-{get_level_factor().name}"
     name = f"seconds-{word}"
     drawing = Drawing()
+    rate, per, _ = _choose_rate(context)
     return drawing.figure(
         context, name, f"{context.level(point)}: {_describe_swing(context, shown.block, here)}",
         _draw_strips(context, drawing, shown, here, marked),
@@ -185,22 +188,22 @@ def _draw_level(
             f"One-second values {context.at(point)}",
             (
                 Show("candidate", "candidate"), Show("block", "block", "count"),
-                Show("second", "second", "count"), Show("tpm", "TPM", "count"),
+                Show("second", "second", "count"), Show(rate.lower(), rate, "count"),
                 Show("p95", "response p95", "duration"),
                 *([Show("waiting", "waiting", "count")] if _explain_waiting(here) else []),
                 Show("device", "device operations per second", "rate"),
             ),
-            _spread_seconds(here),
+            _spread_seconds(here).rename({"done": rate.lower()}),
         ),
         caption=_write_caption(context, shown, here, marked),
         description="Line charts over the seconds of the windows: transactions per "
-        "minute, 95th percentile of response time, operations of the busiest device.",
+        f"{per}, 95th percentile of response time, operations of the busiest device.",
     )  # fmt: skip
 
 
 def _spread_seconds(here: pl.DataFrame) -> pl.DataFrame:
     wide = here.pivot(
-        on="quantity", on_columns=list(QUANTITIES),
+        on="quantity", on_columns=QUANTITIES,
         index=["window_id", "candidate", "block", "second"], values="value",
     )  # fmt: skip
     return wide.sort("candidate", "block", "window_id", "second")
@@ -212,12 +215,13 @@ def _describe_swing(context: Context, block: MedianBlock, here: pl.DataFrame) ->
         "window_id", "second"
     )
     valid = [window.id for window in block.windows.values() if window.valid]
-    chosen = here.filter((pl.col("quantity") == "tpm") & pl.col("window_id").is_in(valid))
-    tpm = chosen.join(measured, on=["window_id", "second"])
+    rate = _choose_rate(context)[0]
+    chosen = here.filter((pl.col("quantity") == "done") & pl.col("window_id").is_in(valid))
+    done = chosen.join(measured, on=["window_id", "second"])
     spans = {
         name: (min(mine), max(mine))
         for name in context.evidence.candidates
-        if (mine := tpm.filter(pl.col("candidate") == name)["value"].to_list())
+        if (mine := done.filter(pl.col("candidate") == name)["value"].to_list())
     }
     if not spans:
         return "no valid window"
@@ -225,12 +229,17 @@ def _describe_swing(context: Context, block: MedianBlock, here: pl.DataFrame) ->
         widest = max(spans, key=lambda name: spans[name][1] / max(spans[name][0], 1.0))
         few = len(spans) < len(context.evidence.candidates)
         among = f" of {len(spans)} candidates with a valid window" if few else ""
-        return f"{_format_span(widest, spans)}, the widest range{among}"
-    return "; ".join(_format_span(name, spans) for name in spans)
+        return f"{_format_span(widest, spans[widest], rate)}, the widest range{among}"
+    return "; ".join(_format_span(name, span, rate) for name, span in spans.items())
 
 
-def _format_span(name: str, spans: Mapping[str, tuple[float, float]]) -> str:
-    return f"{name} between {format_count(spans[name][0])} and {format_count(spans[name][1])} TPM"
+def _format_span(name: str, span: tuple[float, float], rate: str) -> str:
+    return f"{name} between {format_count(span[0])} and {format_count(span[1])} {rate}"
+
+
+def _choose_rate(context: Context) -> tuple[str, str, int]:
+    """By what the workload counts: all transactions per minute, or per second."""
+    return PER_SECOND if context.evidence.throughput.known.unit == "1/s" else PER_MINUTE
 
 
 def _write_caption(
@@ -244,7 +253,7 @@ def _write_caption(
         _explain_no_p95(here),
         _explain_waiting(here),
         _count_checkpoints(shown.block),
-        annotations.explain_marks(annotations.select_marks(marked, windows, "tpm")),
+        annotations.explain_marks(annotations.select_marks(marked, windows, "done")),
     ]
     if here["window_id"].n_unique() > len(windows):
         parts.append("All other windows are in the data only.")
@@ -294,6 +303,7 @@ class _WindowStrip:
 
     candidate: str
     quantity: str
+    title: str
     lines: Rows
     marks: Rows
     limits: tuple[LimitLine, ...]
@@ -323,6 +333,7 @@ def _draw_strips(
     domains = {quantity: _find_domain(drawn, quantity, limits[quantity]) for quantity in present}
     widest = max(len(f"{high:,.0f}") for _, high in domains.values())
     extent = round(widest * LETTER)
+    titles = {"done": _choose_rate(context)[0], **TITLES}
     stacks = []
     for index, name in enumerate(names):
         mine = [window for window in shown.windows if window.candidate == name]
@@ -330,7 +341,7 @@ def _draw_strips(
             _draw_strip(
                 context, drawing,
                 _WindowStrip(
-                    name, quantity, _list_lines(drawn, quantity, mine, shown),
+                    name, quantity, titles[quantity], _list_lines(drawn, quantity, mine, shown),
                     annotations.select_marks(marked, [window.id for window in mine], quantity),
                     limits[quantity], domains[quantity], last_second, extent,
                     (WIDTH + 20) // columns - 45,
@@ -378,7 +389,7 @@ def _draw_strip(context: Context, drawing: Drawing, strip: _WindowStrip) -> Spec
         known = list_log_ticks(strip.domain)
         ticks = {"values": known[:: math.ceil(len(known) / TICKS_MOST)]}
     y = alt.Y(
-        "value:Q", title=QUANTITIES[strip.quantity] if strip.left else None,
+        "value:Q", title=strip.title if strip.left else None,
         scale=alt.Scale(
             type="log" if log else "linear", domain=list(strip.domain), nice=False
         ),
@@ -408,7 +419,7 @@ def _draw_lines(
         return [drawing.mark("text", [{"text": text}], middle, align="center")]
     tips = [
         alt.Tooltip("second:Q"), alt.Tooltip("block:Q"),
-        alt.Tooltip("value:Q", title=QUANTITIES[strip.quantity], format=",.4~g"),
+        alt.Tooltip("value:Q", title=strip.title, format=",.4~g"),
     ]  # fmt: skip
     colour = context.styles[strip.candidate].colour
     detail = [alt.Detail("block:N"), alt.Detail("again:N")]
