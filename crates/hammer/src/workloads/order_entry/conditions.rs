@@ -23,7 +23,7 @@ pub fn conditions(queries: [&'static str; 12]) -> Vec<ConditionQuery> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::statements::{OnPostgresql, OnSqlite, Pair};
+    use super::super::statements::{OnMySql, OnPostgresql, OnSqlite, Pair};
     use super::*;
 
     fn numbers(quick: bool, after_load: bool) -> Vec<u32> {
@@ -48,11 +48,13 @@ mod tests {
     #[test]
     fn every_condition_has_a_sentence() {
         let all = conditions(OnPostgresql::STATEMENTS.conditions);
-        let other = conditions(OnSqlite::STATEMENTS.conditions);
-        assert!(all
-            .iter()
-            .zip(&other)
-            .all(|(one, other)| one.text() == other.text()));
+        for others in [OnSqlite::STATEMENTS, OnMySql::STATEMENTS] {
+            let others = conditions(others.conditions);
+            assert!(all
+                .iter()
+                .zip(&others)
+                .all(|(one, other)| one.text() == other.text()));
+        }
         let texts: std::collections::HashSet<_> = all.iter().map(|c| c.text()).collect();
         assert_eq!(12, texts.len());
         assert!(texts

@@ -54,7 +54,7 @@ fn split(sql: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::statements::{OnPostgresql, OnSqlite, Pair};
+    use super::super::statements::{OnMySql, OnPostgresql, OnSqlite, Pair};
     use super::*;
 
     fn statements_of(table: &Table) -> TableLoad {
@@ -64,16 +64,22 @@ mod tests {
     /// Where rows lie by their key, it is part of the table, and only further indexes come afterwards.
     #[test]
     fn a_clustered_key_is_created_with_its_table() {
-        for table in TABLES {
-            let parts = table_load(OnSqlite::STATEMENTS, table, 1);
-            let clustered =
-                parts.create.contains("PRIMARY KEY") && parts.create.contains("WITHOUT ROWID");
-            assert_eq!(table.name != "history", clustered, "{}", parts.create);
-            assert!(
-                parts.keys.is_empty() && parts.indexes.len() <= 1,
-                "{}",
-                table.name
-            );
+        for (statements, clusters) in [
+            (OnSqlite::STATEMENTS, "WITHOUT ROWID"),
+            (OnMySql::STATEMENTS, "ENGINE = InnoDB"),
+        ] {
+            for table in TABLES {
+                let parts = table_load(statements, table, 1);
+                let clustered =
+                    parts.create.contains("PRIMARY KEY") && parts.create.contains(clusters);
+                let keyless = table.name == "history" && clusters == "WITHOUT ROWID";
+                assert_eq!(!keyless, clustered, "{}", parts.create);
+                assert!(
+                    parts.keys.is_empty() && parts.indexes.len() <= 1,
+                    "{}",
+                    table.name
+                );
+            }
         }
     }
 

@@ -1,10 +1,15 @@
 //! Order entry on each engine, a folder for each: its statements, and how its transactions go through them.
 
+mod execution_mode;
+mod mysql;
 mod postgresql;
 mod sqlite;
 
 use std::future::Future;
 
+pub use execution_mode::ExecutionMode;
+use execution_mode::Modes;
+pub use mysql::OnMySql;
 pub use postgresql::OnPostgresql;
 pub use sqlite::OnSqlite;
 

@@ -1,26 +1,27 @@
 //! The SQL of order entry for PostgreSQL. Times are microseconds since the start of 2000, UTC, as the
 //! server's own.
 
-mod execution_mode;
-
-pub use execution_mode::ExecutionMode;
-
-use super::{Pair, Statements};
+use super::{ExecutionMode, Modes, Pair, Statements};
 use crate::error::HammerError;
 use crate::workloads::order_entry::options::Options;
 use crate::workloads::order_entry::plain::{steps, Steps};
-use crate::workloads::order_entry::procedures::Calls;
+use crate::workloads::order_entry::procedures::{Calls, Lines, Transaction};
 
 /// Order entry on PostgreSQL.
 pub struct OnPostgresql;
 
 impl Pair for OnPostgresql {
     const STATEMENTS: &'static Statements = &STATEMENTS;
-    type Transactions = ExecutionMode;
+    type Transactions = ExecutionMode<Self>;
 
     fn refuse_misfit(_: &Options) -> Result<(), HammerError> {
         Ok(())
     }
+}
+
+impl Modes for OnPostgresql {
+    const CALLS: &'static Calls = &CALLS;
+    const STEPS: &'static Steps = &STEPS;
 }
 
 const STATEMENTS: Statements = Statements {
@@ -73,14 +74,17 @@ const STATEMENTS: Statements = Statements {
           AND o_entry_d = timestamptz '2000-01-01 00:00:00+00' + date_us * interval '1 microsecond'",
 };
 
-/// Calls of the procedures, in the order of the transactions.
-const CALLS: Calls = [
-    "SELECT order_id, total, brand_lines FROM new_order($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
-    "SELECT * FROM payment($1, $2, $3, $4, $5, $6, $7, $8)",
-    "SELECT * FROM order_status($1, $2, $3, $4)",
-    "SELECT delivery($1, $2, $3)",
-    "SELECT stock_level($1, $2, $3)",
-];
+const CALLS: Calls = Calls {
+    texts: [
+        "SELECT order_id, total, brand_lines FROM new_order($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+        "SELECT * FROM payment($1, $2, $3, $4, $5, $6, $7, $8)",
+        "SELECT * FROM order_status($1, $2, $3, $4)",
+        "SELECT delivery($1, $2, $3)",
+        "SELECT stock_level($1, $2, $3)",
+    ],
+    lines: Lines::Lists,
+    transaction: Transaction::OfTheCaller,
+};
 
 const READS: [&str; 7] = [
     "SELECT w_ytd, d_next_o_id FROM warehouse JOIN district ON d_w_id = w_id \
