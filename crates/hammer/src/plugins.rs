@@ -7,7 +7,7 @@ use crate::engines::{mysql, postgresql, sqlite, Target};
 use crate::error::HammerError;
 use crate::job::execute_as;
 use crate::workloads::oltp::{self, Oltp};
-use crate::workloads::order_entry::{OnPostgresql, OnSqlite, OrderEntry};
+use crate::workloads::order_entry::{OnMySql, OnPostgresql, OnSqlite, OrderEntry};
 use crate::workloads::{Context, Workload};
 
 /// A job is compiled once for each pair of an engine and a workload, so that choosing costs nothing later.
@@ -48,7 +48,7 @@ macro_rules! plugins {
 plugins! {
     postgresql::Target: OrderEntry<OnPostgresql>, Oltp<oltp::OnPostgresql>;
     sqlite::Target: OrderEntry<OnSqlite>, Oltp<oltp::OnSqlite>;
-    mysql::Target: Oltp<oltp::OnMySql>;
+    mysql::Target: OrderEntry<OnMySql>, Oltp<oltp::OnMySql>;
 }
 
 /// The rows of some engine, for what holds of all.

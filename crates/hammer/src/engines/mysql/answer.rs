@@ -55,16 +55,21 @@ impl Answer {
         self.in_transaction
     }
 
-    /// The answer to one statement, all its results: rows are those of the first one.
+    /// The answer to one command, all its results: rows are those of the first one. `begins` says that the
+    /// command is the first of its step, and none that goes on with the one before.
     ///
     /// Errors: those of the stream; an answer that is none.
-    pub(super) async fn read_step(
+    pub(super) async fn read_command(
         &mut self,
         stream: &mut Stream,
         number: u8,
+        begins: bool,
         eof_packets: bool,
     ) -> io::Result<()> {
-        let step = self.affected.len() as u16;
+        if begins {
+            self.affected.push(0);
+        }
+        let step = (self.affected.len() - 1) as u16;
         self.incoming.expect(number);
         let mut counted = None;
         let mut first = true;
@@ -76,7 +81,6 @@ impl Answer {
                 Some(&ERROR) => {
                     let error = ServerError::read(payload);
                     self.fail(error);
-                    self.affected.push(0);
                     return Ok(());
                 }
                 None | Some(&ASKS_FOR_FILE) => return Err(not_understood()),
@@ -86,7 +90,6 @@ impl Answer {
                     let rows = self.rows.len();
                     let ended = self.read_rows(stream, columns, wanted, eof_packets).await?;
                     let Some(done) = ended else {
-                        self.affected.push(0);
                         return Ok(());
                     };
                     counted = counted.or(Some((self.rows.len() - rows) as u64));
@@ -96,7 +99,13 @@ impl Answer {
             first = false;
             self.in_transaction = done.in_transaction();
             if !done.more_results() {
-                self.affected.push(counted.unwrap_or(done.affected));
+                // What the part before has changed is more than what is read of it.
+                let affected = &mut self.affected[usize::from(step)];
+                *affected = match counted {
+                    Some(rows) if begins => rows,
+                    Some(_) => *affected,
+                    None => done.affected,
+                };
                 return Ok(());
             }
         }

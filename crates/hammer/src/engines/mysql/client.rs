@@ -8,6 +8,7 @@ use super::message::{
 };
 use super::packet::{not_understood, put_packet, Fields, Incoming};
 use super::params::Params;
+use super::text;
 use super::value::Row;
 use crate::engines::network::Stream;
 use crate::engines::Value;
@@ -94,24 +95,26 @@ impl Client {
         values: &[Value],
         take: impl FnMut(Row<'_>),
     ) -> Result<Completion, Failed> {
-        self.send(PREPARE, |out| out.extend_from_slice(sql.as_bytes()))
+        let parts = text::parts(sql);
+        let [part] = &parts[..] else {
+            let text = "one statement is needed".into();
+            return Err(Failed::Refused(ServerError { code: 0, text }));
+        };
+        self.send(PREPARE, |out| out.extend_from_slice(part.sql.as_bytes()))
             .await?;
         let prepared =
             read_prepared(&mut self.stream, &mut self.incoming, self.eof_packets).await?;
         self.busy = false;
-        let (id, params) = prepared.map_err(Failed::Refused)?;
-        if usize::from(params) != values.len() {
-            let text = format!(
-                "{params} parameters are needed, {} were given",
-                values.len()
-            );
+        let (id, count) = prepared.map_err(Failed::Refused)?;
+        let (params, numbers) = (Params::of(values), &part.numbers);
+        if usize::from(count) != numbers.len() || !params.suffice(numbers) {
+            let text = format!("{count} parameters are needed, {} were given", values.len());
             return Err(Failed::Refused(ServerError { code: 0, text }));
         }
         self.send(EXECUTE, |out| {
             out.extend_from_slice(&id.to_le_bytes());
             out.extend_from_slice(&super::session::EXECUTE_ONCE);
-            let mut params = Params::new(out, params);
-            values.iter().for_each(|value| params.value(value));
+            params.write_to(out, numbers);
         })
         .await?;
         let result = self.read_results(take).await;

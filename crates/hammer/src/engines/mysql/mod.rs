@@ -14,6 +14,7 @@ mod params;
 mod rows;
 mod session;
 mod startup;
+mod text;
 mod url;
 mod value;
 
