@@ -11,6 +11,7 @@ mod check;
 mod connect;
 mod execution_modes;
 mod ledger;
+mod mariadb;
 mod pace;
 mod prepare;
 mod run;

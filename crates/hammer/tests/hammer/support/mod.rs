@@ -7,6 +7,7 @@
 
 pub mod freeze;
 pub mod jobs;
+pub mod mariadb;
 
 use std::fs;
 use std::os::unix::fs::{chown, MetadataExt};
