@@ -1,8 +1,11 @@
-//! Procedures and plain SQL do the same: the same transactions leave the same rows in every table.
+//! Procedures and plain SQL do the same on every engine: the same transactions leave the same rows in every table.
 
+use crate::sqlite::Folder;
+use crate::support::mariadb::{MariaDb, WAREHOUSES};
+use crate::support::normal::{self, Content};
 use crate::support::{self, jobs};
 use serde_json::json;
-use stithy_hammer::engines::postgresql;
+use stithy_hammer::engines::{mysql, postgresql, sqlite};
 use stithy_hammer::engines::{Answer, Row, Session, Target};
 use stithy_hammer::workloads::order_entry::input::{Customer, District, Draws, Input, Line};
 use stithy_hammer::workloads::order_entry::input::{NewOrder, Payment};
@@ -10,10 +13,9 @@ use stithy_hammer::workloads::order_entry::input_profile::{InputProfile, Touched
 use stithy_hammer::workloads::order_entry::options::{Options, Profile};
 use stithy_hammer::workloads::order_entry::output::Shown;
 use stithy_hammer::workloads::order_entry::random::NurandConstants;
-use stithy_hammer::workloads::order_entry::statements::{OnPostgresql, Pair, Transactions};
+use stithy_hammer::workloads::order_entry::statements::{OnMySql, OnPostgresql, OnSqlite};
+use stithy_hammer::workloads::order_entry::statements::{Pair, Transactions};
 use stithy_measure::Outcome;
-
-const WAREHOUSES: u32 = 3;
 
 /// Every kind of row, and those that chance may miss: an item ordered three times, a customer of
 /// bad credit paying until the data are cut.
@@ -59,18 +61,17 @@ fn inputs() -> Vec<Input> {
 /// What one user is shown: how it ended and which lines are of a brand, and of a payment the addresses.
 type Screen = (Shown, Vec<Vec<u8>>);
 
-async fn prepare(session: &mut impl Session, procedures: bool) -> impl Transactions {
+async fn prepare<P: Pair>(session: &mut impl Session, procedures: bool) -> P::Transactions {
     let workload = jobs::order_entry_with(1, json!({ "procedures": procedures }));
     let options = Options::read(&workload).unwrap();
-    let prepared = <OnPostgresql as Pair>::Transactions::prepare(session, &options);
-    prepared.await.unwrap()
+    P::Transactions::prepare(session, &options).await.unwrap()
 }
 
 /// Does all inputs one after the other; gives what is shown of each.
-async fn act(url: &str, procedures: bool) -> Vec<Screen> {
-    let target = postgresql::Target::parse(url).unwrap();
+async fn act<T: Target, P: Pair>(url: &str, procedures: bool) -> Vec<Screen> {
+    let target = T::parse(url).unwrap();
     let mut session = target.open(support::LOAD).await.unwrap();
-    let mode = prepare(&mut session, procedures).await;
+    let mode = prepare::<P>(&mut session, procedures).await;
     let mut screens = Vec::new();
     for (date_us, input) in (850_000_000_000_000..).zip(inputs()) {
         let shown = mode.act(&mut session, &input, date_us).await.unwrap();
@@ -109,8 +110,11 @@ async fn procedures_and_plain_sql_leave_the_same_rows() {
     let instance = support::shared();
     let copy = || instance.loaded_database_of(WAREHOUSES);
     let (first, second) = (copy(), copy());
-    let screens = act(&first, true).await;
-    assert_eq!(screens, act(&second, false).await);
+    let screens = act::<postgresql::Target, OnPostgresql>(&first, true).await;
+    assert_eq!(
+        screens,
+        act::<postgresql::Target, OnPostgresql>(&second, false).await
+    );
     let some = |holds: fn(&Screen) -> bool| screens.iter().any(holds);
     assert!(some(|(shown, _)| shown.outcome == Outcome::RolledBack));
     assert!(some(|(shown, _)| shown.brand_lines != 0));
@@ -123,8 +127,38 @@ async fn procedures_and_plain_sql_leave_the_same_rows() {
         instance.fingerprints(&second)
     );
     jobs::assert_all_conditions_hold(&second, WAREHOUSES).await;
+    let (folder, server) = (Folder::new(), MariaDb::start(&[]));
+    jobs::done(&jobs::prepare(&folder.url(""), WAREHOUSES, 2)).await;
+    assert_eq!(
+        screens,
+        act::<sqlite::Target, OnSqlite>(&folder.url(""), false).await
+    );
+    let expected = Content::<postgresql::Target>::of(&first, normal::POSTGRESQL).await;
+    let on_sqlite = Content::<sqlite::Target>::of(&folder.url(""), normal::SQLITE).await;
+    expected.assert_same_as(&on_sqlite).await;
+    if let Some(server) = server {
+        assert_eq!(
+            screens,
+            act::<mysql::Target, OnMySql>(&server.url(), true).await
+        );
+        let on_mariadb = Content::<mysql::Target>::of(&server.url(), normal::MYSQL).await;
+        expected.assert_same_as(&on_mariadb).await;
+        compare_ways_on_mariadb(&server, &screens).await;
+    }
     instance.drop_database(&first);
     instance.drop_database(&second);
+}
+
+/// The rows of one server, on which procedures were called, are those of another on which they were not.
+async fn compare_ways_on_mariadb(called: &MariaDb, screens: &[Screen]) {
+    let plain = MariaDb::start(&[]).expect("there is one already");
+    assert_eq!(
+        screens,
+        act::<mysql::Target, OnMySql>(&plain.url(), false).await
+    );
+    let sums = [called.checksums().await, plain.checksums().await];
+    assert_eq!(sums[0], sums[1]);
+    jobs::assert_all_conditions_hold(&plain.url(), WAREHOUSES).await;
 }
 
 /// An item ordered three times changes its stock three times, one after the other.
@@ -135,7 +169,7 @@ async fn an_item_ordered_three_times_is_taken_three_times() {
     instance.sql_at(&url, "UPDATE stock SET s_quantity = 15 WHERE s_i_id = 77");
     let target = postgresql::Target::parse(&url).unwrap();
     let mut session = target.open(support::LOAD).await.unwrap();
-    let mode = prepare(&mut session, true).await;
+    let mode = prepare::<OnPostgresql>(&mut session, true).await;
     let line = |quantity| Line {
         supply_w_id: 1,
         i_id: 77,
@@ -190,7 +224,7 @@ async fn an_order_says_which_lines_are_of_a_brand() {
     for procedures in [true, false] {
         let target = postgresql::Target::parse(&url).unwrap();
         let mut session = target.open(support::LOAD).await.unwrap();
-        let mode = prepare(&mut session, procedures).await;
+        let mode = prepare::<OnPostgresql>(&mut session, procedures).await;
         let shown = mode.act(&mut session, &order, 1).await.unwrap();
         assert_eq!(0b11001, shown.brand_lines, "{procedures}");
         session.close().await;

@@ -17,10 +17,10 @@ static COUNTER: AtomicU32 = AtomicU32::new(0);
 static LOADED: OnceLock<(Folder, PrepareSummary)> = OnceLock::new();
 
 /// A folder that goes with its test.
-struct Folder(PathBuf);
+pub struct Folder(PathBuf);
 
 impl Folder {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);
         let path =
             std::env::temp_dir().join(format!("stithy-sqlite-{}-{number}", std::process::id()));
@@ -28,7 +28,7 @@ impl Folder {
         Folder(path)
     }
 
-    fn url(&self, options: &str) -> String {
+    pub fn url(&self, options: &str) -> String {
         format!("sqlite://{}/oe.db{options}", self.0.display())
     }
 

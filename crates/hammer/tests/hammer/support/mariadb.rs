@@ -9,6 +9,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use stithy_hammer::engines::{mysql, Control, Target, Value};
+
 use super::{as_owner, copy_files, jobs, make_directory, unprivileged_owner, PASSWORD, USER};
 
 /// Warehouses of the loaded database.
@@ -76,6 +78,18 @@ impl MariaDb {
             "mariadb://{USER}:{PASSWORD}@localhost/{DATABASE}?socket={}",
             socket.display()
         )
+    }
+
+    /// What the server itself makes of the rows of each table.
+    pub async fn checksums(&self) -> Vec<Vec<Value>> {
+        let control = mysql::Target::parse(&self.url())
+            .unwrap()
+            .connect()
+            .await
+            .unwrap();
+        let sql = "CHECKSUM TABLE warehouse, district, customer, history, new_order, orders, \
+                   order_line, item, stock";
+        control.query("comparing", sql, &[]).await.unwrap()
     }
 
     /// Starts it again after [`MariaDb::crash`]; it recovers.

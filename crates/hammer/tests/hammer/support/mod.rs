@@ -8,6 +8,7 @@
 pub mod freeze;
 pub mod jobs;
 pub mod mariadb;
+pub mod normal;
 
 use std::fs;
 use std::os::unix::fs::{chown, MetadataExt};
