@@ -46,9 +46,8 @@ def stithy(place: Path) -> Stithy:
 
 def study(place: Path) -> Path:
     """Two levels of one candidate."""
-    return write_study(
-        place / "study.yaml", {"a": place / "a"}, users=(1, 2), load={"ledger": "true"}
-    )
+    load = {"ledger": "true", "ramp_up": "1 s", "pace": ""}
+    return write_study(place / "study.yaml", {"a": place / "a"}, users=(1, 2), load=load)
 
 
 def killed(program: Stithy, after_s: float, *words: str | Path) -> bool:

@@ -9,10 +9,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from stithy.activity import DeclaredActivity
 from stithy.collectors.collector import Collector
+from stithy.environment import list_plugin_folders
 from stithy.errors import UserError
 from stithy.names import find_closest, make_plain, suggest_instead
 from stithy.registry import plugins
@@ -272,19 +274,17 @@ def is_mean(column: str) -> bool:
 
 
 def _list_declared() -> Mapping[str, Metric]:
-    from stithy.workloads.workload import Workload  # which imports this module
-
-    own = (workload.metric for workload in plugins(Workload).values())
-    activities = tuple(plugins(DeclaredActivity).values())
-    return _map_declared((*filter(None, own),), activities)
+    return _map_declared(list_plugin_folders())
 
 
 @cache
-def _map_declared(
-    own: tuple[Metric, ...], activities: tuple[DeclaredActivity, ...]
-) -> Mapping[str, Metric]:
-    by_activity = ((a.name, metric) for a in activities for metric in a.metrics)
-    return _map_names((*(("workloads", metric) for metric in own), *by_activity))
+def _map_declared(places: tuple[Path, ...]) -> Mapping[str, Metric]:
+    """Map what plug-ins of Stithy and of these folders declare, by name."""
+    from stithy.workloads.workload import Workload  # which imports this module
+
+    own = (workload.metric for workload in plugins(Workload).values())
+    by_activity = ((a.name, one) for a in plugins(DeclaredActivity).values() for one in a.metrics)
+    return _map_names((*(("workloads", metric) for metric in own if metric), *by_activity))
 
 
 def _map_names(declared: Iterable[tuple[str, Metric]]) -> Mapping[str, Metric]:

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from stithy.environment import list_plugin_folders
@@ -65,14 +65,19 @@ def plugins(family: type[P]) -> Mapping[str, P]:
     for a plug-in in it that cannot be loaded; ImportError for a name given twice or a module
     without `PLUGINS`.
     """
-    known = _load_instances(family.family, list_plugin_folders()).values()
-    return {plugin.name: plugin for plugin in known if isinstance(plugin, family)}
+    return _select(family, list_plugin_folders())  # type: ignore[arg-type]  # a class has a hash
 
 
 def own_plugins(family: type[P]) -> Mapping[str, P]:
     """Return those of Stithy alone, for what must not depend on any other: `stithy --help`."""
-    every = _load_instances(family.family, ()).values()
-    return {plugin.name: plugin for plugin in every if isinstance(plugin, family)}
+    return _select(family, ())  # type: ignore[arg-type]  # as above
+
+
+# Judging a run asks for the same families hundreds of thousands of times.
+@cache
+def _select(family: type[P], places: tuple[Path, ...]) -> Mapping[str, P]:
+    every = _load_instances(family.family, places).values()
+    return MappingProxyType({one.name: one for one in every if isinstance(one, family)})
 
 
 @cache

@@ -16,7 +16,8 @@ pytestmark = [pytest.mark.needs_ceph, pytest.mark.needs_postgresql]
 def test_a_database_on_a_cluster_is_measured_and_loses_nothing(stithy: Stithy, place: Path) -> None:
     """Cluster up, load, ledger checked, down; OSDs and the storage's CPU time are in the series."""
     cluster = "{ceph: {hosts: 2, policy: {ftt: 1}}}"
-    study = write_study(place / "s.yaml", {"lab": cluster}, users=(2,), load={"ledger": "true"})
+    load = {"ledger": "true", "ramp_up": "1 s"}
+    study = write_study(place / "s.yaml", {"lab": cluster}, users=(2,), load=load)
     out = place / "out"
     stithy.run_well("run", study, "--out", out)
     window = RunDirectory(out).window("w-lab-u2-b0")

@@ -122,7 +122,7 @@ def context() -> Iterator[Context]:
 
     with a_place() as place, pytest.MonkeyPatch.context() as patch:
         patch.setenv("STITHY_STATE", str(place / "state"))
-        out, load = place / "out", {"ledger": "true"}
+        out, load = place / "out", {"ledger": "true", "ramp_up": "1 s", "pace": ""}
         deeds: dict[int, Deed] = {
             2: commit, 3: skip_an_order, 4: lambda url: widen(out),
             KILLED: lambda url: kill(place / "a/data"), 7: fall,

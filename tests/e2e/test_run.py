@@ -42,7 +42,7 @@ from support.running import (
 pytestmark = pytest.mark.needs_postgresql
 
 ADDRESS = re.compile(r"live numbers: http://127\.0\.0\.1:(\d+)/metrics\n")
-LOAD = {"calibrate": "true", "ledger": "true"}
+LOAD = {"calibrate": "true", "ledger": "true", "ramp_up": "1 s", "pace": ""}
 NOW = "stithy_now_transactions_per_minute"
 
 

@@ -30,7 +30,7 @@ NAMES = ("a", "b")
 def study(place: Path, most: int) -> Path:
     """Two directories, windows of a second, at most so many users."""
     candidates = {name: place / name for name in NAMES}
-    load = {"repeat": "", "find": FIND, "find_within": f"[1, {most}]"}
+    load = {"repeat": "", "find": FIND, "find_within": f"[1, {most}]", "ramp_up": "1 s", "pace": ""}
     return write_study(place / "study.yaml", candidates, users=None, duration="1 s", load=load)
 
 

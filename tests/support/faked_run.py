@@ -92,7 +92,7 @@ class FakedRun:
         if self.text:
             path.write_text(self.text.replace("{root}", str(self.root)))
         study = path if self.text else write_study(
-            path, places, users=self.users, load=self.load,
+            path, places, users=self.users, load={"ramp_up": "1 s", "pace": "", **self.load},
             settings=self.settings,
             thresholds=self.thresholds, primary=self.primary, vary=self.vary,
             scenario=self.scenario,

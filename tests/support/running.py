@@ -25,12 +25,17 @@ from stithy.run.volumes import KEEPER
 PYTHON = Path(__file__).resolve().parents[2] / "python"
 PATIENCE_S = 400.0
 QUICK = """import sys
+from stithy.hosts import activity
+activity.WATCHED_S = 0.05
 if {"run", "resume", "block"} & {*sys.argv[1:2]}:
-    from stithy.run import deciders, deciding
+    from stithy.run import deciders, deciding, surroundings
     deciders.Repeats.__call__ = lambda self, so_far: None
     deciding.FUTILE_BLOCKS = 10**9
+    surroundings.SPIN_S = surroundings.READ_S = 0.02
 """
-"""Stithy as it is, but that it measures no block twice, and stops for no invalid ones."""
+"""Stithy as it is, but that it measures no block twice, stops for no invalid ones, and sees only
+for a moment what others do and how quick the machine is.
+"""
 
 UNDRAWN = """    from stithy.report.page import Page
     Page.drawn = ()
@@ -57,18 +62,20 @@ def write_study(
     scenario: str = "",
     restore: str = "files",
 ) -> Path:
-    """A study of one warehouse with 1 s of ramp-up, a block a level; without calibration.
+    """A study of one warehouse, a block a level; without ramp-up and calibration.
 
-    `load` may say otherwise; a value of "" takes a key out. `workload`: more of its keys. `users`
-    None lists no levels.
+    Its users pause, so that they leave the CPUs to others. `load` may say otherwise; a value of ""
+    takes a key out. `workload`: more of its keys. `users` None lists no levels.
 
     A candidate is a directory, or what stands after its name in the file.
     """
     chosen = {"shared_buffers": "32MB", "max_wal_size": "64MB", **(settings or {})}
     keys = {
-        "users": str(list(users)) if users else "", "ramp_up": "1 s", "duration": duration,
-        "calibrate": "false", "repeat": "1", **(load or {}),
+        "users": str(list(users)) if users else "", "ramp_up": "0 s", "duration": duration,
+        "calibrate": "false", "repeat": "1", "pace": "{think: 10 ms}", **(load or {}),
     }  # fmt: skip
+    if "rate" in keys:
+        del keys["pace"]
     lines = [
         "study: Does it work?\ncandidates:",
         *(f"  {name}: {_candidate(place)}" for name, place in candidates.items()),

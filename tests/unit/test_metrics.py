@@ -1,6 +1,7 @@
 """Metrics that plug-ins declare."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,8 @@ def test_a_metric_that_two_activities_declare_is_refused(monkeypatch: pytest.Mon
     declaring: dict[object, object] = {Workload: plugins(Workload), DeclaredActivity: every}
     assert metrics.find(again.name) is None
     monkeypatch.setattr(metrics, "plugins", declaring.__getitem__)
+    # What folders declare is kept, so that each state here needs a folder of its own.
+    monkeypatch.setattr(metrics, "list_plugin_folders", lambda: (Path(str(len(every))),))
     assert metrics.find(again.name) == again
     every["again"] = DeclaredActivity("again", (Metric(**vars(again)),))
     with pytest.raises(UserError, match="the metric backup.pause_s is declared twice") as caught:

@@ -1,7 +1,7 @@
 """Every I/O profile that is shipped, by the real fio on a directory and on an emulated drive.
 
-Every pattern runs for a moment on a drive, and a study runs one of each kind on a directory. All of
-them on both take long.
+A study runs one of each kind on a directory; all of them take long. That fio understands every
+pattern is shown by tests/real/fio/test_fio.py.
 """
 
 import json
@@ -74,12 +74,7 @@ def figures_of(pattern: Pattern) -> set[tuple[str, str]]:
     return named | {("fio.bytes_per_s", of) for of in moved}
 
 
-@pytest.fixture(
-    params=[
-        pytest.param("directory", marks=pytest.mark.long),
-        pytest.param("drive", marks=pytest.mark.needs_drive),
-    ]
-)
+@pytest.fixture(params=["directory", pytest.param("drive", marks=pytest.mark.needs_drive)])
 def target(
     request: pytest.FixtureRequest, own_state: Path, disk_place: Path
 ) -> Iterator[FioTarget]:
@@ -99,11 +94,12 @@ def target(
         yield device
 
 
+@pytest.mark.long
 def test_every_pattern_has_all_figures(target: FioTarget, disk_place: Path) -> None:
     """Some at a time, for a moment, or for a longer one that has requests of each direction.
 
-    Values without a number are those of whole seconds alone. On a directory it is long: a study
-    runs one of each kind there each time.
+    Values without a number are those of whole seconds alone. Long: a study runs one of each kind
+    each time.
     """
     machine = prepare_fio(LocalRunner(), [target], disk_place / "tried")
 

@@ -67,7 +67,7 @@ def test_a_run_killed_twice_is_resumed(stithy: Stithy, place: Path) -> None:
     """While the database is loaded, and in the second window, whose master copy outlives the
     drives. Those that were up go with what they held; the logs of all sessions are kept.
     """
-    study, out = write_study(place / "s.yaml", {"a": PLAIN}), place / "out"
+    study, out = write_study(place / "s.yaml", {"a": PLAIN}, duration="3 s"), place / "out"
 
     def apart(is_the_moment: bool) -> bool:
         """At that moment drives and server have no CPU in common."""
@@ -99,7 +99,7 @@ def test_corners_on_drives_are_killed_resumed_and_reported(stithy: Stithy, place
     loaded; tests/unit/cli/test_deciding.py does the same with fakes.
     """
     drives = {"a": "{drive: generic-15k}", "b": "{drive: generic-7200}"}
-    study, out = write_study(place / "s.yaml", drives, users=(1,)), place / "out"
+    study, out = write_study(place / "s.yaml", drives, users=(1,), duration="3 s"), place / "out"
     corners = {name: RunDirectory(out).corner(name) / "run" for name in "ab"}
     first = corners["a"]
 

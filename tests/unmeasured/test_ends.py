@@ -94,16 +94,13 @@ MOMENTS: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize(
-    "moment",
-    [each if each == "in a window" else pytest.param(each, marks=pytest.mark.long)
-     for each in MOMENTS],
-)  # fmt: skip
+@pytest.mark.long
+@pytest.mark.parametrize("moment", MOMENTS)
 def test_a_killed_stithy_is_cleaned(stithy: Stithy, place: Path, moment: str) -> None:
     """Servers, hammers, sockets, groups and files go; the results and the user's files stay.
 
-    Loading and restoring are long: runs with fakes are killed in them each time, and real ones
-    below while they load.
+    Long: runs with fakes are killed in all of them each time, a real one below while it loads, and
+    in test_storage.py in a window.
     """
     (place / "a").mkdir()
     out = place / "out"

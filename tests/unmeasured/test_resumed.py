@@ -74,7 +74,7 @@ def test_a_stopped_run_is_resumed(stithy: Stithy, place: Path, moment: str) -> N
     users, is_there, loaded, restore, by = MOMENTS[moment]
     candidates, out = {"a": place / "a"}, place / "out"
     study = write_study(
-        place / "study.yaml", candidates, users=users, duration="1 s", restore=restore
+        place / "study.yaml", candidates, users=users, duration="2 s", restore=restore
     )
     process = stithy.start("run", study, "--out", out)
     wait_for(lambda: is_there(out), process)

@@ -35,12 +35,13 @@ def _killed_cleaned_resumed(stithy: Stithy, place: Path, device: Path) -> None:
     assert f"everything on {device} (1 GiB) will be lost: it holds xfs" in planned.stdout
     assert "candidate b" in planned.stderr + planned.stdout
     assert planned.returncode == Exit.PRECONDITION
-    study = write_study(place / "s.yaml", {"a": keys}, users=(1,))
+    study = write_study(place / "s.yaml", {"a": keys}, users=(1,), duration="1 s")
     out, resumed = place / "out", place / "resumed"
     stithy.kill(lambda: entries(out, "creating", kind="mount"), "run", study, "--out", out)
     assert stithy.run("clean").returncode == Exit.OK
     assert (left_by(out), holds(device)) == ([], "nothing")
-    empty = write_study(place / "empty.yaml", {"a": f"{{device: {device}}}"}, users=(1,))
+    device_only = {"a": f"{{device: {device}}}"}
+    empty = write_study(place / "empty.yaml", device_only, users=(1,), duration="3 s")
     stithy.kill(lambda: measures(resumed), "run", empty, "--out", resumed)
     stithy.run_well("resume", resumed)
     assert (left_by(resumed), holds(device), stithy.registered()) == ([], "nothing", [])
@@ -58,7 +59,8 @@ ARRAYS = (
 
 def test_a_run_on_arrays_is_resumed(stithy: Stithy, place: Path) -> None:
     """One for the data, one for the log; every drive of an array is counted by its own name."""
-    study, out = write_study(place / "s.yaml", {"a": ARRAYS}, users=(1,)), place / "out"
+    out, study = place / "out", place / "s.yaml"
+    write_study(study, {"a": ARRAYS}, users=(1,), duration="3 s")
     assert "level: raid10" in stithy.run("plan", study).stdout
     stithy.kill(lambda: measures(out), "run", study, "--out", out)
     stithy.run_well("resume", out)
@@ -101,7 +103,8 @@ def test_a_layer_of_ones_own_is_one_file(stithy: Stithy, place: Path, fakes: Pat
     """Planned, built, reported and removed, with what it alone makes, by a run and by `clean`."""
     note = place / "note"
     keys = f"{{drive: generic-nvme, layer: {{plain: {{percent: 90, note: {note}}}}}}}"
-    study, out = write_study(place / "s.yaml", {"a": keys}, users=(1,)), place / "out"
+    out, study = place / "out", place / "s.yaml"
+    write_study(study, {"a": keys}, users=(1,), duration="9 s")
     assert "percent: 90" in stithy.run("plan", study).stdout
     stithy.kill(lambda: measures(out), "run", study, "--out", out)
     assert note.exists()

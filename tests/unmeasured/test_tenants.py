@@ -54,27 +54,23 @@ def _works(out: Path, window: str) -> Callable[[], bool]:
     return lambda: output.exists() and '"second"' in output.read_text()
 
 
-def test_a_killed_layout_is_resumed(stithy: Stithy, place: Path) -> None:
-    """Its file is written again, and nothing is left."""
+def test_a_killed_tenant_is_lost_alone(stithy: Stithy, place: Path) -> None:
+    """Its values are missing with the reason, those of the other are there, and so is its end.
+
+    It is killed in a run that was itself killed in its layout: the file is written again.
+    """
     out = place / "out"
     journal = RunDirectory(out).journal
     stithy.kill(
         lambda: journal.exists() and entries(out, "step-started", kind="lay-out-neighbour"),
         "run", _study(place), "--out", out,
     )  # fmt: skip
-    stithy.run_well("resume", out)
-    assert [each["end"] for each in manifest(out)["sessions"]] == ["killed", "finished"]
-    assert left_by(out) == []
-
-
-def test_a_tenant_whose_server_is_killed_is_lost_alone(stithy: Stithy, place: Path) -> None:
-    """Its values are missing with the reason, those of the other are there, and so is its end."""
-    out = place / "out"
-    running = stithy.start("run", _study(place), "--out", out)
+    running = stithy.start("resume", out)
     wait_for(_works(out, FIRST), running)
     server = place / "a" / "data" / "tenant-2" / "postmaster.pid"
     os.kill(int(server.read_text().split()[0]), signal.SIGKILL)
     stithy.finish_well(running)
+    assert [each["end"] for each in manifest(out)["sessions"]] == ["killed", "finished"]
     run = read_run(out)
     of_first = run.values.filter(window_id=FIRST, metric="tenant.tpm")
     rates = {row["of"]: row for row in of_first.to_dicts()}

@@ -10,7 +10,7 @@ from the study, its plan and these values the same steps follow whenever somebod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from stithy.plan.expand import surround_windows
+from stithy.plan.expand import surround_groups
 from stithy.plan.scenario import find_scenario
 from stithy.plan.steps import Plan, Step, WindowPlan, block, make_window_id
 from stithy.point import Point
@@ -40,10 +40,9 @@ def list_steps(study: Study, plan: Plan, additional: Sequence[Additional]) -> tu
     if not additional:
         return plan.steps
     behind: dict[str, list[Step]] = {}
-    for each in additional:
-        behind.setdefault(each.after, []).extend(
-            surround_windows(study, each.windows, null=plan.null)
-        )
+    around = surround_groups(study, [one.windows for one in additional], null=plan.null)
+    for one, steps in zip(additional, around, strict=True):
+        behind.setdefault(one.after, []).extend(steps)
     found = tuple(_add_followers(plan.steps, behind))
     if len(found) != len(plan.steps) + sum(map(len, behind.values())):
         lost = set(behind) - {step.id for step in found}
@@ -119,7 +118,8 @@ def plan_trial(study: Study, plan: Plan) -> tuple[Step, ...]:
     names, most = list(study.candidates), plan.search.users_most
     levels = [setting.at_level(most) for setting, _ in study.settings]
     windows = [window for level in levels for window in list_tried(study, plan.steps, level, names)]
-    return surround_windows(study, windows)
+    [steps] = surround_groups(study, [windows])
+    return steps
 
 
 def count_windows_most(search: Search) -> int:

@@ -1,6 +1,6 @@
 """From a study to its plan: decisions only, the machine is not asked."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -56,17 +56,18 @@ def _search(study: Study) -> Search | None:
     return min(known, key=lambda search: search.users_most, default=None)
 
 
-def surround_windows(
-    study: Study, windows: Iterable[WindowPlan], *, null: bool = False
-) -> tuple[Step, ...]:
-    """The steps of windows that the plan does not have: each with the restore before it.
+def surround_groups(
+    study: Study, groups: Iterable[Iterable[WindowPlan]], *, null: bool = False
+) -> Iterator[tuple[Step, ...]]:
+    """The steps of each group of windows that the plan does not have: with the restores before.
 
     They cost what those of planned windows cost.
     """
     study = nullify_study(study) if null else study
     scene, _ = _make_scene(study)
     plan_around = find_scenario(study).plan_around
-    return tuple(step for window in windows for step in plan_around(study, scene, window))
+    for windows in groups:
+        yield tuple(step for window in windows for step in plan_around(study, scene, window))
 
 
 def sum_needed_bytes(study: Study) -> dict[Role, int]:

@@ -9,6 +9,7 @@ done. So a run that is resumed goes on as if it had never been cut off.
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from stithy.errors import NothingValid
@@ -46,7 +47,7 @@ class SoFar:
     additional: tuple[Additional, ...]
     done: frozenset[str]
 
-    @property
+    @cached_property
     def steps(self) -> tuple[Step, ...]:
         """All steps in their order, done or not."""
         return list_steps(self.file.study, self.plan, self.additional)

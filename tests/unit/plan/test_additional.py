@@ -12,7 +12,7 @@ from stithy.plan.additional import (
     list_tried,
     repeat_block,
 )
-from stithy.plan.expand import expand, surround_windows
+from stithy.plan.expand import expand, surround_groups
 from stithy.plan.steps import Plan, Step, WindowPlan
 from stithy.point import Point
 from support.studies import study
@@ -115,8 +115,7 @@ def test_the_windows_of_a_tried_level_are_a_block_of_those_that_want_it() -> Non
     [window] = list_tried(beside, plan.steps, Point.of(users=4), ("disk",))
     assert window.block == len({each.block for each in _windows(plan.steps)})
     assert list_tried(beside, plan.steps, Point.of(users=1), ("disk",))[0].block == 1
-    steps = surround_windows(
-        beside, list_tried(beside, plan.steps, Point.of(users=4), ("disk", "memory"))
-    )
+    tried = list_tried(beside, plan.steps, Point.of(users=4), ("disk", "memory"))
+    [steps] = surround_groups(beside, [tried])
     assert not any(step.if_undecided for step in steps), "no verdict decides what a search needs"
     assert list(list_finished_blocks(steps, {step.id for step in steps})) == []

@@ -91,7 +91,8 @@ def test_a_compared_candidate_stops_a_run_though_another_one_was_first(
     """Blocks without a value of both would be measured in vain; nobody asks about the third."""
     places = {name: tmp_path / name for name in "abc"}
     asked = "{metric: p95, candidates: [a, b]}"
-    study = write_study(tmp_path / "three.yaml", places, users=(1,), primary=asked)
+    own = tmp_path / "three.yaml"
+    study = write_study(own, places, users=(1,), load={"pace": ""}, primary=asked)
     hammer = FakeHammer(
         sound=True,
         response_s=lambda request: 0.002 if f"/w-{slow}-" in str(request.hlog_stem) else 0.001,
