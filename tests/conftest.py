@@ -145,6 +145,13 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports have the words and tables of their figures alone: drawing takes most of the time."""
+    monkeypatch.setattr("stithy.report.write.draw.draw_svg", lambda *_: "")
+    monkeypatch.setattr("stithy.report.write._write_figure", lambda *_: None)
+
+
+@pytest.fixture
 def hang_up() -> Iterator[None]:
     """SIGHUP does what it does by default, also where the tests run under nohup."""
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from stithy.results.layout import RunDirectory
+from stithy.run.equip import Tools
 from stithy.run.executor import execute
 from stithy.run.session import Stop
 from stithy.run.start import start_run
@@ -32,7 +33,7 @@ scenario:
 
 
 def _run(study: Path, out: Path) -> None:
-    outcome = execute(start_run(study, out, Stop(), lambda event: None))
+    outcome = execute(start_run(study, out, Stop(), lambda event: None, Tools(waits=False)))
     assert outcome.error is None
     assert outcome.left == ()
     assert left_by(out) == []

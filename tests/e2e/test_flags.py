@@ -128,7 +128,9 @@ def context() -> Iterator[Context]:
             KILLED: lambda url: kill(place / "a/data"), 7: fall,
         }  # fmt: skip
         study = write_study(place / "s.yaml", {"a": place / "a"}, users=[*FLAGS], load=load)
-        tools = Tools(hammer=lambda runner, cpus: lambda url: Meddler(runner, url, deeds))
+        tools = Tools(
+            hammer=lambda runner, cpus: lambda url: Meddler(runner, url, deeds), waits=False
+        )
         outcome = execute(start_run(study, out, Stop(), lambda event: None, tools))
         assert outcome.error is None
         assert left_by(out) == []

@@ -18,9 +18,8 @@ def test_a_null_study_goes_on_until_its_question_is_decided(stithy: Stithy, plac
     Long: up to twelve windows. tests/unit/cli/test_deciding.py does the same with fakes.
     """
     candidates = {"a": place / "a", "b": place / "b"}
-    study = write_study(
-        place / "study.yaml", candidates, users=[1], duration="1 s", load={"repeat": ""}
-    )
+    load = {"repeat": "", "pace": "", "ramp_up": "1 s"}
+    study = write_study(place / "study.yaml", candidates, users=[1], duration="1 s", load=load)
     with study.open("a") as file:
         file.write("primary: {blocks: 5, margin: 50%}\n")
     out = place / "out"

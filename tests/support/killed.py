@@ -101,7 +101,7 @@ def cleaned(directory: Path, step: int) -> Iterator[dict[str, Any]]:
 
 
 def faked(root: Path, clock: FakeClock) -> FakedRun:
-    """Two candidates at two levels, decided early, and two windows more."""
+    """Two candidates, decided early, and two windows more."""
 
     def decided_after_a_block(directory: RunDirectory) -> QuestionStatus:
         blocks = len(list(directory.windows.glob("w-*-u2-b*/window.parquet"))) // 2
@@ -110,7 +110,7 @@ def faked(root: Path, clock: FakeClock) -> FakedRun:
         )
 
     load = {"calibrate": "true", "ledger": "true", "repeat": ""}
-    return FakedRun(root, clock=clock, users=(1, 2), load=load, primary="{blocks: 5}",
+    return FakedRun(root, clock=clock, users=(2,), load=load, primary="{blocks: 5}",
                     judge=decided_after_a_block, schedulers=(two_more,))  # fmt: skip
 
 

@@ -99,7 +99,8 @@ def test_corners_on_drives_are_killed_resumed_and_reported(stithy: Stithy, place
     loaded; tests/unit/cli/test_deciding.py does the same with fakes.
     """
     drives = {"a": "{drive: generic-15k}", "b": "{drive: generic-7200}"}
-    study, out = write_study(place / "s.yaml", drives, users=(1,), duration="3 s"), place / "out"
+    load = {"pace": "", "ramp_up": "1 s"}
+    study, out = write_study(place / "s.yaml", drives, users=(1,), load=load), place / "out"
     corners = {name: RunDirectory(out).corner(name) / "run" for name in "ab"}
     first = corners["a"]
 

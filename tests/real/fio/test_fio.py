@@ -103,9 +103,9 @@ def empty(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", ["it's; #1", 'a $ncpus "b"', "a:b", "${X}", "a\nb", " ä% ", "[x]"])
-def test_a_target_may_have_any_name(name: str, machine: FioMachine, disk: Path) -> None:
+def test_a_target_may_have_any_name(machine: FioMachine, disk: Path) -> None:
     """Of a file in a folder of that name, filled, read back, measured and replayed."""
+    name = ' [x] it\'s; #1 a:b ${X} $ncpus "c" a\nb\\ ä% '
     folder = disk / name
     folder.mkdir()
     try:

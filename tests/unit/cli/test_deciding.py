@@ -150,7 +150,7 @@ def test_a_search_alone_measures_what_it_needs(tmp_path: Path) -> None:
 
 
 def test_there_is_one_search_at_each_point_of_what_else_varies(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, undrawn: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Those behind go first, each from its own windows; the report names each point."""
 

@@ -32,6 +32,7 @@ from support.sample_run import Shape, build_run, window_id
 from support.sample_thresholds import thresholds
 
 pytestmark = pytest.mark.usefixtures("own_state")
+UNDRAWN = pytest.mark.usefixtures("undrawn")
 Captured = pytest.CaptureFixture[str]
 SLOW = {window_id("disk", 4, block): {"headline_per_min": 1500.0 + block} for block in range(3)}
 ONE = {"users": (1,), "repeat": 1}
@@ -49,6 +50,7 @@ def reported(capsys: Captured) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
+@UNDRAWN
 def test_findings_and_path_are_printed(tmp_path: Path, capsys: Captured) -> None:
     """At most three sentences, then a path for each format; the same as JSON."""
     root = build(tmp_path)
@@ -150,6 +152,7 @@ UNKNOWN = "disk.nopm_at_1 > 5"
 ALL = {MET: "met", MISSED: "not met", UNKNOWN: "cannot be judged"}
 
 
+@UNDRAWN
 def test_a_report_ends_as_its_thresholds_did(tmp_path: Path, capsys: Captured) -> None:
     """What cannot be judged weighs more than what was not met: it must be measured again."""
     broken, junit = invalid("w-disk-u1-b0"), tmp_path / "junit.xml"
@@ -168,6 +171,7 @@ def test_a_report_ends_as_its_thresholds_did(tmp_path: Path, capsys: Captured) -
             assert line.startswith(f"  {marks[ALL[text]]} {text}: {ALL[text]}: ")
 
 
+@UNDRAWN
 @pytest.mark.parametrize(
     ("error", "advised"),
     [
@@ -200,6 +204,7 @@ def test_how_much_blocks_varied_is_remembered_and_what_can_be_gone_on_with_is_to
     assert read_noise("nopm") == pytest.approx([stdev(logs)])
 
 
+@UNDRAWN
 def test_the_last_lines_have_the_cautions_of_the_first_screen(
     tmp_path: Path, capsys: Captured
 ) -> None:
@@ -245,6 +250,7 @@ def test_every_format_tells_of_another_run_if_asked(tmp_path: Path, capsys: Capt
     assert not [name for name in left if "runs-" in name]
 
 
+@UNDRAWN
 def test_another_run_changes_neither_findings_nor_code(tmp_path: Path, capsys: Captured) -> None:
     """A run without a valid window answers nothing, and is reported beside one that does."""
     one, said = build(tmp_path / "one"), []
