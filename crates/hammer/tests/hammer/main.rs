@@ -12,6 +12,7 @@ mod connect;
 mod execution_modes;
 mod ledger;
 mod mariadb;
+mod mysql;
 mod mysql_login;
 mod pace;
 mod prepare;

@@ -20,7 +20,7 @@ const NAME: &str = "db.test";
 static NUMBER: AtomicU8 = AtomicU8::new(1);
 
 /// How a server's certificate is made.
-enum Made {
+pub enum Made {
     /// Signed by `ca.crt`, for [`NAME`] and the server's address.
     Signed,
     /// As PostgreSQL's documentation makes one by itself: it may sign, and names nobody but in its
@@ -87,7 +87,8 @@ fn signed() -> &'static Server {
     SIGNED.get_or_init(|| Server::start(&Made::Signed))
 }
 
-fn make_certificates(files: &Path, made: &Made, address: Ipv4Addr) {
+/// Makes a server's certificate and key in a folder, and the authority that signed it.
+pub fn make_certificates(files: &Path, made: &Made, address: Ipv4Addr) {
     const NEW_KEY: &str = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes";
     const SIGN: &str =
         "x509 -req -in server.csr -CA ca.crt -CAkey ca.key -CAcreateserial -out server.crt";
