@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use crate::engines::{Session, SessionError, SessionSettings, Target};
-use crate::error::HammerError;
+use crate::error::{ErrorClass, HammerError};
 use crate::pool::Opener;
 use crate::record::OPENING_AT_ONCE;
 
@@ -91,12 +91,15 @@ pub async fn open_all<T: Target>(
 }
 
 /// The error of a session before the run.
-pub fn failed(target: &impl Target, doing: &str, e: SessionError) -> HammerError {
-    HammerError::infrastructure(
-        "connect-failed",
-        e.to_string(),
-        format!("{}, while {doing}", target.place()),
-        "see the server's log",
-    )
-    .caused_by(e)
+pub fn failed<T: Target>(target: &T, doing: &str, e: SessionError) -> HammerError {
+    let (class, code, remedy) = match T::precondition(&e) {
+        Some((code, remedy)) => (ErrorClass::Precondition, code, remedy),
+        None => (
+            ErrorClass::Infrastructure,
+            "connect-failed",
+            "see the server's log".into(),
+        ),
+    };
+    let place = format!("{}, while {doing}", target.place());
+    HammerError::new(class, code, e.to_string(), place, remedy).caused_by(e)
 }

@@ -5,6 +5,7 @@ use std::future::Future;
 use stithy_wire::Isolation;
 
 use super::control::Control;
+use super::failure::SessionError;
 use super::session::Session;
 use crate::error::HammerError;
 
@@ -56,5 +57,10 @@ pub trait Target: Clone + Send + Sync + 'static {
     /// The same for loading, where an embedded engine may make the database first.
     fn connect_to_load(&self) -> impl Future<Output = Result<Self::Control, HammerError>> {
         self.connect()
+    }
+
+    /// Code and remedy of an error that must be prevented before a run, where the engine knows one.
+    fn precondition(_: &SessionError) -> Option<(&'static str, String)> {
+        None
     }
 }

@@ -372,17 +372,19 @@ async fn a_cancelled_statement_ends() {
 #[tokio::test]
 async fn refusals_of_the_server_are_named() {
     let Some(server) = shared() else { return };
-    let control = connect(&server.url()).await;
-    execute(
-        &control,
-        "CREATE USER limited@localhost IDENTIFIED BY 'x' WITH MAX_USER_CONNECTIONS 3; \
-         CREATE USER locked@localhost IDENTIFIED VIA unix_socket; \
-         GRANT SELECT ON stithy.* TO limited@localhost",
-    )
-    .await;
     let url = server.url();
     let socket = url.split('?').next_back().unwrap();
     let url_of = |login: &str, rest: &str| format!("mariadb://{login}@/{rest}?{socket}");
+    let control = connect(&url_of("root", "stithy")).await;
+    execute(
+        &control,
+        "CREATE USER limited@localhost IDENTIFIED BY 'x' WITH MAX_USER_CONNECTIONS 3; \
+         GRANT SELECT ON stithy.* TO limited@localhost; \
+         CREATE USER of_system@localhost IDENTIFIED VIA unix_socket; \
+         INSTALL SONAME 'auth_ed25519'; \
+         CREATE USER signing@localhost IDENTIFIED VIA ed25519 USING PASSWORD('x')",
+    )
+    .await;
     let (user, password) = (support::USER, support::PASSWORD);
     for (url, code) in [
         (url_of(&format!("{user}:wrong"), "stithy"), "wrong-password"),
@@ -392,7 +394,8 @@ async fn refusals_of_the_server_are_named() {
             "no-such-database",
         ),
         (url_of("limited:x", "mysql"), "not-permitted"),
-        (url_of("locked:x", "stithy"), "wrong-password"),
+        (url_of("of_system:x", "stithy"), "wrong-password"),
+        (url_of("signing:x", "stithy"), "not-admitted"),
     ] {
         let error = failure(&url).await;
         assert_eq!((code, 3), (error.code, error.exit()), "{error}");

@@ -177,3 +177,104 @@ impl engines::Answer for Answer {
         self.affected.get(step).copied().unwrap_or(0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncWriteExt;
+    use tokio::net::UnixStream;
+
+    use super::super::packet::put_packet;
+    use super::*;
+    use crate::engines::network::Opened;
+    use crate::engines::{Answer as _, Row as _};
+
+    const COLUMN: &[u8] = b"\x0c\x3f\0\x0b\0\0\0\x03\0\0\0\0\0";
+    const DONE: &[u8] = b"\0\x02\0\x01\0\0\0";
+
+    /// Reads the answers to some commands, each of them in packets of its own.
+    async fn read(commands: &[(bool, &[&[u8]])], eof_packets: bool) -> io::Result<Answer> {
+        let (near, mut far) = UnixStream::pair()?;
+        let (mut stream, _) = Stream::new(Opened::Unix(near))?;
+        for (_, packets) in commands {
+            let mut out = Vec::new();
+            let mut number = 1;
+            for payload in *packets {
+                number = put_packet(&mut out, number, |out| out.extend_from_slice(payload));
+            }
+            far.write_all(&out).await?;
+        }
+        let mut answer = Answer::default();
+        answer.begin(0);
+        for (begins, _) in commands {
+            let read = answer.read_command(&mut stream, 1, *begins, eof_packets);
+            read.await?;
+        }
+        Ok(answer)
+    }
+
+    /// The rows of a call are those of its first result, however the end of rows is told.
+    #[tokio::test]
+    async fn both_ends_of_rows_end_a_call_s_results() {
+        let row = |value| [0, 0, value, 0, 0, 0];
+        let (one, two, three) = (row(1), row(2), row(3));
+        let new: &[&[u8]] = &[
+            &[1],
+            COLUMN,
+            &one,
+            &two,
+            b"\xfe\0\0\x0a\0\0\0",
+            &[1],
+            COLUMN,
+            &three,
+            b"\xfe\0\0\x0a\0\0\0",
+            DONE,
+        ];
+        let end = b"\xfe\0\0\x0a\0";
+        let old: &[&[u8]] = &[
+            &[1],
+            COLUMN,
+            end,
+            &one,
+            &two,
+            end,
+            &[1],
+            COLUMN,
+            end,
+            &three,
+            end,
+            DONE,
+        ];
+        for (packets, eof_packets) in [(new, false), (old, true)] {
+            let answer = read(&[(true, packets), (true, &[DONE])], eof_packets).await;
+            let answer = answer.unwrap();
+            let rows = answer.rows(0).map(|row| row.integer(0));
+            assert_eq!(vec![Some(1), Some(2)], rows.collect::<Vec<_>>());
+            assert_eq!([2, 2, 0], [0, 1, 2].map(|step| answer.affected(step)));
+            assert!(answer.first(1).is_none() && answer.in_transaction());
+        }
+    }
+
+    /// The second part of a statement adds its rows to what the first one changed, and the first error counts.
+    #[tokio::test]
+    async fn parts_of_a_statement_are_one_step() {
+        let rows: &[&[u8]] = &[&[1], COLUMN, &[0, 0, 7, 0, 0, 0], b"\xfe\0\0\x01\0\0\0"];
+        let answer = read(&[(true, &[DONE]), (false, rows)], false).await;
+        let answer = answer.unwrap();
+        assert_eq!(
+            (2, Some(7)),
+            (answer.affected(0), answer.first(0).unwrap().integer(0))
+        );
+        let errors: [&[u8]; 2] = [b"\xff\x01\0#HY000one", b"\xff\x02\0#HY000two"];
+        let in_rows: &[&[u8]] = &[&[1], COLUMN, errors[0]];
+        let failed = read(&[(true, in_rows), (true, &errors[1..])], false).await;
+        let error = failed.unwrap().take_error().unwrap();
+        assert_eq!((1, "one"), (error.code, &error.text[..]));
+    }
+
+    /// A server that asks for a file of this machine gets none.
+    #[tokio::test]
+    async fn a_request_for_a_file_is_refused() {
+        let asked = read(&[(true, &[b"\xfb/etc/passwd"])], false).await;
+        assert_eq!(io::ErrorKind::InvalidData, asked.unwrap_err().kind());
+    }
+}

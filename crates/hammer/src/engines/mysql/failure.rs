@@ -6,7 +6,8 @@ use super::client::Failed;
 use super::message::ServerError;
 use super::{Target, DIALECT};
 use crate::engines::network::{down, unfit, Meaning, Unreached};
-use crate::error::HammerError;
+use crate::engines::SessionError;
+use crate::error::{ErrorClass, HammerError};
 
 /// Why there is no session.
 #[derive(Debug, thiserror::Error)]
@@ -133,6 +134,15 @@ impl Target {
     }
 }
 
+/// Code and remedy of a session's error that settings or rights of the server prevent.
+pub(super) fn precondition(e: &SessionError) -> Option<(&'static str, String)> {
+    let (code, text) = (e.code.as_ref()?.parse().ok()?, e.text.clone());
+    match classify(&ServerError { code, text }) {
+        (ErrorClass::Precondition, code, remedy) => Some((code, remedy)),
+        _ => None,
+    }
+}
+
 fn classify(e: &ServerError) -> Meaning {
     match e.code {
         _ if e.is_full() => down("disk-full", "give the database's volume more space"),
@@ -147,5 +157,36 @@ fn classify(e: &ServerError) -> Meaning {
             "raise max_prepared_stmt_count in the server, or use fewer connections",
         ),
         _ => down("server-error", "see the server's log"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An error of preparing names the setting or the right that it wants; others are nobody's to prevent.
+    #[test]
+    fn preconditions_of_sessions_are_named() {
+        for (code, expected) in [
+            (
+                1461,
+                Some(("too-many-statements", "max_prepared_stmt_count")),
+            ),
+            (1370, Some(("not-permitted", "all privileges"))),
+            (1064, None),
+        ] {
+            let text = String::new();
+            let precondition = precondition(&ServerError { code, text }.into());
+            match (&precondition, expected) {
+                (Some((code, remedy)), Some((expected, word))) => {
+                    assert_eq!(expected, *code);
+                    assert!(remedy.contains(word), "{remedy}");
+                }
+                (precondition, expected) => {
+                    assert_eq!(precondition.is_some(), expected.is_some());
+                }
+            }
+        }
+        assert_eq!(None, precondition(&SessionError::lost("gone")));
     }
 }

@@ -32,7 +32,7 @@ use std::time::Duration;
 use stithy_wire::Isolation;
 
 use crate::engines::network::{Dialect, Tls, Way};
-use crate::engines::{self, SessionSettings};
+use crate::engines::{self, SessionError, SessionSettings};
 use crate::error::HammerError;
 
 /// One server is named by host or socket.
@@ -130,6 +130,10 @@ impl engines::Target for Target {
 
     async fn connect(&self) -> Result<Control, HammerError> {
         Control::open(self).await
+    }
+
+    fn precondition(e: &SessionError) -> Option<(&'static str, String)> {
+        failure::precondition(e)
     }
 }
 
