@@ -47,7 +47,7 @@ impl Control {
         })
     }
 
-    /// Numbers of the server's one row; None where they cannot be read.
+    /// The numbers of an answer of one row.
     async fn numbers(&self, doing: &str, sql: &str) -> Result<Vec<i64>, HammerError> {
         let rows = engines::Control::query(self, doing, sql, &[]).await?;
         let row = rows.into_iter().next().unwrap_or_default();
@@ -72,7 +72,8 @@ async fn open_client(target: &Target) -> Result<Client, HammerError> {
         let mut client = open(target, more).await?;
         let forever = match client.mariadb {
             true => "max_statement_time = 0",
-            false => "max_execution_time = 0",
+            // MySQL tells sizes that it measured a day ago, unless it is told not to.
+            false => "max_execution_time = 0, information_schema_stats_expiry = 0",
         };
         client.execute(&format!("{SETTINGS}, {forever}")).await?;
         Ok::<_, NotOpened>(client)
