@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -97,7 +98,7 @@ impl MariaDb {
         let _ = fs::remove_file(self.directory.join("socket"));
         self.guards.push(self.spawn());
         let deadline = Instant::now() + Duration::from_secs(60);
-        while !self.directory.join("socket").exists() {
+        while UnixStream::connect(self.directory.join("socket")).is_err() {
             let log = fs::read_to_string(self.directory.join("log")).unwrap_or_default();
             assert!(
                 Instant::now() < deadline && !log.contains("Aborting"),
