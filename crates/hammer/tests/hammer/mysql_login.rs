@@ -13,12 +13,13 @@ use tokio::task::JoinHandle;
 const NATIVE: &str = "mysql_native_password";
 const CACHING: &str = "caching_sha2_password";
 /// All that a server of today can, but for TLS.
-const ABLE: u32 = 0xFFFF_FFFF & !SSL;
+const ABLE: u32 = !SSL;
 const SSL: u32 = 1 << 11;
 const PLUGIN_AUTH: u32 = 1 << 19;
-/// The random bytes of the greeting, and those of a request for another plug-in.
+/// The random bytes of the greeting.
 const RANDOM: &[u8; 20] = b"abcdefghijklmnopqrst";
 
+const DENIED: &[u8] = b"\xff\x15\x04#28000Access denied for user 'me'";
 const OK: &[u8] = b"\0\0\0\x02\0\0\0";
 const LET_IN: &[u8] = b"\x01\x03";
 const SEND_PASSWORD: &[u8] = b"\x01\x04";
@@ -38,12 +39,14 @@ fn greet(plugin: &str, capabilities: u32) -> Vec<u8> {
     parts.concat()
 }
 
-fn ask_for(plugin: &str) -> Vec<u8> {
-    [b"\xfe", plugin.as_bytes(), &[0], RANDOM, &[0]].concat()
-}
+/// Requests for another plug-in.
+const SWITCH: &[u8] = b"\xfecaching_sha2_password\0abcdefghijklmnopqrst\0";
+const ASK_DIALOG: &[u8] = b"\xfedialog\0abcdefghijklmnopqrst\0";
 
 /// What is answered to one packet.
 type Answers = Vec<Vec<u8>>;
+/// The same for each packet, as tests write it.
+type Script = &'static [&'static [&'static [u8]]];
 
 fn answers(of: &[&[&[u8]]]) -> Vec<Answers> {
     let to_vec = |answer: &&[u8]| answer.to_vec();
@@ -120,13 +123,12 @@ async fn failure(url: &str) -> HammerError {
 /// a socket, where nobody listens, it may ask for the password itself.
 #[tokio::test]
 async fn every_way_of_logging_in_leads_to_a_session() {
-    let switch = ask_for(CACHING);
     let settings: [&[&[u8]]; 3] = [&[OK]; 3];
-    let cases: [(&str, &[&[&[u8]]], &str, &[usize]); 4] = [
+    let cases: [(&str, Script, &str, &[usize]); 4] = [
         (NATIVE, &[&[OK]], NATIVE, &[20]),
         (CACHING, &[&[LET_IN, OK]], CACHING, &[32]),
         (CACHING, &[&[SEND_PASSWORD], &[OK]], CACHING, &[32, 6]),
-        ("dialog", &[&[&switch], &[LET_IN, OK]], NATIVE, &[20, 32]),
+        ("dialog", &[&[SWITCH], &[LET_IN, OK]], NATIVE, &[20, 32]),
     ];
     for (plugin, login, named, proofs) in cases {
         let script = answers(&[login, &settings].concat());
@@ -148,18 +150,21 @@ async fn every_way_of_logging_in_leads_to_a_session() {
 /// What keeps a session from beginning is told by its own code and remedy; the password never is.
 #[tokio::test]
 async fn every_refused_login_has_its_reason() {
-    let dialog = ask_for("dialog");
     let too_many = b"\xff\x10\x04Too many connections".to_vec();
-    let denied = b"\xff\x15\x04#28000Access denied for user 'me'";
-    let cases: [(Vec<u8>, &[&[&[u8]]], &str, &str); 8] = [
+    let cases: [(Vec<u8>, Script, &str, &str); 8] = [
         (too_many, &[], "too-many-connections", "max_connections"),
         (
             greet(NATIVE, ABLE),
-            &[&[denied]],
+            &[&[DENIED]],
             "wrong-password",
             "password",
         ),
-        (greet(NATIVE, ABLE), &[&[&dialog]], "not-admitted", NATIVE),
+        (
+            greet(NATIVE, ABLE),
+            &[&[ASK_DIALOG]],
+            "not-admitted",
+            NATIVE,
+        ),
         (
             greet(CACHING, ABLE),
             &[&[SEND_PASSWORD]],
