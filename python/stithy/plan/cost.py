@@ -68,7 +68,8 @@ def estimate_sizes(study: Study, workload: Workload, variants: Sequence[Study]) 
     All candidates and points of an engine get the same room for the log.
     """
     units = variants[0].workload.units
-    data = workload.data_bytes(units)
+    aged = _count_preconditioning(study, workload) * workload.bytes_per_transaction
+    data = workload.data_bytes(units) + round(aged)
     transactions = max(_count_transactions(variant, workload) for variant in variants)
     log = _log_bytes(study, variants[0].database.engine)
     return DatabaseSizes(
@@ -90,6 +91,12 @@ def _log_bytes(study: Study, engine: str) -> int:
 def estimate_logged_bytes(study: Study, workload: Workload) -> int:
     """The most that a window logs, bytes, however much of it is recycled meanwhile."""
     return round(_count_transactions(study, workload) * workload.log_bytes_per_transaction)
+
+
+def _count_preconditioning(study: Study, workload: Workload) -> float:
+    """The most transactions of the users who work on the loaded database before it is kept."""
+    asked = study.load.precondition
+    return asked.for_s * bound_transactions_per_s(study, workload) if asked else 0.0
 
 
 def _count_transactions(study: Study, workload: Workload) -> float:
@@ -214,6 +221,14 @@ def estimate_baseline_check(wait_s: float) -> Cost:
     """A wait for a quiet machine of at most `wait_s`, and a moment of work that compares nobody."""
     likely_s, bound_s = BASELINE_CHECK_S + min(QUIET_S, wait_s), BASELINE_CHECK_MOST_S + wait_s
     return Cost(likely_s, bound_s, space_bytes=0, memory_bytes=0)
+
+
+def estimate_preconditioning(study: Study, size: DatabaseSizes, memory: int) -> Cost:
+    """Users who work on the loaded database before it is kept; a server is started for them."""
+    asked = study.load.precondition
+    work_s = asked.for_s if asked else 0.0
+    around_s = CALIBRATE_S / 4
+    return Cost(work_s + around_s, work_s + SLOWER * around_s, size.database_bytes, memory)
 
 
 def estimate_window(

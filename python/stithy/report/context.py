@@ -120,7 +120,7 @@ class Context(Analysis):
             }
         )
 
-    def of_engine(self, name: str) -> "Context":
+    def select_engine(self, name: str) -> "Context":
         """What is of one engine alone: its windows, and what the manifest has of it."""
         manifest = self.manifest
         if manifest is None or not manifest.other_engines:

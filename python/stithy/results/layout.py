@@ -8,6 +8,7 @@
   prepare/hammer.jsonl          raw output of loading; with several datasets each has its name first
   calibration.json              what the driver was shown to keep up with
   calibrate/hammer.jsonl        raw output of finding that out
+  precondition/<dataset>.hammer.jsonl   raw output of users before the master copy is made
   check/<candidate>.<when>.jsonl
   restore/<candidate>.hammer.jsonl   raw output of its last loading for a window, where it had one
   tables/conditions.parquet     consistency conditions outside of windows
@@ -144,6 +145,10 @@ class RunDirectory:
         """Raw messages of the hammer while loading; `dataset` is named where there are several."""
         name = f"{dataset}.hammer.jsonl" if dataset else "hammer.jsonl"
         return self.root / "prepare" / name
+
+    def get_precondition_output(self, dataset: str) -> Path:
+        """Raw messages of the hammer while users work before the master copy is made."""
+        return self.root / "precondition" / f"{dataset}.hammer.jsonl"
 
     def restore_output(self, candidate: str) -> Path:
         """Raw messages of the hammer while a candidate was last loaded for a window."""

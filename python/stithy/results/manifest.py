@@ -218,8 +218,9 @@ class WorkloadFacts(_Facts):
 class LoadFacts(Levels, _Facts):
     """How the database was driven; `pace` is `none`, `keyed`, `think` or `rate`.
 
-    `connections` None is one for each user. What of it is in `varied` differs between points. With
-    the pace `rate` and no `rate_per_s` the rates are shares of a maximum that was measured first.
+    `connections` None is one for each user. `precondition` is as `32 users for 6 h`. What of it is
+    in `varied` differs between points. With the pace `rate` and no `rate_per_s` the rates are
+    shares of a maximum that was measured first.
     """
 
     users: Annotated[
@@ -241,6 +242,9 @@ class LoadFacts(Levels, _Facts):
     isolation: Annotated[str, ComparedField("isolation of transactions")]
     error_limit: Annotated[int, ComparedField("number of errors that ends a window", needed=False)]
     ledger: Annotated[bool, ComparedField("whether a commit ledger was kept")] = False
+    precondition: Annotated[
+        str | None, ComparedField("users who worked on the database before it was kept")
+    ] = None
     varied: tuple[str, ...] = ()
 
     @property

@@ -187,7 +187,7 @@ def _find_databases(
 ) -> dict[str, FoundDatabase]:
     found = {}
     for name in file.study.engines:
-        study = file.study.at_engine(name)
+        study = file.study.select_engine(name)
         engine = tools.engine(replace(file, study=study), _make_request(study, host, password))
         installation: Installation | None = Installation(NOWHERE, "")  # whose servers run already
         if not study.by_url:

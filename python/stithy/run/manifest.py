@@ -175,7 +175,7 @@ class ManifestFile:
 
     def _describe_database(self, engine: str) -> DatabaseFacts:
         study = self._context.file.study
-        database = study.at_engine(engine).database
+        database = study.select_engine(engine).database
         facts = self._context.state.known.server_facts.get(engine)
         installation = self._context.servers.engines[engine].installation
         version = self._find_shared_version(engine) if facts else installation.version
@@ -327,11 +327,12 @@ def _load(study: Study) -> LoadFacts:
     load = study.load
     pace = make_pace(load)
     # What the section and the manifest call alike is kept as written.
-    same = load.model_dump(include=set(LoadFacts.model_fields) - {"pace"})
+    same = load.model_dump(include=set(LoadFacts.model_fields) - {"pace", "precondition"})
     other = {
         "pace": "rate" if load.is_open else pace.kind,
         "think_s": load.pace.think_s,
         "arrivals": load.arrivals if load.is_open else None,
+        "precondition": str(load.precondition) if load.precondition else None,
     }
     return LoadFacts(**same | other)
 

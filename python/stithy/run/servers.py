@@ -357,7 +357,7 @@ class Servers:
     def _own(self, candidate: str, point: Point | None) -> Configuration | None:
         study = self.study_at(candidate, point)
         own = make_configuration(study.give_database(candidate))
-        shared = self.study.at_engine(study.database.engine).database
+        shared = self.study.select_engine(study.database.engine).database
         return None if own == make_configuration(shared) else own
 
 

@@ -20,7 +20,7 @@ SETTINGS = "database.settings."
 """How the keys of settings begin."""
 
 
-def select_engine(data: Mapping[str, Any]) -> Mapping[str, Any]:
+def drop_other_engines(data: Mapping[str, Any]) -> Mapping[str, Any]:
     """Drop what is of other engines than its own from a study, as written."""
     database = data.get("database")
     if not isinstance(database, Mapping):

@@ -19,6 +19,7 @@ from stithy.search import ResponseTarget, Search, list_levels_within
 from stithy.study.load_values import (
     EXAMPLE,
     LIMIT_EXAMPLE,
+    USERS_MAX,
     USERS_MOST,
     Levels,
     LimitValue,
@@ -50,6 +51,7 @@ NOT_VARIED = {
     "limit": "a response-time target is drawn, and changes no number",
     "ramp_up": "windows of different kinds cannot be compared: run a second study",
     "duration": "windows of different lengths cannot be compared: run a second study",
+    "precondition": "the loaded database is worked on once",
     "repeat": "all points have as many blocks as their comparison needs",
     "checkpoint": "windows of different kinds cannot be compared: run a second study",
     "ledger": "windows of different kinds cannot be compared: run a second study",
@@ -106,6 +108,25 @@ def _read_levels_or_search(schema: dict[str, Any]) -> None:
     """What an editor knows of it: one of the two is needed."""
     schema["required"] = [name for name in schema["required"] if name != "users"]
     schema["anyOf"] = [{"required": ["users"]}, {"required": ["find"]}]
+
+
+class Precondition(BaseModel):
+    """Users who work on the loaded database before it is kept."""
+
+    model_config = _STRICT
+
+    users: Annotated[Users, describe_integer(USERS_MAX)] = Field(
+        description="How many work, at most as many as any level has.", examples=[32]
+    )
+    for_s: Annotated[Seconds, limit_quantity(1, 7 * DAY_S, format_duration)] = Field(
+        alias="for", description="How long they work.", examples=["6 h"]
+    )
+
+    def __str__(self) -> str:
+        """`32 users for 6 h`."""
+        return (
+            f"{self.users:,} user{'s' if self.users > 1 else ''} for {format_duration(self.for_s)}"
+        )
 
 
 class Load(Levels, BaseModel):
@@ -227,6 +248,16 @@ class Load(Levels, BaseModel):
         ),
         examples=["20 s"],
     )
+    precondition: Precondition | None = Field(
+        default=None,
+        json_schema_extra={"default": "none"},
+        description=(
+            "Users who work on the loaded database once, unmeasured, before its master copy is "
+            "made: tables, indexes and log are then those of a database in use. They act as in "
+            "windows. It needs `restore: files`."
+        ),
+        examples=[{"users": 32, "for": "6 h"}],
+    )
     repeat: Annotated[int | None, Field(ge=1, le=REPEAT_MAX), describe_integer(REPEAT_MAX)] = Field(
         default=None,
         json_schema_extra={"default": "1; at the level of the question, until it is decided"},
@@ -295,6 +326,10 @@ class Load(Levels, BaseModel):
 
     def _without_levels(self) -> Iterator[Violation]:
         """What asks for levels or a search that is not there, each at the key to change."""
+        asked = self.precondition
+        if asked is not None and (self.is_idle or asked.users > self.users_max):
+            right = f"at most {self.users_max:,}, the most of any level"
+            yield Violation("too many users", right, asked.users, ("precondition", "users"))
         if self.find is None and self.find_within is not None:
             right = f"add `find: {EXAMPLE}`, or leave it out"
             ends = list(self.find_within)

@@ -357,7 +357,7 @@ class Study(BaseModel):
             return ()
         return tuple(map(str, self.vary.get(ENGINE, (self.database.engine,))))
 
-    def at_engine(self, engine: str) -> "Study":
+    def select_engine(self, engine: str) -> "Study":
         """The study with one of its engines, as to all else that varies as it is."""
         return self.at(Point(((ENGINE, engine),)))
 
@@ -393,7 +393,7 @@ class Study(BaseModel):
         return list_all_given_up(
             {
                 engine: {name: of.give_database(name).settings for name in self.candidates}
-                for engine, of in ((engine, self.at_engine(engine)) for engine in self.engines)
+                for engine, of in ((engine, self.select_engine(engine)) for engine in self.engines)
             }
         )
 
@@ -452,6 +452,12 @@ class Study(BaseModel):
         if problem := every[self.database.restore]:
             right = f"use {' or '.join(name for name in every if every[name] is None)}"
             refuse([Violation(problem, right, self.database.restore, ("database", "restore"))])
+        method = plugins(RestoreMethod)[self.database.restore]
+        if self.given_load and self.given_load.precondition and not method.keeps_files:
+            what = f"users before a copy that the restore method {method.name} does not keep"
+            right = "use `restore: files`, or leave it out"
+            asked = str(self.given_load.precondition)
+            refuse([Violation(what, right, asked, ("load", "precondition"))])
         return self
 
     @model_validator(mode="after")

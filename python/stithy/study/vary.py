@@ -21,7 +21,7 @@ from pydantic import (
 from stithy.activity import get_level_factor
 from stithy.names import find_closest
 from stithy.point import Point, Value
-from stithy.study.engines import ENGINE, SETTINGS, select_engine
+from stithy.study.engines import ENGINE, SETTINGS, drop_other_engines
 from stithy.study.load_keys import LEVELS_KEY, NOT_VARIED, SAME, Load
 from stithy.study.problems import Violation, make_rule_error, refuse
 from stithy.study.sections import get_workload
@@ -89,7 +89,7 @@ def find_impossible(study: "Study") -> Mapping[Point, str]:
     found: dict[Point, str] = {}
     if study.vary and study.given_database is not None:
         for engine, points in _group_by_engine(study, list_points({}, study.vary)):
-            found |= study.at_engine(engine).scenario.keys.find_impossible(engine, points)
+            found |= study.select_engine(engine).scenario.keys.find_impossible(engine, points)
     return found
 
 
@@ -108,7 +108,7 @@ def list_measured(study: "Study") -> tuple[Point, ...]:
     spared: list[Point] = []
     if study.vary and study.given_database is not None:
         for engine, points in _group_by_engine(study, every):
-            spared += study.at_engine(engine).scenario.keys.list_spared_points(engine, points)
+            spared += study.select_engine(engine).scenario.keys.list_spared_points(engine, points)
     first = study.scenario.keys.list_first_points(every)
     return (*first, *(each for each in every if each not in spared))
 
@@ -130,7 +130,7 @@ def resolve_study(study: "Study", values: Mapping[str, Value], data: Mapping[str
     changed = {
         key: each for key, each in data.items() if key not in ("vary", "primary", "thresholds")
     }
-    other = type(study).model_validate(select_engine(place_values(changed, values)))
+    other = type(study).model_validate(drop_other_engines(place_values(changed, values)))
     load = other.given_load
     if load is not None and study.given_load is not None:
         own = {name: vars(study.given_load)[name] for name in SAME}

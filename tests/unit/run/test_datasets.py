@@ -12,6 +12,7 @@ from stithy.cli.app import run
 from stithy.report.context import make_context
 from stithy.results.files import read_run
 from stithy.run.events import StepStarted
+from stithy.study.problems import StudyError
 from support.faked_run import FakedRun
 from support.running import PYTHON, entries, left_by, manifest
 
@@ -92,3 +93,26 @@ def test_a_damaged_master_copy_is_loaded_again_and_the_other_is_used(tmp_path: P
     first = _loaded(faked.out)
     assert faked.resume().end == "finished"
     assert _loaded(faked.out)[len(first) :] == ["warehouses3"]
+
+
+def test_users_work_on_what_was_loaded_before_it_is_kept(tmp_path: Path) -> None:
+    """Once, also where the run is cut off and goes on; every window starts from what they left."""
+    keys = {"precondition": "{users: 1, for: 3 s}"}
+    faked = FakedRun(tmp_path, users=(2,), load=keys)
+    faked.run_cut_off()
+    kinds = [entry.facts["kind"] for entry in entries(faked.out, "step-started")]
+    assert kinds.count("precondition-database") == 1
+    assert kinds.index("check") < kinds.index("precondition-database") < kinds.index("snapshot")
+    started = [step.step.id for step in faked.events if isinstance(step, StepStarted)]
+    assert sum(name == "precondition-database" for name in started) == 1
+    assert manifest(faked.out)["load"]["precondition"] == "1 user for 3 s"
+    context = make_context(read_run(faked.out))
+    assert "pre-conditioned by 1 user for 3 s" in context.footer
+
+
+@pytest.mark.parametrize("asked", ["{users: 9, for: 3 s}", "{users: 0, for: 3 s}", "{users: 1}"])
+def test_more_users_than_any_level_has_are_refused(tmp_path: Path, asked: str) -> None:
+    """And whoever works for no time; each at its line."""
+    with pytest.raises(StudyError) as raised:
+        FakedRun(tmp_path, users=(2,), load={"precondition": asked}).start()
+    assert ".yaml:" in raised.value.problems[0].where

@@ -170,5 +170,5 @@ def test_backups_of_each_engine_are_proven_by_its_own_method() -> None:
     study = parse_study("backup", text.encode())
     kinds = [step.kind for step in expand(study).steps if step.at_end]
     assert kinds == [*["prove-backup"] * 2, *["check"] * 2, *["prove-other-engines"] * 2]
-    methods = [list_proven(study.at_engine(name))[0][0] for name in PAIR]
+    methods = [list_proven(study.select_engine(name))[0][0] for name in PAIR]
     assert methods == [get_engine(name).backups[0].name for name in PAIR]

@@ -11,6 +11,7 @@ from functools import cached_property
 
 from stithy.activities.hammer import rows
 from stithy.activities.hammer.headroom import calibrate
+from stithy.activities.hammer.precondition import run_preconditioning
 from stithy.activity import collect_expected_errors
 from stithy.collectors.collector import TimedSample
 from stithy.engines.engine import declaration
@@ -332,6 +333,8 @@ PLUGINS = (
     Activity("hammer", HammerActivity),
     StepKind("calibrate", calibrate, "calibration", "calibrate the driver", "calibrate the driver",
              is_paced=True),
+    StepKind("precondition-database", run_preconditioning, "loading",
+             "let users work before it is kept", "pre-condition"),
 )  # fmt: skip
 
 

@@ -72,6 +72,8 @@ def describe_load(load: LoadFacts | None, workload: WorkloadFacts | None) -> str
         parts.insert(2, "several shares of the data touched")
     elif load.touch_percent < 100:
         parts.insert(2, f"{load.touch_percent} % of the data touched")
+    if load.precondition is not None:
+        parts.append(f"pre-conditioned by {load.precondition}")
     return ", ".join(parts)
 
 

@@ -210,7 +210,7 @@ class BackupScenario(LoadScenario):
         """As for a load, and at the end a proof that a backup holds the whole database."""
         assert isinstance(scene, DatabaseScene)  # its studies have a database
         for engine in study.engines:
-            for name, options in self.list_backups(study.at_engine(engine)):
+            for name, options in self.list_backups(study.select_engine(engine)):
                 get_engine(engine).get_backup(name).check_options(options)
         yield from scenario.plan_provisions(study, scene)
         yield from load_database(study, scene)

@@ -44,6 +44,10 @@ def load_database(study: Study, scene: DatabaseScene) -> Iterator[Step]:
             tried, other = cost.calibrate(study, size, memory), engine != study.database.engine
             step_id = make_step_id("calibrate", engine if other else None)
             yield Step(step_id, "calibrate", master, tried, dataset=name)
+        if study.load.precondition is not None:
+            worked = cost.estimate_preconditioning(study, size, memory)
+            step_id = make_step_id("precondition-database", subject)
+            yield Step(step_id, "precondition-database", master, worked, dataset=name)
         snapshot_id, kept = make_step_id("snapshot", subject), scenario.keep(method, scene, size)
         yield Step(snapshot_id, "snapshot", master, kept, dataset=name, method=method.name)
 

@@ -168,7 +168,7 @@ def describe_headroom(context: Context) -> Sentence | None:
     """How much of the driver the windows used; None where nothing was measured."""
     if len(context.engines) < 2:
         return _describe_headroom(context)
-    every = {name: _describe_headroom(context.of_engine(name)) for name in context.engines}
+    every = {name: _describe_headroom(context.select_engine(name)) for name in context.engines}
     told = {name: sentence for name, sentence in every.items() if sentence}
     if not told:
         return None
