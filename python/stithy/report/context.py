@@ -11,7 +11,7 @@ from stithy.activity import Factor, get_factor, get_level_factor
 from stithy.analysis.analyze import Analysis, judge_run
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.findings import choose_answer_level, list_findings
-from stithy.point import Point, format_value, list_telling, measure_magnitude
+from stithy.point import Point, are_amounts, format_value, list_telling, measure_magnitude
 from stithy.registry import plugins
 from stithy.report.blocks import SectionKind
 from stithy.report.drawing.palette import Style, choose_styles
@@ -195,6 +195,11 @@ class Context(Analysis):
     def list_factor_values(self, point: Point) -> dict[str, Any]:
         """What stands in these columns at a point."""
         return {name: _show_value(name, point) for name in self.factors}
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether lines go through levels: from word to word nothing would be between them."""
+        return are_amounts(point.values[self.axis.name] for point in self.evidence.levels)
 
     @cached_property
     def positions(self) -> dict[Point, float]:

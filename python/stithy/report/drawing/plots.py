@@ -122,8 +122,7 @@ class ByLevel(DataPlot):
     """Values against levels. The charts of a row have one vertical scale.
 
     `groups`: columns of the table that tell charts apart; `columns`: more, after the candidate.
-    `scale`: from the values of the table to those of the axis. `joined`: a line goes through the
-    levels.
+    `scale`: from the values of the table to those of the axis.
     """
 
     axis: Axis
@@ -133,7 +132,6 @@ class ByLevel(DataPlot):
     columns: tuple[Show, ...] = ()
     scale: float = 1.0
     height: int = HEIGHT
-    joined: bool = True
 
     def draw_chart(self, context: Context, drawing: Drawing) -> Spec:
         """Draw rows of charts, the horizontal axis named below the last row."""
@@ -152,7 +150,8 @@ class ByLevel(DataPlot):
         panels = [
             Panel(
                 lines, points, domain, series.title, width, self.height,
-                first=series is row[0], last=is_last, limits=series.limits, joined=self.joined,
+                first=series is row[0], last=is_last, limits=series.limits,
+                joined=context.is_joined,
             )
             for series, (lines, points) in zip(row, drawn, strict=True)
         ]  # fmt: skip

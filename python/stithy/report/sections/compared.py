@@ -412,7 +412,9 @@ def write_guide(context: Context) -> str:
     _, points = read_window_rows(context, context.evidence.throughput.known.column)
     if not points:
         return ""
-    parts = [f"In figures against {context.axis.plural}, {_describe_marks(has_levels(points))}"]
+    parts = [
+        f"In figures against {context.axis.plural}, {_describe_marks(context, has_levels(points))}"
+    ]
     if any(not point["valid"] for point in points):
         parts.append("Hollow windows are invalid and support no claim.")
     if estimate_spans(points, log=False):
@@ -425,12 +427,13 @@ def write_guide(context: Context) -> str:
     return " ".join(parts)
 
 
-def _describe_marks(is_of_several: bool) -> str:
+def _describe_marks(context: Context, is_of_several: bool) -> str:
+    lines = " A line joins the levels of a candidate." if context.is_joined else ""
     if not is_of_several:
-        return "each mark is a window. A line joins the levels of a candidate."
+        return f"each mark is a window.{lines}"
     return (
         "a large mark is a level of a candidate over all its valid windows. A small mark is a "
-        "window. A line joins the levels of a candidate."
+        f"window.{lines}"
     )
 
 

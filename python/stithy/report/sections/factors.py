@@ -332,7 +332,7 @@ def _draw_question(context: Context, name: str) -> Drawn:
         _make_means_table(context, {axis: (lines, points)}),
         caption=f"{axis.title} against {name}, {_describe_rest(context)}. Small marks are windows, "
         "large ones the values of all valid windows"
-        f"{', joined by lines' if _is_joined(context) else ''}."
+        f"{', joined by lines' if context.is_joined else ''}."
         f"{explain_bars(points)}",
         description=f"Chart against {name}, for each candidate: "
         f"{', '.join(context.evidence.candidates)}.",
@@ -354,7 +354,7 @@ def _draw_factor(context: Context, name: str) -> Drawn:
     }
     known = {axis: rows for axis, rows in panels.items() if rows[0]}
     joined = "lines join the means of valid windows"
-    means = joined if _is_joined(context) else "large ones are the means of valid windows"
+    means = joined if context.is_joined else "large ones are the means of valid windows"
     charts = [_draw_chart(context, drawing, axis, *rows) for axis, rows in known.items()]
     beside_it = [BESIDE[axis] for axis in known if axis in BESIDE]
     of = ["throughput", *(brief for brief, _ in beside_it)]
@@ -368,11 +368,6 @@ def _draw_factor(context: Context, name: str) -> Drawn:
         description=f"Charts against {name}, for each candidate: "
         f"{', '.join(context.evidence.candidates)}.",
     )  # fmt: skip
-
-
-def _is_joined(context: Context) -> bool:
-    """A line from word to word would say that there is something between them."""
-    return are_amounts(point.values[context.axis.name] for point in context.evidence.levels)
 
 
 def _describe_rest(context: Context) -> str:
@@ -401,7 +396,7 @@ def _draw_chart(
     ]
     panel = Panel(
         lines, drawn, (0.0, 1.0) if axis is HITS_AXIS else None, axis.title, width, 230,
-        first=False, joined=_is_joined(context),
+        first=False, joined=context.is_joined,
     )  # fmt: skip
     return draw_by_level(context, drawing, axis, panel)
 

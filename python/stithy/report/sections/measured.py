@@ -6,7 +6,6 @@ import polars as pl
 
 from stithy.metrics import ALL, Metric, Quantity
 from stithy.names import make_plain
-from stithy.point import are_amounts
 from stithy.report.blocks import Block, Drawn, SectionKind
 from stithy.report.context import Context
 from stithy.report.drawing.plots import ByLevel, Series
@@ -84,7 +83,6 @@ def _draw_metric(context: Context, metric: Metric) -> Iterator[Drawn]:
     if not points:
         return
     scale, axis = scale_of(context, quantity), make_axis(context, quantity)
-    joined = are_amounts(point.values[context.axis.name] for point in context.positions)
     yield ByLevel(
         name=make_plain(metric.name),
         title=compare_title(
@@ -92,13 +90,12 @@ def _draw_metric(context: Context, metric: Metric) -> Iterator[Drawn]:
             lambda number: format_quantity(quantity, number / scale), metric=quantity,
         ),
         caption=f"{axis.title} against {context.axis.title}. Small marks are windows, large ones "
-        f"the values of all valid windows{', joined by lines' if joined else ''}.",
+        f"the values of all valid windows{', joined by lines' if context.is_joined else ''}.",
         noun=metric.noun,
         data=axis.title,
         axis=axis,
         rows=[[Series(lines, points)]],
         value=Show("value", axis.title, "rate"),
-        joined=joined,
     ).draw(context)  # fmt: skip
 
 
