@@ -11,10 +11,17 @@ from dataclasses import dataclass
 from string import Formatter
 from typing import Any, Self
 
-from stithy.units import format_duration, format_list, format_share, format_size
+from stithy.units import (
+    format_duration,
+    format_list,
+    format_measured_duration,
+    format_share,
+    format_size,
+)
 
 QUANTITIES: Mapping[str, Callable[[float], str]] = {
-    "duration": format_duration, "size": format_size, "share": format_share,
+    "duration": format_duration, "measured": format_measured_duration, "size": format_size,
+    "share": format_share,
 }  # fmt: skip
 """How a number with a unit is written; one in per cent is `.0f %` as well."""
 
@@ -28,6 +35,21 @@ class Ends:
 
     low: Any
     high: Any
+
+
+@dataclass(frozen=True)
+class Styled:
+    """A value that is written in a way of its own."""
+
+    value: float
+    text: str
+
+    def __str__(self) -> str:
+        """As it is written."""
+        return self.text
+
+
+_NOTHING: Mapping[str, Any] = {}
 
 
 class Statement(str):
@@ -54,8 +76,30 @@ class Statement(str):
         for name, value in self.values.items():
             if isinstance(value, Statement):
                 yield from value.list_numbers(f"{of}{name}.")
-            elif isinstance(value, int | float) and not isinstance(value, bool):
+            elif _is_number(value):
                 yield f"{of}{name}", float(value)
+
+    def list_parts(self) -> Iterator["Statement"]:
+        """List the statements that it joins; itself where it joins none."""
+        if "0" not in self.values:
+            yield self
+            return
+        for value in self.values.values():
+            if isinstance(value, Statement):
+                yield from value.list_parts()
+
+    def list_facts(self, context: Mapping[str, Any] = _NOTHING) -> Iterator[dict[str, Any]]:
+        """List the values that stand beside each other, with those around them, by their names."""
+        own = {
+            name: value.value if isinstance(value, Styled) else value
+            for name, value in self.values.items()
+            if not isinstance(value, Statement)
+        }
+        if any(_is_number(value) for value in own.values()):
+            yield {**context, **own}
+        for value in self.values.values():
+            if isinstance(value, Statement):
+                yield from value.list_facts({**context, **own})
 
     def drop_quantities(self) -> object:
         """Return what it has in common with those that `merge` makes one of."""
@@ -64,6 +108,10 @@ class Statement(str):
             (name, _drop_quantity(value, specs.get(name, "")))
             for name, value in self.values.items()
         )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def join_parts(parts: Sequence[str], between: str = ", ") -> Statement:
@@ -133,7 +181,9 @@ class _Renderer(Formatter):
             return one if value == 1 else many.replace("#", f"{value:,}")
         if format_spec == "list":
             return format_list(value)
-        return str(value) if format_spec == "drive" else format(value, format_spec)
+        if format_spec == "sentence":
+            return f"{value[0].upper()}{value[1:]}"
+        return str(value) if format_spec in ("", "drive") else format(value, format_spec)
 
 
 def _join_ends(low: str, high: str) -> str:

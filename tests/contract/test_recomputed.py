@@ -198,12 +198,12 @@ def test_the_page_follows_from_files(files: Files) -> None:
 
 
 def test_wrong_numbers_in_json_are_found(files: Files, report: Row) -> None:
-    """One at a time: a value of each column by a per mille, each number of a text in its last
-    digit. What a figure or a drive says may be of any of its rows; levels are keys.
+    """One at a time: a value of each column or sentence by a per mille, a number of another text in
+    its last digit. What a figure or a drive says may be of any of its rows; levels are keys.
     """
-    keys = {"figures", "facts-drives", "users", "level", "finding", "sentence"}
+    keys = {"figures", "facts-drives", "users", "level", "finding", "sentence", "text", "row"}
     places = [each for each in _places(report, ()) if keys.isdisjoint(each[0])]
-    wrong = [_with(_only(report, way), (way, end)) for way, end in places]
+    wrong = [_with(_only(report, way), (_place_alone(way), end)) for way, end in places]
     assert len(wrong) > 200
     found = [_is_true(of_json(files, each)) for each in wrong]
     assert [place for place, is_true in zip(places, found, strict=True) if is_true] == []
@@ -298,8 +298,13 @@ def _only(report: Row, way: Sequence[Key]) -> Row:
     for key in way[: 4 if way[0] == "sections" else 1]:
         made = made[key]
     for key in reversed(way[: 4 if way[0] == "sections" else 1]):
-        made = {key: made}
+        made = [made] if isinstance(key, int) else {key: made}
     return dict(made)
+
+
+def _place_alone(way: tuple[Key, ...]) -> tuple[Key, ...]:
+    """The way to it there: of a list of sentences it is the only one."""
+    return (*way[:3], 0, *way[4:]) if way[2:3] == ("statements",) else way
 
 
 def _ends(part: str) -> list[int]:

@@ -199,6 +199,13 @@ class Files:
         return [each for _, each in self._texts]
 
     @cached_property
+    def statements(self) -> set[str]:
+        """The sentences whose values `report.json` has, which are recomputed by themselves."""
+        report = json.loads((self.root / "report.json").read_text())
+        every = (said for section in report["sections"].values() for said in section["statements"])
+        return {said["text"] for said in every}
+
+    @cached_property
     def quotes(self) -> list[str]:
         """Texts of the manifest that have digits: a report quotes them as they are."""
         found = {each for each in self.texts if _is_quoted(each)}
@@ -211,6 +218,7 @@ class Files:
         found |= {each for each in names if _is_quoted(each)}
         found |= {each.rstrip(".") for each in self.column(QUOTED) if _is_quoted(each)}
         found |= {quote for each in self.others for quote in each.quotes}
+        found |= self.statements
         moments = [value for key, value in self.facts if key.endswith("ed_at_s")]
         found |= {f"{datetime.fromtimestamp(each, UTC):%Y-%m-%d %H:%M:%S} UTC" for each in moments}
         return sorted(found, key=len, reverse=True)

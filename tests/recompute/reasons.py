@@ -1,5 +1,6 @@
 """The numbers of what makes windows invalid or doubtful: by flag and number, of the window."""
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -53,7 +54,7 @@ def _law(side: str) -> Callable[[Files, str], Any]:
     ]  # fmt: skip
 
 
-_DELAY = {"delay": lambda files, window: abs(delays.of_drives(files)[window])}
+_DELAY = {"delay": lambda files, window: abs(delays.of_drives(files).get(window, math.nan))}
 _DRIVES = {**_DELAY, **_of(DUES, took="device_mean_s", asked="due"),
            **_of(LATE, late="late_answers", answers="answered", by="late_mean_s")}  # fmt: skip
 _LATE = _of(TIMES, mean="lateness_mean_s", lateness="lateness_p99_s",
@@ -97,7 +98,7 @@ NUMBERS: Mapping[str, Mapping[str, Callable[[Files, str], Any]]] = {
         **_of("samples", seconds="count(DISTINCT at_s)"), **_of("win", length="measured_s"),
     },
     "interference": {
-        **_of(AROUND, used="others_cpu_s / span_s", cpus="cpus", moved="others_here_bytes",
+        **_of(AROUND, others_used="others_cpu_s / span_s", cpus="cpus", moved="others_here_bytes",
               disks="disks_bytes"),
         **_of("(SELECT * FROM means WHERE metric = 'steal_share' AND subject = '')",
               stolen="value"),
@@ -112,3 +113,17 @@ def reason_value(files: Files, row: Row) -> Expected | None:
     """A number of a reason, by the last part of its name: `times.0.took`."""
     known = NUMBERS.get(row["flag"], {}).get(row["number"].rpartition(".")[2])
     return {} if known is None else {"value": known(files, row["window_id"])}
+
+
+def _of_window(name: str) -> Callable[[Files, Row], Any]:
+    """A number of this name of the window of a row, whatever its flag."""
+
+    def read(files: Files, row: Row) -> list[Any]:
+        every = [of[name](files, row["window_id"]) for of in NUMBERS.values() if name in of]
+        return [x for value in every for x in (value if isinstance(value, list) else [value])]
+
+    return read
+
+
+NUMBERS_OF = {name: _of_window(name) for of in NUMBERS.values() for name in of}
+"""By the name of a number, what it is of the window that a row names."""

@@ -16,29 +16,6 @@ Expected = Callable[[Files, Row, Match], Sequence[Any]]
 Rules = list[tuple[str, Expected]]
 
 
-def windows(sql: str) -> Callable[[Files, Row], list[Any]]:
-    """A value of each window that the row speaks of; of all where it names none."""
-
-    def values(files: Files, row: Row) -> list[Any]:
-        names = (row.get("window_ids") or row.get("window_id") or "").split(", ")
-        found = files.rows(sql)
-        mine = [each for each in found if each["window_id"] in names] or found
-        return [each["v"] for each in mine]
-
-    return values
-
-
-def of_windows(*queries: str) -> Expected:
-    """One number after the other, each of any of the windows."""
-    asks = [windows(each) for each in queries]
-    return lambda files, row, match: [ask(files, row) for ask in asks]
-
-
-def of(source: str, *columns: str) -> Expected:
-    """The same of columns of one table."""
-    return of_windows(*(f"SELECT window_id, {each} AS v FROM {source}" for each in columns))
-
-
 def once(sql: str) -> Expected:
     """The columns of a query of one row."""
     return lambda files, row, match: list(files.rows(sql)[0].values())

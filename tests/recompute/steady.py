@@ -7,7 +7,6 @@ import math
 from functools import cache
 from itertools import pairwise
 from statistics import fmean, median
-from typing import Any
 
 from recompute.files import Files, Row
 
@@ -99,11 +98,3 @@ def _noise(values: list[float]) -> float:
     """The variance of what neighbours differ by, of their median."""
     steps = [abs(b - a) for a, b in pairwise(values)]
     return (1.4826 * median(steps)) ** 2 / 2 if steps else 0.0
-
-
-def shown(files: Files, row: Row, *keys: str) -> list[Any]:
-    """What the sentence of a window, or of any of them, may tell."""
-    known = of_windows(files)
-    names = (row.get("window_ids") or row.get("window_id") or "").split(", ")
-    mine = [known[name] for name in names if name in known] or list(known.values())
-    return [[each[key] for each in mine] for key in keys]

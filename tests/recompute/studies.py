@@ -8,8 +8,6 @@ from recompute import asked, between
 from recompute.files import Files, Row
 from recompute.rules import Expected, Match, Rules, fixed
 
-BEYOND = r"\(?(?:at #, )?p[\d.]+ of \S+ is (?:#|longer|not always shorter)\)"
-
 
 def limit_s(files: Files, row: Row, match: Match) -> Sequence[Any]:
     """The study's limit of response time."""
@@ -32,16 +30,6 @@ def ends(*keys: str) -> Expected:
         return [known[each] for each in keys]
 
     return values
-
-
-def _windows(files: Files, row: Row, match: Match) -> Sequence[Any]:
-    """On how many windows the ends of the brackets rest."""
-    found = []
-    for name in files.candidates:
-        ends_of = asked.bracket(files, name)
-        found += [each["obeyed"] + each["missed"] for each in asked.obeying(files, name)
-                  if each["users"] in (ends_of.low, ends_of.high)]  # fmt: skip
-    return [min(found)]
 
 
 def _runs(files: Files, row: Row) -> list[Sequence[Row]]:
@@ -73,21 +61,10 @@ def _largest(files: Files, row: Row, match: Match) -> Sequence[Any]:
     return [[each["users"] for each in found], ends[0], 0.95, ends[1], ends[2]]
 
 
-def _machine(name: str) -> Expected:
-    return lambda files, row, match: [
-        [between.machine(each, files).get(name, math.nan) - 1 for each in files.others]
-    ]
-
-
 RULES: Rules = [
     (r"seed: # and #", lambda f, r, m: [
         [each.manifest["seed"] for each in f.others], f.manifest["seed"]]),
-    (r"a search with # (?:or more )?windows", _windows),
     (r"Of # values that .+? both have, (?:none|# differs?)", _counted),
     (r" of \S+ at level #, [+×-]?# \(# interval [+×-]?# to [+×-]?#\)", _largest),
     (r"at most # of # such", fixed(5, 100)),
-
-    (r"(?P<c>[\w.-]+) serves (?:at least )?# users? within #", ends("low", "limit")),
-    (rf"(?P<c>[\w.-]+) does not serve (?:even )?# users? within # {BEYOND}",
-     ends("least", "limit", "value")),
 ]  # fmt: skip

@@ -7,10 +7,11 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from recompute import between, facts, lost, markdown, stored, texts
+from recompute import between, facts, lost, markdown, numbers, stored, texts
 from recompute.figures import source_of, title, title_pool, words_pool
 from recompute.files import Files, Row
 from recompute.printed import shown
@@ -183,6 +184,10 @@ def _of_section(outcome: Outcome, files: Files, of: tuple[str, str], found: Any)
         _of_answer(outcome, files, place, found)
     elif of == ("runs", "facts"):
         _of_runs(outcome, files, place, found["pairs"])
+    elif of[1] == "statements":
+        for said in found:
+            unknown = numbers.check(partial(outcome.compare, place), files, said)
+            outcome.unknown.update(f"{place}:{name}" for name in unknown)
     elif of[1] == "figures":
         for name, said in found.items():
             _of_title(outcome, files, f"{place}.{name}", name, said)

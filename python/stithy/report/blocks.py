@@ -12,14 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from stithy.registry import Family, Plugin
 from stithy.report.tables import PageTable
+from stithy.statements import Statement, join_parts
 
 if TYPE_CHECKING:
     from stithy.report.context import Context
-
-    pass
-    pass
     from stithy.report.page import Page
-    from stithy.report.tables import PageTable
 
 
 @dataclass(frozen=True)
@@ -223,6 +220,19 @@ class Section:
     facts: Mapping[str, Any] = field(default_factory=dict)
     data: tuple[PageTable, ...] = ()
 
+    def list_statements(self) -> Iterator[tuple[Statement, Mapping[str, Any]]]:
+        """List the sentences of its blocks that keep their values; of a cell with its row."""
+        for table in self.data:
+            yield from table.statements
+        for block in self.blocks:
+            if isinstance(block, Grid):
+                yield from block.table.statements
+            runs = block.runs if isinstance(block, Paragraph) else ()
+            items = block.items if isinstance(block, Bullets) else ()
+            for text in (*(run.text for run in runs), *items):
+                if isinstance(text, Statement):
+                    yield from ((part, {}) for part in text.list_parts())
+
 
 APPENDIX = 100
 """The order of the section with which the appendix begins."""
@@ -230,9 +240,8 @@ APPENDIX = 100
 
 def set_paragraph(*texts: str | None, style: str = "") -> Iterator[Paragraph]:
     """One paragraph of these sentences; none where nothing is said."""
-    said = [text for text in texts if text]
-    if said:
-        yield Paragraph((Run(" ".join(said)),), style)
+    if said := [text for text in texts if text]:
+        yield Paragraph((Run(join_parts(said, " ")),), style)
 
 
 def set_code(*texts: str) -> Paragraph:

@@ -27,6 +27,7 @@ from stithy.report.words.wording import (
     format_signed,
     format_signed_share,
 )
+from stithy.statements import Statement
 from stithy.units import format_measured_duration, format_share, format_size
 
 SHOW: dict[str, Callable[[Any], str]] = {
@@ -95,12 +96,14 @@ class PageTable:
     """Data with what is needed to print them; `name` is the stem of the files.
 
     Columns of `frame` that `columns` does not name are written to the files but not printed.
+    `statements`: sentences in its cells, each with the values of its row.
     """
 
     name: str
     caption: str
     columns: tuple[Show, ...]
     frame: pl.DataFrame
+    statements: tuple[tuple[Statement, Mapping[str, Any]], ...] = ()
 
     def cells(self) -> list[list[Cell]]:
         """All rows as printed; missing values are a dash."""
@@ -136,7 +139,20 @@ def make_table(
     known = {show.column: TYPES.get(show.kind, pl.Float64) for show in shows} | types
     order = {**rows[0], **known} if rows else known
     schema = {column: known[column] for column in order if column in known}
-    return PageTable(name, caption, shows, pl.DataFrame(rows, schema=schema))
+    statements = tuple(
+        (value, {"column": column, **_find_keys(row)})
+        for row in rows for column, value in row.items() if isinstance(value, Statement)
+    )  # fmt: skip
+    return PageTable(name, caption, shows, pl.DataFrame(rows, schema=schema), statements)
+
+
+def _find_keys(row: dict[str, Any]) -> dict[str, str | int]:
+    """The names and levels of a row."""
+    return {
+        column: value
+        for column, value in row.items()
+        if isinstance(value, str | int) and not isinstance(value, Statement | bool)
+    }
 
 
 def _format_cell(value: Any, show: Show) -> Cell:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from stithy.analysis.evidence import Window
-from stithy.analysis.gathering import Lost, list_lost, list_measured_again
+from stithy.analysis.gathering import list_lost, list_measured_again
 from stithy.point import Point
 from stithy.registry import plugins
 from stithy.report.context import Context
@@ -21,7 +21,7 @@ from stithy.report.words.wording import (
     format_plural,
 )
 from stithy.results.manifest import SessionFacts
-from stithy.statements import Statement, merge
+from stithy.statements import Statement, join_parts, merge
 from stithy.study.scenario import Scenario
 from stithy.units import format_list
 
@@ -40,23 +40,24 @@ def describe_lost(context: Context) -> str | None:
     found = list_lost(context.evidence)
     if not any(each.invalid for each in found):
         return None
-    first, *others = found
-    windows = f"{first.invalid} of {format_plural(first.windows, 'window')} of {first.candidate}"
-    head = f"{windows} {choose_form(first.windows, 'was', 'were')} invalid{_name_cause(first)}"
-    rest = [
-        f"{other.invalid} of {other.windows} of {other.candidate}{_name_cause(other)}"
-        for other in others
-    ]
-    parts = [f"{', '.join([head, *rest])}.", describe_again(context)]
+    template = "{lost} of {windows_of:+window} of {candidate} {windows_of:was|were} invalid{cause}"
+    said = []
+    for each in found:
+        causes = [
+            Statement("{lost_so} with “{flag}”", lost_so=count, flag=flag.value)
+            for flag, count in each.flags
+        ]
+        cause = Statement(" ({causes})", causes=join_parts(causes)) if causes else ""
+        said.append(Statement(
+            template, lost=each.invalid, windows_of=each.windows, candidate=each.candidate,
+            cause=cause,
+        ))  # fmt: skip
+        template = "{lost} of {windows_of} of {candidate}{cause}"
+    parts = [Statement("{lost}.", lost=join_parts(said)), describe_again(context)]
     counts = [each.invalid for each in found]
     if max(counts) - min(counts) >= UNEVEN_COUNT:
         parts.append(UNEVEN)
-    return " ".join(part for part in parts if part)
-
-
-def _name_cause(each: Lost) -> str:
-    reported = ", ".join(f"{count} with “{flag.value}”" for flag, count in each.flags)
-    return f" ({reported})" if reported else ""
+    return join_parts([part for part in parts if part], " ")
 
 
 def describe_again(context: Context) -> str:
@@ -85,11 +86,12 @@ def describe_lost_files(context: Context) -> str | None:
     damaged = sum(problem.path.suffix != ".hlog" for problem in context.run.problems)
     if not damaged:
         return None
-    verb = choose_form(damaged, "is", "are")
-    reported = f"{format_plural(damaged, 'file')} of the results {verb} missing or damaged"
     unread = len(context.run.unread)
-    it = choose_form(damaged, "it", "them")
-    return f"{reported}, and {format_plural(unread, 'window')} with {it}" if unread else reported
+    also = ", and {unread:+window} with {damaged:it|them}" if unread else ""
+    return Statement(
+        "{damaged:+file} of the results {damaged:is|are} missing or damaged" + also,
+        damaged=damaged, unread=unread,
+    )  # fmt: skip
 
 
 def describe_left_out(windows: Sequence[Window]) -> str | None:
@@ -98,15 +100,14 @@ def describe_left_out(windows: Sequence[Window]) -> str | None:
     dropped = sum(not window.valid for window in windows) - invalid
     if not invalid:
         return None
-    reported = (
-        f"{invalid} of {format_plural(len(windows), 'window')} {choose_form(invalid, 'is', 'are')} "
-        "invalid"
+    also = (
+        ", and {dropped} more {dropped:belongs|belong} to "
+        "{failed:its block, which was|their blocks, which were} measured a second time"
     )
-    if not dropped:
-        return reported
-    verb = choose_form(dropped, "belongs", "belong")
-    whose = choose_form(invalid, "its block, which was", "their blocks, which were")
-    return f"{reported}, and {dropped} more {verb} to {whose} measured a second time"
+    return Statement(
+        "{failed} of {windows:+window} {failed:is|are} invalid" + (also if dropped else ""),
+        failed=invalid, windows=len(windows), dropped=dropped,
+    )  # fmt: skip
 
 
 ENDS = {
@@ -318,7 +319,7 @@ def make_reason_values_table(context: Context) -> PageTable:
 
 def _make_row(each: _Seen, windows: str) -> dict[str, object]:
     return {
-        "weight": "note" if each.is_note else "invalid", "sentence": each.sentence,
+        "weight": "note" if each.is_note else "invalid", "sentence": str(each.sentence),
         "advice": each.advice, "windows": windows, "count": len(each.ids),
         "window_ids": ", ".join(each.ids),
     }  # fmt: skip

@@ -10,6 +10,7 @@ from typing import get_args
 
 from stithy.analysis.instruments import Headroom
 from stithy.engines.declaration import WaitGroup
+from stithy.statements import Statement
 
 HALF = 0.5
 """Own: from half on, all else together could at most double the throughput, and nothing else can
@@ -55,19 +56,16 @@ def is_known(share: float, samples: int) -> bool:
     return high - low <= SPAN_MOST
 
 
-def format_sampled(share: float, samples: int | None) -> str:
-    """A share with its interval, where few samples are behind it: `63 % (95 %: 50 % to 74 %)`."""
-    if (known := bound_share(share, samples)) is None:
-        return percent(share)
-    return f"{percent(share)} (95 %: {percent(known[0])} to {percent(known[1])})"
-
-
-def percent(share: float) -> str:
-    """A share as the words of a rule have it: `63 %`.
+def state_sampled(share: float, samples: int | None) -> Statement:
+    """A share with its interval, where few samples are behind it: `63 % (95 %: 50 % to 74 %)`.
 
     Own: whole per cents, which is what samples of a window bear.
     """
-    return f"{100 * share:.0f} %"
+    if (known := bound_share(share, samples)) is None:
+        return Statement("{share:.0f %}", share=share)
+    low, high = known
+    return Statement("{share:.0f %} (95 %: {sampled_low:.0f %} to {sampled_high:.0f %})",
+                     share=share, sampled_low=low, sampled_high=high)  # fmt: skip
 
 
 DEVICE, LOG, LOCKS = "device", "log", "locks"

@@ -31,6 +31,7 @@ from stithy.analysis.series import EACH_ITS_OWN, OF_ALL, Sampled
 from stithy.engines.declaration import UNKNOWN, Declaration
 from stithy.metrics import ALL
 from stithy.point import Point
+from stithy.statements import Statement
 from stithy.validity import Flag
 
 RATES = {
@@ -237,12 +238,11 @@ def _measure_growth(evidence: Evidence) -> dict[tuple[str, Point], LevelGrowth]:
 
 
 def _find_flagged(window: Window, flag: Flag) -> str | None:
-    said = (reason.sentence for reason in window.reasons if reason.flag is flag)
-    sentence = next(said, None)
-    if sentence is None:
+    data = next((reason.data for reason in window.reasons if reason.flag is flag), None)
+    if data is None:
         return None
-    text = sentence.removeprefix("The instrument failed: ").rstrip(".")
-    return text[0].lower() + text[1:]
+    template = flag.sentence.removeprefix("The instrument failed: ").rstrip(".")
+    return Statement(f"{template[0].lower()}{template[1:]}", **data)
 
 
 def group_by_server(means: pl.DataFrame) -> tuple[dict[Server, Values], dict[Server, int]]:

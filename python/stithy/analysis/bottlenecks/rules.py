@@ -16,10 +16,10 @@ from stithy.analysis.bottlenecks.observation import (
     Cpus,
     Observation,
     format_at_most,
-    format_sampled,
     is_known,
-    percent,
+    state_sampled,
 )
+from stithy.statements import Statement, Styled, join_parts
 
 NEARLY_FULL = 0.8
 """Source: the utilisation law (Denning and Buzen, 1978): what is busy for four fifths of the time
@@ -82,11 +82,12 @@ def judge_cpus(observed: Observation, cpus: Cpus, shown: str, wanted: float | No
     """
     used = cpus.used_share
     others = min(used, (observed.others_cpus or 0.0) / cpus.count)
-    shown = f"{shown} busy {percent(used)} of the time"
+    said = Statement("{whose} busy {used:.0f %} of the time", whose=shown, used=used)
     if used < NEARLY_FULL or used - others >= NEARLY_FULL:
-        return RuleResult(used, shown)
-    shown += f", up to {format_at_most(others)} by other programs"
-    return RuleResult(used, shown) if wanted is not None and wanted >= HALF else make_unknown(shown)
+        return RuleResult(used, said)
+    said = Statement("{busy}, up to {others} by other programs", busy=said,
+                     others=Styled(others, format_at_most(others)))  # fmt: skip
+    return RuleResult(used, said) if wanted is not None and wanted >= HALF else make_unknown(said)
 
 
 def _judge_checkpoints(observed: Observation) -> RuleResult:
@@ -94,7 +95,9 @@ def _judge_checkpoints(observed: Observation) -> RuleResult:
     if observed.stalled_share is None:
         return make_unknown(observed.unseen.get("database", "checkpoints were not sampled"))
     share = observed.stalled_share
-    return RuleResult(share, f"stalls in checkpoints cost {percent(share)} of the throughput")
+    said = Statement("stalls in checkpoints cost {checkpoints:.0f %} of the throughput",
+                     checkpoints=share)  # fmt: skip
+    return RuleResult(share, said)
 
 
 def _judge_device_latency(observed: Observation) -> RuleResult:
@@ -115,11 +118,18 @@ def _judge_device_latency(observed: Observation) -> RuleResult:
         share = min(1.0, device.reads_under_way / observed.places)
         if observed.devices_used_share is not None:
             share = min(share, observed.devices_used_share)
-        return RuleResult(share, f"reads of the device took {percent(share)} of the users' time")
+        took = "reads of the device took {reads:.0f %} of the users' time"
+        return RuleResult(share, Statement(took, reads=share))
     if device is not None and device.under_way is not None:
         part = min(part, device.under_way / observed.places)
-    shown = f"waits for data files took {format_sampled(part, observed.samples)} of the users' time"
-    return RuleResult(part, shown, samples=observed.samples)
+    return _judge_waits("data files", part, observed)
+
+
+def _judge_waits(what: str, part: float, observed: Observation, most: str = "") -> RuleResult:
+    """The part of the users' time in waits for something, which was sampled."""
+    said = Statement(f"waits for {what} took {{sampled}} of the users' time{most}", of=what,
+                     sampled=state_sampled(part, observed.samples))  # fmt: skip
+    return RuleResult(part, said, samples=observed.samples)
 
 
 def _judge_device_rate(observed: Observation) -> RuleResult | None:
@@ -132,8 +142,9 @@ def _judge_device_rate(observed: Observation) -> RuleResult | None:
     """
     if observed.drives:
         most = max(observed.drives, key=lambda each: each.share)
-        shown = f"{most.drive} reached {percent(most.share)} of its profile's {most.what}"
-        return RuleResult(min(1.0, most.share), shown)
+        said = Statement("{drive} reached {reached:.0f %} of its profile's {what}",
+                         drive=most.drive, reached=most.share, what=most.what)  # fmt: skip
+        return RuleResult(min(1.0, most.share), said)
     if observed.emulated:
         return make_unknown(
             observed.unseen.get("drive", "what the drives' profiles allow is not known")
@@ -146,11 +157,10 @@ def _judge_device_rate(observed: Observation) -> RuleResult | None:
     if not used:
         return make_unknown(observed.unseen["block"]) if "block" in observed.unseen else None
     share, name = max(used)
+    in_use = Statement("{device} was in use {in_use:.0f %} of the time", device=name, in_use=share)
     if share < NEARLY_FULL:
-        return RuleResult(share, f"{name} was in use {percent(share)} of the time")
-    return make_unknown(
-        f"{name} was in use {percent(share)} of the time, and its maximum rate is not known"
-    )
+        return RuleResult(share, in_use)
+    return make_unknown(Statement("{in_use}, and its maximum rate is not known", in_use=in_use))
 
 
 def _judge_driver(observed: Observation) -> RuleResult:
@@ -164,13 +174,13 @@ def _judge_driver(observed: Observation) -> RuleResult:
         return RuleResult(1.0, observed.late, is_proven=True)
     outside, asked = _judge_outside(observed), observed.headroom.share
     if outside is not None and outside >= max(HALF, asked or 0.0):
-        part = format_sampled(outside, observed.samples)
-        shown = f"{part} of the users' time passed outside the server"
-        return RuleResult(outside, shown, samples=observed.samples)
+        said = Statement("{sampled} of the users' time passed outside the server", of="driver",
+                         sampled=state_sampled(outside, observed.samples))  # fmt: skip
+        return RuleResult(outside, said, samples=observed.samples)
     if asked is None:
         return make_unknown("the driver headroom is not proven")
-    shown = f"the window needed {percent(asked)} of the driver's capacity"
-    return RuleResult(min(1.0, asked), shown)
+    said = Statement("the window needed {driver:.0f %} of the driver's capacity", driver=asked)
+    return RuleResult(min(1.0, asked), said)
 
 
 def _judge_outside(observed: Observation) -> float | None:
@@ -212,10 +222,7 @@ def _judge_locks(observed: Observation) -> RuleResult:
         return make_unknown(observed.why_no_sessions)
     waits = observed.sessions.locks
     most = f" (most for {max(waits, key=lambda event: waits[event])})" if waits else ""
-    shown = (
-        f"waits for locks took {format_sampled(part, observed.samples)} of the users' time{most}"
-    )
-    return RuleResult(part, shown, samples=observed.samples)
+    return _judge_waits("locks", part, observed, most)
 
 
 def _judge_log(observed: Observation) -> RuleResult:
@@ -225,16 +232,11 @@ def _judge_log(observed: Observation) -> RuleResult:
     """
     part, most = observed.part("log"), observed.storage_share
     if part is None and most is not None and most < HALF:
-        shown = (
-            f"waits for storage of any kind took at most {format_at_most(most)} of the users' time"
-        )
-        return RuleResult(most, shown)
+        took = "waits for storage of any kind took at most {storage} of the users' time"
+        return RuleResult(most, Statement(took, storage=Styled(most, format_at_most(most))))
     if part is None:
         return make_unknown(observed.why_no_sessions)
-    shown = (
-        f"waits for the commit log took {format_sampled(part, observed.samples)} of the users' time"
-    )
-    return RuleResult(part, shown, samples=observed.samples)
+    return _judge_waits("the commit log", part, observed)
 
 
 def _judge_pool(observed: Observation) -> RuleResult | None:
@@ -245,7 +247,8 @@ def _judge_pool(observed: Observation) -> RuleResult | None:
     if observed.pool_waiting is None or observed.is_open:
         return None
     share = min(1.0, observed.pool_waiting / observed.places)
-    return RuleResult(share, f"waits for a connection took {percent(share)} of the users' time")
+    took = "waits for a connection took {pool:.0f %} of the users' time"
+    return RuleResult(share, Statement(took, pool=share))
 
 
 def _judge_server_cpu(observed: Observation) -> RuleResult | None:
@@ -282,10 +285,10 @@ def _judge_users(observed: Observation) -> RuleResult:
             return make_unknown("the window has no transactions")
         served = 1 - observed.backlog_share
         if served < SERVED_SHARE:
-            shown = f"{percent(observed.backlog_share)} of the due transactions had not begun"
-            return RuleResult(0.0, shown)
-        shown = f"{percent(served)} of the due transactions had begun"
-        return RuleResult(served, shown, is_proven=True)
+            late = "{unserved:.0f %} of the due transactions had not begun"
+            return RuleResult(0.0, Statement(late, unserved=observed.backlog_share))
+        begun = "{served_share:.0f %} of the due transactions had begun"
+        return RuleResult(served, Statement(begun, served_share=served), is_proven=True)
     paused, own = observed.pause_share, _own_work(observed)
     if paused is None:
         return make_unknown("the window has no response times")
@@ -314,14 +317,19 @@ def _own_work(observed: Observation) -> float | None:
 
 
 def _explain_share(paused: float, own: float, observed: Observation) -> str:
-    shown = f"pauses took {percent(paused)} of the users' time" if observed.paced else ""
-    worked = f"the database's own work took {percent(own)} of their time" if own else ""
-    if not shown:
-        worked = worked.replace("their time", "the users' time")
-    more = ""
+    parts = []
+    if observed.paced:
+        parts.append(Statement("pauses took {paused:.0f %} of the users' time", paused=paused))
+    if own:
+        whose = "their" if parts else "the users'"
+        worked = f"the database's own work took {{own:.0f %}} of {whose} time"
+        parts.append(Statement(worked, own=own))
     if observed.growth is not None:
-        more = f"{observed.growth.level:,} users did {observed.growth.factor:.2f} times as much"
-    return "; ".join(each for each in (shown, worked, more) if each)
+        parts.append(Statement(
+            "{next_users:,} users did {growth_times:.2f} times as much",
+            next_users=observed.growth.level, growth_times=observed.growth.factor,
+        ))  # fmt: skip
+    return join_parts(parts, "; ")
 
 
 RULES = {each.name: each for each in (

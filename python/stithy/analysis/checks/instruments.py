@@ -272,8 +272,8 @@ def _describe_others(around: Row) -> Iterator[Statement]:
     cpus = around["others_cpu_s"] / around["span_s"] if around["span_s"] else 0.0
     if cpus > OTHERS_CPU_SHARE * around["cpus"]:
         yield Statement(
-            "other programs used {used:.1f} of {cpus} CPUs{who}",
-            used=cpus, cpus=around["cpus"], who=who,
+            "other programs used {others_used:.1f} of {cpus} CPUs{who}",
+            others_used=cpus, cpus=around["cpus"], who=who,
         )  # fmt: skip
         who = ""
     if is_disk_shared(around):

@@ -9,7 +9,8 @@ from stithy.analysis.evidence import Evidence
 from stithy.metrics import TPM, Quantity
 from stithy.point import Point
 from stithy.report.findings import FindingKind
-from stithy.report.words.wording import begin_sentence, format_bounds, format_quantity, format_times
+from stithy.report.words.wording import format_quantity, format_times
+from stithy.statements import Statement, Styled, join_list
 from stithy.units import format_list
 
 
@@ -59,10 +60,14 @@ def _format_span(lowest: Point, highest: Point, unit: str) -> str:
     return f"{lowest.in_words(unit)} to {highest.in_words(unit)}"
 
 
-def _format_factor(factor: float) -> str:
+def _describe_factor(name: str, factor: float) -> Statement:
     if format_times(factor) == format_times(1):
-        return "stayed within 0.5 %"
-    return f"{'grew' if factor > 1 else 'fell'} to {format_times(factor)} times"
+        return Statement("{candidate} stayed within 0.5 %", candidate=name)
+    return Statement(
+        f"{{candidate}} {'grew' if factor > 1 else 'fell'} to {{growth}} times",
+        candidate=name,
+        growth=Styled(factor, format_times(factor)),
+    )
 
 
 @dataclass(frozen=True)
@@ -94,29 +99,32 @@ def _find_impact(evidence: Evidence, quantity: Quantity) -> Impact | None:
     return Impact(quantity, point, of) if of else None
 
 
-def _format_of(
+def _describe_of(
     metric: Quantity, name: str, number: float, low: float | None, high: float | None
-) -> str:
+) -> Statement:
     shown = partial(format_quantity, metric)
-    return f"{shown(number)}{format_bounds(low, high, shown)} on {name}"
+    ends = {"value": number, "low": low, "high": high}
+    known = {key: Styled(end, shown(end)) for key, end in ends.items() if end is not None}
+    interval = " ({low} to {high})" if len(known) == len(ends) else ""
+    return Statement(f"{{value}}{interval} on {{candidate}}", candidate=name, **known)
 
 
 def _describe_growth(finding: Growth, unit: str) -> str:
     known = [(name, factor) for name, factor in finding.factors if factor is not None]
     if len(known) > GROWTHS_DETAILED:
         ordered = sorted(known, key=lambda each: each[1])
-        shown = format_list(
-            [f"{name} {_format_factor(factor)}" for name, factor in (ordered[0], ordered[-1])]
-        )
-        shown += f", and those of the other {len(known) - 2} between them"
+        ends = join_list([_describe_factor(*each) for each in (ordered[0], ordered[-1])])
+        shown = Statement("{ends}, and those of the other {others} between them", ends=ends,
+                          others=len(known) - 2)  # fmt: skip
     else:
-        shown = format_list([f"{name} {_format_factor(factor)}" for name, factor in known])
+        shown = join_list([_describe_factor(*each) for each in known])
     missing = [name for name, factor in finding.factors if factor is None]
-    span = _format_span(finding.lowest, finding.highest, unit)
-    text = f"From {span}, the {finding.noun} of {shown}"
-    if missing:
-        text += f"; the growth of {format_list(missing)} is not known, as valid windows are missing"
-    return text + "."
+    unknown = "; the growth of {missing} is not known, as valid windows are missing"
+    return Statement(
+        "From {span}, the {noun} of {shown}" + (unknown if missing else "") + ".",
+        span=_format_span(finding.lowest, finding.highest, unit), noun=finding.noun, shown=shown,
+        missing=format_list(missing),
+    )  # fmt: skip
 
 
 def _find_every_impact(evidence: Evidence) -> Iterator[Impact]:
@@ -129,8 +137,11 @@ def _find_every_impact(evidence: Evidence) -> Iterator[Impact]:
 
 
 def _describe_impact(finding: Impact, unit: str) -> str:
-    each = format_list([_format_of(finding.metric, *of) for of in finding.of])
-    return f"{begin_sentence(finding.point.at(unit))}, the {finding.metric.noun} was {each}."
+    return Statement(
+        "{at:sentence}, the {noun} was {values}.", at=finding.point.at(unit),
+        noun=finding.metric.noun, values=join_list([_describe_of(finding.metric, *of)
+                                                    for of in finding.of]),
+    )  # fmt: skip
 
 
 PLUGINS = (

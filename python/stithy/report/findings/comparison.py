@@ -6,26 +6,25 @@ intervals. All have one direction.
 
 import math
 from collections.abc import Iterator
+from functools import partial
 
 from stithy.analysis.findings import Alone, Comparison
 from stithy.analysis.statistics import BLOCKS_LEAST
 from stithy.analysis.verdict import Call
 from stithy.report.findings import FindingKind
 from stithy.report.findings.limits import describe_limits
-from stithy.report.tables import format_difference
 from stithy.report.words import wording
 from stithy.report.words.wording import (
     CONSERVATIVE,
     T_INTERVAL,
-    begin_sentence,
     count_decimals,
     format_count,
     format_factor,
-    format_plural,
     format_quantity,
     format_times,
 )
-from stithy.units import format_list, format_measured_duration, format_share
+from stithy.statements import Statement, Styled, join_parts
+from stithy.units import format_list, format_share
 
 CLOSE_SHARE = 0.10
 """Without a verdict nothing is said about differences below a tenth: windows vary that much."""
@@ -34,11 +33,14 @@ Bounds = tuple[float, float]
 
 
 def _list_sentences(finding: Comparison, unit: str) -> Iterator[str]:
-    level = begin_sentence(finding.point.at(unit))
+    level = finding.point.at(unit)
     if finding.instead_of is not None:
         level += f" (no block {finding.instead_of.at(unit)} has valid values of both)"
-    limits = describe_limits(finding.limits, of_floor=finding.is_floor)
-    yield f"{level}, {_describe_claim(finding)}{_describe_target(finding)}{limits}"
+    yield Statement(
+        "{level}, {claim}{target}{limits}", level=level, claim=_describe_claim(finding),
+        target=_describe_target(finding),
+        limits=describe_limits(finding.limits, of_floor=finding.is_floor),
+    )  # fmt: skip
     yield from _describe_values(finding)
     if finding.effect.value is None:
         return
@@ -46,9 +48,9 @@ def _list_sentences(finding: Comparison, unit: str) -> Iterator[str]:
     if finding.effect.bounds:
         yield _describe_disturbed(finding)
     if finding.effect.plain:
-        yield f"a test needs at least {BLOCKS_LEAST} blocks"
+        yield Statement("a test needs at least {blocks_tested} blocks", blocks_tested=BLOCKS_LEAST)
     elif finding.verdict.call is Call.UNDECIDED:
-        yield f"reason: {finding.verdict.because}"
+        yield Statement("reason: {because}", because=finding.verdict.because)
 
 
 def _describe_target(finding: Comparison) -> str:
@@ -69,12 +71,17 @@ def _describe_claim(finding: Comparison) -> str:
         return f"{a} and {b} cannot be compared: {finding.effect.missing_because or 'no value'}"
     if finding.effect.plain:
         return _describe_untested(finding, apart)
-    call, margin = finding.verdict.call, wording.format_margin(finding.metric, finding.verdict)
+    call, margin = finding.verdict.call, finding.verdict.margin_share
+    if finding.verdict.negligible is not None:
+        margin = finding.verdict.negligible
+    within = Styled(margin, wording.format_margin(finding.metric, finding.verdict))
     by = wording.name_briefly(finding.metric)
     if call is Call.EQUIVALENT:
-        return f"{a} and {b} are equivalent within {margin} in {by}"
+        return Statement("{a} and {b} are equivalent within {margin} in {by}",
+                         a=a, b=b, margin=within, by=by)  # fmt: skip
     if call is Call.NEGLIGIBLE:
-        return f"{a} and {b} differ by less than {margin} in {by}"
+        return Statement("{a} and {b} differ by less than {margin} in {by}",
+                         a=a, b=b, margin=within, by=by)  # fmt: skip
     if call is Call.UNDECIDED:
         is_either = "has more" if finding.metric.known.better is None else "is better"
         return f"it is undecided whether {a} or {b} {is_either} in {by}"
@@ -82,19 +89,23 @@ def _describe_claim(finding: Comparison) -> str:
         Call.BETTER: "is better than", Call.WORSE: "is worse than",
         Call.HIGHER: "has more than", Call.LOWER: "has less than",
     }[call]  # fmt: skip
-    return f"{b} {how} {a}: {_describe_against(finding, 'it', apart)}"
+    return Statement(f"{{b}} {how} {{a}}: {{claim}}", a=a, b=b,
+                     claim=_describe_against(finding, "it", apart))  # fmt: skip
 
 
 def _describe_untested(finding: Comparison, apart: float) -> str:
     a, b, effect = finding.a, finding.b, finding.effect
-    untested = f"not tested, {format_plural(effect.pairs, 'block')}"
+    untested = Statement("not tested, {blocks:+block}", blocks=effect.pairs)
     by = wording.name_briefly(finding.metric)
     if effect.distinguishable is False:
-        return f"{a} and {b} are not distinguishable in {by} ({untested})"
+        return Statement("{a} and {b} are not distinguishable in {by} ({untested})",
+                         a=a, b=b, by=by, untested=untested)  # fmt: skip
     if not effect.is_difference and max(apart, 1 / apart) < 1 + CLOSE_SHARE:
-        return f"{a} and {b} differ by less than {format_share(CLOSE_SHARE)} in {by} ({untested})"
+        close = format_share(CLOSE_SHARE)
+        return Statement(f"{{a}} and {{b}} differ by less than {close} in {{by}} ({{untested}})",
+                         a=a, b=b, by=by, untested=untested)  # fmt: skip
     claim = _describe_against(finding, b, apart, of=a)
-    return f"{claim} ({untested})"
+    return Statement("{claim} ({untested})", claim=claim, untested=untested)
 
 
 def _describe_against(finding: Comparison, who: str, apart: float, of: str = "") -> str:
@@ -112,11 +123,9 @@ def _describe_values(finding: Comparison) -> Iterator[str]:
     values = wording.describe_values(finding.metric, (finding.b, finding.a), (b, a))
     ratio = finding.effect.ratio
     if ratio is None:
-        yield values if less is None else f"{values}; {_describe_difference(finding)}"
+        yield values if less is None else join_parts([values, _describe_difference(finding)], "; ")
         return
-    if less is not None:
-        values += f"; {_describe_difference(finding)}"
-    yield values
+    yield values if less is None else join_parts([values, _describe_difference(finding)], "; ")
     if (b - a) * (ratio - 1) < 0:
         yield (
             "the ratio is the mean over the blocks; the values of all windows together differ in "
@@ -127,8 +136,11 @@ def _describe_values(finding: Comparison) -> Iterator[str]:
 def _describe_difference(finding: Comparison) -> str:
     less = finding.effect.difference
     assert less is not None  # asked by the caller
-    difference = format_difference(finding.metric, less.mean, less.low, less.high)
-    return f"the mean difference within blocks was {difference}"
+    shown = partial(wording.format_signed, finding.metric)
+    interval = " ({less_low} to {less_high})" if None not in (less.low, less.high) else ""
+    ends = {"less": less.mean, "less_low": less.low, "less_high": less.high}
+    known = {name: Styled(end, shown(end)) for name, end in ends.items() if end is not None}
+    return Statement("the mean difference within blocks was {less}" + interval, **known)
 
 
 def _describe_interval(finding: Comparison) -> Iterator[str]:
@@ -137,33 +149,40 @@ def _describe_interval(finding: Comparison) -> Iterator[str]:
     if effect.low is None or effect.high is None:
         return
     if effect.ratio is None:
-        blocks = format_plural(effect.pairs, "block")
-        yield f"the difference is {finding.b} less {finding.a} ({kind} intervals, {blocks})"
+        yield Statement(
+            f"the difference is {{b}} less {{a}} ({kind} intervals, {{blocks:+block}})",
+            a=finding.a,
+            b=finding.b,
+            blocks=effect.pairs,
+        )
         return
     low, high = _format_alike((effect.low, effect.high))
-    yield (
-        f"the ratio of {finding.b} to {finding.a} is {format_factor(effect.ratio)}, between {low} "
-        f"and {high} ({kind} intervals, {format_plural(effect.pairs, 'block')})"
-    )
+    yield Statement(
+        "the ratio of {b} to {a} is {ratio}, between {low} and {high} "
+        f"({kind} intervals, {{blocks:+block}})", a=finding.a, b=finding.b, blocks=effect.pairs,
+        ratio=Styled(effect.ratio, format_factor(effect.ratio)), low=Styled(effect.low, low),
+        high=Styled(effect.high, high),
+    )  # fmt: skip
 
 
 def _describe_disturbed(finding: Comparison) -> str:
     """How many blocks were disturbed and by how much; of a verdict that it holds even so."""
     bounds, is_ratio = finding.effect.bounds, not finding.effect.is_difference
     most = max(map(max, bounds))
-    by = (
-        format_share(math.expm1(most))
-        if is_ratio
-        else wording.format_quantity(finding.metric, most)
-    )
-    names = format_list([f"“{flag.value}”" for flag in finding.flags])
+    most = math.expm1(most) if is_ratio else most
+    by = format_share(most) if is_ratio else wording.format_quantity(finding.metric, most)
     seen = (
-        f"{sum(map(any, bounds))} of {format_plural(len(bounds), 'block')} were disturbed "
-        f"({names}), which changed a {'ratio' if is_ratio else 'difference'} by at most {by}"
+        "{disturbed} of {blocks:+block} were disturbed ({names}), which changed a {what} by at "
+        "most {most}"
     )
+    template = f"{seen}; the interval includes that"
     if finding.verdict.decided:
-        return f"even so, the verdict holds: {seen}, and the interval includes that"
-    return f"{seen}; the interval includes that"
+        template = f"even so, the verdict holds: {seen}, and the interval includes that"
+    return Statement(
+        template, disturbed=sum(map(any, bounds)), blocks=len(bounds),
+        names=format_list([f"“{flag.value}”" for flag in finding.flags]),
+        what="ratio" if is_ratio else "difference", most=Styled(most, by),
+    )  # fmt: skip
 
 
 def _format_alike(bounds: Bounds) -> tuple[str, str]:
@@ -178,24 +197,39 @@ def _format_alike(bounds: Bounds) -> tuple[str, str]:
 
 
 def _describe_alone(finding: Alone, unit: str) -> str:
-    windows = "one window" if finding.windows == 1 else format_plural(finding.windows, "window")
-    at, name, metric = begin_sentence(finding.point.at(unit)), finding.candidate, finding.metric
-    shown = (
-        f"{at}, {name} completed {format_count(finding.value)} {metric.noun} in {windows}"
-        f"{describe_limits(finding.limits)}."
-        if metric.known.source == "window"
-        else f"{at}, the {metric.noun} of {name} came to "
-        f"{format_quantity(metric, finding.value)} in {windows}."
-    )
+    is_counted = finding.metric.known.source == "window"
+    value = finding.value
+    shown = format_count(value) if is_counted else format_quantity(finding.metric, value)
+    said = [Statement(
+        "{at:sentence}, {candidate} completed {level_value} {noun} in {windows_here:one window|# "
+        "windows}{limits}." if is_counted else "{at:sentence}, the {noun} of {candidate} came to "
+        "{level_value} in {windows_here:one window|# windows}.",
+        at=finding.point.at(unit), candidate=finding.candidate, noun=finding.metric.noun,
+        level_value=Styled(value, shown), windows_here=finding.windows,
+        limits=describe_limits(finding.limits), metric=finding.metric.label,
+    )]  # fmt: skip
     if finding.p95_s is not None:
-        shown += f" Its p95 response time was {format_measured_duration(finding.p95_s)}."
-    return f"{shown} There is no second candidate to compare it with."
+        said.append(Statement("Its p95 response time was {p95:measured}.", p95=finding.p95_s))
+    return join_parts([*said, "There is no second candidate to compare it with."], " ")
 
 
 PLUGINS = (
     FindingKind(
         "comparison",
-        lambda of, unit: " ".join(f"{begin_sentence(it)}." for it in _list_sentences(of, unit)),
+        lambda of, unit: join_parts(
+            [
+                Statement(
+                    "{said:sentence}.",
+                    said=said,
+                    a=of.a,
+                    b=of.b,
+                    metric=of.metric.label,
+                    users=of.point.level,
+                )
+                for said in _list_sentences(of, unit)
+            ],
+            " ",
+        ),
     ),
     FindingKind("alone", _describe_alone),
     FindingKind("nothing", lambda of, unit: f"This run gives no answer: {of.because}."),

@@ -1,13 +1,17 @@
 """What limited each candidate, and how many users it serves within a target, by a search."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from stithy.analysis.bottlenecks.judge import SEVERAL, UNKNOWN, Cause
-from stithy.analysis.bottlenecks.observation import format_sampled
+from stithy.analysis.bottlenecks.observation import state_sampled
 from stithy.analysis.bottlenecks.rules import RULES
 from stithy.analysis.capacity import WINDOWS_ENOUGH, Capacity, CapacityFinding, End
 from stithy.analysis.findings import LimitedCapacity, Limits
 from stithy.report.findings import FindingKind
-from stithy.report.words.wording import begin_sentence, format_apart, format_plural
-from stithy.units import format_duration, format_list, format_measured_duration
+from stithy.report.words.wording import begin_sentence, format_apart
+from stithy.statements import Statement, Styled, join_list, join_parts
+from stithy.units import format_list, format_measured_duration
 
 LIMITS_DETAILED = 3
 """Own: of more candidates with the same limit a sentence gives the names alone; tables have all."""
@@ -59,55 +63,61 @@ def _describe_group(limit: str, of: list[tuple[str, Cause]], finding: Limits) ->
     if len(of) > LIMITS_DETAILED or (finding.is_open and limit == "demand"):
         named = [name for name, _ in of]
     elif limit in (UNKNOWN, SEVERAL):
-        named = [f"{name} ({cause.says})" for name, cause in of]
+        named = [Statement("{candidate} ({says})", candidate=name, says=cause.says)
+                 for name, cause in of]  # fmt: skip
     else:
         named = [_describe_candidate(name, cause) for name, cause in of]
-    return f"{_describe_limit(limit, finding)} {format_list(named)}"
+    return Statement("{what} {named}", what=_describe_limit(limit, finding), named=join_list(named))
 
 
 def _describe_candidate(name: str, cause: Cause) -> str:
     """A candidate with how much of the bound it reached, and in how many windows."""
-    shown = RULES[cause.limit].shown
-    parts = (
-        []
-        if not shown or cause.share is None
-        else [shown.format(share=format_sampled(cause.share, cause.samples))]
-    )
+    shown, parts = RULES[cause.limit].shown, []
+    if shown and cause.share is not None:
+        parts.append(
+            Statement(shown, share=state_sampled(cause.share, cause.samples), limit=cause.limit)
+        )
     if cause.windows < cause.windows_all:
-        parts.append(f"in {cause.windows} of {format_plural(cause.windows_all, 'window')}")
-    return f"{name} ({', '.join(parts)})" if parts else name
+        parts.append(Statement("in {limited} of {of_windows:+window}", limited=cause.windows,
+                               of_windows=cause.windows_all))  # fmt: skip
+    of = Statement("{candidate} ({parts})", candidate=name, parts=join_parts(parts))
+    return of if parts else name
 
 
 def _describe_limits(finding: Limits, unit: str) -> str:
     by_limit: dict[str, list[tuple[str, Cause]]] = {}
     for name, cause in finding.of:
         by_limit.setdefault(cause.limit, []).append((name, cause))
-    shown = "; ".join(_describe_group(limit, of, finding) for limit, of in by_limit.items())
-    return f"{begin_sentence(finding.point.at(unit))}, {shown}."
+    groups = [_describe_group(limit, of, finding) for limit, of in by_limit.items()]
+    return Statement("{at:sentence}, {groups}.", at=finding.point.at(unit),
+                     groups=join_parts(groups, "; "), users=finding.point.level)  # fmt: skip
 
 
 def _describe_capacity(finding: CapacityFinding, of: Capacity, unit: str) -> str:
     """`sata serves 34 users within 1 s (at 36, p95 of new-order is 1.08 s)`."""
     limit = finding.search.limit
-    within = f"within {format_duration(limit.limit_s)}"
-    if of.low is None:
-        return _describe_none(finding, of, unit, within)
-    served = format_plural(of.low.level, unit)
-    if of.cut_off:
-        return f"{of.candidate} serves {served} {within} so far: its search was interrupted"
+    known: dict[str, Any] = {
+        "candidate": of.candidate, "limit_s": limit.limit_s, "name": limit.name,
+        "least_users": finding.search.users_least, "wall": of.stopped_at,
+    }  # fmt: skip
     if of.high is not None:
-        value = _describe_beyond(of.high, limit.limit_s)
-        return (
-            f"{of.candidate} serves {served} {within} (at {of.high.level:,}, {limit.name} is "
-            f"{value})"
+        known |= {"not_at": of.high.level, "beyond": _describe_beyond(of.high, limit.limit_s)}
+    if of.low is None:
+        return _describe_none(finding, of, unit, known)
+    template = f"{{candidate}} serves {{served:+{unit}}} within {{limit_s:duration}}"
+    if of.cut_off:
+        template += " so far: its search was interrupted"
+    elif of.high is not None:
+        template += " (at {not_at:,}, {name} is {beyond})"
+    else:
+        template = template.replace("serves", "serves at least")
+        template += (
+            ", where its search ends" if of.stopped_at is None else "; at {wall:,}, {because}"
         )
-    text = f"{of.candidate} serves at least {served} {within}"
-    if of.stopped_at is None:
-        return f"{text}, where its search ends"
-    return f"{text}; at {of.stopped_at:,}, {of.because}"
+    return Statement(template, **known, served=of.low.level, because=of.because)
 
 
-def _describe_beyond(end: End, limit_s: float) -> str:
+def _describe_beyond(end: End, limit_s: float) -> str | Styled:
     """What missed the limit, so that it never reads as the limit itself; of few values no number.
 
     Mostly it is longer; where windows disagree, the value over all of them need not be.
@@ -119,29 +129,31 @@ def _describe_beyond(end: End, limit_s: float) -> str:
         format_measured_duration(value_s) == format_measured_duration(limit_s)
         and value_s != limit_s
     ):
-        return format_apart(value_s, limit_s, "s")[0]
-    return format_measured_duration(value_s)
+        return Styled(value_s, format_apart(value_s, limit_s, "s")[0])
+    return Styled(value_s, format_measured_duration(value_s))
 
 
-def _describe_none(finding: CapacityFinding, of: Capacity, unit: str, within: str) -> str:
+def _describe_none(
+    finding: CapacityFinding, of: Capacity, unit: str, known: Mapping[str, Any]
+) -> str:
     """Nothing obeyed: that is either the storage's doing, or nobody can tell."""
-    limit, least = finding.search.limit, finding.search.users_least
+    least = finding.search.users_least
     if of.high is not None and of.high.level == least:
         even = "even " if least == 1 else ""
-        value = f"{limit.name} is {_describe_beyond(of.high, limit.limit_s)}"
-        return (
-            f"{of.candidate} does not serve {even}{format_plural(least, unit)} {within} ({value})"
-        )
+        return Statement(
+            f"{{candidate}} does not serve {even}{{least_users:+{unit}}} within "
+            "{limit_s:duration} ({name} is {beyond})", **known,
+        )  # fmt: skip
     if of.high is not None:
-        value = f"{limit.name} is {_describe_beyond(of.high, limit.limit_s)}"
-        return (
-            f"no level of {of.candidate} is certain to be {within} (at {of.high.level:,}, {value})"
-        )
-    because = of.because or "its search was interrupted"
-    at = least if of.stopped_at is None else of.stopped_at
-    return (
-        f"whether {of.candidate} serves {format_plural(at, unit)} {within} is not known: {because}"
-    )
+        return Statement(
+            "no level of {candidate} is certain to be within {limit_s:duration} (at {not_at:,}, "
+            "{name} is {beyond})", **known,
+        )  # fmt: skip
+    at = "least_users" if of.stopped_at is None else "wall"
+    return Statement(
+        f"whether {{candidate}} serves {{{at}:+{unit}}} within {{limit_s:duration}} is not known: "
+        "{because}", **known, because=of.because or "its search was interrupted",
+    )  # fmt: skip
 
 
 def _describe_closing(finding: CapacityFinding) -> str:
@@ -150,13 +162,16 @@ def _describe_closing(finding: CapacityFinding) -> str:
         return how
     more = "more" if len(finding.of) == 2 else "most"
     if finding.most is not None:
-        return f"{finding.most} serves {more} ({how}; not a verdict)"
+        return Statement(f"{finding.most} serves {more} ({{how}}; not a verdict)", how=how)
     if all(_is_serving_none(finding, each) for each in finding.of):
-        return f"so no level distinguishes them ({how})"
+        return Statement("so no level distinguishes them ({how})", how=how)
     names = format_list([each.candidate for each in finding.of])
     known = all(each.low or each.high for each in finding.of)
     because = "their brackets are too close" if known else "not every bracket is known"
-    return f"it is not known which of {names} serves {more}, because {because} ({how})"
+    return Statement(
+        f"it is not known which of {{names}} serves {more}, because {because} ({{how}})",
+        names=names, how=how,
+    )  # fmt: skip
 
 
 def _is_serving_none(finding: CapacityFinding, of: Capacity) -> bool:
@@ -167,9 +182,10 @@ def _is_serving_none(finding: CapacityFinding, of: Capacity) -> bool:
 def _describe_windows(finding: CapacityFinding) -> str:
     known = [each.windows_least for each in finding.of if each.windows_least is not None]
     if known and min(known) >= WINDOWS_ENOUGH:
-        few = "two" if min(known) == WINDOWS_ENOUGH else str(min(known))
+        least = min(known)
+        few = Styled(least, "two" if least == WINDOWS_ENOUGH else str(least))
         more = "" if max(known) == WINDOWS_ENOUGH else " or more"
-        return f"a search with {few}{more} windows at each end"
+        return Statement(f"a search with {{at_ends}}{more} windows at each end", at_ends=few)
     if max(known, default=1) == 1:
         return "a search with one window at an end"
     return "a search with one window at some ends"
@@ -181,7 +197,8 @@ def _describe_served(finding: CapacityFinding, unit: str) -> str:
         limits = describe_limits(finding.limits).replace(";", ",", 1)
         parts.append(f"{finding.limits.point.at(unit)}{limits}")
     where = f"With {finding.setting.in_words()}, " if finding.setting else ""
-    return f"{where}{'; '.join(parts)}; {_describe_closing(finding)}."
+    parts.append(_describe_closing(finding))
+    return Statement("{where}{served}.", where=where, served=join_parts(parts, "; "))
 
 
 PLUGINS = (FindingKind("limits", _describe_limits), FindingKind("served", _describe_served))

@@ -8,8 +8,8 @@ from stithy.report.formats import ReportFormat
 from stithy.report.page import Page
 from stithy.report.words.loads import describe_provenance
 
-VERSION = 2
-"""Of this file. 2: by sections."""
+VERSION = 3
+"""Of this file. 2: by sections; 3: sentences with their values."""
 
 
 class JsonFormat(ReportFormat):
@@ -36,6 +36,11 @@ def _describe_section(section: Section) -> dict[str, Any]:
     return {
         "heading": section.contents or section.heading,
         "facts": dict(section.facts),
+        "statements": [
+            {"text": statement, "row": row, "values": values}
+            for statement, row in section.list_statements()
+            if (values := list(statement.list_facts()))
+        ],
         "tables": {grid.name: grid.frame.to_dicts() for grid in (*grids, *section.data)},
         "figures": {figure.name: figure.title for figure in figures},
     }

@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from stithy.analysis.bottlenecks.judge import Cause, Limited
-from stithy.analysis.bottlenecks.observation import bound_share, format_sampled
+from stithy.analysis.bottlenecks.observation import bound_share, state_sampled
 from stithy.analysis.bottlenecks.observe import count_pool_users
 from stithy.analysis.bottlenecks.rules import RULES
 from stithy.analysis.bottlenecks.stalls import (
@@ -41,8 +41,7 @@ from stithy.report.drawing.palette import INVALID, BottleneckStyle, list_bottlen
 from stithy.report.findings.limits import describe_in_short
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show, make_table
-from stithy.report.words.wording import begin_sentence, format_plural
-from stithy.units import format_list, format_share
+from stithy.statements import Statement, join_list, join_parts
 
 METHOD = (
     "A bound is the throughput that one resource allows if everything else takes no time. A window "
@@ -88,11 +87,14 @@ def _list_rows(context: Context) -> Iterator[dict[str, Any]]:
         if (limited := context.limited.get(window.id)) is not None:
             # The interval of storage's part stands where few samples are behind it.
             low, high = bound_share(limited.storage_share, limited.storage_samples) or (None, None)
-            silent = [f"{RULES[each.rule].words}: {each.because}" for each in limited.silent]
+            silent = [
+                Statement(f"{RULES[each.rule].words}: {{because}}", because=each.because)
+                for each in limited.silent
+            ]
             yield {
                 "window_id": window.id, "by": known[limited.kind].words, "says": _describe(limited),
-                "also": "; ".join(each.says for each in limited.also) or None,
-                "silent": "; ".join(silent) or None, "storage_share": limited.storage_share,
+                "also": join_parts([each.says for each in limited.also], "; ") or None,
+                "silent": join_parts(silent, "; ") or None, "storage_share": limited.storage_share,
                 "storage_low": low, "storage_high": high,
             }  # fmt: skip
 
@@ -102,7 +104,7 @@ def _describe(limited: Limited) -> str | None:
     if limited.by is not None:
         return limited.by.says
     nearest = [each.says for each in limited.judged if each.holds is False][:2]
-    return "; ".join(nearest) or None
+    return join_parts(nearest, "; ") or None
 
 
 def list_limited_levels(context: Context) -> PageTable:
@@ -126,9 +128,15 @@ def _format_cause(context: Context, cause: Cause) -> str:
     text = list_bottleneck_styles(is_open=context.is_open)[cause.limit].words
     rule = RULES.get(cause.limit)
     if rule is not None and rule.shown and cause.share is not None:
-        text += f" ({format_sampled(cause.share, cause.samples)})"
+        text = Statement(
+            "{by} ({share})",
+            by=text,
+            limit=cause.limit,
+            share=state_sampled(cause.share, cause.samples),
+        )
     if cause.windows < cause.windows_all:
-        text += f", in {cause.windows} of {cause.windows_all} windows"
+        text = Statement("{by}, in {limited} of {of_windows} windows", by=text,
+                         limited=cause.windows, of_windows=cause.windows_all)  # fmt: skip
     return text
 
 
@@ -186,14 +194,17 @@ def describe_stalls(context: Context) -> Iterator[str]:
     for name in context.evidence.candidates:
         rows = list(_list_stall_rows(context, known, name, point))
         if rows:
-            causes = [f"{row['cause']} {format_share(row['share'])}" for row in rows]
-            seconds = sum(row["seconds"] for row in rows)
-            yield (
-                f"{begin_sentence(context.at(point))}, all users of {name} stalled in "
-                f"{format_plural(seconds, 'second')} of {rows[0]['measured_s']:,}, "
-                f"{format_share(sum(row['share'] for row in rows))} of their time: "
-                f"{format_list(causes)}."
-            )
+            causes = [
+                Statement("{cause} {by_cause:share}", cause=row["cause"], by_cause=row["share"])
+                for row in rows
+            ]
+            yield Statement(
+                "{at:sentence}, all users of {candidate} stalled in {stalled:+second} of "
+                "{measured_s:,}, {stalled_share:share} of their time: {causes}.",
+                at=context.at(point), candidate=name, causes=join_list(causes),
+                stalled=sum(row["seconds"] for row in rows), measured_s=rows[0]["measured_s"],
+                stalled_share=sum(row["share"] for row in rows),
+            )  # fmt: skip
 
 
 ROW_HEIGHT = 34

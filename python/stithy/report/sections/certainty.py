@@ -34,7 +34,6 @@ from stithy.report.words import loads
 from stithy.report.words.wording import (
     CONSERVATIVE,
     T_INTERVAL,
-    choose_form,
     format_exactly,
     format_finely,
     format_plural,
@@ -42,7 +41,8 @@ from stithy.report.words.wording import (
     format_signed,
 )
 from stithy.results.manifest import QuestionFacts
-from stithy.units import MINUS, format_list
+from stithy.statements import Statement, Styled, join_list, join_parts
+from stithy.units import MINUS
 
 VERDICTS_OPEN_MAX = 12
 """More verdicts are folded on the page."""
@@ -74,11 +74,13 @@ def _set_verdicts(page: Page) -> Iterator[Block]:
     rule = write_verdict_rule(page.context)
     yield from set_paragraph(
         describe_question(page.context),
-        f"The verdict follows from the conservative 95 % interval of the {rule['effect']}. It is "
-        f"better or worse if the interval excludes {rule['none']}, and equivalent if the interval "
-        f"lies within {rule['margin']} of {rule['none']}. Otherwise it is undecided. The appendix "
-        "describes the method and its cross-checks.",
-    )
+        Statement(
+            "The verdict follows from the conservative 95 % interval of the {effect}. It is better "
+            "or worse if the interval excludes {none}, and equivalent if the interval lies within "
+            "{margin} of {none}. Otherwise it is undecided. The appendix describes the method and "
+            "its cross-checks.", **rule,
+        ),
+    )  # fmt: skip
     yield from set_grid(page.tables["verdicts"], rows_open=VERDICTS_OPEN_MAX)
 
 
@@ -87,19 +89,26 @@ def _set_statistics(page: Page) -> Iterator[Block]:
         return
     rule = write_verdict_rule(page.context)
     yield from set_paragraph(
-        f"The verdict follows from the interval of the mean {rule['of']} over the blocks. It is "
-        f"better or worse if the interval excludes {rule['none']}, and equivalent if the interval "
-        f"lies within a margin of {rule['margin']} around {rule['none']}. If both hold, the "
-        "difference is negligible. If neither holds, the verdict is undecided.",
-        f"Interim analyses take place at {rule['interim_blocks']} blocks. Their conservative 95 % "
-        "intervals are wide enough for all analyses together. In simulations of equal candidates, "
-        "at most 5 of 100 studies claim a difference, and 7 if neighbouring blocks are slightly "
-        "correlated. With a candidate that has rare long stalls, wrong claims are more frequent.",
-        f"A single interval contains the true {rule['effect']} in 99.4 of 100 studies with normal "
-        "noise, and in more from six blocks on. The narrower plain interval is in the data. Before "
-        "the first interim analysis there is no verdict, only a plain t interval, which is valid "
-        "for a single analysis.",
-    )
+        Statement(
+            "The verdict follows from the interval of the mean {of} over the blocks. It is better "
+            "or worse if the interval excludes {none}, and equivalent if the interval lies within "
+            "a margin of {margin} around {none}. If both hold, the difference is negligible. If "
+            "neither holds, the verdict is undecided.", **rule,
+        ),
+        Statement(
+            "Interim analyses take place at {interim_blocks} blocks. Their conservative 95 % "
+            "intervals are wide enough for all analyses together. In simulations of equal "
+            "candidates, at most 5 of 100 studies claim a difference, and 7 if neighbouring blocks "
+            "are slightly correlated. With a candidate that has rare long stalls, wrong claims are "
+            "more frequent.", **rule,
+        ),
+        Statement(
+            "A single interval contains the true {effect} in 99.4 of 100 studies with normal "
+            "noise, and in more from six blocks on. The narrower plain interval is in the data. "
+            "Before the first interim analysis there is no verdict, only a plain t interval, which "
+            "is valid for a single analysis.", **rule,
+        ),
+    )  # fmt: skip
     yield from set_paragraph(
         f"One comparison answers the question{_explain_choice(page.context.evidence)}.",
         "All other comparisons are exploratory. They are adjusted for the number of levels of a "
@@ -159,8 +168,8 @@ def _list_compared(context: Context) -> tuple[ComparedPair, ...]:
     return () if by_search else list_comparisons(evidence, answer_question(evidence))
 
 
-def write_verdict_rule(context: Context) -> dict[str, str]:
-    """The numbers of the rule as the page says them."""
+def write_verdict_rule(context: Context) -> dict[str, Any]:
+    """The values of the rule as the page says them."""
     asked = context.evidence.primary
     least = asked.metric.known.negligible
     return {
@@ -168,7 +177,9 @@ def write_verdict_rule(context: Context) -> dict[str, str]:
         "of": "log ratio" if least is None else "difference",
         "none": "1" if least is None else "0",
         "margin": _format_margin(asked.metric, asked.margin_share),
-        "interim_blocks": format_list([str(blocks) for blocks in _list_interim_blocks(context)]),
+        "interim_blocks": join_list(
+            [Statement("{interim}", interim=blocks) for blocks in _list_interim_blocks(context)]
+        ),
         "caution": f"{CAUTION:g}",
     }
 
@@ -306,33 +317,42 @@ def order_sentence(context: Context) -> str | None:
     known = _estimate_position(answer)
     blocks = len(known.b_later)
     orders = f" ({_list_orders(answer)})" if blocks <= NAMED_MOST else ""
-    first = f"{answer.a} came first in {known.a_first} of {blocks} valid blocks{orders}."
-    return f"{first} {_describe_position(answer, known)}"
+    first = Statement(
+        "{a} came first in {a_first} of {blocks_valid} valid blocks{orders}.",
+        a=answer.a, a_first=known.a_first, blocks_valid=blocks, orders=orders,
+    )  # fmt: skip
+    return join_parts([first, _describe_position(answer, known)], " ")
 
 
 def _describe_position(answer: ComparedPair, known: Position) -> str:
     if known.value is None or known.low is None or known.high is None:
-        return (
-            "The effect of position in a block is not tested: the test needs "
-            f"{EACH_ORDER_LEAST} blocks of each order."
-        )
+        return Statement(
+            "The effect of position in a block is not tested: the test needs {each_order} blocks "
+            "of each order.", each_order=EACH_ORDER_LEAST,
+        )  # fmt: skip
     shown = partial(format_signed, answer.metric) if known.is_difference else format_finely
     how = "different from" if known.is_difference else "times"
-    measured = (
-        f"In {answer.metric.noun} the later window of a block was {shown(known.value)} {how} the "
-        f"earlier one (95 % interval {shown(known.low)} to {shown(known.high)})"
-    )
+    found = "The position in a block matters. "
     if not known.visible:
-        return f"{measured}. No effect of position was found."
-    if known.balanced:
-        return (
-            f"{measured}. The position in a block matters. It favours neither candidate, because "
-            "each came first equally often. But it widens the interval of the verdict."
+        found = "No effect of position was found."
+    elif known.balanced:
+        found += (
+            "It favours neither candidate, because each came first equally often. But it widens "
+            "the interval of the verdict."
         )
-    return (
-        f"{measured}. The position in a block matters. The candidates did not come first equally "
-        "often, so a part of their difference comes from the position."
-    )
+    else:
+        found += (
+            "The candidates did not come first equally often, so a part of their difference comes "
+            "from the position."
+        )
+    return Statement(
+        "In {noun} the later window of a block was {later} {how} the earlier one (95 % interval "
+        "{later_low} to {later_high}). {found}",
+        noun=answer.metric.noun, how=how, found=found,
+        later=Styled(known.value, shown(known.value)),
+        later_low=Styled(known.low, shown(known.low)),
+        later_high=Styled(known.high, shown(known.high)),
+    )  # fmt: skip
 
 
 def describe_status(analysis: Analysis, status: DecisionStatus) -> str:
@@ -357,9 +377,10 @@ def _explain_undecided(context: Context) -> str:
     if not flags:
         return _explain_missing(context, there)
     flag, count = flags.most_common(1)[0]
-    windows = format_plural(len(there), "window")
-    verb = choose_form(len(invalid), "is", "are")
-    return f': {len(invalid)} of {windows} there {verb} invalid, {count} of them with "{flag}"'
+    return Statement(
+        ': {invalid} of {there:+window} there {invalid:is|are} invalid, {count} of them with '
+        '"{flag}"', invalid=len(invalid), there=len(there), count=count, flag=flag,
+    )  # fmt: skip
 
 
 def _explain_missing(context: Context, windows: Sequence[Window]) -> str:
@@ -390,31 +411,37 @@ def describe_question(context: Context) -> str | None:
     metric, pair = parse_quantity(facts.metric), "the two candidates farthest apart"
     if facts.candidates is not None:
         pair = f"{facts.candidates[1]} with {facts.candidates[0]}"
-    return (
-        f"The primary question{derived} compares {pair} by "
-        f"{metric.noun} {context.at(facts.point)}, with a margin of "
-        f"{_format_margin(metric, facts.margin_share)}. {_count_blocks(context, facts)}"
-    )
+    return Statement(
+        f"The primary question{derived} compares {{pair}} by {{noun}} {{at}}, with a margin of "
+        "{margin}. {counted}",
+        pair=pair, noun=metric.noun, at=context.at(facts.point),
+        counted=_count_blocks(context, facts), margin=_format_margin(metric, facts.margin_share),
+    )  # fmt: skip
 
 
-def _format_margin(metric: Quantity, margin_share: float) -> str:
+def _format_margin(metric: Quantity, margin_share: float) -> Styled:
     least = metric.known.negligible
-    return format_exactly(margin_share) if least is None else format_quantity(metric, least)
+    if least is None:
+        return Styled(margin_share, format_exactly(margin_share))
+    return Styled(least, format_quantity(metric, least))
 
 
 def _count_blocks(context: Context, facts: QuestionFacts) -> str:
     at_level = [window for window in context.evidence.windows if window.point == facts.point]
     blocks = len({window.block for window in at_level})
-    measured = f"{format_plural(blocks, 'block')} {choose_form(blocks, 'was', 'were')} measured"
     again = len({window.block for window in at_level if window.attempt})
-    if again:
-        measured += f", {again} of them twice"
-    if facts.blocks_least == facts.blocks_most:
-        return f"The study fixes the number of blocks at this level; {measured}."
-    return (
-        f"At least {facts.blocks_least} and at most {facts.blocks_most} blocks are measured at "
-        f"this level, until the question is decided; {measured}."
+    plan = (
+        "The study fixes the number of blocks at this level"
+        if facts.blocks_least == facts.blocks_most
+        else "At least {blocks_least} and at most {blocks_most} blocks are measured at this level, "
+        "until the question is decided"
     )
+    return Statement(
+        plan + "; {measured:+block} {measured:was|were} measured"
+        + (", {twice} of them twice." if again else "."),
+        blocks_least=facts.blocks_least, blocks_most=facts.blocks_most, measured=blocks,
+        twice=again,
+    )  # fmt: skip
 
 
 PLUGINS = (

@@ -17,7 +17,8 @@ from stithy.restores.method import RestoreMethod
 from stithy.results.comparability import SUBMISSION
 from stithy.results.drives import PLURALS
 from stithy.results.manifest import CandidateFacts, DriveFacts, LoadFacts, Manifest, WorkloadFacts
-from stithy.units import format_duration, format_list, format_scale, format_size
+from stithy.statements import Statement, join_list
+from stithy.units import format_list, format_scale, format_size
 from stithy.workloads import words
 from stithy.workloads.workload import Workload
 
@@ -170,9 +171,14 @@ def describe_drives(
     if len(shown) == 1:
         text = "is an emulated drive: it takes the times that its profile describes."
     but = " Some windows had other times (details: How sure this is)." if off else ""
-    least = [f"{PLURALS[name]} {format_duration(floor_s)}" for name, floor_s in floors.items()]
-    if least:
-        but = f" Shorter times are those of this machine, on all alike: {format_list(least)}.{but}"
+    if least := [
+        Statement("{operations} {floor:duration}", operations=PLURALS[name], floor=floor_s)
+        for name, floor_s in floors.items()
+    ]:
+        return Statement(
+            "{shown} {text} Shorter times are those of this machine, on all alike: {least}.{but}",
+            shown=format_list(shown), text=text, least=join_list(least), but=but,
+        )  # fmt: skip
     return f"{format_list(shown)} {text}{but}"
 
 
@@ -184,13 +190,14 @@ def describe_assumptions(manifest: Manifest | None) -> str | None:
         # A whole group of numbers may be assumed, by its name.
         assumed = sum(not {*drive.assumed}.isdisjoint((n, n.partition(".")[0])) for n in numbers)
         if assumed:
-            shown.append(f"{assumed} of {len(numbers)} of {name}")
+            shown.append(Statement("{assumed} of {deciding} of {profile}", assumed=assumed,
+                                   deciding=len(numbers), profile=name))  # fmt: skip
     if not shown:
         return None
-    return (
-        f"Of the times and rates in the drive profiles, {format_list(shown)} are assumed: they "
-        "were neither published nor measured."
-    )
+    return Statement(
+        "Of the times and rates in the drive profiles, {profiles} are assumed: they were neither "
+        "published nor measured.", profiles=join_list(shown),
+    )  # fmt: skip
 
 
 def _list_drives(manifest: Manifest | None) -> Iterator[DriveFacts]:

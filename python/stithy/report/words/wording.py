@@ -15,6 +15,7 @@ from stithy.analysis.gathering import MedianBlock
 from stithy.analysis.statistics import BLOCKS_LEAST
 from stithy.analysis.verdict import Verdict
 from stithy.metrics import ALL, Metric, Quantity, Unit
+from stithy.statements import Statement, Styled
 from stithy.thresholds import format_decimal
 from stithy.units import MINUS, format_list, format_measured_duration, format_share, format_size
 
@@ -251,19 +252,25 @@ def describe_ratio(
     """
     is_counted, is_time = _is_counted(quantity.known), quantity.known.unit == "s"
     less = "fewer" if is_counted else "shorter" if is_time else "less"
-    times = format_multiple(ratio, less)
-    if is_turned := times.endswith(less):
+    times = Styled(ratio, format_multiple(ratio, less))
+    if is_turned := times.text.endswith(less):
         bound = {"at least ": "at most ", "at most ": "at least "}.get(bound, bound)
     than = "than" if is_turned else "as"
     if is_counted:
         work = quantity.noun.removesuffix(" per minute")
         much = f"{'' if is_turned else ' as many'} {work}"
-        return f"{who} completed {bound}{times}{much}{f' {than} {of}' if of else ''}"
+        to = f" {than} {of}" if of else ""
+        return Statement(
+            f"{{who}} completed {bound}{{times}}{much}{{to}}", who=who, times=times, to=to
+        )
     whose, verb = "its" if who == "it" else "the", _choose_verb(quantity.known)
     on = "" if who == "it" else f" on {who}"
     much = "" if is_turned else " as long" if is_time else " as much"
     of = f" {than} on {of}" if of else ""
-    return f"{whose} {name_briefly(quantity)}{on} {verb} {bound}{times}{much}{of}"
+    return Statement(
+        f"{whose} {{brief}}{{on}} {verb} {bound}{{times}}{much}{{to}}",
+        brief=name_briefly(quantity), on=on, times=times, to=of,
+    )  # fmt: skip
 
 
 def describe_difference(quantity: Quantity, who: str, difference: float, of: str = "") -> str:
@@ -271,12 +278,19 @@ def describe_difference(quantity: Quantity, who: str, difference: float, of: str
     unit = quantity.known.unit
     more, less = ("longer", "shorter") if unit == "s" else ("more", "less" if unit else "fewer")
     whose, on = ("its", "") if who == "it" else ("the", f" on {who}")
-    much = f"{format_quantity(quantity, abs(difference))} {more if difference > 0 else less}"
+    size = abs(difference)
+    much = Statement(
+        f"{{less}} {more if difference > 0 else less}",
+        less=Styled(size, format_quantity(quantity, size)),
+    )
     than = f" than on {of}" if of else ""
     verb = "was" if unit in ("s", "share") else "came to"
     if not difference:
         return f"{whose} {name_briefly(quantity)}{on} {verb} the same{f' as on {of}' if of else ''}"
-    return f"{whose} {name_briefly(quantity)}{on} {verb} {much}{than}"
+    return Statement(
+        "{whose} {brief}{on} {verb} {much}{than}", whose=whose, brief=name_briefly(quantity),
+        on=on, verb=verb, much=much, than=than,
+    )  # fmt: skip
 
 
 def format_margin(quantity: Quantity, verdict: Verdict) -> str:
@@ -291,7 +305,10 @@ def describe_values(quantity: Quantity, of: tuple[str, str], numbers: tuple[floa
     """What each of two candidates has."""
     first, second = format_both(quantity, numbers)
     verb = "were" if _is_counted(quantity.known) else _choose_verb(quantity.known)
-    return f"the {quantity.noun} {verb} {first} on {of[0]} and {second} on {of[1]}"
+    return Statement(
+        "the {noun} {verb} {value_b} on {b} and {value_a} on {a}", noun=quantity.noun, verb=verb,
+        b=of[0], a=of[1], value_b=Styled(numbers[0], first), value_a=Styled(numbers[1], second),
+    )  # fmt: skip
 
 
 def _is_counted(metric: Metric) -> bool:

@@ -45,9 +45,9 @@ from stithy.report.words.wording import (
     format_at_most,
     format_measured,
     format_moment,
-    format_plural,
     format_times_at_most,
 )
+from stithy.statements import Statement, Styled, join_parts
 from stithy.study import database
 from stithy.thresholds import Constant, Side
 from stithy.units import format_duration, format_list
@@ -126,28 +126,34 @@ def list_cap_flaws(context: Context) -> Iterator[str]:
             alike.setdefault(told, []).append(name)
     at = begin_sentence(found.point.at(context.level_unit))
     for told, names in alike.items():
-        yield f"{at}, the throughput of {format_list(names)} was limited by {told}."
+        yield Statement(
+            "{at}, the throughput of {names} was limited by {told}.",
+            at=at, names=format_list(names), told=told,
+        )  # fmt: skip
 
 
 def _explain_cap(cause: Cause, *, ahead: bool, is_open: bool) -> str:
     asked = is_open and cause.limit == "demand"
     who = "the requested rate" if asked else RULES[cause.limit].words
     if cause.windows < cause.windows_all:
-        who += f" in {cause.windows} of {format_plural(cause.windows_all, 'window')}"
+        who = Statement(
+            "{who} in {limited} of {of_windows:+window}",
+            who=who, limited=cause.windows, of_windows=cause.windows_all,
+        )  # fmt: skip
     if ahead and cause.limit != "emulation":
-        return f"{who}. The true difference may be larger than the measured one"
+        return Statement("{who}. The true difference may be larger than the measured one", who=who)
     if asked or cause.limit in _INSTRUMENTS or not cause.is_storage_result:
-        return f"{who}. It is not a storage result{_ADVICE.get(cause.limit, '')}"
+        advice = _ADVICE.get(cause.limit, "")
+        return Statement(f"{{who}}. It is not a storage result{advice}", who=who)
     if cause.limit != "demand" or cause.storage_most is None or cause.storage_most >= 1:
-        return f"{who}. The share of the storage in it is not known"
-    share, most = (
-        format_at_most(cause.storage_most),
-        format_times_at_most(1 / (1 - cause.storage_most)),
-    )
-    return (
-        f"{who}. Storage took at most {share} of the users' time, so storage without any latency "
-        f"would give at most {most} times as much"
-    )
+        return Statement("{who}. The share of the storage in it is not known", who=who)
+    share, most = cause.storage_most, 1 / (1 - cause.storage_most)
+    return Statement(
+        "{who}. Storage took at most {storage_most} of the users' time, so storage without any "
+        "latency would give at most {times_most} times as much",
+        who=who, storage_most=Styled(share, format_at_most(share)),
+        times_most=Styled(most, format_times_at_most(most)),
+    )  # fmt: skip
 
 
 _INSTRUMENTS = ("driver", "emulation")
@@ -245,12 +251,19 @@ def describe_main_findings(context: Context) -> tuple[str, ...]:
 def answer(context: Context) -> Answer:
     """The top of the page."""
     said = describe_all(context.findings[:MAIN], context.level_unit)
-    headline, dot, detail = said[0].partition(". ")
+    headline, detail = _split_first(said[0])
     others = (*said[1:], *bottlenecks.describe_stalls(context))
     support = tuple(filter(None, _support(context)))
-    return Answer(
-        f"{headline}." if dot else headline, detail, list_cautions(context), others, support
-    )
+    return Answer(headline, detail, list_cautions(context), others, support)
+
+
+def _split_first(text: str) -> tuple[str, str]:
+    """The first sentence, and the others."""
+    if isinstance(text, Statement):
+        first, *others = text.values.values() if "0" in text.values else [text]
+        return first, join_parts(others, " ")
+    headline, dot, detail = text.partition(". ")
+    return f"{headline}." if dot else headline, detail
 
 
 def list_cautions(context: Context) -> tuple[str, ...]:
@@ -264,10 +277,11 @@ def _support(context: Context) -> Iterator[str | None]:
     yield loads.describe_drives(context.manifest, context.evidence.floors, off=off)
     valid = sum(window.valid for window in windows)
     if windows and valid == len(windows):
-        yield "The only window is valid." if valid == 1 else f"All {valid} windows are valid."
+        all_valid = Statement("All {windows} windows are valid.", windows=valid)
+        yield "The only window is valid." if valid == 1 else all_valid
     held = context.run.conditions
     if not held.is_empty() and held["holds"].all():
-        yield f"All {len(held):,} verified consistency conditions held."
+        yield Statement("All {held:,} verified consistency conditions held.", held=len(held))
     yield work.describe_proven(context)
     room = machine.describe_headroom(context)
     if room is not None and not room.weakens:
@@ -278,7 +292,7 @@ def _support(context: Context) -> Iterator[str | None]:
     if not restores.is_empty() and restores["identical"].all():
         method = restore_method(context.manifest)
         proven = method.proof if method else "gave the database that was loaded"
-        yield f"{format_plural(len(restores), 'restore')} {proven}."
+        yield Statement("{restores:+restore} {proven}.", restores=len(restores), proven=proven)
 
 
 def _list_flaws(context: Context) -> Iterator[str | None]:
@@ -289,23 +303,24 @@ def _list_flaws(context: Context) -> Iterator[str | None]:
     yield from sensitivity.list_flaws(context)
     yield from work.list_ledger_flaws(context)
     if (reported := validity.describe_left_out(windows)) is not None:
-        who = choose_form(
-            sum(not window.valid for window in windows), "It supports", "They support"
-        )
-        yield f"{reported}. {who} no claim (reasons: Validity)."
+        yield Statement(
+            "{reported}. {invalid:It supports|They support} no claim (reasons: Validity).",
+            reported=reported, invalid=sum(not window.valid for window in windows),
+        )  # fmt: skip
     unsteady = sum(w.valid and w.steady is not None and w.steady.steady is False for w in windows)
     if unsteady:
-        verb = choose_form(unsteady, "It is", "They are")
-        yield (
-            f"{unsteady} of {format_plural(len(windows), 'window')} did not reach steady state "
-            f"(details: How sure this is). {verb} included."
-        )
+        yield Statement(
+            "{unsteady} of {windows:+window} did not reach steady state (details: How sure this "
+            "is). {unsteady:It is|They are} included.",
+            unsteady=unsteady, windows=len(windows),
+        )  # fmt: skip
     disturbed = sum(_has(window, INTERFERENCE) for window in windows)
     if disturbed:
-        yield (
-            f"In {disturbed} of {format_plural(len(windows), 'window')} other programs or the "
-            "hypervisor took CPU time or bandwidth (details: How sure this is)."
-        )
+        yield Statement(
+            "In {disturbed_windows} of {windows:+window} other programs or the hypervisor took "
+            "CPU time or bandwidth (details: How sure this is).",
+            disturbed_windows=disturbed, windows=len(windows),
+        )  # fmt: skip
     yield from list_cap_flaws(context)
     yield from levels.list_flaws(context)
     yield _describe_versions(context)
@@ -314,15 +329,15 @@ def _list_flaws(context: Context) -> Iterator[str | None]:
     yield from validity.list_resumed_flaws(context)
     broken = context.run.conditions.filter(~pl.col("holds"))
     if not broken.is_empty():
-        yield f"{format_plural(len(broken), 'consistency condition')} did not hold."
+        yield Statement("{broken:+consistency condition} did not hold.", broken=len(broken))
     served = "load" in context.tables
     held = [w.row["memory_limit_enforced"] for w in windows if served and w.measured]
     unlimited = held.count(False)
     if unlimited:
-        yield (
-            f"In {format_plural(unlimited, 'window')} the memory limit was not enforced. Caches "
-            "may hide the storage."
-        )
+        yield Statement(
+            "In {unlimited:+window} the memory limit was not enforced. Caches may hide the "
+            "storage.", unlimited=unlimited,
+        )  # fmt: skip
     room = machine.describe_headroom(context)
     if room is not None and room.weakens:
         yield room.text
@@ -361,7 +376,7 @@ def _has(window: Window, flag: Flag) -> bool:
 def _describe_unfinished(context: Context) -> Iterator[str]:
     manifest = context.manifest
     if (reported := validity.describe_lost_files(context)) is not None:
-        yield f"{reported} (details: Validity)."
+        yield Statement("{reported} (details: Validity).", reported=reported)
     if manifest is None:
         yield "The manifest could not be read: configuration and environment are not known."
         return
@@ -369,8 +384,11 @@ def _describe_unfinished(context: Context) -> Iterator[str]:
         plan = manifest.plan
         # What was wanted only once something had been measured was not planned.
         what = "requested window" if plan.further else "planned window"
-        wanted = format_plural(len(plan.windows) + len(plan.further), what)
-        yield f"{absent} of {wanted} {_describe_absent(absent, finished=context.is_finished)}."
+        yield Statement(
+            f"{{absent}} of {{wanted:+{what}}} {{how}}.", absent=absent,
+            wanted=len(plan.windows) + len(plan.further),
+            how=_describe_absent(absent, finished=context.is_finished),
+        )  # fmt: skip
     if manifest.end in ("interrupted", "failed"):
         because = f": {manifest.end_because}" if manifest.end_because else ""
         verb = "was" if manifest.end == "interrupted" else "has"

@@ -12,8 +12,9 @@ from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show, make_table
 from stithy.report.words.loads import find_workload
-from stithy.report.words.wording import choose_form, format_at_most, format_count, format_plural
+from stithy.report.words.wording import format_at_most
 from stithy.results.manifest import CalibrationFacts
+from stithy.statements import Statement, Styled, join_parts
 from stithy.units import format_list, format_share
 
 
@@ -64,11 +65,12 @@ def describe_machine(context: Context) -> str | None:
         return None
     known = [baseline for baseline in baselines if baseline.shares]
     if len(known) < LEAST and not any(baseline.off for baseline in known):
-        return (
-            f"{format_plural(len(known), 'baseline check')} cannot show whether the machine stayed "
-            "the same."
-        )
-    return " ".join([_list_odd(baselines), _describe_trend(baselines), *_list_unread(baselines)])
+        return Statement(
+            "{checks:+baseline check} cannot show whether the machine stayed the same.",
+            checks=len(known),
+        )  # fmt: skip
+    parts = [_list_odd(baselines), _describe_trend(baselines), *_list_unread(baselines)]
+    return join_parts(parts, " ")
 
 
 def describe_floors() -> str:
@@ -81,38 +83,37 @@ def describe_machine_flaw(context: Context) -> str | None:
     odd = [baseline for baseline in context.evidence.baselines if baseline.off]
     if not odd:
         return None
-    verb = choose_form(len(odd), "was", "were")
-    return (
-        f"{len(odd)} of {format_plural(len(context.evidence.baselines), 'block')} {verb} measured "
-        "on a machine that had changed (details: Whether the machine stayed the same)."
-    )
+    return Statement(
+        "{odd} of {checks:+block} {odd:was|were} measured on a machine that had changed (details: "
+        "Whether the machine stayed the same).",
+        odd=len(odd), checks=len(context.evidence.baselines),
+    )  # fmt: skip
 
 
 def _list_odd(baselines: Sequence[Baseline]) -> str:
     odd = [baseline for baseline in baselines if baseline.off]
     if not odd:
-        return (
-            "The baseline check was as usual before each of "
-            f"{format_plural(len(baselines), 'block')}: {_describe_spread(baselines)}."
-        )
-    which = choose_form(len(odd), "which is", "which are")
-    blocks = format_plural(len(baselines), "block")
-    return f"The baseline check deviated before {len(odd)} of {blocks}, {which} marked."
+        return Statement(
+            "The baseline check was as usual before each of {checks:+block}: {spread}.",
+            checks=len(baselines), spread=_describe_spread(baselines),
+        )  # fmt: skip
+    return Statement(
+        "The baseline check deviated before {odd} of {checks:+block}, {odd:which is|which are} "
+        "marked.", odd=len(odd), checks=len(baselines),
+    )  # fmt: skip
 
 
 def _describe_spread(baselines: Sequence[Baseline]) -> str:
     """`one CPU within 1.2 % of its median, all CPUs within 0.9 %, reads within 4 %`."""
-    parts: list[str] = []
+    parts: list[Statement] = []
     for gauge in GAUGES:
-        known = [
-            baseline.shares[gauge.column]
-            for baseline in baselines
-            if gauge.column in baseline.shares
-        ]
-        if known:
+        shares = (each.shares.get(gauge.column) for each in baselines)
+        if known := [abs(share) for share in shares if share is not None]:
             of = " of the median" if not parts else ""
-            parts.append(f"{gauge.what} within {format_at_most(max(map(abs, known)))}{of}")
-    return ", ".join(parts)
+            most = Styled(max(known), format_at_most(max(known)))
+            parts.append(Statement(f"{{gauge}} within {{off_most}}{of}", gauge=gauge.what,
+                                   off_most=most))  # fmt: skip
+    return join_parts(parts)
 
 
 def _describe_trend(baselines: Sequence[Baseline]) -> str:
@@ -207,15 +208,14 @@ def _explain_little(
     context: Context, little: list[tuple[str, Headroom]], facts: CalibrationFacts
 ) -> Sentence:
     name, worst = max(little, key=lambda each: each[1].share or 0.0)
-    asked = (
-        f"Window {name} needed {_format(worst)} that the driver sustained in its calibration on "
-        f"this host ({_format_limits(facts)})"
-    )
-    if len(little) == 1:
-        return Sentence(f"{asked}. The driver may limit this window.", True)
-    windows = f"{len(little)} of {len(context.evidence.windows)} windows"
-    text = f"{asked}. The driver needed more than half of it in {windows}, and may limit them."
-    return Sentence(text, True)
+    few = len(little) == 1
+    return Sentence(Statement(
+        "Window {window} needed {needed} that the driver sustained in its calibration on this host "
+        "({limits}). " + ("The driver may limit this window." if few else "The driver needed more "
+        "than half of it in {little} of {windows} windows, and may limit them."),
+        window=name, needed=_format(worst), limits=_format_limits(facts), little=len(little),
+        windows=len(context.evidence.windows),
+    ), True)  # fmt: skip
 
 
 def _explain_enough(context: Context, facts: CalibrationFacts) -> Sentence:
@@ -227,29 +227,30 @@ def _explain_enough(context: Context, facts: CalibrationFacts) -> Sentence:
     known = find_workload(asked)
     plain = asked is not None and known is not None and known.has_several_answers(asked.options)
     more = " A transaction waits for several answers, so the true share is larger."
-    text = (
-        f"The driver used at most {_format(most, format_at_most)} that it sustained in its "
-        f"calibration on this host ({_format_limits(facts)}).{more if plain else ''}"
-    )
-    return Sentence(text, plain)
+    return Sentence(Statement(
+        "The driver used at most {needed} that it sustained in its calibration on this host "
+        "({limits})." + (more if plain else ""),
+        needed=_format(most, format_at_most), limits=_format_limits(facts),
+    ), plain)  # fmt: skip
 
 
 def _format(found: Headroom, shown: Callable[[float], str] = format_share) -> str:
-    parts = []
-    if found.rate_share is not None:
-        parts.append(f"{shown(found.rate_share)} of the rate")
-    if found.users_share is not None:
-        parts.append(f"{shown(found.users_share)} of the users")
-    return " and ".join(parts)
+    of = {"rate": found.rate_share, "users": found.users_share}
+    return join_parts([
+        Statement("{needed_share} of the {what}", what=what,
+                  needed_share=Styled(known, shown(known)))
+        for what, known in of.items() if known is not None
+    ], " and ")  # fmt: skip
 
 
 def _format_limits(facts: CalibrationFacts) -> str:
-    rate = f"{format_count(facts.rate_per_s_max or 0)} transactions per second"
-    over = f"over {format_plural(facts.connections or 0, 'connection')}"
-    if facts.users_max is None:
-        return f"{rate} {over}"
     at_least = "at least " if facts.users_limit_reached else ""
-    return f"{rate} {over}, {at_least}{format_count(facts.users_max)} users who pause"
+    users = "" if facts.users_max is None else f", {at_least}{{users_max:,}} users who pause"
+    return Statement(
+        "{rate_max:,.0f} transactions per second over {connections:+connection}" + users,
+        rate_max=facts.rate_per_s_max or 0, connections=facts.connections or 0,
+        users_max=facts.users_max,
+    )  # fmt: skip
 
 
 def _list_headrooms(context: Context) -> list[tuple[str, Headroom]]:

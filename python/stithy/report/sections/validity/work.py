@@ -16,15 +16,13 @@ from stithy.registry import plugins
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show, make_table
 from stithy.report.words.wording import (
-    choose_form,
     explain_missing,
-    format_count,
-    format_plural,
     name_upper_bound,
 )
 from stithy.results.manifest import LoadFacts, Manifest
 from stithy.results.tables import GONE
-from stithy.units import format_duration, format_list
+from stithy.statements import Statement, join_list
+from stithy.units import format_list
 from stithy.workloads.workload import Workload
 
 PERCENTILES = ("p50", "p95")
@@ -285,15 +283,19 @@ def describe_proven(context: Context) -> str | None:
     if context.run.ledger.is_empty() or list(list_ledger_flaws(context)):
         return None
     totals = _sum_counts(context)
-    deals = format_list([format_plural(n["acknowledged"], deal) for deal, n in totals.items()])
+    deals = [
+        Statement(f"{{acknowledged:+{deal}}}", acknowledged=n["acknowledged"], deal=deal)
+        for deal, n in totals.items()
+    ]
     doubt, found = (sum(n[key] for n in totals.values()) for key in ("in_doubt", "in_doubt_found"))
-    verb = choose_form(doubt, "was", "were")
-    doubts = (
-        f" {format_count(doubt)} {verb} in doubt, {format_count(found)} of them found."
-        if doubt
-        else ""
+    doubts = " {in_doubt:,} {in_doubt:was|were} in doubt, {in_doubt_found:,} of them found."
+    return Statement(
+        "None of the {deals} that the ledgers hold as acknowledged is missing."
+        + (doubts if doubt else ""),
+        deals=join_list(deals),
+        in_doubt=doubt,
+        in_doubt_found=found,
     )
-    return f"None of the {deals} that the ledgers hold as acknowledged is missing.{doubts}"
 
 
 def list_ledger_flaws(context: Context) -> Iterator[str]:
@@ -301,20 +303,20 @@ def list_ledger_flaws(context: Context) -> Iterator[str]:
     broken = context.run.ledger.filter(pl.any_horizontal(pl.col(*GONE) > 0))
     if not broken.is_empty():
         totals = {name: int(broken[name].sum()) for name in GONE}
-        yield (
-            f"ACKNOWLEDGED WORK IS GONE: the ledgers of "
-            f"{format_plural(broken['window_id'].n_unique(), 'window')} show "
-            f"{format_list([f'{format_count(n)} {name}' for name, n in totals.items() if n])}."
-        )
+        gone = [Statement("{gone:,} {kind}", gone=n, kind=name) for name, n in totals.items() if n]
+        yield Statement(
+            "ACKNOWLEDGED WORK IS GONE: the ledgers of {broken_ledgers:+window} show {all_gone}.",
+            broken_ledgers=broken["window_id"].n_unique(), all_gone=join_list(gone),
+        )  # fmt: skip
     because = context.run.window["ledger_unverified_because"].drop_nulls()
     if len(because):
-        yield (
-            f"{format_plural(len(because), 'ledger')} could not be compared with the database: "
-            f"{because[0]}."
-        )
+        yield Statement(
+            "{unverified:+ledger} could not be compared with the database: {because}.",
+            unverified=len(because), because=because[0],
+        )  # fmt: skip
     cut = context.run.window["ledger_problem"].drop_nulls()
     if len(cut):
-        yield f"{format_plural(len(cut), 'ledger')} ended early: {cut[0]}."
+        yield Statement("{cut:+ledger} ended early: {because}.", cut=len(cut), because=cut[0])
 
 
 def _sum_counts(context: Context) -> dict[str, dict[str, int]]:
@@ -363,11 +365,11 @@ def _describe_isolation(
     known = [row for row in rows if row["retries"] is not None and row["transactions"]]
     if repeated := sum(each["retries"] for each in known):
         done = sum(each["transactions"] for each in known)
-        yield (
-            f"{format_plural(repeated, 'attempt')} {choose_form(repeated, 'was', 'were')} repeated "
-            f"after conflicts, {format_count(1000 * repeated / done)} per 1,000 transactions. "
-            "Response times include them."
-        )
+        yield Statement(
+            "{retries:+attempt} {retries:was|were} repeated after conflicts, {per_1000:,.0f} per "
+            "1,000 transactions. Response times include them.",
+            retries=repeated, per_1000=1000 * repeated / done,
+        )  # fmt: skip
 
 
 def _describe_deferred(
@@ -382,11 +384,11 @@ def _describe_deferred(
         queued = [each["pool_wait_p95_s"] for each in own if each["pool_wait_p95_s"] is not None]
         took = [each["service_p95_s"] for each in own if each["service_p95_s"] is not None]
         if queued and took:
-            yield (
-                "In the slowest window the p95 of its wait in the queue was "
-                f"{format_duration(max(queued))}, and the p95 of its execution "
-                f"{format_duration(max(took))}."
-            )
+            yield Statement(
+                "In the slowest window the p95 of its wait in the queue was {queued:duration}, and "
+                "the p95 of its execution {took:duration}.",
+                transaction=name, queued=max(queued), took=max(took),
+            )  # fmt: skip
 
 
 def _describe_unit(
@@ -401,10 +403,11 @@ def _describe_unit(
     ]
     if most is None or not work or max(work) <= FAR * most:
         return
-    found = f"The load had up to {format_count(max(work))} {workload.throughput.label}"
-    because = workload.throughput_per_unit_because
-    found += f" per {workload.unit}. {because} They give at most {most}."
-    if manifest.load.pace == "keyed":
-        yield found
-        return
-    yield f"{found} This load is not keyed: few users do the work of many, on less data."
+    more = " This load is not keyed: few users do the work of many, on less data."
+    yield Statement(
+        f"The load had up to {{of_unit:,.0f}} {workload.throughput.label} per {workload.unit}. "
+        "{because} They give at most {of_unit_max}." + more * (manifest.load.pace != "keyed"),
+        of_unit=max(work),
+        because=workload.throughput_per_unit_because,
+        of_unit_max=most,
+    )
