@@ -20,7 +20,15 @@ from recompute.levels import in_report
 from recompute.markdown import pieces
 from recompute.printed import is_shown_as, shown
 from recompute.tables import TABLES
-from recompute.walk import Outcome, Table, of_comparison, of_json, of_markdown, of_tables
+from recompute.walk import (
+    Outcome,
+    Table,
+    find_unprinted,
+    of_comparison,
+    of_json,
+    of_markdown,
+    of_tables,
+)
 from stithy.cli.app import run
 from stithy.point import Point
 from stithy.registry import plugins
@@ -198,22 +206,25 @@ def test_the_page_follows_from_files(files: Files) -> None:
 
 
 def test_wrong_numbers_in_json_are_found(files: Files, report: Row) -> None:
-    """One at a time: a value of each column or sentence by a per mille, a number of another text in
-    its last digit. What a figure or a drive says may be of any of its rows; levels are keys.
-    """
-    keys = {"figures", "facts-drives", "users", "level", "finding", "sentence", "text", "row"}
-    places = [each for each in _places(report, ()) if keys.isdisjoint(each[0])]
-    wrong = [_with(_only(report, way), (_place_alone(way), end)) for way, end in places]
-    assert len(wrong) > 200
-    found = [_is_true(of_json(files, each)) for each in wrong]
+    """One at a time, a value of each column or sentence by a per mille; levels are keys."""
+    keys = {"figures", "facts-drives", "users", "level", "finding", "row"}
+    places = [each for each in _list_places(report, ()) if keys.isdisjoint(each)]
+    found = [_is_true(of_json(files, _change(_only(report, way), _place_alone(way))))
+             for way in places]  # fmt: skip
+    assert len(places) > 200
     assert [place for place, is_true in zip(places, found, strict=True) if is_true] == []
 
 
 def test_wrong_numbers_in_markdown_are_found(files: Files, parts: list[str]) -> None:
-    """One at a time, in its last digit; in a table one of each column."""
-    wrong = [_other_digit(part, end) for part in parts for end in _ends(part)]
-    assert len(wrong) > 200
+    """One at a time, in the last digit of one cell of each column, and of each sentence."""
+    tables = [part for part in parts if part.startswith("|")]
+    wrong = [_other_digit(part, end) for part in tables for end in _ends(part)]
+    assert len(wrong) > 100
     assert [each for each in wrong if _is_true(of_markdown(files, each))] == []
+    text = (files.root / "report.md").read_text()
+    assert find_unprinted(files, text) == set()
+    said = next(each for each, row in files.statements.items() if each in text and not row)
+    assert find_unprinted(files, text.replace(said, _other_digit(said, [*shown(said)][0].end)))
 
 
 ASKED = QuestionFacts(
@@ -253,9 +264,10 @@ def test_every_kind_of_sentence_follows(
     assert words in text
     found = of_tables(files) + of_json(files, report) + of_markdown(files, text)
     _assert_true(found, 80)
-    answer = {"sections": {"answer": {"facts": report["sections"]["answer"]["facts"]}}}
-    places = list(_places(answer, ()))
-    assert [each for each in places if _is_true(of_json(files, _with(answer, each)))] == []
+    answer = {"sections": {"answer": {"statements": report["sections"]["answer"]["statements"]}}}
+    places = [way for way in _list_places(answer, ()) if "row" not in way and way[-1] != "users"]
+    wrong = [_change(_only(answer, way), _place_alone(way)) for way in places]
+    assert [each for each in wrong if _is_true(of_json(files, each))] == []
 
 
 def test_every_kind_of_sentence_is_among_them() -> None:
@@ -278,18 +290,15 @@ def _is_true(outcome: Outcome) -> bool:
     return not outcome.disagreements and not outcome.unexplained
 
 
-def _places(value: Any, path: tuple[Key, ...]) -> Iterator[tuple[tuple[Key, ...], int]]:
-    """The way to each number, of rows those of the first; in a text also where it ends."""
+def _list_places(value: Any, path: tuple[Key, ...]) -> Iterator[tuple[Key, ...]]:
+    """The way to each number, of rows those of the first."""
     if isinstance(value, list) and "tables" in path:
-        yield from _places(dict(enumerate(value[:1])), path)
+        yield from _list_places(dict(enumerate(value[:1])), path)
     elif isinstance(value, dict | list):
         for key, each in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _places(each, (*path, key))
-    elif isinstance(value, str) and path[-1] != "unit":
-        for one in shown(value):
-            yield path, one.end
+            yield from _list_places(each, (*path, key))
     elif isinstance(value, int | float) and not isinstance(value, bool) and path != ("version",):
-        yield path, 0
+        yield path
 
 
 def _only(report: Row, way: Sequence[Key]) -> Row:
@@ -308,22 +317,17 @@ def _place_alone(way: tuple[Key, ...]) -> tuple[Key, ...]:
 
 
 def _ends(part: str) -> list[int]:
-    """Where numbers end: of a table those of its last row; a figure may say any of its rows."""
-    if part.startswith("**Figure"):
-        return []
-    least = part.rindex("\n", 0, -1) if part.startswith("|") else 0
-    return [one.end for one in shown(part) if one.end > least]
+    """Where the numbers of the last row of a table end."""
+    return [one.end for one in shown(part) if one.end > part.rindex("\n", 0, -1)]
 
 
-def _with(report: Row, place: tuple[tuple[Key, ...], int]) -> Row:
+def _change(report: Row, way: tuple[Key, ...]) -> Row:
     """The report with another number there."""
-    (*way, last), end = place
     made = copy.deepcopy(report)
     inner: Any = made
-    for key in way:
+    for key in way[:-1]:
         inner = inner[key]
-    before = inner[last]
-    inner[last] = _other_digit(before, end) if isinstance(before, str) else before * 1.001 + 1e-6
+    inner[way[-1]] = inner[way[-1]] * 1.001 + 1e-6
     return made
 
 

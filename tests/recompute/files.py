@@ -199,11 +199,11 @@ class Files:
         return [each for _, each in self._texts]
 
     @cached_property
-    def statements(self) -> set[str]:
-        """The sentences whose values `report.json` has, which are recomputed by themselves."""
+    def statements(self) -> dict[str, Row]:
+        """The sentences whose values `report.json` has, of a cell in a table with its row."""
         report = json.loads((self.root / "report.json").read_text())
         every = (said for section in report["sections"].values() for said in section["statements"])
-        return {said["text"] for said in every}
+        return {said["text"]: said["row"] for said in every}
 
     @cached_property
     def quotes(self) -> list[str]:
@@ -218,7 +218,7 @@ class Files:
         found |= {each for each in names if _is_quoted(each)}
         found |= {each.rstrip(".") for each in self.column(QUOTED) if _is_quoted(each)}
         found |= {quote for each in self.others for quote in each.quotes}
-        found |= self.statements
+        found |= {each.rstrip(".") for each in self.statements}
         moments = [value for key, value in self.facts if key.endswith("ed_at_s")]
         found |= {f"{datetime.fromtimestamp(each, UTC):%Y-%m-%d %H:%M:%S} UTC" for each in moments}
         return sorted(found, key=len, reverse=True)

@@ -52,6 +52,11 @@ def walk(files: Files, text: str, say: Say, compare: Compare, draw: Draw) -> Non
                 say("line", _plain(line), other if line.startswith("- ") else first)
 
 
+def read_plain(text: str) -> str:
+    """All of it without marks, in one line."""
+    return " ".join(_plain(text).split())
+
+
 def _plain(line: str) -> str:
     return html.unescape(re.sub(r"\\(?!\|)(.)", r"\1", line)).replace("\N{WORD JOINER}", "")
 

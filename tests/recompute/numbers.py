@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from statistics import fmean, median
 from typing import Any
 
-from recompute import asked, bounds, delays, reasons, stalls, steady
+from recompute import asked, between, bounds, delays, reasons, stalls, steady, work
 from recompute.files import Files, Row
-from recompute.levels import bounds_of, by_block, in_report, level, printed
+from recompute.levels import bounds_of, by_block, in_report, level, metric_of, needed, printed
 from recompute.tables import (
     a_first,
     compared,
@@ -270,6 +270,35 @@ def _missing_files(files: Files, row: Row) -> int:
     return sum(not each.startswith(("figure: ", "window ")) for each in what)
 
 
+def _runs(files: Files) -> list[list[Row]]:
+    """The changes to each of the other runs, of values that both have."""
+    every = (between.changes(other, files, between.labels(files, number))
+             for number, other in enumerate(files.others, start=1))  # fmt: skip
+    return [[row for row in rows if row["ratio"]] for rows in every]
+
+
+def _changed(key: str) -> Of:
+    """Of the largest change that is distinguishable, of each of the other runs."""
+
+    def read(files: Files, row: Row) -> list[Any]:
+        known = [[each for each in rows if between.is_apart(each)] for rows in _runs(files)]
+        return [max(rows, key=lambda each: abs(math.log(each["ratio"])))[key]
+                for rows in known if rows]  # fmt: skip
+
+    return read
+
+
+def _by_server(files: Files, row: Row) -> Any:
+    sql = f"SELECT max(by_server) FROM ({work.STORAGE_CPU}) WHERE candidate = ?"
+    return files.one(sql, row["candidate"])
+
+
+def _answers(files: Files, row: Row) -> list[Any]:
+    _, kind = metric_of(row["label"])
+    return files.column("SELECT sum(committed + rolled_back) FROM tx WHERE valid AND transaction = "
+                        "? GROUP BY window_id", (kind,))  # fmt: skip
+
+
 WINDOWS = "SELECT count(*) FROM win"
 CONDITIONS = ("SELECT count(*) FROM (SELECT holds FROM run_conditions UNION ALL SELECT holds FROM "
               "window_conditions) WHERE {} holds")  # fmt: skip
@@ -340,6 +369,19 @@ NUMBERS: Mapping[str, Of] = {
     "pool": _seen("pool"), "served_share": _seen("demand"), "paused": _seen("paused"),
     "own": _seen("own"), "growth_times": _seen("growth"),
     "next_users": lambda files, row: files.levels,
+    "by_server": _by_server, "looks": _seen("looks"),
+    "a_ahead": lambda files, row: sum(a_first(files, row)),
+    "b_ahead": lambda files, row: sum(not first for first in a_first(files, row)),
+    "known": once(CHECKS), "checks_least": fixed(4), "answers": _answers,
+    "needed": lambda files, row: needed(metric_of(row["label"])[0]),
+    "failed_by": lambda files, row: len(asked.invalid(files)[0]),
+    "errors": lambda files, row: files.column("SELECT errors FROM win"),
+    "compared": lambda files, row: [len(rows) for rows in _runs(files)],
+    "apart": lambda files, row: [sum(map(between.is_apart, rows)) for rows in _runs(files)],
+    "untested": lambda files, row: [sum(each["chance_share"] is None for each in rows)
+                                    for rows in _runs(files)],
+    "change_ratio": _changed("ratio"), "change_low": _changed("low"),
+    "change_high": _changed("high"),
     "limited": _limited(0), "of_windows": _limited(1), "storage_most": _storage_most,
     "times_most": lambda files, row: [1 / (1 - share) for share in _storage_most(files, row)],
 }  # fmt: skip

@@ -59,10 +59,9 @@ class Outcome:
             for end in (_low, _high):
                 self.say(files, place, RANGE.sub(end, text), row, pool)
             return
-        wrong, silent, known = texts.check(files, text, row, pool)
+        wrong, known = texts.check(files, text, row, pool)
         self.checked[place.split(":")[0]] += known
         self.disagreements += [f"{place}: {each}" for each in wrong]
-        self.unknown.update(f"{place.split(':')[0]}: {each}" for each in silent)
 
     def __add__(self, other: "Outcome") -> "Outcome":
         """Both."""
@@ -248,6 +247,13 @@ def of_markdown(files: Files, text: str) -> Outcome:
 
     markdown.walk(files, text, say, compare, draw)
     return outcome
+
+
+def find_unprinted(files: Files, text: str) -> set[str]:
+    """The sentences with values that do not stand in the report in Markdown as they are."""
+    plain = markdown.read_plain(text)
+    of_text = (each for each, row in files.statements.items() if not row)
+    return {each for each in of_text if " ".join(each.split()) not in plain}
 
 
 def of_comparison(files: Files, document: Row, text: str) -> Outcome:

@@ -18,6 +18,7 @@ from stithy.analysis.verdict import Verdict, find_farthest_pair
 from stithy.metrics import P95, Quantity
 from stithy.point import Point
 from stithy.search import ResponseTarget
+from stithy.statements import Statement, join_parts
 from stithy.validity import Flag
 
 MAIN = 3
@@ -243,11 +244,18 @@ def _explain_none_valid(evidence: Evidence) -> Nothing:
     counts = sorted(flags.items(), key=lambda each: (-each[1], each[0].value))
     if not counts:
         return Nothing("no window is valid")
-    shown = ", ".join(f"{count} by “{flag.value}”" for flag, count in counts)
+    shown = [
+        Statement("{failed_by} by “{flag}”", failed_by=count, flag=flag.value)
+        for flag, count in counts
+    ]
     reasons = [reason for window in evidence.windows for reason in window.reasons]
     first = (next(each for each in reasons if each.flag == flag) for flag, _ in counts[:2])
-    because = " ".join(reason.sentence for reason in first).rstrip(".")
-    return Nothing(f"no window is valid ({shown}). {because}")
+    *others, last = (reason.sentence for reason in first)
+    last = Statement(last.template.rstrip("."), **last.values)
+    return Nothing(Statement(
+        "no window is valid ({counts}). {because}", counts=join_parts(shown),
+        because=join_parts([*others, last], " "),
+    ))  # fmt: skip
 
 
 def _choose_pair(evidence: Evidence, point: Point) -> tuple[str, str] | None:

@@ -15,6 +15,7 @@ from stithy.analysis.series import Sampled
 from stithy.metrics import ALL, Quantity, count_values_needed, find, find_role, list_in_columns
 from stithy.point import Point
 from stithy.results.hlog import LoggedHistogram, merge
+from stithy.statements import Statement
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,10 @@ def _find_slowest(times: Iterable[LoggedHistogram], percent: float, quantity: Qu
 
 def explain_too_few(quantity: Quantity, needed: int, there: int) -> str:
     """Why a percentile of a window supports nothing: what it needs, and what there is."""
-    return f"{quantity.label} needs {needed:,} values in each window, and one window has {there:,}"
+    return Statement(
+        "{label} needs {needed:,} values in each window, and one window has {answers:,}",
+        label=quantity.label, needed=needed, answers=there,
+    )  # fmt: skip
 
 
 def _merge_times(windows: Sequence[Times], percent: float) -> float | None:

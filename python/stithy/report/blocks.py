@@ -280,7 +280,7 @@ def name_files(table: PageTable, folder: str = "tables") -> Paragraph:
 def set_drawn(each: Drawn, *, alone: bool = True) -> Block:
     """A figure, or why it is not there."""
     if isinstance(each, Absent):
-        reason = f" {each.would_show}; {each.because}."
+        reason = Statement(" {shows}; {because}.", shows=each.would_show, because=each.because)
         return Paragraph((Run("Not shown:", "strong"), Run(reason)), "absent")
     return Picture(each, alone)
 

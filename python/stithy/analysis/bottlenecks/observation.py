@@ -282,4 +282,5 @@ class Observation:
         """Why `part` is None."""
         if self.sessions is None:
             return self.unseen.get("database", "sessions of the database were not sampled")
-        return f"{self.sessions.looks} wait samples are too few for a share of their time"
+        few = "{looks} wait samples are too few for a share of their time"
+        return Statement(few, looks=self.sessions.looks)

@@ -24,6 +24,7 @@ from stithy.report.words.wording import (
     format_plural,
     name_upper_bound,
 )
+from stithy.statements import Statement
 
 ROOM = 1.5
 """Own: how many times farther than the farthest block an interval is drawn; then it is cut."""
@@ -44,8 +45,10 @@ def _plot(context: Context) -> list[Drawn]:
     if answered is None:
         return [Absent("verdict-by-block", shows, explain_none(context))]
     if answered.effect.pairs < BLOCKS_LEAST:
-        blocks = format_plural(answered.effect.pairs, "block")
-        because = f"{blocks} cannot give a verdict: at least {BLOCKS_LEAST} are needed"
+        because: str = Statement(
+            "{blocks:+block} cannot give a verdict: at least {blocks_tested} are needed",
+            blocks=answered.effect.pairs, blocks_tested=BLOCKS_LEAST,
+        )  # fmt: skip
         return [Absent("verdict-by-block", shows, because)]
     if answered.effect.is_difference:
         because = f"{answered.metric.noun} is compared as a difference, and this figure has ratios"

@@ -32,7 +32,8 @@ from stithy.report.drawing.points import average_levels, read_means
 from stithy.report.drawing.titles import compare_title
 from stithy.report.tables import PageTable, Show
 from stithy.report.words import loads
-from stithy.report.words.wording import begin_sentence, choose_form, format_plural
+from stithy.report.words.wording import begin_sentence, format_plural
+from stithy.statements import Statement
 from stithy.units import format_list, format_share, format_size
 
 STATES = {
@@ -180,10 +181,10 @@ def _plot_baselines(context: Context) -> list[Drawn]:
     baselines = context.evidence.baselines
     known = [baseline for baseline in baselines if baseline.shares]
     if len(known) < LEAST:
-        there = (
-            f"{choose_form(len(known), 'is', 'are')} {format_plural(len(known), 'baseline check')}"
-        )
-        because = f"there {there} with numbers, at least {LEAST} are needed"
+        because = Statement(
+            "there {known:is|are} {known:+baseline check} with numbers, at least {checks_least} "
+            "are needed", known=len(known), checks_least=LEAST,
+        )  # fmt: skip
         return [Absent("baselines", "whether the machine stayed the same", because)]
     clear = {trend.gauge.column for trend in _list_clear_trends(baselines)}
     if not clear and not any(baseline.off for baseline in baselines):

@@ -232,5 +232,8 @@ PLUGINS = (
         ),
     ),
     FindingKind("alone", _describe_alone),
-    FindingKind("nothing", lambda of, unit: f"This run gives no answer: {of.because}."),
+    FindingKind(
+        "nothing",
+        lambda of, unit: Statement("This run gives no answer: {because}.", because=of.because),
+    ),
 )

@@ -291,7 +291,10 @@ def make_order_table(context: Context) -> PageTable:
 
 def _make_row(context: Context, each: ComparedPair) -> dict[str, Any]:
     known = _estimate_position(each)
-    first = f"{each.a} {known.a_first}, {each.b} {len(known.b_later) - known.a_first}"
+    first = Statement(
+        "{a} {a_ahead}, {b} {b_ahead}", a=each.a, b=each.b, a_ahead=known.a_first,
+        b_ahead=len(known.b_later) - known.a_first,
+    )  # fmt: skip
     return {
         **_name_pair(context, each), "first": first, "order": _list_orders(each),
         **tables.make_effect_cells(each.metric, known), "visible": known.visible,

@@ -36,6 +36,7 @@ from stithy.report.drawing.palette import AXIS
 from stithy.report.page import Page
 from stithy.report.tables import Bounded, PageTable, Show, make_effect_table
 from stithy.report.words.wording import begin_sentence
+from stithy.statements import Statement, join_parts
 from stithy.units import format_list
 
 
@@ -69,7 +70,8 @@ def write_words(pairs: Sequence[Pair]) -> tuple[str, ...]:
         reported += [f"{text}." for text in list_flaws(pairs[0].other, pairs[0].names[1])]
     for pair in pairs:
         base, other = pair.names
-        reported.append(f"{_describe_changes(pair)} A change is {other} relative to {base}.")
+        who = f"A change is {other} relative to {base}."
+        reported.append(join_parts([_describe_changes(pair), who], " "))
         reported += [
             f"{begin_sentence(text)}." for text in (*describe_rates(pair), *describe_machine(pair))
         ]
@@ -99,14 +101,19 @@ def _describe_changes(pair: Pair, *, whole: bool = True) -> str:
         return f"{base} and {other} have no value in common."
     both = f"that {base} and {other} both have"
     if len(known) == 1:
-        return f"The only value {both} {_describe_single(known[0])}."
-    open_ones = sum(row.change.chance_share is None for row in known)
-    if open_ones == len(known):
-        return f"Of {len(known)} values {both}, none is distinguishable: {NO_SCATTER}."
-    reported = f"Of {len(known)} values {both}, {_count_distinguished(known)}."
-    if open_ones and whole:
-        reported += f" {open_ones} of them could not be tested: {NO_SCATTER}."
-    return reported
+        return Statement("The only value {both} {single}.", both=both,
+                         single=_describe_single(known[0]))  # fmt: skip
+    untested = sum(row.change.chance_share is None for row in known)
+    if untested == len(known):
+        none = f"Of {{compared}} values {{both}}, none is distinguishable: {NO_SCATTER}."
+        return Statement(none, compared=len(known), both=both)
+    found = _count_distinguished(known)
+    parts = [Statement("Of {compared} values {both}, {found}.", compared=len(known), both=both,
+                       found=found)]  # fmt: skip
+    if untested and whole:
+        more = f"{{untested}} of them could not be tested: {NO_SCATTER}."
+        parts.append(Statement(more, untested=untested))
+    return join_parts(parts, " ")
 
 
 NO_SCATTER = "a test needs two valid windows of each run with different values"
@@ -117,24 +124,28 @@ def _describe_single(row: Row) -> str:
         return f"is not distinguishable: {NO_SCATTER}"
     if not row.change.distinguishable:
         return "is not distinguishable"
-    return f"differs by more than chance explains: {_describe_change(row)}"
+    return Statement("differs by more than chance explains: {change}", change=_describe_change(row))
 
 
 def _count_distinguished(known: Sequence[Row]) -> str:
     apart = [row for row in known if row.change.distinguishable]
     if not apart:
         return "none is distinguishable"
-    largest = _describe_change(max(apart, key=_measure_size))
-    if len(apart) == 1:
-        return f"1 differs by more than chance explains: {largest}"
-    return f"{len(apart)} differ by more than chance explains, most in {largest}"
+    return Statement(
+        "{apart} {apart:differs by more than chance explains:|differ by more than chance explains, "
+        "most in} {largest}",
+        apart=len(apart), largest=_describe_change(max(apart, key=_measure_size)),
+    )  # fmt: skip
 
 
 def _describe_change(row: Row) -> str:
-    change = f"{format_change(row)} (95 % interval {format_interval(row)})"
-    at = format_level(row.point)
-    where = f"level {at}" if at == row.point.brief else at
-    return f"{row.quantity.noun} of {row.candidate} at {where}, {change}"
+    at, found = format_level(row.point), row.change
+    return Statement(
+        "{noun} of {candidate} at {where}, {change} (95 % interval {interval})",
+        noun=row.quantity.noun, candidate=row.candidate, change=format_change(row),
+        where=f"level {at}" if at == row.point.brief else at, interval=format_interval(row),
+        change_ratio=found.ratio, change_low=found.low, change_high=found.high,
+    )  # fmt: skip
 
 
 def _measure_size(row: Row) -> float:

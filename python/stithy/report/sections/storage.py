@@ -12,6 +12,7 @@ from stithy.report.context import Context
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show, make_table
 from stithy.report.words.loads import is_by_url
+from stithy.statements import Statement
 from stithy.units import format_list, format_measured_duration, format_size
 
 SPACE_TITLE = "Space"
@@ -159,10 +160,11 @@ def _describe_most(context: Context, frame: pl.DataFrame) -> str | None:
         if count > 1
     ]
     most = f", the most of all {' and '.join(several)}" if several else ""
-    return (
-        f"The storage of {row['candidate']} took {row['by_server']:.1f} times the CPU time of its "
-        f"database server{_name_point(context, row) if points > 1 else ''}{most}."
-    )
+    return Statement(
+        "The storage of {candidate} took {by_server:.1f} times the CPU time of its database "
+        "server{at}{most}.", candidate=row["candidate"], by_server=row["by_server"], most=most,
+        at=_name_point(context, row) if points > 1 else "",
+    )  # fmt: skip
 
 
 def _name_point(context: Context, row: Mapping[str, Any]) -> str:
