@@ -1,4 +1,4 @@
-"""The report in Markdown: every table by the report's own, every line by rules."""
+"""The report in Markdown: every table by the report's own, and every line."""
 
 import html
 import re
@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Any
 
-from recompute.files import Files, Row
+from recompute.files import Files
 from recompute.printed import is_shown_as
-from recompute.tables import both_questions
 
-Say = Callable[[str, str, Row], None]
+Say = Callable[[str, str], None]
 Compare = Callable[[list[list[str]], bool], None]
 Draw = Callable[[str, str, str], None]
 
@@ -34,22 +33,21 @@ def walk(files: Files, text: str, say: Say, compare: Compare, draw: Draw) -> Non
     """
     for quoted in FENCED.findall(text):
         if quoted not in _written(files):
-            say("quoted", "999 of a file are others than it has", {})
+            say("quoted", "999 of a file are others than it has")
     for title, description, name, caption in FIGURE.findall(f"{text}\n"):
         if not description.startswith(title):
-            say(name, "999 of a description are others than the title has", {})
+            say(name, "999 of a description are others than the title has")
         draw(name, _plain(title), _plain(caption))
     rest = FIGURE.sub("", FENCED.sub("", f"{text}\n"))
-    first, other = both_questions(files)
     for is_table, lines in groupby(rest.splitlines(), lambda line: line.startswith("|")):
         if is_table:
             heads, _, *rows = ([*map(_plain, CELL.split(line)[1:-1])] for line in lines)
             for heading in heads:
-                say("heading", heading, {})
+                say("heading", heading)
             compare(rows, any(_is_of(rows, each) for each in files.told_tables))
         else:
             for line in lines:
-                say("line", _plain(line), other if line.startswith("- ") else first)
+                say("line", _plain(line))
 
 
 def read_plain(text: str) -> str:

@@ -16,17 +16,13 @@ from recompute.figures import source_of, title, title_pool, words_pool
 from recompute.files import Files, Row
 from recompute.printed import shown
 from recompute.reasons import reason_value
-from recompute.tables import TABLES, Expected, Rows, Source, both_questions
+from recompute.tables import TABLES, Expected, Rows, Source
 
 NEAR = 1e-6
 """A share by which two sums of the same numbers may differ; percentiles are equal."""
 
-
-_UNIT = r"(µs|ms|s|%|[KMGT]?i?B)"
 UNSAID = ("unit", "point", "level", "sentence")
 """Columns of keys, and of sentences whose values are a table of their own."""
-
-RANGE = re.compile(rf"(\d[\d,.]*)(?: {_UNIT})? to (\d[\d,.]*) {_UNIT}(?!\w)")
 
 
 @dataclass
@@ -54,11 +50,7 @@ class Outcome:
     def say(
         self, files: Files, place: str, text: str, row: Row, pool: Sequence[float] = ()
     ) -> None:
-        """The numbers of a text that stands in this row; ranges by each of their ends."""
-        if "window_ids" in row and RANGE.search(text):
-            for end in (_low, _high):
-                self.say(files, place, RANGE.sub(end, text), row, pool)
-            return
+        """The numbers of a text that stands in this row."""
         wrong, known = texts.check(files, text, row, pool)
         self.checked[place.split(":")[0]] += known
         self.disagreements += [f"{place}: {each}" for each in wrong]
@@ -100,14 +92,6 @@ NOT_RECOMPUTED = {
        for name in ("block", "attempt", "at_s")},
 }  # fmt: skip
 """By file and column: what there is no rawer file of."""
-
-
-def _low(match: re.Match[str]) -> str:
-    return f"{match[1]} {match[2] or match[4]}"
-
-
-def _high(match: re.Match[str]) -> str:
-    return f"{match[3]} {match[4]}"
 
 
 def recompute(root: Path, others: Sequence[Path] = ()) -> Outcome:
@@ -180,7 +164,9 @@ def _of_section(outcome: Outcome, files: Files, of: tuple[str, str], found: Any)
     if of[1] != "tables" and lost.varies(files):
         outcome.left_out[place] = lost.BEYOND_USERS
     elif of == ("answer", "facts"):
-        _of_answer(outcome, files, place, found)
+        for name, said in found.items():
+            for text in [said] if isinstance(said, str) else said:
+                outcome.say(files, f"{place}.{name}", text, {})
     elif of == ("runs", "facts"):
         _of_runs(outcome, files, place, found["pairs"])
     elif of[1] == "statements":
@@ -201,14 +187,6 @@ def _of_section(outcome: Outcome, files: Files, of: tuple[str, str], found: Any)
             Table(files, name, _source(name)).check(outcome, f"{place}.{name}", rows)
 
 
-def _of_answer(outcome: Outcome, files: Files, place: str, found: Row) -> None:
-    first, other = both_questions(files)
-    rows = {"headline": first, "detail": first, "findings": other}
-    for name, said in found.items():
-        for text in [said] if isinstance(said, str) else said:
-            outcome.say(files, f"{place}.{name}", text, rows.get(name, {}))
-
-
 def _of_runs(outcome: Outcome, files: Files, place: str, found: Sequence[Row]) -> None:
     for number, each in enumerate(found, start=1):
         name = f"runs-{number}"
@@ -219,7 +197,7 @@ def _of_runs(outcome: Outcome, files: Files, place: str, found: Sequence[Row]) -
 
 
 def _of_title(outcome: Outcome, files: Files, place: str, name: str, said: str) -> None:
-    """Those of a comparison with other runs have rules, all others what their rows come to."""
+    """Those of a comparison with other runs are statements, all others what their rows come to."""
     row = {"figure": name, "title": said}
     outcome.say(files, place, said, {}, () if name.startswith("runs-") else title_pool(files, row))
 
@@ -230,10 +208,10 @@ def of_markdown(files: Files, text: str) -> Outcome:
     if lost.varies(files):
         return Outcome(left_out={"report.md": lost.BEYOND_USERS})
 
-    def say(place: str, line: str, row: Row) -> None:
+    def say(place: str, line: str) -> None:
         differs = line.startswith("These facts differ")
         pool = facts.of_runs(files, line) if differs else ()
-        outcome.say(files, f"report.md:{place}", line, row, pool)
+        outcome.say(files, f"report.md:{place}", line, {}, pool)
 
     def compare(rows: list[list[str]], is_known: bool) -> None:
         outcome.checked["report.md"] += sum(1 for row in rows for c in row for _ in shown(c))
