@@ -298,6 +298,14 @@ def test_notes_that_most_candidates_have_are_one_row_with_their_drives(tmp_path:
     assert said == "1 of 2 of a\nall 2 of b\nall 2 of c\nall 2 of d"
 
 
+def test_braces_in_names_stay_what_they_are(tmp_path: Path) -> None:
+    """No name of a person's becomes a field of a template."""
+    context = run(tmp_path, candidates=("{disk}", "{"), repeat=4)
+    said = answer.answer(context)
+    assert said.headline.startswith("At 4 users, { ")
+    assert "{disk}" in said.headline
+
+
 def test_what_makes_a_search_doubtful_is_told(tmp_path: Path) -> None:
     """A response that is not monotone, windows that disagree, too few answers."""
     context = run(tmp_path, candidates=("disk",))

@@ -127,7 +127,7 @@ def _judge_device_latency(observed: Observation) -> RuleResult:
 
 def _judge_waits(what: str, part: float, observed: Observation, most: str = "") -> RuleResult:
     """The part of the users' time in waits for something, which was sampled."""
-    said = Statement(f"waits for {what} took {{sampled}} of the users' time{most}", of=what,
+    said = Statement("waits for {of} took {sampled} of the users' time{most}", of=what, most=most,
                      sampled=state_sampled(part, observed.samples))  # fmt: skip
     return RuleResult(part, said, samples=observed.samples)
 

@@ -162,7 +162,8 @@ def _describe_closing(finding: CapacityFinding) -> str:
         return how
     more = "more" if len(finding.of) == 2 else "most"
     if finding.most is not None:
-        return Statement(f"{finding.most} serves {more} ({{how}}; not a verdict)", how=how)
+        best = f"{{candidate}} serves {more} ({{how}}; not a verdict)"
+        return Statement(best, candidate=finding.most, how=how)
     if all(_is_serving_none(finding, each) for each in finding.of):
         return Statement("so no level distinguishes them ({how})", how=how)
     names = format_list([each.candidate for each in finding.of])
