@@ -364,6 +364,9 @@ NUMBERS: Mapping[str, Of] = {
     "share": _share, "sampled_low": _sampled(0), "sampled_high": _sampled(1),
     "used": lambda files, row: [share for cpus in ("host-cpu", "server-cpu")
                                 for share in _seen(cpus)(files, row)],
+    "others_share": lambda files, row: [share for cpus in ("host-others", "server-others")
+                                        for share in _seen(cpus)(files, row)],
+    "unserved": lambda files, row: [1 - share for share in _seen("demand")(files, row)],
     "checkpoints": _seen("checkpoints"), "reads": _seen("reads"), "in_use": _seen("used"),
     "reached": _seen("device-rate"), "driver": _seen("driver"), "storage": _seen("storage_share"),
     "pool": _seen("pool"), "served_share": _seen("demand"), "paused": _seen("paused"),

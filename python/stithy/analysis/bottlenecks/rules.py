@@ -85,8 +85,8 @@ def judge_cpus(observed: Observation, cpus: Cpus, shown: str, wanted: float | No
     said = Statement("{whose} busy {used:.0f %} of the time", whose=shown, used=used)
     if used < NEARLY_FULL or used - others >= NEARLY_FULL:
         return RuleResult(used, said)
-    said = Statement("{busy}, up to {others} by other programs", busy=said,
-                     others=Styled(others, format_at_most(others)))  # fmt: skip
+    said = Statement("{busy}, up to {others_share} by other programs", busy=said,
+                     others_share=Styled(others, format_at_most(others)))  # fmt: skip
     return RuleResult(used, said) if wanted is not None and wanted >= HALF else make_unknown(said)
 
 
