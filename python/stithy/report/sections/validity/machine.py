@@ -167,12 +167,11 @@ def list_headroom_shows(context: Context) -> tuple[Show, ...]:
 
 def describe_headroom(context: Context) -> Sentence | None:
     """How much of the driver the windows used; None where nothing was measured."""
-    if len(context.engines) < 2:
-        return _describe_headroom(context)
-    every = {name: _describe_headroom(context.select_engine(name)) for name in context.engines}
+    engines = context.engines or ("",)
+    every = {name: _describe_headroom(context.select_engine(name)) for name in engines}
+    if len(set(every.values())) == 1:
+        return next(iter(every.values()))
     told = {name: sentence for name, sentence in every.items() if sentence}
-    if not told:
-        return None
     text = " ".join(f"With {name}: {sentence.text}" for name, sentence in told.items())
     return Sentence(text, any(sentence.weakens for sentence in told.values()))
 
