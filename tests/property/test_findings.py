@@ -53,7 +53,7 @@ def runs(draw: st.DrawFn) -> Context:
     facts = CalibrationFacts(connections=USERS, rate_per_s_max=calibrated)
     return cast(Context, SimpleNamespace(
         evidence=Evidence(names, (at(USERS),), windows), limited=limited, level_unit="user",
-        manifest=SimpleNamespace(calibration=facts), load=None, workload=None,
+        manifest=SimpleNamespace(calibration=facts), load=None, workload=None, engines={},
     ))  # fmt: skip
 
 

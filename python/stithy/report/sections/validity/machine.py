@@ -167,8 +167,9 @@ def list_headroom_shows(context: Context) -> tuple[Show, ...]:
 
 def describe_headroom(context: Context) -> Sentence | None:
     """How much of the driver the windows used; None where nothing was measured."""
-    engines = context.engines or ("",)
-    every = {name: _describe_headroom(context.select_engine(name)) for name in engines}
+    if len(context.engines) < 2:
+        return _describe_headroom(context)
+    every = {name: _describe_headroom(context.select_engine(name)) for name in context.engines}
     if len(set(every.values())) == 1:
         return next(iter(every.values()))
     told = {name: sentence for name, sentence in every.items() if sentence}
