@@ -6,9 +6,10 @@ what an engine declares. It names the tables that it needs, and is not asked whe
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from stithy.statements import Statement
+if TYPE_CHECKING:
+    from stithy.statements import Statement
 
 Row = Mapping[str, Any]
 
@@ -56,8 +57,10 @@ class Reason:
         return self.flag.invalidates
 
     @property
-    def sentence(self) -> Statement:
+    def sentence(self) -> "Statement":
         """What was seen, in one sentence."""
+        from stithy.statements import Statement  # which `stithy --help` does not wait for
+
         return Statement(self.flag.sentence, **self.data)
 
     @property
