@@ -14,7 +14,7 @@ from pathlib import Path
 from instance import Instance, started
 from kept import TARGET_MISSED
 from stithy.collectors.collector import Collector, InstanceScope, Scope
-from stithy.engines.postgresql.endpoint import endpoint
+from stithy.engines.postgresql.endpoint import open_endpoint
 from stithy.hosts.runner import LocalRunner
 from stithy.registry import plugins
 from stithy.run.sampler import Sampler
@@ -73,7 +73,7 @@ def watched(instance: Instance, url: Secret, duration_s: float) -> Cost:
     """CPU time of this process and of the answering backend over `duration_s`."""
     data = Path(instance.sql("SHOW data_directory")[0][0])
     sampler = Sampler(
-        Scope((instance.sockets,), (InstanceScope("", endpoint(url), data),)),
+        Scope((instance.sockets,), (InstanceScope("", open_endpoint(url), data),)),
         plugins(Collector),
     )
     sampler.start()

@@ -35,6 +35,12 @@ def missing_sqlite() -> str | None:
     return None if new else "SQLite 3.37: use a newer Python"
 
 
+def missing_mariadb() -> str | None:
+    """MariaDB's server, which lies where an ordinary user does not look."""
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/libexec"
+    return None if shutil.which("mariadbd", path=path) else "no MariaDB server: run `make setup`"
+
+
 def missing_pgbackrest() -> str | None:
     """pgBackRest, one of PostgreSQL's methods of backup."""
     return None if shutil.which("pgbackrest") else "pgbackrest is not there: run `make setup`"
@@ -183,6 +189,7 @@ PROBES: dict[str, Callable[[], str | None]] = {
     "drive": missing_drive,
     "fio": missing_fio,
     "kernel_arrays": missing_kernel_arrays,
+    "mariadb": missing_mariadb,
     "namespace": missing_namespace,
     "pgbackrest": missing_pgbackrest,
     "postgresql": missing_postgresql,

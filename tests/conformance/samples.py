@@ -19,7 +19,7 @@ class Sample:
     `setting`: one that may be given, as the facts show it. `refused`: one that the server does not
     know. `errors`: by a code, or None for a line of the log, and a text, its class. `run`: a
     statement in the database of a URL. `left`: whether memory of a killed server, named by these
-    facts, is still there.
+    facts, is still there. `in_place`: workloads that need no room beyond what was loaded.
     """
 
     setting: tuple[str, str]
@@ -27,6 +27,7 @@ class Sample:
     errors: Mapping[tuple[str | None, str], ErrorClass]
     run: Callable[[Secret, str], None]
     left: Callable[[Mapping[str, str]], bool]
+    in_place: frozenset[str] = frozenset()
 
 
 def sample(engine: str) -> Sample:

@@ -141,6 +141,8 @@ def test_a_killed_server_recovers(loaded: Loaded, tmp_path: Path) -> None:
 @pytest.mark.needs_root
 def test_a_full_volume_is_called_full(loaded: Loaded, tmp_path: Path) -> None:
     """By an error that the driver got or by a line of the server's log; then it is out of room."""
+    if loaded.workload in loaded.sample.in_place:
+        pytest.skip("this workload never fills a volume of this engine")
     used = sum(path.stat().st_size for path in loaded.place.rglob("*") if path.is_file())
     classify = declaration(loaded.engine_name).error_class
     left = 8 if loaded.is_embedded else 24  # a server begins with segments of its log
@@ -214,7 +216,7 @@ def test_work_moves_what_a_window_reads_of_its_server(loaded: Loaded) -> None:
         if before.last_checkpoint_at_s is not None:
             assert (after.last_checkpoint_at_s or 0.0) >= before.last_checkpoint_at_s
         rule = instance.checkpoint_rule()
-        assert rule is None or rule.after_s > 0 < rule.after_bytes
+        assert rule is None or (rule.after_s is None or rule.after_s > 0) and rule.after_bytes > 0
 
 
 def test_its_collector_has_a_value_or_a_reason_for_every_metric(loaded: Loaded) -> None:

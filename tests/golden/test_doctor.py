@@ -20,6 +20,7 @@ NO_DEVICES = dict.fromkeys(
 NO_GROUP = "no control group can be created in /sys/fs/cgroup"
 SERVER = Judgement("postgresql", "there", "15.1 in /usr/lib/postgresql/15/bin")
 EMBEDDED = Judgement("sqlite", "there", "3.50.4 in /opt/stithy/bin")
+OTHER = Judgement("mariadb", "there", "10.11.19 in /usr/sbin")
 NO_SERVER = Judgement(
     "postgresql", "missing",
     "14 directories, PATH among them: no PostgreSQL server programs were found",
@@ -85,7 +86,7 @@ def test_a_machine_is_shown_as_accepted(name: str, tmp_path: Path, accept_golden
     found = examine(
         machine,
         commands,
-        ask_engine={"postgresql": server, "sqlite": EMBEDDED}.__getitem__,
+        ask_engine={"postgresql": server, "mariadb": OTHER, "sqlite": EMBEDDED}.__getitem__,
         here=tmp_path,
     )
     text = make_text(found)

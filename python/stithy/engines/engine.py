@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from stithy.engines import instance
 
 
+DEMO_ENGINE = "postgresql"
+"""That of the demo, of drafts and of examples."""
+
+
 class Engine(Plugin):
     """A database product."""
 
@@ -77,8 +81,11 @@ class Engine(Plugin):
         """
         return {}
 
-    def count_log_bytes(self, settings: Mapping[str, str]) -> int:
-        """Count what its log holds at most with these settings; 0 if unknown."""
+    def count_log_bytes(self, settings: Mapping[str, str], window_s: float = 0.0) -> int:
+        """Count what its log holds at most with these settings; 0 if unknown.
+
+        `window_s`: how long users work in a window, ramp-up included.
+        """
         return 0
 
     def configure(self, request: "instance.Request") -> "instance.ConfiguredEngine":

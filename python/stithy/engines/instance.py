@@ -46,9 +46,12 @@ class MaintenanceCounters:
 
 @dataclass(frozen=True)
 class CheckpointRule:
-    """When a checkpoint begins by itself: after so long or so much log, whichever is first."""
+    """When a checkpoint begins by itself: after so long or so much log, whichever is first.
 
-    after_s: float
+    `after_s` None: no time makes one begin.
+    """
+
+    after_s: float | None
     after_bytes: int
 
 
@@ -148,6 +151,7 @@ class Request:
     `connections_max` is the most that the users of any level have. `own`: each other configuration
     that a server may get, and which section of the study gives it. `backups`: the methods by which
     it is backed up, with their options. `programs`: the version or the directory of the server.
+    `window_s`: how long users work in a window, ramp-up included.
     """
 
     host: Host
@@ -157,6 +161,7 @@ class Request:
     own: Sequence[tuple[str, Configuration]] = ()
     backups: Sequence[tuple[str, BackupOptions]] = ()
     programs: str | None = None
+    window_s: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -84,8 +84,9 @@ def estimate_sizes(study: Study, workload: Workload, variants: Sequence[Study]) 
 
 def _log_bytes(study: Study, engine: str) -> int:
     """The most that an engine's log holds on any candidate: all get the same files and room."""
+    window_s = study.load.ramp_up_s + study.load.duration_s
     every = (database for database in study.databases if database.engine == engine)
-    return max(log_bytes(engine, database.settings) for database in every)
+    return max(log_bytes(engine, database.settings, window_s) for database in every)
 
 
 def estimate_logged_bytes(study: Study, workload: Workload) -> int:

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from stithy.collectors.collector import Collector
-from stithy.engines.engine import Engine, declaration, get_engine
+from stithy.engines.engine import DEMO_ENGINE, Engine, declaration, get_engine
 from stithy.engines.instance import Configuration, Request
 from stithy.errors import StithyError
 from stithy.hosts.checks import MachineCheck, read_memory
@@ -38,7 +38,6 @@ _KINDS: dict[str, type[Plugin]] = {
     "collector": Collector,
 }
 
-DEMO_ENGINE = "postgresql"
 DEMO_PARTS = (("provider", "drive"), ("scenario", "load"), ("engine", DEMO_ENGINE))
 """What the demo needs, besides the first engine."""
 
@@ -118,9 +117,8 @@ def examine(
         for name in plugins(Engine)
     ]
     parts += [
-        ExaminedPart("backup method", method.name, _judged(method.needs, host))
-        for engine in plugins(Engine).values()
-        for method in engine.backups
+        ExaminedPart("backup method", name, _judged(needs, host))
+        for name, needs in _list_backup_needs().items()
     ]
     checks = {name: tuple(check.judge(host)) for name, check in plugins(MachineCheck).items()}
     # The demo cannot run without its parts, memory, and a place for its results.
@@ -169,6 +167,15 @@ def judge_engine(host: Host, name: str) -> Judgement:
         remedy = "install another version, or choose one with `database.programs`"
         return Judgement(name, "disturbing", f"{found}{also}: {defect}", remedy)
     return Judgement(name, "there", f"{found}{also}")
+
+
+def _list_backup_needs() -> dict[str, list[Need]]:
+    """What methods of backup need, by name: engines may have methods of one name."""
+    needs: dict[str, list[Need]] = {}
+    for engine in plugins(Engine).values():
+        for method in engine.backups:
+            needs.setdefault(method.name, []).extend(method.needs)
+    return needs
 
 
 def list_needs(family: str) -> dict[str, Sequence[Need]]:

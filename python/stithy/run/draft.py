@@ -11,7 +11,7 @@ from functools import partial
 from math import prod
 from pathlib import Path
 
-from stithy.engines.engine import Engine
+from stithy.engines.engine import DEMO_ENGINE, Engine
 from stithy.errors import PreconditionError, UserError
 from stithy.hosts.checks import read_memory
 from stithy.hosts.host import Host
@@ -22,7 +22,7 @@ from stithy.plan.expand import expand, suggest_less_room, sum_needed_bytes
 from stithy.plan.steps import Plan
 from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
-from stithy.run.doctor import DEMO_ENGINE, judge_engine
+from stithy.run.doctor import judge_engine
 from stithy.run.equip import make_keeper
 from stithy.run.forecast import Forecast, correct_plan, read_factors
 from stithy.run.preflight import check_candidates, describe_shared_devices

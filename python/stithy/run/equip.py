@@ -262,6 +262,7 @@ def _make_request(study: Study, host: Host, password: Secret) -> Request:
         host=host,
         configuration=shared,
         connections_max=study.connections_max,
+        window_s=study.load.ramp_up_s + study.load.duration_s,
         password=password,
         own=tuple(
             (where, configuration)

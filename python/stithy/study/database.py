@@ -24,7 +24,7 @@ from pydantic import (
     field_validator,
 )
 
-from stithy.engines.engine import Engine, get_engine
+from stithy.engines.engine import DEMO_ENGINE, Engine, get_engine
 from stithy.names import suggest_instead
 from stithy.registry import plugins
 from stithy.restores.method import DEFAULT_RESTORE, RestoreMethod
@@ -160,8 +160,8 @@ def describe_restores() -> str:
 
 
 def make_example_settings() -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """Settings of the first engine: as a study may give them, and as a candidate may."""
-    of_study, of_candidate = next(iter(plugins(Engine).values())).setting_examples
+    """Settings of the demo's engine: as a study may give them, and as a candidate may."""
+    of_study, of_candidate = get_engine(DEMO_ENGINE).setting_examples
     return of_study, of_candidate
 
 
@@ -175,7 +175,7 @@ class Database(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     engine: Annotated[str, require_plugin(Engine, "not a database engine")] = Field(
-        description="The database product.", examples=list(plugins(Engine))[:1]
+        description="The database product.", examples=[DEMO_ENGINE]
     )
     given_memory_bytes: Memory | None = Field(
         alias="memory",
@@ -276,9 +276,9 @@ class Database(BaseModel):
         return self.model_copy(update=own)
 
 
-def log_bytes(engine: str, settings: Mapping[str, str]) -> int:
+def log_bytes(engine: str, settings: Mapping[str, str], window_s: float) -> int:
     """The most that the engine's write-ahead log holds with these settings, bytes; 0 if unknown."""
-    return plugins(Engine)[engine].count_log_bytes(settings)
+    return plugins(Engine)[engine].count_log_bytes(settings, window_s)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from stithy.engines.postgresql import OWNED_SETTINGS, server
 from stithy.engines.postgresql.activity import make_activity_query
 from stithy.engines.postgresql.engine import find_installation
 from stithy.engines.postgresql.server import last_words, remove_segment
-from stithy.engines.postgresql.settings import FIXED, complete, configuration, parse_message
+from stithy.engines.postgresql.settings import FIXED, complete, parse_message, write_configuration
 from stithy.errors import InfrastructureError, PreconditionError
 
 MIB, GIB = 2**20, 2**30
@@ -134,7 +134,7 @@ def test_a_studys_settings_win_over_defaults_and_not_over_what_is_fixed() -> Non
         found = complete(Configuration({}, memory), users)
         assert (found["shared_buffers"], found["max_connections"]) == expected
     assert set(FIXED) <= set(OWNED_SETTINGS)
-    assert configuration({"a": "it's \\ so", "b": ""}) == "a = 'it''s \\\\ so'\nb = ''\n"
+    assert write_configuration({"a": "it's \\ so", "b": ""}) == "a = 'it''s \\\\ so'\nb = ''\n"
     lines = (
         '2026-01-01 00:00:00.000 GMT [7] FATAL:  invalid value for parameter "wal_level": "x"\n'
         "2026-01-01 00:00:00.000 GMT [7] HINT:  Available values: minimal, replica.\n"

@@ -4,13 +4,13 @@ import cyclopts
 
 from stithy.cli import hammer
 from stithy.cli.commands import list_command_modules
-from stithy.engines.engine import Engine
+from stithy.engines.engine import DEMO_ENGINE, Engine
 from stithy.registry import own_plugins
 
 COMMAND = cyclopts.App(help="Run the load driver alone, against any database server by URL.")
 
-# Of the first engine, for `{url}` and `{local_url}` in examples.
-_url, _local_url = next(iter(own_plugins(Engine).values())).url_examples
+# For `{url}` and `{local_url}` in examples.
+_url, _local_url = own_plugins(Engine)[DEMO_ENGINE].url_examples
 
 for _name, _module in list_command_modules(hammer).items():
     _help = _module.COMMAND.__doc__

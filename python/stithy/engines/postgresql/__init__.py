@@ -122,7 +122,7 @@ class PostgreSQLEngine(Engine):
             given_up["data_sync_retry"] = _DROPPED
         return given_up
 
-    def count_log_bytes(self, settings: Mapping[str, str]) -> int:
+    def count_log_bytes(self, settings: Mapping[str, str], window_s: float = 0.0) -> int:
         """Count what `pg_wal` holds at most: `max_wal_size`, passed by a fifth between checkpoints.
 
         What cannot be read counts as the default: the server itself refuses it before the run.
@@ -144,15 +144,15 @@ class PostgreSQLEngine(Engine):
 
     def connect(self, url: Secret, password: Secret | None = None) -> "instance.Endpoint":
         """Give the database of a URL, as libpq reads it."""
-        from stithy.engines.postgresql.endpoint import endpoint
+        from stithy.engines.postgresql.endpoint import open_endpoint
 
-        return endpoint(url, password)
+        return open_endpoint(url, password)
 
     def connect_remote(self, url: Secret, password: Secret | None = None) -> "instance.Remote":
         """Give the database of somebody's server, connected."""
-        from stithy.engines.postgresql.remote import remote
+        from stithy.engines.postgresql.remote import connect_remote
 
-        return remote(url, password)
+        return connect_remote(url, password)
 
     def locate(self, url: Secret) -> str:
         """Say where a URL leads."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from stithy.clock import Clock
 from stithy.collectors.collector import Sample
-from stithy.engines.postgresql.connection import MAINTENANCE_DATABASE, connect, literal
+from stithy.engines.postgresql.connection import MAINTENANCE_DATABASE, connect, quote_text
 from stithy.engines.postgresql.declaration import TYPES
 from stithy.engines.postgresql.url import parse_url
 from stithy.secrets import Secret
@@ -81,7 +81,7 @@ class ActivityReader:
 def make_activity_query(version: int, database: str) -> str:
     """The query for a server version such as 150013."""
     parts = [
-        _DATABASE.format(database=literal(database)),
+        _DATABASE.format(database=quote_text(database)),
         _SERVER,
         _read_checkpoints(version),
         _ACTIVITY,

@@ -30,7 +30,7 @@ def quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def literal(text: str) -> str:
+def quote_text(text: str) -> str:
     """A text as SQL has it."""
     return "'" + text.replace("'", "''") + "'"
 

@@ -20,7 +20,7 @@ SHARED_MEMORY = "shared memory segment"
 """It lies in /dev/shm: no room for it is not a full volume."""
 
 
-def error_class(code: str | None, text: str) -> ErrorClass:
+def classify_error(code: str | None, text: str) -> ErrorClass:
     """The class of an error; a line of the server's log has no code.
 
     >>> error_class("40P01", "deadlock detected")
@@ -50,7 +50,7 @@ _BUFFER_IO = frozenset({"bufferio", "buffer_io"})
 """Waits for another session's read or write of the same block; of type IPC since version 14."""
 
 
-def wait_group(event: str) -> WaitGroup:
+def group_wait(event: str) -> WaitGroup:
     """The group of a wait event, such as `IO:DataFileRead`; of no event, `CPU`, it is `cpu`."""
     kind, _, name = event.partition(":")
     if kind == "CPU":
@@ -115,10 +115,10 @@ def find_defect(version: str) -> str | None:
 
 
 ENGINE = Declaration(
-    error_class=error_class,
+    error_class=classify_error,
     metrics=METRICS,
     wait_types=TYPES,
-    wait_group=wait_group,
+    wait_group=group_wait,
     is_log_creation=is_log_creation,
     # A session's start and its preparation commit, as do the hammer's quiet start and end, visits
     # of autovacuum and its work on tables. Measured without it: 14, and 2 more a connection.

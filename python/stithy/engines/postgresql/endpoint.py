@@ -60,7 +60,7 @@ PRIVATE = (
 """Settings that name places of a machine or could hold secrets."""
 
 
-def endpoint(url: Secret, password: Secret | None = None) -> "PostgreSQLEndpoint":
+def open_endpoint(url: Secret, password: Secret | None = None) -> "PostgreSQLEndpoint":
     """The endpoint of a URL as a person gives it, and of the password that is given beside it.
 
     Raises UserError for what is no such URL; errors of `connection.connect`.

@@ -24,10 +24,10 @@ from stithy.engines.postgresql.settings import (
     LOADING,
     Questions,
     complete,
-    configuration,
     find_differing,
+    list_options,
     parse_message,
-    words,
+    write_configuration,
 )
 from stithy.environment import search_path
 from stithy.errors import InfrastructureError, PreconditionError, Problems
@@ -203,7 +203,7 @@ class PostgreSQL:
         if finished.code != 0:
             raise _explain_initdb(data, parse_message(finished.stderr))
         (data / "postgresql.conf").write_text(
-            configuration(self._complete(self._request.configuration))
+            write_configuration(self._complete(self._request.configuration))
         )
 
     def start(self, start: Start) -> Server:
@@ -216,11 +216,11 @@ class PostgreSQL:
                 remedy="choose a shorter directory for sockets",
             )
         asked = [self._find_program("postgres"), "-D", str(start.data), "-k", str(start.sockets)]
-        extra = words(self._make_loading_settings()) if start.loading else []
-        extra += words(self._own(start))
+        extra = list_options(self._make_loading_settings()) if start.loading else []
+        extra += list_options(self._own(start))
         if start.temp is not None:
-            extra += words({"temp_tablespaces": TEMP_TABLESPACE})
-        extra += words(start.more)
+            extra += list_options({"temp_tablespaces": TEMP_TABLESPACE})
+        extra += list_options(start.more)
         command = self._command([*asked, *extra], start.memory_cgroup, start.cpus)
         running = self._request.host.runner.start(command, stderr=start.log)
         server = Server(running, start, self._request.password)

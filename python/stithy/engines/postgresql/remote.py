@@ -68,7 +68,7 @@ def locate(url: Secret) -> str:
     return parse_url(url).place
 
 
-def remote(url: Secret, password: Secret | None = None) -> "RemotePostgreSQL":
+def connect_remote(url: Secret, password: Secret | None = None) -> "RemotePostgreSQL":
     """The database of a URL, connected."""
     return RemotePostgreSQL(resolve(url, password))
 

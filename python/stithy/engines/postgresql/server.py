@@ -10,7 +10,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 from stithy.engines.instance import Start
-from stithy.engines.postgresql.connection import MAINTENANCE_DATABASE, Connection, connect, literal
+from stithy.engines.postgresql.connection import (
+    MAINTENANCE_DATABASE,
+    Connection,
+    connect,
+    quote_text,
+)
 from stithy.engines.postgresql.endpoint import PostgreSQLEndpoint
 from stithy.engines.postgresql.upkeep import OTHERS, fill_log, freeze
 from stithy.engines.postgresql.url import parse_url
@@ -189,7 +194,7 @@ class Server(PostgreSQLEndpoint):
         with connect(parse_url(self.url), database=MAINTENANCE_DATABASE) as session:
             name = TEMP_TABLESPACE
             if not session.run(f"SELECT 1 FROM pg_tablespace WHERE spcname = '{name}'"):
-                session.run(f"CREATE TABLESPACE {name} LOCATION {literal(str(place))}")
+                session.run(f"CREATE TABLESPACE {name} LOCATION {quote_text(str(place))}")
 
     def ended_by(self) -> str | None:
         """How the server ended by itself, in words; None while it runs."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stithy.engines.instance import Configuration
-from stithy.engines.postgresql.connection import literal
+from stithy.engines.postgresql.connection import quote_text
 from stithy.errors import Problems, UserError
 from stithy.hosts.runner import Command, Runner
 from stithy.units import format_size
@@ -71,17 +71,17 @@ def _lower(settings: Mapping[str, str]) -> dict[str, str]:
     return {name.lower(): value for name, value in settings.items()}
 
 
-def configuration(settings: Mapping[str, str]) -> str:
+def write_configuration(settings: Mapping[str, str]) -> str:
     """The text of `postgresql.conf`."""
     return "".join(f"{name} = {quote_value(value)}\n" for name, value in settings.items())
 
 
 def quote_value(value: str) -> str:
     """A value as the configuration file wants it."""
-    return literal(value.replace("\\", "\\\\"))
+    return quote_text(value.replace("\\", "\\\\"))
 
 
-def words(settings: Mapping[str, str]) -> list[str]:
+def list_options(settings: Mapping[str, str]) -> list[str]:
     """Settings as words of the server's command line; they win over the configuration file."""
     return [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
 
@@ -138,7 +138,7 @@ class Questions:
         """
         with tempfile.TemporaryDirectory(prefix="stithy-ask-") as empty:
             (Path(empty) / "postgresql.conf").touch()
-            asked = [str(self._postgres), "-C", name, "-D", empty, *words({name: value})]
+            asked = [str(self._postgres), "-C", name, "-D", empty, *list_options({name: value})]
             finished = self._runner.run(Command(asked), timeout_s=30)
         if finished.code == 0:
             return 0, finished.stdout.strip()

@@ -207,13 +207,13 @@ CLIENT = Package("postgresql-client", "postgresql")
 """What brings PostgreSQL's own client programs."""
 
 
-def words(url: Secret) -> list[str]:
+def list_client_words(url: Secret) -> list[str]:
     """The words by which a program finds the server; a password is asked of nobody."""
     target = parse_url(url)
     return ["--no-password", f"--host={target.host}", f"--username={target.user}"]
 
 
-def environment(url: Secret) -> Mapping[str, str]:
+def make_client_environment(url: Secret) -> Mapping[str, str]:
     """Its password, and messages in English."""
     password = parse_url(url).password
     return {"PGPASSWORD": password.reveal() if password else "", "LC_ALL": "C"}

@@ -106,7 +106,7 @@ class SQLite(Engine):
         because = {"off": NEVER_FLUSHED, "normal": normal}.get(given["synchronous"])
         return {"synchronous": because} if because else {}
 
-    def count_log_bytes(self, settings: Mapping[str, str]) -> int:
+    def count_log_bytes(self, settings: Mapping[str, str], window_s: float = 0.0) -> int:
         """Count what the file of the log may hold; unknown where no commit makes a checkpoint."""
         return 0 if complete(settings)["autocheckpoint"] == "0" else LOG_BYTES
 

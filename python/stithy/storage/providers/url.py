@@ -6,18 +6,16 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from stithy.engines.engine import Engine, find_engine_of
+from stithy.engines.engine import DEMO_ENGINE, find_engine_of, get_engine
 from stithy.engines.instance import Mark, Remote
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
 from stithy.hosts.processes import get_identity, is_alive, parse_identity
-from stithy.registry import plugins
 from stithy.secrets import Secret, read_given_secret
 from stithy.storage.layer import refuse
 from stithy.storage.provider import NOWHERE, Provider, Record, Site, Storage, Volume
 from stithy.storage.space import Space
 
-SCHEME = next(engine.url_schemes[0] for engine in plugins(Engine).values() if engine.has_remote)
-EXAMPLE = f"{SCHEME}://bench@db-a.example:5432/bench"
+EXAMPLE = f"{get_engine(DEMO_ENGINE).url_schemes[0]}://bench@db-a.example:5432/bench"
 SECRETS = ("password", "passfile", "sslpassword", "sslkey")
 """Options of a URL that are secrets, or name a file for one."""
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stithy.engines.backup import FULL, BackupJob, BackupMethod, BackupOptions, Source
-from stithy.engines.postgresql.url import CLIENT, environment, words
+from stithy.engines.postgresql.url import CLIENT, list_client_words, make_client_environment
 from stithy.hosts.runner import Command
 from stithy.needs import Package
 
@@ -62,11 +62,11 @@ class BaseBackup(BackupMethod):
         rate = [] if limit is None else [f"--max-rate={round(limit / KIB)}"]
         return Command(
             [
-                str(job.programs / PROGRAM), *words(source.url), "--checkpoint=fast",
+                str(job.programs / PROGRAM), *list_client_words(source.url), "--checkpoint=fast",
                 "--format=tar", "--wal-method=stream", f"--compress={compress}", *rate,
                 f"--pgdata={job.folder}",
             ],
-            environment=environment(source.url),
+            environment=make_client_environment(source.url),
             directory=job.folder,
         )  # fmt: skip
 

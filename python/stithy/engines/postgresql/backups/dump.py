@@ -9,7 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stithy.engines.backup import FULL, BackupJob, BackupMethod, BackupOptions, Run, Source
-from stithy.engines.postgresql.url import CLIENT, environment, parse_url, words
+from stithy.engines.postgresql.url import (
+    CLIENT,
+    list_client_words,
+    make_client_environment,
+    parse_url,
+)
 from stithy.hosts.runner import Command
 from stithy.needs import Package
 
@@ -76,11 +81,11 @@ class Dump(BackupMethod):
         """Its files are durable when it ends."""
         return Command(
             [
-                str(job.programs / "pg_dump"), *words(source.url), "--format=directory",
+                str(job.programs / "pg_dump"), *list_client_words(source.url), "--format=directory",
                 f"--jobs={job.options.processes}", _compress(job.options), f"--file={job.folder}",
                 f"--dbname={parse_url(source.url).database}",
             ],
-            environment=environment(source.url),
+            environment=make_client_environment(source.url),
             directory=job.folder,
         )  # fmt: skip
 
@@ -89,17 +94,17 @@ class Dump(BackupMethod):
         jobs = f"--jobs={job.options.processes}"
         every = [
             [
-                "pg_restore", *words(fresh.url), "--format=directory", jobs, "--create",
+                "pg_restore", *list_client_words(fresh.url), "--format=directory", jobs, "--create",
                 "--exit-on-error", "--dbname=postgres", str(job.folder),
             ],
             [
-                "vacuumdb", *words(fresh.url), "--analyze-only", "--quiet", jobs,
+                "vacuumdb", *list_client_words(fresh.url), "--analyze-only", "--quiet", jobs,
                 f"--dbname={parse_url(fresh.url).database}",
             ],
         ]  # fmt: skip
+        own = make_client_environment(fresh.url)
         return [
-            Command([str(job.programs / name), *rest], environment=environment(fresh.url),
-                    directory=job.folder)
+            Command([str(job.programs / name), *rest], environment=own, directory=job.folder)
             for name, *rest in every
         ]  # fmt: skip
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stithy.engines.backup import FULL, BackupJob, BackupMethod, BackupOptions, Source
-from stithy.engines.postgresql.url import environment, parse_url
+from stithy.engines.postgresql.url import make_client_environment, parse_url
 from stithy.hosts.runner import Command
 from stithy.needs import Package, ProgramNeed
 
@@ -77,7 +77,7 @@ class PgBackRest(BackupMethod):
                 f"--archive-timeout={ARCHIVE_S}", f"--pg1-user={server.user}",
                 f"--pg1-socket-path={server.host}", "backup",
             ],
-            environment=environment(source.url),
+            environment=make_client_environment(source.url),
             directory=job.folder,
         )  # fmt: skip
 

@@ -1,0 +1,182 @@
+"""MariaDB, and MySQL by URL: what studies, plans and reports know of them, without any server."""
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from stithy.engines.declaration import Declaration
+from stithy.engines.engine import Engine
+from stithy.engines.mariadb.backups import BACKUPS
+from stithy.secrets import Secret
+
+if TYPE_CHECKING:
+    from stithy.engines import instance
+
+_PLACE = "Stithy puts the files of each instance on its candidate's volume"
+_REACH = "an instance is reached through a private socket only"
+_WATCH = "Stithy keeps the server's messages with the window they belong to"
+_MADE = "the database and its accounts are made by Stithy"
+
+OWNED_SETTINGS = {
+    "datadir": _PLACE,
+    "tmpdir": _PLACE,
+    "innodb_data_home_dir": _PLACE,
+    "innodb_log_group_home_dir": _PLACE,
+    "innodb_undo_directory": _PLACE,
+    "innodb_tmpdir": _PLACE,
+    "aria_log_dir_path": _PLACE,
+    "log_basename": _PLACE,
+    "ignore_db_dirs": _PLACE,
+    "socket": _REACH,
+    "port": _REACH,
+    "bind_address": _REACH,
+    "skip_networking": _REACH,
+    "pid_file": _WATCH,
+    "log_error": _WATCH,
+    "init_file": _MADE,
+    "skip_grant_tables": _MADE,
+    "plugin_load": "an instance has the plug-ins that are built in",
+    "plugin_load_add": "an instance has the plug-ins that are built in",
+    "user": "servers run as a user without rights, which Stithy chooses",
+    "local_infile": "rows are loaded by LOAD DATA LOCAL",
+    "large_pages": "huge pages would escape the memory limit, so they are off for every candidate",
+}
+"""Settings that a study may not give, with the reason; all others are passed through."""
+
+_PREFIXES = ("loose_", "skip_", "enable_", "disable_", "maximum_")
+"""Of options that are read leniently, or are another setting's value."""
+
+_LAST_SECOND = (
+    "the log is flushed about once a second and not at each commit, so a power cut loses the "
+    "transactions of the last moments"
+)
+_NOT_FLUSHED = (
+    "files are not flushed as they must be, so a crash of the machine may lose committed "
+    "transactions and leave a database that cannot be repaired"
+)
+_TORN = "a crash may leave torn pages that nothing repairs, unless 16 KiB are written in one piece"
+_UNCHECKED = "pages have no checksums, so damage by storage is not noticed"
+_FORCED = "the server skips parts of its recovery, so what a crash left may stay damaged"
+_BINLOG = "a power cut loses events of the binary log of transactions that are committed"
+_GIVEN_UP: Mapping[str, Mapping[str, str]] = {
+    "innodb_flush_log_at_trx_commit": {"0": _LAST_SECOND, "2": _LAST_SECOND},
+    "innodb_flush_method": dict.fromkeys(
+        ("nosync", "littlesync", "o_direct_no_fsync"), _NOT_FLUSHED
+    ),
+    "innodb_doublewrite": dict.fromkeys(("off", "0", "false", "detect_only"), _TORN),
+    "innodb_checksum_algorithm": {"none": _UNCHECKED, "strict_none": _UNCHECKED},
+    "innodb_force_recovery": dict.fromkeys("123456", _FORCED),
+}
+"""By setting and value what may be lost. Source: MariaDB's documentation of InnoDB's variables."""
+
+_FACTORS = {letter: 2 ** (10 * power) for power, letter in enumerate("kmgtpe", start=1)}
+SMALLEST_LOG, LARGEST_LOG = 16 * 2**20, 2**30
+LOG_BYTES_PER_S = 2**18
+"""Own: InnoDB writes pages back only when its log is nearly full, so the log is so small that what
+a window writes fills it. Measured: 0.7 KiB of log a transaction."""
+
+
+def normalise_name(name: str) -> str:
+    """Give a setting's name as the server shows it: both cases and both dashes are one."""
+    return name.lower().replace("-", "_")
+
+
+def parse_size(text: str) -> int:
+    """Read a number of bytes as the server does; 0 where it is none."""
+    found = re.fullmatch(r"\s*(\d+)([kmgtpe]?)\s*", text.lower())
+    return int(found[1]) * _FACTORS.get(found[2], 1) if found else 0
+
+
+def choose_log_bytes(window_s: float) -> int:
+    """Choose the size of the log for windows of this length, whole MiB."""
+    wanted = min(max(SMALLEST_LOG, int(LOG_BYTES_PER_S * window_s)), LARGEST_LOG)
+    return wanted // 2**20 * 2**20
+
+
+def has_binlog(settings: Mapping[str, str]) -> bool:
+    """Whether these settings, by folded names, ask for a binary log."""
+    return settings.get("log_bin", "off").strip().lower() not in ("off", "0", "false")
+
+
+class MariaDBEngine(Engine):
+    """MariaDB, and MySQL by URL: one protocol, and nearly the same words."""
+
+    name = "mariadb"
+    url_schemes = ("mariadb", "mysql")
+    url_examples = (
+        "mariadb://me:secret@localhost/test", "mysql://me@localhost/test?socket=/run/mysqld.sock",
+    )  # fmt: skip
+    variables = ("MYSQL", "MARIADB", "LIBMYSQL")
+    accounts = ("mysql",)
+    setting_examples = ({"innodb_io_capacity": "500"}, {"innodb_io_capacity": "20000"})
+    owned_settings = OWNED_SETTINGS
+    backups = BACKUPS
+    has_remote = True
+
+    @property
+    def declaration(self) -> Declaration:
+        """Waits, errors, metrics and checks."""
+        from stithy.engines.mariadb.declaration import ENGINE
+
+        return ENGINE
+
+    def explain_setting(self, name: str, value: str) -> tuple[str, str] | None:
+        """Say why a study may not give a setting; its name counts as the server reads it."""
+        folded = normalise_name(name)
+        if because := OWNED_SETTINGS.get(folded):
+            return "a setting that Stithy chooses itself", f"leave it out: {because}"
+        if folded.startswith(_PREFIXES) and not folded.startswith("skip_name_resolve"):
+            return "a prefix and no name of a setting", "give the setting itself, with its value"
+        return None
+
+    def list_given_up(self, settings: Mapping[str, str]) -> dict[str, str]:
+        """List which of the settings give durability up, with what may be lost."""
+        given_up = {}
+        for name, value in settings.items():
+            lost = _GIVEN_UP.get(normalise_name(name), {}).get(value.strip().lower())
+            if lost is not None:
+                given_up[name] = lost
+        folded = {normalise_name(name): name for name in settings}
+        if has_binlog({normalise_name(name): value for name, value in settings.items()}):
+            name = folded.get("sync_binlog", "")
+            if name and settings[name].strip() != "1":
+                given_up[name] = _BINLOG
+        return given_up
+
+    def count_log_bytes(self, settings: Mapping[str, str], window_s: float = 0.0) -> int:
+        """Count what the redo log holds; its file has its full size from the start."""
+        folded = {normalise_name(name): value for name, value in settings.items()}
+        return parse_size(folded.get("innodb_log_file_size", "")) or choose_log_bytes(window_s)
+
+    def configure(self, request: "instance.Request") -> "instance.ConfiguredEngine":
+        """Give MariaDB as a study asks for it; MySQL's servers are not started."""
+        from stithy.engines.mariadb.engine import MariaDB
+
+        return MariaDB(request)
+
+    def connect(self, url: Secret, password: Secret | None = None) -> "instance.Endpoint":
+        """Give the database of a URL."""
+        from stithy.engines.mariadb.endpoint import open_endpoint
+
+        return open_endpoint(url, password)
+
+    def connect_remote(self, url: Secret, password: Secret | None = None) -> "instance.Remote":
+        """Give the database of somebody's server, connected."""
+        from stithy.engines.mariadb.remote import connect_remote
+
+        return connect_remote(url, password)
+
+    def locate(self, url: Secret) -> str:
+        """Say where a URL leads."""
+        from stithy.engines.mariadb.url import parse_url
+
+        return parse_url(url).place
+
+    def get_chores(self) -> "instance.Chores":
+        """Give what makes databases anew and scans tables."""
+        from stithy.engines.mariadb import upkeep
+
+        return upkeep
+
+
+PLUGINS = (MariaDBEngine(),)

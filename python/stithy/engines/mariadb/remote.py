@@ -1,0 +1,206 @@
+"""A MariaDB or MySQL database by URL as a candidate: whose it is, what a run makes and removes."""
+
+import json
+import time
+from statistics import median
+
+from stithy.engines.instance import Mark, NotStarted
+from stithy.engines.mariadb.connection import (
+    ControlSession,
+    connect,
+    is_mariadb,
+    parse_version,
+    quote_name,
+)
+from stithy.engines.mariadb.endpoint import MARK, MariaDBEndpoint
+from stithy.engines.mariadb.programs import OLDEST
+from stithy.engines.mariadb.upkeep import ANSWER_PATIENCE_S, finish_loading, write_back
+from stithy.engines.mariadb.url import parse_url
+from stithy.errors import InfrastructureError, PreconditionError, StithyError
+from stithy.secrets import Secret
+
+OLDEST_MYSQL = (8, 0, 4)
+"""The first with JSON_TABLE."""
+
+ROUND_TRIPS = 101
+OWN_SESSIONS = 10
+"""The most that look at the server beside its users; fewer, most of the time."""
+
+HELD = """SELECT IF(table_type LIKE '%VIEW', 'view', 'table') AS kind, table_name AS name
+  FROM information_schema.tables WHERE table_schema = DATABASE()
+ UNION ALL SELECT LOWER(routine_type), routine_name
+  FROM information_schema.routines WHERE routine_schema = DATABASE()
+ UNION ALL SELECT 'event', event_name FROM information_schema.events WHERE event_schema = DATABASE()
+ ORDER BY kind, name"""
+"""What the database holds; triggers go with their tables."""
+
+
+def connect_remote(url: Secret, password: Secret | None = None) -> "RemoteMariaDB":
+    """Give the database of a URL, connected."""
+    return RemoteMariaDB(parse_url(url, password).url)
+
+
+class RemoteMariaDB(NotStarted, MariaDBEndpoint):
+    """A database on a server that runs already."""
+
+    def __init__(self, url: Secret) -> None:
+        """Ask when its server was started."""
+        super().__init__(url, url)
+        self._since_s = self._read_start()
+
+    def _read_start(self) -> float:
+        """Unix time of the server's start, by its own clock, to a second or two."""
+        with self._open_session() as session:
+            [(now_s,)] = session.run("SELECT UNIX_TIMESTAMP()")
+            return float(now_s) - float(session.read_status()["uptime"])
+
+    def check(self, *, keeps_inside: bool = False, sessions: int = 0) -> None:
+        """Version, rights, room for users, and whether it is empty."""
+        with self._open_session() as session:
+            if problem := _find_unfit(session) or _find_full(session, sessions):
+                raise PreconditionError(problem[0], where=self.place, remedy=problem[1])
+            held = _list_held(session)
+        if held and self.mark() is None:
+            raise PreconditionError(
+                "the database is not empty and has no mark of Stithy's: it holds the "
+                f"{' '.join(held[0])}",
+                where=self.place,
+                remedy="name an empty database, made for this alone: nothing was touched",
+            )
+
+    def mark(self) -> Mark | None:
+        """Read the table of the mark."""
+        with self._open_session() as session:
+            if not session.run(f"SHOW TABLES LIKE '{MARK}'"):
+                return None
+            rows = session.run(f"SELECT run_id, owner, candidate FROM {MARK}")
+        return Mark(rows[0][0], json.loads(rows[0][1]), rows[0][2]) if rows else None
+
+    def claim(self, mark: Mark) -> None:
+        """Mark it; what an older mark stood for goes first."""
+        self.check()
+        if self.mark() is not None:
+            self.empty()
+        with self._open_session() as session:
+            session.run(
+                f"CREATE TABLE IF NOT EXISTS {MARK} (one TINYINT PRIMARY KEY, run_id TEXT,"
+                " owner TEXT, candidate TEXT) ENGINE = InnoDB CHARACTER SET utf8mb4"
+            )
+            session.run(
+                f"REPLACE INTO {MARK} VALUES (1, %s, %s, %s)",
+                mark.run_id, json.dumps(dict(mark.owner)), mark.candidate,
+            )  # fmt: skip
+
+    def empty(self) -> None:
+        """Drop tables and routines; anything else is refused."""
+        with self._open_session() as session:
+            for kind, name in _list_held(session):
+                if kind in ("table", "procedure", "function"):
+                    session.run(f"DROP {kind} {quote_name(name)}")
+            left = _list_held(session)
+        if left:
+            raise InfrastructureError(
+                f"the database holds the {' '.join(left[0])}, which the run did not make",
+                where=self.place,
+                remedy="move it elsewhere: while a run uses the database nobody else may",
+            )
+
+    def checkpoint(self) -> None:
+        """Write all dirty pages now."""
+        with self._open_session() as session:
+            write_back(session)
+
+    def finish_loading(self, log_bytes: int) -> None:
+        """Analyse, purge and write all. Its log is as a long-running server has it already."""
+        with self._open_session() as session:
+            finish_loading(session)
+
+    def restore(self, name: str) -> None:
+        """No server of this engine keeps a copy inside."""
+        raise NotImplementedError
+
+    def give_back(self, run_id: str) -> None:
+        """Remove what the run made, and its mark."""
+        mark = self.mark()
+        if mark is not None and mark.run_id == run_id:
+            self.empty()
+            with self._open_session() as session:
+                session.run(f"DROP TABLE {MARK}")
+
+    def size_bytes(self) -> int:
+        """Of this database alone, as the server estimates it."""
+        with self._open_session() as session:
+            [(size,)] = session.run(
+                "SELECT COALESCE(SUM(data_length + index_length), 0)"
+                " FROM information_schema.tables WHERE table_schema = DATABASE()"
+            )
+        return int(size)
+
+    def round_trip_s(self) -> float:
+        """Ask what needs no work: one message there, one answer back."""
+        took_s = []
+        with self._open_session() as session:
+            for _ in range(ROUND_TRIPS):
+                began_s = time.perf_counter()
+                session.run("DO 1")
+                took_s.append(time.perf_counter() - began_s)
+        return median(took_s)
+
+    def describe_server(self) -> str:
+        """Describe it as the session of now is."""
+        with self._open_session() as session:
+            secret = "" if session.is_encrypted else "not "
+            product = "MariaDB" if is_mariadb(session.version) else "MySQL"
+            version = ".".join(map(str, parse_version(session.version)))
+            return f"{product} {version}, {secret}encrypted"
+
+    def ended_by(self) -> str | None:
+        """Whether it was started anew, or does not answer."""
+        try:
+            return None if self._read_start() - self._since_s < 3 else "was restarted"
+        except StithyError as error:
+            return f"does not answer ({error.text})"
+
+    def _open_session(self) -> ControlSession:
+        return connect(parse_url(self.control), timeout_s=ANSWER_PATIENCE_S)
+
+
+def _list_held(session: ControlSession) -> list[tuple[str, str]]:
+    return [(str(kind), str(name)) for kind, name in session.run(HELD) if name != MARK]
+
+
+def _find_unfit(session: ControlSession) -> tuple[str, str] | None:
+    version = parse_version(session.version)
+    oldest = OLDEST if is_mariadb(session.version) else OLDEST_MYSQL
+    if version < oldest:
+        return f"the server is older than {'.'.join(map(str, oldest))}", "use a newer one"
+    variables = session.read_variables()
+    if variables.get("read_only") == "ON":
+        return "the server is read-only, as a replica is", "name the primary"
+    if variables.get("local_infile") != "ON":
+        return "the server takes no LOAD DATA LOCAL", "SET GLOBAL local_infile = ON"
+    try:
+        session.run("SET GLOBAL innodb_max_dirty_pages_pct = @@GLOBAL.innodb_max_dirty_pages_pct")
+    except StithyError:
+        remedy = "GRANT SUPER ON *.* TO the user (MySQL: SYSTEM_VARIABLES_ADMIN)"
+        return "the user may not make checkpoints, for which a setting is changed", remedy
+    try:
+        session.run("SHOW ENGINE INNODB STATUS")
+    except StithyError:
+        return "the user may not see the server's activity", "GRANT PROCESS ON *.* TO the user"
+    return None
+
+
+def _find_full(session: ControlSession, sessions: int) -> tuple[str, str] | None:
+    variables = session.read_variables()
+    limits = [int(variables[name]) for name in ("max_connections", "max_user_connections")]
+    used = int(session.read_status()["threads_connected"]) - 1
+    room = min(limit for limit in limits if limit > 0) - used
+    if room >= sessions + OWN_SESSIONS:
+        return None
+    return (
+        f"the user may open {max(0, room)} sessions now, and {sessions} of users and "
+        f"{OWN_SESSIONS} of Stithy are needed",
+        "raise the limit (`max_connections`, or that of the user), give `load.connections`, which "
+        "users share, or give fewer users (`find_within` of a search)",
+    )

@@ -1,0 +1,124 @@
+"""One running MariaDB server: reach it, keep it in order, end it."""
+
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from urllib.parse import quote
+
+from stithy.engines.instance import Start
+from stithy.engines.mariadb.connection import ControlSession, connect
+from stithy.engines.mariadb.endpoint import MariaDBEndpoint
+from stithy.engines.mariadb.programs import PROGRAM
+from stithy.engines.mariadb.upkeep import ANSWER_PATIENCE_S, finish_loading, write_back
+from stithy.engines.mariadb.url import ADMIN, DATABASE, ROLE, parse_url, write_password
+from stithy.errors import InfrastructureError, StithyError
+from stithy.hosts.processes import end, find_pids_inside
+from stithy.hosts.runner import Running, wait_for_end
+from stithy.secrets import Secret
+
+SOCKET = "mariadb.sock"
+STOP_PATIENCE_S = 300.0
+"""How long a shutdown may take: it writes all dirty pages to the device under test."""
+
+AT_ONCE_PATIENCE_S = 20.0
+LAST_LINES = 3
+
+
+class MariaDBServer(MariaDBEndpoint):
+    """A server process and the way to talk to it."""
+
+    def __init__(self, running: Running, start: Start, password: Secret) -> None:
+        """`running` was started as `start` says."""
+        self._running = running
+        self.data = start.data
+        self.sockets = start.sockets
+        self.log = start.log
+        super().__init__(self._make_url(ROLE, password), self._make_url(ADMIN, password))
+        self._password = password
+
+    def _make_url(self, role: str, password: Secret | None = None, more: str = "") -> Secret:
+        word = "" if password is None else f":{quote(password.reveal(), safe='')}"
+        socket = quote(str(self.sockets / SOCKET), safe="/")
+        return Secret(f"mariadb://{role}{word}@localhost:3306/{DATABASE}?socket={socket}{more}")
+
+    def kept_url(self) -> str:
+        """Its URL with a file beside the socket in place of the password."""
+        file = self.sockets / "client.cnf"
+        file.touch(mode=0o600)
+        file.write_text(write_password(self._password))
+        more = f"&passfile={quote(str(file), safe='/')}"
+        return self._make_url(ROLE, more=more).reveal()
+
+    @property
+    def pid(self) -> int:
+        """Process id of the server."""
+        return self._running.pid
+
+    def can_answer(self) -> bool:
+        """Whether a session can be opened now."""
+        try:
+            with connect(parse_url(self.control), timeout_s=10.0) as session:
+                session.run("SELECT 1")
+            return True
+        except StithyError:
+            return False
+
+    def shared_memory(self) -> Mapping[str, str]:
+        """The kernel removes all of it with the process."""
+        return {}
+
+    def ended_by(self) -> str | None:
+        """How the server ended by itself, in words; None while it runs."""
+        code = self._running.poll()
+        if code is None:
+            return None
+        return (
+            f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+        )
+
+    def last_words(self) -> str:
+        """The last lines of its log that matter, as one line."""
+        try:
+            lines = self.log.read_text(errors="replace").splitlines()
+        except OSError:
+            return "it left no log"
+        return quote_last_words(lines)
+
+    def checkpoint(self) -> None:
+        """Write all dirty pages now."""
+        with self._keep_in_order() as session:
+            write_back(session)
+
+    def finish_loading(self, log_bytes: int) -> None:
+        """Analyse, purge and write all. Its log is one file, of its full size from the start."""
+        with self._keep_in_order() as session:
+            finish_loading(session)
+
+    def stop(self, *, at_once: bool = False) -> None:
+        """Shut down, or kill: InnoDB recovers; SIGKILL for whatever is left. Idempotent."""
+        first, patience_s = (
+            (signal.SIGKILL, AT_ONCE_PATIENCE_S) if at_once else (signal.SIGTERM, STOP_PATIENCE_S)
+        )
+        if self._running.poll() is None:
+            end([self.pid], first, patience_s)
+            # Its other threads may end after the one that gives it its name.
+            wait_for_end(self._running, AT_ONCE_PATIENCE_S)
+        end(find_pids_inside(self.data, PROGRAM), signal.SIGKILL)
+
+    @contextmanager
+    def _keep_in_order(self) -> Iterator[ControlSession]:
+        try:
+            with connect(parse_url(self.control), timeout_s=ANSWER_PATIENCE_S) as session:
+                yield session
+        except StithyError as error:
+            raise InfrastructureError(
+                f"MariaDB failed: {error.text}; its last messages: {self.last_words()}",
+                where=str(self.data),
+                remedy=f"read {self.log}; a full or failing device is the usual cause",
+            ) from error
+
+
+def quote_last_words(lines: Sequence[str]) -> str:
+    """Give the last lines of a log that tell of an error, or else its last lines, as one line."""
+    shown = [line for line in lines if "[ERROR]" in line]
+    return " | ".join((shown or list(lines))[-LAST_LINES:]) or "it wrote nothing"

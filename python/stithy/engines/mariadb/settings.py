@@ -1,0 +1,203 @@
+"""MariaDB's settings: Stithy's own, a study's, and whether the server takes them."""
+
+import re
+import tempfile
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+from stithy.engines.instance import Configuration
+from stithy.engines.mariadb import choose_log_bytes, has_binlog, normalise_name, parse_size
+from stithy.errors import PreconditionError, Problems, UserError
+from stithy.hosts.runner import Command, Runner
+from stithy.units import format_size
+
+MIB = 2**20
+SPARE_CONNECTIONS = 20
+"""Collectors, checks, backups, and the one that MariaDB keeps for administrators."""
+
+LOG_FOLDER, TEMP_FOLDER = "redo", "tmp"
+"""In a data directory: of its redo log and binary log, and of its temporary files."""
+
+FIXED = {
+    "skip_networking": "ON",
+    "skip_name_resolve": "ON",
+    "innodb_log_group_home_dir": LOG_FOLDER,
+    "aria_log_dir_path": ".",
+    # Directories in a data directory are databases, but for these.
+    "ignore_db_dirs": f"{LOG_FOLDER},{TEMP_FOLDER}",
+    "local_infile": "ON",
+    "large_pages": "OFF",
+    # A window must not find warm what another one has read.
+    "innodb_buffer_pool_dump_at_shutdown": "OFF",
+    "innodb_buffer_pool_load_at_startup": "OFF",
+    "log_warnings": "2",
+}
+
+DEFAULTS = {
+    "innodb_flush_log_at_trx_commit": "1",
+    "innodb_doublewrite": "ON",
+    # MariaDB's own 200 are those of a single disk, and its flash writes neighbours for nothing.
+    "innodb_io_capacity": "2000",
+    "innodb_io_capacity_max": "20000",
+    "innodb_flush_neighbors": "0",
+    # 50 s of waiting for a row would look like a server that hangs.
+    "innodb_lock_wait_timeout": "10",
+    "character_set_server": "latin1",
+    "binlog_format": "ROW",
+    "sync_binlog": "1",
+}
+"""Own, where a study says nothing."""
+
+LOADING = {
+    # A crash while loading means loading again; the master copy is synced file by file afterwards.
+    "innodb_flush_log_at_trx_commit": "0",
+    "innodb_doublewrite": "OFF",
+    "sync_binlog": "0",
+}
+
+AT_INIT = ("innodb_page_size", "innodb_data_file_path", "innodb_undo_tablespaces",
+           "lower_case_table_names")  # fmt: skip
+"""What the files of a database were made with: no candidate may have another one."""
+
+TABLES_PER_CONNECTION, STATEMENTS_PER_CONNECTION = 20, 1000
+"""Own: so many are open and prepared at once in any of the workloads, and more."""
+
+
+def normalise_settings(settings: Mapping[str, str]) -> dict[str, str]:
+    """Give settings by the names that the server shows."""
+    return {normalise_name(name): value for name, value in settings.items()}
+
+
+def complete(given: Configuration, connections_max: int, window_s: float) -> dict[str, str]:
+    """Give all settings: Stithy's own first, the study's over them.
+
+    Without a word from the study the buffer pool gets half of the memory, because files are read
+    past the page cache; and there are connections, open tables and prepared statements enough for
+    the users of any level.
+    """
+    connections = connections_max + SPARE_CONNECTIONS
+    own = {
+        "innodb_buffer_pool_size": f"{max(8, given.memory_bytes // 2 // MIB)}M",
+        "innodb_log_file_size": f"{choose_log_bytes(window_s) // MIB}M",
+        "max_connections": str(max(151, connections)),
+        "table_open_cache": str(max(2000, TABLES_PER_CONNECTION * connections)),
+        "max_prepared_stmt_count": str(max(16_382, STATEMENTS_PER_CONNECTION * connections)),
+    }
+    settings = {**FIXED, **DEFAULTS, **own, **normalise_settings(given.settings)}
+    if has_binlog(settings):
+        return {**settings, "log_bin": f"{LOG_FOLDER}/binlog"}
+    settings.pop("log_bin", None)
+    return {**settings, "skip_log_bin": "ON"}
+
+
+def list_options(settings: Mapping[str, str]) -> list[str]:
+    """Give settings as words of the server's command line."""
+    return [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
+
+
+_REFUSED = re.compile(
+    r"\[(?:ERROR|Warning)\] (?:\S*mariadbd: )?"
+    r"(unknown (?:variable|option) .*|option '.*adjusted to .*|Error while setting .*)"
+)
+"""What the server says of a value that it does not take as it is."""
+
+
+class SettingsProbe:
+    """Asks the server program about settings, without a database."""
+
+    def __init__(self, runner: Runner, program: Path) -> None:
+        """`program` is the server."""
+        self._runner = runner
+        self._program = program
+        # It would also take the beginning of a name.
+        self._known = self._ask({})[0]
+
+    def check(
+        self,
+        given: Configuration,
+        completed: Mapping[str, str],
+        connections_max: int,
+        *,
+        where: str = "database",
+        shared: Configuration | None = None,
+    ) -> None:
+        """Raise UserError, with all that is wrong, for settings that the server would refuse.
+
+        `where`: which section of the study gives them. What they have in common with the `shared`
+        configuration is not tried again.
+        """
+        problems = Problems()
+        ours = normalise_settings(given.settings)
+        theirs = normalise_settings(shared.settings) if shared else {}
+        for name, value in ours.items():
+            key = f"{where}.settings.{name}"
+            if theirs.get(name) != value:
+                problems.attempt(partial(self._check_one, name, value, key))
+            if shared is not None and name in AT_INIT and theirs.get(name) != value:
+                problems.found.append(UserError(
+                    "the files of the loaded database were made with another value",
+                    where=key, remedy="set it in `database.settings`",
+                ))  # fmt: skip
+        problems.attempt(lambda: _check_memory(given, completed, where))
+        problems.attempt(lambda: _check_connections(completed, connections_max, where))
+        problems.refuse(where)
+
+    def _check_one(self, name: str, value: str, where: str) -> None:
+        text = f"{name} is not a setting of this version"
+        if name.replace("_", "-") in self._known:
+            text = self._ask({name: value})[1]
+        if text:
+            raise UserError(
+                f"MariaDB refuses {name}: {text}",
+                where=where,
+                remedy="correct it or leave it out; its manual lists all settings",
+            )
+
+    def check_open_files(self, completed: Mapping[str, str]) -> None:
+        """Raise PreconditionError where the machine lets the server open too few tables."""
+        in_force = self._ask(completed)[0]
+        wanted, given = completed["table_open_cache"], in_force.get("table-open-cache", "0")
+        if int(given) < parse_size(wanted):
+            raise PreconditionError(
+                f"a process may open so few files that the server keeps {given} tables open "
+                f"instead of {wanted}, and would open tables again and again",
+                where="limit of open files",
+                remedy="raise the hard limit (`ulimit -Hn`), or give a smaller table_open_cache",
+            )
+
+    def _ask(self, settings: Mapping[str, str]) -> tuple[dict[str, str], str]:
+        """Give the settings in force, by names with dashes, and what it says against these."""
+        with tempfile.TemporaryDirectory(prefix="stithy-ask-") as empty:
+            asked = [str(self._program), "--no-defaults", f"--datadir={empty}"]
+            asked += list_options(settings)
+            finished = self._runner.run(Command([*asked, "--verbose", "--help"]), timeout_s=30)
+        table = finished.stdout.partition("\n---")[2]
+        rows = (line.split(maxsplit=1) for line in table.splitlines()[1:])
+        in_force = {row[0]: row[1].strip() if len(row) > 1 else "" for row in rows if row}
+        refused = list(_REFUSED.findall(finished.stderr))
+        if finished.code != 0 and not refused:
+            refused = finished.stderr.strip().splitlines()[-1:] or ["no message"]
+        return in_force, "; ".join(refused)
+
+
+def _check_memory(given: Configuration, completed: Mapping[str, str], where: str) -> None:
+    size = completed["innodb_buffer_pool_size"]
+    if parse_size(size) > given.memory_bytes * 3 // 4:
+        is_given = "innodb_buffer_pool_size" in normalise_settings(given.settings)
+        raise UserError(
+            f"innodb_buffer_pool_size of {size} leaves too little of the memory of "
+            f"{format_size(given.memory_bytes)}",
+            where=f"{where}.{'settings.innodb_buffer_pool_size' if is_given else 'memory'}",
+            remedy="at most three quarters of `memory`: lower it, or raise `memory`",
+        )
+
+
+def _check_connections(completed: Mapping[str, str], connections_max: int, where: str) -> None:
+    if parse_size(completed["max_connections"]) < connections_max + SPARE_CONNECTIONS:
+        raise UserError(
+            f"max_connections of {completed['max_connections']} are too few: users have "
+            f"{connections_max}",
+            where=f"{where}.settings.max_connections",
+            remedy=f"at least {connections_max + SPARE_CONNECTIONS}, or leave it out",
+        )

@@ -1,0 +1,182 @@
+"""What MariaDB says of settings, URLs and sessions, and what is refused before anything starts."""
+
+import pytest
+
+from stithy.engines.engine import get_engine
+from stithy.engines.instance import Configuration, Request
+from stithy.engines.mariadb.activity import count_waits
+from stithy.engines.mariadb.checks import find_missing_write_back
+from stithy.engines.mariadb.connection import parse_version
+from stithy.engines.mariadb.programs import find_installation
+from stithy.engines.mariadb.settings import complete
+from stithy.engines.mariadb.url import parse_url, write_password
+from stithy.errors import PreconditionError, Refused, UserError
+from stithy.hosts.host import LocalHost
+from stithy.secrets import Secret
+from stithy.study.load import parse_study
+
+MIB = 2**20
+MARIADB = get_engine("mariadb")
+STUDY = """study: Which?
+candidates: {a: {path: /a}, b: {path: /b}}
+database:
+  engine: mariadb
+  memory: 256 MiB
+  settings:
+    SETTING
+workload: {name: order-entry, warehouses: 1}
+load: {users: [1]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("datadir: /x", "on its candidate's volume"),
+        ("Large_Pages: ON", "escape the memory limit"),
+        ("skip_log_bin: ON", "give the setting itself"),
+        ("loose_innodb_doublewrite: OFF", "give the setting itself"),
+    ],
+)
+def test_a_setting_is_refused_at_its_line(setting: str, words: str) -> None:
+    """However its name is written."""
+    with pytest.raises(UserError) as caught:
+        parse_study("study.yaml", STUDY.replace("SETTING", setting).encode())
+    assert words in caught.value.text
+    assert "study.yaml:7:" in caught.value.text
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "words"),
+    [
+        ({"innodb_flush_log_at_trx_commit": "1", "innodb_doublewrite": "ON"}, None, ""),
+        ({"innodb_flush_log_at_trx_commit": "2"}, "innodb_flush_log_at_trx_commit", "last moments"),
+        ({"innodb-flush-log-at-trx-commit": "0"}, "innodb-flush-log-at-trx-commit", "last moments"),
+        ({"innodb_flush_method": "nosync"}, "innodb_flush_method", "cannot be repaired"),
+        ({"innodb_doublewrite": "OFF"}, "innodb_doublewrite", "torn pages"),
+        ({"sync_binlog": "0"}, None, ""),
+        ({"sync_binlog": "0", "log_bin": "ON"}, "sync_binlog", "binary log"),
+    ],
+)
+def test_durability_given_up_is_named(
+    settings: dict[str, str], name: str | None, words: str
+) -> None:
+    """By the name that was given; a binary log that is not there loses nothing."""
+    given = MARIADB.list_given_up(settings)
+    assert given == {} if name is None else words in given[name]
+
+
+def test_settings_fit_memory_users_and_window() -> None:
+    """The log is what a window fills, within bounds; a study's word wins, however written."""
+    given = Configuration({"Innodb-Log-File-Size": "1G", "log_bin": "ON"}, 256 * MIB)
+    own = complete(given, 400, 60.0)
+    assert (own["innodb_log_file_size"], own["log_bin"]) == ("1G", "redo/binlog")
+    assert MARIADB.count_log_bytes(given.settings, 60.0) == 2**30
+    plain = complete(Configuration({}, 256 * MIB), 400, 600.0)
+    assert plain["innodb_buffer_pool_size"] == "128M"
+    assert plain["innodb_log_file_size"] == "150M"
+    assert MARIADB.count_log_bytes({}, 600.0) == 150 * MIB
+    assert int(plain["max_connections"]) == 420
+    assert int(plain["table_open_cache"]) >= 20 * 420
+    assert int(plain["max_prepared_stmt_count"]) >= 1000 * 420
+    assert [MARIADB.count_log_bytes({}, long_s) for long_s in (1, 1e6)] == [16 * MIB, 2**30]
+    assert "log_bin" not in plain
+
+
+@pytest.mark.needs_mariadb
+def test_all_that_the_server_refuses_is_said_at_once() -> None:
+    """A value that it would round, the beginning of a name, too much memory."""
+    shared = Configuration(
+        {"innodb_flush_log_at_trx_commit": "7", "innodb_flush_log": "1", "max_connections": "10",
+         "innodb_buffer_pool_size": "250M"}, 256 * MIB,
+    )  # fmt: skip
+    own = Configuration({**shared.settings, "innodb_page_size": "8k"}, 256 * MIB)
+    request = Request(
+        host=LocalHost(), configuration=shared, connections_max=64, password=Secret("x"),
+        own=[("candidates.b", own)],
+    )  # fmt: skip
+    with pytest.raises(Refused) as caught:
+        MARIADB.configure(request).check()
+    for words in (
+        "adjusted to 3", "innodb_flush_log is not a setting", "max_connections of 10 are too few",
+        "leaves too little of the memory", "candidates.b.settings.innodb_page_size",
+    ):  # fmt: skip
+        assert words in caught.value.text
+
+
+def test_a_missing_server_names_its_package(tmp_path: object) -> None:
+    """For whoever has none."""
+    with pytest.raises(PreconditionError, match="apt-get install mariadb-server"):
+        find_installation(LocalHost(), places=[])
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mariadb://me:p%40ss%2Fw@db.example:3307/test?tls=verify-full&ca=system",
+        "mysql://me@/test?socket=/run/my%20sql.sock",
+        "mariadb://me@[::1]/test",
+    ],
+)
+def test_a_url_is_written_as_it_was_read(url: str) -> None:
+    """What the hammer gets names the same server; its place has no password."""
+    target = parse_url(Secret(url))
+    again = parse_url(target.url)
+    assert (again.url.reveal(), again.place) == (target.url.reveal(), target.place)
+    assert "p@ss" not in target.place
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("mariadb://me:x@y@host/test", "cannot be read"),
+        ("mariadb://host/test", "cannot be read"),
+        ("mariadb://me@host", "no database"),
+        ("mariadb://me@host/test?ssl=1", "the option ssl"),
+        ("mariadb://me@host/test?tls=maybe", "none of disable"),
+        ("mariadb://me@host/test?tls=verify-ca", "no certificate"),
+        ("mariadb://me@host/test?tls=require&ca=system", "too weak"),
+        ("mariadb://me@host/test?socket=/x", "a host and a socket"),
+        ("mariadb://me@/test", "neither a host nor a socket"),
+        ("mariadb://me@host:99999/test", "host or port"),
+        ("mariadb://me@/test?socket=x", "no absolute path"),
+    ],
+)
+def test_a_url_that_cannot_be_followed_is_refused(url: str, words: str) -> None:
+    """Before anything is connected."""
+    with pytest.raises(UserError, match=words):
+        parse_url(Secret(url))
+
+
+def test_a_password_is_read_from_a_file(tmp_path: object) -> None:
+    """As the client programs read it, whatever is in it; two are one too many."""
+    word, file = Secret('a"b\\c d'), f"{tmp_path}/client.cnf"
+    with open(file, "w") as written:
+        written.write(write_password(word))
+    target = parse_url(Secret(f"mariadb://me@host/test?passfile={file}"))
+    assert target.password is not None
+    assert target.password.reveal() == word.reveal()
+    with pytest.raises(UserError, match="another is given"):
+        parse_url(Secret(f"mariadb://me@host/test?passfile={file}"), word)
+
+
+def test_sessions_wait_for_what_their_server_counts() -> None:
+    """States tell of commits and table locks; rows and pages come from counts, of the rest only."""
+    sessions = {"Updating status": 3, "Updating": 2, "Waiting for table metadata lock": 1}
+    now = {"innodb_row_lock_current_waits": "1", "innodb_data_pending_reads": "7"}
+    assert count_waits(sessions, now) == {
+        "Log:commit": 3, "Lock:table metadata lock": 1, "Lock:row": 1, "IO:page read": 1,
+    }  # fmt: skip
+    assert parse_version("5.5.5-10.11.19-MariaDB-0+deb12u1") == (10, 11, 19)
+    assert parse_version("8.0.36-28") == (8, 0, 36)
+
+
+@pytest.mark.parametrize(
+    ("log", "limit", "is_flagged"), [(5, 10, True), (10, 10, False), (None, 10, False)]
+)
+def test_a_window_without_write_back_is_named(
+    log: int | None, limit: int, is_flagged: bool
+) -> None:
+    """Where its log had room for all changes; where nobody knows, nothing is said."""
+    around = {"log_bytes": log, "checkpoint_after_bytes": limit}
+    assert (find_missing_write_back(around) is not None) == is_flagged
