@@ -407,7 +407,7 @@ async fn refusals_of_the_server_are_named() {
     limited.require_connections(2).await.unwrap();
     for (control, count, limit) in [
         (&limited, 3, "max_user_connections to 4"),
-        (&control, 300, "max_connections to 30"),
+        (&control, 300, "max_connections to 3"),
     ] {
         let error = control.require_connections(count).await.unwrap_err();
         assert_eq!(("too-many-connections", 3), (error.code, error.exit()));
