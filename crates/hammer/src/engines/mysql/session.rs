@@ -3,7 +3,8 @@
 //! The server does not skip what comes behind an error, as PostgreSQL does: it would do the rest outside of
 //! the transaction, and commit it. So no statement that may change rows, and no COMMIT, is sent before the
 //! statements before it have succeeded. What may be sent together: the beginning of a transaction and its
-//! first statement, a statement and the reads behind it (its own second part is often one), and all of a transaction that only reads.
+//! first statement, a statement and the reads behind it (its own second part is often one), and all of a
+//! transaction that only reads.
 
 use super::answer::Answer;
 use super::client::{read_prepared, Client};
