@@ -17,6 +17,7 @@ import pytest
 from hypothesis import settings
 
 from capabilities import NOBODY, PROBES, missing
+from support import reported
 from support.places import DISK, a_place, quick_parent
 from support.running import Stithy
 
@@ -145,10 +146,10 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reports have the words and tables of their figures alone: drawing takes most of the time."""
-    monkeypatch.setattr("stithy.report.write.draw.draw_svg", lambda *_: "")
-    monkeypatch.setattr("stithy.report.write._write_figure", lambda *_: None)
+def undrawn() -> Iterator[None]:
+    """Reports that are made in the test's own process draw nothing."""
+    with reported.undrawn():
+        yield
 
 
 @pytest.fixture

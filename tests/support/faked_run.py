@@ -14,6 +14,7 @@ from stithy.engines.engine import Engine
 from stithy.hosts.runner import LocalRunner
 from stithy.plan.additional import Additional
 from stithy.registry import plugins
+from stithy.run.activity import Activity, StepKind
 from stithy.run.context import Context
 from stithy.run.deciding import Deciders, Invalid, Judge, Scheduler, SoFar
 from stithy.run.equip import Tools
@@ -32,7 +33,7 @@ def load_plugins() -> None:
     """What a run loads on its way, for those who fork before it: it is loaded once, and not each
     time.
     """
-    for kind in (Provider, Collector, Scenario, Engine, Workload):
+    for kind in (Provider, Collector, Scenario, Engine, Workload, StepKind, Activity):
         plugins(kind)
 
 

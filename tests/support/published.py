@@ -2,11 +2,13 @@
 
 import shutil
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from stithy.cli.app import run
+from support.reported import undrawn
 
 FORMATS = ("html", "md", "json", "pdf")
 TEXTS = FORMATS[:3]
@@ -15,10 +17,13 @@ TEXTS = FORMATS[:3]
 EXPORTS = ("csv", "bencher", "go-bench", "openmetrics")
 
 
-def publish(out: Path, capsys: pytest.CaptureFixture[str], *compared_by: str) -> Mapping[str, str]:
+def publish(
+    out: Path, capsys: pytest.CaptureFixture[str], *compared_by: str, draws: bool = False
+) -> Mapping[str, str]:
     """Report the run in `out` in every format, hold it against a copy of itself, and export it.
 
-    Return the texts by format, those of exports by their names, and that of `compare`.
+    `draws`: its figures, too. Return the texts by format, those of exports by their names, and that
+    of `compare`.
     """
     again = str(shutil.copytree(out, out.with_name("again")))
     commands = {
@@ -28,8 +33,9 @@ def publish(out: Path, capsys: pytest.CaptureFixture[str], *compared_by: str) ->
     }
     capsys.readouterr()
     shown = {}
-    for name, words in commands.items():
-        assert run(words) == 0, name
-        shown[name] = capsys.readouterr().out
-        assert shown[name], name
+    with nullcontext() if draws else undrawn():
+        for name, words in commands.items():
+            assert run(words) == 0, name
+            shown[name] = capsys.readouterr().out
+            assert shown[name], name
     return shown | {name: (out / f"report.{name}").read_text() for name in TEXTS}

@@ -1,6 +1,7 @@
 """Run directories read as tests want them: their report as files, their tables as frames."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
@@ -10,6 +11,18 @@ from stithy.report.between import pair_runs
 from stithy.report.context import make_context
 from stithy.report.write import USUAL, write_report_of
 from stithy.results.files import Run, read_run
+
+NOTHING_DRAWN = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9" viewBox="0 0 9 9"/>'
+
+
+@contextmanager
+def undrawn() -> Iterator[None]:
+    """Reports have the tables and words of their figures alone: drawing takes most of the time."""
+    with (
+        patch("stithy.report.write.draw.draw_svg", return_value=NOTHING_DRAWN),
+        patch("stithy.report.write._write_figure"),
+    ):
+        yield
 
 
 def write_report(
@@ -27,11 +40,8 @@ def write_report(
 def write_undrawn_report(
     root: Path, formats: Iterable[str], earlier: Iterable[Path] = ()
 ) -> tuple[Path, ...]:
-    """Write the same with the tables and words of figures alone: drawing takes most of the time."""
-    with (
-        patch("stithy.report.write.draw.draw_svg", return_value=""),
-        patch("stithy.report.write._write_figure"),
-    ):
+    """Write the same with nothing drawn."""
+    with undrawn():
         return write_report(root, formats, earlier)
 
 

@@ -39,8 +39,14 @@ for a moment what others do and how quick the machine is.
 
 UNDRAWN = """    from stithy.report.page import Page
     Page.drawn = ()
+if "report" in sys.argv[1:2]:
+    from stithy.report import write
+    write.draw.draw_svg = lambda *_: ""
+    write._write_figure = lambda *_: None
 """
-"""The report that a run ends with has no figures, which take most of its time."""
+"""The report that a run ends with has no figures, a later one their words and tables: drawing takes
+most of the time.
+"""
 
 START = """from stithy.cli.app import main
 main()

@@ -21,7 +21,7 @@ from stithy.run.session import Stop
 from stithy.scenarios.block_io.report.seconds import sum_io_seconds
 from support.faked_run import FakedRun
 from support.places import DISK, a_place
-from support.reported import write_report
+from support.reported import write_undrawn_report
 
 pytestmark = pytest.mark.usefixtures("own_state")
 
@@ -68,7 +68,7 @@ SWEEP = """study: What does each rate cost?
 candidates: {a: {path: "{root}/a"}, b: {path: "{root}/b"}}
 scenario:
   block-io: {profiles: [four-corners/random-read-4k], rate: ["0.5%", "1%", "200%"], stop_at: 1 us,
-             size: 16 MiB, threads: 1, queue_depth: 1, workers: 2, ramp_up: 0 s, duration: 2 s,
+             size: 16 MiB, threads: 1, queue_depth: 1, workers: 2, ramp_up: 0 s, duration: 1 s,
              repeat: 1}
 """
 
@@ -90,7 +90,7 @@ VERIFIED = """study: Is everything there that was written?
 candidates: {b: {path: "{root}/b"}}
 scenario:
   block-io: {profiles: [oltp-8k], size: 16 MiB, verify: true, submission: {submission},
-             rate: [300], ramp_up: 0 s, duration: 2 s, repeat: 1}
+             rate: [300], ramp_up: 0 s, duration: 1 s, repeat: 1}
 """
 
 
@@ -175,7 +175,7 @@ scenario:
 
 
 def test_a_trace_is_a_profile_with_times(
-    disk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    disk: Path, tmp_path: Path, undrawn: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """From study to report; what was asked is what the trace has in the time of the window."""
     lines = [f"{i * 5000} /x {'write' if i % 4 else 'read'} {i * 8192} 8192" for i in range(400)]
@@ -246,7 +246,7 @@ def test_all_volumes_are_used_at_once(disk: Path, tmp_path: Path) -> None:
         seconds = pl.read_parquet(root / "io_seconds.parquet")["requests"].sum()
         # A submitter's rates are cut off to whole requests, and its last second may have no row.
         assert 0 < seconds < 1.01 * counted
-    (written,) = write_report(faked.out, ("json",))
+    (written,) = write_undrawn_report(faked.out, ("json",))
     document = json.loads(written.read_text())
     shown = document["sections"]["volumes"]["tables"]["volumes"]
     assert {each["volume"] for each in shown} == {"data", "data-2", "log"}

@@ -17,7 +17,7 @@ pytestmark = [
     pytest.mark.needs_drive,
     pytest.mark.skipif(FIO is None, reason="fio was not found: install fio"),
 ]
-SHORT = ["--size", "16 MiB", "--ramp-up", "0 s", "--duration", "2 s", "--repeat", "1"]
+SHORT = ["--size", "16 MiB", "--ramp-up", "0 s", "--duration", "1 s", "--repeat", "1"]
 SWEEP = ["--profile", "oltp-8k", "--rate", "1%", "--rate", "2%", *SHORT]
 
 IMPATIENT = """import sys

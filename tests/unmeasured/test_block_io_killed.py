@@ -106,7 +106,7 @@ def test_killed_preconditioning_begins_anew(stithy: Stithy, place: Path) -> None
 def test_killed_layouts_are_done_again(stithy: Stithy, place: Path, step: str) -> None:
     """The drive is gone with its blocks, and nobody calls those damaged."""
     out = place / "out"
-    keys = "profiles: [oltp-8k], verify: true, duration: 2 s"
+    keys = "profiles: [oltp-8k], verify: true, duration: 1 s"
     stithy.kill(_begun(out, step), "run", _study(place, keys), "--out", out)
     stithy.run_well("resume", out)
     assert len(entries(out, "step-finished", kind="read-back")) <= 1

@@ -4,13 +4,15 @@ import re
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 
 import pytest
 
 from fakes.clock import HurriedClock
 from stithy.cli.app import run
+from stithy.engines.engine import Engine
 from stithy.errors import Exit, PreconditionError
+from stithy.registry import plugins
 from stithy.report.context import make_context
 from stithy.results.files import read_run
 from stithy.run.events import Note
@@ -98,12 +100,17 @@ load: {users: [1, 2], ramp_up: 1 s, duration: 2 s, calibrate: false, repeat: 1}
 """
 
 
+def _load_endpoint() -> ModuleType:
+    assert "memory" in plugins(Engine), "the folder of its modules is known from then on"
+    return import_module("stithy.engines.memory.endpoint")
+
+
 def test_an_own_engine_takes_urls(
-    tmp_path: Path, fakes: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, fakes: Path, undrawn: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are cut off and resumed, and belong to nobody at the end; one with rows is refused."""
     monkeypatch.setenv("STITHY_TEST_WORD", "hush")
-    endpoint = import_module("stithy.engines.memory.endpoint")
+    endpoint = _load_endpoint()
     stores = {name: endpoint.Store({}, {}) for name in "ab"}
     urls = {f"memory://me:hush@{name}/db": store for name, store in stores.items()}
     monkeypatch.setattr(endpoint, "RUNNING", urls)
@@ -127,7 +134,7 @@ def test_a_restart_costs_the_window(
 ) -> None:
     """Though it answers afterwards as if nothing had been; the run goes on with the others."""
     monkeypatch.setenv("STITHY_TEST_WORD", "hush")
-    endpoint = import_module("stithy.engines.memory.endpoint")
+    endpoint = _load_endpoint()
     stores = {f"memory://me:hush@{name}/db": endpoint.Store({}, {}) for name in "ab"}
     monkeypatch.setattr(endpoint, "RUNNING", stores)
     monkeypatch.setattr(import_module("stithy.engines.memory.remote"), "MARKS", {})
@@ -146,7 +153,7 @@ def _two_servers(
     root: Path, monkeypatch: pytest.MonkeyPatch, version: str, text: str = BY_URL
 ) -> OwnEngine:
     """Servers `a` and `b`, the second of this version."""
-    endpoint = import_module("stithy.engines.memory.endpoint")
+    endpoint = _load_endpoint()
     stores = {name: endpoint.Store({}, {}) for name in re.findall("@(.)", text)}
     stores["b"].version = version
     urls = {f"memory://me:hush@{name}/db": store for name, store in stores.items()}
@@ -156,7 +163,11 @@ def _two_servers(
 
 
 def test_versions_of_servers_are_named(
-    tmp_path: Path, fakes: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    fakes: Path,
+    undrawn: None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """In the plan, the report and exports, beside another run, and after a resume."""
     monkeypatch.setenv("STITHY_TEST_WORD", "hush")

@@ -63,7 +63,7 @@ def test_an_own_workload_is_reported(
     assert facts["size"] == {"groups": 10, "counters": 100}
     assert (facts["options"], facts["varied"]) == ({"step": 1}, ["counters", "step"])
     _assert_without_proof(faked)
-    text = publish(faked.out, capsys)["md"]
+    text = publish(faked.out, capsys, draws=True)["md"]
     assert "increments per second" in text
     assert "has no consistency conditions: none were verified" in text
     assert "how many increment transactions were done" in text

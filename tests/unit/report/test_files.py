@@ -41,12 +41,11 @@ from support.drawn import context_built
 from support.html_page import read_page
 from support.openmetrics import read
 from support.pdf_text import read_pdf, text_of
-from support.reported import write_report
+from support.reported import NOTHING_DRAWN, write_report
 from support.sample_run import START_S, Shape, build_run, window_id
 from support.sample_thresholds import thresholds
 
 SHORT = Shape(users=(1, 4), duration_s=3, series=False)
-NOTHING_DRAWN = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9" viewBox="0 0 9 9"/>'
 CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 
 

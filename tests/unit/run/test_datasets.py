@@ -70,7 +70,7 @@ def test_each_dataset_is_loaded_once_and_each_window_has_that_of_its_point(tmp_p
     ("w-a-u2-warehouses3-think2s-b0", []),
 ])  # fmt: skip
 def test_a_resumed_run_loads_what_has_no_whole_master_copy(
-    tmp_path: Path, cut: str, again: list[str]
+    tmp_path: Path, undrawn: None, cut: str, again: list[str]
 ) -> None:
     """And no other; its records of loading stay, and its report says which sizes there were."""
     faked = _killed(tmp_path, cut)
