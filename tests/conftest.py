@@ -17,6 +17,8 @@ import pytest
 from hypothesis import settings
 
 from capabilities import NOBODY, PROBES, missing
+from fakes.clock import FakeClock
+from stithy.hosts.activity import watch
 from support import reported
 from support.places import DISK, a_place, quick_parent
 from support.running import Stithy
@@ -129,9 +131,11 @@ def _needs(item: pytest.Item) -> set[str]:
 def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The state directory of this test alone: runs and drives register there.
 
-    A run that is cut off in it, as if by a kill, leaves its scratch directory.
+    Commands do not wait for a second to see what other programs do. A run that is cut off in it, as
+    if by a kill, leaves its scratch directory.
     """
     monkeypatch.setenv("STITHY_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr("stithy.hosts.host.watch", lambda _, pids: watch(FakeClock(), pids))
     yield tmp_path / "state"
     for register in (tmp_path / "state/runs").glob("*.jsonl"):
         for scratch in SCRATCH.findall(register.read_text(errors="replace")):
