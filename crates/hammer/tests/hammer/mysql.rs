@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::support;
 use crate::support::mariadb::MariaDb;
-use crate::tls::{make_certificates, Made};
+use crate::tls::{give_to_server, make_certificates, Made};
 use stithy_hammer::engines::mysql;
 use stithy_hammer::engines::{
     Access, Answer, Batch, Control, Copying, Params, Row, Session, Statement, Target, Value,
@@ -440,6 +440,8 @@ async fn connections_are_encrypted_as_the_url_says() {
     let Some(plain) = shared() else { return };
     let files = support::shared().directory().join("tls-mysql");
     std::fs::create_dir(&files).unwrap();
+    // Whose guard removes it.
+    give_to_server(&files);
     make_certificates(&files, &Made::Signed, Ipv4Addr::LOCALHOST);
     let file = |name: &str| files.join(name).display().to_string();
     let settings = [

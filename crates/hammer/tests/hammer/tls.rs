@@ -126,7 +126,7 @@ fn openssl(files: &Path, arguments: &str) {
 }
 
 /// The server's user is that of a scratch instance's directory.
-fn give_to_server(path: &Path) {
+pub fn give_to_server(path: &Path) {
     let of = fs::metadata(support::shared().directory()).expect("the shared instance runs");
     if fs::metadata(path).expect("it was made").uid() != of.uid() {
         chown(path, Some(of.uid()), Some(of.gid())).expect("root may give a file away");
