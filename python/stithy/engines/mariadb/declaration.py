@@ -32,7 +32,7 @@ def classify_error(code: str | None, text: str) -> ErrorClass:
 TYPES = {
     "CPU": "",
     "IO": "reads of pages (IO)",
-    "Log": "commits that wait for the log (Log)",
+    "Log": "the log at commits (Log)",
     "Lock": "locks of other transactions (Lock)",
     "Client": "",
 }
