@@ -109,7 +109,10 @@ def faked(root: Path, clock: FakeClock) -> FakedRun:
             decided=blocks > 0, blocks=blocks, text="a judge of tests has decided"
         )
 
-    load = {"calibrate": "true", "ledger": "true", "repeat": ""}
+    load = {
+        "calibrate": "true", "ledger": "true", "repeat": "",
+        "precondition": "{users: 1, for: 3 s}",
+    }  # fmt: skip
     return FakedRun(root, clock=clock, users=(2,), load=load, primary="{blocks: 5}",
                     judge=decided_after_a_block, schedulers=(two_more,))  # fmt: skip
 

@@ -112,6 +112,7 @@ ELSEWHERE = {
     "step-started lay-out-neighbour": "test_tenants.py kills a run in it",
     "step-started prove-backup": "e2e/test_backup.py kills a run in it",
     "step-started prepare-backup": "as above",
+    "step-started prove-other-engines": "the same work as that of prove-backup, once an engine",
     "creating cluster": "e2e/test_ceph.py kills a run after it",
     "creating rbd-image": "e2e/test_cluster_by_hand.py kills a run after it",
     "creating marked-database": "e2e/test_by_url.py kills a run on databases by URL",

@@ -224,7 +224,7 @@ PLUGINS = (
                     a=of.a,
                     b=of.b,
                     metric=of.metric.label,
-                    users=of.point.level,
+                    users=of.point.find_level(),
                 )
                 for said in _list_sentences(of, unit)
             ],
