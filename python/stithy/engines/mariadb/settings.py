@@ -23,20 +23,16 @@ FIXED = {
     "skip_networking": "ON",
     "skip_name_resolve": "ON",
     "innodb_log_group_home_dir": LOG_FOLDER,
-    "aria_log_dir_path": ".",
     # Directories in a data directory are databases, but for these.
     "ignore_db_dirs": f"{LOG_FOLDER},{TEMP_FOLDER}",
     "local_infile": "ON",
-    "large_pages": "OFF",
     # A window must not find warm what another one has read.
     "innodb_buffer_pool_dump_at_shutdown": "OFF",
     "innodb_buffer_pool_load_at_startup": "OFF",
-    "log_warnings": "2",
 }
 
 DEFAULTS = {
     "innodb_flush_log_at_trx_commit": "1",
-    "innodb_doublewrite": "ON",
     # MariaDB's own 200 are those of a single disk, and its flash writes neighbours for nothing.
     "innodb_io_capacity": "2000",
     "innodb_io_capacity_max": "20000",
