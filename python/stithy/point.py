@@ -67,10 +67,6 @@ class Point:
         """What a point with a level counts: virtual users, or in an open loop connections."""
         return int(self.values[self.counted or ""])
 
-    def find_level(self) -> int | None:
-        """The same; None where no factor counts, as in a scenario without users."""
-        return self.level if self.counted else None
-
     @property
     def others(self) -> tuple[tuple[str, Value], ...]:
         """All factors but that of the level."""

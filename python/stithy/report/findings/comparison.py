@@ -224,7 +224,7 @@ PLUGINS = (
                     a=of.a,
                     b=of.b,
                     metric=of.metric.label,
-                    users=of.point.find_level(),
+                    users=of.point.level if of.point.counted else None,
                 )
                 for said in _list_sentences(of, unit)
             ],

@@ -90,7 +90,8 @@ def _describe_limits(finding: Limits, unit: str) -> str:
         by_limit.setdefault(cause.limit, []).append((name, cause))
     groups = [_describe_group(limit, of, finding) for limit, of in by_limit.items()]
     return Statement("{at:sentence}, {groups}.", at=finding.point.at(unit),
-                     groups=join_parts(groups, "; "), users=finding.point.find_level())  # fmt: skip
+                     groups=join_parts(groups, "; "),
+                     users=finding.point.level if finding.point.counted else None)  # fmt: skip
 
 
 def _describe_capacity(finding: CapacityFinding, of: Capacity, unit: str) -> str:
