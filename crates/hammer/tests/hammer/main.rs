@@ -14,6 +14,7 @@ mod ledger;
 mod mariadb;
 mod mysql;
 mod mysql_login;
+mod oltp;
 mod pace;
 mod prepare;
 mod run;
