@@ -42,6 +42,7 @@ class Declaration:
     `error_class`: of an error by the server's own code and text; a line of its log has no code.
     `error_classes`: those that it can have. `is_embedded`: the database runs in the load driver's
     process, whose limits are then those of the server.
+    `isolation`: the only level that it has, whatever is asked; "" for several.
     `commits` None: it counts none. `server`: what runs the database, in sentences.
     `metrics`: those of the collector `database` that only this engine has. `wait_types`: the types
     of its waits in the order in which figures stack them, with what they are, where their names do
@@ -61,6 +62,7 @@ class Declaration:
     wait_group: Callable[[str], WaitGroup] = lambda event: "cpu" if event == "CPU" else "other"
     is_log_creation: Callable[[str], bool] = lambda event: False
     commits: CommitAllowance | None = CommitAllowance()
+    isolation: str = ""
     block_bytes: int | None = None
     server: str = "server"
     buffers: str = "buffer pool"

@@ -89,7 +89,8 @@ class Context(Analysis):
         """What was done in each window, in one clause."""
         if self.manifest is not None and self.manifest.given_load is None:
             return f"Scenario {self.manifest.scenario}"
-        return loads.describe_load(self.load, self.workload)
+        engines = self.manifest.by_engine if self.manifest else ()
+        return loads.describe_load(self.load, self.workload, engines)
 
     @property
     def label(self) -> str | None:

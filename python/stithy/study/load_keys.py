@@ -278,7 +278,7 @@ class Load(Levels, BaseModel):
         description=(
             "Transaction isolation. The specification requires `repeatable-read` or "
             "`serializable`; conflicting transactions are then repeated. `read-committed` is "
-            "weaker, and is what most applications use."
+            "weaker, and is what most applications use. SQLite is always `serializable`."
         ),
         examples=["repeatable-read"],
     )

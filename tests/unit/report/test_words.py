@@ -113,6 +113,16 @@ def test_loop_and_what_users_do_are_one_clause(
     assert loads.describe_load(known.load if facts is not None else None, known.workload) == said
 
 
+@pytest.mark.parametrize(("engines", "levels"), [
+    (["postgresql"], ["read committed"]),
+    (["sqlite"], ["serializable"]),
+    (["postgresql", "sqlite"], ["read committed", "serializable"]),
+])  # fmt: skip
+def test_an_engine_with_one_isolation_level_has_that(engines: list[str], levels: list[str]) -> None:
+    """SQLite's writers come one after the other, whatever a study asks."""
+    assert loads.list_isolations(manifest(Shape()).load, engines) == levels
+
+
 def test_a_percentile_of_a_drive_rests_on_what_its_log_holds_of_the_measurement() -> None:
     """More was answered in the ramp-up, which says nothing of the seconds that were measured."""
     rows = [row | {"logged": logged} for logged in (9_999, 10_000) for row in drive_rows("w", 0.0)]

@@ -76,6 +76,7 @@ class SQLite(Engine):
         error_class=classify_error,
         error_classes=frozenset({"retryable", "full", "other"}),
         is_embedded=True,
+        isolation="serializable",
         block_bytes=4096,
         commits=None,
         server="database",

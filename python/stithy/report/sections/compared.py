@@ -46,7 +46,7 @@ def _list_facts(context: Context, manifest: Manifest) -> Iterator[tuple[str, str
         workload = manifest.workload
         size = _format_size_of(context, workload)
         yield "workload", f"{workload.name}, {size}{_describe_reach(manifest)}"
-        yield "load", loads.describe_load(manifest.load, workload)
+        yield "load", loads.describe_load(manifest.load, workload, manifest.by_engine)
     else:
         yield "scenario", manifest.scenario
     yield "levels" if context.axis.counts else "points", _format_levels(context)

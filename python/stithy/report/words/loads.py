@@ -1,13 +1,14 @@
 """How the database was driven, on which drives and by which program, as the page says it."""
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from stithy.activity import count_users
+from stithy.engines.engine import declaration
 from stithy.metrics import count_values_needed
 from stithy.plan.cost import explain_short_windows
 from stithy.registry import plugins
@@ -50,7 +51,15 @@ def describe_short_windows(load: LoadFacts | None) -> tuple[str, ...]:
     return explain_short_windows(load.ramp_up_s, load.duration_s)
 
 
-def describe_load(load: LoadFacts | None, workload: WorkloadFacts | None) -> str:
+def list_isolations(load: LoadFacts, engines: Iterable[str]) -> list[str]:
+    """The levels at which transactions ran; that of an engine which has only one is its own."""
+    levels = [declaration(engine).isolation or load.isolation for engine in engines]
+    return [level.replace("-", " ") for level in dict.fromkeys(levels or [load.isolation])]
+
+
+def describe_load(
+    load: LoadFacts | None, workload: WorkloadFacts | None, engines: Iterable[str] = ()
+) -> str:
     """Loop and pace, connections, what users do, isolation, in one clause for every footer."""
     if load is None:
         return "Load not recorded"
@@ -62,12 +71,13 @@ def describe_load(load: LoadFacts | None, workload: WorkloadFacts | None) -> str
         varied=load.varied,
     )  # fmt: skip
     pool = words.describe_pool(load.connections, is_open=is_open)
-    isolation = load.isolation.replace("-", " ")
+    isolations = list_isolations(load, engines)
+    is_varied = "isolation" in load.varied or len(isolations) > 1
     parts = [
         begin_sentence(loop),
         words.SEVERAL_POOLS if "connections" in load.varied else pool,
         *_describe_keys(workload),
-        "several isolation levels" if "isolation" in load.varied else isolation,
+        "several isolation levels" if is_varied else isolations[0],
     ]
     if "touch_percent" in load.varied:
         parts.insert(2, "several shares of the data touched")

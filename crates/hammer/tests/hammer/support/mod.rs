@@ -4,6 +4,7 @@
 //! Without PostgreSQL the tests fail with a remedy; they never skip.
 
 #![allow(dead_code)] // each test program uses its own part of this module
+#![allow(clippy::unwrap_used)] // outside #[test] functions too: a test that cannot go on fails
 
 pub mod freeze;
 pub mod jobs;

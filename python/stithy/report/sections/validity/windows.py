@@ -123,10 +123,15 @@ def list_windows(context: Context) -> PageTable:
     frame = pl.DataFrame(rows, schema=types).join(
         measured, on="window_id", how="left", maintain_order="left"
     )
-    rates = {show.column: show for show in (
-        Show(column, metric.label, "count"), _MEASURED[0],
-    )}  # fmt: skip
-    served = (*rates.values(), *_PERCENTILES, *_MEASURED[1:], Show("steady", "Steady", "truth"))
+    # What is counted by the second is not repeated by the minute.
+    minute = () if column == "tpm" or metric.known.unit == "1/s" else (_MEASURED[0],)
+    served = (
+        Show(column, metric.label, "count"),
+        *minute,
+        *_PERCENTILES,
+        *_MEASURED[1:],
+        Show("steady", "Steady", "truth"),
+    )
     shows = (
         Show("window_id", "Window", "id"),
         *(served if "transactions" in context.tables else ()),

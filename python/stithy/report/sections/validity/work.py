@@ -15,11 +15,12 @@ from stithy.point import Point
 from stithy.registry import plugins
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show, make_table
+from stithy.report.words.loads import list_isolations
 from stithy.report.words.wording import (
     explain_missing,
     name_upper_bound,
 )
-from stithy.results.manifest import LoadFacts, Manifest
+from stithy.results.manifest import Manifest
 from stithy.results.tables import GONE
 from stithy.statements import Statement, join_list
 from stithy.units import format_list
@@ -339,7 +340,8 @@ def describe_specified(context: Context) -> tuple[str, ...]:
     windows = context.evidence.windows
     types = [window.transactions for window in windows]
     return (
-        *_describe_isolation(workload, manifest.load, [window.row for window in windows]),
+        *map(workload.isolated, list_isolations(manifest.load, manifest.by_engine)),
+        *_describe_retries([window.row for window in windows]),
         *_describe_deferred(manifest, workload, types),
         *_describe_unit(manifest, workload, windows),
         *_describe_unproven(workload),
@@ -358,10 +360,7 @@ def _describe_unproven(workload: Workload) -> Iterator[str]:
         )
 
 
-def _describe_isolation(
-    workload: Workload, load: LoadFacts, rows: list[Mapping[str, Any]]
-) -> Iterator[str]:
-    yield workload.isolated(load.isolation.replace("-", " "))
+def _describe_retries(rows: list[Mapping[str, Any]]) -> Iterator[str]:
     known = [row for row in rows if row["retries"] is not None and row["transactions"]]
     if repeated := sum(each["retries"] for each in known):
         done = sum(each["transactions"] for each in known)
