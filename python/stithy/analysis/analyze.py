@@ -40,7 +40,7 @@ from stithy.point import Point
 from stithy.registry import Family, Plugin, plugins
 from stithy.results.files import Run
 from stithy.results.hlog import LoggedHistogram
-from stithy.results.manifest import LimitFacts, Manifest, QuestionFacts, SearchFacts
+from stithy.results.manifest import LimitFacts, LoadFacts, Manifest, QuestionFacts, SearchFacts
 from stithy.search import ResponseTarget, Search
 from stithy.thresholds import MeasuredSide
 from stithy.workloads.workload import Workload
@@ -310,3 +310,9 @@ def _list_rows(evidence: Evidence, loss: Loss) -> Iterator[Row]:
 def _add_rows(window: Window, rows: Sequence[Row]) -> Window:
     added = {(row["metric"], row["of"]): row for row in rows}
     return replace(window, values={**window.values, **added}) if added else window
+
+
+def list_isolations(load: LoadFacts, engines: Iterable[str]) -> list[str]:
+    """The levels at which transactions ran; that of an engine which has only one is its own."""
+    levels = [declaration(engine).isolation or load.isolation for engine in engines]
+    return [level.replace("-", " ") for level in dict.fromkeys(levels or [load.isolation])]

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from stithy.analysis.analyze import list_isolations
 from stithy.analysis.bottlenecks.judge import Cause
 from stithy.analysis.capacity import Capacity, CapacityFinding, End
 from stithy.analysis.effect import Effect, make_unknown_effect
@@ -120,7 +121,7 @@ def test_loop_and_what_users_do_are_one_clause(
 ])  # fmt: skip
 def test_an_engine_with_one_isolation_level_has_that(engines: list[str], levels: list[str]) -> None:
     """SQLite's writers come one after the other, whatever a study asks."""
-    assert loads.list_isolations(manifest(Shape()).load, engines) == levels
+    assert list_isolations(manifest(Shape()).load, engines) == levels
 
 
 def test_a_percentile_of_a_drive_rests_on_what_its_log_holds_of_the_measurement() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from stithy.activity import count_users
-from stithy.engines.engine import declaration
+from stithy.analysis.analyze import list_isolations
 from stithy.metrics import count_values_needed
 from stithy.plan.cost import explain_short_windows
 from stithy.registry import plugins
@@ -49,12 +49,6 @@ def describe_short_windows(load: LoadFacts | None) -> tuple[str, ...]:
     if load is None or load.is_idle:
         return ()
     return explain_short_windows(load.ramp_up_s, load.duration_s)
-
-
-def list_isolations(load: LoadFacts, engines: Iterable[str]) -> list[str]:
-    """The levels at which transactions ran; that of an engine which has only one is its own."""
-    levels = [declaration(engine).isolation or load.isolation for engine in engines]
-    return [level.replace("-", " ") for level in dict.fromkeys(levels or [load.isolation])]
 
 
 def describe_load(

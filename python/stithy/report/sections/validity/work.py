@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from stithy.analysis.analyze import list_isolations
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.invariants import count_servers
 from stithy.analysis.series import EACH_ITS_OWN
@@ -15,7 +16,6 @@ from stithy.point import Point
 from stithy.registry import plugins
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show, make_table
-from stithy.report.words.loads import list_isolations
 from stithy.report.words.wording import (
     explain_missing,
     name_upper_bound,
