@@ -1,7 +1,7 @@
 """A loaded database of each engine and workload: made once, copied and started for each test."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -40,7 +40,11 @@ class Loaded:
     @property
     def choice(self) -> WorkloadChoice:
         """As it was loaded."""
-        section = {"name": self.workload, **self.size}
+        return self.choose({})
+
+    def choose(self, keys: Mapping[str, object]) -> WorkloadChoice:
+        """The same with these keys of the study."""
+        section = {"name": self.workload, **self.size, **keys}
         return plugins(Workload)[self.workload].keys.model_validate(section).choice(Driving())
 
     @property

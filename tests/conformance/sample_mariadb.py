@@ -31,5 +31,4 @@ SAMPLE = Sample(
     },
     run=_run,
     left=lambda facts: False,
-    in_place=frozenset({"oltp"}),  # a row that is deleted and inserted again lies where it lay
 )

@@ -6,6 +6,7 @@ A new one adds its file here; without it every test of the suites fails for it.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from types import ModuleType
 from typing import cast
 
 from stithy.engines.declaration import ErrorClass
@@ -19,7 +20,7 @@ class Sample:
     `setting`: one that may be given, as the facts show it. `refused`: one that the server does not
     know. `errors`: by a code, or None for a line of the log, and a text, its class. `run`: a
     statement in the database of a URL. `left`: whether memory of a killed server, named by these
-    facts, is still there. `in_place`: workloads that need no room beyond what was loaded.
+    facts, is still there.
     """
 
     setting: tuple[str, str]
@@ -27,7 +28,6 @@ class Sample:
     errors: Mapping[tuple[str | None, str], ErrorClass]
     run: Callable[[Secret, str], None]
     left: Callable[[Mapping[str, str]], bool]
-    in_place: frozenset[str] = frozenset()
 
 
 def sample(engine: str) -> Sample:
@@ -41,5 +41,13 @@ Damage = Mapping[int, tuple[str, str]]
 
 def damage(workload: str) -> Damage:
     """How the data of a workload are damaged, `DAMAGE` in the module of its name."""
-    module = f"conformance.damage_{workload.replace('-', '_')}"
-    return cast(Damage, import_module(module).DAMAGE)
+    return cast(Damage, _find_module(workload).DAMAGE)
+
+
+def growing(workload: str) -> Mapping[str, object]:
+    """The keys with which each of its transactions needs more room, `GROWING` in that module."""
+    return cast(Mapping[str, object], _find_module(workload).GROWING)
+
+
+def _find_module(workload: str) -> ModuleType:
+    return import_module(f"conformance.damage_{workload.replace('-', '_')}")

@@ -11,7 +11,7 @@ from typing import IO
 import pytest
 
 from conformance.conftest import Loaded
-from conformance.samples import sample
+from conformance.samples import growing, sample
 from stithy.analysis.invariants import bound_commits
 from stithy.clock import SystemClock
 from stithy.collectors import database
@@ -141,8 +141,6 @@ def test_a_killed_server_recovers(loaded: Loaded, tmp_path: Path) -> None:
 @pytest.mark.needs_root
 def test_a_full_volume_is_called_full(loaded: Loaded, tmp_path: Path) -> None:
     """By an error that the driver got or by a line of the server's log; then it is out of room."""
-    if loaded.workload in loaded.sample.in_place:
-        pytest.skip("this workload never fills a volume of this engine")
     used = sum(path.stat().st_size for path in loaded.place.rglob("*") if path.is_file())
     classify = declaration(loaded.engine_name).error_class
     left = 8 if loaded.is_embedded else 24  # a server begins with segments of its log
@@ -154,7 +152,8 @@ def test_a_full_volume_is_called_full(loaded: Loaded, tmp_path: Path) -> None:
         instance = loaded.start(place, sockets=made, log=made / "server.log")
         ended = every_second(lambda: instance.ended_by() is not None)
         try:
-            errors = loaded.hammer(instance.url).run(loaded.choice, load(60), watch=ended)
+            choice = loaded.choose(growing(loaded.workload))
+            errors = loaded.hammer(instance.url).run(choice, load(60), watch=ended)
             classes = [classify(error.code, error.text) for error in errors.summary.errors]
         finally:
             instance.stop(at_once=True)
@@ -180,7 +179,9 @@ def test_a_server_stays_within_its_memory(loaded: Loaded) -> None:
                 loaded.hammer(instance.url, None, group.path).run(loaded.choice, load())
                 assert instance.pid is None or group.explain_lost(instance.pid) is None
                 assert group.count_killed() in (0, None)
-                assert 16 * MIB < (group.read_peak_bytes() or 0) <= 256 * MIB
+                # A driver that holds a megabyte of data itself needs less than a server.
+                least = 4 * MIB if loaded.is_embedded else 16 * MIB
+                assert least < (group.read_peak_bytes() or 0) <= 256 * MIB
             finally:
                 instance.stop(at_once=True)
     finally:

@@ -25,7 +25,8 @@ class CommitAllowance:
     """By how much the server may count more or fewer commits than the driver.
 
     The server commits by itself: `more`, and so many for each connection, for each second, and for
-    each run of its own maintenance.
+    each run of its own maintenance. `counts_statements`: it also counts statements that are
+    transactions of their own, without COMMIT.
     """
 
     fewer: int = 5
@@ -33,6 +34,7 @@ class CommitAllowance:
     per_connection: int = 3
     per_s: float = 0.1
     per_maintenance_run: int = 0
+    counts_statements: bool = True
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Protocol
 
-from stithy.engines.engine import Engine
+from stithy.engines.engine import DEMO_ENGINE, Engine
 from stithy.environment import copy_for_processes
 from stithy.errors import InfrastructureError, PreconditionError, give_reason
 from stithy.registry import plugins
@@ -63,7 +63,8 @@ def _list_variables() -> tuple[str, ...]:
 
 def find_unprivileged() -> list[str]:
     """Users that a server may run as, best first: those that come with packages of engines."""
-    own = (name for engine in plugins(Engine).values() for name in engine.accounts)
+    engines = sorted(plugins(Engine).values(), key=lambda engine: engine.name != DEMO_ENGINE)
+    own = (name for engine in engines for name in engine.accounts)
     return [*dict.fromkeys(own), "nobody"]
 
 

@@ -296,6 +296,12 @@ class Oltp(Workload):
             *(["each statement its own transaction"] if options.get("skip_trx") else []),
         ]
 
+    def is_one_commit(self, options: Options, *, counts_statements: bool) -> bool:
+        """Those of one statement have no COMMIT; without a block each statement is one."""
+        if options.get("mix", "read_write") not in COUNTS:
+            return counts_statements
+        return not options.get("skip_trx", False)
+
     def has_several_answers(self, options: Options) -> bool:
         """One for each statement; only some mixes have several."""
         return options.get("mix", "read_write") in COUNTS

@@ -227,6 +227,13 @@ class Workload(Plugin):
         """Whether users leave something to be done behind their backs, on other connections."""
         return False
 
+    def is_one_commit(self, options: Options, *, counts_statements: bool) -> bool:
+        """Whether a server counts one commit for each of its transactions.
+
+        `counts_statements`: it also counts a statement that is a transaction of its own.
+        """
+        return True
+
     def has_several_answers(self, options: Options) -> bool:
         """Whether a transaction waits for several answers of the server."""
         return False

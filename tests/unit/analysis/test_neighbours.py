@@ -22,6 +22,7 @@ from stithy.analysis.invariants import count_servers
 from stithy.engines.engine import declaration
 from stithy.metrics import Quantity
 from stithy.point import Point
+from stithy.registry import plugins
 from stithy.scenarios.noisy_neighbour.disturbance import (
     ACHIEVED_SHARE,
     GROWTH_MOST,
@@ -36,6 +37,7 @@ from stithy.scenarios.noisy_neighbour.reactions import (
     measure_fairness,
     measure_isolation,
 )
+from stithy.workloads.workload import Workload
 
 P99 = Quantity("p99")
 BESIDE, ALONE = Point.of(users=4, neighbour=500), Point.of(users=4, neighbour=0)
@@ -201,6 +203,26 @@ def test_what_servers_commit_by_themselves_is_allowed_to_each_of_them() -> None:
     assert one is not None
     assert one.invalidates
     assert count_servers({**rates, ("tenant.tpm", "tenant-0"): {"value": None}}) == 11
+
+
+@pytest.mark.parametrize(("engine", "options", "is_compared"), [
+    ("postgresql", "mix=read_write", True),
+    ("postgresql", "mix=point_select", True),
+    ("postgresql", "mix=read_write, skip_trx=true", False),
+    ("mariadb", "mix=read_write, skip_trx=false", True),
+    ("mariadb", "mix=point_select", False),
+])  # fmt: skip
+def test_commits_are_compared_where_a_transaction_counts_once(
+    engine: str, options: str, is_compared: bool
+) -> None:
+    """MariaDB counts COMMIT, and no statement that is a transaction of its own."""
+    window = {
+        "client_commits": 100, "server_commits": 0, "started_at_s": 0.0, "measure_to_s": 1.0,
+        "users": 1, "connections_opened": 1, "connections_reopened": 0, "maintenance_runs": 0,
+        "options": options,
+    }  # fmt: skip
+    reason = find_commits(window, declaration(engine), workload=plugins(Workload)["oltp"])
+    assert (reason is not None) is is_compared
 
 
 def test_what_the_programs_of_backups_commit_is_allowed_beside_it() -> None:

@@ -8,8 +8,9 @@ from stithy.analysis.checks.instruments import DRIVER_LATE
 from stithy.analysis.gathering import WindowChecks
 from stithy.analysis.instruments import NOTED_SHARE, is_beyond, measure_headroom
 from stithy.analysis.invariants import bound_commits, count_servers
-from stithy.engines.declaration import Declaration
+from stithy.engines.declaration import CommitAllowance, Declaration
 from stithy.metrics import ALL
+from stithy.point import Point
 from stithy.results.tables import GONE
 from stithy.statements import Statement, join_list, join_parts
 from stithy.validity import Check, Flag, Reason, Row, make_clause
@@ -192,15 +193,20 @@ def find_headline_count(window: Row, workload: Workload | None = None) -> Reason
 
 
 def find_commits(
-    window: Row, engine: Declaration, servers: int = 1, backups: int = 0
+    window: Row,
+    engine: Declaration,
+    servers: int = 1,
+    backups: int = 0,
+    workload: Workload | None = None,
 ) -> Reason | None:
     """Server and driver do not count the same commits; those of several servers are added.
 
     `backups`: what the programs that backed the database up meanwhile may have committed in it.
+    None where the server does not count each transaction of the workload once.
 
     Source: docs/explanation/method.md, "Proof that the work was done".
     """
-    if engine.commits is None:
+    if engine.commits is None or not _is_one_commit(window, engine.commits, workload):
         return None
     client, server = window["client_commits"], window["server_commits"]
     if client is None or server is None:
@@ -221,6 +227,13 @@ def find_commits(
     is_much = server < least or server - most > NOTED_SHARE * client
     flag = COMMITS if is_much else FEW_COMMITS
     return Reason(flag, {"server": server, "client": client, "least": least, "most": most})
+
+
+def _is_one_commit(window: Row, allowed: CommitAllowance, workload: Workload | None) -> bool:
+    if workload is None or not window["options"]:
+        return True
+    options = Point.parse(window["options"]).values
+    return workload.is_one_commit(options, counts_statements=allowed.counts_statements)
 
 
 def count_backup_commits(values: Mapping[tuple[str, str], Row]) -> int:
@@ -268,7 +281,11 @@ WORK_CHECKS = WindowChecks(
         Check(
             ("load",),
             lambda of: find_commits(
-                of.window, of.engine, count_servers(of.values), count_backup_commits(of.values)
+                of.window,
+                of.engine,
+                count_servers(of.values),
+                count_backup_commits(of.values),
+                of.workload,
             ),
         ),
         Check(("conditions",), lambda of: find_broken_conditions(of.conditions, of.workload)),

@@ -7,12 +7,12 @@ it into a new database, and statistics of the optimizer are gathered at the end.
 as one file, compressed by a program of the machine or not at all.
 """
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stithy.engines.backup import FULL, BackupJob, BackupMethod, BackupOptions, Source
-from stithy.engines.mariadb.programs import find_tool
 from stithy.engines.mariadb.url import (
     CLIENT,
     list_client_words,
@@ -24,6 +24,15 @@ from stithy.needs import Package
 
 ENDINGS = {"none": "", "gzip": ".gz", "lz4": ".lz4", "zstd": ".zst"}
 PACKAGES = {name: Package(name, name) for name in ("gzip", "lz4", "zstd")}
+
+BESIDE = (".", "../bin", "../sbin", "../scripts")
+"""Where other programs are, seen from the server's."""
+
+
+def find_tool(programs: Path, name: str) -> Path:
+    """Find a program beside the server's; where there is none, the place in which it should be."""
+    places = [(programs / beside / name).resolve() for beside in BESIDE]
+    return next((place for place in places if os.access(place, os.X_OK)), programs / name)
 
 
 def list_packers(options: BackupOptions) -> Mapping[str, Package]:

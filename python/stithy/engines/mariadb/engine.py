@@ -14,8 +14,9 @@ from pathlib import Path
 
 from stithy.engines.instance import Configuration, Installation, Request, Start
 from stithy.engines.mariadb import PLUGINS
+from stithy.engines.mariadb.backups import find_tool
 from stithy.engines.mariadb.connection import quote_text
-from stithy.engines.mariadb.programs import INSTALL, PROGRAM, find_installation, find_tool
+from stithy.engines.mariadb.programs import INSTALL, PROGRAM, find_installation
 from stithy.engines.mariadb.server import SOCKET, MariaDBServer
 from stithy.engines.mariadb.settings import (
     LOADING,

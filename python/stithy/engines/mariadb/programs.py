@@ -13,6 +13,7 @@ from os.path import expanduser
 from pathlib import Path
 
 from stithy.engines.instance import Installation
+from stithy.engines.mariadb.backups import find_tool
 from stithy.engines.mariadb.connection import parse_version
 from stithy.environment import search_path
 from stithy.errors import PreconditionError
@@ -23,18 +24,10 @@ from stithy.needs import Package
 PROGRAM, INSTALL = "mariadbd", "mariadb-install-db"
 PLACES = ("/usr/sbin", "/usr/libexec", "/usr/local/mysql/bin", "/usr/local/mariadb/bin",
           "/opt/mariadb*/bin")  # fmt: skip
-BESIDE = (".", "../bin", "../sbin", "../scripts")
-"""Where other programs are, seen from the server's."""
 
 SERVER = Package("mariadb-server-core mariadb-client", "mariadb-server")
 OLDEST = (10, 6)
 """Versions before are no longer maintained, and lack JSON_TABLE."""
-
-
-def find_tool(programs: Path, name: str) -> Path:
-    """Find a program beside the server's; where there is none, the place in which it should be."""
-    places = [(programs / beside / name).resolve() for beside in BESIDE]
-    return next((place for place in places if os.access(place, os.X_OK)), programs / name)
 
 
 def find_installation(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from stithy.analysis.instruments import INVALID_SHARES, NOTED_SHARE
 from stithy.analysis.invariants import describe_commit_rule
 from stithy.report.blocks import (
     APPENDIX,
@@ -19,7 +20,7 @@ from stithy.report.page import Page
 from stithy.report.sections.validity import machine, windows, work
 from stithy.report.tables import PageTable
 from stithy.report.words import loads
-from stithy.units import format_list
+from stithy.units import format_list, format_share
 
 NAME = "validity"
 
@@ -116,10 +117,11 @@ def _set_drives(page: Page) -> Iterator[Block]:
         "An emulated drive answers each request when the drive in its profile would. Its latency "
         "is the service time of the profile plus the lateness of the answer. Answers leave earlier "
         "by the mean transport latency of the kernel.",
-        "Late answers are errors of the emulation. Most come from a lack of CPU. Reads and flushes "
-        "that take longer on the kernel's block device than in the profile are errors, too. A "
-        "window is invalid if more than one answer in ten is late, or if reads or flushes take "
-        "more than twice as long and over 100 µs longer.",
+        "Late answers are errors of the emulation. Most come from a lack of CPU. They count by "
+        "what they did to those who waited: the time that was added to requests, as a share of the "
+        f"time that these should have taken. From {format_share(NOTED_SHARE)} on a window says "
+        f"so; beyond {format_share(INVALID_SHARES[0])} it is invalid, at the second attempt at a "
+        f"block beyond {format_share(INVALID_SHARES[1])}.",
     )
     yield from set_grid(page.tables["drives"], even_empty=True)
 

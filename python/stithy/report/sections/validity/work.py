@@ -345,6 +345,7 @@ def describe_specified(context: Context) -> tuple[str, ...]:
         *_describe_deferred(manifest, workload, types),
         *_describe_unit(manifest, workload, windows),
         *_describe_unproven(workload),
+        *_describe_uncounted(context, workload),
         f"All other differences from the specification, with reasons: {workload.deviations}.",
     )
 
@@ -354,10 +355,28 @@ def _describe_unproven(workload: Workload) -> Iterator[str]:
     if workload.conditions is None:
         yield "The workload has no consistency conditions: none were verified."
     if not workload.counts_headline:
+        names = dict.fromkeys((workload.headline, "transaction"))
         yield (
-            f"Its data do not show how many {workload.headline} transactions were done: "
+            f"Its data do not show how many {' '.join(names)}s were done: "
             "the acknowledged ones were not compared with the database."
         )
+
+
+def _describe_uncounted(context: Context, workload: Workload) -> Iterator[str]:
+    """Engines that do not count each transaction of some windows once."""
+    for name, engine in context.engines.items():
+        shown = context.select_engine(name).evidence.windows
+        options = {window.row["options"] for window in shown} - {None, ""}
+        if engine.commits is not None and any(
+            not workload.is_one_commit(
+                Point.parse(text).values, counts_statements=engine.commits.counts_statements
+            )
+            for text in options
+        ):
+            yield (
+                f"{name} does not count each of these transactions as one commit. Its commit "
+                "counter was compared only where it does."
+            )
 
 
 def _describe_retries(rows: list[Mapping[str, Any]]) -> Iterator[str]:
