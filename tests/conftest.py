@@ -89,6 +89,9 @@ def _leave_out(line: str) -> None:
             file.write(f"{line}\n")
 
 
+NOISE = "needs quiet: "
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip, or fail, a test whose capabilities are not all there."""
     for name in _needs(item):
@@ -103,12 +106,15 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Turn a skip from inside a test with a required capability into a failure.
 
-    A test that also needs what nobody required, and what is not here, was skipped before it began.
+    A test that also needs what nobody required, and what is not here, was skipped before it began,
+    or found out later that the machine is not quiet.
     """
     report = yield
     needs = _needs(item)
     required = sorted(needs & _required(item.config))
     began = not any(missing(name) for name in needs.difference(required))
+    is_noise = report.skipped and call.excinfo is not None and NOISE in str(call.excinfo.value)
+    began = began and (not is_noise or "quiet" in _required(item.config))
     if report.skipped and required and began and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"skipped although --require names {', '.join(required)}: {call.excinfo}"

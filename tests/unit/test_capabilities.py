@@ -9,6 +9,7 @@ import pytest
 
 ROOT = "@pytest.mark.needs_root\ndef test_root():\n    assert True\n"
 SKIPS = '@pytest.mark.needs_unprivileged\ndef test_skips():\n    pytest.skip("not today")\n'
+NOISY = SKIPS.replace("not today", "needs quiet: others work").replace("_skips", "_noise")
 BOTH = f"@pytest.mark.needs_unprivileged\n{ROOT}"
 LONG = "@pytest.mark.long\ndef test_long():\n    assert True\n"
 PROBES = """
@@ -21,6 +22,8 @@ PROBES["unprivileged"] = lambda: None
     ((ROOT, SKIPS), "", "2 skipped"),
     ((ROOT,), "root", "1 error"),
     ((SKIPS, BOTH), "unprivileged", "1 failed, 1 skipped"),
+    ((NOISY, SKIPS), "unprivileged", "1 failed, 1 skipped"),
+    ((NOISY,), "unprivileged,quiet", "1 failed"),
     ((ROOT,), "postgres", "unknown postgres: known are browser, ceph, cgroup"),
 ])  # fmt: skip
 def test_a_missing_capability_is_a_skip_or_where_required_a_failure(
