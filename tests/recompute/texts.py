@@ -7,8 +7,8 @@ from recompute.files import Files, Row
 from recompute.printed import shown
 
 CONSTANTS = (
-    0.05, 0.1, 1 / 3, 0.5, 0.8, 0.95, 100e-6, 1, 1.25, 1.3, 2, 3, 4, 5, 7, 15, 20, 30, 60, 99.4,
-    100, 200, 800, 2_000, 10_000,
+    0.02, 0.05, 0.1, 0.25, 1 / 3, 0.5, 0.8, 0.95, 100e-6, 1, 1.25, 1.3, 2, 3, 4, 5, 7, 15, 20, 30,
+    60, 99.4, 100, 200, 800, 2_000, 10_000,
 )  # fmt: skip
 """Of the method, whatever was measured."""
 
