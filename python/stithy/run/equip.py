@@ -207,7 +207,10 @@ def _take_fingerprint(
     for engine, database in databases.items():
         if database.installation.version:
             programs[engine] = database.installation.version
-        programs |= {f"backup {name}": t for name, t in database.installation.backups.items()}
+        # Engines may have methods of one name.
+        whose = f" of {engine}" if len(databases) > 1 else ""
+        made_by = database.installation.backups
+        programs |= {f"backup {name}{whose}": tool for name, tool in made_by.items()}
     storage = {
         f"storage of {name}": storage.describe_identity() for name, storage in providers.items()
     }

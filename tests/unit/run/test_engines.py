@@ -49,8 +49,8 @@ class OneOf(FakeEngine):
         self.name, self.made = name, 0
 
     def check(self) -> Installation:
-        """Each has a version of its own."""
-        return replace(super().check(), version=f"1.{self.name}")
+        """Each has a version of its own, and a method of backup that is called as the other's."""
+        return replace(super().check(), version=f"1.{self.name}", backups={"dump": self.name})
 
     def initialise(self, data: Path, scratch: Path) -> None:
         """Its rows tell whose they are."""
@@ -119,6 +119,8 @@ def test_each_engine_is_loaded_once_and_its_windows_are_its_own(tmp_path: Path) 
         "postgresql": ("15", {"shared_buffers": "32MB"}),
         "sqlite": (None, {"cache_kib": "4000"}),
     }
+    [begun] = entries(faked.out, "run-started")
+    assert [begun.facts["machine"][f"backup dump of {name}"] for name in PAIR] == [*PAIR]
     done = entries(faked.out, "step-started", kind="calibrate")
     assert sorted(entry.facts["id"] for entry in done) == ["calibrate", "calibrate-postgresql"]
 
@@ -132,9 +134,8 @@ def test_each_engine_is_loaded_once_and_its_windows_are_its_own(tmp_path: Path) 
     assert {name: of.database.server_version for name, of in manifest.by_engine.items()} == {
         "sqlite": "1.sqlite", "postgresql": "1.postgresql",
     }  # fmt: skip
-    own = {
-        name: [each.settings for each in of.candidates] for name, of in manifest.by_engine.items()
-    }
+    by_engine = manifest.by_engine
+    own = {name: [each.settings for each in of.candidates] for name, of in by_engine.items()}
     assert own == {"postgresql": [{}, {}], "sqlite": [{}, {"synchronous": "off"}]}
     assert label(context.given_up) == "NOT DURABLE: sqlite: synchronous off on b"
     other = manifest.other_engines[0]
@@ -142,9 +143,8 @@ def test_each_engine_is_loaded_once_and_its_windows_are_its_own(tmp_path: Path) 
     changed = replace_other(manifest, other.model_copy(update={"database": newer}))
     differing = find_differences(manifest, changed, ["a", "b"])
     assert [difference.name for difference in differing] == ["engine.postgresql.server_version"]
-    assert all(
-        of.calibration and of.calibration.rate_per_s_max for of in manifest.by_engine.values()
-    )
+    calibrations = [of.calibration for of in by_engine.values()]
+    assert all(known and known.rate_per_s_max for known in calibrations)
 
 
 def test_a_window_is_judged_by_what_its_engine_declares(tmp_path: Path) -> None:
