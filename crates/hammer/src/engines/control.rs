@@ -137,10 +137,14 @@ pub trait Control: Sized + 'static {
     fn begin_snapshot(&self) -> impl Future<Output = Result<(), HammerError>>;
 
     /// Begins a transaction.
-    fn begin(&self, doing: &str) -> impl Future<Output = Result<(), HammerError>>;
+    fn begin(&self, doing: &str) -> impl Future<Output = Result<(), HammerError>> {
+        self.execute(doing, "BEGIN")
+    }
 
     /// Commits it.
-    fn commit(&self, doing: &str) -> impl Future<Output = Result<(), HammerError>>;
+    fn commit(&self, doing: &str) -> impl Future<Output = Result<(), HammerError>> {
+        self.execute(doing, "COMMIT")
+    }
 
     /// Ends a transaction without effect, where there is one, and drops those of the tables that are there.
     fn drop_tables(&self, tables: &[&str]) -> impl Future<Output = Result<(), HammerError>>;
@@ -162,4 +166,35 @@ pub trait Copying {
 
     /// Ends the copy.
     fn finish(self) -> impl Future<Output = Result<(), HammerError>>;
+}
+
+/// Those of the tables that `sql` lists among all.
+pub(super) async fn select_present(
+    control: &impl Control,
+    sql: &str,
+    names: &[&str],
+) -> Result<Vec<String>, HammerError> {
+    let rows = control.query("looking for tables", sql, &[]).await?;
+    let present: Vec<&str> = rows.iter().filter_map(|row| row.first()?.text()).collect();
+    let names = names.iter().filter(|name| present.contains(name));
+    Ok(names.map(|name| (*name).to_string()).collect())
+}
+
+/// A server has fewer connections free than are needed, one of them for questions. `counted` says by which
+/// numbers; `setting` would have to be at least `least`.
+pub(super) fn too_many_connections(
+    place: &str,
+    (needed, free): (i64, i64),
+    counted: &str,
+    (setting, least): (&str, i64),
+) -> HammerError {
+    HammerError::precondition(
+        "too-many-connections",
+        format!(
+            "{needed} connections are needed, one of them for questions; the server has {free} free \
+             ({counted})"
+        ),
+        place,
+        format!("set {setting} to {least} or more, or use fewer users, connections or loaders"),
+    )
 }

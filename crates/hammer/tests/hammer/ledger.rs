@@ -2,36 +2,15 @@
 
 use crate::support::jobs::order_entry_with;
 use serde_json::json;
-use std::path::PathBuf;
 use std::process::Command;
 
-use crate::support::{self, jobs, Instance};
+use crate::support::{self, jobs, Instance, Place};
 use stithy_hammer::ledger::read::Contents;
 use stithy_hammer::ledger::Stage;
 use stithy_hammer::workloads::order_entry::kept::{Deal, DealKind};
 use stithy_wire::{
     Job, LedgerFinding, LedgerFindingKind, LedgerSummary, Message, RunJob, RunSummary, Second,
 };
-
-/// A ledger's place that is removed with its file.
-struct Place(PathBuf);
-
-impl Place {
-    fn new(name: &str) -> Self {
-        let name = format!("stithy-test-{}-{name}.ledger", std::process::id());
-        Place(std::env::temp_dir().join(name))
-    }
-
-    fn text(&self) -> String {
-        self.0.display().to_string()
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
 
 async fn run(job: RunJob, seen: impl FnMut(&Second)) -> RunSummary {
     jobs::window(job, seen).await.1

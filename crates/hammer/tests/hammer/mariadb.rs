@@ -1,9 +1,7 @@
 //! Order entry on a private MariaDB: loaded once, then copied for each test.
 
-use std::path::PathBuf;
-
 use crate::support::mariadb::{MariaDb, WAREHOUSES};
-use crate::support::{self, jobs};
+use crate::support::{self, jobs, Place};
 use serde_json::json;
 use stithy_hammer::engines::mysql;
 use stithy_hammer::engines::{Control, Target};
@@ -61,26 +59,6 @@ async fn every_condition_can_fail() {
     assert_eq!(BROKEN.to_vec(), broken_now(&control).await);
     let again = jobs::failed(&jobs::prepare(&server.url(), 1, 1)).await;
     assert_eq!("tables-exist", again.code);
-}
-
-/// Where a ledger is; it goes with its test.
-struct Place(PathBuf);
-
-impl Place {
-    fn new(name: &str) -> Self {
-        let name = format!("stithy-mariadb-{}-{name}.ledger", std::process::id());
-        Place(std::env::temp_dir().join(name))
-    }
-
-    fn text(&self) -> String {
-        self.0.display().to_string()
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
 }
 
 async fn verified(url: &str, place: &Place) -> LedgerSummary {

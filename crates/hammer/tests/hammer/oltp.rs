@@ -15,7 +15,7 @@ use stithy_wire::{
 };
 
 use crate::support::mariadb::MariaDb;
-use crate::support::{self, jobs};
+use crate::support::{self, jobs, Place};
 
 const TABLES: u32 = 3;
 const ROWS: u32 = 1_234;
@@ -124,28 +124,6 @@ async fn worked<T: Target, W: Workload>(url: &str) -> [Vec<Vec<Value>>; 2] {
     act::<T, W>(url).await;
     assert!(broken(url, false).await.is_empty());
     [loaded, rows::<T>(url).await]
-}
-
-/// A file that goes with its test.
-struct Place(std::path::PathBuf);
-
-impl Place {
-    fn new(name: &str) -> Self {
-        let name = format!("stithy-oltp-{}-{name}", std::process::id());
-        Place(std::env::temp_dir().join(name))
-    }
-
-    fn text(&self) -> String {
-        self.0.display().to_string()
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        for end in ["", "-wal", "-shm"] {
-            let _ = std::fs::remove_file(format!("{}{end}", self.text()));
-        }
-    }
 }
 
 /// The same seed loads the same rows, and the same transactions of every mix change them alike.

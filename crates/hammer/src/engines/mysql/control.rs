@@ -11,6 +11,7 @@ use super::message::{capability, ServerError};
 use super::rows::{TextRows, END_OF_ROW, FORMAT};
 use super::startup::open;
 use super::Target;
+use crate::engines::control::{select_present, too_many_connections};
 use crate::engines::{self, RowFormat, TableOrder, Value};
 use crate::error::HammerError;
 
@@ -127,10 +128,7 @@ impl engines::Control for Control {
     async fn present_tables(&self, names: &[&str]) -> Result<Vec<String>, HammerError> {
         let sql =
             "SELECT table_name FROM information_schema.tables WHERE table_schema = database()";
-        let rows = self.query("looking for tables", sql, &[]).await?;
-        let present: Vec<&str> = rows.iter().filter_map(|row| row.first()?.text()).collect();
-        let names = names.iter().filter(|name| present.contains(name));
-        Ok(names.map(|name| (*name).to_string()).collect())
+        select_present(self, sql, names).await
     }
 
     async fn require_connections(&self, count: u32) -> Result<(), HammerError> {
@@ -155,17 +153,11 @@ impl engines::Control for Control {
         if needed <= free {
             return Ok(());
         }
-        Err(HammerError::precondition(
-            "too-many-connections",
-            format!(
-                "{needed} connections are needed, one of them for questions; the server has {free} free \
-                 ({name} {allowed}, in use {used})"
-            ),
+        Err(too_many_connections(
             &self.target.place,
-            format!(
-                "set {name} to {} or more, or use fewer users, connections or loaders",
-                needed + used
-            ),
+            (needed, free),
+            &format!("{name} {allowed}, in use {used}"),
+            (name, needed + used),
         ))
     }
 
@@ -187,14 +179,6 @@ impl engines::Control for Control {
 
     async fn begin_snapshot(&self) -> Result<(), HammerError> {
         self.execute("starting to read", SNAPSHOT).await
-    }
-
-    async fn begin(&self, doing: &str) -> Result<(), HammerError> {
-        self.execute(doing, "BEGIN").await
-    }
-
-    async fn commit(&self, doing: &str) -> Result<(), HammerError> {
-        self.execute(doing, "COMMIT").await
     }
 
     /// Where a statement was given up, another connection drops them; the server ends that of the first one

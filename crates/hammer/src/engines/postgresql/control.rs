@@ -10,6 +10,7 @@ use tokio_postgres::{Client, CopyInSink};
 use super::rows::{BinaryRows, HEADER, TRAILER};
 use super::value::{cells, parameters};
 use super::{open, tokio_stream, Target};
+use crate::engines::control::too_many_connections;
 use crate::engines::{self, RowFormat, TableOrder, Value};
 use crate::error::HammerError;
 
@@ -123,17 +124,11 @@ impl engines::Control for Control {
         if needed <= free {
             return Ok(());
         }
-        Err(HammerError::precondition(
-            "too-many-connections",
-            format!(
-                "{needed} connections are needed, one of them for questions; the server has {free} free \
-                 (max_connections {allowed}, reserved {reserved}, in use {used})"
-            ),
+        Err(too_many_connections(
             &self.target.place,
-            format!(
-                "set max_connections to {} or more, or use fewer users, connections or loaders",
-                needed + reserved + used
-            ),
+            (needed, free),
+            &format!("max_connections {allowed}, reserved {reserved}, in use {used}"),
+            ("max_connections", needed + reserved + used),
         ))
     }
 
@@ -152,14 +147,6 @@ impl engines::Control for Control {
 
     async fn begin_snapshot(&self) -> Result<(), HammerError> {
         self.execute("starting to read", SNAPSHOT).await
-    }
-
-    async fn begin(&self, doing: &str) -> Result<(), HammerError> {
-        self.execute(doing, "BEGIN").await
-    }
-
-    async fn commit(&self, doing: &str) -> Result<(), HammerError> {
-        self.execute(doing, "COMMIT").await
     }
 
     async fn drop_tables(&self, tables: &[&str]) -> Result<(), HammerError> {

@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::rows::{insert, TaggedRows};
 use super::worker::Worker;
 use super::{set_journal, Target, Turn, Use};
+use crate::engines::control::select_present;
 use crate::engines::{self, RowFormat, TableOrder, Value};
 use crate::error::HammerError;
 
@@ -126,12 +127,8 @@ impl engines::Control for Control {
     }
 
     async fn present_tables(&self, names: &[&str]) -> Result<Vec<String>, HammerError> {
-        let doing = "looking for tables";
         let sql = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')";
-        let rows = self.query(doing, sql, &[]).await?;
-        let present: Vec<&str> = rows.iter().filter_map(|row| row.first()?.text()).collect();
-        let names = names.iter().filter(|name| present.contains(name));
-        Ok(names.map(|name| (*name).to_string()).collect())
+        select_present(self, sql, names).await
     }
 
     /// Each connection needs files of this process.

@@ -24,6 +24,32 @@ use stithy_hammer::engines::SessionSettings;
 use stithy_hammer::workloads::order_entry::loaded::Loaded;
 use stithy_wire::{Isolation, Message, PrepareSummary};
 
+/// A file that goes with its test, and what SQLite puts beside it.
+pub struct Place(pub PathBuf);
+
+impl Place {
+    /// One of its own, whoever else takes this name.
+    pub fn new(name: &str) -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("stithy-test-{}-{number}-{name}", std::process::id());
+        Place(std::env::temp_dir().join(name))
+    }
+
+    /// Its path.
+    pub fn text(&self) -> String {
+        self.0.display().to_string()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        for end in ["", "-wal", "-shm"] {
+            let _ = fs::remove_file(format!("{}{end}", self.text()));
+        }
+    }
+}
+
 /// What the sessions of tests are for.
 pub const LOAD: SessionSettings = SessionSettings::Load(Isolation::ReadCommitted);
 /// What its databases are loaded with, as far as tests ask.
