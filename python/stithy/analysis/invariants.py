@@ -8,6 +8,7 @@ from math import sqrt
 from stithy.activity import count_users
 from stithy.engines.declaration import CommitAllowance, Declaration
 from stithy.metrics import find_uncollected
+from stithy.point import Point
 from stithy.validity import Row
 from stithy.workloads.workload import Workload
 
@@ -204,6 +205,17 @@ def bound_commits(
     extra = allowed.per_connection * connections + allowed.per_maintenance_run * maintenance_runs
     extra += servers * (allowed.more + round(allowed.per_s * job_s))
     return client_commits - servers * allowed.fewer, client_commits + extra
+
+
+def is_one_commit(window: Row, allowed: CommitAllowance, workload: Workload | None) -> bool:
+    """Whether the server counts each transaction of a window as one commit.
+
+    `window`: its row. What is not known of workload and options counts as usual.
+    """
+    if workload is None or not window["options"]:
+        return True
+    options = Point.parse(window["options"]).values
+    return workload.is_one_commit(options, counts_statements=allowed.counts_statements)
 
 
 def describe_commit_rule(engine: Declaration) -> str:

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 FULL: Final = "full"
 """The kind of a backup that needs no other."""
 
+ENDINGS = {"none": "", "gzip": ".gz", "lz4": ".lz4", "zstd": ".zst"}
+"""Of the files of backups, by compression."""
+
+PACKERS = {name: Package(name, name) for name in ENDINGS if name != "none"}
+"""The programs that compress and unpack, by compression."""
+
 
 @dataclass(frozen=True)
 class BackupOptions:
@@ -82,12 +88,24 @@ class BackupMethod:
     loads_rows: bool = False
     """Whether a backup is loaded into a new, empty database, which the engine makes."""
 
+    no_bandwidth: str = ""
+    """Why its reading cannot be slowed down; empty where it can."""
+
+    packs_with_zstd_alone: bool = False
+    """Whether its only further processes are those of a compression by `zstd`."""
+
     restored_settings: Mapping[str, str] = {}
     """What a server on a restored data directory is started with."""
 
     def explain_refusal(self, options: BackupOptions) -> str | None:
         """Say why it cannot have these options, and what to change; None if it can."""
-        raise NotImplementedError
+        if options.kind != FULL and not self.keeps_repository:
+            return f"{self.name} makes full backups, no {options.kind} ones"
+        if options.bytes_per_s is not None and self.no_bandwidth:
+            return f"{self.name} has no `bandwidth`: {self.no_bandwidth}"
+        if options.processes > 1 and options.compression != "zstd" and self.packs_with_zstd_alone:
+            return f"{self.name} uses several processes only with `compression: zstd`"
+        return None
 
     def list_programs(self, options: BackupOptions) -> Mapping[str, Package]:
         """List the programs that it starts, each with its package."""

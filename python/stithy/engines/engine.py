@@ -29,7 +29,7 @@ class Engine(Plugin):
     """A database product."""
 
     family: ClassVar = Family(
-        "engines", interface=frozenset({"backup", "declaration", "engine", "instance"})
+        "engines", interface=frozenset({"backup", "declaration", "engine", "instance", "served"})
     )
 
     url_schemes: tuple[str, ...]

@@ -98,7 +98,7 @@ class Servers:
         start = self._start(
             candidate, log, memory_cgroup, loading=loading, point=point, number=number
         )
-        engine = self.study_at(candidate, point).database.engine
+        engine = self.find_study(candidate, point).database.engine
         with (
             self._cap_server(candidate, start, point),
             self._started(candidate, start, engine) as instance,
@@ -112,7 +112,7 @@ class Servers:
                 del self.live[start.data]
                 self.groups.pop(start.data, None)
 
-    def study_at(self, candidate: str, point: Point | None = None) -> Study:
+    def find_study(self, candidate: str, point: Point | None = None) -> Study:
         """The study at a point; without one as it is with the dataset that the candidate has."""
         held = self.volumes.held.get(candidate)
         if point is None and held is None:
@@ -125,7 +125,7 @@ class Servers:
 
     def find_held(self, candidate: str) -> FoundDatabase:
         """The engine of the database that a candidate has."""
-        return self.get_found(self.study_at(candidate))
+        return self.get_found(self.find_study(candidate))
 
     def by_url(self, candidate: str) -> Remote | None:
         """The candidate's database, where that is one by URL; it is asked when it was started."""
@@ -159,7 +159,7 @@ class Servers:
             data, sockets, log, memory_cgroup=memory_cgroup, own=own, more=more,
             cpus=self.cpus_of(candidate, point),
         )  # fmt: skip
-        engine = self.study_at(candidate, point).database.engine
+        engine = self.find_study(candidate, point).database.engine
         with (
             self._cap_server(candidate, start, point),
             self._started(candidate, start, engine) as instance,
@@ -251,12 +251,12 @@ class Servers:
 
     def cpus_of(self, candidate: str, point: Point | None) -> tuple[int, ...] | None:
         """The CPUs of a server on the candidate at a point, None for any; without one its own."""
-        return self.cpus[self.study_at(candidate, point).give_database(candidate).cpus]
+        return self.cpus[self.find_study(candidate, point).give_database(candidate).cpus]
 
     def start_to_keep(self, candidate: str, log: Path) -> Instance:
         """A server on the candidate's database that outlives the run; it is in the books."""
         log.parent.mkdir(exist_ok=True)
-        start, name = self._start(candidate, log), self.study_at(candidate).database.engine
+        start, name = self._start(candidate, log), self.find_study(candidate).database.engine
         found, books = self.engines[name], self.session.books
         books.record("server", _make_server_facts(candidate, start, found))
         instance = found.engine.start(start)
@@ -355,7 +355,7 @@ class Servers:
         return replace(start, temp=parts.temp, own=self._own(candidate, point), more=more)
 
     def _own(self, candidate: str, point: Point | None) -> Configuration | None:
-        study = self.study_at(candidate, point)
+        study = self.find_study(candidate, point)
         own = make_configuration(study.give_database(candidate))
         shared = self.study.select_engine(study.database.engine).database
         return None if own == make_configuration(shared) else own

@@ -29,8 +29,7 @@ def drop_other_engines(data: Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(programs, Mapping):
         database = {**database, "programs": programs.get(engine)}
     placed = {**data, "database": database}
-    data = placed
-    for loc, section in list_settings_sections(data):
+    for loc, section in list_settings_sections(placed):
         if is_by_engine(section["settings"]):
             settings = select_settings(section["settings"], str(engine))
             placed = _replace_section(placed, loc, {**section, "settings": settings})

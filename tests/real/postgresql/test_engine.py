@@ -60,7 +60,7 @@ def test_a_fresh_server_answers_with_the_studys_settings(server: Server, place: 
         assert value(server, f"SHOW {name}") == expected
     assert not (place / "password").exists()
     server.password = Secret("wrong")
-    assert not server.answers()
+    assert not server.can_answer()
     server.stop()
     server.stop()
     assert server.ended_by() == "ended with code 0"
@@ -117,7 +117,7 @@ def test_memory_of_a_living_server_stays(server: Server, monkeypatch: pytest.Mon
     assert set(facts) == {"key", "shmid", "files"}
     with pytest.raises(InfrastructureError, match="it is still there"):
         remove_segment(facts)
-    assert server.answers()
+    assert server.can_answer()
 
 
 def test_a_held_server_is_ended(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from stithy.engines.instance import Configuration, Request
 from stithy.engines.mariadb.activity import count_waits
 from stithy.engines.mariadb.checks import find_missing_write_back
 from stithy.engines.mariadb.connection import parse_version
-from stithy.engines.mariadb.programs import find_installation
+from stithy.engines.mariadb.engine import find_installation
 from stithy.engines.mariadb.settings import complete
 from stithy.engines.mariadb.url import parse_url, write_password
 from stithy.errors import PreconditionError, Refused, UserError

@@ -7,10 +7,9 @@ from stithy.activity import count_users
 from stithy.analysis.checks.instruments import DRIVER_LATE
 from stithy.analysis.gathering import WindowChecks
 from stithy.analysis.instruments import NOTED_SHARE, is_beyond, measure_headroom
-from stithy.analysis.invariants import bound_commits, count_servers
-from stithy.engines.declaration import CommitAllowance, Declaration
+from stithy.analysis.invariants import bound_commits, count_servers, is_one_commit
+from stithy.engines.declaration import Declaration
 from stithy.metrics import ALL
-from stithy.point import Point
 from stithy.results.tables import GONE
 from stithy.statements import Statement, join_list, join_parts
 from stithy.validity import Check, Flag, Reason, Row, make_clause
@@ -206,7 +205,7 @@ def find_commits(
 
     Source: docs/explanation/method.md, "Proof that the work was done".
     """
-    if engine.commits is None or not _is_one_commit(window, engine.commits, workload):
+    if engine.commits is None or not is_one_commit(window, engine.commits, workload):
         return None
     client, server = window["client_commits"], window["server_commits"]
     if client is None or server is None:
@@ -227,13 +226,6 @@ def find_commits(
     is_much = server < least or server - most > NOTED_SHARE * client
     flag = COMMITS if is_much else FEW_COMMITS
     return Reason(flag, {"server": server, "client": client, "least": least, "most": most})
-
-
-def _is_one_commit(window: Row, allowed: CommitAllowance, workload: Workload | None) -> bool:
-    if workload is None or not window["options"]:
-        return True
-    options = Point.parse(window["options"]).values
-    return workload.is_one_commit(options, counts_statements=allowed.counts_statements)
 
 
 def count_backup_commits(values: Mapping[tuple[str, str], Row]) -> int:

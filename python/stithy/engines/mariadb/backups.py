@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from stithy.engines.backup import FULL, BackupJob, BackupMethod, BackupOptions, Source
+from stithy.engines.backup import ENDINGS, PACKERS, BackupJob, BackupMethod, BackupOptions, Source
 from stithy.engines.mariadb.url import (
     CLIENT,
     list_client_words,
@@ -21,9 +21,6 @@ from stithy.engines.mariadb.url import (
 )
 from stithy.hosts.runner import Command
 from stithy.needs import Package
-
-ENDINGS = {"none": "", "gzip": ".gz", "lz4": ".lz4", "zstd": ".zst"}
-PACKAGES = {name: Package(name, name) for name in ("gzip", "lz4", "zstd")}
 
 BESIDE = (".", "../bin", "../sbin", "../scripts")
 """Where other programs are, seen from the server's."""
@@ -37,7 +34,7 @@ def find_tool(programs: Path, name: str) -> Path:
 
 def list_packers(options: BackupOptions) -> Mapping[str, Package]:
     """List the program that compresses, with its package."""
-    return {name: package for name, package in PACKAGES.items() if name == options.compression}
+    return {name: package for name, package in PACKERS.items() if name == options.compression}
 
 
 WRITE = """mkfifo "$1" || exit
@@ -108,13 +105,12 @@ class CopyBackup(BackupMethod):
         "applies the log"
     )
     reads_files = True
+    no_bandwidth = "mariadb-backup reads as fast as it can"
 
     def explain_refusal(self, options: BackupOptions) -> str | None:
-        """It makes full backups, as fast as it can."""
-        if options.kind != FULL:
-            return f"copy makes full backups, no {options.kind} ones"
-        if options.bytes_per_s is not None:
-            return "copy has no `bandwidth`: mariadb-backup reads as fast as it can"
+        """It has a most of threads."""
+        if problem := super().explain_refusal(options):
+            return problem
         if options.processes > PROCESSES_MAX:
             return f"copy takes at most {PROCESSES_MAX} `processes`"
         return None
@@ -166,16 +162,8 @@ class StatementDump(BackupMethod):
         "of bandwidth"
     )
     loads_rows = True
-
-    def explain_refusal(self, options: BackupOptions) -> str | None:
-        """It holds everything, and one process reads it as fast as it can."""
-        if options.kind != FULL:
-            return f"dump makes full backups, no {options.kind} ones"
-        if options.bytes_per_s is not None:
-            return "dump has no `bandwidth`: mariadb-dump reads as fast as it can"
-        if options.processes > 1 and options.compression != "zstd":
-            return "dump uses several processes only with `compression: zstd`"
-        return None
+    no_bandwidth = "mariadb-dump reads as fast as it can"
+    packs_with_zstd_alone = True
 
     def list_programs(self, options: BackupOptions) -> Mapping[str, Package]:
         """The clients of the distribution, and what compresses."""

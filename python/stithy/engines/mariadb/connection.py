@@ -101,6 +101,10 @@ class ControlSession:
         self.close()
 
 
+OLDEST = (10, 6)
+"""Versions of MariaDB before are no longer maintained, and lack JSON_TABLE."""
+
+
 def parse_version(text: str) -> tuple[int, ...]:
     """Read the numbers of a version; those of MariaDB have its name behind them.
 

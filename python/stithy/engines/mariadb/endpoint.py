@@ -19,10 +19,9 @@ from stithy.engines.mariadb.activity import LSN, StatusCollector
 from stithy.engines.mariadb.connection import ControlSession, connect, is_mariadb, parse_version
 from stithy.engines.mariadb.upkeep import list_tables
 from stithy.engines.mariadb.url import parse_url
+from stithy.engines.served import settle_commits
 from stithy.secrets import Secret
 
-SETTLE_PATIENCE_S = 5.0
-SETTLE_PAUSE_S = 0.1
 ANSWER_S = 10.0
 """A person waits for it; the hammer gives up as early."""
 
@@ -92,18 +91,13 @@ class MariaDBEndpoint:
 
     def commits(self, clock: Clock) -> CommitCounters:
         """Count commits and rollbacks of the server, once the hammer's sessions have ended."""
-        until_s = clock.monotonic_s() + SETTLE_PATIENCE_S
         user = parse_url(self.url).user
         with self._connect() as session:
-            last = _read_commits(session)
-            while clock.monotonic_s() < until_s:
-                clock.sleep_s(SETTLE_PAUSE_S)
-                busy = any(other.user == user for other in session.list_sessions())
-                now = _read_commits(session)
-                if not busy and now == last:
-                    return CommitCounters(*now, settled=True)
-                last = now
-            return CommitCounters(*last, settled=False)
+            return settle_commits(
+                clock,
+                lambda: all(other.user != user for other in session.list_sessions()),
+                lambda: _read_commits(session),
+            )
 
     def maintenance(self) -> MaintenanceCounters:
         """The log's position; InnoDB counts neither checkpoints nor runs of its own maintenance."""

@@ -7,17 +7,19 @@ a candidate.
 """
 
 import os
-import time
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from glob import glob
+from os.path import expanduser
 from pathlib import Path
 
 from stithy.engines.instance import Configuration, Installation, Request, Start
 from stithy.engines.mariadb import PLUGINS
 from stithy.engines.mariadb.backups import find_tool
-from stithy.engines.mariadb.connection import quote_text
-from stithy.engines.mariadb.programs import INSTALL, PROGRAM, find_installation
-from stithy.engines.mariadb.server import SOCKET, MariaDBServer
+from stithy.engines.mariadb.connection import OLDEST, parse_version, quote_text
+from stithy.engines.mariadb.server import PROGRAM, SOCKET, MariaDBServer
 from stithy.engines.mariadb.settings import (
     LOADING,
     LOG_FOLDER,
@@ -27,14 +29,77 @@ from stithy.engines.mariadb.settings import (
     list_options,
 )
 from stithy.engines.mariadb.url import ADMIN, DATABASE, ROLE
+from stithy.engines.served import choose_installation, require_short
+from stithy.environment import search_path
 from stithy.errors import InfrastructureError, PreconditionError, Problems
+from stithy.hosts.host import Host
 from stithy.hosts.runner import Command, Finished
+from stithy.needs import Package
 
-START_PATIENCE_S = 300.0
-"""How long a start may take; recovery after a crash reads the log again."""
+INSTALL = "mariadb-install-db"
+PLACES = ("/usr/sbin", "/usr/libexec", "/usr/local/mysql/bin", "/usr/local/mariadb/bin",
+          "/opt/mariadb*/bin")  # fmt: skip
 
-SOCKET_BYTES_MAX = 107
-"""Length of the kernel's sun_path, terminator apart."""
+SERVER = Package("mariadb-server-core mariadb-client", "mariadb-server")
+
+
+def find_installation(
+    host: Host, places: Sequence[Path] | None = None, wanted: str | None = None
+) -> Installation:
+    """Find a complete set of programs that its user can run: the newest, or what a study wants.
+
+    `wanted`: a version or its beginning, or a directory.
+
+    Raises PreconditionError where there is none, with what was found instead.
+    """
+    usual = (Path(path) for pattern in PLACES for path in sorted(glob(pattern)))
+    searched = list(dict.fromkeys([*search_path(), *usual]) if places is None else places)
+    where = f"{len(searched)} directories, PATH among them"
+    if wanted and "/" in wanted:
+        searched, where, wanted = [Path(expanduser(wanted))], wanted, None
+    problems: list[str] = []
+    probed = (_probe(host, folder, problems) for folder in searched)
+    distinct = {found.programs: found for found in probed if found}.values()
+    installed = sorted(distinct, key=lambda one: parse_version(one.version), reverse=True)
+    chosen = choose_installation(
+        "MariaDB", installed, wanted, lambda version: f"{version}.".startswith(f"{wanted}.")
+    )
+    if chosen is not None:
+        return chosen
+    raise PreconditionError(
+        "; ".join(problems) or "no MariaDB server programs were found",
+        where=where,
+        remedy=f"install them: {SERVER.install()}; a MySQL server is measured by its URL",
+    )
+
+
+def _probe(host: Host, folder: Path, problems: list[str]) -> Installation | None:
+    """Run the server's program of a folder, as the user it will run as; None if it is unfit."""
+    program = folder / PROGRAM
+    if not os.access(program, os.X_OK):
+        return None
+    real = program.resolve().parent
+    user = host.user.name if host.user else None
+    finished = host.runner.run(
+        Command([str(real / PROGRAM), "--no-defaults", "--version"], user=user), timeout_s=30
+    )
+    found = re.search(r"\bVer (\S+)", finished.stdout)
+    if finished.code != 0 or found is None:
+        last = finished.stderr.strip().splitlines() or ["no message"]
+        problems.append(
+            f"{f'user {user}' if user else 'this user'} cannot run {program} ({last[-1]})"
+        )
+        return None
+    numbers = parse_version(found[1])
+    version = ".".join(map(str, numbers))
+    if numbers < OLDEST:
+        problems.append(f"{real} has version {version}, older than {'.'.join(map(str, OLDEST))}")
+        return None
+    if not os.access(find_tool(real, INSTALL), os.X_OK):
+        problems.append(f"{real} lacks {INSTALL}")
+        return None
+    return Installation(real, version)
+
 
 INSTALL_WORDS = (
     "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve",
@@ -114,12 +179,7 @@ class MariaDB:
     def start(self, start: Start) -> MariaDBServer:
         """Start a server and wait until it answers."""
         socket = start.sockets / SOCKET
-        if len(os.fsencode(socket)) > SOCKET_BYTES_MAX:
-            raise PreconditionError(
-                f"the socket's path has more than {SOCKET_BYTES_MAX} bytes",
-                where=str(socket),
-                remedy="choose a shorter directory for sockets",
-            )
+        require_short(socket)
         temp = start.temp or start.data / TEMP_FOLDER
         for folder in (start.data / LOG_FOLDER, temp):  # which a backup does not hold
             self._make_folder(folder)
@@ -138,7 +198,7 @@ class MariaDB:
         )
         running = self._request.host.runner.start(command, stderr=start.log)
         server = MariaDBServer(running, start, self._request.password)
-        _wait_until_ready(server)
+        server.wait_until_ready()
         return server
 
     def _make_command(self, argv: list[str]) -> Command:
@@ -177,23 +237,3 @@ def make_first_statements(password: str) -> str:
         f"GRANT ALL ON *.* TO {ADMIN}@localhost WITH GRANT OPTION",
     )
     return "".join(f"{statement};\n" for statement in statements)
-
-
-def _wait_until_ready(server: MariaDBServer) -> None:
-    """Return when a probe succeeded; a server that ends before is an error with its last words."""
-    deadline = time.monotonic() + START_PATIENCE_S
-    while not server.can_answer():
-        if ended := server.ended_by():
-            raise InfrastructureError(
-                f"MariaDB {ended} while starting: {server.last_words()}",
-                where=str(server.data),
-                remedy="correct what it names (a setting, space, memory), then run again",
-            )
-        if time.monotonic() > deadline:
-            server.stop(at_once=True)
-            raise InfrastructureError(
-                f"MariaDB did not answer within {START_PATIENCE_S:g} s",
-                where=str(server.data),
-                remedy=f"read {server.log}; a device that hangs is the usual cause",
-            )
-        time.sleep(0.02)

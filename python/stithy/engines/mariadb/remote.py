@@ -1,11 +1,10 @@
 """A MariaDB or MySQL database by URL as a candidate: whose it is, what a run makes and removes."""
 
 import json
-import time
-from statistics import median
 
 from stithy.engines.instance import Mark, NotStarted
 from stithy.engines.mariadb.connection import (
+    OLDEST,
     ControlSession,
     connect,
     is_mariadb,
@@ -13,18 +12,20 @@ from stithy.engines.mariadb.connection import (
     quote_name,
 )
 from stithy.engines.mariadb.endpoint import MARK, MariaDBEndpoint
-from stithy.engines.mariadb.programs import OLDEST
-from stithy.engines.mariadb.upkeep import ANSWER_PATIENCE_S, finish_loading, write_back
+from stithy.engines.mariadb.upkeep import finish_loading, write_back
 from stithy.engines.mariadb.url import parse_url
-from stithy.errors import InfrastructureError, PreconditionError, StithyError
+from stithy.engines.served import (
+    ANSWER_PATIENCE_S,
+    explain_full,
+    make_held_error,
+    make_left_error,
+    measure_round_trip_s,
+)
+from stithy.errors import PreconditionError, StithyError
 from stithy.secrets import Secret
 
 OLDEST_MYSQL = (8, 0, 4)
 """The first with JSON_TABLE."""
-
-ROUND_TRIPS = 101
-OWN_SESSIONS = 10
-"""The most that look at the server beside its users; fewer, most of the time."""
 
 HELD = """SELECT IF(table_type LIKE '%VIEW', 'view', 'table') AS kind, table_name AS name
   FROM information_schema.tables WHERE table_schema = DATABASE()
@@ -61,12 +62,7 @@ class RemoteMariaDB(NotStarted, MariaDBEndpoint):
                 raise PreconditionError(problem[0], where=self.place, remedy=problem[1])
             held = _list_held(session)
         if held and self.mark() is None:
-            raise PreconditionError(
-                "the database is not empty and has no mark of Stithy's: it holds the "
-                f"{' '.join(held[0])}",
-                where=self.place,
-                remedy="name an empty database, made for this alone: nothing was touched",
-            )
+            raise make_held_error(held[0], self.place)
 
     def mark(self) -> Mark | None:
         """Read the table of the mark."""
@@ -99,11 +95,7 @@ class RemoteMariaDB(NotStarted, MariaDBEndpoint):
                     session.run(f"DROP {kind} {quote_name(name)}")
             left = _list_held(session)
         if left:
-            raise InfrastructureError(
-                f"the database holds the {' '.join(left[0])}, which the run did not make",
-                where=self.place,
-                remedy="move it elsewhere: while a run uses the database nobody else may",
-            )
+            raise make_left_error(left[0], self.place)
 
     def checkpoint(self) -> None:
         """Write all dirty pages now."""
@@ -138,13 +130,8 @@ class RemoteMariaDB(NotStarted, MariaDBEndpoint):
 
     def round_trip_s(self) -> float:
         """Ask what needs no work: one message there, one answer back."""
-        took_s = []
         with self._open_session() as session:
-            for _ in range(ROUND_TRIPS):
-                began_s = time.perf_counter()
-                session.run("DO 1")
-                took_s.append(time.perf_counter() - began_s)
-        return median(took_s)
+            return measure_round_trip_s(lambda: session.run("DO 1"))
 
     def describe_server(self) -> str:
         """Describe it as the session of now is."""
@@ -196,11 +183,4 @@ def _find_full(session: ControlSession, sessions: int) -> tuple[str, str] | None
     limits = [int(variables[name]) for name in ("max_connections", "max_user_connections")]
     used = int(session.read_status()["threads_connected"]) - 1
     room = min(limit for limit in limits if limit > 0) - used
-    if room >= sessions + OWN_SESSIONS:
-        return None
-    return (
-        f"the user may open {max(0, room)} sessions now, and {sessions} of users and "
-        f"{OWN_SESSIONS} of Stithy are needed",
-        "raise the limit (`max_connections`, or that of the user), give `load.connections`, which "
-        "users share, or give fewer users (`find_within` of a search)",
-    )
+    return explain_full(room, sessions, "the user")

@@ -8,32 +8,31 @@ from urllib.parse import quote
 from stithy.engines.instance import Start
 from stithy.engines.mariadb.connection import ControlSession, connect
 from stithy.engines.mariadb.endpoint import MariaDBEndpoint
-from stithy.engines.mariadb.programs import PROGRAM
-from stithy.engines.mariadb.upkeep import ANSWER_PATIENCE_S, finish_loading, write_back
+from stithy.engines.mariadb.upkeep import finish_loading, write_back
 from stithy.engines.mariadb.url import ADMIN, DATABASE, ROLE, parse_url, write_password
-from stithy.errors import InfrastructureError, StithyError
+from stithy.engines.served import ANSWER_PATIENCE_S, STOP_PATIENCE_S, ServerProcess
+from stithy.errors import StithyError
 from stithy.hosts.processes import end, find_pids_inside
 from stithy.hosts.runner import Running, wait_for_end
 from stithy.secrets import Secret
 
+PROGRAM = "mariadbd"
 SOCKET = "mariadb.sock"
-STOP_PATIENCE_S = 300.0
-"""How long a shutdown may take: it writes all dirty pages to the device under test."""
-
 AT_ONCE_PATIENCE_S = 20.0
 LAST_LINES = 3
 
 
-class MariaDBServer(MariaDBEndpoint):
+class MariaDBServer(ServerProcess, MariaDBEndpoint):
     """A server process and the way to talk to it."""
+
+    product = "MariaDB"
 
     def __init__(self, running: Running, start: Start, password: Secret) -> None:
         """`running` was started as `start` says."""
-        self._running = running
-        self.data = start.data
-        self.sockets = start.sockets
-        self.log = start.log
-        super().__init__(self._make_url(ROLE, password), self._make_url(ADMIN, password))
+        ServerProcess.__init__(self, running, start)
+        MariaDBEndpoint.__init__(
+            self, self._make_url(ROLE, password), self._make_url(ADMIN, password)
+        )
         self._password = password
 
     def _make_url(self, role: str, password: Secret | None = None, more: str = "") -> Secret:
@@ -49,11 +48,6 @@ class MariaDBServer(MariaDBEndpoint):
         more = f"&passfile={quote(str(file), safe='/')}"
         return self._make_url(ROLE, more=more).reveal()
 
-    @property
-    def pid(self) -> int:
-        """Process id of the server."""
-        return self._running.pid
-
     def can_answer(self) -> bool:
         """Whether a session can be opened now."""
         try:
@@ -67,22 +61,10 @@ class MariaDBServer(MariaDBEndpoint):
         """The kernel removes all of it with the process."""
         return {}
 
-    def ended_by(self) -> str | None:
-        """How the server ended by itself, in words; None while it runs."""
-        code = self._running.poll()
-        if code is None:
-            return None
-        return (
-            f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
-        )
-
-    def last_words(self) -> str:
-        """The last lines of its log that matter, as one line."""
-        try:
-            lines = self.log.read_text(errors="replace").splitlines()
-        except OSError:
-            return "it left no log"
-        return quote_last_words(lines)
+    def quote_log(self, lines: Sequence[str]) -> str:
+        """Quote the last lines that tell of an error, or else its last lines."""
+        shown = [line for line in lines if "[ERROR]" in line]
+        return " | ".join((shown or list(lines))[-LAST_LINES:]) or "it wrote nothing"
 
     def checkpoint(self) -> None:
         """Write all dirty pages now."""
@@ -107,18 +89,8 @@ class MariaDBServer(MariaDBEndpoint):
 
     @contextmanager
     def _keep_in_order(self) -> Iterator[ControlSession]:
-        try:
-            with connect(parse_url(self.control), timeout_s=ANSWER_PATIENCE_S) as session:
-                yield session
-        except StithyError as error:
-            raise InfrastructureError(
-                f"MariaDB failed: {error.text}; its last messages: {self.last_words()}",
-                where=str(self.data),
-                remedy=f"read {self.log}; a full or failing device is the usual cause",
-            ) from error
-
-
-def quote_last_words(lines: Sequence[str]) -> str:
-    """Give the last lines of a log that tell of an error, or else its last lines, as one line."""
-    shown = [line for line in lines if "[ERROR]" in line]
-    return " | ".join((shown or list(lines))[-LAST_LINES:]) or "it wrote nothing"
+        with (
+            self.explain_failure(),
+            connect(parse_url(self.control), timeout_s=ANSWER_PATIENCE_S) as session,
+        ):
+            yield session

@@ -8,14 +8,12 @@ from pathlib import Path
 
 from stithy.engines.instance import Configuration
 from stithy.engines.mariadb import choose_log_bytes, has_binlog, normalise_name, parse_size
+from stithy.engines.served import SPARE_CONNECTIONS, require_connections
 from stithy.errors import PreconditionError, Problems, UserError
 from stithy.hosts.runner import Command, Runner
 from stithy.units import format_size
 
 MIB = 2**20
-SPARE_CONNECTIONS = 20
-"""Collectors, checks, backups, and the one that MariaDB keeps for administrators."""
-
 LOG_FOLDER, TEMP_FOLDER = "redo", "tmp"
 """In a data directory: of its redo log and binary log, and of its temporary files."""
 
@@ -136,7 +134,8 @@ class SettingsProbe:
                     where=key, remedy="set it in `database.settings`",
                 ))  # fmt: skip
         problems.attempt(lambda: _check_memory(given, completed, where))
-        problems.attempt(lambda: _check_connections(completed, connections_max, where))
+        most, key = completed["max_connections"], f"{where}.settings.max_connections"
+        problems.attempt(lambda: require_connections(most, parse_size(most), connections_max, key))
         problems.refuse(where)
 
     def _check_one(self, name: str, value: str, where: str) -> None:
@@ -186,14 +185,4 @@ def _check_memory(given: Configuration, completed: Mapping[str, str], where: str
             f"{format_size(given.memory_bytes)}",
             where=f"{where}.{'settings.innodb_buffer_pool_size' if is_given else 'memory'}",
             remedy="at most three quarters of `memory`: lower it, or raise `memory`",
-        )
-
-
-def _check_connections(completed: Mapping[str, str], connections_max: int, where: str) -> None:
-    if parse_size(completed["max_connections"]) < connections_max + SPARE_CONNECTIONS:
-        raise UserError(
-            f"max_connections of {completed['max_connections']} are too few: users have "
-            f"{connections_max}",
-            where=f"{where}.settings.max_connections",
-            remedy=f"at least {connections_max + SPARE_CONNECTIONS}, or leave it out",
         )

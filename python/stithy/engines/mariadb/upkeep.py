@@ -5,11 +5,9 @@ from collections.abc import Iterator
 
 from stithy.engines.mariadb.connection import ControlSession, connect, quote_name
 from stithy.engines.mariadb.url import parse_url
+from stithy.engines.served import ANSWER_PATIENCE_S, select_large
 from stithy.errors import InfrastructureError
 from stithy.secrets import Secret
-
-ANSWER_PATIENCE_S = 86_400.0
-"""Writing all pages to a slow device takes as long as it takes."""
 
 PAUSE_S = 0.1
 AT_ONCE = "innodb_log_checkpoint_now"
@@ -65,9 +63,6 @@ def finish_loading(session: ControlSession) -> None:
     write_back(session)
 
 
-LARGE_SHARE = 0.1
-"""Own: a table is large that has at least this share of the largest one's bytes."""
-
 SIZES = (
     "SELECT table_name, data_length FROM information_schema.tables"
     " WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' ORDER BY 2 DESC, 1"
@@ -86,8 +81,7 @@ def empty(url: Secret) -> None:
 def scans(url: Secret) -> Iterator[int]:
     """Count the rows of each large table by a scan of the table itself, and no index beside it."""
     with connect(parse_url(url), timeout_s=ANSWER_PATIENCE_S) as session:
-        sizes = [(str(name), int(size)) for name, size in session.run(SIZES)]
-        large = [(name, size) for name, size in sizes if size and size >= LARGE_SHARE * sizes[0][1]]
+        large = select_large([(str(name), int(size)) for name, size in session.run(SIZES)])
         while large:
             for name, size in large:
                 session.run(f"SELECT count(*) FROM {quote_name(name)} FORCE INDEX (PRIMARY)")

@@ -27,12 +27,10 @@ from stithy.engines.postgresql.activity import (
 )
 from stithy.engines.postgresql.connection import MAINTENANCE_DATABASE, Connection, connect
 from stithy.engines.postgresql.url import parse_url
+from stithy.engines.served import settle_commits
 from stithy.secrets import Secret
 
 HAMMER_APPLICATION = "stithy-hammer"
-SETTLE_PATIENCE_S = 5.0
-SETTLE_PAUSE_S = 0.1
-
 ANSWER_S = 10.0
 """A person waits for it; the hammer gives up as early."""
 
@@ -98,20 +96,15 @@ class PostgreSQLEndpoint:
         """Commits and rollbacks of the database, once they stand still.
 
         A backend hands its counts over when it ends or has been idle for a second (PostgreSQL 15
-        and later), and before that through a collector process: so this waits, for at most
-        `SETTLE_PATIENCE_S`, until the hammer's connections have ended and two readings agree.
+        and later), and before that through a collector process: so this waits for a while.
         """
-        name, until_s = parse_url(self.url).database, clock.monotonic_s() + SETTLE_PATIENCE_S
+        name = parse_url(self.url).database
         with self._connect(MAINTENANCE_DATABASE) as connection:
-            last = _read_commits(connection, name)
-            while clock.monotonic_s() < until_s:
-                clock.sleep_s(SETTLE_PAUSE_S)
-                quiet = not _count_hammer_connections(connection, name)
-                now = _read_commits(connection, name)
-                if quiet and now == last:
-                    return CommitCounters(*now, settled=True)
-                last = now
-            return CommitCounters(*last, settled=False)
+            return settle_commits(
+                clock,
+                lambda: not _count_hammer_connections(connection, name),
+                lambda: _read_commits(connection, name),
+            )
 
     def maintenance(self) -> MaintenanceCounters:
         """Checkpoints, autovacuum and the log's position."""

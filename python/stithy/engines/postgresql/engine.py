@@ -9,7 +9,6 @@ import os
 import re
 import site
 import sysconfig
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -29,6 +28,7 @@ from stithy.engines.postgresql.settings import (
     parse_message,
     write_configuration,
 )
+from stithy.engines.served import choose_installation, require_short
 from stithy.environment import search_path
 from stithy.errors import InfrastructureError, PreconditionError, Problems
 from stithy.hosts.host import Host
@@ -68,17 +68,14 @@ def find_installation(
             installation.programs: installation for installation in probed if installation
         }.values()
         installed += sorted(new, key=lambda each: _parse_number(each.version), reverse=True)
-    for installation in installed:
-        version = installation.version
-        if asked in (None, version, str(_parse_number(version)[0])):
-            others = [each for each in installed if each is not installation]
-            return replace(installation, others=others)
-    if installed:
-        raise PreconditionError(
-            f"PostgreSQL {asked} is not installed",
-            where="database.programs",
-            remedy=f"install it, or use what is installed: {', '.join(map(str, installed))}",
-        )
+    chosen = choose_installation(
+        "PostgreSQL",
+        installed,
+        asked,
+        lambda version: asked in (version, str(_parse_number(version)[0])),
+    )
+    if chosen is not None:
+        return chosen
     raise PreconditionError(
         "; ".join(problems) or "no PostgreSQL server programs were found",
         where=where,
@@ -145,11 +142,6 @@ INITDB = (
     "--no-sync",
     "--no-instructions",
 )
-START_PATIENCE_S = 300.0
-"""How long a start may take; recovery after a crash reads the log again."""
-
-SOCKET_BYTES_MAX = 107
-"""Length of the kernel's sun_path, terminator apart."""
 
 
 class PostgreSQL:
@@ -209,12 +201,7 @@ class PostgreSQL:
     def start(self, start: Start) -> Server:
         """Start a server and wait until it answers."""
         socket = start.sockets / ".s.PGSQL.5432"
-        if len(os.fsencode(socket)) > SOCKET_BYTES_MAX:
-            raise PreconditionError(
-                f"the socket's path has more than {SOCKET_BYTES_MAX} bytes",
-                where=str(socket),
-                remedy="choose a shorter directory for sockets",
-            )
+        require_short(socket)
         asked = [self._find_program("postgres"), "-D", str(start.data), "-k", str(start.sockets)]
         extra = list_options(self._make_loading_settings()) if start.loading else []
         extra += list_options(self._own(start))
@@ -224,7 +211,7 @@ class PostgreSQL:
         command = self._command([*asked, *extra], start.memory_cgroup, start.cpus)
         running = self._request.host.runner.start(command, stderr=start.log)
         server = Server(running, start, self._request.password)
-        _wait_until_ready(server)
+        server.wait_until_ready()
         if start.loading:
             server.make_database()
         if start.temp is not None:
@@ -285,23 +272,3 @@ def _explain_initdb(data: Path, said: str) -> InfrastructureError:
     if "shared memory" in said:
         remedy = "give /dev/shm more room (containers: --shm-size=1g), then run again"
     return InfrastructureError(f"initdb failed: {said}", where=str(data), remedy=remedy)
-
-
-def _wait_until_ready(server: Server) -> None:
-    """Return when a probe succeeded; a server that ends before is an error with its last words."""
-    deadline = time.monotonic() + START_PATIENCE_S
-    while not server.answers():
-        if ended := server.ended_by():
-            raise InfrastructureError(
-                f"PostgreSQL {ended} while starting: {server.last_words()}",
-                where=str(server.data),
-                remedy="correct what it names (a setting, space, memory), then run again",
-            )
-        if time.monotonic() > deadline:
-            server.stop(at_once=True)
-            raise InfrastructureError(
-                f"PostgreSQL did not answer within {START_PATIENCE_S:g} s",
-                where=str(server.data),
-                remedy=f"read {server.log}; a device that hangs is the usual cause",
-            )
-        time.sleep(0.02)

@@ -12,19 +12,13 @@ from contextlib import ExitStack
 
 from stithy.engines.postgresql.connection import (
     MAINTENANCE_DATABASE,
-    Connection,
     connect,
     quote_name,
 )
 from stithy.engines.postgresql.upkeep import OTHERS, fill_log, freeze
 from stithy.engines.postgresql.url import parse_url
+from stithy.engines.served import ANSWER_PATIENCE_S, select_large
 from stithy.secrets import Secret
-
-LARGE_SHARE = 0.1
-"""Own: a table is large that has at least this share of the largest one's bytes."""
-
-PATIENCE_S = 86_400.0
-"""A scan or a copy on a slow device takes as long as it takes."""
 
 ALONE = ("enable_indexonlyscan", "enable_indexscan", "enable_bitmapscan")
 """What would spare reading the table itself."""
@@ -39,7 +33,7 @@ TABLES = (
 def empty(url: Secret) -> None:
     """Drop the database, and make it without tables."""
     target = parse_url(url)
-    with connect(target, database=MAINTENANCE_DATABASE, timeout_s=PATIENCE_S) as session:
+    with connect(target, database=MAINTENANCE_DATABASE, timeout_s=ANSWER_PATIENCE_S) as session:
         name = quote_name(target.database)
         session.run(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
         session.run(f"CREATE DATABASE {name} TEMPLATE template0")
@@ -47,20 +41,15 @@ def empty(url: Secret) -> None:
 
 def scans(url: Secret) -> Iterator[int]:
     """Count the rows of each large table by a sequential scan in one process."""
-    with connect(parse_url(url), timeout_s=PATIENCE_S) as session:
+    with connect(parse_url(url), timeout_s=ANSWER_PATIENCE_S) as session:
         for setting in ALONE:
             session.run(f"SET {setting} = off")
         session.run("SET max_parallel_workers_per_gather = 0")
-        large = _large(session)
+        large = select_large([(str(name), int(size)) for name, size in session.run(TABLES)])
         while large:
             for name, size in large:
                 session.run(f"SELECT count(*) FROM {name}")
                 yield size
-
-
-def _large(session: Connection) -> list[tuple[str, int]]:
-    tables = [(str(name), int(size)) for name, size in session.run(TABLES)]
-    return [each for each in tables if each[1] and each[1] >= LARGE_SHARE * tables[0][1]]
 
 
 WITH_STRATEGY = 150000
@@ -70,7 +59,7 @@ WITH_STRATEGY = 150000
 def keep(url: Secret, name: str) -> None:
     """Turn the loaded database into a template that nobody can connect to."""
     target = parse_url(url)
-    with connect(target, database=MAINTENANCE_DATABASE, timeout_s=PATIENCE_S) as session:
+    with connect(target, database=MAINTENANCE_DATABASE, timeout_s=ANSWER_PATIENCE_S) as session:
         own = quote_name(target.database)
         session.run(f"DROP DATABASE IF EXISTS {name}")
         session.run(f"ALTER DATABASE {own} RENAME TO {name}")
@@ -80,7 +69,7 @@ def keep(url: Secret, name: str) -> None:
 def copy_back(url: Secret, name: str) -> None:
     """Make the database from the template."""
     target = parse_url(url)
-    with connect(target, database=MAINTENANCE_DATABASE, timeout_s=PATIENCE_S) as session:
+    with connect(target, database=MAINTENANCE_DATABASE, timeout_s=ANSWER_PATIENCE_S) as session:
         own = quote_name(target.database)
         session.run(f"DROP DATABASE IF EXISTS {own} WITH (FORCE)")
         how = "STRATEGY file_copy" if session.version >= WITH_STRATEGY else ""
@@ -94,7 +83,7 @@ def restore(url: Secret, name: str, log_bytes: int) -> None:
     # Other sessions: at its end this one has reported its new rows in the catalogue of databases.
     with ExitStack() as stack:
         sessions = [
-            stack.enter_context(connect(target, database=name, timeout_s=PATIENCE_S))
+            stack.enter_context(connect(target, database=name, timeout_s=ANSWER_PATIENCE_S))
             for name in OTHERS
         ]
         freeze(sessions)

@@ -4,8 +4,6 @@ Names in SQL are quoted by the server itself.
 """
 
 import json
-import time
-from statistics import median
 
 from stithy.engines.instance import Mark, NotStarted, kept_of
 from stithy.engines.postgresql import native
@@ -13,16 +11,18 @@ from stithy.engines.postgresql.connection import MAINTENANCE_DATABASE, Connectio
 from stithy.engines.postgresql.endpoint import MARK, PostgreSQLEndpoint, resolve
 from stithy.engines.postgresql.upkeep import freeze
 from stithy.engines.postgresql.url import parse_url
-from stithy.errors import InfrastructureError, PreconditionError, StithyError
+from stithy.engines.served import (
+    ANSWER_PATIENCE_S,
+    explain_full,
+    make_held_error,
+    make_left_error,
+    measure_round_trip_s,
+)
+from stithy.errors import PreconditionError, StithyError
 from stithy.secrets import Secret
 
 OLDEST = 140000
 """As of servers that Stithy starts."""
-
-ROUND_TRIPS = 101
-
-OWN_SESSIONS = 10
-"""The most that look at the server beside its users; fewer, most of the time."""
 
 USABLE = """SELECT rolsuper, pg_has_role('pg_monitor', 'USAGE'),
  coalesce((SELECT pg_has_role(oid, 'USAGE') FROM pg_roles WHERE rolname = 'pg_checkpoint'), false),
@@ -95,12 +95,7 @@ class RemotePostgreSQL(NotStarted, PostgreSQLEndpoint):
                 raise PreconditionError(what, where=self.place, remedy=remedy)
             held = _list_held(session)
         if held and self.mark() is None:
-            first = " ".join(held[0])
-            raise PreconditionError(
-                f"the database is not empty and has no mark of Stithy's: it holds the {first}",
-                where=self.place,
-                remedy="name an empty database, made for this alone: nothing was touched",
-            )
+            raise make_held_error(held[0], self.place)
 
     def mark(self) -> Mark | None:
         """By the table of the mark."""
@@ -134,11 +129,7 @@ class RemotePostgreSQL(NotStarted, PostgreSQLEndpoint):
                     session.run(f"DROP {kind} {', '.join(names)}")
             left = _list_held(session)
         if left:
-            raise InfrastructureError(
-                f"the database holds the {' '.join(left[0])}, which the run did not make",
-                where=self.place,
-                remedy="move it elsewhere: while a run uses the database nobody else may",
-            )
+            raise make_left_error(left[0], self.place)
 
     def checkpoint(self) -> None:
         """Write all dirty pages now."""
@@ -181,13 +172,8 @@ class RemotePostgreSQL(NotStarted, PostgreSQLEndpoint):
 
     def round_trip_s(self) -> float:
         """By the simple protocol: one message there, one answer back."""
-        took_s = []
         with self._session() as session:
-            for _ in range(ROUND_TRIPS):
-                began_s = time.perf_counter()
-                session.run("SELECT 1")
-                took_s.append(time.perf_counter() - began_s)
-        return median(took_s)
+            return measure_round_trip_s(lambda: session.run("SELECT 1"))
 
     def describe_server(self) -> str:
         """As the session of now is."""
@@ -203,7 +189,7 @@ class RemotePostgreSQL(NotStarted, PostgreSQLEndpoint):
             return f"does not answer ({error.text})"
 
     def _session(self, database: str | None = None) -> Connection:
-        return self._connect(database, timeout_s=native.PATIENCE_S)
+        return self._connect(database, timeout_s=ANSWER_PATIENCE_S)
 
     def _elsewhere(self) -> Connection:
         return self._session(MAINTENANCE_DATABASE)
@@ -237,11 +223,4 @@ def _find_unfit(session: Connection, *, keeps_inside: bool) -> tuple[str, str] |
 
 def _find_full(session: Connection, sessions: int) -> tuple[str, str] | None:
     [[room]] = session.run(ROOM)
-    if room >= sessions + OWN_SESSIONS:
-        return None
-    return (
-        f"the user may open {max(0, room)} sessions now, and {sessions} of users and "
-        f"{OWN_SESSIONS} of Stithy are needed",
-        "raise the limit (`max_connections`, or that of the role or the database), give "
-        "`load.connections`, which users share, or give fewer users (`find_within` of a search)",
-    )
+    return explain_full(room, sessions, "the role or the database")

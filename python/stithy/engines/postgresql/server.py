@@ -19,6 +19,7 @@ from stithy.engines.postgresql.connection import (
 from stithy.engines.postgresql.endpoint import PostgreSQLEndpoint
 from stithy.engines.postgresql.upkeep import OTHERS, fill_log, freeze
 from stithy.engines.postgresql.url import parse_url
+from stithy.engines.served import ANSWER_PATIENCE_S, STOP_PATIENCE_S, ServerProcess
 from stithy.errors import InfrastructureError, StithyError
 from stithy.hosts.processes import end, find_pids_inside
 from stithy.hosts.runner import Running
@@ -123,29 +124,21 @@ PROGRAM = "postgres"
 ROLE = "stithy"
 DATABASE = "stithy"
 TEMP_TABLESPACE = "stithy_temp"
-STOP_PATIENCE_S = 300.0
-"""How long a fast shutdown may take: it writes all dirty pages to the device under test."""
-
 AT_ONCE_PATIENCE_S = 20.0
 """How long an immediate shutdown may take: it writes nothing, and kills its children after 5 s."""
-
-ANSWER_PATIENCE_S = 86_400.0
-"""A vacuum or a checkpoint on a slow device takes as long as it takes."""
 
 LAST_LINES = 3
 STARTING = "the database system is starting up"
 
 
-class Server(PostgreSQLEndpoint):
+class Server(ServerProcess, PostgreSQLEndpoint):
     """A server process and the way to talk to it."""
+
+    product = "PostgreSQL"
 
     def __init__(self, running: Running, start: Start, password: Secret) -> None:
         """`running` was started as `start` says."""
-        self._running = running
-        self._since = start.log.stat().st_size if start.log.exists() else 0
-        self.data = start.data
-        self.sockets = start.sockets
-        self.log = start.log
+        super().__init__(running, start)
         self.password = password
 
     @property
@@ -162,12 +155,7 @@ class Server(PostgreSQLEndpoint):
         file.write_text(f"*:*:*:*:{self.password.reveal()}\n")
         return f"postgresql://{ROLE}@/{DATABASE}?host={self.sockets}&passfile={file}"
 
-    @property
-    def pid(self) -> int:
-        """Process id of the postmaster."""
-        return self._running.pid
-
-    def answers(self) -> bool:
+    def can_answer(self) -> bool:
         """Whether a session can be opened now."""
         try:
             with connect(parse_url(self.url), database=MAINTENANCE_DATABASE) as connection:
@@ -196,21 +184,8 @@ class Server(PostgreSQLEndpoint):
             if not session.run(f"SELECT 1 FROM pg_tablespace WHERE spcname = '{name}'"):
                 session.run(f"CREATE TABLESPACE {name} LOCATION {quote_text(str(place))}")
 
-    def ended_by(self) -> str | None:
-        """How the server ended by itself, in words; None while it runs."""
-        code = self._running.poll()
-        if code is None:
-            return None
-        return (
-            f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
-        )
-
-    def last_words(self) -> str:
-        """The last lines of its log that matter, as one line."""
-        try:
-            lines = self.log.read_text(errors="replace").splitlines()
-        except OSError:
-            return "it left no log"
+    def quote_log(self, lines: Sequence[str]) -> str:
+        """As `last_words`."""
         return last_words(lines)
 
     def checkpoint(self) -> None:
@@ -242,16 +217,12 @@ class Server(PostgreSQLEndpoint):
 
     @contextmanager
     def _session(self, database: str = DATABASE) -> Iterator[Connection]:
-        try:
-            target = parse_url(self.url)
-            with connect(target, database=database, timeout_s=ANSWER_PATIENCE_S) as session:
-                yield session
-        except StithyError as error:
-            raise InfrastructureError(
-                f"PostgreSQL failed: {error.text}; its last messages: {self.last_words()}",
-                where=str(self.data),
-                remedy=f"read {self.log}; a full or failing device is the usual cause",
-            ) from error
+        target = parse_url(self.url)
+        with (
+            self.explain_failure(),
+            connect(target, database=database, timeout_s=ANSWER_PATIENCE_S) as session,
+        ):
+            yield session
 
 
 def last_words(lines: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from stithy.engines.instance import Configuration
 from stithy.engines.postgresql.connection import quote_text
+from stithy.engines.served import SPARE_CONNECTIONS, require_connections
 from stithy.errors import Problems, UserError
 from stithy.hosts.runner import Command, Runner
 from stithy.units import format_size
@@ -14,9 +15,6 @@ MIB = 2**20
 BLOCK_BYTES = 8192
 SHARED_BUFFERS_BYTES = 128 * MIB
 """PostgreSQL's own default."""
-
-SPARE_CONNECTIONS = 20
-"""Collectors, checks and the three that PostgreSQL keeps for superusers."""
 
 FIXED = {
     "listen_addresses": "",
@@ -117,7 +115,9 @@ class Questions:
             problems.attempt(lambda: self._check_memory(given, f"{where}.{key}"))
         if (connections := "max_connections") in asked and connections not in refused:
             key_of_it, most = f"{where}.settings.{connections}", found[connections][1]
-            problems.attempt(lambda: _check_connections(most, connections_max, key_of_it))
+            problems.attempt(
+                lambda: require_connections(most, int(most), connections_max, key_of_it)
+            )
         problems.refuse(where)
 
     def _check_memory(self, given: Configuration, where: str) -> None:
@@ -148,7 +148,7 @@ class Questions:
 def parse_message(stderr: str) -> str:
     """The server's own words out of its log lines: the fatal one and its hint.
 
-    >>> message('2026-01-01 00:00:00 GMT [7] FATAL:  no such thing\\n')
+    >>> parse_message('2026-01-01 00:00:00 GMT [7] FATAL:  no such thing\\n')
     'no such thing'
     """
     parts = []
@@ -157,15 +157,6 @@ def parse_message(stderr: str) -> str:
             if tag in line:
                 parts.append(line.partition(tag)[2].rstrip("."))
     return ", ".join(parts) or " | ".join(stderr.strip().splitlines()) or "no message"
-
-
-def _check_connections(value: str, connections_max: int, where: str) -> None:
-    if int(value) < connections_max + SPARE_CONNECTIONS:
-        raise UserError(
-            f"max_connections of {value} are too few: users have {connections_max}",
-            where=where,
-            remedy=f"at least {connections_max + SPARE_CONNECTIONS}, or leave it out",
-        )
 
 
 def _make_refused(refused: Mapping[str, str], where: str) -> UserError:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stithy.engines.backup import FULL, BackupJob, BackupMethod, BackupOptions, Run, Source
+from stithy.engines.backup import BackupJob, BackupMethod, BackupOptions, Run, Source
 
 if TYPE_CHECKING:
     from stithy.hosts.runner import Command
@@ -33,8 +33,8 @@ class FileBackup(BackupMethod):
 
     def explain_refusal(self, options: BackupOptions) -> str | None:
         """It makes full backups by one process, and compresses none."""
-        if options.kind != FULL:
-            return f"{self.name} makes full backups, no {options.kind} ones"
+        if problem := super().explain_refusal(options):
+            return problem
         if options.processes > 1:
             return f"{self.name} has one process: leave `processes` out"
         if options.compression != "none":
@@ -73,12 +73,7 @@ class VacuumInto(FileBackup):
 
     name = "vacuum"
     summary = "writes a compacted copy in one transaction (`VACUUM INTO`), as fast as it can"
-
-    def explain_refusal(self, options: BackupOptions) -> str | None:
-        """It cannot be slowed down either."""
-        if options.bytes_per_s is not None:
-            return "vacuum has no `bandwidth`: it reads as fast as it can (online has one)"
-        return super().explain_refusal(options)
+    no_bandwidth = "it reads as fast as it can (online has one)"
 
     def back_up(self, job: BackupJob, source: Source) -> "Command":
         """Write what is in use."""

@@ -67,7 +67,7 @@ def prove_other_engines(context: Context, step: Step) -> str:
 
     After all other checks of the candidate: what its last window left is gone then.
     """
-    candidate, last = step.whose, context.servers.study_at(step.whose).database.engine
+    candidate, last = step.whose, context.servers.find_study(step.whose).database.engine
     said = []
     for engine in context.file.study.engines:
         if engine != last:
@@ -83,7 +83,7 @@ def _prove_methods(context: Context, candidate: str, stem: str, *, is_left: bool
     """Prove each method of the engine whose database there is; `is_left`: by a window."""
     log = context.session.directory.check_output(candidate, stem).with_suffix(".log")
     log.parent.mkdir(parents=True, exist_ok=True)
-    study, said = context.servers.study_at(candidate), []
+    study, said = context.servers.find_study(candidate), []
     engine, several = study.database.engine, list_proven(study)
     for name, options in several:
         backups = Backups(context, candidate, get_engine(engine).get_backup(name), options)

@@ -7,16 +7,12 @@ restored by itself. A tablespace of temporary files is not restored: its place i
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from stithy.engines.backup import FULL, BackupJob, BackupMethod, BackupOptions, Source
+from stithy.engines.backup import ENDINGS, PACKERS, BackupJob, BackupMethod, BackupOptions, Source
 from stithy.engines.postgresql.url import CLIENT, list_client_words, make_client_environment
 from stithy.hosts.runner import Command
 from stithy.needs import Package
 
 PROGRAM = "pg_basebackup"
-ENDINGS = {"none": "", "gzip": ".gz", "lz4": ".lz4", "zstd": ".zst"}
-"""Of its archives, by compression."""
-PACKAGES = {"gzip": Package("gzip", "gzip"), "lz4": Package("lz4", "lz4"),
-            "zstd": Package("zstd", "zstd")}  # fmt: skip
 
 KIB = 2**10
 SLOWEST, FASTEST = 32 * KIB, 1024 * 1024 * KIB
@@ -33,12 +29,12 @@ class BaseBackup(BackupMethod):
         "bandwidth of 32 KiB to 1 GiB"
     )
 
+    packs_with_zstd_alone = True
+
     def explain_refusal(self, options: BackupOptions) -> str | None:
         """It reads with one process, at rates of its own; only zstd compresses with several."""
-        if options.kind != FULL:
-            return f"basebackup makes full backups, no {options.kind} ones"
-        if options.processes > 1 and options.compression != "zstd":
-            return "basebackup uses several processes only with `compression: zstd`"
+        if problem := super().explain_refusal(options):
+            return problem
         if options.bytes_per_s is not None and not SLOWEST <= options.bytes_per_s <= FASTEST:
             return "basebackup takes a `bandwidth` of 32 KiB to 1 GiB"
         return None
@@ -47,7 +43,7 @@ class BaseBackup(BackupMethod):
         """Its own, and what unpacks."""
         own = {PROGRAM: CLIENT, "tar": Package("tar", "tar")}
         packed = options.compression
-        return own if packed == "none" else {**own, packed: PACKAGES[packed]}
+        return own if packed == "none" else {**own, packed: PACKERS[packed]}
 
     def ask_version(self, programs: Path) -> Command:
         """Without a server."""

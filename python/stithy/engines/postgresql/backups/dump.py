@@ -8,7 +8,7 @@ them the first queries would be slow, and a restored database not yet of use.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from stithy.engines.backup import FULL, BackupJob, BackupMethod, BackupOptions, Run, Source
+from stithy.engines.backup import BackupJob, BackupMethod, BackupOptions, Run, Source
 from stithy.engines.postgresql.url import (
     CLIENT,
     list_client_words,
@@ -38,13 +38,12 @@ class Dump(BackupMethod):
         "with `lz4` and `zstd` from PostgreSQL 16 on"
     )
     loads_rows = True
+    no_bandwidth = "pg_dump reads as fast as it can (basebackup has one)"
 
     def explain_refusal(self, options: BackupOptions) -> str | None:
-        """It holds everything, and nothing slows it down."""
-        if options.kind != FULL:
-            return f"dump makes full backups, no {options.kind} ones"
-        if options.bytes_per_s is not None:
-            return "dump has no `bandwidth`: pg_dump reads as fast as it can (basebackup has one)"
+        """Each of its processes has a connection."""
+        if problem := super().explain_refusal(options):
+            return problem
         if options.processes > PROCESSES_MAX:
             return f"dump takes at most {PROCESSES_MAX} `processes`: each needs a connection"
         return None

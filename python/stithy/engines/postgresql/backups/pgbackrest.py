@@ -38,12 +38,7 @@ class PgBackRest(BackupMethod):
     reads_files = True
     keeps_repository = True
     restored_settings = {"hot_standby": "off"}  # it answers once it has recovered, not before
-
-    def explain_refusal(self, options: BackupOptions) -> str | None:
-        """It knows no bandwidth."""
-        if options.bytes_per_s is not None:
-            return "pgbackrest has no `bandwidth`: it reads as fast as it can (basebackup has one)"
-        return None
+    no_bandwidth = "it reads as fast as it can (basebackup has one)"
 
     def list_programs(self, options: BackupOptions) -> Mapping[str, Package]:
         """It compresses by itself."""

@@ -1,0 +1,226 @@
+"""What engines with a server of their own have in common: its process, its counters, its room."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+from typing import ClassVar
+
+from stithy.clock import Clock
+from stithy.engines.instance import CommitCounters, Installation, Start
+from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
+from stithy.hosts.runner import Running
+
+START_PATIENCE_S = 300.0
+"""How long a start may take; recovery after a crash reads the log again."""
+
+STOP_PATIENCE_S = 300.0
+"""How long a shutdown may take: it writes all dirty pages to the device under test."""
+
+ANSWER_PATIENCE_S = 86_400.0
+"""Writing all pages to a slow device, or a scan of it, takes as long as it takes."""
+
+SOCKET_BYTES_MAX = 107
+"""Length of the kernel's sun_path, terminator apart."""
+
+SETTLE_PATIENCE_S, SETTLE_PAUSE_S = 5.0, 0.1
+
+SPARE_CONNECTIONS = 20
+"""Collectors, checks, backups, and those that a server keeps for administrators."""
+
+OWN_SESSIONS = 10
+"""The most that look at a server of somebody's beside its users; fewer, most of the time."""
+
+ROUND_TRIPS = 101
+LARGE_SHARE = 0.1
+"""Own: a table is large that has at least this share of the largest one's bytes."""
+
+
+def choose_installation(
+    product: str,
+    installed: Sequence[Installation],
+    wanted: str | None,
+    is_wanted: Callable[[str], bool],
+) -> Installation | None:
+    """Choose the first of a version that is wanted, with the others; None where none is installed.
+
+    Raises PreconditionError where others are.
+    """
+    for installation in installed:
+        if wanted is None or is_wanted(installation.version):
+            others = [other for other in installed if other is not installation]
+            return replace(installation, others=others)
+    if not installed:
+        return None
+    raise PreconditionError(
+        f"{product} {wanted} is not installed",
+        where="database.programs",
+        remedy=f"install it, or use what is installed: {', '.join(map(str, installed))}",
+    )
+
+
+def require_connections(value: str, most: int, connections_max: int, where: str) -> None:
+    """Raise UserError where `max_connections`, given as `value`, is too low for all users."""
+    if most < connections_max + SPARE_CONNECTIONS:
+        raise UserError(
+            f"max_connections of {value} are too few: users have {connections_max}",
+            where=where,
+            remedy=f"at least {connections_max + SPARE_CONNECTIONS}, or leave it out",
+        )
+
+
+def require_short(socket: Path) -> None:
+    """Raise PreconditionError for a socket that no program could reach."""
+    if len(os.fsencode(socket)) > SOCKET_BYTES_MAX:
+        raise PreconditionError(
+            f"the socket's path has more than {SOCKET_BYTES_MAX} bytes",
+            where=str(socket),
+            remedy="choose a shorter directory for sockets",
+        )
+
+
+class ServerProcess:
+    """A server that Stithy started; the part of an `Instance` that is its process and its log."""
+
+    product: ClassVar[str]
+
+    def __init__(self, running: Running, start: Start) -> None:
+        """`running` was started as `start` says."""
+        self._running = running
+        self.data = start.data
+        self.sockets = start.sockets
+        self.log = start.log
+
+    @property
+    def pid(self) -> int:
+        """Process id of the server, or of the first of its processes."""
+        return self._running.pid
+
+    def can_answer(self) -> bool:
+        """Whether a session can be opened now."""
+        raise NotImplementedError
+
+    def quote_log(self, lines: Sequence[str]) -> str:
+        """Quote the lines of its log that matter, as one line."""
+        raise NotImplementedError
+
+    def stop(self, *, at_once: bool = False) -> None:
+        """As `Instance`."""
+        raise NotImplementedError
+
+    def ended_by(self) -> str | None:
+        """How the server ended by itself, in words; None while it runs."""
+        code = self._running.poll()
+        if code is None:
+            return None
+        return (
+            f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+        )
+
+    def last_words(self) -> str:
+        """The last lines of its log that matter, as one line."""
+        try:
+            lines = self.log.read_text(errors="replace").splitlines()
+        except OSError:
+            return "it left no log"
+        return self.quote_log(lines)
+
+    def wait_until_ready(self) -> None:
+        """Return when it answers; one that ends before is an error with its last words."""
+        deadline = time.monotonic() + START_PATIENCE_S
+        while not self.can_answer():
+            if ended := self.ended_by():
+                raise InfrastructureError(
+                    f"{self.product} {ended} while starting: {self.last_words()}",
+                    where=str(self.data),
+                    remedy="correct what it names (a setting, space, memory), then run again",
+                )
+            if time.monotonic() > deadline:
+                self.stop(at_once=True)
+                raise InfrastructureError(
+                    f"{self.product} did not answer within {START_PATIENCE_S:g} s",
+                    where=str(self.data),
+                    remedy=f"read {self.log}; a device that hangs is the usual cause",
+                )
+            time.sleep(0.02)
+
+    @contextmanager
+    def explain_failure(self) -> Iterator[None]:
+        """Raise an error of what is asked of it as one of its device, with its last messages."""
+        try:
+            yield
+        except StithyError as error:
+            raise InfrastructureError(
+                f"{self.product} failed: {error.text}; its last messages: {self.last_words()}",
+                where=str(self.data),
+                remedy=f"read {self.log}; a full or failing device is the usual cause",
+            ) from error
+
+
+def settle_commits(
+    clock: Clock, is_quiet: Callable[[], bool], count: Callable[[], tuple[int, int]]
+) -> CommitCounters:
+    """Read commits and rollbacks until two readings agree and the hammer's connections have ended.
+
+    For at most `SETTLE_PATIENCE_S`.
+    """
+    until_s, last = clock.monotonic_s() + SETTLE_PATIENCE_S, count()
+    while clock.monotonic_s() < until_s:
+        clock.sleep_s(SETTLE_PAUSE_S)
+        quiet, now = is_quiet(), count()
+        if quiet and now == last:
+            return CommitCounters(*now, settled=True)
+        last = now
+    return CommitCounters(*last, settled=False)
+
+
+def select_large(tables: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Select the large ones of tables with their bytes, which are in the order of their sizes."""
+    return [(name, size) for name, size in tables if size and size >= LARGE_SHARE * tables[0][1]]
+
+
+def measure_round_trip_s(ask: Callable[[], object]) -> float:
+    """Measure the median time of a question that needs no work, seconds."""
+    took_s = []
+    for _ in range(ROUND_TRIPS):
+        began_s = time.perf_counter()
+        ask()
+        took_s.append(time.perf_counter() - began_s)
+    return median(took_s)
+
+
+def explain_full(room: int, sessions: int, limits: str) -> tuple[str, str] | None:
+    """Say why a server has no room for the sessions of users, and what to do; None where it has.
+
+    `limits`: which others than `max_connections` it has.
+    """
+    if room >= sessions + OWN_SESSIONS:
+        return None
+    return (
+        f"the user may open {max(0, room)} sessions now, and {sessions} of users and "
+        f"{OWN_SESSIONS} of Stithy are needed",
+        f"raise the limit (`max_connections`, or that of {limits}), give "
+        "`load.connections`, which users share, or give fewer users (`find_within` of a search)",
+    )
+
+
+def make_held_error(held: tuple[str, str], place: str) -> PreconditionError:
+    """Refuse a database of somebody's that holds something and has no mark."""
+    return PreconditionError(
+        "the database is not empty and has no mark of Stithy's: it holds the " + " ".join(held),
+        where=place,
+        remedy="name an empty database, made for this alone: nothing was touched",
+    )
+
+
+def make_left_error(left: tuple[str, str], place: str) -> InfrastructureError:
+    """Say that a database holds what no run of Stithy made."""
+    return InfrastructureError(
+        f"the database holds the {' '.join(left)}, which the run did not make",
+        where=place,
+        remedy="move it elsewhere: while a run uses the database nobody else may",
+    )
