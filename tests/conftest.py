@@ -19,6 +19,8 @@ from hypothesis import settings
 from capabilities import NOBODY, PROBES, missing
 from fakes.clock import FakeClock
 from stithy.hosts.activity import watch
+from stithy.registry import plugins
+from stithy.study.scenario import Scenario
 from support import reported
 from support.places import DISK, a_place, quick_parent
 from support.running import Stithy
@@ -151,6 +153,7 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 @pytest.fixture
 def fakes(monkeypatch: pytest.MonkeyPatch) -> Path:
     """The plug-ins of tests/fakes/plugins are there in this test, and in what it starts."""
+    plugins(Scenario)  # their keys describe the engines that are there when they are imported
     monkeypatch.setenv("STITHY_PLUGINS", str(PLUGINS))
     return PLUGINS
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 
+VALID, INVALID = "valid", "invalid"
+"""What figures, tables and exports call a window by whether it supports a claim."""
+
 
 @dataclass(frozen=True)
 class Flag:

@@ -15,6 +15,7 @@ from stithy.report.context import Context
 from stithy.report.sections.answer import describe_judgement
 from stithy.report.words import loads
 from stithy.report.words.escape import replace_letters
+from stithy.validity import INVALID, VALID
 
 SUITE = "stithy.thresholds"
 
@@ -75,9 +76,9 @@ def _add_properties(suite: ElementTree.Element, context: Context) -> None:
 
 def _describe_validity(window: Window) -> str:
     if window.valid:
-        return "valid"
+        return VALID
     reasons = [reason.sentence for reason in window.reasons if reason.invalidates]
-    return f"invalid: {' '.join(reasons)}"
+    return f"{INVALID}: {' '.join(reasons)}"
 
 
 def _add_case(suite: ElementTree.Element, judgement: ThresholdJudgement) -> None:

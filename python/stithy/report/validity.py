@@ -24,6 +24,7 @@ from stithy.results.manifest import SessionFacts
 from stithy.statements import Statement, join_parts, merge
 from stithy.study.scenario import Scenario
 from stithy.units import format_list
+from stithy.validity import INVALID
 
 NAMED = 4
 """So many blocks are named; more are counted."""
@@ -319,7 +320,7 @@ def make_reason_values_table(context: Context) -> PageTable:
 
 def _make_row(each: _Seen, windows: str) -> dict[str, object]:
     return {
-        "weight": "note" if each.is_note else "invalid", "sentence": str(each.sentence),
+        "weight": "note" if each.is_note else INVALID, "sentence": str(each.sentence),
         "advice": each.advice, "windows": windows, "count": len(each.ids),
         "window_ids": ", ".join(each.ids),
     }  # fmt: skip

@@ -5,6 +5,7 @@ from typing import Any
 
 from stithy.analysis.bottlenecks.judge import SEVERAL, UNKNOWN
 from stithy.analysis.bottlenecks.rules import RULES
+from stithy.validity import INVALID
 
 # The hues of Okabe and Ito, "Color Universal Design" (2008), in lightnesses of their own: each
 # stands out from the paper by 3 to 1, and any two differ for every kind of eye and on a grey
@@ -177,10 +178,6 @@ def make_theme() -> dict[str, Any]:
     }  # fmt: skip
 
 
-INVALID = "invalid"
-"""In place of a limit, of windows that support no claim."""
-
-
 @dataclass(frozen=True)
 class BottleneckStyle:
     """Letter and words of a limit, and the light literal of its colour."""
@@ -207,5 +204,5 @@ def list_bottleneck_styles(*, is_open: bool = False) -> dict[str, BottleneckStyl
     return found | {
         SEVERAL: BottleneckStyle("M", "several, none alone", LIMIT_COLOURS[SEVERAL][0]),
         UNKNOWN: BottleneckStyle("?", "not determined", LIMIT_COLOURS[UNKNOWN][0]),
-        INVALID: BottleneckStyle("–", "invalid window", PAPER[0]),
+        INVALID: BottleneckStyle("–", f"{INVALID} window", PAPER[0]),
     }

@@ -12,6 +12,7 @@ from stithy.report.context import Context
 from stithy.report.drawing.chart import NUMBERS, PERCENT, Axis
 from stithy.report.drawing.compose import Rows
 from stithy.report.words.wording import begin_sentence
+from stithy.validity import INVALID, VALID
 
 
 def group_points(factor: str, points: Iterable[Point]) -> dict[Point, list[Point]]:
@@ -33,7 +34,7 @@ def make_window_row(context: Context, window: Window, **values: float) -> dict[s
     bad = [reason.flag.value for reason in window.reasons if reason.invalidates]
     return {
         **context.place(window.point), "candidate": window.candidate, "block": window.block,
-        **values, "valid": window.valid, "note": f"invalid: {'; '.join(bad)}" if bad else "valid",
+        **values, "valid": window.valid, "note": f"{INVALID}: {'; '.join(bad)}" if bad else VALID,
     }  # fmt: skip
 
 
@@ -85,7 +86,7 @@ def read_means(
             "level": row["level"], context.axis.name: row[context.axis.name],
             "candidate": row["candidate"], "block": row["block"],
             "value": row["mean"] / divisor, "valid": valid[row["window_id"]],
-            "note": "valid" if valid[row["window_id"]] else "invalid",
+            "note": VALID if valid[row["window_id"]] else INVALID,
         }
         for row in context.placed(means).to_dicts()
     ]  # fmt: skip

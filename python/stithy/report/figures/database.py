@@ -21,6 +21,7 @@ from stithy.report.drawing.titles import compare_title
 from stithy.report.tables import SHOW, Show
 from stithy.report.words.wording import begin_sentence, format_number
 from stithy.units import format_list, format_size
+from stithy.validity import INVALID
 
 
 @dataclass(frozen=True)
@@ -259,7 +260,7 @@ def _place(context: Context, frame: pl.DataFrame) -> Rows:
             "level": row["level"], context.axis.name: row[context.axis.name],
             "candidate": row["candidate"], "device": row["subject"], "block": row["block"],
             "value": row["mean"], "valid": (is_valid := valid[row["window_id"]]),
-            "note": f"{row['subject']}{'' if is_valid else ', invalid'}",
+            "note": f"{row['subject']}{'' if is_valid else f', {INVALID}'}",
         }
         for row in context.placed(frame).to_dicts()
     ]  # fmt: skip

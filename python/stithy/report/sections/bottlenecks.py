@@ -37,11 +37,12 @@ from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.chart import WIDTH, make_level_tip
 from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers, place_x, place_y
-from stithy.report.drawing.palette import INVALID, BottleneckStyle, list_bottleneck_styles
+from stithy.report.drawing.palette import BottleneckStyle, list_bottleneck_styles
 from stithy.report.findings.limits import describe_in_short
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show, make_table
 from stithy.statements import Statement, join_list, join_parts
+from stithy.validity import INVALID
 
 METHOD = (
     "A bound is the throughput that one resource allows if everything else takes no time. A window "
