@@ -76,13 +76,10 @@ PLUGINS = (FigureKind(name="again", section="levels", order=1, plot=plot),)
 """
 
 
-@pytest.mark.parametrize(
-    ("what", "refused"),
-    [
-        ("report/sections", "two tables of the report are called 'windows'"),
-        ("figure", "two figures of the report have one name"),
-    ],
-)
+@pytest.mark.parametrize(("what", "refused"), [
+    ("report/sections", "two tables of the report are called 'windows'"),
+    ("figure", "two figures of the report have one name"),
+])  # fmt: skip
 def test_a_name_used_twice_is_refused(
     what: str, refused: str, fakes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,5 @@
 """A real database, backed up while users work, restored, and proven equal; runs are killed."""
 
-import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -9,15 +7,11 @@ import pytest
 from stithy.activities.hammer.judge import COMMITS
 from stithy.drives.control import Control
 from stithy.drives.program import CONTROL
-from stithy.engines.postgresql.engine import find_installation
-from stithy.errors import Exit
-from stithy.hosts.host import LocalHost
 from stithy.hosts.processes import find_pids_of_run
 from stithy.report.context import make_context
 from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory
 from stithy.wire.drive.jobs import Gone
-from support.places import DISK, a_place
 from support.running import Stithy, entries, left_by, wait_for, write_study
 from support.scenarios import PROVEN
 
@@ -101,37 +95,3 @@ def _backs_up(out: Path) -> bool:
     [first] = entries(out, "run-started")
     names = (Path(f"/proc/{pid}/comm") for pid in find_pids_of_run(first.facts["run_id"]))
     return any(name.read_text().startswith("pg_basebackup") for name in names if name.exists())
-
-
-CHANGING = """#!/bin/sh
-# Unpacks as asked. Once the log is there too, one row of the restored database is changed.
-{tar} "$@" || exit
-for word; do
-    case "$word" in
-    --directory=*/pg_wal)
-        cd "${{word#--directory=}}/.."
-        echo "UPDATE warehouse SET w_name = 'changed' WHERE w_id = 1" |
-            {postgres} --single -D . stithy >&2
-    esac
-done
-"""
-
-
-@pytest.mark.long
-def test_a_changed_row_fails_the_study(place: Path) -> None:
-    """The server starts, all conditions hold, and the table is named.
-
-    Long: `unmeasured/test_own_engine.py` does so with fakes, and real sums of rows are compared in
-    `real/postgresql/test_backup.py`.
-    """
-    postgres = find_installation(LocalHost()).programs / "postgres"
-    with a_place(DISK) as programs:  # memory may be mounted so that no program can lie in it
-        script = CHANGING.format(tar=shutil.which("tar"), postgres=postgres)
-        (programs / "tar").write_text(script)
-        (programs / "tar").chmod(0o755)
-        path = {"PATH": f"{programs}:{os.environ['PATH']}"}
-        stithy = Stithy(place / "state", environment=path)
-        finished = stithy.run("run", study(place), "--out", place / "run")
-    assert finished.returncode == Exit.INVALID, finished.stderr
-    assert "a backup does not restore to an equal database: public.warehouse" in finished.stderr
-    assert left_by(place / "run") == []

@@ -50,13 +50,10 @@ def _assert_gone(entry: layout.ClusterEntry, folder: Path, recorder: Recorder) -
     assert control.list_folders() == []
 
 
-@pytest.mark.parametrize(
-    ("policy", "kind"),
-    [
-        pytest.param({"ftt": 1}, 1, marks=pytest.mark.long),
-        ({"erasure_coding": "2+1", "compression": "lz4"}, 3),
-    ],
-)
+@pytest.mark.parametrize(("policy", "kind"), [
+    pytest.param({"ftt": 1}, 1, marks=pytest.mark.long),
+    ({"erasure_coding": "2+1", "compression": "lz4"}, 3),
+])  # fmt: skip
 def test_a_cluster_keeps_its_policy(
     place: Path, own_state: Path, recorded: Recorder, policy: dict[str, object], kind: int
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from stithy.analysis.evidence import Window
 from stithy.metrics import ALL
 from stithy.point import Point
 from stithy.registry import plugins
@@ -45,6 +46,16 @@ def at_points(
     frame = pl.DataFrame(found, schema=run.values.schema)
     # Its baseline checks were made at the points that it had.
     return make_context(replace(run, window=window, values=frame, baseline=run.baseline.clear()))
+
+
+def at_point(context: Context, point: Point, of: Callable[[Window], Mapping[str, Any]]) -> Context:
+    """The run as if all of its windows were at this point, and had what `of` says of each."""
+    windows = tuple(
+        replace(window, row={**window.row, "point": str(point)}, **of(window))
+        for window in context.evidence.windows
+    )
+    evidence = replace(context.evidence, windows=windows, points=(point,))
+    return replace(context, evidence=evidence)
 
 
 def draw_all(name: str, context: Context) -> list[Drawn]:

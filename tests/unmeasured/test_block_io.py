@@ -94,13 +94,10 @@ scenario:
 """
 
 
-@pytest.mark.parametrize(
-    ("fault", "said"),
-    [
-        ("damaged", "a block is not what was written there"),
-        ("lost", "older than what was written there last"),
-    ],
-)
+@pytest.mark.parametrize(("fault", "said"), [
+    ("damaged", "a block is not what was written there"),
+    ("lost", "older than what was written there last"),
+])  # fmt: skip
 def test_damaged_or_lost_blocks_fail_the_study(
     disk: Path, tmp_path: Path, fault: str, said: str
 ) -> None:

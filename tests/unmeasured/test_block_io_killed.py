@@ -24,7 +24,6 @@ candidates: {{a: {{drive: generic-nvme}}}}
 scenario:
   block-io: {{size: 16 MiB, ramp_up: 0 s, repeat: 1, {keys}}}
 """
-SWEEP = 'profiles: [oltp-8k], rate: ["1%", "2%", "3%"], duration: 2 s'
 ROUNDS = "profiles: [oltp-8k], precondition: snia, precondition_test: 1 s, duration: 1 s"
 
 
@@ -60,27 +59,6 @@ def test_a_vanished_drive_leaves_nothing(stithy: Stithy, place: Path) -> None:
     }
     assert "Input/output error" in reason
     assert reason.count("io_u error on file") <= len(("read", "write"))
-    stithy.assert_nothing_left(out)
-
-
-@pytest.mark.long
-def test_a_killed_sweep_keeps_its_maximum(stithy: Stithy, place: Path) -> None:
-    """Rates of both sessions are shares of the same number; the orphan of fio is gone.
-
-    Long: every sweep measures its maximum first. An interrupted one is tried each time.
-    """
-    out = place / "out"
-    stithy.kill(_at_work(out, 3), "run", _study(place, SWEEP), "--out", out)
-    stithy.run_well("resume", out)
-    assert [each["end"] for each in manifest(out)["sessions"]] == ["killed", "finished"]
-    rows = pl.concat(
-        pl.read_parquet(RunDirectory(out).window(name).table("values"))
-        for name in manifest(out)["plan"]["windows"]
-    ).filter(pl.col("of") == "all")
-    asked = rows.filter(pl.col("metric") == "fio.asked_iops")["value"].to_list()
-    shares = rows.filter(pl.col("metric") == "fio.maximum_share")["value"].to_list()
-    assert sorted(shares) == pytest.approx([0.01, 0.02, 0.03])
-    assert len({round(a / b, 3) for a, b in zip(asked, shares, strict=True)}) == 1
     stithy.assert_nothing_left(out)
 
 

@@ -7,39 +7,23 @@ pattern is shown by tests/real/fio/test_fio.py.
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import chain, takewhile
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 from stithy.analysis.evidence import Window
-from stithy.drives.control import DriveSpec
-from stithy.drives.measure.measuring import raise_drive
-from stithy.drives.profiles import read_profile_text
 from stithy.fio import library
-from stithy.fio.load import FioLoad, FioTarget, split_load
-from stithy.fio.measure import FioMachine, lay_out, measure, prepare_fio
 from stithy.fio.profile import IoProfile, Pattern
-from stithy.fio.program import find
-from stithy.hosts.runner import LocalRunner
 from stithy.metrics import ALL, PERCENTILES, count_values_needed
 from stithy.report.context import make_context
 from stithy.results.files import read_run
-from stithy.scenarios.block_io.outcome import FioOutcome
 from support.running import Stithy
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio was not found")
 
-MIB = 2**20
-SIZE_BYTES = 32 * MIB
 DRIVE = "gp3"
 """3,000 requests a second, which every machine can serve."""
-
-AT_ONCE = 4
-MOMENTS = (0.3, 1.0, 3.0)
-"""Seconds. Of a pattern with 3 % writes a moment may have none where other tests take the CPUs."""
-
 
 Asked = tuple[IoProfile, Pattern]
 
@@ -72,54 +56,6 @@ def figures_of(pattern: Pattern) -> set[tuple[str, str]]:
     latencies = ("fio.mean_s", *(f"fio.{name}" for name in PERCENTILES))
     named = {(name, of) for name in ("fio.iops", *latencies) for of in moved | flushed}
     return named | {("fio.bytes_per_s", of) for of in moved}
-
-
-@pytest.fixture(params=["directory", pytest.param("drive", marks=pytest.mark.needs_drive)])
-def target(
-    request: pytest.FixtureRequest, own_state: Path, disk_place: Path
-) -> Iterator[FioTarget]:
-    """A file in a directory, or an emulated drive; all of it was written."""
-    machine = FioMachine(LocalRunner(), find(LocalRunner()))
-    if request.param == "directory":
-        file = FioTarget(str(disk_place / "target"), SIZE_BYTES)
-        lay_out(machine, file, disk_place / "laid-out", seed=1)
-        yield file
-        return
-    spec = DriveSpec("of-profiles", read_profile_text(DRIVE), SIZE_BYTES)
-    with raise_drive(spec, machine.runner) as program:
-        device = FioTarget(program.devices[spec.name], SIZE_BYTES)
-        program.control.set(spec.name, paced=False)
-        lay_out(machine, device, disk_place / "laid-out", seed=1)
-        program.control.set(spec.name, paced=True)
-        yield device
-
-
-@pytest.mark.long
-def test_every_pattern_has_all_figures(target: FioTarget, disk_place: Path) -> None:
-    """Some at a time, for a moment, or for a longer one that has requests of each direction.
-
-    Values without a number are those of whole seconds alone. Long: a study runs one of each kind
-    each time.
-    """
-    machine = prepare_fio(LocalRunner(), [target], disk_place / "tried")
-
-    def lacking(asked: Asked, duration_s: float) -> set[tuple[str, str]]:
-        profile, pattern = asked
-        load = FioLoad(duration_s, 0.0, 7)
-        workers = split_load([target], load, profile.workers)
-        scratch = disk_place / f"{profile.label(pattern)}-{duration_s}"
-        found = measure(machine, pattern, workers, scratch)
-        outcome = FioOutcome(found, pattern, len(workers), load.duration_s)
-        values = {(each.metric, each.of) for each in outcome.values() if each.value is not None}
-        return figures_of(pattern) - values
-
-    def missing(asked: Asked) -> str:
-        found = list(takewhile(bool, (lacking(asked, each) for each in MOMENTS)))
-        label = asked[0].label(asked[1])
-        return f"{label} lacks {sorted(found[-1])}" if len(found) == len(MOMENTS) else ""
-
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        assert [each for each in pool.map(missing, every_pattern()) if each] == []
 
 
 STUDY = """study: Does every profile run?

@@ -1,6 +1,5 @@
 """Runs on emulated drives that end before their time, and go back to nothing or go on."""
 
-import json
 import os
 import signal
 from pathlib import Path
@@ -8,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from stithy.drives.program import find
-from stithy.errors import Exit
 from stithy.results.hlog import read_hlog
 from stithy.results.layout import RunDirectory
 from support.running import (
@@ -89,38 +87,3 @@ def test_a_run_killed_twice_is_resumed(stithy: Stithy, place: Path) -> None:
     for session in ("", "session-2", "session-3"):
         assert read_hlog(RunDirectory(out).drives / session / log)
     stithy.assert_nothing_left(out)
-
-
-@pytest.mark.long
-def test_corners_on_drives_are_killed_resumed_and_reported(stithy: Stithy, place: Path) -> None:
-    """One block decides nothing, so that both are measured; their drives are the varied ones.
-
-    Disks that turn are so slow that a busy machine delivers them, too. Long: three databases are
-    loaded; tests/unit/cli/test_deciding.py does the same with fakes.
-    """
-    drives = {"a": "{drive: generic-15k}", "b": "{drive: generic-7200}"}
-    load = {"pace": "", "ramp_up": "1 s"}
-    study, out = write_study(place / "s.yaml", drives, users=(1,), load=load), place / "out"
-    corners = {name: RunDirectory(out).corner(name) / "run" for name in "ab"}
-    first = corners["a"]
-
-    def is_there() -> bool:
-        return first.exists() and measures(first)
-
-    stithy.kill(is_there, "run", study, "--sensitivity", "--out", out)
-    assert manifest(out)["end"] == "finished"
-    stithy.run_well("resume", out)
-    assert len(entries(first, "run-resumed")) == 1
-    for against, corner in corners.items():
-        found = {each["name"]: each["drives"][0] for each in manifest(corner)["candidates"]}
-        ends = {name: each["profile_name"].rpartition("-25-")[2] for name, each in found.items()}
-        assert ends == {name: "worse" if name == against else "better" for name in "ab"}
-    stithy.run_well("report", out, "--format", "json")
-    answer = json.loads((out / "report.json").read_text())["sections"]["answer"]
-    shown = answer["facts"]["sensitivity"]
-    assert [(each["against"], bool(each["numbers"])) for each in shown] == [
-        ("a", True),
-        ("b", True),
-    ]
-    assert stithy.run("resume", out).returncode == Exit.PRECONDITION
-    stithy.assert_nothing_left(*corners.values())

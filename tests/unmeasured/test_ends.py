@@ -2,7 +2,6 @@
 
 import os
 import signal
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -90,36 +89,8 @@ def test_a_killed_server_costs_its_window(stithy: Stithy, place: Path) -> None:
     assert left_by(out) == []
 
 
-MOMENTS: dict[str, Callable[[Path], object]] = {
-    "while loading": lambda out: entries(out, "creating", kind="shared-memory"),
-    "while restoring": lambda out: entries(out, "step-started", kind="restore"),
-    "in a window": _in_window,
-}
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("moment", MOMENTS)
-def test_a_killed_stithy_is_cleaned(stithy: Stithy, place: Path, moment: str) -> None:
-    """Servers, hammers, sockets, groups and files go; the results and the user's files stay.
-
-    Long: runs with fakes are killed in all of them each time, a real one below while it loads, and
-    in test_storage.py in a window.
-    """
-    (place / "a").mkdir()
-    out = place / "out"
-    stithy.kill(lambda: MOMENTS[moment](out), "run", _study(place), "--out", out)
-    assert left_by(out) != []
-    (place / "a/precious.txt").write_text("the user put this here meanwhile")
-    master = out / "master-copy"
-    files = {path for path in out.rglob("*") if path.is_file()}
-    results = {path for path in files if master not in path.parents}
-    cleaned = stithy.run("clean")
-    assert cleaned.returncode == 0, cleaned.stderr
-    assert not master.exists()
-    stithy.assert_nothing_left(out)
-    assert [path.name for path in (place / "a").iterdir()] == ["precious.txt"]
-    assert results <= {path for path in out.rglob("*") if path.is_file()}
-    assert stithy.run("clean").stdout == "Nothing to clean.\n"
+def _loads(out: Path) -> object:
+    return entries(out, "creating", kind="shared-memory")
 
 
 @pytest.mark.needs_root
@@ -128,8 +99,8 @@ def test_a_dead_run_is_cleaned_alone(stithy: Stithy, place: Path) -> None:
     dead, live = place / "dead", place / "live"
     study = write_study(place / "live.yaml", {"b": place / "b"}, users=[1])
     beside = stithy.start("run", study, "--out", live)
-    stithy.kill(lambda: MOMENTS["while loading"](dead), "run", _study(place), "--out", dead)
-    wait_for(lambda: MOMENTS["while loading"](live), beside)
+    stithy.kill(lambda: _loads(dead), "run", _study(place), "--out", dead)
+    wait_for(lambda: _loads(live), beside)
     (place / "theirs").mkdir()
     (place / "theirs/precious").touch()
     (place / "a/data/link").symlink_to(place / "theirs")
@@ -188,7 +159,7 @@ def test_kept_instances_run_until_clean(stithy: Stithy, place: Path) -> None:
     """Their URLs hold no password; the file that does is the owner's alone."""
     study, out = _study(place, "1 s"), place / "out"
     first = place / "first"
-    stithy.kill(lambda: MOMENTS["while loading"](first), "run", study, "--out", first)
+    stithy.kill(lambda: _loads(first), "run", study, "--out", first)
     ended = stithy.run_well("run", study, "--out", out, "--keep")
     assert f"to continue that run: stithy resume {first}" in ended.stderr
     [line] = [line for line in ended.stdout.splitlines() if "kept running" in line]

@@ -34,16 +34,13 @@ MET, MISSED = "a.nopm_at_1 >= 1", "b.new-order.p95_at_2 <= 1us"
 GONE = InfrastructureError("the drive is gone", where="somewhere", remedy="none")
 
 
-@pytest.mark.parametrize(
-    ("thresholds", "how", "code", "counted"),
-    [
-        ((), {}, 0, ("0", "0", "0")),
-        ((MET,), {}, 0, ("1", "0", "0")),
-        ((MET, MISSED), {}, 99, ("2", "1", "0")),
-        ((MET, MISSED), {"broken": True}, 5, ("2", "0", "2")),
-        ((MET, MISSED), {"faults": {"prepare": GONE}}, 4, ("2", "0", "2")),
-    ],
-)
+@pytest.mark.parametrize(("thresholds", "how", "code", "counted"), [
+    ((), {}, 0, ("0", "0", "0")),
+    ((MET,), {}, 0, ("1", "0", "0")),
+    ((MET, MISSED), {}, 99, ("2", "1", "0")),
+    ((MET, MISSED), {"broken": True}, 5, ("2", "0", "2")),
+    ((MET, MISSED), {"faults": {"prepare": GONE}}, 4, ("2", "0", "2")),
+])  # fmt: skip
 def test_a_missed_threshold_ends_with_99(
     thresholds: tuple[str, ...], how: dict[str, Any], code: int, counted: tuple[str, ...],
     tmp_path: Path, capsys: pytest.CaptureFixture[str],

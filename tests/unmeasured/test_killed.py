@@ -167,19 +167,16 @@ def test_other_runs_leave_the_master_copy(after: Ask) -> None:
     assert shown["ends"] == ["a"]
 
 
-@pytest.mark.parametrize(
-    ("words", "because"),
-    [
-        ("w-a-u1-b0 flip", "has changed"),
-        ("w-a-u1-b0 touch", "has changed"),
-        ("w-a-u1-b0 remove", "is gone"),
-        ("w-a-u1-b0 link", "is gone"),
-        ("w-a-u1-b0 forget", NO_PASSWORD),
-        ("w-a-u1-b0 lose", NO_PASSWORD),
-        ("prepare none", "its master copy had not been finished"),
-        ("w-a-u1-b0 flip snapshot none", "its master copy had not been finished"),
-    ],
-)
+@pytest.mark.parametrize(("words", "because"), [
+    ("w-a-u1-b0 flip", "has changed"),
+    ("w-a-u1-b0 touch", "has changed"),
+    ("w-a-u1-b0 remove", "is gone"),
+    ("w-a-u1-b0 link", "is gone"),
+    ("w-a-u1-b0 forget", NO_PASSWORD),
+    ("w-a-u1-b0 lose", NO_PASSWORD),
+    ("prepare none", "its master copy had not been finished"),
+    ("w-a-u1-b0 flip snapshot none", "its master copy had not been finished"),
+])  # fmt: skip
 def test_a_doubtful_master_copy_is_loaded_again(after: Ask, words: str, because: str) -> None:
     """And says why: a changed byte, a file more, what is gone or unknown, what was not finished."""
     shown = after(words)
@@ -192,14 +189,11 @@ def test_a_doubtful_master_copy_is_loaded_again(after: Ask, words: str, because:
         assert shown["ends"] == ["a", "b"]
 
 
-@pytest.mark.parametrize(
-    ("words", "checked"),
-    [
-        ("check-end-a none", ["a", "b"]),
-        ("check-end-b none", ["b"]),
-        ("check-end-a none check-end-b none", ["b"]),
-    ],
-)
+@pytest.mark.parametrize(("words", "checked"), [
+    ("check-end-a none", ["a", "b"]),
+    ("check-end-b none", ["b"]),
+    ("check-end-a none check-end-b none", ["b"]),
+])  # fmt: skip
 def test_a_missed_final_check_is_made(after: Ask, words: str, checked: list[str]) -> None:
     """Nothing is loaded or restored for it: it looks at what the last window left."""
     shown = after(words)

@@ -109,31 +109,3 @@ def test_a_stopped_run_is_resumed(stithy: Stithy, place: Path, moment: str) -> N
     assert not (place / "a").exists()
     again = stithy.run("resume", out)
     assert (again.returncode, "ended well" in again.stderr) == (3, True)
-
-
-@pytest.mark.long
-@pytest.mark.needs_postgresql
-def test_a_killed_second_load_keeps_the_first(stithy: Stithy, place: Path) -> None:
-    """Each window then has the rows of its own point, by all conditions and by their number.
-
-    Long: two datasets are loaded, one of them twice. A kill in the first one is tried each time.
-    """
-    candidates, out = {"a": place / "a"}, place / "out"
-    vary = "{workload.warehouses: [1, 2]}"
-    study = write_study(place / "study.yaml", candidates, users=[2], duration="1 s", vary=vary)
-    process = stithy.start("run", study, "--out", out)
-    second = {"kind": "prepare", "dataset": "warehouses2"}
-    wait_for(lambda: entries(out, "step-started", **second), process)
-    process.kill()
-    process.communicate()
-    stithy.run_well("resume", out)
-    loaded = [entry.facts["dataset"] for entry in entries(out, "step-started", kind="prepare")]
-    assert loaded == ["warehouses1", "warehouses2", "warehouses2"]
-    for size in (1, 2):
-        load = pl.read_parquet(out / f"windows/w-a-u2-warehouses{size}-b0/load.parquet")
-        assert load["units_total"].to_list() == [size]
-    conditions = pl.read_parquet(RunDirectory(out).table("conditions"))
-    assert conditions["holds"].all()
-    assert (conditions["moment"] == "load").sum() == 2 * 12
-    stithy.assert_nothing_left(out)
-    assert not (place / "a").exists()

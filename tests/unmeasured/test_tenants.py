@@ -137,13 +137,10 @@ def _pids_with(text: str) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize(
-    "keys",
-    [
-        "aggressor: bulk-load",
-        pytest.param("aggressor: analytic-scan", marks=pytest.mark.long),
-    ],
-)
+@pytest.mark.parametrize("keys", [
+    "aggressor: bulk-load",
+    pytest.param("aggressor: analytic-scan", marks=pytest.mark.long),
+])  # fmt: skip
 def test_neighbours_load_or_scan(stithy: Stithy, place: Path, keys: str) -> None:
     """Its rate is known, its tenants have theirs, and nothing is left of it."""
     out = place / "out"

@@ -172,14 +172,11 @@ def test_a_restore_has_all_rows(
             assert set(server.checksums()) == set(before)
 
 
-@pytest.mark.parametrize(
-    ("name", "slowly", "under"),
-    [
-        ("basebackup", BackupOptions(bytes_per_s=4 * 2**20), ()),
-        ("dump", BackupOptions(), ("prlimit", "--core=0", f"--fsize={2**20}", "--")),
-        pytest.param("pgbackrest", BackupOptions(), (), marks=NEEDS_PGBACKREST),
-    ],
-)
+@pytest.mark.parametrize(("name", "slowly", "under"), [
+    ("basebackup", BackupOptions(bytes_per_s=4 * 2**20), ()),
+    ("dump", BackupOptions(), ("prlimit", "--core=0", f"--fsize={2**20}", "--")),
+    pytest.param("pgbackrest", BackupOptions(), (), marks=NEEDS_PGBACKREST),
+])  # fmt: skip
 def test_a_killed_backup_hinders_no_other(
     loaded: tuple[Path, PostgreSQL], name: str, slowly: BackupOptions, under: tuple[str, ...]
 ) -> None:
@@ -249,14 +246,11 @@ def test_a_backup_reads_no_faster_than_it_is_told(loaded: tuple[Path, PostgreSQL
     assert took_s >= 0.8 * (kept.folder / "base.tar").stat().st_size / limit
 
 
-@pytest.mark.parametrize(
-    ("name", "program", "package"),
-    [
-        ("basebackup", "pg_basebackup", "postgresql-client"),
-        ("dump", "pg_restore", "postgresql-client"),
-        ("pgbackrest", "pgbackrest", "pgbackrest"),
-    ],
-)
+@pytest.mark.parametrize(("name", "program", "package"), [
+    ("basebackup", "pg_basebackup", "postgresql-client"),
+    ("dump", "pg_restore", "postgresql-client"),
+    ("pgbackrest", "pgbackrest", "pgbackrest"),
+])  # fmt: skip
 def test_a_missing_program_names_its_package(name: str, program: str, package: str) -> None:
     """With all programs there is nothing to say."""
     method = get_engine("postgresql").get_backup(name)
@@ -267,19 +261,15 @@ def test_a_missing_program_names_its_package(name: str, program: str, package: s
     assert f"apt-get install {package}" in missing.value.remedy
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "said"),
-    [
-        ("basebackup", BackupOptions(processes=4), "zstd"),
-        ("basebackup", BackupOptions(bytes_per_s=1024), "32 KiB to 1 GiB"),
-        ("basebackup", BackupOptions(kind="incremental"), "full backups"),
-        ("dump", BackupOptions(kind="differential"), "full backups"),
-        ("dump", BackupOptions(bytes_per_s=2**20), "no `bandwidth`"),
-        ("dump", BackupOptions(processes=17), "at most 16"),
-        ("pgbackrest", BackupOptions(bytes_per_s=2**20), "no `bandwidth`"),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("name", "options", "said"), [
+    ("basebackup", BackupOptions(processes=4), "zstd"),
+    ("basebackup", BackupOptions(bytes_per_s=1024), "32 KiB to 1 GiB"),
+    ("basebackup", BackupOptions(kind="incremental"), "full backups"),
+    ("dump", BackupOptions(kind="differential"), "full backups"),
+    ("dump", BackupOptions(bytes_per_s=2**20), "no `bandwidth`"),
+    ("dump", BackupOptions(processes=17), "at most 16"),
+    ("pgbackrest", BackupOptions(bytes_per_s=2**20), "no `bandwidth`"),
+], ids=str)  # fmt: skip
 def test_impossible_options_are_refused(name: str, options: BackupOptions, said: str) -> None:
     """Before anything is asked of the machine."""
     with pytest.raises(UserError, match=said):

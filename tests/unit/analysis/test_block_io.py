@@ -28,17 +28,14 @@ def flags(
     return [(each.flag.value, each.invalidates) for each in judge(record)]
 
 
-@pytest.mark.parametrize(
-    ("achieved", "share", "said"),
-    [
-        (10_000.0, 0.5, []),
-        (9_810.0, 0.5, []),
-        (9_600.0, 0.9, [("rate missed", True)]),
-        (9_600.0, 1.0, [("saturated", False)]),
-        (9_600.0, None, [("saturated", False)]),
-        (10_500.0, 1.2, [("rate missed", True)]),
-    ],
-)
+@pytest.mark.parametrize(("achieved", "share", "said"), [
+    (10_000.0, 0.5, []),
+    (9_810.0, 0.5, []),
+    (9_600.0, 0.9, [("rate missed", True)]),
+    (9_600.0, 1.0, [("saturated", False)]),
+    (9_600.0, None, [("saturated", False)]),
+    (10_500.0, 1.2, [("rate missed", True)]),
+])  # fmt: skip
 def test_a_missed_rate_is_invalid_below_the_maximum_and_saturation_at_it(
     achieved: float, share: float | None, said: list[tuple[str, bool]]
 ) -> None:
@@ -52,16 +49,13 @@ def test_few_random_arrivals_may_miss_their_rate_by_chance() -> None:
     assert flags(iops=6.5, asked_iops=10.0, maximum_share=0.1) == [("rate missed", True)]
 
 
-@pytest.mark.parametrize(
-    ("in_flight", "mean_s", "said"),
-    [
-        (32.0, 1e-3, []),
-        (26.0, 1e-3, []),
-        (25.0, 1e-3, [("fio was busy", False)]),
-        (34.0, 1e-3, [("more outstanding than possible", True)]),
-        (34.0, 0.1, []),  # requests at the ends count whole
-    ],
-)
+@pytest.mark.parametrize(("in_flight", "mean_s", "said"), [
+    (32.0, 1e-3, []),
+    (26.0, 1e-3, []),
+    (25.0, 1e-3, [("fio was busy", False)]),
+    (34.0, 1e-3, [("more outstanding than possible", True)]),
+    (34.0, 0.1, []),
+])  # fmt: skip
 def test_a_closed_loop_obeys_littles_law(
     in_flight: float, mean_s: float, said: list[tuple[str, bool]]
 ) -> None:
@@ -82,18 +76,15 @@ def test_latencies_with_many_late_requests_are_said_not_to_be_those_of_arrivals(
     assert flags(late_share=0.06) == [("requests began late", False)]
 
 
-@pytest.mark.parametrize(
-    ("mean_s", "values", "said"),
-    [
-        (2.9e-3, {}, []),
-        (3e-3, {}, [("some latency outside of the storage", False)]),
-        (5e-3, {}, [("latency outside of the storage", True)]),
-        (5e-3, {"iops": 990.0, "asked_iops": 1000.0, "maximum_share": 0.2},
-         [("latency outside of the storage", True)]),
-        (5e-3, {"iops": 960.0, "asked_iops": 1000.0, "maximum_share": 1.1}, [("saturated", False)]),
-        (5e-3, {"outstanding": 512.0, "in_flight": 512.0}, []),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("mean_s", "values", "said"), [
+    (2.9e-3, {}, []),
+    (3e-3, {}, [("some latency outside of the storage", False)]),
+    (5e-3, {}, [("latency outside of the storage", True)]),
+    (5e-3, {"iops": 990.0, "asked_iops": 1000.0, "maximum_share": 0.2},
+     [("latency outside of the storage", True)]),
+    (5e-3, {"iops": 960.0, "asked_iops": 1000.0, "maximum_share": 1.1}, [("saturated", False)]),
+    (5e-3, {"outstanding": 512.0, "in_flight": 512.0}, []),
+])  # fmt: skip
 def test_fio_and_the_block_layer_must_agree_of_the_same_requests(
     mean_s: float, values: Mapping[str, float], said: list[tuple[str, bool]]
 ) -> None:

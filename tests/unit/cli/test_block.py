@@ -64,20 +64,17 @@ def test_a_study_without_a_name_gives_all_its_candidates(tmp_path: Path, capsys:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        ("gp3 --profile sqll", 2, "--profile: "),
-        ("gp3 --ramp-up 1", 2, "--ramp-up: "),
-        ("gp3 --profile sqll --size 1", 2, "--size: "),
-        ("gp3 --volumes 65", 2, "--volumes: "),
-        ("gp3 --profile hcibench-4k-70-30 --volumes 30", 2, "180 fio at once"),
-        ("gp3 --wipe", 2, "--wipe: no target is a device"),
-        ("gpp3", 2, "did you mean gp3?"),
-        ("/", 3, "/ is the root of the machine"),
-        ("/dev/null", 3, "/dev/null"),
-    ],
-)
+@pytest.mark.parametrize(("words", "code", "said"), [
+    ("gp3 --profile sqll", 2, "--profile: "),
+    ("gp3 --ramp-up 1", 2, "--ramp-up: "),
+    ("gp3 --profile sqll --size 1", 2, "--size: "),
+    ("gp3 --volumes 65", 2, "--volumes: "),
+    ("gp3 --profile hcibench-4k-70-30 --volumes 30", 2, "180 fio at once"),
+    ("gp3 --wipe", 2, "--wipe: no target is a device"),
+    ("gpp3", 2, "did you mean gp3?"),
+    ("/", 3, "/ is the root of the machine"),
+    ("/dev/null", 3, "/dev/null"),
+])  # fmt: skip
 def test_what_cannot_be_measured_is_refused_by_its_option_before_anything_is_made(
     words: str, code: int, said: str, capsys: Captured, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -108,13 +105,10 @@ def test_what_is_learned_is_no_file_that_is_refused_for_its_name(
     printed(capsys, "gp3", "--profile", str(file))
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("{}000 /x read {} 1000", "not of whole sectors: trace direct I/O"),
-        ("{}000 /x{} read 0 4096", "of 200 devices"),
-    ],
-)
+@pytest.mark.parametrize(("line", "said"), [
+    ("{}000 /x read {} 1000", "not of whole sectors: trace direct I/O"),
+    ("{}000 /x{} read 0 4096", "of 200 devices"),
+])  # fmt: skip
 def test_nothing_is_learned_from_what_is_not_replayed(
     line: str, said: str, tmp_path: Path, capsys: Captured
 ) -> None:

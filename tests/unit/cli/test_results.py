@@ -172,15 +172,12 @@ def test_a_report_ends_as_its_thresholds_did(tmp_path: Path, capsys: Captured) -
 
 
 @UNDRAWN
-@pytest.mark.parametrize(
-    ("error", "advised"),
-    [
-        (InvalidMeasurement, False),
-        (UserError, False),
-        (NothingValid, True),
-        (InfrastructureError, True),
-    ],
-)
+@pytest.mark.parametrize(("error", "advised"), [
+    (InvalidMeasurement, False),
+    (UserError, False),
+    (NothingValid, True),
+    (InfrastructureError, True),
+])  # fmt: skip
 def test_how_much_blocks_varied_is_remembered_and_what_can_be_gone_on_with_is_told(
     error: type[StithyError], advised: bool, tmp_path: Path, capsys: Captured
 ) -> None:

@@ -23,15 +23,12 @@ load: {users: [1]}
 """
 
 
-@pytest.mark.parametrize(
-    ("setting", "words"),
-    [
-        ("journal: memory", "one of wal, delete"),
-        ("cache_kb: 2", "did you mean `cache_kib`"),
-        ("page_size: 5000", "a power of two"),
-        ("busy_timeout_ms: -1", "a whole number from 0 to 3,600,000"),
-    ],
-)
+@pytest.mark.parametrize(("setting", "words"), [
+    ("journal: memory", "one of wal, delete"),
+    ("cache_kb: 2", "did you mean `cache_kib`"),
+    ("page_size: 5000", "a power of two"),
+    ("busy_timeout_ms: -1", "a whole number from 0 to 3,600,000"),
+])  # fmt: skip
 def test_a_setting_is_refused_at_its_line(setting: str, words: str) -> None:
     """With what would be right; others of another case are read."""
     with pytest.raises(UserError) as caught:
@@ -41,16 +38,13 @@ def test_a_setting_is_refused_at_its_line(setting: str, words: str) -> None:
     parse_study("study.yaml", STUDY.replace("SETTING", "Journal: WAL").encode())
 
 
-@pytest.mark.parametrize(
-    ("settings", "word"),
-    [
-        ({}, None),
-        ({"synchronous": "EXTRA", "journal": "delete"}, None),
-        ({"synchronous": "Normal"}, "a power cut may lose the last commits"),
-        ({"synchronous": "normal", "journal": "delete"}, "damaged"),
-        ({"synchronous": "off"}, "nothing is flushed"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "word"), [
+    ({}, None),
+    ({"synchronous": "EXTRA", "journal": "delete"}, None),
+    ({"synchronous": "Normal"}, "a power cut may lose the last commits"),
+    ({"synchronous": "normal", "journal": "delete"}, "damaged"),
+    ({"synchronous": "off"}, "nothing is flushed"),
+])  # fmt: skip
 def test_durability_given_up_is_named(settings: dict[str, str], word: str | None) -> None:
     """By what a power cut may take; a kill of the driver takes nothing."""
     given = SQLITE.list_given_up(settings)

@@ -79,24 +79,16 @@ def test_a_password_comes_from_where_libpq_looks_for_it(
             assert b"-cx=y" not in start
 
 
-@pytest.mark.parametrize(
-    ("says", "kind", "remedy"),
-    [
-        (CLEAR, PreconditionError, "in PGPASSWORD"),
-        (refusal("28P01", "password authentication failed"), PreconditionError, "percent-enc"),
-        (refusal("28000", "no pg_hba.conf entry"), PreconditionError, "sslmode"),
-        (refusal("57P03", "the database system is starting up"), InfrastructureError, "wait"),
-        (refusal("53300", "sorry, too many clients already"), InfrastructureError, "raise max"),
-        (refusal("42501", "permission denied for database"), PreconditionError, "GRANT CONNECT"),
-        # As pgbouncer 1.18 of Debian 12 says it.
-        (
-            refusal("08P01", "unsupported startup parameter: options"),
-            PreconditionError,
-            "pgbouncer",
-        ),
-        (b"SSH-2.0\r\n", InfrastructureError, "correct host and port"),
-    ],
-)
+@pytest.mark.parametrize(("says", "kind", "remedy"), [
+    (CLEAR, PreconditionError, "in PGPASSWORD"),
+    (refusal("28P01", "password authentication failed"), PreconditionError, "percent-enc"),
+    (refusal("28000", "no pg_hba.conf entry"), PreconditionError, "sslmode"),
+    (refusal("57P03", "the database system is starting up"), InfrastructureError, "wait"),
+    (refusal("53300", "sorry, too many clients already"), InfrastructureError, "raise max"),
+    (refusal("42501", "permission denied for database"), PreconditionError, "GRANT CONNECT"),
+    (refusal("08P01", "unsupported startup parameter: options"), PreconditionError, "pgbouncer"),
+    (b"SSH-2.0\r\n", InfrastructureError, "correct host and port"),
+])  # fmt: skip
 def test_a_refusal_has_its_remedy(
     says: bytes, kind: type[StithyError], remedy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -94,17 +94,14 @@ def test_ratios_are_of_published_numbers(
         assert row.ratio == pytest.approx(ratio)
 
 
-@pytest.mark.parametrize(
-    ("bounds", "better", "worse", "equal"),
-    [
-        ((1.5, 2.5), "agrees", "differs", "differs"),
-        ((0.4, 0.6), "differs", "agrees", "differs"),
-        ((0.9, 1.4), "undecided", "undecided", "undecided"),
-        ((0.96, 1.04), "undecided", "undecided", "agrees"),
-        ((1.2, math.inf), "agrees", "differs", "differs"),
-        ((None, None), "undecided", "undecided", "undecided"),
-    ],
-)
+@pytest.mark.parametrize(("bounds", "better", "worse", "equal"), [
+    ((1.5, 2.5), "agrees", "differs", "differs"),
+    ((0.4, 0.6), "differs", "agrees", "differs"),
+    ((0.9, 1.4), "undecided", "undecided", "undecided"),
+    ((0.96, 1.04), "undecided", "undecided", "agrees"),
+    ((1.2, math.inf), "agrees", "differs", "differs"),
+    ((None, None), "undecided", "undecided", "undecided"),
+])  # fmt: skip
 def test_a_direction_needs_an_interval(
     bounds: tuple[float | None, float | None], better: str, worse: str, equal: str
 ) -> None:

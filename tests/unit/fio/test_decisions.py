@@ -23,21 +23,18 @@ LONG_S = 1e6
 """So many requests that chance is none."""
 
 
-@pytest.mark.parametrize(
-    ("share", "achieved_share", "duration_s", "state"),
-    [
-        (0.5, 1.0, LONG_S, "kept"),
-        (0.5, 0.981, LONG_S, "kept"),
-        (0.5, 0.979, LONG_S, "missed"),
-        (0.5, 1.021, LONG_S, "missed"),
-        (1.0, 0.95, LONG_S, "saturated"),
-        (1.2, 0.83, LONG_S, "saturated"),
-        (1.2, 1.0, LONG_S, "kept"),
-        (1.2, 1.1, LONG_S, "missed"),
-        (0.5, 0.92, 1.0, "kept"),
-        (0.5, 0.80, 1.0, "missed"),
-    ],
-)
+@pytest.mark.parametrize(("share", "achieved_share", "duration_s", "state"), [
+    (0.5, 1.0, LONG_S, "kept"),
+    (0.5, 0.981, LONG_S, "kept"),
+    (0.5, 0.979, LONG_S, "missed"),
+    (0.5, 1.021, LONG_S, "missed"),
+    (1.0, 0.95, LONG_S, "saturated"),
+    (1.2, 0.83, LONG_S, "saturated"),
+    (1.2, 1.0, LONG_S, "kept"),
+    (1.2, 1.1, LONG_S, "missed"),
+    (0.5, 0.92, 1.0, "kept"),
+    (0.5, 0.80, 1.0, "missed"),
+])  # fmt: skip
 def test_a_point_misses_its_rate_by_two_percent_or_by_more_than_chance(
     share: float, achieved_share: float, duration_s: float, state: str
 ) -> None:
@@ -70,17 +67,14 @@ def a_fifth_both_ways(values: list[float]) -> bool:
     return all(abs(value / mean - 1) <= 0.2 for value in values)
 
 
-@pytest.mark.parametrize(
-    ("values", "is_steady", "wrong_rule", "wrong_answer"),
-    [
-        ([100.0, 100, 100, 100, 100], True, a_fifth_both_ways, True),
-        ([104.0, 88, 104, 102, 105], True, each_within_a_tenth, False),
-        ([94.0, 97, 100, 103, 106], False, slope_of_a_sample, True),
-        ([106.0, 103, 100, 97, 94], False, each_within_a_tenth, True),
-        ([85.0, 115, 100, 115, 85], False, a_fifth_both_ways, True),
-        ([70.0, 80, 90, 100, 160], False, slope_of_a_sample, False),
-    ],
-)
+@pytest.mark.parametrize(("values", "is_steady", "wrong_rule", "wrong_answer"), [
+    ([100.0, 100, 100, 100, 100], True, a_fifth_both_ways, True),
+    ([104.0, 88, 104, 102, 105], True, each_within_a_tenth, False),
+    ([94.0, 97, 100, 103, 106], False, slope_of_a_sample, True),
+    ([106.0, 103, 100, 97, 94], False, each_within_a_tenth, True),
+    ([85.0, 115, 100, 115, 85], False, a_fifth_both_ways, True),
+    ([70.0, 80, 90, 100, 160], False, slope_of_a_sample, False),
+])  # fmt: skip
 def test_steady_is_as_snia_says_where_others_differ(
     values: list[float], is_steady: bool, wrong_rule: object, wrong_answer: bool
 ) -> None:

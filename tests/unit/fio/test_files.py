@@ -60,7 +60,9 @@ def test_a_profile_may_have_any_files_name(name: str, tmp_path: Path) -> None:
     for ending, text in ((".toml", PROFILE), (".fio", JOB)):
         file = tmp_path / f"{name}{ending}"
         file.write_text(text)
-        assert library.find(str(file)).patterns[0].streams[0].iodepth == 3
+        (pattern,) = library.find(str(file)).patterns
+        assert pattern.streams[0].iodepth == 3
+        assert library.find(f"{file}/{pattern.name}").patterns == (pattern,)
 
 
 def test_other_encodings_are_read_where_only_comments_depend_on_them(tmp_path: Path) -> None:
@@ -77,20 +79,17 @@ def test_other_encodings_are_read_where_only_comments_depend_on_them(tmp_path: P
         assert said in caught.value.problem
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("./none.ini", "no such file"),
-        ("./mine.fi", "did you mean mine.fio?"),
-        ("none/mine.fio", "no such file"),
-        ("./folder", "a directory"),
-        ("./pipe", "pipe"),
-        ("./letter", "a job file of fio, a parameter file of Vdbench"),
-        ("./empty.fio", "no job"),
-        (f"./{'x' * 300}.fio", "too long"),
-        ("./mine.fio/other", "no pattern of mine 'other'"),
-    ],
-)
+@pytest.mark.parametrize(("name", "said"), [
+    ("./none.ini", "no such file"),
+    ("./mine.fi", "did you mean mine.fio?"),
+    ("none/mine.fio", "no such file"),
+    ("./folder", "a directory"),
+    ("./pipe", "pipe"),
+    ("./letter", "a job file of fio, a parameter file of Vdbench"),
+    ("./empty.fio", "no job"),
+    (f"./{'x' * 300}.fio", "too long"),
+    ("./mine.fio/other", "no pattern of mine 'other'"),
+])  # fmt: skip
 def test_what_is_no_profile_is_refused_in_its_own_words(
     name: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,18 +128,15 @@ def test_of_two_devices_one_is_chosen_by_its_name(tmp_path: Path) -> None:
         library.find(f"{file}/d")
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("900 /dev/x read 612000 1000", "1,000 bytes at 612,000 is not of whole sectors"),
-        ("900 /dev/x write 100 4096", "4,096 bytes at 100 is not of whole sectors"),
-        ("900 /dev/x read 0 0", "0 bytes at 0 is not of whole sectors"),
-        ("900 /dev/x read here 4096", "no line of a log"),
-        ("soon /dev/x read 0 4096", "no line of a log"),
-        ("900 /dev/x rea", "no line of a log"),
-        (f"900 /dev/x read {'9' * 5000} 4096", "no line of a log"),
-    ],
-)
+@pytest.mark.parametrize(("line", "said"), [
+    ("900 /dev/x read 612000 1000", "1,000 bytes at 612,000 is not of whole sectors"),
+    ("900 /dev/x write 100 4096", "4,096 bytes at 100 is not of whole sectors"),
+    ("900 /dev/x read 0 0", "0 bytes at 0 is not of whole sectors"),
+    ("900 /dev/x read here 4096", "no line of a log"),
+    ("soon /dev/x read 0 4096", "no line of a log"),
+    ("900 /dev/x rea", "no line of a log"),
+    (f"900 /dev/x read {'9' * 5000} 4096", "no line of a log"),
+])  # fmt: skip
 def test_a_line_of_a_log_that_cannot_be_replayed_is_named(
     line: str, said: str, tmp_path: Path
 ) -> None:

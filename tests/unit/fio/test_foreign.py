@@ -51,28 +51,6 @@ def test_a_job_file_becomes_streams_and_a_stonewall_a_pattern(tmp_path: Path) ->
     assert library.find(f"{file}/scan").patterns == (second,)
 
 
-@pytest.mark.needs_fio
-@pytest.mark.parametrize(
-    ("text", "engine", "submission", "outstanding"),
-    [
-        ("direct=1\nbs=4k\nrw=randread\niodepth=32\n", "psync", "sync", 1),
-        ("ioengine=psync\nbs=32k\nrw=randread\niodepth=4\nnumjobs=4\n", "psync", "sync", 4),
-        ("ioengine=pvsync2\niodepth=8\n", "pvsync2", "sync", 1),
-        ("ioengine=posixaio\niodepth=7\n", "posixaio", "async", 7),
-        ("ioengine=io_uring\niodepth=16\n", "io_uring", "async", 16),
-    ],
-)
-def test_the_engine_of_a_job_says_how_many_are_outstanding(
-    text: str, engine: str, submission: str, outstanding: int, tmp_path: Path
-) -> None:
-    """psync where none is named; a depth has no effect on a synchronous one."""
-    file = tmp_path / "mine.fio"
-    file.write_text(f"[job]\n{text}")
-    (stream,) = library.find(str(file)).patterns[0].streams
-    assert (stream.engine, stream.submission) == (engine, submission)
-    assert stream.outstanding == outstanding
-
-
 def test_the_fates_of_words_are_a_table_with_a_line_for_those_alike() -> None:
     """What is used comes first; of many lines and words the first ones are shown."""
     reader = Reader("mine.vdb")

@@ -60,9 +60,16 @@ READ_AS_FIO_READS: Mapping[str, tuple[str | bytes, Mapping[str, Any]]] = {
     "a synchronous engine has one request a job": (
         "[r]\nioengine=psync\ndirect=1\nbs=32k\nthread\nrw=randread\niodepth=4\nnumjobs=4\n"
         "group_reporting\n", {"submission": "sync", "iodepth": 1, "jobs": 4}),
+    "any synchronous engine": (
+        "[r]\nioengine=pvsync2\niodepth=8\n",
+        {"submission": "sync", "engine": "pvsync2", "iodepth": 1}),
+    "any asynchronous engine": (
+        "[r]\nioengine=posixaio\niodepth=7\n",
+        {"submission": "async", "engine": "posixaio", "iodepth": 7}),
     "io_uring rounds its depth up, and goes down to what is asked for": (
         "[r]\nioengine=io_uring\ndirect=1\nrw=read\niodepth=26\niodepth_batch=0\n",
-        {"iodepth": 32, "options": {"iodepth_low": "26", "iodepth_batch": "26"}}),
+        {"engine": "io_uring", "iodepth": 32,
+         "options": {"iodepth_low": "26", "iodepth_batch": "26"}}),
     "a batch of 0 is the depth, and 0 answers are not waited for": (
         f"[r]\n{DIRECT}rw=read\niodepth_batch=0\niodepth_batch_complete_min=0\niodepth_low=0\n",
         {"options": {"iodepth_batch": "0", "iodepth_batch_complete_min": "0"}}),

@@ -167,15 +167,12 @@ def test_a_batch_at_a_rate_is_given_at_once_and_then_waits_for_the_next() -> Non
     assert "thinktime" not in sections(pages)["pages"]
 
 
-@pytest.mark.parametrize(
-    ("which", "rate_per_s", "because"),
-    [
-        (log(), 100.0, "in sequence"),
-        (stream(write_sizes={8192: 1.0}, iodepth=1, sync="fdatasync"), 100.0, "with flushes"),
-        (stream(), 90_000.0, "more than 50,000 requests a second"),
-        (stream(), 100.0, None),
-    ],
-)
+@pytest.mark.parametrize(("which", "rate_per_s", "because"), [
+    (log(), 100.0, "in sequence"),
+    (stream(write_sizes={8192: 1.0}, iodepth=1, sync="fdatasync"), 100.0, "with flushes"),
+    (stream(), 90_000.0, "more than 50,000 requests a second"),
+    (stream(), 100.0, None),
+])  # fmt: skip
 def test_why_a_stream_at_a_rate_is_no_open_loop_is_said(
     which: Stream, rate_per_s: float, because: str | None
 ) -> None:
@@ -310,18 +307,15 @@ def test_late_requests_are_as_many_as_submitters_are_busy() -> None:
 
 
 @pytest.mark.parametrize("rate_per_s", [None, 100.0, 90_000.0])
-@pytest.mark.parametrize(
-    ("asked", "here", "used"),
-    [
-        ({"submission": "async", "iodepth": 32}, "io_uring", "io_uring"),
-        ({"submission": "async", "iodepth": 32}, "libaio", "libaio"),
-        ({"submission": "async", "iodepth": 26}, "io_uring", "libaio"),
-        ({"submission": "async", "engine": "posixaio"}, "io_uring", "posixaio"),
-        ({"submission": "sync", "iodepth": 1}, "io_uring", "psync"),
-        ({"submission": "sync", "iodepth": 1}, "psync", "psync"),
-        ({"submission": "sync", "iodepth": 1, "engine": "pvsync2"}, "io_uring", "pvsync2"),
-    ],
-)
+@pytest.mark.parametrize(("asked", "here", "used"), [
+    ({"submission": "async", "iodepth": 32}, "io_uring", "io_uring"),
+    ({"submission": "async", "iodepth": 32}, "libaio", "libaio"),
+    ({"submission": "async", "iodepth": 26}, "io_uring", "libaio"),
+    ({"submission": "async", "engine": "posixaio"}, "io_uring", "posixaio"),
+    ({"submission": "sync", "iodepth": 1}, "io_uring", "psync"),
+    ({"submission": "sync", "iodepth": 1}, "psync", "psync"),
+    ({"submission": "sync", "iodepth": 1, "engine": "pvsync2"}, "io_uring", "pvsync2"),
+])  # fmt: skip
 def test_a_stream_has_one_engine_whatever_the_load(
     asked: Mapping[str, Any], here: str, used: str, rate_per_s: float | None
 ) -> None:
@@ -340,19 +334,16 @@ def test_an_asynchronous_stream_is_never_measured_by_a_synchronous_engine() -> N
         sections(stream(), load=FioLoad(10, 1, 1, engine="psync"))
 
 
-@pytest.mark.parametrize(
-    ("asked", "why"),
-    [
-        ({"submission": "sync"}, "needs iodepth = 1, not 8"),
-        ({"engine": "psync"}, "'psync' is 'sync': write submission = 'sync'"),
-        ({"engine": "mmap"}, "page cache"),
-        ({"engine": "null"}, "no file or device"),
-        ({"engine": "io_uring", "iodepth": 26}, "write iodepth = 32"),
-        ({"submission": "sync", "jobs": 1, "iodepth": 8, "batch": 8}, "needs iodepth = 1"),
-        ({"jobs": 1, "iodepth": 8, "batch": 9}, "a batch of 9 needs one submitter"),
-        ({"jobs": 2, "iodepth": 8, "batch": 2}, "a batch of 2 needs one submitter"),
-    ],
-)
+@pytest.mark.parametrize(("asked", "why"), [
+    ({"submission": "sync"}, "needs iodepth = 1, not 8"),
+    ({"engine": "psync"}, "'psync' is 'sync': write submission = 'sync'"),
+    ({"engine": "mmap"}, "page cache"),
+    ({"engine": "null"}, "no file or device"),
+    ({"engine": "io_uring", "iodepth": 26}, "write iodepth = 32"),
+    ({"submission": "sync", "jobs": 1, "iodepth": 8, "batch": 8}, "needs iodepth = 1"),
+    ({"jobs": 1, "iodepth": 8, "batch": 9}, "a batch of 9 needs one submitter"),
+    ({"jobs": 2, "iodepth": 8, "batch": 2}, "a batch of 2 needs one submitter"),
+])  # fmt: skip
 def test_an_engine_and_a_submission_that_do_not_fit_are_refused(
     asked: Mapping[str, Any], why: str
 ) -> None:
@@ -361,19 +352,15 @@ def test_an_engine_and_a_submission_that_do_not_fit_are_refused(
         stream(**asked)
 
 
-@pytest.mark.parametrize(
-    ("of", "asked", "submitters"),
-    [
-        ({}, Shape(submission="sync"), (32, 1)),
-        ({}, Shape(submission="async"), (4, 8)),
-        ({}, Shape(submission="sync", threads=3), (3, 1)),
-        ({"submission": "sync", "jobs": 18, "iodepth": 1}, Shape(submission="async"), (1, 18)),
-        ({"submission": "sync", "jobs": 18, "iodepth": 1}, Shape(submission="async", threads=2),
-         (2, 9)),
-        ({"submission": "sync", "iodepth": 1, "sync": "fdatasync"}, Shape(submission="async"),
-         (4, 1)),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("of", "asked", "submitters"), [
+    ({}, Shape(submission="sync"), (32, 1)),
+    ({}, Shape(submission="async"), (4, 8)),
+    ({}, Shape(submission="sync", threads=3), (3, 1)),
+    ({"submission": "sync", "jobs": 18, "iodepth": 1}, Shape(submission="async"), (1, 18)),
+    ({"submission": "sync", "jobs": 18, "iodepth": 1}, Shape(submission="async", threads=2),
+     (2, 9)),
+    ({"submission": "sync", "iodepth": 1, "sync": "fdatasync"}, Shape(submission="async"), (4, 1)),
+])  # fmt: skip
 def test_another_submission_keeps_as_many_outstanding(
     of: Mapping[str, Any], asked: Shape, submitters: tuple[int, int]
 ) -> None:

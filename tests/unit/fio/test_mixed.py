@@ -9,14 +9,11 @@ from stithy.fio.variants import mix_pattern
 MATRIX = library.find("reads-beside-writes").patterns[0]
 
 
-@pytest.mark.parametrize(
-    ("reads", "written", "weights"),
-    [
-        (2000.0, 64 * 2**20, {"reads": 2000.0, "writes": 512.0}),
-        (500.0, 0, {"reads": 500.0}),
-        (None, 2**20, {"writes": 8.0}),
-    ],
-)
+@pytest.mark.parametrize(("reads", "written", "weights"), [
+    (2000.0, 64 * 2**20, {"reads": 2000.0, "writes": 512.0}),
+    (500.0, 0, {"reads": 500.0}),
+    (None, 2**20, {"writes": 8.0}),
+])  # fmt: skip
 def test_reads_have_a_rate_and_writes_a_bandwidth(
     reads: float | None, written: float | None, weights: dict[str, float]
 ) -> None:

@@ -74,31 +74,19 @@ def test_directions_in_jobs_of_their_own_are_one_stream() -> None:
     assert (answer.count, answer.cpu_s) == (50, 2.0)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected", "problem"),
-    [
-        ("fio: unrecognised option", READS, "wrote no result"),
-        (said(), READS, "measured nothing"),
-        (
-            said(job(), before="fio: file creation disallowed by allow_file_create=0\n"),
-            READS,
-            "no longer there",
-        ),
-        (said(job("other", read=[1e-4])), READS, "no result of the stream data"),
-        (said(job(runtime_ms=400, read=[1e-4] * 9)), READS, "for 0.4 s of 1 s"),
-        (said(job(runtime_ms=1000)), Expected("data", {"read": 1.0}, 0.0), "no histogram of read"),
-        (
-            said(job(read=[1e-4] * 100)),
-            Expected("data", {"read": 0.7, "write": 0.3}, 1.0),
-            "no histogram of write",
-        ),
-        (
-            said(job(write=[1e-4] * 100)),
-            Expected("data", {"write": 1.0}, 1.0, flushes=True),
-            "no histogram of flush",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected", "problem"), [
+    ("fio: unrecognised option", READS, "wrote no result"),
+    (said(), READS, "measured nothing"),
+    (said(job(), before="fio: file creation disallowed by allow_file_create=0\n"), READS,
+     "no longer there"),
+    (said(job("other", read=[1e-4])), READS, "no result of the stream data"),
+    (said(job(runtime_ms=400, read=[1e-4] * 9)), READS, "for 0.4 s of 1 s"),
+    (said(job(runtime_ms=1000)), Expected("data", {"read": 1.0}, 0.0), "no histogram of read"),
+    (said(job(read=[1e-4] * 100)), Expected("data", {"read": 0.7, "write": 0.3}, 1.0),
+     "no histogram of write"),
+    (said(job(write=[1e-4] * 100)), Expected("data", {"write": 1.0}, 1.0, flushes=True),
+     "no histogram of flush"),
+])  # fmt: skip
 def test_what_is_missing_or_too_short_is_an_error(
     text: str, expected: Expected, problem: str
 ) -> None:
@@ -115,18 +103,15 @@ def test_a_rare_direction_may_have_had_nothing_to_do() -> None:
     assert answer.write is None
 
 
-@pytest.mark.parametrize(
-    ("number", "problem", "remedy"),
-    [
-        (28, "No space left", "make room"),
-        (5, "fio failed", "dmesg"),
-        (19, "the device is gone", "bring it back"),
-        (2, "no longer there", "bring it back"),
-        (107, "file system is gone", "bring it back"),
-        (84, "not what was written", "trust this storage with nothing"),
-        (22, "fio failed", "measure again"),
-    ],
-)
+@pytest.mark.parametrize(("number", "problem", "remedy"), [
+    (28, "No space left", "make room"),
+    (5, "fio failed", "dmesg"),
+    (19, "the device is gone", "bring it back"),
+    (2, "no longer there", "bring it back"),
+    (107, "file system is gone", "bring it back"),
+    (84, "not what was written", "trust this storage with nothing"),
+    (22, "fio failed", "measure again"),
+])  # fmt: skip
 def test_an_error_number_becomes_a_problem_with_its_remedy(
     number: int, problem: str, remedy: str
 ) -> None:

@@ -1,7 +1,6 @@
 """Shipped I/O profiles are whole and sourced, and what is wrong with one is said at its place."""
 
 from configparser import RawConfigParser
-from pathlib import Path
 
 import pytest
 
@@ -102,38 +101,22 @@ def test_an_unknown_name_gets_the_nearest_one() -> None:
         assert f"`{meant}`" in caught.value.remedy
 
 
-def test_a_file_of_ones_own_is_read_by_its_name(tmp_path: Path) -> None:
-    """A missing one, a directory, and one that is no text are errors of the user."""
-    (tmp_path / "mine.toml").write_text(TEXT)
-    assert library.find(str(tmp_path / "mine.toml")).name == "mine"
-    pattern = library.find(str(tmp_path / "mine.toml")).patterns[0].name
-    assert library.find(f"{tmp_path / 'mine.toml'}/{pattern}").patterns[0].name == pattern
-    (tmp_path / "bad.toml").write_bytes(b"\xff\xfe")
-    (tmp_path / "folder.toml").mkdir()
-    for name in ("none.toml", "bad.toml", "folder.toml"):
-        with pytest.raises(UserError):
-            library.find(str(tmp_path / name))
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "place", "problem"),
-    [
-        ("read_share = 0.7", "read_share = 1.7", "one.streams.data.read_share", "less than"),
-        ("16K = 0.5", "16K = 0.4", "streams.data", "sum to 0.9"),
-        ("16K = 0.5", "17b = 0.5", "write_sizes", "not a block size"),
-        ("16K = 0.5", "16KB = 0.5", "write_sizes", "not a block size"),
-        ("read_share = 0.7", "read_share = 1.0", "streams.data", "write_sizes"),
-        ("iodepth = 8", "iodepth = 8\nsync = 'fdatasync'", "streams.data", "needs iodepth = 1"),
-        ("iodepth = 8", "iodepth = 8\nweights = 3", "data.weights", "no such key"),
-        ("jobs = 2", "jobs = 0", "data.jobs", "greater than"),
-        ('"A profile"', '"A profile"\nverify = true', "verify", "no such key"),
-        ('"*.jobs" = "a guess"\n', "", "one.data.jobs", "neither a source nor an assumption"),
-        ('"*.jobs"', '"*.jbs"', "*.jbs", "covers nothing"),
-        ('"*.jobs" =', '"*.read_share" =', "one.data.read_share", "covered by"),
-        ('name = "one"', 'name = "One!"', "patterns", "not a name"),
-        ("[[pattern]]", "[[pattern]", "p.toml", "not TOML"),
-    ],
-)
+@pytest.mark.parametrize(("before", "after", "place", "problem"), [
+    ("read_share = 0.7", "read_share = 1.7", "one.streams.data.read_share", "less than"),
+    ("16K = 0.5", "16K = 0.4", "streams.data", "sum to 0.9"),
+    ("16K = 0.5", "17b = 0.5", "write_sizes", "not a block size"),
+    ("16K = 0.5", "16KB = 0.5", "write_sizes", "not a block size"),
+    ("read_share = 0.7", "read_share = 1.0", "streams.data", "write_sizes"),
+    ("iodepth = 8", "iodepth = 8\nsync = 'fdatasync'", "streams.data", "needs iodepth = 1"),
+    ("iodepth = 8", "iodepth = 8\nweights = 3", "data.weights", "no such key"),
+    ("jobs = 2", "jobs = 0", "data.jobs", "greater than"),
+    ('"A profile"', '"A profile"\nverify = true', "verify", "no such key"),
+    ('"*.jobs" = "a guess"\n', "", "one.data.jobs", "neither a source nor an assumption"),
+    ('"*.jobs"', '"*.jbs"', "*.jbs", "covers nothing"),
+    ('"*.jobs" =', '"*.read_share" =', "one.data.read_share", "covered by"),
+    ('name = "one"', 'name = "One!"', "patterns", "not a name"),
+    ("[[pattern]]", "[[pattern]", "p.toml", "not TOML"),
+])  # fmt: skip
 def test_what_is_wrong_is_said_where_it_is(
     before: str, after: str, place: str, problem: str
 ) -> None:

@@ -121,15 +121,12 @@ def test_a_run_is_a_pattern_and_its_workloads_are_streams(
     assert found == streams
 
 
-@pytest.mark.parametrize(
-    ("word", "rates"),
-    [
-        ("iorate=max", ()),
-        ("iorate=curve", ("10%", "50%", "70%", "80%", "90%", "100%")),
-        ("iorate=curve,curve=(90,10-30,10),stopcurve=20", ("10%", "20%", "30%", "90%")),
-        ("iorate=(100-300,100),dist=d", (100.0, 200.0, 300.0)),
-    ],
-)
+@pytest.mark.parametrize(("word", "rates"), [
+    ("iorate=max", ()),
+    ("iorate=curve", ("10%", "50%", "70%", "80%", "90%", "100%")),
+    ("iorate=curve,curve=(90,10-30,10),stopcurve=20", ("10%", "20%", "30%", "90%")),
+    ("iorate=(100-300,100),dist=d", (100.0, 200.0, 300.0)),
+])  # fmt: skip
 def test_rates_of_a_run_are_those_of_the_study(
     tmp_path: Path, word: str, rates: tuple[float | str, ...]
 ) -> None:

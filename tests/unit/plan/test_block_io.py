@@ -107,13 +107,12 @@ def test_alike_names_have_a_window_each() -> None:
 
 
 @pytest.mark.usefixtures("files")
-@pytest.mark.parametrize(
-    "profiles",
-    [
-        ("sql", "sql"), ("four-corners", "four-corners/random-read-4k"),
-        ("./randread.fio", "./other/randread.fio"), ("./collide.vdb/run-1-4k", "./collide.vdb"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("profiles", [
+    ("sql", "sql"),
+    ("four-corners", "four-corners/random-read-4k"),
+    ("./randread.fio", "./other/randread.fio"),
+    ("./collide.vdb/run-1-4k", "./collide.vdb"),
+])  # fmt: skip
 def test_profiles_of_one_name_are_refused(profiles: tuple[str, str]) -> None:
     """Two files, or two entries with a pattern in common; not two patterns of a file."""
     with pytest.raises(StudyError) as caught:
@@ -181,16 +180,13 @@ def test_rare_keys_are_said_where_a_study_sets_them() -> None:
     assert "verify: true" in str(checked)
 
 
-@pytest.mark.parametrize(
-    ("more", "same"),
-    [
-        (", repeat: 3", True),
-        (", rate: 10-120%, stop_at: 20 ms", True),
-        (", precondition: none", False),
-        (", precondition: snia", False),
-        (", verify: true", False),
-    ],
-)
+@pytest.mark.parametrize(("more", "same"), [
+    (", repeat: 3", True),
+    (", rate: 10-120%, stop_at: 20 ms", True),
+    (", precondition: none", False),
+    (", precondition: snia", False),
+    (", verify: true", False),
+])  # fmt: skip
 def test_runs_are_comparable_whose_points_differ_but_not_their_preconditioning(
     more: str, same: bool
 ) -> None:
@@ -209,24 +205,19 @@ def test_a_key_that_has_one_value_in_a_study_cannot_vary(key: str) -> None:
     assert "not a key whose value may vary" in str(caught.value.problems[0])
 
 
-@pytest.mark.parametrize(
-    ("keys", "said"),
-    [
-        ("profiles: [sqll]", "did you mean `sql`?"),
-        ("profiles: []", "at least 1 is needed"),
-        ("profiles: [sql, sql]", "two profiles of one name, here and as `sql`"),
-        ("profiles: [sql], size: 1 MiB", "too small"),
-        ("size: 1 GiB", "a key is missing"),
-        ("profiles: [sql], users: 4", "unknown key"),
-        (
-            "profiles: [sql], verify: true, precondition: snia, precondition_matrix: full",
-            "blocks of 512 bytes",
-        ),
-        ("profiles: [vdi-full-clone-like-boot], verify: true", "have no duplicates"),
-        ("profiles: [sql], verify: true, precondition: none", "blocks without checksums"),
-        ("profiles: [sql], duplicate: 100%", "too large"),
-    ],
-)
+@pytest.mark.parametrize(("keys", "said"), [
+    ("profiles: [sqll]", "did you mean `sql`?"),
+    ("profiles: []", "at least 1 is needed"),
+    ("profiles: [sql, sql]", "two profiles of one name, here and as `sql`"),
+    ("profiles: [sql], size: 1 MiB", "too small"),
+    ("size: 1 GiB", "a key is missing"),
+    ("profiles: [sql], users: 4", "unknown key"),
+    ("profiles: [sql], verify: true, precondition: snia, precondition_matrix: full",
+     "blocks of 512 bytes"),
+    ("profiles: [vdi-full-clone-like-boot], verify: true", "have no duplicates"),
+    ("profiles: [sql], verify: true, precondition: none", "blocks without checksums"),
+    ("profiles: [sql], duplicate: 100%", "too large"),
+])  # fmt: skip
 def test_what_is_wrong_with_its_keys_is_said_with_what_would_be_right(keys: str, said: str) -> None:
     """At its place, as of any key."""
     with pytest.raises(StudyError) as caught:

@@ -18,19 +18,16 @@ def made(keys: str, more: str = "") -> Study:
     return parse_study("study.yaml", text.encode())
 
 
-@pytest.mark.parametrize(
-    ("written", "points"),
-    [
-        ("10-120%", [f"{each}%" for each in range(10, 121, 10)]),
-        ("5-20% by 5%", ["5%", "10%", "15%", "20%"]),
-        ("50%", ["50%"]),
-        ("[90%, 12.5%]", ["12.5%", "90%"]),
-        ("[2000, 500]", [500, 2000]),
-        ("[1000/s, 30000/min, 2.5 / s]", [2.5, 500, 1000]),
-        ("500-1500 by 500", [500, 1000, 1500]),
-        ("500-1500/s by 500/s", [500, 1000, 1500]),
-    ],
-)
+@pytest.mark.parametrize(("written", "points"), [
+    ("10-120%", [f"{each}%" for each in range(10, 121, 10)]),
+    ("5-20% by 5%", ["5%", "10%", "15%", "20%"]),
+    ("50%", ["50%"]),
+    ("[90%, 12.5%]", ["12.5%", "90%"]),
+    ("[2000, 500]", [500, 2000]),
+    ("[1000/s, 30000/min, 2.5 / s]", [2.5, 500, 1000]),
+    ("500-1500 by 500", [500, 1000, 1500]),
+    ("500-1500/s by 500/s", [500, 1000, 1500]),
+])  # fmt: skip
 def test_rates_are_shares_or_requests_a_second(written: str, points: list[object]) -> None:
     """In rising order, beside the maximum."""
     study = made(f"profiles: [sql], rate: {written}")
@@ -38,26 +35,23 @@ def test_rates_are_shares_or_requests_a_second(written: str, points: list[object
     assert str(study.asked_point) == "profile=sql, rate=max"
 
 
-@pytest.mark.parametrize(
-    ("keys", "said"),
-    [
-        ("profiles: [sql], rate: fast", "not a rate"),
-        ("profiles: [sql], rate: [10%, 500]", "all shares or all requests a second"),
-        ("profiles: [sql], rate: [10%, 10%]", "a rate given twice"),
-        ("profiles: [sql], rate: 0%", "not a share of the maximum"),
-        ("profiles: [sql], rate: 120-10%", "not a range of rates"),
-        ("profiles: [checkpoint-bursts], rate: 50%", "its streams have no weights"),
-        ("profiles: [sql], stop_at: 5 ms", "a latency to stop at without rates"),
-        ("profiles: [oracle], block_size: 4 KiB", "it has several streams"),
-        ("profiles: [commit-log/one-writer], queue_depth: 4", "needs iodepth = 1"),
-        ("profiles: [sql], queue_depth: 4", "submission = 'async'"),
-        ("profiles: [single-drive-4k], block_size: 8 KB", "not whole sectors"),
-        ("profiles: [sql], rate: 500/parsec", "not a rate"),
-        ("profiles: [sql], rate: 10%-50 by 5", "not a rate"),
-        ("profiles: [sql], rate: 10-50 by 5%", "not a rate"),
-        ("profiles: [sql], rate: [500/s, 30000/min]", "a rate given twice"),
-    ],
-)
+@pytest.mark.parametrize(("keys", "said"), [
+    ("profiles: [sql], rate: fast", "not a rate"),
+    ("profiles: [sql], rate: [10%, 500]", "all shares or all requests a second"),
+    ("profiles: [sql], rate: [10%, 10%]", "a rate given twice"),
+    ("profiles: [sql], rate: 0%", "not a share of the maximum"),
+    ("profiles: [sql], rate: 120-10%", "not a range of rates"),
+    ("profiles: [checkpoint-bursts], rate: 50%", "its streams have no weights"),
+    ("profiles: [sql], stop_at: 5 ms", "a latency to stop at without rates"),
+    ("profiles: [oracle], block_size: 4 KiB", "it has several streams"),
+    ("profiles: [commit-log/one-writer], queue_depth: 4", "needs iodepth = 1"),
+    ("profiles: [sql], queue_depth: 4", "submission = 'async'"),
+    ("profiles: [single-drive-4k], block_size: 8 KB", "not whole sectors"),
+    ("profiles: [sql], rate: 500/parsec", "not a rate"),
+    ("profiles: [sql], rate: 10%-50 by 5", "not a rate"),
+    ("profiles: [sql], rate: 10-50 by 5%", "not a rate"),
+    ("profiles: [sql], rate: [500/s, 30000/min]", "a rate given twice"),
+])  # fmt: skip
 def test_what_cannot_be_asked_is_said_before_anything_runs(keys: str, said: str) -> None:
     """At its key."""
     with pytest.raises(StudyError) as caught:

@@ -22,16 +22,13 @@ def made(keys: str, a: str = "{path: /var/tmp/a}", vary: str = "") -> Study:
     return parse_study("study.yaml", text.encode())
 
 
-@pytest.mark.parametrize(
-    ("given", "roles", "written"),
-    [
-        ("1", ["data"], 1),
-        ("3", ["data"] * 3, 3),
-        ("[data, log]", ["data", "log"], ["data", "log"]),
-        ("data+log", ["data", "log"], ["data", "log"]),
-        ("[data, data, backup]", ["data", "data", "backup"], ["data", "data", "backup"]),
-    ],
-)
+@pytest.mark.parametrize(("given", "roles", "written"), [
+    ("1", ["data"], 1),
+    ("3", ["data"] * 3, 3),
+    ("[data, log]", ["data", "log"], ["data", "log"]),
+    ("data+log", ["data", "log"], ["data", "log"]),
+    ("[data, data, backup]", ["data", "data", "backup"], ["data", "data", "backup"]),
+])  # fmt: skip
 def test_volumes_are_a_number_of_files_or_the_roles_of_a_candidate(
     given: str, roles: list[Role], written: object
 ) -> None:

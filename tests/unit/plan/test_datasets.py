@@ -51,16 +51,13 @@ def test_one_dataset_serves_all_points_that_differ_in_the_load_alone(tmp_path: P
     assert metric.metric == "p95", "users who think do not say how much is done"
 
 
-@pytest.mark.parametrize(
-    "vary",
-    [
-        "{workload.name: [order-entry, other]}",
-        "{load.rate: [10/s, 20/s]}",
-        "{load.duration: [2 s, 3 s]}",
-        "{workload.data.compressible: [50%, 50.0%]}",
-        "{workload.warehouses: [1, 9], workload.users_per_warehouse: [1, 5]}",
-    ],
-)
+@pytest.mark.parametrize("vary", [
+    "{workload.name: [order-entry, other]}",
+    "{load.rate: [10/s, 20/s]}",
+    "{load.duration: [2 s, 3 s]}",
+    "{workload.data.compressible: [50%, 50.0%]}",
+    "{workload.warehouses: [1, 9], workload.users_per_warehouse: [1, 5]}",
+])  # fmt: skip
 def test_what_cannot_be_compared_or_done_is_refused(vary: str, tmp_path: Path) -> None:
     """Alone, or with another value of what else varies."""
     with pytest.raises(UserError):

@@ -68,13 +68,10 @@ def test_every_window_starts_from_a_restore_and_every_block_from_a_baseline_chec
             assert not starts or before[step.id].window == step.window
 
 
-@pytest.mark.parametrize(
-    "key",
-    [
-        "vary: {database.memory: [256 MiB, 1 GiB]}",
-        "scenario: {noisy-neighbour: {rate: [100], size: 16 MiB}}",
-    ],
-)
+@pytest.mark.parametrize("key", [
+    "vary: {database.memory: [256 MiB, 1 GiB]}",
+    "scenario: {noisy-neighbour: {rate: [100], size: 16 MiB}}",
+])  # fmt: skip
 def test_what_is_compared_at_the_questions_level_has_its_blocks(key: str) -> None:
     """All of them are spared together, with what is around them; one block is enough elsewhere."""
     plan = plan_of(primary("{users: 4, blocks: 6}"), ("study:", f"{key}\nstudy:"))

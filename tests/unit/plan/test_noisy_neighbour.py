@@ -58,15 +58,12 @@ def test_each_block_has_the_tenants_alone_and_beside_each_rate_of_the_neighbour(
     ]
 
 
-@pytest.mark.parametrize(
-    ("keys", "levels"),
-    [
-        ("aggressor: backup, instances: [2, 1]", [1, 2]),
-        ("aggressor: bulk-load, workers: [4]", [4]),
-        ("aggressor: analytic-scan, connections: [1, 8]", [1, 8]),
-        ("aggressor: backup", [1]),
-    ],
-)
+@pytest.mark.parametrize(("keys", "levels"), [
+    ("aggressor: backup, instances: [2, 1]", [1, 2]),
+    ("aggressor: bulk-load, workers: [4]", [4]),
+    ("aggressor: analytic-scan, connections: [1, 8]", [1, 8]),
+    ("aggressor: backup", [1]),
+])  # fmt: skip
 def test_an_aggressor_with_databases_of_its_own_is_laid_out_once_the_dataset_is_loaded(
     keys: str, levels: list[int]
 ) -> None:

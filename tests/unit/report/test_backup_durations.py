@@ -1,18 +1,20 @@
-"""How long backup and restore took, drawn from the spans of windows."""
+"""How long backup and restore took, drawn from the spans of windows; those that failed."""
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from stithy.analysis.evidence import Window
 from stithy.point import ON, Point
 from stithy.registry import plugins
 from stithy.report.blocks import Absent, SectionKind
 from stithy.report.context import Context
 from stithy.report.page import Page
 from stithy.report.sections.compared import make_compared_table
-from support.drawn import context_built, draw_all, draw_one, rows_in
+from support.drawn import at_point, context_built, draw_all, draw_one, rows_in
 from support.sample_run import Shape
 
 POINT = Point.of(users=4, backup=ON)
@@ -21,18 +23,15 @@ NAMES = ("disk", "memory")
 
 def _with_backups(context: Context, spans: Mapping[str, list[dict[str, Any]]]) -> Context:
     """The run as if its windows had had these spans, by candidate."""
-    windows = tuple(
-        replace(
-            window, row={**window.row, "point": str(POINT)}, spans=tuple(spans[window.candidate])
-        )
-        for window in context.evidence.windows
-    )
-    evidence = replace(context.evidence, windows=windows, points=(POINT,))
-    return replace(context, evidence=evidence)
+    return at_point(context, POINT, lambda window: {"spans": tuple(spans[window.candidate])})
 
 
-def _span(name: str, duration_s: float, because: str | None = None) -> dict[str, Any]:
-    return {"name": name, "from_s": 100.0, "to_s": 100.0 + duration_s, "invalid_because": because}
+def _span(
+    name: str, duration_s: float, because: str | None = None, from_s: float = 100.0
+) -> dict[str, Any]:
+    return {
+        "name": name, "from_s": from_s, "to_s": from_s + duration_s, "invalid_because": because
+    }  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -131,3 +130,24 @@ def test_an_idle_database_has_no_ramp_no_checkpoint_and_no_word_on_a_limit_that_
         str([*plugins(SectionKind)["method"].make_sections(Page(each))]) for each in (context, idle)
     ]
     assert ["checkpoint was forced" in each for each in said] == [True, False]
+
+
+def test_failed_backups_are_counted_apart(tmp_path: Path) -> None:
+    """They are shaded, for they were at work; how long they took is not how long one takes."""
+    failed = {"disk": (False, True), "memory": (True, True)}
+
+    def list_spans(window: Window) -> Mapping[str, Any]:
+        begun_s = window.row["started_at_s"]
+        outcomes = enumerate(failed[window.candidate], 1)
+        return {"spans": tuple(
+            _span(f"backup {number}", 2.0, "signal 9" if is_failed else None, begun_s + number)
+            for number, is_failed in outcomes
+        )}  # fmt: skip
+
+    context = context_built(tmp_path, Shape(users=(4,), duration_s=5))
+    figure = draw_one("backup-seconds", at_point(context, POINT, list_spans))
+    assert figure.title == (
+        "1 backup on disk, 2.00 s, 1 failed; no backup succeeded on memory, 2 failed"
+    )
+    names = {row["name"] for row in rows_in(figure) if "name" in row}
+    assert names == {"backup 1", "backup 2, failed", "backup 1, failed"}

@@ -45,15 +45,12 @@ def test_each_second_is_that_of_the_busiest_device_alone_and_with_the_neighbour(
     assert draw_all("neighbour-operations", replace(context, evidence=levels)) == []
 
 
-@pytest.mark.parametrize(
-    ("spans", "worked"),
-    [
-        ([], range(5, 25)),
-        ([(WHOLE, -1.0, 1e6)], range(5, 25)),
-        ([(WHOLE, -1.0, 1e6), (name_cycle(1), 2.0, 9.0)], range(5, 9)),
-        ([(WHOLE, -1.0, 1e6), (name_cycle(1), 2.0, 4.5)], []),
-    ],
-)
+@pytest.mark.parametrize(("spans", "worked"), [
+    ([], range(5, 25)),
+    ([(WHOLE, -1.0, 1e6)], range(5, 25)),
+    ([(WHOLE, -1.0, 1e6), (name_cycle(1), 2.0, 9.0)], range(5, 9)),
+    ([(WHOLE, -1.0, 1e6), (name_cycle(1), 2.0, 4.5)], []),
+])  # fmt: skip
 def test_titles_have_medians_of_measured_seconds_in_which_the_neighbour_worked(
     tmp_path: Path, spans: list[Any], worked: Sequence[int]
 ) -> None:
@@ -101,19 +98,13 @@ def _with_work(context: Context, *spans: tuple[str, float, float]) -> Context:
     return replace(context, evidence=replace(evidence, windows=windows))
 
 
-@pytest.mark.parametrize(
-    ("spans", "shown", "said"),
-    [
-        ([(WHOLE, -1.0, 1e6)], [], "(right) at work from the first second to the last. Both"),
-        ([(WHOLE, 2.0, 3.0)], [(2.0, 3.0)], "(right); bars at the bottom show when it worked"),
-        (
-            [(WHOLE, -1.0, 1e6), (name_cycle(1), 1.0, 2.0)],
-            [(1.0, 2.0)],
-            "(right); bars at the bottom show when it worked",
-        ),
-        ([], [], "(right). Both windows"),
-    ],
-)
+@pytest.mark.parametrize(("spans", "shown", "said"), [
+    ([(WHOLE, -1.0, 1e6)], [], "(right) at work from the first second to the last. Both"),
+    ([(WHOLE, 2.0, 3.0)], [(2.0, 3.0)], "(right); bars at the bottom show when it worked"),
+    ([(WHOLE, -1.0, 1e6), (name_cycle(1), 1.0, 2.0)], [(1.0, 2.0)],
+     "(right); bars at the bottom show when it worked"),
+    ([], [], "(right). Both windows"),
+])  # fmt: skip
 def test_when_the_neighbour_worked_is_marked_unless_it_worked_throughout(
     tmp_path: Path, spans: list[Any], shown: list[Any], said: str
 ) -> None:

@@ -25,16 +25,12 @@ from support.faked_run import FakedRun
 pytestmark = pytest.mark.usefixtures("own_state")
 
 
-@pytest.mark.parametrize(
-    ("kind", "change", "problem"),
-    [
-        ("restore", lambda root: (root / "out/master-copy/master/base/rows").write_bytes(b"!"),
-         "differs from its original, first in base/rows"),
-        ("snapshot", lambda root: (root / "a/data/link").symlink_to("/etc/passwd"),
-         "neither a file nor a directory"),
-    ],
-    ids=["the master copy", "a link in the database"],
-)  # fmt: skip
+@pytest.mark.parametrize(("kind", "change", "problem"), [
+    ("restore", lambda root: (root / "out/master-copy/master/base/rows").write_bytes(b"!"),
+     "differs from its original, first in base/rows"),
+    ("snapshot", lambda root: (root / "a/data/link").symlink_to("/etc/passwd"),
+     "neither a file nor a directory"),
+], ids=["the master copy", "a link in the database"])  # fmt: skip
 def test_what_is_no_longer_a_copy_ends_the_run(
     kind: str, change: Callable[[Path], object], problem: str, tmp_path: Path
 ) -> None:

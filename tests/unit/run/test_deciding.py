@@ -34,16 +34,12 @@ def judge(enough: int, *, every: int = 1) -> Judge:
     return status
 
 
-@pytest.mark.parametrize(
-    ("judge", "looks"),
-    [
-        (judge(3), {2: False, 3: True}),
-        (judge(3, every=2), {2: False, 4: True}),
-        (judge(99), {2: False, 3: False, 4: False, 5: False}),
-        (None, {}),
-    ],
-    ids=["decided", "decided between looks", "undecided", "nobody judges"],
-)
+@pytest.mark.parametrize(("judge", "looks"), [
+    (judge(3), {2: False, 3: True}),
+    (judge(3, every=2), {2: False, 4: True}),
+    (judge(99), {2: False, 3: False, 4: False, 5: False}),
+    (None, {}),
+], ids=["decided", "decided between looks", "undecided", "nobody judges"])  # fmt: skip
 def test_blocks_after_the_decision_are_left_out_and_written_down_as_such(
     judge: Judge | None, looks: dict[int, bool], tmp_path: Path
 ) -> None:
@@ -185,15 +181,11 @@ def test_a_run_cut_off_around_a_second_attempt_goes_on(
     assert done.count("prepare") == 2
 
 
-@pytest.mark.parametrize(
-    ("valid", "measured_blocks"),
-    [
-        ((), [0, 0, 1, 1, 2, 2]),
-        ((1,), [0, 0, 1, 2, 2, 3, 3, 4, 4]),
-        ((2, 4), [0, 0, 1, 1, 2, 3, 3, 4]),
-    ],
-    ids=["none is valid", "three in a row", "never three in a row"],
-)
+@pytest.mark.parametrize(("valid", "measured_blocks"), [
+    ((), [0, 0, 1, 1, 2, 2]),
+    ((1,), [0, 0, 1, 2, 2, 3, 3, 4, 4]),
+    ((2, 4), [0, 0, 1, 1, 2, 3, 3, 4]),
+], ids=["none is valid", "three in a row", "never three in a row"])  # fmt: skip
 def test_a_run_stops_after_three_blocks_in_a_row_without_a_valid_window(
     valid: tuple[int, ...], measured_blocks: list[int], tmp_path: Path
 ) -> None:

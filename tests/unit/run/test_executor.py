@@ -172,14 +172,11 @@ def _burst() -> None:
     raise ZeroDivisionError
 
 
-@pytest.mark.parametrize(
-    ("hammer", "because"),
-    [
-        (FakeHammer({"prepare": FAULT}), "somewhere: the drive is gone"),
-        (FakeHammer(broken=True), "conditions 1 do not hold after loading"),
-        (FakeHammer(before_run=_burst), "a bug in Stithy"),
-    ],
-)
+@pytest.mark.parametrize(("hammer", "because"), [
+    (FakeHammer({"prepare": FAULT}), "somewhere: the drive is gone"),
+    (FakeHammer(broken=True), "conditions 1 do not hold after loading"),
+    (FakeHammer(before_run=_burst), "a bug in Stithy"),
+])  # fmt: skip
 def test_a_run_that_must_end_leaves_nothing(
     hammer: FakeHammer, because: str, tmp_path: Path
 ) -> None:

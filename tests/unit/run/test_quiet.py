@@ -47,17 +47,13 @@ def _rows(context: Context) -> Waited:
     return [(row["waited_s"], row["busy_because"]) for row in rows]
 
 
-@pytest.mark.parametrize(
-    ("looks", "waited", "told_at"),
-    [
-        ("qqq" "qqq", [(3, None), (3, None)], []),
-        ("bqqbqqq" "qqq", [(7, None), (3, None)], [0]),
-        (12 * "b" + "qqq" + "qqq", [(15, None), (3, None)], [0, 10]),
-        (15 * "b" + "qqq", [(15, TEXT), (3, None)], [0, 10]),
-        ("q" + 14 * "b" + "bqq", [(15, TEXT), (3, TEXT)], [1, 10, 0]),
-    ],
-    ids=["quiet", "a moment", "in time", "in vain", "in vain, then a look"],
-)  # fmt: skip
+@pytest.mark.parametrize(("looks", "waited", "told_at"), [
+    ("qqq" "qqq", [(3, None), (3, None)], []),
+    ("bqqbqqq" "qqq", [(7, None), (3, None)], [0]),
+    (12 * "b" + "qqq" + "qqq", [(15, None), (3, None)], [0, 10]),
+    (15 * "b" + "qqq", [(15, TEXT), (3, None)], [0, 10]),
+    ("q" + 14 * "b" + "bqq", [(15, TEXT), (3, TEXT)], [1, 10, 0]),
+], ids=["quiet", "a moment", "in time", "in vain", "in vain, then a look"])  # fmt: skip
 def test_a_block_waits_until_the_machine_is_quiet(
     faked: FakedRun, monkeypatch: pytest.MonkeyPatch, looks: str, waited: Waited, told_at: list[int]
 ) -> None:

@@ -244,16 +244,13 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     assert list(tmp_path.rglob("*")) == [book.parent, book]
 
 
-@pytest.mark.parametrize(
-    ("names", "problem"),
-    [
-        (("study.yaml",), "before it began"),
-        (("study.yaml", "journal.jsonl", "sensitivity/"), "before it began"),
-        (("study.yaml", "notes.txt"), "it has no journal"),
-        (("study.yaml", "sensitivity/against-nvme/"), "it has no journal"),
-        (("journal.jsonl", "windows/w-disk-u4-b0/"), "no run begins in its journal"),
-    ],
-)
+@pytest.mark.parametrize(("names", "problem"), [
+    (("study.yaml",), "before it began"),
+    (("study.yaml", "journal.jsonl", "sensitivity/"), "before it began"),
+    (("study.yaml", "notes.txt"), "it has no journal"),
+    (("study.yaml", "sensitivity/against-nvme/"), "it has no journal"),
+    (("journal.jsonl", "windows/w-disk-u4-b0/"), "no run begins in its journal"),
+])  # fmt: skip
 def test_nobody_is_told_to_remove_a_folder_of_their_own(
     names: tuple[str, ...], problem: str, tmp_path: Path
 ) -> None:

@@ -103,15 +103,11 @@ FAULTS = dict.fromkeys(("baseline", "calibrate", "verify-ledger"), FAULT)
 LATE = "the driver was late at every rate that was tried over 1 connection"
 
 
-@pytest.mark.parametrize(
-    ("load", "hammer", "because"),
-    [
-        (CALIBRATED, FakeHammer(rate_per_s_max=None), LATE),
-        ({}, FakeHammer(), "the study did not ask for it"),
-        (CALIBRATED | LEDGER, FakeHammer(FAULTS), "somewhere: the drive is gone: none"),
-    ],
-    ids=["late", "not asked", "all fails"],
-)
+@pytest.mark.parametrize(("load", "hammer", "because"), [
+    (CALIBRATED, FakeHammer(rate_per_s_max=None), LATE),
+    ({}, FakeHammer(), "the study did not ask for it"),
+    (CALIBRATED | LEDGER, FakeHammer(FAULTS), "somewhere: the drive is gone: none"),
+], ids=["late", "not asked", "all fails"])  # fmt: skip
 def test_what_is_not_known_of_driver_machine_and_ledger_ends_no_run(
     load: dict[str, str], hammer: FakeHammer, because: str, tmp_path: Path
 ) -> None:
@@ -127,15 +123,11 @@ def test_what_is_not_known_of_driver_machine_and_ledger_ends_no_run(
     assert row["ledger_unverified_because"] == failed
 
 
-@pytest.mark.parametrize(
-    ("broken", "faults", "because"),
-    [
-        ((), {}, None),
-        ((4,), {}, "after the server's end, fake server: it fell over: none"),
-        ((), {"run": FAULT}, "the window wrote no ledger"),
-    ],
-    ids=["it starts again", "it does not", "there is no ledger"],
-)
+@pytest.mark.parametrize(("broken", "faults", "because"), [
+    ((), {}, None),
+    ((4,), {}, "after the server's end, fake server: it fell over: none"),
+    ((), {"run": FAULT}, "the window wrote no ledger"),
+], ids=["it starts again", "it does not", "there is no ledger"])  # fmt: skip
 def test_a_server_that_ended_is_started_once_more_to_compare_its_ledger(
     broken: tuple[int, ...], faults: dict[str, InfrastructureError], because: str, tmp_path: Path
 ) -> None:

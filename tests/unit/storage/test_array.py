@@ -13,18 +13,15 @@ def _array(**keys: Any) -> array.ArraySpec:
     return array.ArraySpec.model_validate({"array": keys})
 
 
-@pytest.mark.parametrize(
-    ("count", "policy", "level"),
-    [
-        (1, {"ftt": 0}, "single"),
-        (4, {"ftt": 0, "stripe_width": 4}, "raid0"),
-        (2, {}, "raid1"),
-        (3, {"ftt": 2}, "raid1c3"),
-        (8, {"ftt": 1, "stripe_width": 4}, "raid10"),
-        (4, {"erasure_coding": "3+1"}, "raid5"),
-        (6, {"erasure_coding": "4+2", "ftt": 2}, "raid6"),
-    ],
-)
+@pytest.mark.parametrize(("count", "policy", "level"), [
+    (1, {"ftt": 0}, "single"),
+    (4, {"ftt": 0, "stripe_width": 4}, "raid0"),
+    (2, {}, "raid1"),
+    (3, {"ftt": 2}, "raid1c3"),
+    (8, {"ftt": 1, "stripe_width": 4}, "raid10"),
+    (4, {"erasure_coding": "3+1"}, "raid5"),
+    (6, {"erasure_coding": "4+2", "ftt": 2}, "raid6"),
+])  # fmt: skip
 def test_a_policy_is_the_level_that_honours_it(
     count: int, policy: dict[str, Any], level: str
 ) -> None:
@@ -35,36 +32,33 @@ def test_a_policy_is_the_level_that_honours_it(
     assert found.members.count == count
 
 
-@pytest.mark.parametrize(
-    ("keys", "key"),
-    [
-        ({"drives": 3, "policy": {"erasure_coding": "3+1"}}, "policy"),
-        ({"drives": 4, "policy": {"erasure_coding": "3+1", "ftt": 2}}, "policy"),
-        ({"drives": 4, "policy": {"erasure_coding": "3x1"}}, "policy"),
-        ({"drives": 4, "policy": {"ftt": 3}}, "policy"),
-        ({"drives": 6, "policy": {"ftt": 2, "stripe_width": 2}}, "policy"),
-        ({"drives": 4, "policy": {"ftt": 1, "stripe_width": 4}}, "policy"),
-        ({"drives": 4, "policy": {}, "level": "raid10"}, "level"),
-        ({"drives": 2, "level": "raid10"}, "level"),
-        ({"drives": 2, "level": "raidz"}, "level"),
-        ({"drives": 1}, "drives"),
-        ({"drives": 2, "chunk": "64 KiB"}, "chunk"),
-        ({"drives": 3, "engine": "md", "compression": "lzo"}, "compression"),
-        ({"drives": 2, "deduplication": True}, "deduplication"),
-        ({"drives": 2, "engine": "vdo", "recordsize": "8 KiB"}, "recordsize"),
-        ({"drives": 2, "engine": "vdo", "compression": "zstd"}, "compression"),
-        ({"drives": 3, "engine": "zfs", "policy": {"ftt": 0}}, "policy"),
-        ({"drives": 4, "engine": "zfs", "policy": {"ftt": 3}}, "policy"),
-        ({"drives": 3, "engine": "md", "level": "raid1"}, "level"),
-        ({"drives": 5, "engine": "lvm", "level": "raid10"}, "level"),
-        ({"drives": 7, "engine": "vdo", "level": "raid10"}, "level"),
-        ({"drives": 2, "engine": "paper"}, "engine"),
-        ({"drives": 2, "engine": "writecache"}, "engine"),
-        ({"drives": 2, "wipe": True}, "wipe"),
-        ({"drives": 2, "size": "7"}, "size"),
-        ({"drives": 2, "filesystem": "xfs"}, "filesystem"),
-    ],
-)
+@pytest.mark.parametrize(("keys", "key"), [
+    ({"drives": 3, "policy": {"erasure_coding": "3+1"}}, "policy"),
+    ({"drives": 4, "policy": {"erasure_coding": "3+1", "ftt": 2}}, "policy"),
+    ({"drives": 4, "policy": {"erasure_coding": "3x1"}}, "policy"),
+    ({"drives": 4, "policy": {"ftt": 3}}, "policy"),
+    ({"drives": 6, "policy": {"ftt": 2, "stripe_width": 2}}, "policy"),
+    ({"drives": 4, "policy": {"ftt": 1, "stripe_width": 4}}, "policy"),
+    ({"drives": 4, "policy": {}, "level": "raid10"}, "level"),
+    ({"drives": 2, "level": "raid10"}, "level"),
+    ({"drives": 2, "level": "raidz"}, "level"),
+    ({"drives": 1}, "drives"),
+    ({"drives": 2, "chunk": "64 KiB"}, "chunk"),
+    ({"drives": 3, "engine": "md", "compression": "lzo"}, "compression"),
+    ({"drives": 2, "deduplication": True}, "deduplication"),
+    ({"drives": 2, "engine": "vdo", "recordsize": "8 KiB"}, "recordsize"),
+    ({"drives": 2, "engine": "vdo", "compression": "zstd"}, "compression"),
+    ({"drives": 3, "engine": "zfs", "policy": {"ftt": 0}}, "policy"),
+    ({"drives": 4, "engine": "zfs", "policy": {"ftt": 3}}, "policy"),
+    ({"drives": 3, "engine": "md", "level": "raid1"}, "level"),
+    ({"drives": 5, "engine": "lvm", "level": "raid10"}, "level"),
+    ({"drives": 7, "engine": "vdo", "level": "raid10"}, "level"),
+    ({"drives": 2, "engine": "paper"}, "engine"),
+    ({"drives": 2, "engine": "writecache"}, "engine"),
+    ({"drives": 2, "wipe": True}, "wipe"),
+    ({"drives": 2, "size": "7"}, "size"),
+    ({"drives": 2, "filesystem": "xfs"}, "filesystem"),
+])  # fmt: skip
 def test_what_no_engine_honours_is_refused_at_its_key(keys: dict[str, Any], key: str) -> None:
     """Each with the key to change."""
     with pytest.raises(ValidationError) as refused:
@@ -72,17 +66,14 @@ def test_what_no_engine_honours_is_refused_at_its_key(keys: dict[str, Any], key:
     assert [error["loc"][:2] for error in refused.value.errors()] == [("array", key)]
 
 
-@pytest.mark.parametrize(
-    ("engine", "keys", "words"),
-    [
-        ("zfs", {"policy": {"erasure_coding": "4+2"}, "drives": 6, "recordsize": "16 KiB"},
-         "zfs raid6, recordsize 16 KiB"),
-        ("zfs", {"level": "raid1", "drives": 2, "compression": "zstd:3", "deduplication": True},
-         "zfs raid1, compression zstd:3, deduplication True"),
-        ("vdo", {"policy": {"ftt": 1, "stripe_width": 2}, "drives": 4, "compression": "none"},
-         "vdo raid10, compression none"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("engine", "keys", "words"), [
+    ("zfs", {"policy": {"erasure_coding": "4+2"}, "drives": 6, "recordsize": "16 KiB"},
+     "zfs raid6, recordsize 16 KiB"),
+    ("zfs", {"level": "raid1", "drives": 2, "compression": "zstd:3", "deduplication": True},
+     "zfs raid1, compression zstd:3, deduplication True"),
+    ("vdo", {"policy": {"ftt": 1, "stripe_width": 2}, "drives": 4, "compression": "none"},
+     "vdo raid10, compression none"),
+])  # fmt: skip
 def test_engines_that_reduce_take_policies_as_others_do(
     engine: str, keys: dict[str, Any], words: str
 ) -> None:

@@ -18,17 +18,14 @@ MIB = 2**20
 NEEDED = dict.fromkeys(("data", "log", "temp", "backup"), 10**9)
 
 
-@pytest.mark.parametrize(
-    ("policy", "hosts", "min_size", "redundancy"),
-    [
-        ({"ftt": 0}, 1, 1, 1.0),
-        ({"ftt": 1}, 2, 1, 2.0),
-        ({"ftt": 2}, 3, 1, 3.0),
-        ({"erasure_coding": "2+1"}, 3, 2, 1.5),
-        ({"erasure_coding": "3+1"}, 4, 3, 4 / 3),
-        ({"erasure_coding": "4+2"}, 6, 4, 1.5),
-    ],
-)
+@pytest.mark.parametrize(("policy", "hosts", "min_size", "redundancy"), [
+    ({"ftt": 0}, 1, 1, 1.0),
+    ({"ftt": 1}, 2, 1, 2.0),
+    ({"ftt": 2}, 3, 1, 3.0),
+    ({"erasure_coding": "2+1"}, 3, 2, 1.5),
+    ({"erasure_coding": "3+1"}, 4, 3, 4 / 3),
+    ({"erasure_coding": "4+2"}, 6, 4, 1.5),
+])  # fmt: skip
 def test_a_policy_serves_through_as_many_failed_hosts_as_its_name_says(
     policy: dict[str, object], hosts: int, min_size: int, redundancy: float
 ) -> None:

@@ -31,16 +31,13 @@ def test_a_cluster_that_is_there_has_no_drives_of_ours() -> None:
     assert not kind.has_emulated_drives(spec)
 
 
-@pytest.mark.parametrize(
-    ("keys", "said"),
-    [
-        ({"conf": CONF}, "`conf` without `pool`"),
-        ({"pool": "rbd"}, "`pool` without `conf`"),
-        ({"conf": CONF, "pool": "rbd", "hosts": 3}, "`hosts` with `conf`"),
-        ({"conf": "ceph.conf", "pool": "rbd"}, "not the path of a ceph.conf"),
-        ({"conf": CONF, "pool": "a,conf=b"}, "not such a name"),
-    ],
-)
+@pytest.mark.parametrize(("keys", "said"), [
+    ({"conf": CONF}, "`conf` without `pool`"),
+    ({"pool": "rbd"}, "`pool` without `conf`"),
+    ({"conf": CONF, "pool": "rbd", "hosts": 3}, "`hosts` with `conf`"),
+    ({"conf": "ceph.conf", "pool": "rbd"}, "not the path of a ceph.conf"),
+    ({"conf": CONF, "pool": "a,conf=b"}, "not such a name"),
+])  # fmt: skip
 def test_keys_that_do_not_go_together_are_refused(keys: dict[str, object], said: str) -> None:
     """And words that would be other options of a program."""
     with pytest.raises(ValidationError, match=said):
@@ -71,11 +68,10 @@ def test_a_volume_that_is_too_small_is_refused_with_the_size_that_would_do() -> 
     need_room(CephKeys.model_validate({"size": "303 MiB"}), 80 * 2**20, "candidate a")
 
 
-@pytest.mark.parametrize(
-    ("pool", "redundancy"),
-    [({"size": 3, "erasure_code_profile": ""}, 3.0),
-     ({"size": 6, "erasure_code_profile": "ec"}, 1.5)],
-)  # fmt: skip
+@pytest.mark.parametrize(("pool", "redundancy"), [
+    ({"size": 3, "erasure_code_profile": ""}, 3.0),
+    ({"size": 6, "erasure_code_profile": "ec"}, 1.5),
+])  # fmt: skip
 def test_the_redundancy_of_a_pool_is_its_copies_or_its_code(
     pool: dict[str, object], redundancy: float
 ) -> None:

@@ -110,17 +110,14 @@ def test_an_empty_device_named_by_a_stable_id_may_be_erased(machine: Path) -> No
             _erase(machine, named)
 
 
-@pytest.mark.parametrize(
-    ("file", "line", "shown"),
-    [
-        ("proc/swaps", "Filename Type\n{0}/sdq partition", "it is swap space"),
-        ("sys/class/block/sdq/holders/md0", "", "it is used by md0"),
-        ("proc/self/mountinfo", "20 1 65:0 / /x rw - xfs /dev/sdq rw", "it is mounted at /x"),
-        ("sys/class/block/sdq/sdq1/partition", "1", "it has partitions: sdq1"),
-        ("", "", "something on it: ext4"),
-        ("sdq", "", "it cannot be had alone: no such file"),
-    ],
-)
+@pytest.mark.parametrize(("file", "line", "shown"), [
+    ("proc/swaps", "Filename Type\n{0}/sdq partition", "it is swap space"),
+    ("sys/class/block/sdq/holders/md0", "", "it is used by md0"),
+    ("proc/self/mountinfo", "20 1 65:0 / /x rw - xfs /dev/sdq rw", "it is mounted at /x"),
+    ("sys/class/block/sdq/sdq1/partition", "1", "it has partitions: sdq1"),
+    ("", "", "something on it: ext4"),
+    ("sdq", "", "it cannot be had alone: no such file"),
+])  # fmt: skip
 def test_what_is_on_a_device_protects_it(machine: Path, file: str, line: str, shown: str) -> None:
     """A file system, a partition, a mount, swap, an array, whatever the kernel knows."""
     if file == "sdq":

@@ -26,11 +26,10 @@ GIB = 2**30
 LEVELS = tuple(MEMBERS)
 
 
-@pytest.mark.parametrize(
-    ("ask", "package"),
-    [(lvm.VolumeGroup(["/dev/a"], str(UUID(int=1)), LocalRunner()).make, "lvm2"),
-     (partial(zfs.run_checked, "zpool", ["list"], "p", LocalRunner()), "zfsutils-linux")],
-)  # fmt: skip
+@pytest.mark.parametrize(("ask", "package"), [
+    (lvm.VolumeGroup(["/dev/a"], str(UUID(int=1)), LocalRunner()).make, "lvm2"),
+    (partial(zfs.run_checked, "zpool", ["list"], "p", LocalRunner()), "zfsutils-linux"),
+])  # fmt: skip
 def test_a_missing_program_of_an_array_names_its_own_package(
     ask: Callable[[], object], package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -42,22 +41,19 @@ def test_a_missing_program_of_an_array_names_its_own_package(
     assert package in refused.value.remedy
 
 
-@pytest.mark.parametrize(
-    ("level", "sizes", "expected"),
-    [
-        ("single", [3, 5], 8),
-        ("raid0", [3, 5], 6),
-        ("raid1", [4, 4], 4),
-        ("raid1", [3, 5], 3),
-        ("raid1", [2, 2, 4], 4),
-        ("raid1", [1, 1, 8], 2),
-        ("raid1c3", [3, 3, 9], 3),
-        ("raid1c3", [2, 2, 2, 9], 3),
-        ("raid10", [2, 2, 2, 3], 4),
-        ("raid5", [2, 2, 2, 3], 6),
-        ("raid6", [2, 2, 2, 3], 4),
-    ],
-)
+@pytest.mark.parametrize(("level", "sizes", "expected"), [
+    ("single", [3, 5], 8),
+    ("raid0", [3, 5], 6),
+    ("raid1", [4, 4], 4),
+    ("raid1", [3, 5], 3),
+    ("raid1", [2, 2, 4], 4),
+    ("raid1", [1, 1, 8], 2),
+    ("raid1c3", [3, 3, 9], 3),
+    ("raid1c3", [2, 2, 2, 9], 3),
+    ("raid10", [2, 2, 2, 3], 4),
+    ("raid5", [2, 2, 2, 3], 6),
+    ("raid6", [2, 2, 2, 3], 4),
+])  # fmt: skip
 def test_the_capacity_of_btrfs(level: Level, sizes: list[int], expected: int) -> None:
     """No two copies on one device; a large one is of no use beyond what the others hold of it."""
     assert btrfs.BtrfsKeys(level=level).count_capacity_bytes(sizes) == expected

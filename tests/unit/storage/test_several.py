@@ -63,16 +63,13 @@ def test_drives_of_roles_are_named_and_counted_by_role() -> None:
     assert name_drives(together) == ("data", "log")
 
 
-@pytest.mark.parametrize(
-    ("roles", "shown"),
-    [
-        ("{log: {path: /var/tmp/stithy}}", "two roles on the same storage"),
-        ("{log: {bucket: s3}}", "a source without a provider"),
-        ("{log: {array: {drives: 1, drive: a}}}", "too few devices for it"),
-        ("{log: {drive: a, cost: 7 EUR}}", "unknown key"),
-        ("{wal: {drive: a}}", "wal"),
-    ],
-)
+@pytest.mark.parametrize(("roles", "shown"), [
+    ("{log: {path: /var/tmp/stithy}}", "two roles on the same storage"),
+    ("{log: {bucket: s3}}", "a source without a provider"),
+    ("{log: {array: {drives: 1, drive: a}}}", "too few devices for it"),
+    ("{log: {drive: a, cost: 7 EUR}}", "unknown key"),
+    ("{wal: {drive: a}}", "wal"),
+])  # fmt: skip
 def test_sources_of_roles_are_read_as_those_of_candidates(roles: str, shown: str) -> None:
     """Each problem at its key; what belongs to the candidate is not the source's."""
     plain = "disk: {path: /var/tmp/stithy"

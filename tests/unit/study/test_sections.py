@@ -180,27 +180,23 @@ def _of(metric: str, owner: str | None = None, **more: float) -> MeasuredSide:
     return MeasuredSide("disk", metric, at(4), owner, **more)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("disk.nopm_at_4>=100/s", Threshold(_of("nopm"), ">=", Constant(6000.0, "1/min"))),
-        ("disk.tpm_at_4 >= 1.2 * disk.nopm_at_4",
-         Threshold(_of("tpm"), ">=", _of("nopm", factor=1.2))),
-        ("disk.nopm_at_4*2<disk.tpm_at_4", Threshold(_of("nopm", factor=2.0), "<", _of("tpm"))),
-        ("5 ms >= disk.stock-level.p95_at_4",
-         Threshold(Constant(0.005, "s"), ">=", _of("p95", "stock-level"))),
-        ("disk.block.reads_per_s_at_4 >= 6000/min",
-         Threshold(_of("block.reads_per_s"), ">=", Constant(100.0, "1/s"))),
-        ("disk.sda.block.write_bytes_per_s_at_4 <= 64 MiB/s",
-         Threshold(_of("block.write_bytes_per_s", "sda"), "<=", Constant(2.0**26, "B/s"))),
-        ("disk.cgroup.used_bytes_at_4 < 1 GiB",
-         Threshold(_of("cgroup.used_bytes"), "<", Constant(2.0**30, "B"))),
-        ("disk.io.pressure.some_share_at_4 < 12.5%",
-         Threshold(_of("pressure.some_share", "io"), "<", Constant(0.125, "share"))),
-        ("disk.data.drive.write_p99.9_at_4 < 900us",
-         Threshold(_of("drive.write_p99.9", "data"), "<", Constant(900 * 1e-6, "s"))),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "expected"), [
+    ("disk.nopm_at_4>=100/s", Threshold(_of("nopm"), ">=", Constant(6000.0, "1/min"))),
+    ("disk.tpm_at_4 >= 1.2 * disk.nopm_at_4", Threshold(_of("tpm"), ">=", _of("nopm", factor=1.2))),
+    ("disk.nopm_at_4*2<disk.tpm_at_4", Threshold(_of("nopm", factor=2.0), "<", _of("tpm"))),
+    ("5 ms >= disk.stock-level.p95_at_4",
+     Threshold(Constant(0.005, "s"), ">=", _of("p95", "stock-level"))),
+    ("disk.block.reads_per_s_at_4 >= 6000/min",
+     Threshold(_of("block.reads_per_s"), ">=", Constant(100.0, "1/s"))),
+    ("disk.sda.block.write_bytes_per_s_at_4 <= 64 MiB/s",
+     Threshold(_of("block.write_bytes_per_s", "sda"), "<=", Constant(2.0**26, "B/s"))),
+    ("disk.cgroup.used_bytes_at_4 < 1 GiB",
+     Threshold(_of("cgroup.used_bytes"), "<", Constant(2.0**30, "B"))),
+    ("disk.io.pressure.some_share_at_4 < 12.5%",
+     Threshold(_of("pressure.some_share", "io"), "<", Constant(0.125, "share"))),
+    ("disk.data.drive.write_p99.9_at_4 < 900us",
+     Threshold(_of("drive.write_p99.9", "data"), "<", Constant(900 * 1e-6, "s"))),
+])  # fmt: skip
 def test_a_threshold_is_two_values_and_a_relation(text: str, expected: Threshold) -> None:
     """Numbers, durations and rates; a factor on either side of its star; spaces or none."""
     assert parse_threshold(text, NAMES) == expected

@@ -141,15 +141,12 @@ def test_an_environment_needs_another_python(machine: Path) -> None:
     assert (code, ran.exists()) == (3, False)
 
 
-@pytest.mark.parametrize(
-    ("user", "rights", "devices", "why"),
-    [
-        (1000, 0, True, "this user is not root"),
-        (0, ALL_RIGHTS & ~SYS_ADMIN, True, "root may not mount here (CAP_SYS_ADMIN)"),
-        (0, ALL_RIGHTS, False, "/dev/fuse cannot be opened"),
-        (0, ALL_RIGHTS, True, ""),
-    ],
-)
+@pytest.mark.parametrize(("user", "rights", "devices", "why"), [
+    (1000, 0, True, "this user is not root"),
+    (0, ALL_RIGHTS & ~SYS_ADMIN, True, "root may not mount here (CAP_SYS_ADMIN)"),
+    (0, ALL_RIGHTS, False, "/dev/fuse cannot be opened"),
+    (0, ALL_RIGHTS, True, ""),
+])  # fmt: skip
 def test_a_demo_without_drives_says_so(
     machine: Path, root: Path, user: int, rights: int, devices: bool, why: str
 ) -> None:
