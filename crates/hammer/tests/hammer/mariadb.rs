@@ -5,6 +5,7 @@ use crate::support::{self, jobs, Place};
 use serde_json::json;
 use stithy_hammer::engines::mysql;
 use stithy_hammer::engines::{Control, Target};
+use stithy_hammer::workloads::order_entry::statements::Pair;
 use stithy_hammer::workloads::order_entry::{OnMySql, OrderEntry};
 use stithy_hammer::workloads::Workload;
 use stithy_wire::{Isolation, LedgerSummary, Message, RunJob};
@@ -30,14 +31,9 @@ const DAMAGES: &str = "
 /// How many rows then break each condition.
 const BROKEN: [i64; 12] = [2, 2, 1, 2, 3, 5, 1, 2, 2, 2, 3, 2];
 
-async fn connect(url: &str) -> mysql::Control {
-    let target = mysql::Target::parse(url).unwrap();
-    target.connect().await.unwrap()
-}
-
-async fn broken_now(control: &impl Control) -> Vec<i64> {
+async fn broken_now<P: Pair>(control: &impl Control) -> Vec<i64> {
     let mut broken = Vec::new();
-    for condition in OrderEntry::<OnMySql>::conditions(&support::LOADED) {
+    for condition in OrderEntry::<P>::conditions(&support::LOADED) {
         let query = condition.counting_sql();
         let rows = control.query("counting", &query, &[]).await;
         let row = &rows.expect("the query is valid")[0];
@@ -48,17 +44,21 @@ async fn broken_now(control: &impl Control) -> Vec<i64> {
 }
 
 /// A loaded database is whole, and every condition finds the rows that break it, and no others.
+pub async fn assert_conditions_can_fail<T: Target, P: Pair>(url: &str) {
+    let control = T::parse(url).unwrap().connect().await.unwrap();
+    assert_eq!(vec![0; 12], broken_now::<P>(&control).await);
+    control.execute("damaging", DAMAGES).await.unwrap();
+    assert_eq!(BROKEN.to_vec(), broken_now::<P>(&control).await);
+    let again = jobs::failed(&jobs::prepare(url, 1, 1)).await;
+    assert_eq!("tables-exist", again.code);
+}
+
+/// On MariaDB.
 #[tokio::test]
 async fn every_condition_can_fail() {
-    let Some(server) = MariaDb::start(&[]) else {
-        return;
-    };
-    let control = connect(&server.url()).await;
-    assert_eq!(vec![0; 12], broken_now(&control).await);
-    control.execute("damaging", DAMAGES).await.unwrap();
-    assert_eq!(BROKEN.to_vec(), broken_now(&control).await);
-    let again = jobs::failed(&jobs::prepare(&server.url(), 1, 1)).await;
-    assert_eq!("tables-exist", again.code);
+    if let Some(server) = MariaDb::start(&[]) {
+        assert_conditions_can_fail::<mysql::Target, OnMySql>(&server.url()).await;
+    }
 }
 
 async fn verified(url: &str, place: &Place) -> LedgerSummary {
@@ -73,10 +73,13 @@ async fn verified(url: &str, place: &Place) -> LedgerSummary {
 /// and the conditions hold.
 #[tokio::test]
 async fn a_run_keeps_what_it_acknowledges() {
-    let Some(server) = MariaDb::start(&[]) else {
-        return;
-    };
-    let url = server.url();
+    if let Some(server) = MariaDb::start(&[]) {
+        assert_runs_keep_what_they_acknowledge(&server.url()).await;
+    }
+}
+
+/// On any engine.
+pub async fn assert_runs_keep_what_they_acknowledge(url: &str) {
     let (mut orders, mut rolled_back) = (0, 0);
     for (procedures, isolation) in [
         (true, Isolation::ReadCommitted),
@@ -90,7 +93,7 @@ async fn a_run_keeps_what_it_acknowledges() {
             isolation,
             ramp_up_s: 0.2,
             ledger: Some(place.text()),
-            ..jobs::run(&url, WAREHOUSES, 8, 1.2)
+            ..jobs::run(url, WAREHOUSES, 8, 1.2)
         };
         let (_, summary) = jobs::window(job, |_| ()).await;
         assert!(
@@ -109,11 +112,11 @@ async fn a_run_keeps_what_it_acknowledges() {
         assert!(proof.acknowledged > 0, "{case}: {kinds:?}");
         orders += kinds[0].committed;
         rolled_back += kinds[0].rolled_back;
-        let ledger = verified(&url, &place).await;
+        let ledger = verified(url, &place).await;
         assert!(ledger.holds, "{case}: {ledger:?}");
         assert_eq!(proof.acknowledged, ledger.entries["order"].acknowledged);
     }
-    jobs::assert_all_conditions_hold(&url, WAREHOUSES).await;
+    jobs::assert_all_conditions_hold(url, WAREHOUSES).await;
     // On a busy machine there may be too few for one in a hundred.
     assert!(rolled_back > 0 || orders < 500, "{orders}");
 }

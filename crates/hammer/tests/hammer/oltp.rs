@@ -228,7 +228,8 @@ async fn a_ledger_finds_every_transaction() {
     assert!(whole.holds && whole.entries["transaction"].acknowledged == proof.acknowledged);
     instance.sql_at(
         &url,
-        "DELETE FROM stithy_mark WHERE marked_at = (SELECT min(marked_at) FROM stithy_mark)",
+        "DELETE FROM stithy_transaction_mark \
+         WHERE marked_at = (SELECT min(marked_at) FROM stithy_transaction_mark)",
     );
     let less = verified(&url, &place).await;
     assert!(!less.holds && less.entries["transaction"].lost == 1);

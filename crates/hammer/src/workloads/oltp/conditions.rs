@@ -1,7 +1,7 @@
 //! What holds of the tables at any time, as transactions replace rows but never lose one.
 
 use super::loaded::Loaded;
-use super::statements::name_table;
+use super::statements::{name_table, Statements};
 use super::text::{length, C_GROUPS, PAD_GROUPS};
 use crate::condition::ConditionQuery;
 
@@ -46,7 +46,7 @@ const CONDITIONS: [(bool, bool, &str, &str); 5] = [
 ];
 
 /// All of them, in their order, over all tables of a database.
-pub fn conditions(loaded: &Loaded) -> Vec<ConditionQuery> {
+pub fn conditions(loaded: &Loaded, statements: &Statements) -> Vec<ConditionQuery> {
     let numbered = (1..).zip(CONDITIONS);
     numbered
         .map(
@@ -54,7 +54,11 @@ pub fn conditions(loaded: &Loaded) -> Vec<ConditionQuery> {
                 number,
                 quick,
                 only_after_load,
-                sql: format!("-- {text}\n{}", join_tables(loaded, sql)).into(),
+                sql: format!(
+                    "-- {text}\n{}",
+                    join_tables(loaded, &statements.translate(sql))
+                )
+                .into(),
             },
         )
         .collect()

@@ -10,7 +10,7 @@ use crate::workloads::meta::{self, META_TABLE};
 /// Version of tables and rules of population; 1: the first.
 pub const SCHEMA_VERSION: i32 = 1;
 /// The table of marks, by which a ledger finds transactions.
-pub const MARK_TABLE: &str = "stithy_mark";
+pub const MARK_TABLE: &str = "stithy_transaction_mark";
 
 /// What a database was loaded with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -32,7 +32,7 @@ use mark::Mark;
 use options::Options;
 use reads::OltpReads;
 use run::OltpRun;
-pub use statements::{OnMySql, OnPostgresql, OnSqlite, Pair};
+pub use statements::{OnMySql, OnPostgresql, OnSqlServer, OnSqlite, Pair};
 
 const NAME: &str = "oltp";
 
@@ -119,7 +119,7 @@ impl<P: Pair> Workload for Oltp<P> {
     }
 
     fn conditions(loaded: &Loaded) -> Vec<ConditionQuery> {
-        conditions::conditions(loaded)
+        conditions::conditions(loaded, P::STATEMENTS)
     }
 
     fn kept_rows(_: usize) -> &'static str {

@@ -23,7 +23,7 @@ pub fn conditions(queries: [&'static str; 12]) -> Vec<ConditionQuery> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::statements::{OnMySql, OnPostgresql, OnSqlite, Pair};
+    use super::super::statements::{OnMySql, OnPostgresql, OnSqlServer, OnSqlite, Pair};
     use super::*;
 
     fn numbers(quick: bool, after_load: bool) -> Vec<u32> {
@@ -48,7 +48,11 @@ mod tests {
     #[test]
     fn every_condition_has_a_sentence() {
         let all = conditions(OnPostgresql::STATEMENTS.conditions);
-        for others in [OnSqlite::STATEMENTS, OnMySql::STATEMENTS] {
+        for others in [
+            OnSqlite::STATEMENTS,
+            OnMySql::STATEMENTS,
+            OnSqlServer::STATEMENTS,
+        ] {
             let others = conditions(others.conditions);
             assert!(all
                 .iter()

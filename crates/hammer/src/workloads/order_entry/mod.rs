@@ -41,7 +41,7 @@ use options::Options;
 use reads::OrderEntryReads;
 use run::OrderEntryRun;
 use statements::Pair;
-pub use statements::{OnMySql, OnPostgresql, OnSqlite};
+pub use statements::{OnMySql, OnPostgresql, OnSqlServer, OnSqlite};
 
 const NAME: &str = "order-entry";
 

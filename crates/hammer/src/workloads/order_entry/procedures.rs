@@ -25,7 +25,7 @@ pub struct Calls {
 pub enum Lines {
     /// Lists of items, supplying warehouses, quantities and passes.
     Lists,
-    /// One text of JSON, `[[item, warehouse, quantity, pass], …]`, and the number of lines.
+    /// One text of JSON, `[[item, warehouse, quantity, pass, number], …]`, and how many lines there are.
     Json,
 }
 
@@ -154,13 +154,13 @@ fn put_new_order(params: &mut impl Params, lines: Lines, order: &NewOrder, date_
     params.boolean(order.unused_item);
 }
 
-/// Item, supplying warehouse, quantity and pass of each line.
+/// Item, supplying warehouse, quantity, pass and number of each line.
 fn json_lines(order: &NewOrder, passes: &[i16]) -> String {
     let mut text = String::with_capacity(32 * order.lines.len());
-    for (line, pass) in order.lines.iter().zip(passes) {
+    for ((line, pass), number) in order.lines.iter().zip(passes).zip(1..) {
         let begin = if text.is_empty() { '[' } else { ',' };
         let (i_id, w_id, quantity) = (line.i_id, line.supply_w_id, line.quantity);
-        let _ = write!(text, "{begin}[{i_id},{w_id},{quantity},{pass}]");
+        let _ = write!(text, "{begin}[{i_id},{w_id},{quantity},{pass},{number}]");
     }
     text.push(']');
     text
@@ -202,7 +202,7 @@ mod tests {
             unused_item: false,
         };
         let (passes, _) = order.passes();
-        let expected = "[[7,12,10,0],[7,12,2,1],[99999,12,1,0]]";
+        let expected = "[[7,12,10,0,1],[7,12,2,1,2],[99999,12,1,0,3]]";
         assert_eq!(expected, json_lines(&order, &passes));
     }
 }

@@ -4,10 +4,12 @@
 mod mysql;
 mod postgresql;
 mod sqlite;
+mod sqlserver;
 
 pub use mysql::OnMySql;
 pub use postgresql::OnPostgresql;
 pub use sqlite::OnSqlite;
+pub use sqlserver::OnSqlServer;
 
 use super::transaction::Step;
 
@@ -41,12 +43,14 @@ pub struct Statements {
     pub tables_max: u32,
     /// The parameter of a number, from 1.
     pub parameter: fn(usize) -> String,
+    /// What common SQL calls otherwise than the engine, each with the engine's own.
+    pub words: &'static [(&'static str, &'static str)],
 }
 
 /// Makes the index on `k`, where a database has one.
 const INDEX: &str = "CREATE INDEX k_{n} ON sbtest{n}(k)";
 /// Leaves a mark.
-pub const MARK: &str = "INSERT INTO stithy_mark (marked_at, user_number) VALUES (?, ?)";
+pub const MARK: &str = "INSERT INTO stithy_transaction_mark (marked_at, user_number) VALUES (?, ?)";
 /// Reads the rows of a range.
 pub const READ_ROWS: &str = "SELECT c, pad FROM sbtest{n} WHERE id BETWEEN ? AND ?";
 /// Reads a range of the index.
@@ -61,7 +65,13 @@ impl Statements {
         let text = numbered.fold(first, |text, (number, part)| {
             text + &(self.parameter)(number) + part
         });
-        name_table(&text, table)
+        self.translate(&name_table(&text, table))
+    }
+
+    /// Common SQL in the engine's own words.
+    pub fn translate(&self, sql: &str) -> String {
+        let replace = |sql: String, (common, own): &(&str, &str)| sql.replace(common, own);
+        self.words.iter().fold(sql.to_string(), replace)
     }
 
     /// What a session prepares of steps: for each the tables in their order.
@@ -115,8 +125,22 @@ mod tests {
             &texts[..]
         );
         assert_eq!(
-            "INSERT INTO stithy_mark (marked_at, user_number) VALUES (?1, ?2)",
+            "INSERT INTO stithy_transaction_mark (marked_at, user_number) VALUES (?1, ?2)",
             sqlite.text(MARK, 0)
+        );
+    }
+
+    /// The words of an engine stand for the common ones.
+    #[test]
+    fn texts_are_in_the_words_of_the_engine() {
+        let sql_server = OnSqlServer::STATEMENTS;
+        assert_eq!(
+            "SELECT SUM(CAST(k AS BIGINT)) FROM sbtest3 WHERE id BETWEEN @p1 AND @p2",
+            sql_server.text(Step::SumRange.sql(), 3)
+        );
+        assert_eq!(
+            "LEN(rtrim(c)) <> 1",
+            sql_server.translate("length(rtrim(c)) <> 1")
         );
     }
 

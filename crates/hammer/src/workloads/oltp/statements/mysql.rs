@@ -15,10 +15,10 @@ impl Pair for OnMySql {
              VALUES (?, ?, ?, ?, ?)",
         read_meta: "SELECT schema_version, size, CAST(seed AS CHAR) FROM stithy_meta \
              WHERE workload = ?",
-        create_marks: "CREATE TABLE stithy_mark (marked_at DATETIME(6) NOT NULL, \
+        create_marks: "CREATE TABLE stithy_transaction_mark (marked_at DATETIME(6) NOT NULL, \
              user_number INT NOT NULL, PRIMARY KEY (marked_at)) ENGINE = InnoDB",
         marks_by_date: "SELECT TIMESTAMPDIFF(MICROSECOND, '2000-01-01', marked_at), user_number \
-             FROM stithy_mark WHERE marked_at BETWEEN '2000-01-01' + INTERVAL ? MICROSECOND \
+             FROM stithy_transaction_mark WHERE marked_at BETWEEN '2000-01-01' + INTERVAL ? MICROSECOND \
              AND '2000-01-01' + INTERVAL ? MICROSECOND ORDER BY 1",
         create_table: "CREATE TABLE sbtest{n} (id INTEGER NOT NULL AUTO_INCREMENT, \
              k INTEGER DEFAULT 0 NOT NULL, c CHAR(120) DEFAULT '' NOT NULL, \
@@ -29,5 +29,6 @@ impl Pair for OnMySql {
         duplicate_key: "1062",
         tables_max: 5_000,
         parameter: |_| "?".into(),
+        words: &[],
     };
 }

@@ -13,10 +13,10 @@ impl Pair for OnPostgresql {
         write_meta: "INSERT INTO stithy_meta (workload, schema_version, units, size, seed) \
              VALUES ($1, $2, $3, $4, $5::text::numeric)",
         read_meta: "SELECT schema_version, size, seed::text FROM stithy_meta WHERE workload = $1",
-        create_marks: "CREATE TABLE stithy_mark (marked_at timestamptz PRIMARY KEY, \
+        create_marks: "CREATE TABLE stithy_transaction_mark (marked_at timestamptz PRIMARY KEY, \
              user_number integer NOT NULL)",
         marks_by_date: "SELECT (extract(epoch FROM marked_at) * 1000000)::bigint - 946684800000000, \
-             user_number FROM stithy_mark WHERE \
+             user_number FROM stithy_transaction_mark WHERE \
              marked_at >= timestamptz '2000-01-01 00:00:00+00' + $1::bigint * interval '1 microsecond' \
              AND \
              marked_at <= timestamptz '2000-01-01 00:00:00+00' + $2::bigint * interval '1 microsecond' \
@@ -31,5 +31,6 @@ impl Pair for OnPostgresql {
         duplicate_key: "23505",
         tables_max: 5_000,
         parameter: |number| format!("${number}"),
+        words: &[],
     };
 }

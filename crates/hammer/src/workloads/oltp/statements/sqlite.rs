@@ -14,9 +14,9 @@ impl Pair for OnSqlite {
         write_meta: "INSERT INTO stithy_meta (workload, schema_version, units, size, seed) \
              VALUES (?1, ?2, ?3, ?4, ?5)",
         read_meta: "SELECT schema_version, size, seed FROM stithy_meta WHERE workload = ?1",
-        create_marks: "CREATE TABLE stithy_mark (marked_at INTEGER PRIMARY KEY, \
+        create_marks: "CREATE TABLE stithy_transaction_mark (marked_at INTEGER PRIMARY KEY, \
              user_number INTEGER NOT NULL) STRICT",
-        marks_by_date: "SELECT marked_at, user_number FROM stithy_mark \
+        marks_by_date: "SELECT marked_at, user_number FROM stithy_transaction_mark \
              WHERE marked_at BETWEEN ?1 AND ?2 ORDER BY 1",
         create_table: "CREATE TABLE sbtest{n} (id INTEGER PRIMARY KEY, \
              k INTEGER DEFAULT 0 NOT NULL, c TEXT DEFAULT '' NOT NULL, \
@@ -26,5 +26,6 @@ impl Pair for OnSqlite {
         duplicate_key: "SQLITE_CONSTRAINT",
         tables_max: 500,
         parameter: |number| format!("?{number}"),
+        words: &[],
     };
 }

@@ -4,6 +4,7 @@ mod execution_mode;
 mod mysql;
 mod postgresql;
 mod sqlite;
+mod sqlserver;
 
 use std::future::Future;
 
@@ -12,6 +13,7 @@ use execution_mode::Modes;
 pub use mysql::OnMySql;
 pub use postgresql::OnPostgresql;
 pub use sqlite::OnSqlite;
+pub use sqlserver::OnSqlServer;
 
 use super::input::Input;
 use super::options::Options;
@@ -81,3 +83,19 @@ pub struct Statements {
     /// How many orders there are of lists of warehouses, districts and dates.
     pub present_orders: &'static str,
 }
+
+/// The conditions of engines that have `CONCAT` and no `format`.
+const CONDITIONS_WITH_CONCAT: [&str; 12] = [
+    include_str!("conditions/concat/01.sql"),
+    include_str!("conditions/concat/02.sql"),
+    include_str!("conditions/concat/03.sql"),
+    include_str!("conditions/concat/04.sql"),
+    include_str!("conditions/concat/05.sql"),
+    include_str!("conditions/concat/06.sql"),
+    include_str!("conditions/concat/07.sql"),
+    include_str!("conditions/concat/08.sql"),
+    include_str!("conditions/concat/09.sql"),
+    include_str!("conditions/concat/10.sql"),
+    include_str!("conditions/concat/11.sql"),
+    include_str!("conditions/concat/12.sql"),
+];

@@ -6,7 +6,7 @@
 
 mod steps;
 
-use super::{ExecutionMode, Modes, Pair, Statements};
+use super::{ExecutionMode, Modes, Pair, Statements, CONDITIONS_WITH_CONCAT};
 use crate::error::HammerError;
 use crate::workloads::order_entry::options::Options;
 use crate::workloads::order_entry::plain::Steps;
@@ -60,20 +60,7 @@ const STATEMENTS: Statements = Statements {
         include_str!("procedures/stock_level.sql"),
     ],
     reads: READS,
-    conditions: [
-        include_str!("conditions/01.sql"),
-        include_str!("conditions/02.sql"),
-        include_str!("conditions/03.sql"),
-        include_str!("conditions/04.sql"),
-        include_str!("conditions/05.sql"),
-        include_str!("conditions/06.sql"),
-        include_str!("conditions/07.sql"),
-        include_str!("conditions/08.sql"),
-        include_str!("conditions/09.sql"),
-        include_str!("conditions/10.sql"),
-        include_str!("conditions/11.sql"),
-        include_str!("conditions/12.sql"),
-    ],
+    conditions: CONDITIONS_WITH_CONCAT,
     orders_by_date: include_str!("ledger/orders.sql"),
     payments_by_date: include_str!("ledger/payments.sql"),
     order_numbers: "SELECT CAST(SUM(d_next_o_id) AS SIGNED) FROM district",

@@ -1,12 +1,12 @@
 -- O_OL_CNT of an order equals its number of order lines
-SELECT CONCAT('warehouse ', ol_w_id, ' district ', ol_d_id, ' order ', ol_o_id,
-    ': O_OL_CNT ', COALESCE(o_ol_cnt, ''), ', order lines ', ol_lines)
+SELECT CONCAT_WS('', 'warehouse ', ol_w_id, ' district ', ol_d_id, ' order ', ol_o_id,
+    ': O_OL_CNT ', o_ol_cnt, ', order lines ', ol_lines)
 FROM (
     SELECT ol_w_id, ol_d_id, ol_o_id, COUNT(*) AS ol_lines
     FROM order_line GROUP BY ol_w_id, ol_d_id, ol_o_id
 ) AS counts
 LEFT JOIN orders ON o_w_id = ol_w_id AND o_d_id = ol_d_id AND o_id = ol_o_id
-WHERE NOT (o_ol_cnt <=> ol_lines)
+WHERE o_ol_cnt IS NULL OR o_ol_cnt <> ol_lines
 UNION ALL
 SELECT CONCAT('warehouse ', o_w_id, ' district ', o_d_id, ' order ', o_id,
     ': O_OL_CNT ', o_ol_cnt, ', order lines 0')
