@@ -53,8 +53,14 @@ class Engine(Plugin):
     backups: tuple[BackupMethod, ...] = ()
     """The ways to back it up, the default first."""
 
+    lean_settings: Mapping[str, str] = {}
+    """Of a server that only has to answer, within the memory of another one."""
+
     native_restore: str = ""
     """How it restores a loaded database by its own means; empty where it cannot."""
+
+    native_copy: BackupMethod | None = None
+    """By what that copies files of the database beside it; None where its server keeps the copy."""
 
     has_remote: bool = False
     """Whether candidates may be databases of servers that run already."""
@@ -115,7 +121,7 @@ class Engine(Plugin):
         raise NotImplementedError
 
     def get_native_restore(self) -> "instance.NativeRestore":
-        """Give what restores as `native_restore` says; only where that is not empty."""
+        """Give what restores as `native_restore` says, where its server keeps the copy."""
         raise NotImplementedError
 
     def get_chores(self) -> "instance.Chores":
@@ -128,8 +134,8 @@ class Engine(Plugin):
 
     def get_backup(self, name: str) -> BackupMethod:
         """Give the backup method of this name. Raises UserError where it has none of it."""
-        for method in self.backups:
-            if method.name == name:
+        for method in (*self.backups, self.native_copy):
+            if method is not None and method.name == name:
                 return method
         raise UserError(
             f"{self.name} has no method of backup {name}",

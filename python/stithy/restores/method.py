@@ -63,7 +63,7 @@ class RestoreMethod(Plugin):
     """Whether it has a master copy of the database's files beside the results."""
 
     keeps_inside: bool = False
-    """Whether it keeps the loaded database within the server under test, on its storage."""
+    """Whether it keeps the loaded database within the server under test or beside its files."""
 
     keep_work: Sequence[Work]
     restore_work: Sequence[Work]
@@ -75,6 +75,10 @@ class RestoreMethod(Plugin):
     def explain_refusal(self, engine: "Engine") -> str | None:
         """Say why the engine cannot have it; None where it can."""
         return None
+
+    def needs_files(self, engine: "Engine") -> bool:
+        """Whether the files of the engine's servers must be within reach."""
+        return self.keeps_files or (self.keeps_inside and engine.native_copy is not None)
 
     def keep(self, context: "Context", dataset: "Dataset", master: Path) -> "Contents":
         """Write what restores need into `master`, an empty directory, and make it durable.

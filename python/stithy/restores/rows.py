@@ -74,18 +74,19 @@ class Native(RowsMethod):
 
     name = "native"
     summary = (
-        "loads each candidate once, keeps the loaded database inside its server, and restores it "
-        "from there by the engine's own means; the candidate holds the data twice. "
+        "loads each candidate once, keeps the loaded database inside its server or beside its "
+        "files, and restores it from there by the engine's own means; the candidate holds the data "
+        "twice. "
         + "; ".join(
             f"`{name}` {engine.native_restore}"
             for name, engine in plugins(Engine).items()
             if engine.native_restore
         )
     )
-    restore_step = "restore inside the server"
+    restore_step = "restore what the candidate has kept"
     start_state = (
-        "Each candidate was loaded once, from the same seed, and its server restored each "
-        "window's database from what it had kept. Checksums of all rows were compared; the "
+        "Each candidate was loaded once, from the same seed, and the engine's own means restored "
+        "each window's database from what was kept. Checksums of all rows were compared; the "
         "planner's statistics were sampled once for each candidate. The kept database lies on the "
         "candidate's storage, too."
     )
@@ -104,13 +105,12 @@ class Native(RowsMethod):
     ) -> Restored:
         """Where its servers have not kept the dataset yet, they load it."""
         from stithy.run import datasets
-        from stithy.run.volumes import Inside, number_instances
+        from stithy.run.volumes import Inside
 
-        verify_s, kept = 0.0, _list_kept(context, candidate, dataset, instances)
-        for number in number_instances(instances):
-            with datasets.run_for_loading(context, candidate, number) as instance:
-                _restore(context, candidate, dataset, instance, is_kept=dataset.name in kept)
-                verify_s += datasets.compare_rows(context, dataset, instance)
+        kept = _list_kept(context, candidate, dataset, instances)
+        engine = get_engine(context.study_of(dataset.name).database.engine)
+        restore = _restore_files if engine.native_copy else _restore_inside
+        verify_s = restore(context, candidate, dataset, instances, kept)
         # Last: where anything failed before, nothing is known of what the servers have kept.
         context.volumes.inside[candidate] = Inside(instances, kept | {dataset.name})
         return Restored(verify_s, *datasets.measure_held(context, candidate, instances))
@@ -136,7 +136,22 @@ def _list_kept(
     return frozenset()
 
 
-def _restore(
+def _restore_inside(
+    context: "Context", candidate: str, dataset: "Dataset", instances: int, kept: frozenset[str]
+) -> float:
+    """Restore within running servers; returns the seconds that proving it took."""
+    from stithy.run import datasets
+    from stithy.run.volumes import number_instances
+
+    verify_s = 0.0
+    for number in number_instances(instances):
+        with datasets.run_for_loading(context, candidate, number) as instance:
+            _restore_one(context, candidate, dataset, instance, is_kept=dataset.name in kept)
+            verify_s += datasets.compare_rows(context, dataset, instance)
+    return verify_s
+
+
+def _restore_one(
     context: "Context", candidate: str, dataset: "Dataset", instance: "Instance", *, is_kept: bool
 ) -> None:
     from stithy.engines.instance import kept_of
@@ -156,6 +171,33 @@ def _restore(
         native.restore(instance.url, name, dataset.log_bytes)
     else:
         remote.restore(name)
+
+
+def _restore_files(
+    context: "Context", candidate: str, dataset: "Dataset", instances: int, kept: frozenset[str]
+) -> float:
+    """Restore copies of files while no server runs; returns the seconds that proving it took."""
+    from stithy.run import datasets
+    from stithy.run.kept import copy_kept, keep_copy
+    from stithy.run.volumes import number_instances
+    from stithy.storage.consent import KEPT
+
+    numbers, verify_s = number_instances(instances), 0.0
+    if not kept:
+        context.volumes.make_tree(candidate, KEPT)
+    if dataset.name not in kept:
+        if kept:  # else they were made just now
+            datasets.make_databases(context, candidate, instances)
+        for number in numbers:
+            with datasets.run_for_loading(context, candidate, number) as instance:
+                datasets.load_again(context, candidate, dataset, instance)
+                keep_copy(context, candidate, dataset, number, instance)
+    datasets.make_trees(context.volumes, candidate, instances)
+    for number in numbers:
+        copy_kept(context, candidate, dataset, number)
+        with datasets.run_for_loading(context, candidate, number) as instance:
+            verify_s += datasets.compare_rows(context, dataset, instance)
+    return verify_s
 
 
 PLUGINS = (Native(), Reload())

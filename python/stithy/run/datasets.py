@@ -399,6 +399,11 @@ def make_databases(context: Context, candidate: str, instances: int) -> None:
 def _initialise(engine: ConfiguredEngine, scratch: Path, parts: Parts) -> None:
     """Make an empty database in empty directories, with its log where that belongs."""
     engine.initialise(parts.data, scratch)
+    move_log(engine, parts)
+
+
+def move_log(engine: ConfiguredEngine, parts: Parts) -> None:
+    """Give the log of a database that is in one place the place of its own that it may have."""
     if parts.log is None or engine.log_folder is None:
         return
     own = parts.data / engine.log_folder

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import stithy
 from stithy.clock import Clock, SystemClock
+from stithy.engines.backup import BackupOptions
 from stithy.engines.engine import get_engine
 from stithy.engines.instance import Configuration, ConfiguredEngine, Installation, Request
 from stithy.errors import Problems, StithyError
@@ -272,9 +273,16 @@ def _make_request(study: Study, host: Host, password: Secret) -> Request:
             for where, configuration in _list_configurations(study)
             if configuration != shared
         ),
-        backups=tuple(find_scenario(study).list_backups(study)),
+        backups=(*find_scenario(study).list_backups(study), *_list_restores(study)),
         programs=study.database.programs,
     )
+
+
+def _list_restores(study: Study) -> Iterator[tuple[str, BackupOptions]]:
+    """What copies the loaded database for restores, where its server does not keep it itself."""
+    method = get_engine(study.database.engine).native_copy
+    if method is not None and get_restore(study.database.restore).keeps_inside:
+        yield method.name, BackupOptions()
 
 
 def _list_configurations(study: Study) -> Iterator[tuple[str, Configuration]]:

@@ -81,10 +81,13 @@ def remove_mark(directory: Path, run_id: str) -> None:
 
 DATA = "data"
 MASTER = "master"
+KEPT = "kept"
+"""The folder of what a restore method keeps beside the database."""
+
 OTHER = "beside-database"
 """The folder of what works on the same storage as the database, but is not it."""
 
-STITHY_ENTRIES = frozenset({MARK, f"{MARK}.new", DATA, MASTER, OTHER})
+STITHY_ENTRIES = frozenset({MARK, f"{MARK}.new", DATA, KEPT, MASTER, OTHER})
 """What Stithy puts into a candidate's directory; of several master copies each has a name more."""
 
 

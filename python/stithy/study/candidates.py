@@ -353,13 +353,12 @@ def _check_database(study: "Study", data: Mapping[str, Any]) -> Iterator[Violati
         if key in given:
             right = "leave this key out, and set up the server itself"
             yield Violation(ELSEWHERE, right, given[key], ("database", key))
-    methods = plugins(RestoreMethod)
-    if methods[database.restore].keeps_files:
-        engine = get_engine(database.engine)
+    methods, engine = plugins(RestoreMethod), get_engine(database.engine)
+    if methods[database.restore].needs_files(engine):
         able = [
             name
             for name, method in methods.items()
-            if not (method.keeps_files or method.explain_refusal(engine))
+            if not (method.needs_files(engine) or method.explain_refusal(engine))
         ]
         what = f"the restore method {database.restore} needs the server's files"
         right = f"give `restore: {'` or `restore: '.join(able)}`"

@@ -8,7 +8,6 @@ from stithy.names import suggest_instead
 from stithy.registry import plugins
 from stithy.study.database import find_refused_settings, is_by_engine, select_settings
 from stithy.study.problems import Loc, Violation
-from stithy.study.scenario import Scenario
 
 if TYPE_CHECKING:
     from stithy.study.model import Study
@@ -79,11 +78,9 @@ def find_engine_problems(study: "Study", data: Mapping[str, Any]) -> Iterator[Vi
         yield wrong._replace(loc=("database", "programs", *wrong.loc))
     if len(study.engines) == 1:
         return
-    if not study.scenario.plugin.has_several_engines:
-        able = [name for name, scenario in plugins(Scenario).items()
-                if scenario.has_several_engines and "database" in scenario.sections]  # fmt: skip
-        what = f"the scenario {study.scenario.name} compares no engines"
-        yield Violation(what, f"use {' or '.join(able)}", list(study.engines), ("vary", ENGINE))
+    if because := study.scenario.plugin.explain_one_engine(study):
+        what, right = f"several engines: {because}", "give each engine a study of its own"
+        yield Violation(what, right, list(study.engines), ("vary", ENGINE))
     for key in study.vary:
         if key.startswith(SETTINGS):
             what, right = "a setting beside several engines", "vary it in a study of one engine"

@@ -111,9 +111,6 @@ class Scenario(Plugin):
     metric: str | None = None
     """By what candidates are compared, in place of throughput or response time."""
 
-    has_several_engines: bool = True
-    """Whether its studies may compare engines."""
-
     is_by_url: bool = False
     """Whether its candidates may be databases by URL: nothing but users and SQL is needed."""
 
@@ -140,6 +137,10 @@ class Scenario(Plugin):
 
     def explain_refusal(self, study: "Study", method: RestoreMethod) -> str | None:
         """Say why a study cannot have a method of restore; None where it can."""
+        return None
+
+    def explain_one_engine(self, study: "Study") -> str | None:
+        """Say why a study cannot compare engines; None where it can."""
         return None
 
     def list_facts(self, study: "Study") -> Mapping[str, float | str]:

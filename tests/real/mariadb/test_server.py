@@ -1,7 +1,7 @@
 """A real MariaDB: as a database by URL, and backed up and restored by each method."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from stithy.engines.mariadb.server import MariaDBServer
 from stithy.engines.mariadb.url import parse_url
 from stithy.errors import PreconditionError
 from stithy.hosts.runner import Command, LocalRunner, find_server_user
+from stithy.secrets import Secret
 from support import servers
 
 pytestmark = pytest.mark.needs_mariadb
@@ -65,9 +66,52 @@ def test_a_database_by_url_is_checked_claimed_and_given_back() -> None:
         assert remote.ended_by() is None
 
 
+OF_NO_USE = (
+    ("stithy_admin:x", "DO 1", "correct user and password"),
+    ("none:p", "DO 1", "GRANT ALL ON the database"),
+    ("poor:p", "DO 1", "lacks ALTER ROUTINE, CREATE ROUTINE, EXECUTE on the database"),
+    ("", "SET GLOBAL local_infile = OFF", "SET GLOBAL local_infile = ON"),
+    ("", "SET GLOBAL local_infile = ON", ""),
+    ("", "SET GLOBAL max_prepared_stmt_count = 99", "raise max_prepared_stmt_count"),
+    ("", "SET GLOBAL max_prepared_stmt_count = 9999", ""),
+    ("", "SET GLOBAL max_connections = 25", "20 of users and 10 of Stithy are needed"),
+    ("", "SET GLOBAL max_connections = 99", ""),
+    ("", "SET GLOBAL read_only = ON", "name the primary"),
+    ("", "DROP DATABASE stithy", "create the database"),
+)
+"""Accounts with their passwords, what is done before, and what is said of it, if anything."""
+
+
+def test_a_server_of_no_use_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is wrong with version, account, rights, settings and room is said with its remedy."""
+    with servers.server_place() as place, running(place) as (_, server):
+        url = server.control.reveal()
+        rights = "SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, INDEX"
+        run(server, "CREATE USER none@localhost IDENTIFIED BY 'p'",
+            "CREATE USER poor@localhost IDENTIFIED BY 'p'",
+            f"GRANT {rights} ON stithy.* TO poor@localhost")  # fmt: skip
+        with connect(parse_url(server.control)) as session:
+            for account, statement, words in OF_NO_USE:
+                session.run(statement)
+                given = url if not account else f"mariadb://{account}@{url.partition('@')[2]}"
+                with pytest.raises(PreconditionError) if words else nullcontext() as caught:
+                    MARIADB.connect_remote(Secret(given)).check(sessions=20)
+                assert caught is None or words in caught.value.text
+            session.run("CREATE DATABASE stithy")
+        monkeypatch.setattr("stithy.engines.mariadb.remote.OLDEST", (99, 1))
+        with pytest.raises(PreconditionError, match=r"has version 1\d.*, older than 99.1"):
+            MARIADB.connect_remote(server.control).check()
+
+
 @pytest.mark.parametrize(
     ("method", "options"),
-    [("copy", BackupOptions(processes=2, compression="gzip")), ("dump", BackupOptions())],
+    [
+        ("copy", BackupOptions(processes=2, compression="gzip")),
+        ("chain", BackupOptions(processes=2, compression="zstd", kind="incremental")),
+        ("chain", BackupOptions(kind="differential")),
+        ("dump", BackupOptions()),
+        ("prepared-copy", BackupOptions(processes=2)),
+    ],
 )
 def test_a_backup_has_all_rows(method: str, options: BackupOptions) -> None:
     """Restored into another directory, while the first server goes on."""
@@ -82,14 +126,26 @@ def test_a_backup_has_all_rows(method: str, options: BackupOptions) -> None:
             finished = LocalRunner().run(replace(command, user=user.name if user else None))
             assert finished.code == 0, finished.stderr
 
-        do(backup.back_up(job, Source(server.url, server.data)))
+        source = Source(server.url, server.data)
+        if backup.keeps_repository:
+            do(backup.back_up(replace(job, options=replace(options, kind="full")), source))
+            for number in (5001, 5002, 5003):
+                run(server, f"INSERT INTO t VALUES ({number}, 'later')")
+                do(backup.back_up(job, source))
+            kept = sorted(path.name for path in job.folder.iterdir())
+            assert len(kept) == (4 if options.kind == "incremental" else 2)
+            assert backup.locate_last(job.folder).name == kept[-1]
+        else:
+            do(backup.back_up(job, source))
         data = servers.make_folder(others, "data")
         if backup.loads_rows:
             engine.initialise(data, others)
         for command in [] if backup.loads_rows else backup.restore(job, data):
             do(command)
-        restored = engine.start(servers.start(others))
+        temp = servers.make_folder(others, "temp")
+        restored = engine.start(replace(servers.start(others), temp=temp))
         try:
+            assert (temp / "ibtmp1").exists()
             for command in backup.load(job, Source(restored.url, data)):
                 do(command)
             assert restored.checksums() == server.checksums() != {}

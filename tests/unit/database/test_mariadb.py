@@ -35,6 +35,7 @@ load: {users: [1]}
         ("datadir: /x", "on its candidate's volume"),
         ("Large_Pages: ON", "escape the memory limit"),
         ("skip_log_bin: ON", "give the setting itself"),
+        ("innodb_temp_data_file_path: /x/t:12M", "its name and size alone"),
         ("loose_innodb_doublewrite: OFF", "give the setting itself"),
     ],
 )
@@ -73,7 +74,9 @@ def test_settings_fit_memory_users_and_window() -> None:
     assert (own["innodb_log_file_size"], own["log_bin"]) == ("1G", "redo/binlog")
     assert MARIADB.count_log_bytes(given.settings, 60.0) == 2**30
     plain = complete(Configuration({}, 256 * MIB), 400, 600.0)
-    assert plain["innodb_buffer_pool_size"] == "128M"
+    pools = {(memory, users): complete(Configuration({}, memory * MIB), users, 60.0)
+             for memory, users in ((256, 400), (160, 8), (1024, 100))}  # fmt: skip
+    assert [pool["innodb_buffer_pool_size"] for pool in pools.values()] == ["32M", "34M", "512M"]
     assert plain["innodb_log_file_size"] == "150M"
     assert MARIADB.count_log_bytes({}, 600.0) == 150 * MIB
     assert int(plain["max_connections"]) == 420
@@ -115,7 +118,7 @@ def test_a_missing_server_names_its_package(tmp_path: object) -> None:
     [
         "mariadb://me:p%40ss%2Fw@db.example:3307/test?tls=verify-full&ca=system",
         "mysql://me@/test?socket=/run/my%20sql.sock",
-        "mariadb://me@[::1]/test",
+        "mariadb://me@[::1]/test?password=a%26b&connect_timeout=3&tls=prefer",
     ],
 )
 def test_a_url_is_written_as_it_was_read(url: str) -> None:
@@ -123,6 +126,7 @@ def test_a_url_is_written_as_it_was_read(url: str) -> None:
     target = parse_url(Secret(url))
     again = parse_url(target.url)
     assert (again.url.reveal(), again.place) == (target.url.reveal(), target.place)
+    assert again.connect_timeout_s == (3 if "timeout" in url else 10)
     assert "p@ss" not in target.place
 
 
@@ -134,6 +138,8 @@ def test_a_url_is_written_as_it_was_read(url: str) -> None:
         ("mariadb://me@host", "no database"),
         ("mariadb://me@host/test?ssl=1", "the option ssl"),
         ("mariadb://me@host/test?tls=maybe", "none of disable"),
+        ("mariadb://me@host/test?connect_timeout=3s", "no whole number of seconds"),
+        ("mariadb://me:x@host/test?password=y", "another is given"),
         ("mariadb://me@host/test?tls=verify-ca", "no certificate"),
         ("mariadb://me@host/test?tls=require&ca=system", "too weak"),
         ("mariadb://me@host/test?socket=/x", "a host and a socket"),

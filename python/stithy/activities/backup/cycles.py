@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stithy.engines.backup import FULL, BackupJob, BackupMethod, BackupOptions, Source
+from stithy.engines.engine import get_engine
 from stithy.engines.instance import Instance
 from stithy.errors import (
     REMEDIES,
@@ -235,8 +236,10 @@ class Backups:
         servers, whose = self.context.servers, self.whose
         if whose is None:
             return servers.second(self.candidate, data, log, more)
+        engine = servers.find_study(self.candidate).database.engine
+        lean = {**get_engine(engine).lean_settings, **more}
         return servers.second(
-            self.candidate, data, log, more, name=whose.sockets,
+            self.candidate, data, log, lean, name=whose.sockets,
             memory_cgroup=whose.memory_cgroup, beside=self._data,
         )  # fmt: skip
 

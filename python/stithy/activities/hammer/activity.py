@@ -318,7 +318,7 @@ class HammerActivity:
 def _explain_end(instance: Instance, group: MemoryGroup | None) -> str | None:
     ended = instance.ended_by()
     killed = group.count_killed() if group else None
-    lost = f" ({killed} of its processes were killed)"
+    lost = f" ({killed} of its processes killed)"
     if ended is None:
         return f"the server ran out of memory{lost}" if killed else None
     cause = f" because memory ran out{lost}" if killed else ""

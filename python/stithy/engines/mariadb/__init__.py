@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from stithy.engines.declaration import Declaration
 from stithy.engines.engine import Engine
-from stithy.engines.mariadb.backups import BACKUPS
+from stithy.engines.mariadb.backups import BACKUPS, NATIVE
 from stithy.secrets import Secret
 
 if TYPE_CHECKING:
@@ -42,6 +42,9 @@ OWNED_SETTINGS = {
     "large_pages": "huge pages would escape the memory limit, so they are off for every candidate",
 }
 """Settings that a study may not give, with the reason; all others are passed through."""
+
+TEMP_FILE = "innodb_temp_data_file_path"
+"""Name and size of the file with temporary tables; it lies with other temporary files."""
 
 _PREFIXES = ("loose_", "skip_", "enable_", "disable_", "maximum_")
 """Of options that are read leniently, or are another setting's value."""
@@ -110,7 +113,10 @@ class MariaDBEngine(Engine):
     accounts = ("mysql",)
     setting_examples = ({"innodb_io_capacity": "500"}, {"innodb_io_capacity": "20000"})
     owned_settings = OWNED_SETTINGS
+    lean_settings = {"innodb_buffer_pool_size": "8M", "table_open_cache": "200"}
     backups = BACKUPS
+    native_restore = "copies files back that `mariadb-backup` has prepared beside the database"
+    native_copy = NATIVE
     has_remote = True
 
     @property
@@ -125,6 +131,9 @@ class MariaDBEngine(Engine):
         folded = normalise_name(name)
         if because := OWNED_SETTINGS.get(folded):
             return "a setting that Stithy chooses itself", f"leave it out: {because}"
+        if folded == TEMP_FILE and "/" in value:
+            remedy = "give its name and size alone, such as ibtmp1:12M:autoextend:max:4G"
+            return "a file in a directory that Stithy chooses itself", remedy
         if folded.startswith(_PREFIXES) and not folded.startswith("skip_name_resolve"):
             return "a prefix and no name of a setting", "give the setting itself, with its value"
         return None

@@ -1,4 +1,4 @@
-"""The ways to back MariaDB up: a copy of all files, and all rows as statements.
+"""The ways to back MariaDB up: copies of all files, of what changed, and all rows as statements.
 
 `mariadb-backup` writes one stream of files, with the log that they need. A restore unpacks it and
 applies the log, so that the files are as after a clean stop; the server makes its redo log of full
@@ -10,9 +10,18 @@ as one file, compressed by a program of the machine or not at all.
 import os
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from stithy.engines.backup import ENDINGS, PACKERS, BackupJob, BackupMethod, BackupOptions, Source
+from stithy.engines.backup import (
+    ENDINGS,
+    FULL,
+    PACKERS,
+    BackupJob,
+    BackupMethod,
+    BackupOptions,
+    Source,
+)
 from stithy.engines.mariadb.url import (
     CLIENT,
     list_client_words,
@@ -83,8 +92,8 @@ def read_packed(
     return Command(words, environment=environment, directory=place)
 
 
-def _name_file(job: BackupJob, name: str) -> Path:
-    return job.folder / f"{name}{ENDINGS[job.options.compression]}"
+def _name_file(folder: Path, name: str, options: BackupOptions) -> Path:
+    return folder / f"{name}{ENDINGS[options.compression]}"
 
 
 COPIER, UNPACKER = "mariadb-backup", "mbstream"
@@ -96,7 +105,7 @@ PUT_LOG = "mkdir -p redo && mv ib_logfile0 redo/ && rm -f xtrabackup_* backup-my
 
 
 class CopyBackup(BackupMethod):
-    """All files in one stream."""
+    """All files in one stream; what it keeps meanwhile lies beside it."""
 
     name = "copy"
     summary = (
@@ -112,7 +121,7 @@ class CopyBackup(BackupMethod):
         if problem := super().explain_refusal(options):
             return problem
         if options.processes > PROCESSES_MAX:
-            return f"copy takes at most {PROCESSES_MAX} `processes`"
+            return f"{self.name} takes at most {PROCESSES_MAX} `processes`"
         return None
 
     def list_programs(self, options: BackupOptions) -> Mapping[str, Package]:
@@ -124,28 +133,134 @@ class CopyBackup(BackupMethod):
         return Command([str(find_tool(programs, COPIER)), "--no-defaults", "--version"])
 
     def back_up(self, job: BackupJob, source: Source) -> Command:
-        """Write one stream; what it keeps meanwhile lies beside it."""
-        first, *others = list_client_words(source.url)
-        argv = [
-            str(find_tool(job.programs, COPIER)), first, "--backup", *others,
-            f"--datadir={source.data}", "--stream=mbstream",
-            f"--parallel={job.options.processes}", f"--target-dir={job.folder}",
-        ]  # fmt: skip
-        return write_packed(
-            argv, _name_file(job, "backup.mbs"), job.options, make_client_environment(source.url)
-        )
+        """Write one stream."""
+        return _write_stream(job, source, job.folder)
 
     def restore(self, job: BackupJob, data: Path) -> Sequence[Command]:
         """Unpack the files, apply the log to them, and put it where a server looks for it."""
-        plain = {"LC_ALL": "C"}
-        unpack = [str(find_tool(job.programs, UNPACKER)), "--extract", f"--directory={data}",
-                  f"--parallel={job.options.processes}"]  # fmt: skip
-        apply = [str(find_tool(job.programs, COPIER)), "--no-defaults", "--prepare",
-                 f"--target-dir={data}"]  # fmt: skip
         return [
-            read_packed(unpack, _name_file(job, "backup.mbs"), job.options, plain, data),
-            Command(apply, environment=plain, directory=data),
-            Command(["sh", "-c", PUT_LOG], environment=plain, directory=data),
+            _unpack_stream(job, job.folder, data),
+            _apply_log(job, data),
+            Command(["sh", "-c", PUT_LOG], environment=PLAIN, directory=data),
+        ]
+
+
+STREAM, PLAIN = "backup.mbs", {"LC_ALL": "C"}
+
+
+def _list_copier_words(job: BackupJob, source: Source, folder: Path) -> list[str]:
+    first, *others = list_client_words(source.url)
+    return [
+        str(find_tool(job.programs, COPIER)), first, "--backup", *others,
+        f"--datadir={source.data}", f"--parallel={job.options.processes}", f"--target-dir={folder}",
+    ]  # fmt: skip
+
+
+def _write_stream(job: BackupJob, source: Source, folder: Path, *words: str) -> Command:
+    argv = [*_list_copier_words(job, source, folder), "--stream=mbstream", *words]
+    file = _name_file(folder, STREAM, job.options)
+    return write_packed(argv, file, job.options, make_client_environment(source.url))
+
+
+def _unpack_stream(job: BackupJob, folder: Path, to: Path) -> Command:
+    argv = [str(find_tool(job.programs, UNPACKER)), "--extract", f"--directory={to}",
+            f"--parallel={job.options.processes}"]  # fmt: skip
+    return read_packed(argv, _name_file(folder, STREAM, job.options), job.options, PLAIN, to)
+
+
+def _apply_log(job: BackupJob, data: Path, *words: str) -> Command:
+    argv = [str(find_tool(job.programs, COPIER)), "--no-defaults", "--prepare",
+            f"--target-dir={data}", *words]  # fmt: skip
+    return Command(argv, environment=PLAIN, directory=data)
+
+
+class ChainBackup(CopyBackup):
+    """A full backup and what changed since, each one stream in a directory with its number."""
+
+    name = "chain"
+    summary = (
+        "keeps a full backup and what changed since it, each one stream of `mariadb-backup`, which "
+        "reads all pages each time; it makes backups of every kind with several processes and no "
+        "limit of bandwidth, and the restore applies one after the other"
+    )
+    keeps_repository = True
+
+    def prepare(self, job: BackupJob, data: Path) -> Sequence[Command]:
+        """An empty directory is enough."""
+        return ()
+
+    def back_up(self, job: BackupJob, source: Source) -> Command:
+        """Build on the one before, or on the full one; older ones that no other needs go.
+
+        It gets its number when it is whole. One that was cut off is not continued.
+        """
+        older, kind, new = _list_chain(job.folder), job.options.kind, job.folder / "new"
+        words = [f"--extra-lsndir={new}"]  # that what the next one builds on is not in the stream
+        if kind != FULL:
+            words.append(f"--incremental-basedir={older[-1 if kind == 'incremental' else 0]}")
+        unneeded = {FULL: older, "differential": older[1:]}.get(kind, [])
+        number = int(older[-1].name) + 1 if older else 1
+        write = _write_stream(job, source, new, *words)
+        _, option, script, *places = write.argv
+        fresh, kept = shlex.quote(str(new)), shlex.quote(str(job.folder / f"{number:06}"))
+        script = (
+            f"rm -rf {fresh} && mkdir {fresh} || exit\n{script.rstrip()} && mv {fresh} {kept}"
+            + "".join(f" && rm -r {shlex.quote(str(folder))}" for folder in unneeded)
+        )
+        return replace(write, argv=["sh", option, script, *places], directory=job.folder)
+
+    def locate_last(self, folder: Path) -> Path:
+        """The one with the highest number; the directory itself where there is none."""
+        return (_list_chain(folder) or [folder])[-1]
+
+    def restore(self, job: BackupJob, data: Path) -> Sequence[Command]:
+        """Unpack what changed beside the files, and apply it to them."""
+        full, *others = _list_chain(job.folder)
+        beside = data.parent / "changed"
+        steps = [_unpack_stream(job, full, data), _apply_log(job, data)]
+        for folder in others:
+            steps += [
+                Command(["mkdir", str(beside)], environment=PLAIN, directory=data),
+                _unpack_stream(job, folder, beside),
+                _apply_log(job, data, f"--incremental-dir={beside}"),
+                Command(["rm", "-r", str(beside)], environment=PLAIN, directory=data),
+            ]
+        return [*steps, Command(["sh", "-c", PUT_LOG], environment=PLAIN, directory=data)]
+
+    def count_room_bytes(self, held: int, log: int, options: BackupOptions, cycles: int) -> int:
+        """The one before is removed once the next one is whole; increments build on each other."""
+        return {FULL: 2, "differential": 3}.get(options.kind, 1 + cycles) * held
+
+
+def _list_chain(folder: Path) -> list[Path]:
+    """List the backups that are whole, the oldest first; those after the full one build on it."""
+    return sorted(path for path in folder.iterdir() if path.name.isdigit())
+
+
+class PreparedCopy(CopyBackup):
+    """All files with the log applied, in a directory: what `restore: native` puts back."""
+
+    name = "prepared-copy"
+
+    def list_programs(self, options: BackupOptions) -> Mapping[str, Package]:
+        """It is not packed."""
+        return {COPIER: COPIERS_PACKAGE}
+
+    def back_up(self, job: BackupJob, source: Source) -> Command:
+        """Copy the running server's files, then apply the log."""
+        copy = shlex.join(_list_copier_words(job, source, job.folder))
+        apply = shlex.join(_apply_log(job, job.folder).argv)
+        environment = make_client_environment(source.url)
+        return Command(["sh", "-c", f"{copy} && {apply}"], environment=environment)
+
+    def restore(self, job: BackupJob, data: Path) -> Sequence[Command]:
+        """Copy them into the empty directory."""
+        argv = [str(find_tool(job.programs, COPIER)), "--no-defaults", "--copy-back",
+                f"--target-dir={job.folder}", f"--datadir={data}",
+                f"--parallel={job.options.processes}"]  # fmt: skip
+        return [
+            Command(argv, environment=PLAIN, directory=job.folder),
+            Command(["sh", "-c", PUT_LOG], environment=PLAIN, directory=data),
         ]
 
 
@@ -181,7 +296,10 @@ class StatementDump(BackupMethod):
             "--databases", parse_url(source.url).database,
         ]  # fmt: skip
         return write_packed(
-            argv, _name_file(job, "dump.sql"), job.options, make_client_environment(source.url)
+            argv,
+            _name_file(job.folder, "dump.sql", job.options),
+            job.options,
+            make_client_environment(source.url),
         )
 
     def load(self, job: BackupJob, fresh: Source) -> Sequence[Command]:
@@ -193,10 +311,15 @@ class StatementDump(BackupMethod):
             "--analyze", "--silent", "--databases", parse_url(fresh.url).database,
         ]  # fmt: skip
         return [
-            read_packed(load, _name_file(job, "dump.sql"), job.options, own, job.folder),
+            read_packed(
+                load, _name_file(job.folder, "dump.sql", job.options), job.options, own, job.folder
+            ),
             Command(analyse, environment=own, directory=job.folder),
         ]
 
 
-BACKUPS = (CopyBackup(), StatementDump())
+BACKUPS = (CopyBackup(), ChainBackup(), StatementDump())
 """The default first."""
+
+NATIVE = PreparedCopy()
+"""By it a loaded database is kept beside its files."""

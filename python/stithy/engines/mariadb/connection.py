@@ -14,8 +14,6 @@ import pymysql
 from stithy.engines.mariadb.url import SYSTEM_ROOTS, MariaDBAddress
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, give_reason
 
-CONNECT_S = 10
-
 
 def quote_name(name: str) -> str:
     """Write a name as SQL has it."""
@@ -131,24 +129,24 @@ def connect(
     session = pymysql.connect(
         user=target.user, password=password, host=target.host, port=target.port,
         database=None if elsewhere else target.database, charset="utf8mb4", autocommit=True,
-        connect_timeout=CONNECT_S, read_timeout=timeout_s, write_timeout=timeout_s,
+        connect_timeout=target.connect_timeout_s, read_timeout=timeout_s, write_timeout=timeout_s,
         program_name="stithy", init_command="SET time_zone = '+00:00'", defer_connect=True,
         **_choose_tls(target),
     )  # fmt: skip
     session._secure = bool(target.socket)  # so that a password may be sent through it
     try:
-        session.connect(_open_socket(target.socket) if target.socket else None)
+        session.connect(_open_socket(target) if target.socket else None)
     except (pymysql.Error, OSError, RuntimeError) as error:
         raise _explain_not_opened(target, error) from error
     return ControlSession(target, session)
 
 
-def _open_socket(path: str) -> socket.socket:
+def _open_socket(target: MariaDBAddress) -> socket.socket:
     """Open a socket, which PyMySQL would not close where nobody listens."""
     opened = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        opened.settimeout(CONNECT_S)
-        opened.connect(path)
+        opened.settimeout(target.connect_timeout_s)
+        opened.connect(target.socket)
     except OSError:
         opened.close()
         raise
@@ -158,7 +156,7 @@ def _open_socket(path: str) -> socket.socket:
 def _choose_tls(target: MariaDBAddress) -> dict[str, Any]:
     if target.tls == "disable" or target.socket:
         return {"ssl_disabled": True}
-    if not target.tls:
+    if target.tls == "prefer":
         return {}  # where the server offers it, as its own clients do
     roots = None if target.ca in ("", SYSTEM_ROOTS) else target.ca
     context = ssl.create_default_context(cafile=roots)
@@ -184,15 +182,17 @@ _REMEDIES = {
 def _read_text(error: BaseException) -> str:
     if isinstance(error, OSError):
         return give_reason(error)
+    if isinstance(cause := error.__context__, OSError):
+        return give_reason(cause)
     code, *texts = (*error.args, "")
     return str(texts[0] if isinstance(code, int) and texts[0] else error)
 
 
 def _explain_not_opened(target: MariaDBAddress, error: BaseException) -> StithyError:
     code, text = error.args[0] if error.args else 0, _read_text(error)
-    kind, remedy = _REMEDIES.get(
-        code, (InfrastructureError, "start the server, or correct host and port in the URL")
-    )
+    place = "the socket" if target.socket else "host and port"
+    start = (InfrastructureError, f"start the server, or correct {place} in the URL")
+    kind, remedy = _REMEDIES.get(code, start)
     what = "the server refused the connection"
     if "certificate" in text.lower():
         kind, remedy = PreconditionError, "correct host, tls or ca in the URL"

@@ -16,7 +16,7 @@ from os.path import expanduser
 from pathlib import Path
 
 from stithy.engines.instance import Configuration, Installation, Request, Start
-from stithy.engines.mariadb import PLUGINS
+from stithy.engines.mariadb import PLUGINS, TEMP_FILE
 from stithy.engines.mariadb.backups import find_tool
 from stithy.engines.mariadb.connection import OLDEST, parse_version, quote_text
 from stithy.engines.mariadb.server import PROGRAM, SOCKET, MariaDBServer
@@ -188,6 +188,10 @@ class MariaDB:
             "pid_file": str(start.sockets / "pid"),
         }  # fmt: skip
         settings = self._complete(start.own or self._request.configuration)
+        if start.temp is not None:
+            # A name in another directory is one seen from the data directory.
+            name = settings.get(TEMP_FILE, "ibtmp1:12M:autoextend")
+            settings[TEMP_FILE] = f"{os.path.relpath(start.temp, start.data)}/{name}"
         settings |= {**(LOADING if start.loading else {}), **start.more}
         asked = [str(self._make_installation().programs / PROGRAM), "--no-defaults"]
         command = replace(

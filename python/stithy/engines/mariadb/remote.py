@@ -27,6 +27,19 @@ from stithy.secrets import Secret
 OLDEST_MYSQL = (8, 0, 4)
 """The first with JSON_TABLE."""
 
+NEEDED = frozenset((
+    "SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "INDEX",
+    "CREATE ROUTINE", "ALTER ROUTINE", "EXECUTE",
+))  # fmt: skip
+"""Rights on the database: tables are made and loaded, and procedures are made last."""
+
+RIGHTS = """SELECT privilege_type FROM information_schema.user_privileges WHERE grantee = %s
+ UNION SELECT privilege_type FROM information_schema.schema_privileges
+ WHERE grantee = %s AND DATABASE() LIKE table_schema"""
+
+STATEMENTS_EACH = 5
+"""What a session of order entry prepares; without procedures it is some 30."""
+
 HELD = """SELECT IF(table_type LIKE '%VIEW', 'view', 'table') AS kind, table_name AS name
   FROM information_schema.tables WHERE table_schema = DATABASE()
  UNION ALL SELECT LOWER(routine_type), routine_name
@@ -160,12 +173,22 @@ def _find_unfit(session: ControlSession) -> tuple[str, str] | None:
     version = parse_version(session.version)
     oldest = OLDEST if is_mariadb(session.version) else OLDEST_MYSQL
     if version < oldest:
-        return f"the server is older than {'.'.join(map(str, oldest))}", "use a newer one"
+        has, least = (".".join(map(str, numbers)) for numbers in (version, oldest))
+        return f"the server has version {has}, older than {least}", f"use {least} or a later one"
     variables = session.read_variables()
-    if variables.get("read_only") == "ON":
+    if "ON" in (variables.get("read_only"), variables.get("innodb_read_only")):
         return "the server is read-only, as a replica is", "name the primary"
     if variables.get("local_infile") != "ON":
         return "the server takes no LOAD DATA LOCAL", "SET GLOBAL local_infile = ON"
+    return _find_lacking_right(session)
+
+
+def _find_lacking_right(session: ControlSession) -> tuple[str, str] | None:
+    lacking = NEEDED - _list_rights(session)
+    [(role,)] = session.run("SELECT CURRENT_ROLE()")
+    if lacking and role in (None, "NONE"):  # what a role may, these tables do not say
+        problem = f"the user lacks {', '.join(sorted(lacking))} on the database"
+        return problem, "GRANT ALL ON the database TO the user"
     try:
         session.run("SET GLOBAL innodb_max_dirty_pages_pct = @@GLOBAL.innodb_max_dirty_pages_pct")
     except StithyError:
@@ -178,9 +201,23 @@ def _find_unfit(session: ControlSession) -> tuple[str, str] | None:
     return None
 
 
+def _list_rights(session: ControlSession) -> set[str]:
+    [(account,)] = session.run("SELECT CURRENT_USER()")
+    user, _, host = str(account).rpartition("@")
+    grantee = f"'{user}'@'{host}'"
+    return {str(right) for (right,) in session.run(RIGHTS, grantee, grantee)}
+
+
 def _find_full(session: ControlSession, sessions: int) -> tuple[str, str] | None:
-    variables = session.read_variables()
+    variables, status = session.read_variables(), session.read_status()
+    statements = int(variables["max_prepared_stmt_count"]) - int(status["prepared_stmt_count"])
+    if statements < STATEMENTS_EACH * sessions:
+        problem = f"the server can prepare {max(0, statements)} more statements, and {sessions}"
+        return (
+            f"{problem} users need {STATEMENTS_EACH} each or more",
+            "raise max_prepared_stmt_count",
+        )
     limits = [int(variables[name]) for name in ("max_connections", "max_user_connections")]
-    used = int(session.read_status()["threads_connected"]) - 1
+    used = int(status["threads_connected"]) - 1
     room = min(limit for limit in limits if limit > 0) - used
     return explain_full(room, sessions, "the user")

@@ -20,6 +20,8 @@ PROGRAM = "mariadbd"
 SOCKET = "mariadb.sock"
 AT_ONCE_PATIENCE_S = 20.0
 LAST_LINES = 3
+NO_TROUBLE = ("[Note]", "Version: ", "Aborted connection", "[00] ", "max_open_files")
+"""In lines of its log that tell of a start, a session that its user left, or its backups."""
 
 
 class MariaDBServer(ServerProcess, MariaDBEndpoint):
@@ -62,9 +64,10 @@ class MariaDBServer(ServerProcess, MariaDBEndpoint):
         return {}
 
     def quote_log(self, lines: Sequence[str]) -> str:
-        """Quote the last lines that tell of an error, or else its last lines."""
-        shown = [line for line in lines if "[ERROR]" in line]
-        return " | ".join((shown or list(lines))[-LAST_LINES:]) or "it wrote nothing"
+        """Quote the last lines that tell of an error, or else of other trouble."""
+        errors = [line for line in lines if "[ERROR]" in line]
+        others = [line for line in lines if not any(word in line for word in NO_TROUBLE)]
+        return " | ".join((errors or others)[-LAST_LINES:]) or "it wrote of no error"
 
     def checkpoint(self) -> None:
         """Write all dirty pages now."""

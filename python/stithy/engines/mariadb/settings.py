@@ -54,6 +54,10 @@ AT_INIT = ("innodb_page_size", "innodb_data_file_path", "innodb_undo_tablespaces
            "lower_case_table_names")  # fmt: skip
 """What the files of a database were made with: no candidate may have another one."""
 
+SERVER_BYTES, BYTES_PER_CONNECTION = 112 * MIB, 7 * MIB // 4
+"""Measured with order entry, MariaDB 10.11: what the server takes beside its buffer pool, and each
+session with its procedures and prepared statements."""
+
 TABLES_PER_CONNECTION, STATEMENTS_PER_CONNECTION = 20, 1000
 """Own: so many are open and prepared at once in any of the workloads, and more."""
 
@@ -63,16 +67,23 @@ def normalise_settings(settings: Mapping[str, str]) -> dict[str, str]:
     return {normalise_name(name): value for name, value in settings.items()}
 
 
+def choose_pool_bytes(memory_bytes: int, connections_max: int) -> int:
+    """Choose the size of the buffer pool, bytes; at least an eighth of a small memory."""
+    rest = memory_bytes - SERVER_BYTES - connections_max * BYTES_PER_CONNECTION
+    return max(8 * MIB, memory_bytes // 8, min(memory_bytes // 2, rest))
+
+
 def complete(given: Configuration, connections_max: int, window_s: float) -> dict[str, str]:
     """Give all settings: Stithy's own first, the study's over them.
 
     Without a word from the study the buffer pool gets half of the memory, because files are read
-    past the page cache; and there are connections, open tables and prepared statements enough for
-    the users of any level.
+    past the page cache, or what the server and sessions leave of it. There are connections, open
+    tables and prepared statements enough for the users of any level.
     """
     connections = connections_max + SPARE_CONNECTIONS
+    pool_bytes = choose_pool_bytes(given.memory_bytes, connections_max)
     own = {
-        "innodb_buffer_pool_size": f"{max(8, given.memory_bytes // 2 // MIB)}M",
+        "innodb_buffer_pool_size": f"{pool_bytes // MIB}M",
         "innodb_log_file_size": f"{choose_log_bytes(window_s) // MIB}M",
         "max_connections": str(max(151, connections)),
         "table_open_cache": str(max(2000, TABLES_PER_CONNECTION * connections)),

@@ -21,8 +21,11 @@ SCHEMES = ("mariadb", "mysql")
 SYSTEM_ROOTS = "system"
 """As `ca`: the certificates that this machine believes."""
 
-OPTIONS = ("socket", "tls", "ca", "passfile")
-TLS = ("disable", "require", "verify-ca", "verify-full")
+OPTIONS = ("socket", "password", "passfile", "connect_timeout", "tls", "ca")
+TLS = ("disable", "prefer", "require", "verify-ca", "verify-full")
+PATIENCE_S = 10
+"""Where a URL does not say how long a connection may take; the hammer's is the same."""
+
 _LEAVE = f"leave it out; followed are {', '.join(OPTIONS)}"
 _EXAMPLE = (
     "write it as mariadb://me@host:3306/database or mariadb://me@localhost/database?socket=/path, "
@@ -34,7 +37,7 @@ _EXAMPLE = (
 class MariaDBAddress:
     """What a URL names; `socket` is empty where it is reached by its host.
 
-    `tls` empty: as the server offers it, nothing verified. `ca`: the certificates to verify with.
+    `tls` `prefer`: as the server offers it, not verified. `ca`: the certificates to verify with.
     """
 
     host: str
@@ -45,6 +48,7 @@ class MariaDBAddress:
     socket: str
     tls: str
     ca: str
+    connect_timeout_s: int
 
     @property
     def place(self) -> str:
@@ -55,7 +59,10 @@ class MariaDBAddress:
     def url(self) -> Secret:
         """The URL for the hammer: nothing in it has to be found."""
         word = f":{quote(self.password.reveal(), safe='')}" if self.password else ""
-        named = {"socket": self.socket, "tls": self.tls, "ca": self.ca}
+        named = {
+            "socket": self.socket, "connect_timeout": str(self.connect_timeout_s),
+            "tls": self.tls, "ca": self.ca,
+        }  # fmt: skip
         options = [f"{name}={quote(value, safe='/')}" for name, value in named.items() if value]
         user, database = quote(self.user, safe=""), quote(self.database, safe="")
         host = f"[{self.host}]" if ":" in self.host else quote(self.host)
@@ -90,15 +97,16 @@ def parse_url(url: Secret, password: Secret | None = None) -> MariaDBAddress:
         raise _make_refusal("the URL names neither a host nor a socket")
     if socket and host not in ("", "localhost"):
         raise _make_refusal("the URL names a host and a socket", "take one of them out")
-    given = [Secret(unquote(word))] if word else []
+    given = [Secret(of) for of in (unquote(word), options.get("password", "")) if of]
     given += [_read_password(options["passfile"])] if options.get("passfile") else []
     given += [password] if password is not None else []
     if len(given) > 1:
         raise _make_refusal("the URL has a password, and another is given", "take one of them out")
     return MariaDBAddress(
         host=host or "localhost", port=port, database=unquote(database), user=unquote(user),
-        password=given[0] if given else None, socket=socket, tls=options.get("tls", ""),
-        ca=options.get("ca", ""),
+        password=given[0] if given else None, socket=socket,
+        tls=options.get("tls", "disable" if socket else "prefer"), ca=options.get("ca", ""),
+        connect_timeout_s=max(0, int(options.get("connect_timeout") or 0)) or PATIENCE_S,
     )  # fmt: skip
 
 
@@ -121,6 +129,8 @@ def _parse_options(query: str) -> Mapping[str, str]:
     for name in ("socket", "ca", "passfile"):
         if options.get(name, "/")[:1] != "/" and (name, options[name]) != ("ca", SYSTEM_ROOTS):
             raise _make_refusal(f"the URL's {name} is no absolute path")
+    if re.fullmatch(r"|[-+]?[0-9]{1,9}", options.get("connect_timeout", "")) is None:
+        raise _make_refusal("the URL's connect_timeout is no whole number of seconds")
     if "tls" in options and options["tls"] not in TLS:
         raise _make_refusal(f"the URL's tls is none of {', '.join(TLS)}")
     if options.get("tls", "").startswith("verify") and options.get("socket"):

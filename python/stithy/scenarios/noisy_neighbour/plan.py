@@ -83,7 +83,6 @@ class NoisyNeighbourScenario(PlannedScenario):
         CpuShare(why="a `cpu_share` of tenants", optional=True),
     )
     choice = "aggressor"
-    has_several_engines = False  # the databases beside the tenants' are of one
 
     def list_keys(self) -> dict[str, type[Common]]:
         """The keys of the scenario, by aggressor."""
@@ -132,6 +131,14 @@ class NoisyNeighbourScenario(PlannedScenario):
         if method.keeps_files or not aggressor.has_dataset:
             return None
         return f"the databases of the neighbour {aggressor.name} are copies of files"
+
+    def explain_one_engine(self, study: Study) -> str | None:
+        """A neighbour with databases would be another one beside each engine."""
+        aggressor = find_aggressor(find_spec(study))
+        if not aggressor.has_dataset:
+            return None
+        whose = f"the neighbour {aggressor.name} has databases of the tenants' engine"
+        return f"{whose}, and would differ with it"
 
     def plan_steps(self, study: Study, scene: Scene) -> Iterator[Step]:
         """Volumes, the dataset, what the aggressor needs, windows in rounds, and the end."""
