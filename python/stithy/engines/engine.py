@@ -94,6 +94,10 @@ class Engine(Plugin):
         """
         return 0
 
+    def has_holes(self, settings: Mapping[str, str]) -> bool:
+        """Whether its files have holes for a purpose, such as where it compresses pages."""
+        return False
+
     def configure(self, request: "instance.Request") -> "instance.ConfiguredEngine":
         """Give the engine as a study asks for it; nothing is looked for yet."""
         raise NotImplementedError

@@ -32,7 +32,7 @@ class FileRestore(RestoreMethod):
         """Copy what was loaded."""
         from stithy.run import datasets
 
-        return datasets.copy_loaded(context, master)
+        return datasets.copy_loaded(context, dataset, master)
 
     def describe(self, contents: "Contents") -> str:
         """Say its size."""

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from stithy.engines.engine import get_engine
 from stithy.engines.instance import UNSEEN, ConfiguredEngine, Instance
 from stithy.errors import (
     InfrastructureError,
@@ -302,10 +303,16 @@ def _evict(log_folder: str | None, parts: Parts) -> int:
     return drop_cached_pages(parts.data, log_folder) + drop_cached_pages(parts.log)
 
 
-def copy_loaded(context: Context, master: Path) -> Contents:
+def has_holes(context: Context, dataset: Dataset) -> bool:
+    """Whether copies of its files must keep their holes."""
+    database = context.study_of(dataset.name).database
+    return get_engine(database.engine).has_holes(database.settings)
+
+
+def copy_loaded(context: Context, dataset: Dataset, master: Path) -> Contents:
     """Copy what was loaded; it lies on no candidate's volume, so that all are as large and full."""
     loaded = context.volumes.of(context.master_candidate).path / DATA
-    copy_tree(loaded, master)
+    copy_tree(loaded, master, has_holes=has_holes(context, dataset))
     sync_filesystem(master)
     contents = hash_tree(master)
     compare(hash_tree(loaded), contents, str(master))
@@ -318,7 +325,7 @@ def copy_back(context: Context, candidate: str, dataset: Dataset, instances: int
     source = volumes.masters_place / name_master(dataset)
     trees, folder = make_trees(volumes, candidate, instances), _find_log_folder(context, candidate)
     for parts in trees:
-        _copy(folder, source, parts)
+        _copy(folder, source, parts, has_holes(context, dataset))
     copied_s = clock.monotonic_s()
     for parts in trees:
         copied = _read_contents(folder, parts)
@@ -328,13 +335,13 @@ def copy_back(context: Context, candidate: str, dataset: Dataset, instances: int
     return Restored(verify_s, instances * len(copied.files), instances * copied.size_bytes)
 
 
-def _copy(name: str | None, source: Path, parts: Parts) -> None:
+def _copy(name: str | None, source: Path, parts: Parts, keeps_holes: bool) -> None:
     """Copy each part to its place; `name`: the folder of the log. A full device is an error."""
     try:
         if parts.log is None or name is None:
-            copy_tree(source, parts.data)
+            copy_tree(source, parts.data, has_holes=keeps_holes)
         else:
-            copy_tree(source, parts.data, without=name)
+            copy_tree(source, parts.data, without=name, has_holes=keeps_holes)
             copy_tree(source / name, parts.log)
             (parts.data / name).symlink_to(parts.log)
     except OSError as error:

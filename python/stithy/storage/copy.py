@@ -5,6 +5,7 @@ shared block must copy it or move the extent, and that would be measured as if t
 """
 
 import ctypes
+import errno
 import hashlib
 import mmap
 import os
@@ -66,18 +67,21 @@ def join_contents(contents: Contents, name: str, part: Contents) -> Contents:
     )
 
 
-def copy_tree(source: Path, target: Path, without: str | None = None) -> None:
+def copy_tree(
+    source: Path, target: Path, without: str | None = None, *, has_holes: bool = False
+) -> None:
     """Copy `source` to `target`, an existing empty directory; owners and modes are kept.
 
-    `without` is a name in `source` that is left out. Raises OSError, for example for a full device;
-    the target is then incomplete.
+    `without` is a name in `source` that is left out. `has_holes`: files have holes for a purpose,
+    which stay; others are filled, so that a window need not allocate them. Raises OSError, for
+    example for a full device; the target is then incomplete.
     """
     files, directories = _walk(source, without)
     for name in directories:
         (target / name).mkdir()
         _copy_owner(source / name, target / name)
     _copy_owner(source, target)
-    _run_in_threads(lambda name: _copy(source / name, target / name), files)
+    _run_in_threads(lambda name: _copy(source / name, target / name, has_holes), files)
 
 
 def sync_filesystem(path: Path) -> None:
@@ -153,12 +157,36 @@ def _hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy(source: Path, target: Path, has_holes: bool) -> None:
     with source.open("rb", buffering=0) as reading, target.open("xb", buffering=0) as writing:
-        # sendfile never shares blocks; copy_file_range may.
-        while os.sendfile(writing.fileno(), reading.fileno(), None, CHUNK_BYTES):
-            pass
+        fd, size_bytes = reading.fileno(), source.stat().st_size
+        for begin, end in _list_extents(fd, size_bytes) if has_holes else [(0, size_bytes)]:
+            os.lseek(fd, begin, os.SEEK_SET)
+            os.lseek(writing.fileno(), begin, os.SEEK_SET)
+            # sendfile never shares blocks; copy_file_range may.
+            while begin < end and (
+                sent := os.sendfile(writing.fileno(), fd, None, min(CHUNK_BYTES, end - begin))
+            ):
+                begin += sent
+        writing.truncate(size_bytes)
     _copy_owner(source, target)
+
+
+def _list_extents(fd: int, size_bytes: int) -> Iterator[tuple[int, int]]:
+    """List the parts of a file between its holes; all of it where none of its blocks is missing."""
+    if os.fstat(fd).st_blocks * 512 >= size_bytes:
+        yield 0, size_bytes
+        return
+    end = 0
+    while end < size_bytes:
+        try:
+            begin = os.lseek(fd, end, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            return  # a hole to its end
+        end = os.lseek(fd, begin, os.SEEK_HOLE)
+        yield begin, end
 
 
 def _copy_owner(source: Path, target: Path) -> None:

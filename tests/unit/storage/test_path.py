@@ -15,6 +15,27 @@ from stithy.storage.consent import DirectoryMark, write_mark
 from support.examples import DEAD
 
 
+@pytest.mark.parametrize("has_holes", [False, True])
+def test_holes_are_kept_where_they_have_a_purpose(disk_place: Path, has_holes: bool) -> None:
+    """Between data, and at the end; the bytes are the same either way."""
+    source, target = disk_place / "source", disk_place / "target"
+    for folder in (source, target):
+        folder.mkdir()
+    with (source / "table").open("wb") as file:
+        for offset in (0, 2**20, 3 * 2**20):
+            file.seek(offset)
+            file.write(os.urandom(4096))
+        file.truncate(4 * 2**20 + 17)
+    (source / "whole").write_bytes(b"x" * 5000)
+    copy.sync_filesystem(source)
+    copy.copy_tree(source, target, has_holes=has_holes)
+    copy.sync_filesystem(target)
+    assert copy.hash_tree(source) == copy.hash_tree(target)
+    written = (target / "table").stat().st_blocks * 512
+    assert (written < 2**17) == has_holes
+    assert written >= (3 * 4096 if has_holes else 4 * 2**20)
+
+
 def test_a_copy_has_the_same_contents_and_every_change_is_noticed(disk_place: Path) -> None:
     """Bytes, names, modes, owners, empty directories; links are refused."""
     source, target = disk_place / "source", disk_place / "target"

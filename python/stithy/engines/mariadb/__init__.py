@@ -157,6 +157,11 @@ class MariaDBEngine(Engine):
         folded = {normalise_name(name): value for name, value in settings.items()}
         return parse_size(folded.get("innodb_log_file_size", "")) or choose_log_bytes(window_s)
 
+    def has_holes(self, settings: Mapping[str, str]) -> bool:
+        """Whether tables are made compressed: what a page saves is a hole in its file."""
+        folded = {normalise_name(name): value for name, value in settings.items()}
+        return folded.get("innodb_compression_default", "").strip().lower() in ("on", "1", "true")
+
     def configure(self, request: "instance.Request") -> "instance.ConfiguredEngine":
         """Give MariaDB as a study asks for it; MySQL's servers are not started."""
         from stithy.engines.mariadb.engine import MariaDB

@@ -50,8 +50,10 @@ LOADING = {
     "sync_binlog": "0",
 }
 
-AT_INIT = ("innodb_page_size", "innodb_data_file_path", "innodb_undo_tablespaces",
-           "lower_case_table_names")  # fmt: skip
+AT_INIT = (
+    "innodb_page_size", "innodb_data_file_path", "innodb_undo_tablespaces",
+    "innodb_compression_default", "innodb_default_row_format", "lower_case_table_names",
+)  # fmt: skip
 """What the files of a database were made with: no candidate may have another one."""
 
 SERVER_BYTES, BYTES_PER_CONNECTION = 112 * MIB, 7 * MIB // 4

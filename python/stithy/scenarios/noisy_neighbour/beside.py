@@ -21,6 +21,7 @@ from stithy.plan.steps import WindowPlan
 from stithy.results.layout import empty_folder
 from stithy.run.activity import Activity, BasicActivity, Span, Subject, Times, WindowValue
 from stithy.run.context import Context
+from stithy.run.datasets import has_holes
 from stithy.run.volumes import name_master
 from stithy.scenarios.noisy_neighbour.aggressor import OwnDatabase
 from stithy.scenarios.noisy_neighbour.declared import WHOLE, name_cycle
@@ -351,7 +352,7 @@ def lay_out_databases(context: Context, candidate: str) -> str:
         place = find_data(context, candidate, spec.volume, number)
         place.mkdir(mode=0o700)
         try:
-            copy_tree(master, place)
+            copy_tree(master, place, has_holes=has_holes(context, dataset))
         except OSError as error:
             raise InfrastructureError(
                 f"the neighbour's database could not be copied: {give_reason(error)}",
