@@ -98,9 +98,16 @@ Pids = Callable[[], Iterable[int]]
 
 
 def cut_power(
-    drives: Sequence[MountedDrive], rule: CutRule, pids: Pids, *, clock: Clock | None = None
+    drives: Sequence[MountedDrive],
+    rule: CutRule,
+    pids: Pids,
+    *,
+    linger_s: float = 0.0,
+    clock: Clock | None = None,
 ) -> tuple[DriveCut, ...]:
     """Cut the power of a machine with these drives, which are unmounted afterwards.
+
+    `linger_s`: how long its processes go on after the drives' end, for what they write elsewhere.
 
     Raises InfrastructureError where a process does not end or a write reached a drive after the
     stop, PreconditionError that names who keeps a file system from being unmounted.
@@ -110,6 +117,7 @@ def cut_power(
         for each in drives:
             each.control.set_fault(each.name, jobs.StallFault(duration_s=SILENCE_S))
         stops = [_cut(each, rule) for each in drives]
+        time.sleep_s(linger_s)
         _kill(pids)
     finally:
         for each in drives:

@@ -1,8 +1,9 @@
-"""Power cuts of a machine with PostgreSQL on an emulated drive: what one is, and what is seen.
+"""Power cuts of a machine with a database on an emulated drive: what one is, and what is seen.
 
 The hammer's ledger lies on another disk than the database. After each cut the file system is
-replayed and checked, the server recovers, and the ledger and the consistency conditions are
-compared with the database. `benches/prove.py` and the tests of real machines use it.
+replayed and checked, the server recovers, the engine checks itself, and the ledger and all
+consistency conditions are compared with the database. A database that runs in the hammer dies with
+it. `benches/prove.py` and the tests of real machines use it.
 """
 
 import os
@@ -24,21 +25,17 @@ from power_cut import (
     cut_power,
     restore_power,
 )
+from power_engines import BASE, SUBJECTS, Subject
 from stithy.drives import filesystems, program
 from stithy.drives.control import DriveSpec
 from stithy.drives.program import DriveProgram
-from stithy.engines.instance import Configuration, Request, Start
-from stithy.engines.postgresql.engine import PostgreSQL
-from stithy.engines.postgresql.server import (
-    PROGRAM,
-    Server,
-    read_segment_facts,
-    remove_segment,
-)
+from stithy.engines.instance import Configuration, ConfiguredEngine, Instance, Request, Start
+from stithy.engines.postgresql.server import PROGRAM as POSTGRES
+from stithy.engines.postgresql.server import read_segment_facts, remove_segment
 from stithy.errors import StithyError
 from stithy.hosts.host import LocalHost
-from stithy.hosts.processes import end, find_pids_inside
-from stithy.hosts.runner import LocalRunner, find_server_user
+from stithy.hosts.processes import end, find_pids_inside, find_pids_within
+from stithy.hosts.runner import Command, LocalRunner, find_server_user
 from stithy.secrets import generate_password
 from stithy.storage.copy import copy_tree, sync_filesystem
 from stithy.wire.drive import jobs
@@ -48,7 +45,6 @@ from stithy.wire.jobs import RunRequest
 from stithy.wire.messages import AnyMessage, LedgerCounts, SecondMessage
 from stithy.workloads.order_entry import Choice
 
-KINDS = ("ext4", "xfs", "btrfs")
 SIZE = Choice(warehouses=1)
 MIB = 2**20
 DRIVE, LOG_DRIVE = "data", "log"
@@ -56,18 +52,14 @@ DRIVE_BYTES = 1536 * MIB
 CACHE_BYTES = 64 * MIB
 USERS = 4
 
-SETTINGS = {
-    # Small, so that dirty pages are on their way at every moment, and the log is not only written.
-    "shared_buffers": "16MB",
-    "max_wal_size": "64MB",
-    "min_wal_size": "32MB",
-    "bgwriter_delay": "20ms",
-    "autovacuum": "on",
-}
 UNSTEADY = jobs.Slow(factor=1.0, added_s=0.0005, share=0.3)
 """Requests that overtake each other and are under way when the power is cut."""
 
 START_PATIENCE_S = 60.0
+LEDGER_S = 0.5
+"""How long a driver that dies with its database goes on: what was acknowledged reaches its ledger,
+whose groups are 50 ms, and nothing more is acknowledged where a commit waits for the drive."""
+
 COMMITTED_MIN = 50
 """A machine with other work to do may be slow to begin; a cut of nothing would prove nothing."""
 
@@ -80,23 +72,25 @@ MASTER = "master"
 class Master:
     """A loaded database whose server was stopped, and the engine that made it."""
 
-    engine: PostgreSQL
+    subject: Subject
+    engine: ConfiguredEngine
     data: Path
 
 
 @contextmanager
-def loaded_master(place: Path) -> Iterator[Master]:
+def loaded_master(place: Path, subject: Subject = SUBJECTS["postgresql"]) -> Iterator[Master]:
     """Load one warehouse below `place`, a directory that the server's user may enter."""
-    engine = PostgreSQL(
+    engine = subject.engine.configure(
         Request(
             host=LocalHost(),
-            configuration=Configuration(SETTINGS, 256 * MIB),
+            configuration=Configuration(subject.settings, 256 * MIB),
             connections_max=USERS,
             password=generate_password(),
         )
     )
+    engine.check()
     with _private_folder(place) as sockets:
-        data = place / MASTER
+        data = place / f"{MASTER}-{subject.name}"
         data.mkdir(mode=0o700)
         _give(data)
         engine.initialise(data, sockets)
@@ -105,7 +99,7 @@ def loaded_master(place: Path) -> Iterator[Master]:
             Hammer(LocalRunner(), server.url).prepare(SIZE, seed=1, loaders=2)
         finally:
             server.stop()
-        yield Master(engine, data)
+        yield Master(subject, engine, data)
 
 
 @contextmanager
@@ -127,101 +121,175 @@ class Seen:
     """What one cut did and what was there afterwards.
 
     `broken` are the consistency conditions that do not hold; `clean` is the file system's check.
+    `damage`: what the engine's own check found, or why the database could not be opened or
+    compared; then there are no counts.
     """
 
     kind: str
+    settings: Mapping[str, str]
     seed: int
     load_s: float
     cuts: tuple[DriveCut, ...]
     clean: bool
     said: str
-    orders: LedgerCounts
-    payments: LedgerCounts
-    holds: bool
-    broken: tuple[int, ...]
+    damage: str
+    orders: LedgerCounts | None = None
+    payments: LedgerCounts | None = None
+    holds: bool = False
+    broken: tuple[int, ...] = ()
 
     @property
     def sound(self) -> bool:
         """Whether nothing is wrong with it, and it proves something."""
-        return self.clean and self.holds and not self.broken and self.orders.acknowledged > 0
+        whole = self.clean and not self.damage and self.holds and not self.broken
+        return whole and self.orders is not None and self.orders.acknowledged > 0
+
+    @property
+    def is_caught(self) -> bool:
+        """Whether something is gone or damaged, and was noticed."""
+        lost = not self.holds and _count_lost(self.orders, self.payments) > 0
+        return bool(self.damage or self.broken) or lost
+
+
+def _count_lost(*counts: LedgerCounts | None) -> int:
+    return sum(one.lost for one in counts if one is not None)
 
 
 @dataclass(frozen=True)
 class Plan:
     """What a machine is like; `own_log`: the server's log lies on a drive of its own.
 
-    `parent` is where the folders of the machine are made.
+    `variant` names the settings of its engine. `parent` is where its folders are made.
     """
 
     kind: str
     seed: int
     cache_bytes: int = CACHE_BYTES
     own_log: bool = False
+    variant: str = BASE
     parent: Path = PARENT
 
 
 class Machine:
-    """Drives with file systems, and PostgreSQL on them."""
+    """Drives with file systems, and a database on them."""
 
     def __init__(
-        self, master: Master, drives: DriveProgram, mounted: Sequence[MountedDrive]
+        self, master: Master, plan: Plan, drives: DriveProgram, mounted: Sequence[MountedDrive]
     ) -> None:
         """The database lies below the first mount already; no server runs."""
-        self._engine = master.engine
+        self._master = master
         self._drives = drives
         self.mounted = tuple(mounted)
-        self._data = mounted[0].folder / "data"
+        self.data = mounted[0].folder / "data"
+        self._settings = master.subject.configure(plan.variant)
         self._place = drives.folder.parent
         self._starts = 0
-        self.server: Server | None = None
+        self.server: Instance | None = None
 
     @property
     def drives(self) -> DriveProgram:
         """The program that serves the drive."""
         return self._drives
 
-    def start(self) -> Server:
+    @property
+    def log(self) -> Path:
+        """What the last server wrote."""
+        return self._place / f"server-{self._starts}.log"
+
+    def start(self) -> Instance:
         """Start a server, which recovers where the last one was cut off."""
         self._starts += 1
-        log = self._place / f"server-{self._starts}.log"
-        self.server = self._engine.start(Start(self._data, self._place, log))
+        start = Start(self.data, self._place, self.log, more=self._settings)
+        self.server = self._master.engine.start(start)
         return self.server
+
+    @contextmanager
+    def load(self, seed: int) -> Iterator["Load"]:
+        """A hammer at work until the end of the block; its ledger is `ledger_of` the seed."""
+        server = self.server or self.start()
+        hammer = Hammer(LocalRunner(), server.url)
+        if self._is_embedded:  # by its directory it is found, as servers are
+            start = Start(self.data, self._place, self.log)
+            environment = self._master.subject.engine.set_driver(start)
+            hammer.limit_process(Command([], environment=environment, directory=self.data))
+        working = Load(hammer, self.ledger_of(seed), seed)
+        try:
+            yield working
+        finally:
+            working.end(dies=self._is_embedded)
+
+    def ledger_of(self, seed: int) -> Path:
+        """On another disk than the database."""
+        return self._place / f"{seed}.ledger"
 
     def cut_under_load(self, seed: int, rule: CutRule, *, is_lying: bool = False) -> Seen:
         """Load, cut, bring everything back in order, and compare."""
         server = self.server or self.start()
         for each in self.mounted if is_lying else ():
             each.control.set_fault(each.name, jobs.LyingFlush())
-        ledger = self._place / f"{seed}.ledger"
         # Not a moment that some timer of the server or the file system shares.
         load_s = random.Random(seed).uniform(0.2, 2.0)
-        with load(server, ledger, seed) as working:
+        linger_s = LEDGER_S if self._is_embedded and self._is_flushed else 0.0
+        with self.load(seed) as working:
             working.wait(load_s)
             memory = server.shared_memory()
-            cuts = cut_power(self.mounted, rule, lambda: find_pids_inside(self._data, PROGRAM))
-        server.stop()
+            cuts = cut_power(self.mounted, rule, self._list_pids, linger_s=linger_s)
+        server.stop(at_once=True)
         self.server = None
-        remove_segment(memory)
-        return self._compared(Cut(seed, load_s, cuts), ledger)
+        self._master.subject.engine.forget(memory)
+        return self._compare(Cut(seed, load_s, cuts))
 
-    def _compared(self, cut: "Cut", ledger: Path) -> Seen:
+    @property
+    def _is_embedded(self) -> bool:
+        """Whether the database runs in the driver's process, and dies with it."""
+        return self._master.subject.engine.declaration.is_embedded
+
+    @property
+    def _is_flushed(self) -> bool:
+        """Whether commits wait for the drive, so that none is acknowledged after its end."""
+        return self._settings.get("synchronous") != "off"
+
+    def _list_pids(self) -> list[int]:
+        """Processes of the database; a thread of one may end after the one that names it."""
+        pids = find_pids_inside(self.data, self._master.engine.program)
+        server = self.server
+        if server is None or server.pid is None or server.ended_by() is not None:
+            return pids
+        return pids or [server.pid]
+
+    def _compare(self, cut: "Cut") -> Seen:
         restore_power(self.mounted)
         checked = [check_file_system(each) for each in self.mounted]
-        hammer = Hammer(LocalRunner(), self.start().url)
-        verified = hammer.verify_ledger(SIZE, ledger).summary
-        broken = hammer.check(SIZE, quick=True, after_load=False).broken
-        ledger.unlink()
-        return Seen(
+        seen = Seen(
             kind=self.mounted[0].kind,
+            settings=self._settings,
             seed=cut.seed,
             load_s=cut.load_s,
             cuts=cut.drives,
             clean=all(each.clean for each in checked),
             said="\n".join(each.text for each in checked if not each.clean),
+            damage="",
+        )
+        try:
+            return self._ask_database(seen)
+        except StithyError as error:
+            return replace(seen, damage=str(error))
+        finally:
+            self.ledger_of(cut.seed).unlink()
+
+    def _ask_database(self, seen: Seen) -> Seen:
+        server = self.start()
+        hammer = Hammer(LocalRunner(), server.url)
+        find_damage = self._master.subject.find_damage
+        if find_damage is not None and (damage := find_damage(server, self.data)):
+            return replace(seen, damage=damage)
+        verified = hammer.verify_ledger(SIZE, self.ledger_of(seen.seed)).summary
+        return replace(
+            seen,
             orders=verified.entries["order"],
             payments=verified.entries["payment"],
             holds=verified.holds,
-            broken=broken,
+            broken=hammer.check(SIZE, quick=False, after_load=False).broken,
         )
 
     def stop(self) -> None:
@@ -255,10 +323,10 @@ def machine(master: Master, plan: Plan) -> Iterator[Machine]:
         for name in names:
             mounted.append(_mounted(drives, name, place / name, plan.kind))
             stack.callback(filesystems.unmount, place / name)
-        _copy(master.data, mounted)
+        _copy(master, mounted)
         for name in names:
             drives.control.set_fault(name, UNSTEADY)
-        made = Machine(master, drives, mounted)
+        made = Machine(master, plan, drives, mounted)
         stack.callback(made.stop)
         yield made
 
@@ -271,17 +339,18 @@ def _mounted(drives: DriveProgram, name: str, folder: Path, kind: str) -> Mounte
     return MountedDrive(drives.control, name, device, folder, kind)
 
 
-def _copy(master: Path, mounted: Sequence[MountedDrive]) -> None:
+def _copy(master: Master, mounted: Sequence[MountedDrive]) -> None:
     """Put a copy of the database on the first drive, and its log on the second, if there is one."""
     data = mounted[0].folder / "data"
     data.mkdir(mode=0o700)
-    copy_tree(master, data)
+    copy_tree(master.data, data)
     for each in mounted[1:]:
-        log = each.folder / "log"
+        assert master.engine.log_folder is not None  # where it is None no plan has a drive for it
+        log, name = each.folder / "log", data / master.engine.log_folder
         log.mkdir(mode=0o700)
-        copy_tree(data / "pg_wal", log)
-        shutil.rmtree(data / "pg_wal")
-        (data / "pg_wal").symlink_to(log)
+        copy_tree(name, log)
+        shutil.rmtree(name)
+        name.symlink_to(log)
     for each in mounted:
         sync_filesystem(each.folder)
 
@@ -289,7 +358,7 @@ def _copy(master: Path, mounted: Sequence[MountedDrive]) -> None:
 class Load:
     """A hammer that works in a thread of its own."""
 
-    def __init__(self, server: Server, ledger: Path, seed: int) -> None:
+    def __init__(self, hammer: Hammer, ledger: Path, seed: int) -> None:
         """It begins at once."""
         self._works = threading.Event()
         self._stop = threading.Event()
@@ -297,7 +366,6 @@ class Load:
         self._failure: StithyError | None = None
         request = RunRequest(seed=seed, users=USERS, ramp_up_s=0.0, duration_s=600.0, ledger=ledger)
         watch = ProgressWatch(on_message=self._heard, stop=self._stop)
-        hammer = Hammer(LocalRunner(), server.url)
         self._thread = threading.Thread(target=self._run, args=(hammer, request, watch))
         self._thread.start()
 
@@ -315,26 +383,21 @@ class Load:
             self._works.set()
 
     def wait(self, more_s: float) -> None:
-        """Wait until something is acknowledged that could be lost, and `more_s`."""
+        """Wait until something is acknowledged that could be lost, and `more_s`.
+
+        Raises what it failed with meanwhile.
+        """
         self._works.wait(START_PATIENCE_S)
         threading.Event().wait(more_s)
-
-    def end(self) -> None:
-        """End it; raises what it failed with, which the loss of its server is not."""
-        self._stop.set()
-        self._thread.join()
         if self._failure is not None:
             raise self._failure
 
-
-@contextmanager
-def load(server: Server, ledger: Path, seed: int) -> Iterator[Load]:
-    """A hammer at work until the end of the block."""
-    working = Load(server, ledger, seed)
-    try:
-        yield working
-    finally:
-        working.end()
+    def end(self, *, dies: bool) -> None:
+        """End it; raises what it failed with, unless it `dies` with its database."""
+        self._stop.set()
+        self._thread.join()
+        if self._failure is not None and not dies:
+            raise self._failure
 
 
 def rule_of(seed: int) -> CutRule:
@@ -345,11 +408,12 @@ def rule_of(seed: int) -> CutRule:
 
 def sweep(parent: Path) -> None:
     """Remove what killed proofs left below `parent`: servers, mounts, drives and their files."""
-    end(find_pids_inside(parent / MASTER, PROGRAM), signal.SIGKILL)
+    for master in parent.glob(f"{MASTER}-*"):
+        end(find_pids_within(master), signal.SIGKILL)
     for place in parent.glob(f"{PREFIX}*"):
         data, drives = place / DRIVE / "data", place / "drives"
         memory = _memory_of(data)
-        end(find_pids_inside(data, PROGRAM), signal.SIGKILL)
+        end(find_pids_within(data), signal.SIGKILL)
         remove_segment(memory)
         program.repair(drives)
         for name in (DRIVE, LOG_DRIVE):
@@ -360,6 +424,6 @@ def sweep(parent: Path) -> None:
 
 
 def _memory_of(data: Path) -> Mapping[str, str]:
-    """What a server that still runs there holds of the machine's memory."""
-    pids = find_pids_inside(data, PROGRAM)
+    """What a PostgreSQL that still runs there holds of the machine's memory."""
+    pids = find_pids_inside(data, POSTGRES)
     return read_segment_facts(min(pids), data / "postmaster.pid") if pids else {}

@@ -1,12 +1,13 @@
 """The long proofs that an emulated drive is a disk; killed and started again, it goes on.
 
 An hour of checking under load, two hundred power cuts under that load, and twenty power cuts of
-PostgreSQL on each file system; and the same with flushes that lie, where something must be lost.
+each engine on each of its file systems; and the same with flushes that lie and with settings that
+give durability up, where something must be lost.
 Every part is written down as soon as it is done, below `target/prove/`, by its name and seed and
 for these very programs: with other programs everything begins anew. What was found wrong stays so.
 
 `--quick` does a few of each, to see whether it works, and keeps nothing; `--only=NAME` leaves out
-the proofs whose names do not begin so.
+the proofs whose names do not begin so, such as `--only=mariadb-xfs`.
 """
 
 import hashlib
@@ -21,10 +22,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import power_cut
+import power_engines
 import power_trials
 from book import Book, Done, Part, plain, sole
 from kept import NOT_VALID, keep
 from power_cut import CutRule
+from power_engines import BASE, SUBJECTS, Subject
 from power_trials import Plan
 from stithy.errors import StithyError
 from stithy.wire.program import DRIVE, HAMMER, find_program
@@ -36,6 +39,9 @@ FOLDER = Path("/var/tmp/stithy-prove")
 
 PROVER = ("--release", "--locked", "--quiet", "--package=stithy-drive", "--example=prove")
 ROUND_S = 60
+OF_PROVER = ("checker", "cut", "cut-lying")
+"""The proofs that it does; it is built where any of them is wanted."""
+
 UNSOUND = 5
 """The prover's exit code where something was wrong."""
 
@@ -49,15 +55,19 @@ UNBOUNDED_BYTES = 2**40
 
 @dataclass(frozen=True)
 class Effort:
-    """How much of everything is done; rounds of checking take `round_s` each."""
+    """How much of everything is done; rounds of checking take `round_s` each.
+
+    Those of engines are on each of its file systems.
+    """
 
     rounds: int
     round_s: int
     cuts: int
     lies: int
-    postgresql_cuts: int
-    postgresql_own_log_cuts: int
-    postgresql_lies: int
+    engine_cuts: int
+    engine_own_log_cuts: int
+    engine_variant_cuts: int
+    engine_lies: int
 
 
 FULL = Effort(
@@ -65,18 +75,20 @@ FULL = Effort(
     round_s=ROUND_S,
     cuts=200,
     lies=10,
-    postgresql_cuts=20,
-    postgresql_own_log_cuts=5,
-    postgresql_lies=1,
+    engine_cuts=20,
+    engine_own_log_cuts=5,
+    engine_variant_cuts=5,
+    engine_lies=1,
 )
 QUICK = Effort(
     rounds=2,
     round_s=3,
     cuts=4,
     lies=2,
-    postgresql_cuts=1,
-    postgresql_own_log_cuts=1,
-    postgresql_lies=1,
+    engine_cuts=1,
+    engine_own_log_cuts=1,
+    engine_variant_cuts=1,
+    engine_lies=1,
 )
 
 
@@ -90,7 +102,7 @@ def main(words: list[str]) -> int:
         if not is_alone:
             print(f"another proof goes on in {FOLDER}: wait for its end")
             return PRECONDITION
-        return proven(built_prover(), "--quick" in words, only)
+        return proven("--quick" in words, only)
 
 
 @contextmanager
@@ -106,14 +118,18 @@ def alone() -> Iterator[bool]:
                 power_trials.sweep(FOLDER)
 
 
-def proven(prover: Path, is_quick: bool, only: str) -> int:
+def proven(is_quick: bool, only: str) -> int:
     """Do what is missing, and tell all."""
-    effort = wanted(QUICK if is_quick else FULL, only)
+    effort = QUICK if is_quick else FULL
+    is_needed = any(proof.startswith(only) for proof in OF_PROVER)
+    prover = built_prover() if is_needed else None
     book = Book(FOLDER / "book.jsonl" if is_quick else PLACE / f"{fingerprint(prover)}.jsonl")
-    prove(book, prover, effort)
-    if not is_quick and not only:
-        keep("prove", {"effort": asdict(FULL)}, {"parts": list(book.done.values())})
-    return shown(book)
+    prove(book, prover, effort, only)
+    parts = [done for done in book.done.values() if done.part.proof.startswith(only)]
+    if not is_quick:
+        name = f"prove-{only}" if only else "prove"
+        keep(name, {"effort": asdict(FULL)}, {"parts": parts})
+    return shown(parts)
 
 
 def built_prover() -> Path:
@@ -125,51 +141,52 @@ def built_prover() -> Path:
     return Path(path)
 
 
-def fingerprint(prover: Path) -> str:
+def fingerprint(prover: Path | None) -> str:
     """What all is proven by and of: the programs, and the order of a power cut."""
-    sources = sorted((ROOT / "python/stithy/drives").glob("*.py"))
-    parts = [prover, find_program(DRIVE), find_program(HAMMER), *sources]
+    house = ROOT / "python/stithy"
+    sources = sorted([*house.glob("drives/*.py"), *house.glob("engines/**/*.py")])
+    programs = [*([prover] if prover else []), find_program(DRIVE), find_program(HAMMER)]
+    modules = (power_trials, power_cut, power_engines)
     digest = hashlib.sha256()
-    for path in [*parts, Path(power_trials.__file__), Path(power_cut.__file__)]:
+    for path in [*programs, *sources, *(Path(str(module.__file__)) for module in modules)]:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def wanted(effort: Effort, only: str) -> Effort:
-    """The effort without the proofs whose names do not begin with `only`."""
-    names = {
-        "checker": ("rounds",),
-        "cut": ("cuts", "lies"),
-        "postgresql": ("postgresql_cuts", "postgresql_own_log_cuts", "postgresql_lies"),
-    }
-    out = [each for name, fields in names.items() if not name.startswith(only) for each in fields]
-    return replace(effort, **dict.fromkeys(out, 0))
-
-
-def prove(book: Book, prover: Path, effort: Effort) -> None:
+def prove(book: Book, prover: Path | None, effort: Effort, only: str) -> None:
     """Do everything that is not done."""
-    for seed in book.missing("checker", effort.rounds):
-        book.add(run(prover, Part("checker", seed), "checker", FOLDER, seed, effort.round_s))
-    for seed in book.missing("cut", effort.cuts):
-        book.add(run(prover, Part("cut", seed), "cut", FOLDER, seed, "honest"))
-    for seed in book.missing("cut-lying", effort.lies):
-        book.add(must_lose(run(prover, Part("cut-lying", seed), "cut", FOLDER, seed, "lying")))
-    missing = [
-        Part(proof, seed)
-        for kind in power_trials.KINDS
-        for proof, count in (
-            (f"postgresql-{kind}", effort.postgresql_cuts),
-            (f"postgresql-{kind}-{OWN_LOG}", effort.postgresql_own_log_cuts),
-            (f"postgresql-{kind}-{LYING}", effort.postgresql_lies),
-        )
-        for seed in book.missing(proof, count)
-    ]
-    if missing:
-        with power_trials.loaded_master(FOLDER) as master:
-            prove_postgresql(book, master, missing)
+
+    def missing(proof: str, count: int) -> list[Part]:
+        seeds = book.missing(proof, count) if proof.startswith(only) else ()
+        return [Part(proof, seed) for seed in seeds]
+
+    for part in missing("checker", effort.rounds):
+        book.add(run(prover, part, "checker", FOLDER, part.seed, effort.round_s))
+    for part in missing("cut", effort.cuts):
+        book.add(run(prover, part, "cut", FOLDER, part.seed, "honest"))
+    for part in missing("cut-lying", effort.lies):
+        book.add(must_lose(run(prover, part, "cut", FOLDER, part.seed, "lying")))
+    for subject in SUBJECTS.values():
+        proofs = list_proofs(subject, effort)
+        parts = [part for proof, count in proofs for part in missing(proof, count)]
+        if parts:
+            with power_trials.loaded_master(FOLDER, subject) as master:
+                prove_engine(book, master, parts)
 
 
-def run(prover: Path, part: Part, *words: object) -> Done:
+def list_proofs(subject: Subject, effort: Effort) -> Iterator[tuple[str, int]]:
+    """Which proofs of an engine there are, and how many cuts each has."""
+    for kind in subject.kinds:
+        proof = f"{subject.name}-{kind}"
+        yield proof, effort.engine_cuts
+        if "log" in subject.engine.separate_roles:
+            yield f"{proof}-{OWN_LOG}", effort.engine_own_log_cuts
+        for variant in subject.variants:
+            yield f"{proof}-{variant}", effort.engine_variant_cuts
+        yield f"{proof}-{LYING}", effort.engine_lies
+
+
+def run(prover: Path | None, part: Part, *words: object) -> Done:
     """One part of the program that needs no database."""
     command = [str(prover), *(str(word) for word in words)]
     ended = subprocess.run(command, capture_output=True, text=True)
@@ -185,7 +202,7 @@ def must_lose(done: Done) -> Done:
     return Done(done.part, wrong.get("lost", 0) > 0 and not others, done.seen)
 
 
-def prove_postgresql(book: Book, master: power_trials.Master, missing: Sequence[Part]) -> None:
+def prove_engine(book: Book, master: power_trials.Master, missing: Sequence[Part]) -> None:
     """The parts of a proof follow each other on one drive, until one fails."""
     for part in missing:
         rest = [each for each in missing if each.proof == part.proof and each not in book.done]
@@ -205,42 +222,65 @@ def noted(book: Book, part: Part) -> Iterator[None]:
 
 
 def on_one_machine(book: Book, master: power_trials.Master, parts: Sequence[Part]) -> None:
-    """Cut after cut; what comes after a failure needs another machine."""
+    """Cut after cut; what comes after a failure or damage needs another machine."""
     _, kind, *more = parts[0].proof.split("-")
     lying = LYING in more
-    plan = Plan(kind, parts[0].seed, own_log=OWN_LOG in more, parent=FOLDER)
+    [variant] = [word for word in more if word in master.subject.variants] or [BASE]
+    plan = Plan(kind, parts[0].seed, own_log=OWN_LOG in more, variant=variant, parent=FOLDER)
     if lying:
         plan = replace(plan, cache_bytes=UNBOUNDED_BYTES)
+    must_hold = not is_losing(parts[0].proof)
     with power_trials.machine(master, plan) as there:
         for part in parts:
             with noted(book, part):
                 rule = LOSE_ALL if lying else power_trials.rule_of(part.seed)
                 seen = there.cut_under_load(part.seed, rule, is_lying=lying)
-                sound = seen.sound if not lying else not seen.holds and seen.orders.lost > 0
-                book.add(Done(part, sound, asdict(seen)))
-            if "failed" in book.done[part].seen:
+                right = seen.sound or (seen.is_caught and not must_hold)
+                book.add(Done(part, right, {**asdict(seen), "is_caught": seen.is_caught}))
+            if "failed" in book.done[part].seen or book.done[part].seen["damage"]:
                 return  # nobody knows in which state the machine is
 
 
-def shown(book: Book) -> int:
+def is_losing(proof: str) -> bool:
+    """Whether some of its cuts must lose what an engine acknowledged, which must be noticed.
+
+    Of a proof whose flushes lie, or of settings of which Stithy says what they give up.
+    """
+    name, *more = proof.split("-")
+    subject = SUBJECTS.get(name)
+    if subject is None:
+        return False
+    unsafe = [variant for variant in subject.variants if not subject.is_durable(variant)]
+    return any(word in more for word in (LYING, *unsafe))
+
+
+def shown(parts: Sequence[Done]) -> int:
     """Say what came of it; the exit code."""
-    sound = Counter(done.part.proof for done in book.done.values() if done.sound)
-    proofs = Counter(done.part.proof for done in book.done.values())
+    sound = Counter(done.part.proof for done in parts if done.sound)
+    proofs = Counter(done.part.proof for done in parts)
+    caught = Counter(done.part.proof for done in parts if done.seen.get("is_caught"))
     for proof, count in proofs.items():
-        print(f"{proof}: {sound[proof]} of {count} as they must be{_amounts(book, proof)}")
-    return 0 if sound == proofs else NOT_VALID
+        print(f"{proof}: {sound[proof]} of {count} as they must be{_amounts(parts, proof)}")
+    blind = [proof for proof in proofs if is_losing(proof) and not caught[proof]]
+    for proof in blind:
+        print(f"{proof}: no cut lost anything: it proves nothing")
+    return 0 if sound == proofs and not blind else NOT_VALID
 
 
-def _amounts(book: Book, proof: str) -> str:
+def _amounts(parts: Sequence[Done], proof: str) -> str:
     """How much there was that could have been wrong."""
-    of_proof = [done.seen for done in book.done.values() if done.part.proof == proof]
+    of_proof = [done.seen for done in parts if done.part.proof == proof]
     whole = [each for each in of_proof if "failed" not in each]
     # Read back, a part is plain JSON; just done, it has types of the wire in it.
     seen = json.loads(json.dumps(whole, default=plain))
-    if proof.startswith("postgresql"):
-        count = sum(each["orders"]["acknowledged"] for each in seen)
-        lost = sum(each["orders"]["lost"] for each in seen)
-        return f"; {count:,} orders acknowledged, {lost:,} lost"
+    if proof.partition("-")[0] in SUBJECTS:
+        orders = [each["orders"] for each in seen if each["orders"] is not None]
+        count, lost = (sum(each[name] for each in orders) for name in ("acknowledged", "lost"))
+        damaged, caught = (
+            sum(bool(each[name]) for each in seen) for name in ("damage", "is_caught")
+        )
+        harm = f", by {caught} cuts; {damaged} times damaged" if caught or damaged else ""
+        return f"; {count:,} orders acknowledged, {lost:,} lost{harm}"
     work = [each["work"] for each in seen]
     written, read = (sum(each[f"{name}_bytes"] for each in work) for name in ("written", "read"))
     units = sum(sum(each["wrong"].values()) for each in seen)

@@ -15,13 +15,15 @@ import pytest
 
 import power_trials
 from power_cut import CutRule
-from power_trials import KINDS, Machine, Master, Plan, loaded_master, machine, rule_of
+from power_engines import SUBJECTS
+from power_trials import Machine, Master, Plan, loaded_master, machine, rule_of
 from stithy.drives import filesystems
 from stithy.errors import PreconditionError
 from stithy.hosts.processes import find_pids_inside
 
 pytestmark = [pytest.mark.needs_drive, pytest.mark.needs_postgresql]
 
+KINDS = SUBJECTS["postgresql"].kinds
 LOSE_ALL = CutRule(seed=1, lost_share=1.0, torn_share=0.0)
 UNBOUNDED_BYTES = 2**40
 CUTS = 3
@@ -70,8 +72,10 @@ def test_flushes_that_lie_are_found_out(master: Master) -> None:
     """The same comparison names what was acknowledged and is gone: it can fail."""
     with machine(master, Plan("ext4", 1, UNBOUNDED_BYTES)) as there:
         seen = there.cut_under_load(1, LOSE_ALL, is_lying=True)
-    assert not seen.holds
+    assert seen.is_caught
+    assert seen.orders is not None
     assert seen.orders.lost > 0
+    assert seen.payments is not None
     assert seen.payments.lost > 0
 
 
@@ -79,13 +83,13 @@ def test_a_killed_drive_ends_in_errors(master: Master) -> None:
     """The server gives up, its file system can be unmounted, and nothing is left of the drive."""
     with machine(master, Plan("ext4", 1)) as there:
         device = there.drives.devices[power_trials.DRIVE]
-        with power_trials.load(there.start(), there.drives.folder.parent / "1.ledger", 1) as load:
+        with there.load(1) as load:
             load.wait(0.5)
             os.kill(there.drives.identity.pid, signal.SIGKILL)
             _wait_for_a_panic(there)
         there.stop()
         [mounted] = there.mounted
-        assert find_pids_inside(mounted.folder / "data", "postgres") == []
+        assert find_pids_inside(there.data, "postgres") == []
         filesystems.unmount(mounted.folder, devices=[device])
     assert not Path(f"/sys/block/{Path(device).name}/loop/backing_file").exists()
     assert not there.drives.folder.exists()
@@ -94,5 +98,5 @@ def test_a_killed_drive_ends_in_errors(master: Master) -> None:
 def _wait_for_a_panic(there: Machine) -> None:
     """Until the server says that it cannot go on; the test's own limit ends a wait in vain."""
     assert there.server is not None
-    while "PANIC" not in there.server.log.read_text() and there.server.ended_by() is None:
+    while "PANIC" not in there.log.read_text() and there.server.ended_by() is None:
         time.sleep(0.02)

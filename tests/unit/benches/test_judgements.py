@@ -34,7 +34,7 @@ def test_a_killed_proof_goes_on(tmp_path: Path) -> None:
     whole = path.read_text()
     path.write_text(whole + whole[: len(whole) // 2])
     assert Book(path).missing("cut", 3) == [1, 2]
-    assert prove.shown(Book(path)) == 5
+    assert prove.shown([*Book(path).done.values()]) == 5
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

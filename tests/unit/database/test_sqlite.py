@@ -41,6 +41,8 @@ def test_a_setting_is_refused_at_its_line(setting: str, words: str) -> None:
 @pytest.mark.parametrize(("settings", "word"), [
     ({}, None),
     ({"synchronous": "EXTRA", "journal": "delete"}, None),
+    ({"journal": "delete"}, "synchronous extra waits for it"),
+    ({"journal": "truncate"}, None),
     ({"synchronous": "Normal"}, "a power cut may lose the last commits"),
     ({"synchronous": "normal", "journal": "delete"}, "damaged"),
     ({"synchronous": "off"}, "nothing is flushed"),

@@ -43,6 +43,10 @@ LAST_LOST = (
     "with a write-ahead log a commit is not flushed, so a power cut may lose the last commits; the "
     "database stays whole"
 )
+LAST_UNDONE = (
+    "with the journal delete a commit does not wait until the journal's removal is durable, so a "
+    "power cut may undo the last commit; synchronous extra waits for it"
+)
 TORN = "with a rollback journal a power cut at a bad moment may leave a damaged database"
 
 
@@ -103,8 +107,11 @@ class SQLite(Engine):
     def list_given_up(self, settings: Mapping[str, str]) -> dict[str, str]:
         """List `synchronous` where a commit does not wait until it is durable and whole."""
         given = complete(settings)
-        normal = LAST_LOST if given["journal"] == "wal" else TORN
-        because = {"off": NEVER_FLUSHED, "normal": normal}.get(given["synchronous"])
+        because = {
+            "off": NEVER_FLUSHED,
+            "normal": LAST_LOST if given["journal"] == "wal" else TORN,
+            "full": LAST_UNDONE if given["journal"] == "delete" else None,
+        }.get(given["synchronous"])
         return {"synchronous": because} if because else {}
 
     def count_log_bytes(self, settings: Mapping[str, str], window_s: float = 0.0) -> int:

@@ -46,6 +46,7 @@ def check(path: str) -> None:
     database = sqlite3.connect(path)
     broken = [text for (text,) in database.execute("PRAGMA integrity_check") if text != "ok"]
     broken += [f"foreign key of {row[0]}" for row in database.execute("PRAGMA foreign_key_check")]
+    database.close()
     if broken:
         raise sqlite3.IntegrityError(f"the copy is damaged: {'; '.join(broken[:10])}")
 
