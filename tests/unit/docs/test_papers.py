@@ -1,4 +1,4 @@
-"""Studies of published tests are scale models of what was published."""
+"""Studies of published tests are what was published, whole or as scale models."""
 
 import tomllib
 from pathlib import Path
@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from stithy.engines.engine import Engine
+from stithy.registry import plugins
 from stithy.study.load import read_study
+from stithy.study.model import Study
 
-MIB = 2**20
+MIB, GIB = 2**20, 2**30
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +39,68 @@ def test_users_are_as_published(root: Path, published: dict[str, Any], number: i
         # A data store is one profile; of single drives each cluster had nine.
         drives = 1 if spec.drive.endswith("-vsan") else 9
         assert round(model.get("drive_divisor", model["divisor"]) / spec.scale) == drives
+
+
+def read_whole(root: Path, name: str) -> Study:
+    """A study that scales nothing; skips where its engine is not here."""
+    if (engine := name.partition("-")[0]) not in plugins(Engine):
+        pytest.skip(f"there is no engine {engine}")
+    return read_study(root / f"studies/papers/whole/{name}.yaml").study
+
+
+@pytest.mark.parametrize(
+    ("engine", "number"),
+    [*(("mariadb", number) for number in "12345"), *(("sqlserver", number) for number in "123")],
+)
+def test_whole_studies_have_what_was_published(
+    root: Path, published: dict[str, Any], engine: str, number: str
+) -> None:
+    """Of all but the place of the load; databases by URL have no backups and no neighbours."""
+    study = read_whole(root, f"{engine}-{number}")
+    tests = [each for each in published["test"] if each["id"].startswith(number)]
+    for asked in ({**each["parameters"], **each.get("probable", {})} for each in tests):
+        assert study.workload.units == asked["warehouses"]
+        if number != "4":
+            assert list(study.load.users) == _listed(asked["virtual_users"])
+            assert study.load.ramp_up_s == 60 * asked["ramp_up_min"]
+            assert study.load.duration_s == 60 * asked["duration_min"]
+        if engine == "mariadb":
+            memory = {study.at(point).database.memory_bytes for point in study.points}
+            assert asked["ram_gb"] * GIB in memory
+            assert study.database.cpus == asked["vcpu"]
+
+
+@pytest.mark.parametrize("engine", ["mariadb", "sqlserver"])
+def test_whole_ramps_have_what_was_published(root: Path, engine: str) -> None:
+    """Users in steps, and the limit that they must keep; the server's memory is limited."""
+    study = read_whole(root, f"{engine}-ramps")
+    published = tomllib.loads((root / "studies/papers/raid.toml").read_text())["experiment"]
+    assert len(published) == len(study.candidates)
+    for each in published:
+        asked = each["parameters"]
+        assert study.load.limit is not None
+        assert study.load.limit.limit_s == asked["response_limit_s"]
+        assert study.load.users[-1] == asked["users_highest"]
+        assert {*study.load.users} == {*range(500, asked["users_highest"] + 1, 500)}
+        assert f"{asked['sql_memory_limit_gb']}" in str(study.database.settings)
+
+
+def test_sysbench_is_as_published(root: Path) -> None:
+    """Whole, and as a model of 1/500 with its own divisor of the data store's limits."""
+    published = tomllib.loads((root / "studies/papers/sysbench.toml").read_text())["experiment"]
+    for name, divisor in (("sysbench", 1), ("test-sysbench", 500)):
+        study = read_study(root / f"studies/papers/{name}.yaml").study
+        workload: Any = study.workload
+        for asked in (each["parameters"] for each in published):
+            assert (workload.tables, workload.rows * divisor) == (asked["tables"], asked["rows"])
+            assert study.load.users == (*asked["thread_steps"], 1)
+            before = study.load.precondition
+            assert before is not None
+            assert before.users == asked["preconditioning_threads"]
+            assert before.for_s == pytest.approx(asked["preconditioning_h"] * 3600 / divisor, abs=1)
+            assert study.load.duration_s >= asked["duration_min"] * 60 / divisor
+            buffer = study.database.settings["innodb_buffer_pool_size"]
+            assert buffer == ("24G" if divisor == 1 else "48M")
 
 
 def _listed(users: int | list[int]) -> list[int]:
@@ -74,7 +139,9 @@ def test_published_tests_have_studies(published: dict[str, Any]) -> None:
         assert int(mean_min) == each["backup_duration_avg_min"]
 
 
-@pytest.mark.parametrize(("file", "count"), [("space.toml", 9), ("raid.toml", 3)])
+@pytest.mark.parametrize(
+    ("file", "count"), [("space.toml", 9), ("raid.toml", 3), ("sysbench.toml", 4)]
+)
 def test_published_policies_have_candidates(root: Path, file: str, count: int) -> None:
     """A candidate of the study that it names; each candidate of these studies stands for one."""
     tests = tomllib.loads((root / "studies/papers" / file).read_text())["experiment"]

@@ -81,6 +81,10 @@ def test_published_files_compare_what_exists(root: Path, monkeypatch: Any) -> No
                 ("ssds-8", "ssds-4", papers.USERS, 14_000 / 10_500),
             ],
         ),
+        (
+            "sysbench.toml",
+            [("raw", "reduced", "tps", 10_699 / 8668), ("raw", "reduced", "p99", 55.63 / 42.9)],
+        ),
         ("published.toml", USERS_AND_BACKUPS),
     ],
 )
