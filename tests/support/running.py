@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from subprocess import PIPE
+from subprocess import PIPE, Popen
 from typing import Any
 
 import polars as pl
@@ -21,6 +21,7 @@ from stithy.hosts.processes import find_pids_inside, find_pids_of_run
 from stithy.results.layout import RunDirectory
 from stithy.run.books import JournalEntry, read_journal
 from stithy.run.volumes import KEEPER
+from support.forked import Forked
 
 PYTHON = Path(__file__).resolve().parents[2] / "python"
 PATIENCE_S = 400.0
@@ -129,8 +130,12 @@ class Stithy:
         program = ("-m", "stithy") if self.repeats else ("-c", quick)
         measures = words[:1] in (("run",), ("resume",), ("block",))
         hurry = () if self.waits or not measures else ("--no-wait",)
-        command = [*(self.prefix or (sys.executable, *program)), *map(str, words), *hurry]
-        process = subprocess.Popen(command, stdout=PIPE, stderr=PIPE, text=True, env=environment)
+        shown = [*map(str, words), *hurry]
+        if self.prefix or self.repeats or "STITHY_PLUGINS" in environment:
+            command = [*(self.prefix or (sys.executable, *program)), *shown]
+            process = Popen(command, stdout=PIPE, stderr=PIPE, text=True, env=environment)
+        else:
+            process = Forked(shown, quick, environment)
         self.started.append(process)
         return process
 
