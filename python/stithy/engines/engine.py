@@ -38,6 +38,9 @@ class Engine(Plugin):
     url_examples: tuple[str, str]
     """Of a server by its address, and of one on this machine."""
 
+    kin: Mapping[str, str] = {}
+    """Other products that it serves, and how a study has them."""
+
     variables: tuple[str, ...] = ()
     """How the environment variables begin that its client programs read."""
 

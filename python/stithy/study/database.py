@@ -165,6 +165,15 @@ def make_example_settings() -> tuple[Mapping[str, str], Mapping[str, str]]:
     return of_study, of_candidate
 
 
+def _require_engine(name: str) -> str:
+    engines = plugins(Engine)
+    if name not in engines:
+        kin = {other: right for engine in engines.values() for other, right in engine.kin.items()}
+        right = kin.get(name) or suggest_instead(name, list(engines))
+        raise make_rule_error("not a database engine", right)
+    return name
+
+
 class Database(BaseModel):
     """The database that each candidate carries.
 
@@ -174,7 +183,7 @@ class Database(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    engine: Annotated[str, require_plugin(Engine, "not a database engine")] = Field(
+    engine: Annotated[str, AfterValidator(_require_engine)] = Field(
         description="The database product.", examples=[DEMO_ENGINE]
     )
     given_memory_bytes: Memory | None = Field(

@@ -1,12 +1,14 @@
 """What MariaDB says of settings, URLs and sessions, and what is refused before anything starts."""
 
+from pathlib import Path
+
 import pytest
 
 from stithy.engines.engine import get_engine
 from stithy.engines.instance import Configuration, Request
 from stithy.engines.mariadb.activity import count_waits
 from stithy.engines.mariadb.checks import find_missing_write_back
-from stithy.engines.mariadb.connection import parse_version
+from stithy.engines.mariadb.connection import connect, parse_version
 from stithy.engines.mariadb.engine import find_installation
 from stithy.engines.mariadb.settings import complete
 from stithy.engines.mariadb.url import parse_url, write_password
@@ -45,6 +47,14 @@ def test_a_setting_is_refused_at_its_line(setting: str, words: str) -> None:
         parse_study("study.yaml", STUDY.replace("SETTING", setting).encode())
     assert words in caught.value.text
     assert "study.yaml:7:" in caught.value.text
+
+
+def test_a_study_of_mysql_is_told_how() -> None:
+    """By URL, with the same engine."""
+    study = STUDY.replace("engine: mariadb", "engine: mysql").replace("SETTING", "sync_binlog: 1")
+    with pytest.raises(UserError) as caught:
+        parse_study("study.yaml", study.encode())
+    assert "candidates by URL" in caught.value.text
 
 
 @pytest.mark.parametrize(
@@ -152,6 +162,14 @@ def test_a_url_that_cannot_be_followed_is_refused(url: str, words: str) -> None:
     """Before anything is connected."""
     with pytest.raises(UserError, match=words):
         parse_url(Secret(url))
+
+
+def test_a_file_without_certificates_is_named(tmp_path: Path) -> None:
+    """Before anything is connected."""
+    (tmp_path / "ca.pem").write_text("no certificate")
+    target = parse_url(Secret(f"mariadb://me@host/test?tls=verify-ca&ca={tmp_path}/ca.pem"))
+    with pytest.raises(UserError, match="no certificate can be read"):
+        connect(target)
 
 
 def test_a_password_is_read_from_a_file(tmp_path: object) -> None:

@@ -109,6 +109,10 @@ class MariaDBEngine(Engine):
     url_examples = (
         "mariadb://me:secret@localhost/test", "mysql://me@localhost/test?socket=/run/mysqld.sock",
     )  # fmt: skip
+    kin = dict.fromkeys(
+        ("mysql", "percona"),
+        "give `engine: mariadb`, and candidates by URL (`mysql://…`): Stithy starts no such server",
+    )
     variables = ("MYSQL", "MARIADB", "LIBMYSQL")
     accounts = ("mysql",)
     setting_examples = ({"innodb_io_capacity": "500"}, {"innodb_io_capacity": "20000"})

@@ -22,12 +22,7 @@ from stithy.engines.backup import (
     BackupOptions,
     Source,
 )
-from stithy.engines.mariadb.url import (
-    CLIENT,
-    list_client_words,
-    make_client_environment,
-    parse_url,
-)
+from stithy.engines.mariadb.url import CLIENT, list_client_words, make_client_environment, parse_url
 from stithy.hosts.runner import Command
 from stithy.needs import Package
 

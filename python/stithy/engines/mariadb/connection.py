@@ -12,7 +12,13 @@ from typing import Any, NamedTuple
 import pymysql
 
 from stithy.engines.mariadb.url import SYSTEM_ROOTS, MariaDBAddress
-from stithy.errors import InfrastructureError, PreconditionError, StithyError, give_reason
+from stithy.errors import (
+    InfrastructureError,
+    PreconditionError,
+    StithyError,
+    UserError,
+    give_reason,
+)
 
 
 def quote_name(name: str) -> str:
@@ -159,7 +165,13 @@ def _choose_tls(target: MariaDBAddress) -> dict[str, Any]:
     if target.tls == "prefer":
         return {}  # where the server offers it, as its own clients do
     roots = None if target.ca in ("", SYSTEM_ROOTS) else target.ca
-    context = ssl.create_default_context(cafile=roots)
+    try:
+        context = ssl.create_default_context(cafile=roots)
+    except ssl.SSLError as error:
+        remedy = "name a file of certificates in PEM format with ca="
+        raise UserError(
+            "no certificate can be read from it", where=target.ca, remedy=remedy
+        ) from error
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT  # those that servers make for themselves
     context.check_hostname = target.tls == "verify-full"
     if target.tls == "require" and not target.ca:
@@ -175,6 +187,7 @@ _REMEDIES = {
     1049: (PreconditionError, "create the database, or correct its name in the URL"),
     1203: (InfrastructureError, "raise max_user_connections, or end other connections"),
     1698: (PreconditionError, _LOGIN),
+    2026: (PreconditionError, "set ssl_cert and ssl_key in the server, or give tls=prefer"),
 }
 """By the server's code."""
 
@@ -182,7 +195,9 @@ _REMEDIES = {
 def _read_text(error: BaseException) -> str:
     if isinstance(error, OSError):
         return give_reason(error)
-    if isinstance(cause := error.__context__, OSError):
+    if isinstance(cause := error.__context__, ssl.SSLCertVerificationError):
+        return cause.verify_message.rstrip(".")
+    if isinstance(cause, OSError):
         return give_reason(cause)
     code, *texts = (*error.args, "")
     return str(texts[0] if isinstance(code, int) and texts[0] else error)
@@ -194,7 +209,8 @@ def _explain_not_opened(target: MariaDBAddress, error: BaseException) -> StithyE
     start = (InfrastructureError, f"start the server, or correct {place} in the URL")
     kind, remedy = _REMEDIES.get(code, start)
     what = "the server refused the connection"
-    if "certificate" in text.lower():
+    if isinstance(error.__context__, ssl.SSLCertVerificationError):
+        what = "the server's certificate is not trusted"
         kind, remedy = PreconditionError, "correct host, tls or ca in the URL"
     elif "cryptography" in text or isinstance(error, RuntimeError):
         text = "the password could be read on its way: the account needs TLS or a socket"
