@@ -71,6 +71,13 @@ class Forked(subprocess.Popen[str]):
             return None
 
 
+def run_code(code: str, *words: str | Path) -> int:
+    """Run code with these words as its arguments to its end; return its exit code."""
+    process = Forked([*map(str, words)], code, os.environ)
+    process.communicate()
+    return process.wait()
+
+
 @cache
 def start_parent() -> tuple[socket.socket, subprocess.Popen[bytes]]:
     """Start what all commands are forks of, once, and keep it; it ends with this process."""

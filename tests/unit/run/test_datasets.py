@@ -1,8 +1,5 @@
 """Several datasets in a run: each loaded once, kept, put back where its points need it."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +11,8 @@ from stithy.results.files import read_run
 from stithy.run.events import StepStarted
 from stithy.study.problems import StudyError
 from support.faked_run import FakedRun
-from support.running import PYTHON, entries, left_by, manifest
+from support.forked import run_code
+from support.running import entries, left_by, manifest
 
 pytestmark = pytest.mark.usefixtures("own_state")
 VARY = "{workload.warehouses: [1, 3], load.pace.think: [10 ms, 2 s]}"
@@ -38,10 +36,7 @@ def _loaded(out: Path) -> list[str]:
 
 def _killed(root: Path, step_id: str) -> FakedRun:
     """A run that was killed when this step began."""
-    paths = [str(PYTHON), str(PYTHON.parent / "tests")]
-    command = [sys.executable, "-c", KILLED, str(root), VARY, step_id]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    assert subprocess.run(command, env=environment, check=False).returncode == 9
+    assert run_code(KILLED, root, VARY, step_id) == 9
     return FakedRun(root, users=(2,), vary=VARY)
 
 

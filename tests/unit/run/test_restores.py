@@ -1,9 +1,6 @@
 """Restore methods: every window starts from what was loaded, and what cannot be so is refused."""
 
-import os
 import re
-import subprocess
-import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -29,8 +26,9 @@ from stithy.study.load import parse_study
 from stithy.study.problems import StudyError
 from stithy.wire.jobs import WorkloadChoice
 from stithy.wire.messages import PrepareSummary
+from support.forked import run_code
 from support.own_engine import Committing, OwnEngine
-from support.running import PYTHON, entries, left_by
+from support.running import entries, left_by
 
 pytestmark = pytest.mark.usefixtures("own_state", "fakes")
 METHODS = list(plugins(RestoreMethod))
@@ -168,10 +166,7 @@ def test_a_run_that_was_killed_in_the_middle_of_a_restore_goes_on(
     tmp_path: Path, method: str
 ) -> None:
     """What was loaded first is not loaded again, and what a server had kept is not trusted."""
-    paths = os.pathsep.join([str(PYTHON), str(PYTHON.parent / "tests")])
-    command = [sys.executable, "-c", KILLED, str(tmp_path), method]
-    environment = {**os.environ, "PYTHONPATH": paths}
-    assert subprocess.run(command, env=environment, check=False).returncode == 9
+    assert run_code(KILLED, tmp_path, method) == 9
     started, ended = (entries(tmp_path / "out", f"step-{each}") for each in ("started", "finished"))
     assert started[-1].facts["kind"] == "restore"
     assert started[-1].facts["id"] not in [each.facts["id"] for each in ended]
