@@ -9,12 +9,8 @@ from fakes.engine import FakeEngine
 from fakes.hammer import FakeHammer
 from fakes.machine import FakeMachine
 from stithy.clock import Clock
-from stithy.collectors.collector import Collector
-from stithy.engines.engine import Engine
 from stithy.hosts.runner import LocalRunner
 from stithy.plan.additional import Additional
-from stithy.registry import plugins
-from stithy.run.activity import Activity, StepKind
 from stithy.run.context import Context
 from stithy.run.deciding import Deciders, Invalid, Judge, Scheduler, SoFar
 from stithy.run.equip import Tools
@@ -23,18 +19,7 @@ from stithy.run.executor import RunOutcome, execute
 from stithy.run.resume import resume_run
 from stithy.run.session import Stop
 from stithy.run.start import start_run
-from stithy.storage.provider import Provider
-from stithy.study.scenario import Scenario
-from stithy.workloads.workload import Workload
 from support.running import write_study
-
-
-def load_plugins() -> None:
-    """What a run loads on its way, for those who fork before it: it is loaded once, and not each
-    time.
-    """
-    for kind in (Provider, Collector, Scenario, Engine, Workload, StepKind, Activity):
-        plugins(kind)
 
 
 def two_more(so_far: SoFar) -> Additional | None:

@@ -18,12 +18,16 @@ from typing import Any
 
 # What commands import, a run with its report among them.
 from stithy.cli import app as app
+from stithy.collectors.collector import Collector
+from stithy.engines.engine import Engine
 from stithy.registry import plugins
 from stithy.report import write as write
 from stithy.run import deciders as deciders
 from stithy.run import start as start
+from stithy.run.activity import Activity, StepKind
 from stithy.storage.provider import Provider
 from stithy.study.scenario import Scenario
+from stithy.workloads.workload import Workload
 
 TESTS = Path(__file__).resolve().parents[1]
 MESSAGE_BYTES_MAX = 2**17
@@ -134,8 +138,13 @@ def prepare_command(order: Mapping[str, Any], out: int, err: int, answers: int) 
     return str(order["code"])
 
 
+def load_plugins() -> None:
+    """Load what a run loads on its way, for those who fork before it: once, and not each time."""
+    for kind in (Provider, Collector, Scenario, Engine, Workload, StepKind, Activity):
+        plugins(kind)
+
+
 if __name__ == "__main__":
-    for family in (Scenario, Provider):  # whose modules import what they need
-        plugins(family)
+    load_plugins()
     if code := wait_for_command(socket.socket(fileno=int(sys.argv[1]))):
         exec(code, {"__name__": "__main__"})

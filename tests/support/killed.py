@@ -28,7 +28,8 @@ from stithy.run.deciding import QuestionStatus
 from stithy.run.equip import describe_leftovers
 from stithy.run.events import Event, Note, StepStarted
 from stithy.storage.providers.path import DirectoryStorage
-from support.faked_run import FakedRun, load_plugins, two_more
+from support.faked_run import FakedRun, two_more
+from support.forked import load_plugins
 from support.running import entries, left_by, manifest, window_row
 
 FIRST = 3
