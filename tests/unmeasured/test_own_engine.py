@@ -5,6 +5,7 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType, ModuleType
+from typing import Any
 
 import pytest
 
@@ -105,15 +106,20 @@ def _load_endpoint() -> ModuleType:
     return import_module("stithy.engines.memory.endpoint")
 
 
-def test_an_own_engine_takes_urls(
-    tmp_path: Path, fakes: Path, undrawn: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They are cut off and resumed, and belong to nobody at the end; one with rows is refused."""
+@pytest.fixture
+def urls(monkeypatch: pytest.MonkeyPatch, fakes: Path) -> dict[str, Any]:
+    """The stores of servers `a` to `c`, all of one version, by their URLs with the password."""
     monkeypatch.setenv("STITHY_TEST_WORD", "hush")
     endpoint = _load_endpoint()
-    stores = {name: endpoint.Store({}, {}) for name in "ab"}
-    urls = {f"memory://me:hush@{name}/db": store for name, store in stores.items()}
-    monkeypatch.setattr(endpoint, "RUNNING", urls)
+    running = {f"memory://me:hush@{name}/db": endpoint.Store({}, {}) for name in "abc"}
+    monkeypatch.setattr(endpoint, "RUNNING", running)
+    monkeypatch.setattr(import_module("stithy.engines.memory.remote"), "MARKS", {})
+    return running
+
+
+def test_an_own_engine_takes_urls(tmp_path: Path, urls: dict[str, Any], undrawn: None) -> None:
+    """They are cut off and resumed, and belong to nobody at the end; one with rows is refused."""
+    stores = {name: urls[f"memory://me:hush@{name}/db"] for name in "ab"}
     stores["b"].commit("mine", 1)
     with pytest.raises(PreconditionError, match="it is not empty"):
         _run(tmp_path / "refused", text=BY_URL).run()
@@ -129,19 +135,13 @@ def test_an_own_engine_takes_urls(
     assert "hush" not in report
 
 
-def test_a_restart_costs_the_window(
-    tmp_path: Path, fakes: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_restart_costs_the_window(tmp_path: Path, urls: dict[str, Any]) -> None:
     """Though it answers afterwards as if nothing had been; the run goes on with the others."""
-    monkeypatch.setenv("STITHY_TEST_WORD", "hush")
-    endpoint = _load_endpoint()
-    stores = {f"memory://me:hush@{name}/db": endpoint.Store({}, {}) for name in "ab"}
-    monkeypatch.setattr(endpoint, "RUNNING", stores)
-    monkeypatch.setattr(import_module("stithy.engines.memory.remote"), "MARKS", {})
+    new = _load_endpoint().Store
 
     def start_anew() -> None:
         if len(faked.hammer.runs) == 1:
-            stores.update({url: endpoint.Store(of.rows, {}) for url, of in stores.items()})
+            urls.update({url: new(of.rows, {}) for url, of in urls.items()})
 
     faked = _run(tmp_path / "own", text=BY_URL)
     faked.hammer.before_run = start_anew
@@ -149,29 +149,12 @@ def test_a_restart_costs_the_window(
     assert len([reason for reason in _reasons(faked) if "the server was restarted" in reason]) == 1
 
 
-def _two_servers(
-    root: Path, monkeypatch: pytest.MonkeyPatch, version: str, text: str = BY_URL
-) -> OwnEngine:
-    """Servers `a` and `b`, the second of this version."""
-    endpoint = _load_endpoint()
-    stores = {name: endpoint.Store({}, {}) for name in re.findall("@(.)", text)}
-    stores["b"].version = version
-    urls = {f"memory://me:hush@{name}/db": store for name, store in stores.items()}
-    monkeypatch.setattr(endpoint, "RUNNING", urls)
-    monkeypatch.setattr(import_module("stithy.engines.memory.remote"), "MARKS", {})
-    return _run(root, text=text)
-
-
 def test_versions_of_servers_are_named(
-    tmp_path: Path,
-    fakes: Path,
-    undrawn: None,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, urls: dict[str, Any], undrawn: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In the plan, the report and exports, beside another run, and after a resume."""
-    monkeypatch.setenv("STITHY_TEST_WORD", "hush")
-    faked = _two_servers(tmp_path / "two", monkeypatch, "2.memory")
+    urls["memory://me:hush@b/db"].version = "2.memory"
+    faked = _run(tmp_path / "two", text=BY_URL)
     faked.hammer.before_run = lambda: faked.stop.signal() if len(faked.hammer.runs) > 2 else None
     assert faked.run().end == "interrupted"
     warned = [event.text for event in faked.events if isinstance(event, Note)]
@@ -185,22 +168,21 @@ def test_versions_of_servers_are_named(
     capsys.readouterr()
     assert run(["export", str(faked.out), "--to", "go-bench"]) == 0
     assert "server-version: 1.memory on a, 2.memory on b\n" in capsys.readouterr().out
-    one = _two_servers(tmp_path / "one", monkeypatch, "1.memory")
+    urls["memory://me:hush@b/db"].version = "1.memory"
+    one = _run(tmp_path / "one", text=BY_URL)
     assert one.run().end == "finished"
     assert run(["compare", str(faked.out), str(one.out)]) == Exit.USAGE
     assert "b: server_version: 2.memory and 1.memory" in capsys.readouterr().err
 
 
 def test_other_urls_are_not_comparable(
-    tmp_path: Path, fakes: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, urls: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And what stands behind a URL is not known, whether it is the same or not."""
-    monkeypatch.setenv("STITHY_TEST_WORD", "hush")
-    here = _two_servers(tmp_path / "here", monkeypatch, "1.memory")
-    assert here.run().end == "finished"
-    text = BY_URL.replace("@a/", "@c/")
-    there = _two_servers(tmp_path / "there", monkeypatch, "1.memory", text)
-    assert there.run().end == "finished"
+    here = _run(tmp_path / "here", text=BY_URL)
+    there = _run(tmp_path / "there", text=BY_URL.replace("@a/", "@c/"))
+    for faked in (here, there):
+        assert faked.run().end == "finished"
     assert run(["compare", str(here.out), str(there.out)]) == Exit.USAGE
     assert "a: url: memory://me@a/db and memory://me@c/db" in capsys.readouterr().err
     assert run(["compare", str(here.out), str(there.out), "--ignore", "url"]) == 0
