@@ -41,6 +41,15 @@ def missing_mariadb() -> str | None:
     return None if shutil.which("mariadbd", path=path) else "no MariaDB server: run `make setup`"
 
 
+def missing_sqlserver() -> str | None:
+    """A SQL Server, which no test starts."""
+    named = os.environ.get("STITHY_TEST_SQLSERVER")
+    return None if named else (
+        "NOTHING WAS TESTED AGAINST A SQL SERVER: let STITHY_TEST_SQLSERVER hold the URL of a "
+        "database on one, which the tests make and drop"
+    )  # fmt: skip
+
+
 def missing_pgbackrest() -> str | None:
     """pgBackRest, one of PostgreSQL's methods of backup."""
     return None if shutil.which("pgbackrest") else "pgbackrest is not there: run `make setup`"
@@ -196,6 +205,7 @@ PROBES: dict[str, Callable[[], str | None]] = {
     "quiet": missing_quiet,
     "root": missing_root,
     "sqlite": missing_sqlite,
+    "sqlserver": missing_sqlserver,
     "unprivileged": missing_unprivileged,
     "vdo": missing_vdo,
     "zfs": missing_zfs,

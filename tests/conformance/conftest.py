@@ -21,6 +21,8 @@ from stithy.workloads.workload import Driving, Size, Workload
 from support import servers
 
 WORKLOADS = list(plugins(Workload))
+STARTED = [name for name, engine in plugins(Engine).items() if not engine.no_server]
+"""The engines of which Stithy starts servers; tests/real has the others."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ class Loaded:
     scope="session",
     params=[
         pytest.param((name, workload), marks=getattr(pytest.mark, f"needs_{name}"))
-        for name in plugins(Engine)
+        for name in STARTED
         for workload in WORKLOADS
     ],
     ids=lambda of: "-".join(of),
@@ -130,4 +132,4 @@ def server(loaded: Loaded) -> Iterator[Instance]:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Tests of what an engine says of itself need no server."""
     if "engine_name" in metafunc.fixturenames:
-        metafunc.parametrize("engine_name", list(plugins(Engine)))
+        metafunc.parametrize("engine_name", STARTED)

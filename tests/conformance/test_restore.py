@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from stithy.engines.engine import Engine, get_engine
+from conformance.conftest import STARTED
+from stithy.engines.engine import get_engine
 from stithy.plan.steps import Step
 from stithy.registry import plugins
 from stithy.restores.method import RestoreMethod
@@ -40,7 +41,7 @@ class State:
 @pytest.fixture(
     params=[
         pytest.param((engine, method), marks=getattr(pytest.mark, f"needs_{engine}"))
-        for engine in plugins(Engine)
+        for engine in STARTED
         for method, module in plugins(RestoreMethod).items()
         if module.explain_refusal(get_engine(engine)) is None
     ],

@@ -83,7 +83,7 @@ def test_an_engine_says_what_it_owns_and_how_large_its_log_gets(engine: Engine) 
     """Names in small letters, each with its reason; which URLs are its own; distinct methods."""
     assert engine.url_schemes
     assert all(name == name.lower() and why for name, why in engine.owned_settings.items())
-    assert engine.count_log_bytes({}) > 0
+    assert engine.count_log_bytes({}) > 0 or engine.no_server
     assert engine.list_given_up({}) == {}
     engine.forget({})
     methods = [method.name for method in engine.backups]

@@ -10,7 +10,7 @@ from stithy.cli.doctor import make_text
 from stithy.fio import FIO
 from stithy.hosts.activity import BusyProgram
 from stithy.needs import Judgement
-from stithy.run.doctor import examine
+from stithy.run.doctor import examine, judge_engine
 from support import golden
 
 HERE = Path(__file__).parent / "doctor"
@@ -21,6 +21,7 @@ NO_GROUP = "no control group can be created in /sys/fs/cgroup"
 SERVER = Judgement("postgresql", "there", "15.1 in /usr/lib/postgresql/15/bin")
 EMBEDDED = Judgement("sqlite", "there", "3.50.4 in /opt/stithy/bin")
 OTHER = Judgement("mariadb", "there", "10.11.19 in /usr/sbin")
+BY_URL = judge_engine(FakeMachine(), "sqlserver")
 NO_SERVER = Judgement(
     "postgresql", "missing",
     "14 directories, PATH among them: no PostgreSQL server programs were found",
@@ -86,7 +87,12 @@ def test_a_machine_is_shown_as_accepted(name: str, tmp_path: Path, accept_golden
     found = examine(
         machine,
         commands,
-        ask_engine={"postgresql": server, "mariadb": OTHER, "sqlite": EMBEDDED}.__getitem__,
+        ask_engine={
+            "postgresql": server,
+            "mariadb": OTHER,
+            "sqlite": EMBEDDED,
+            "sqlserver": BY_URL,
+        }.__getitem__,
         here=tmp_path,
     )
     text = make_text(found)

@@ -7,7 +7,7 @@ where a method needs it. Its servers are described in `engines/instance.py`, its
 which engine it is, and no engine is first.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from stithy.engines.backup import BackupMethod
@@ -68,6 +68,12 @@ class Engine(Plugin):
     has_remote: bool = False
     """Whether candidates may be databases of servers that run already."""
 
+    is_set_by_url: bool = False
+    """Whether the settings of a study are given to its databases by URL."""
+
+    no_server: str = ""
+    """Why Stithy starts no server of it, which is then measured by URL only; empty if it does."""
+
     @property
     def declaration(self) -> Declaration:
         """What holds for all of its servers."""
@@ -103,6 +109,17 @@ class Engine(Plugin):
 
     def configure(self, request: "instance.Request") -> "instance.ConfiguredEngine":
         """Give the engine as a study asks for it; nothing is looked for yet."""
+        from stithy.engines.instance import StartsNothing
+
+        return StartsNothing(request, self.name, self.no_server)
+
+    def describe_settings(
+        self, settings: Mapping[str, str], *, keeps_inside: bool
+    ) -> Iterator[str]:
+        """Say what a run sets of a database by URL, and what its own restore costs.
+
+        Only with `is_set_by_url`. Each is a sentence of a plan.
+        """
         raise NotImplementedError
 
     def set_driver(self, start: "instance.Start") -> Mapping[str, str]:

@@ -12,6 +12,7 @@ from typing import Protocol
 from stithy.clock import Clock
 from stithy.collectors.collector import LiveCollector
 from stithy.engines.backup import BackupOptions
+from stithy.errors import PreconditionError
 from stithy.hosts.host import Host
 from stithy.secrets import Secret
 
@@ -235,6 +236,33 @@ class ConfiguredEngine(Protocol):
         """Start a server; returns when it answers. Raises InfrastructureError if it does not."""
 
 
+class StartsNothing:
+    """An engine of which Stithy starts no server."""
+
+    program = ""
+    log_folder = None
+
+    def __init__(self, request: Request, engine: str, because: str) -> None:
+        """`because`: as `Engine.no_server` has it."""
+        self._engine, self._because = engine, because
+
+    def check(self) -> Installation:
+        """Refuse."""
+        raise PreconditionError(
+            f"{self._engine} is measured by URL only: {self._because}",
+            where="database.engine",
+            remedy="give each candidate a `url`",
+        )
+
+    def initialise(self, data: Path, scratch: Path) -> None:
+        """Refuse."""
+        self.check()
+
+    def start(self, start: Start) -> Instance:
+        """Refuse."""
+        raise NotImplementedError(self.check())
+
+
 class Chores(Protocol):
     """A seam: the module of an engine."""
 
@@ -266,22 +294,31 @@ UNSEEN = "the database is reached by URL: its server is not one that Stithy star
 class Mark:
     """Whose a database is: the run, and the process that was at it last (`hosts.processes`).
 
-    `candidate` is how the run names it.
+    `candidate` is how the run names it. `settings`: what the study asks of it, where its engine has
+    `is_set_by_url`. `keeps_inside`: its own restore will be used.
     """
 
     run_id: str
     owner: Mapping[str, str]
     candidate: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    keeps_inside: bool = False
 
 
 class Remote(Instance, Protocol):
     """A seam: a database of somebody's server. Each one remembers when that was started."""
 
-    def check(self, *, keeps_inside: bool = False, sessions: int = 0) -> None:
+    def check(
+        self,
+        *,
+        keeps_inside: bool = False,
+        sessions: int = 0,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
         """Raise PreconditionError for a server or user of no use, and if it holds anything.
 
         What it holds under a mark is no matter. `keeps_inside`: `database.native` is to be used.
-        `sessions`: the most that users will have at once.
+        `sessions`: the most that users will have at once. `settings`: as those of the `Mark`.
         """
 
     def mark(self) -> Mark | None:
@@ -296,11 +333,11 @@ class Remote(Instance, Protocol):
         It is called for a database with a mark only.
         """
 
-    def restore(self, name: str) -> None:
-        """Make it what `database.native` kept under a name that begins with `kept_of` the run.
+    def keep(self, name: str) -> None:
+        """Keep what was loaded under a name that begins with `kept_of` the run."""
 
-        As `restore` there, as far as the rights of its user allow.
-        """
+    def restore(self, name: str) -> None:
+        """Make it what was kept under this name, as far as the rights of its user allow."""
 
     def give_back(self, run_id: str) -> None:
         """Leave the database empty and without the mark of this run. Idempotent."""

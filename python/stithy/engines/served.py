@@ -193,17 +193,19 @@ def measure_round_trip_s(ask: Callable[[], object]) -> float:
     return median(took_s)
 
 
-def explain_full(room: int, sessions: int, limits: str) -> tuple[str, str] | None:
+def explain_full(
+    room: int, sessions: int, limits: str, setting: str = "max_connections"
+) -> tuple[str, str] | None:
     """Say why a server has no room for the sessions of users, and what to do; None where it has.
 
-    `limits`: which others than `max_connections` it has.
+    `limits`: which others than its `setting` it has.
     """
     if room >= sessions + OWN_SESSIONS:
         return None
     return (
         f"the user may open {max(0, room)} sessions now, and {sessions} of users and "
         f"{OWN_SESSIONS} of Stithy are needed",
-        f"raise the limit (`max_connections`, or that of {limits}), give "
+        f"raise the limit (`{setting}`, or that of {limits}), give "
         "`load.connections`, which users share, or give fewer users (`find_within` of a search)",
     )
 

@@ -157,20 +157,23 @@ def _restore_one(
     from stithy.engines.instance import kept_of
     from stithy.run import datasets
 
-    native = get_engine(context.study_of(dataset.name).database.engine).get_native_restore()
     name = f"kept{context.plan.datasets.index(dataset) + 1}"
     remote = context.servers.by_url(candidate)
     if remote is not None:  # others have databases there, too
         number = list(context.file.study.candidates).index(candidate)
         name = f"{kept_of(context.session.run_id)}c{number}{name}"
+        if not is_kept:
+            remote.empty()
+            datasets.load_again(context, candidate, dataset, instance)
+            remote.keep(name)
+        remote.restore(name)
+        return
+    native = get_engine(context.study_of(dataset.name).database.engine).get_native_restore()
     if not is_kept:
-        native.empty(instance.url) if remote is None else remote.empty()
+        native.empty(instance.url)
         datasets.load_again(context, candidate, dataset, instance)
         native.keep(instance.url, name)
-    if remote is None:
-        native.restore(instance.url, name, dataset.log_bytes)
-    else:
-        remote.restore(name)
+    native.restore(instance.url, name, dataset.log_bytes)
 
 
 def _restore_files(

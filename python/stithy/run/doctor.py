@@ -152,6 +152,8 @@ def judge_left_behind() -> Iterable[Judgement]:
 
 def judge_engine(host: Host, name: str) -> Judgement:
     """Whether an engine finds its programs and can run them, as the user that servers run as."""
+    if get_engine(name).no_server:
+        return Judgement(name, "there", "by URL only")
     try:
         request = Request(
             host=host,

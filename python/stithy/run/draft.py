@@ -166,7 +166,15 @@ def choose_engine(wish: str | None, ask: Callable[[str], Judgement]) -> str:
 
     Raises PreconditionError where there is none.
     """
-    names = dict.fromkeys([DEMO_ENGINE, *plugins(Engine)]) if wish is None else [wish]
+    engines = plugins(Engine)
+    if wish is not None and (because := engines[wish].no_server):
+        raise PreconditionError(
+            f"{wish} is measured by URL only: {because}",
+            where="database engine",
+            remedy="write the study as docs/how-to/compare-databases-by-url.md shows",
+        )
+    startable = [name for name, engine in engines.items() if not engine.no_server]
+    names = dict.fromkeys([DEMO_ENGINE, *startable]) if wish is None else [wish]
     judged = {name: ask(name) for name in names}
     for name, judgement in judged.items():
         if judgement.state == "there":

@@ -316,6 +316,7 @@ def make_providers(
             keeps_inside=database is not None and get_restore(database.restore).keeps_inside,
             sessions=file.study.connections_max if database else 0,
             as_found=leaves_devices_as_found(file.study),
+            settings=file.study.give_database(name).settings if database else {},
         )
         sources = {
             role: (source.provider, source.spec) for role, source in candidate.sources.items()

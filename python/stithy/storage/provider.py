@@ -155,7 +155,8 @@ class Site:
     which a provider need not know but to name what it makes. `less_room`: with what the study would
     need less, as a remedy names it; empty if nothing is known. `keeps_inside`: servers keep copies
     of the database within themselves. `sessions`: the most that users have with a database at once.
-    `as_found`: a device that gets no file system keeps what it holds.
+    `as_found`: a device that gets no file system keeps what it holds. `settings`: what the study
+    asks of the candidate's database.
     """
 
     runner: Runner
@@ -168,6 +169,7 @@ class Site:
     keeps_inside: bool = False
     sessions: int = 0
     as_found: bool = False
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 Record = Callable[[str, dict[str, str]], object]

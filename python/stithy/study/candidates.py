@@ -315,6 +315,7 @@ def find_url_conflicts(study: "Study", data: Mapping[str, Any]) -> Iterator[Viol
     """
     urls = {name: url for name, each in study.candidates.items() if (url := find_url(each))}
     if not urls:
+        yield from _find_unstarted(study)
         return
     for name in study.candidates:
         if name not in urls:
@@ -330,9 +331,23 @@ def find_url_conflicts(study: "Study", data: Mapping[str, Any]) -> Iterator[Viol
     yield from _check_database(study, data)
 
 
+def _find_unstarted(study: "Study") -> Iterator[Violation]:
+    for name in study.engines if study.given_database else ():
+        if because := get_engine(name).no_server:
+            right = "give each candidate a `url` of its database"
+            yield Violation(f"{name} by URL only: {because}", right, name, ("database", "engine"))
+
+
+def _list_followed(study: "Study") -> frozenset[str]:
+    """List the keys of a server that its engine follows by URL, too."""
+    database = study.given_database
+    is_set = database is not None and get_engine(database.engine).is_set_by_url
+    return frozenset({"settings"}) if is_set else frozenset()
+
+
 def _check_candidate(study: "Study", name: str, url: str) -> Iterator[Violation]:
     given = study.candidates[name].spec.model_fields_set & set(CandidateKeys.model_fields)
-    for field in sorted(given - {"cost"}):
+    for field in sorted(given - {"cost", *_list_followed(study)}):
         key = CandidateKeys.model_fields[field].alias or field
         yield Violation(ELSEWHERE, "leave this key out", key, ("candidates", name, key))
     database = study.given_database
@@ -350,7 +365,7 @@ def _check_database(study: "Study", data: Mapping[str, Any]) -> Iterator[Violati
         what = "an engine that has no databases by URL"
         yield Violation(what, f"use {' or '.join(able)}", database.engine, ("database", "engine"))
     for key in ("memory", "cpus", "programs", "settings"):
-        if key in given:
+        if key in given and key not in _list_followed(study):
             right = "leave this key out, and set up the server itself"
             yield Violation(ELSEWHERE, right, given[key], ("database", key))
     methods, engine = plugins(RestoreMethod), get_engine(database.engine)

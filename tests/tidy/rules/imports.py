@@ -27,6 +27,7 @@ DECLARATION = "pyproject.toml"
 MODULES = {
     "vl-convert-python": {"vl_convert"}, "ruamel.yaml": {"ruamel"},
     "pydantic": {"pydantic", "pydantic_core"}, "jinja2": {"jinja2", "markupsafe"},
+    "python-tds": {"pytds"},
 }  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """A MariaDB or MySQL database by URL as a candidate: whose it is, what a run makes and removes."""
 
 import json
+from collections.abc import Mapping
 
 from stithy.engines.instance import Mark, NotStarted
 from stithy.engines.mariadb.connection import (
@@ -68,8 +69,14 @@ class RemoteMariaDB(NotStarted, MariaDBEndpoint):
             [(now_s,)] = session.run("SELECT UNIX_TIMESTAMP()")
             return float(now_s) - float(session.read_status()["uptime"])
 
-    def check(self, *, keeps_inside: bool = False, sessions: int = 0) -> None:
-        """Version, rights, room for users, and whether it is empty."""
+    def check(
+        self,
+        *,
+        keeps_inside: bool = False,
+        sessions: int = 0,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
+        """Version, rights, room for users, and whether it is empty; nothing is set of it."""
         with self._open_session() as session:
             if problem := _find_unfit(session) or _find_full(session, sessions):
                 raise PreconditionError(problem[0], where=self.place, remedy=problem[1])
@@ -119,6 +126,10 @@ class RemoteMariaDB(NotStarted, MariaDBEndpoint):
         """Analyse, purge and write all. Its log is as a long-running server has it already."""
         with self._open_session() as session:
             finish_loading(session)
+
+    def keep(self, name: str) -> None:
+        """No server of this engine keeps a copy inside."""
+        raise NotImplementedError
 
     def restore(self, name: str) -> None:
         """No server of this engine keeps a copy inside."""

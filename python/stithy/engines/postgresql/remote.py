@@ -4,6 +4,7 @@ Names in SQL are quoted by the server itself.
 """
 
 import json
+from collections.abc import Mapping
 
 from stithy.engines.instance import Mark, NotStarted, kept_of
 from stithy.engines.postgresql import native
@@ -85,8 +86,14 @@ class RemotePostgreSQL(NotStarted, PostgreSQLEndpoint):
         with self._elsewhere() as session:
             return session.run("SELECT pg_postmaster_start_time()::text")[0][0]
 
-    def check(self, *, keeps_inside: bool = False, sessions: int = 0) -> None:
-        """Version, rights, room for users, and whether it is empty."""
+    def check(
+        self,
+        *,
+        keeps_inside: bool = False,
+        sessions: int = 0,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
+        """Version, rights, room for users, and whether it is empty; nothing is set of it."""
         with self._session() as session:
             if problem := _find_unfit(session, keeps_inside=keeps_inside) or _find_full(
                 session, sessions
@@ -141,6 +148,10 @@ class RemotePostgreSQL(NotStarted, PostgreSQLEndpoint):
         with self._session() as session:
             freeze([session])
             session.run("CHECKPOINT")
+
+    def keep(self, name: str) -> None:
+        """As a template database."""
+        native.keep(self.url, name)
 
     def restore(self, name: str) -> None:
         """From the template database, which has the mark in it."""

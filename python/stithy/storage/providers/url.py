@@ -76,7 +76,10 @@ class DatabaseStorage(Storage):
         """Raise PreconditionError for a database that may not be used, UserError for its secret."""
         try:
             there = self._locate()
-            there.check(keeps_inside=self._site.keeps_inside, sessions=self._site.sessions)
+            site = self._site
+            there.check(
+                keeps_inside=site.keeps_inside, sessions=site.sessions, settings=site.settings
+            )
             mark = there.mark()
         except InfrastructureError as error:
             raise PreconditionError(
@@ -86,12 +89,19 @@ class DatabaseStorage(Storage):
             _refuse_others(mark, there.place, self._candidate)
 
     def list_cautions(self) -> tuple[str, ...]:
-        """What a plan cannot know."""
+        """What a plan cannot know, and what is set."""
+        engine, site = find_engine_of(Secret(self._spec.url)), self._site
+        said = (
+            engine.describe_settings(site.settings, keeps_inside=site.keeps_inside)
+            if engine.is_set_by_url
+            else ()
+        )
         return (
+            *(f"candidate {self._candidate}: {sentence}" for sentence in said),
             f"candidate {self._candidate} is a database by URL: whether there is room for it is "
             "not known, its server's memory, devices and log cannot be seen, and the network to it "
             "is measured, too",
-        )
+        )  # fmt: skip
 
     def describe_identity(self) -> str | None:
         """What its server is. Raises UserError where its secret is not there."""
@@ -114,7 +124,8 @@ class DatabaseStorage(Storage):
         record("marked-database", {**self._spec.model_dump(include=set(FACTS), exclude_none=True),
                                    "run_id": run_id})  # fmt: skip
         there = self._locate()
-        there.claim(Mark(run_id, get_identity().list_facts(), self._candidate))
+        owner, site = get_identity().list_facts(), self._site
+        there.claim(Mark(run_id, owner, self._candidate, site.settings, site.keeps_inside))
         return Volume(
             path=NOWHERE, filesystem="", mount_point=NOWHERE, mount_options="", devices=(),
             memory_backed=False, database=there.url,

@@ -1,5 +1,7 @@
 """A database of it by URL, which somebody else has started in this process."""
 
+from collections.abc import Mapping
+
 from stithy.engines.instance import Mark, NotStarted
 from stithy.errors import PreconditionError
 from stithy.secrets import Secret
@@ -18,9 +20,15 @@ class MemoryRemote(NotStarted, Endpoint):
         super().__init__(url)
         self._since = self.store
 
-    def check(self, *, keeps_inside: bool = False, sessions: int = 0) -> None:
+    def check(
+        self,
+        *,
+        keeps_inside: bool = False,
+        sessions: int = 0,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
         """Whether it is empty or marked."""
-        del keeps_inside, sessions  # it may all, for any number of users
+        del keeps_inside, sessions, settings  # it may all, for any number of users
         if self.store.rows and self.mark() is None:
             raise PreconditionError("it is not empty", where=self.place, remedy="name another")
 
@@ -37,6 +45,10 @@ class MemoryRemote(NotStarted, Endpoint):
     def empty(self) -> None:
         """No rows."""
         self.store.rows.clear()
+
+    def keep(self, name: str) -> None:
+        """Nobody asks it."""
+        raise NotImplementedError
 
     def restore(self, name: str) -> None:
         """Nobody asks it."""

@@ -1,0 +1,186 @@
+"""SQL Server by URL: what studies, plans and reports know of it, without any server.
+
+Sources: Microsoft's documentation of "Database Engine errors", sys.dm_os_wait_stats,
+sys.dm_os_performance_counters and sys.dm_io_virtual_file_stats.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from stithy.engines.declaration import Declaration, ErrorClass, WaitGroup
+from stithy.engines.engine import Engine
+from stithy.metrics import CollectedMetric
+from stithy.secrets import Secret
+
+if TYPE_CHECKING:
+    from stithy.engines import instance
+
+
+_NUMBERS: Mapping[ErrorClass, frozenset[int]] = {
+    "retryable": frozenset({1205, 1222, 3960, 3961, 3966, 41301, 41302, 41305, 41325}),
+    "full": frozenset({1101, 1103, 1105, 3257, 5144, 5145, 5149, 9002}),
+    "lost": frozenset({-1, 20, 64, 121, 233, 258, 596, 6005, 6104, 10053, 10054, 10060, 17892}),
+}
+NO_SPACE = ("There is not enough space on the disk", "No space left on device", "is full")
+
+
+def classify_error(code: str | None, text: str) -> ErrorClass:
+    """Classify an error by the server's number; a line of its log has none.
+
+    >>> classify_error("1205", "Transaction was deadlocked on lock resources")
+    'retryable'
+    """
+    if code is None:
+        return "full" if any(words in text for words in NO_SPACE) else "other"
+    number = int(code) if code.lstrip("-").isdigit() else 0
+    return next((of for of, numbers in _NUMBERS.items() if number in numbers), "other")
+
+
+TYPES = {
+    "CPU": "",
+    "IO": "reads and writes of pages (IO)",
+    "Log": "the log at commits (Log)",
+    "Lock": "locks of other transactions (Lock)",
+    "Latch": "pages in memory that others use (Latch)",
+    "Memory": "memory for their work (Memory)",
+    "Client": "",
+    "Other": "",
+}
+"""Reported in every sample; with what they are, beside the words that are Stithy's own."""
+
+WAITS: Mapping[str, tuple[str, ...]] = {
+    "IO": ("PAGEIOLATCH_", "IO_COMPLETION", "ASYNC_IO_COMPLETION", "WRITE_COMPLETION", "BACKUPIO"),
+    "Log": ("WRITELOG", "LOGBUFFER", "LOGMGR", "LOG_RATE_GOVERNOR"),
+    "Lock": ("LCK_M_",),
+    "Latch": ("PAGELATCH_", "LATCH_"),
+    "Memory": ("RESOURCE_SEMAPHORE", "CMEMTHREAD", "MEMORY_ALLOCATION_EXT"),
+    "Client": ("ASYNC_NETWORK_IO",),
+    "CPU": ("SOS_SCHEDULER_YIELD", "THREADPOOL", "CXPACKET", "CXCONSUMER"),
+}
+"""How the types of waits of each class begin; others, most of them idle, are of none."""
+
+_GROUPS: dict[str, WaitGroup] = {
+    "CPU": "cpu", "IO": "device", "Log": "log", "Lock": "locks", "Client": "client",
+}  # fmt: skip
+
+
+def classify_wait(wait: str) -> str:
+    """Give the wait event of a session by what it waits for; empty if it does not wait.
+
+    >>> classify_wait("PAGEIOLATCH_SH")
+    'IO:PAGEIOLATCH_SH'
+    """
+    if not wait:
+        return "CPU"
+    kind = next((name for name, begins in WAITS.items() if wait.startswith(begins)), "Other")
+    return f"{kind}:{wait}"
+
+
+def group_wait(event: str) -> WaitGroup:
+    """Give the group of a wait event."""
+    return _GROUPS.get(event.partition(":")[0], "other")
+
+
+METRICS = (
+    CollectedMetric("batch_requests_per_s", "1/s", "batches and calls of all sessions, those of "
+                    "Stithy among them"),
+    CollectedMetric("write_transactions_per_s", "1/s", "transactions of the database that wrote "
+                    "and were committed"),
+    CollectedMetric("log_flush_waits_per_s", "1/s", "commits that waited for the log"),
+    CollectedMetric("page_writes_per_s", "1/s", "pages written to data files of all databases"),
+    CollectedMetric("lazy_writes_per_s", "1/s", "pages written because memory was needed"),
+    CollectedMetric("lock_waits_per_s", "1/s", "waits for locks of other sessions"),
+    CollectedMetric("page_life_s", "s", "how long a page stays in the buffer pool unused"),
+    CollectedMetric("waiting_by_class", "", "mean number of sessions that waited, by class of "
+                    "wait; without idle ones", of_several="sum"),
+    CollectedMetric("database_file_reads_per_s", "1/s", "reads by file", of_several="sum"),
+    CollectedMetric("database_file_writes_per_s", "1/s", "writes by file", of_several="sum"),
+    CollectedMetric("database_file_read_s", "s", "mean time of a read by file, with its wait in "
+                    "the server"),
+    CollectedMetric("database_file_write_s", "s", "mean time of a write by file, with its wait in "
+                    "the server"),
+)  # fmt: skip
+"""Beside those that every engine has."""
+
+ENGINE = Declaration(
+    error_class=classify_error,
+    metrics=METRICS,
+    wait_types=TYPES,
+    wait_group=group_wait,
+    # It counts transactions that began, or those that wrote: none is what clients commit.
+    commits=None,
+    block_bytes=8192,
+    maintenance="ghost cleanup",
+    log_note="The transaction log holds changes of rows; each write of it goes through caches.",
+)
+
+
+class SQLServerEngine(Engine):
+    """SQL Server 2016 and later."""
+
+    name = "sqlserver"
+    url_schemes = ("sqlserver",)
+    url_examples = (
+        "sqlserver://me:secret@db.example/test",
+        "sqlserver://me@localhost:1433/test?trustServerCertificate=true",
+    )
+    setting_examples = (
+        {"recovery": "simple", "data_size": "20 GiB"},
+        {"data_files": "/vol1/d1.mdf", "log_file": "/vol1/l1.ldf"},
+    )
+    native_restore = (
+        "reverts to a database snapshot, or restores a backup, as `settings: {native_restore: …}` "
+        "says"
+    )
+    has_remote = True
+    is_set_by_url = True
+    no_server = "its programs are installed by hand and licensed, so Stithy starts none of them"
+
+    declaration = ENGINE
+
+    def explain_setting(self, name: str, value: str) -> tuple[str, str] | None:
+        """Say why a study may not give a setting; only those of `given.CHOICES` are there."""
+        from stithy.engines.sqlserver import given
+
+        return given.explain_setting(name, value)
+
+    def list_given_up(self, settings: Mapping[str, str]) -> dict[str, str]:
+        """List which of the settings give durability up, with what may be lost."""
+        from stithy.engines.sqlserver.given import list_given_up
+
+        return list_given_up(settings)
+
+    def count_log_bytes(self, settings: Mapping[str, str], window_s: float = 0.0) -> int:
+        """Count what the log has from the start; unknown where the study does not say it."""
+        from stithy.engines.sqlserver.given import make_wish
+
+        return make_wish(settings).get_bytes("log_size") or 0
+
+    def describe_settings(
+        self, settings: Mapping[str, str], *, keeps_inside: bool
+    ) -> Iterator[str]:
+        """What is set of a database by URL, and what the restore costs."""
+        from stithy.engines.sqlserver.given import make_wish
+
+        return make_wish(settings).list_cautions(keeps_inside=keeps_inside)
+
+    def connect(self, url: Secret, password: Secret | None = None) -> "instance.Endpoint":
+        """Give the database of a URL."""
+        from stithy.engines.sqlserver.endpoint import open_endpoint
+
+        return open_endpoint(url, password)
+
+    def connect_remote(self, url: Secret, password: Secret | None = None) -> "instance.Remote":
+        """Give the database of somebody's server, connected."""
+        from stithy.engines.sqlserver.remote import connect_remote
+
+        return connect_remote(url, password)
+
+    def locate(self, url: Secret) -> str:
+        """Say where a URL leads."""
+        from stithy.engines.sqlserver.given import parse_url
+
+        return parse_url(url).place
+
+
+PLUGINS = (SQLServerEngine(),)

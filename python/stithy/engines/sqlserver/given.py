@@ -1,0 +1,405 @@
+"""What a study says of a SQL Server database by URL: its URL, its settings, and their statements.
+
+The hammer reads a URL as this does. What it cannot follow is refused before anything is connected.
+No message holds a part of a URL that could be one of its password.
+Sources of settings: Microsoft's documentation of CREATE DATABASE, ALTER DATABASE SET options, ALTER
+INDEX, BACKUP and sp_configure.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote, unquote
+
+from stithy.errors import TextError, UserError
+from stithy.names import suggest_instead
+from stithy.secrets import Secret, read_given_secret
+from stithy.units import parse_size
+
+PORT = 1433
+CONNECT_S = 10
+SYSTEM_DATABASES = ("master", "model", "msdb", "tempdb")
+URL_CHOICES = {"encrypt": ("true", "false"), "trustServerCertificate": ("false", "true")}
+"""By option what it may be; the first is the default."""
+
+URL_OPTIONS = (*URL_CHOICES, "ca", "connect_timeout", "passfile")
+_EXAMPLE = (
+    "write it as sqlserver://me@host:1433/database, and percent-encode all but letters and digits: "
+    "me:p@ss/w@host is me:p%40ss%2Fw@host"
+)
+_URL = re.compile(
+    r"sqlserver://(?P<user>[^:@/?#\s]*)(?::(?P<word>[^@/?#\s]*))?@"
+    r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^:\[\],@/?#\s]*)(?::(?P<port>[0-9]{1,5}))?"
+    r"(?:/(?P<database>[^/?#\s]*))?(?:\?(?P<query>[^#\s]*))?"
+)
+
+
+@dataclass(frozen=True)
+class SQLServerAddress:
+    """What a URL names; `ca` empty for this machine's certificates.
+
+    `encrypts` False: only the login is encrypted.
+    """
+
+    host: str
+    port: int
+    database: str
+    user: str
+    password: Secret | None
+    encrypts: bool
+    trusts_any: bool
+    ca: str
+    connect_s: int
+
+    @property
+    def place(self) -> str:
+        """For messages: where it is, without the password."""
+        return f"{self.host}:{self.port}, database {self.database}"
+
+    @property
+    def url(self) -> Secret:
+        """The URL for the hammer: nothing in it has to be found."""
+        word = f":{quote(self.password.reveal(), safe='')}" if self.password else ""
+        host = f"[{self.host}]" if ":" in self.host else quote(self.host)
+        options = {
+            "encrypt": str(self.encrypts).lower(),
+            "trustServerCertificate": str(self.trusts_any).lower(),
+            "ca": quote(self.ca, safe="/"),
+            "connect_timeout": str(self.connect_s),
+        }
+        given = "&".join(f"{name}={value}" for name, value in options.items() if value)
+        user, database = quote(self.user, safe=""), quote(self.database, safe="")
+        return Secret(f"sqlserver://{user}{word}@{host}:{self.port}/{database}?{given}")
+
+
+def parse_url(url: Secret, password: Secret | None = None) -> SQLServerAddress:
+    """Give what the URL names; `password` is one that is given beside it.
+
+    Raises UserError for what is no such URL, and for what the hammer cannot follow; a file with the
+    password is read.
+    """
+    found = _URL.fullmatch(url.reveal())
+    if found is None:
+        raise _refuse_url("the URL cannot be read")
+    for part in ("user", "host", "database"):
+        if not found[part]:
+            raise _refuse_url(f"the URL names no {part}")
+    port = int(found["port"] or PORT)
+    if not 0 < port < 2**16:
+        raise _refuse_url("the URL's port cannot be read")
+    database = unquote(found["database"])
+    if database.lower() in SYSTEM_DATABASES:
+        remedy = "name one of its own; Stithy makes it where it is missing"
+        raise _refuse_url(f"{database} is the server's own database", remedy)
+    options = _parse_url_options(found["query"] or "")
+    given = [Secret(unquote(found["word"]))] if found["word"] else []
+    given += [secret] if (secret := read_given_secret(None, options.get("passfile"))) else []
+    given += [password] if password is not None else []
+    if len(given) > 1:
+        raise _refuse_url("the URL has a password, and another is given", "take one of them out")
+    return SQLServerAddress(
+        host=unquote(found["host"]).strip("[]"), port=port, database=database,
+        user=unquote(found["user"]), password=given[0] if given else None,
+        encrypts=options.get("encrypt") != "false",
+        trusts_any=options.get("trustServerCertificate") == "true", ca=options.get("ca", ""),
+        connect_s=int(options.get("connect_timeout", CONNECT_S)),
+    )  # fmt: skip
+
+
+def _parse_url_options(query: str) -> Mapping[str, str]:
+    options: dict[str, str] = {}
+    for part in filter(None, query.split("&")):
+        name, _, value = part.partition("=")
+        if name not in URL_OPTIONS:
+            remedy = f"leave it out; followed are {', '.join(URL_OPTIONS)}"
+            raise _refuse_url(f"the URL has the option {name}, which is not followed", remedy)
+        if name in options:
+            raise _refuse_url(f"the URL has the option {name} twice", "take one of them out")
+        options[name] = unquote(value)
+        if name in URL_CHOICES and options[name] not in URL_CHOICES[name]:
+            raise _refuse_url(
+                f"the URL's {name} is none of {', '.join(URL_CHOICES[name])}", _EXAMPLE
+            )
+        if name in ("ca", "passfile") and not Path(options[name]).is_absolute():
+            raise _refuse_url(f"the URL's {name} is no absolute path", "name it from the root on")
+    if not re.fullmatch(r"[1-9][0-9]{0,3}", options.get("connect_timeout", "1")):
+        raise _refuse_url("the URL's connect_timeout is no number of seconds", "such as 10")
+    ca, trust = options.get("ca", ""), options.get("trustServerCertificate")
+    if ca and trust == "true":
+        raise _refuse_url("the URL has a ca, and trusts any certificate", "take one of them out")
+    if ca and not Path(ca).is_file():
+        remedy = "name a file of certificates in PEM format with ca="
+        raise UserError("there is no such file of certificates", where=ca, remedy=remedy)
+    return options
+
+
+def _refuse_url(problem: str, remedy: str = _EXAMPLE) -> UserError:
+    return UserError(problem, where="database URL", remedy=remedy)
+
+
+COLLATION = "Latin1_General_100_BIN2"
+"""Texts are compared by their bytes, of which each character is one, as on the other engines."""
+
+MIB = 2**20
+ON_OFF = "on|off"
+SIZE, PATHS = "a size such as 20 GiB", "absolute paths of the server, with commas between them"
+
+
+class Knob(NamedTuple):
+    """A setting: which values it may have as a pattern or as words, and which it has by itself.
+
+    `option`: as ALTER DATABASE calls it, empty for what is no option of the database. `since`: the
+    first version of the server that has it.
+    """
+
+    values: str
+    default: str = ""
+    option: str = ""
+    since: int = 13
+
+
+CHOICES: Mapping[str, Knob] = {
+    "data_files": Knob(PATHS),
+    "log_file": Knob(PATHS),
+    "data_size": Knob(SIZE),
+    "log_size": Knob(SIZE),
+    "file_growth": Knob(SIZE),
+    "recovery": Knob("simple|bulk_logged|full", "simple", "RECOVERY"),
+    "delayed_durability": Knob("disabled|allowed|forced", "disabled", "DELAYED_DURABILITY ="),
+    "read_committed_snapshot": Knob(ON_OFF, "off", "READ_COMMITTED_SNAPSHOT"),
+    "allow_snapshot_isolation": Knob(ON_OFF, "off", "ALLOW_SNAPSHOT_ISOLATION"),
+    "page_verify": Knob("checksum|torn_page_detection|none", "checksum", "PAGE_VERIFY"),
+    "target_recovery_time": Knob("0|[1-9][0-9]{0,4}", "60", "TARGET_RECOVERY_TIME ="),
+    "auto_create_statistics": Knob(ON_OFF, "off", "AUTO_CREATE_STATISTICS"),
+    "auto_update_statistics": Knob(ON_OFF, "off", "AUTO_UPDATE_STATISTICS"),
+    "query_store": Knob(ON_OFF, "off", "QUERY_STORE ="),
+    "accelerated_database_recovery": Knob(ON_OFF, "", "ACCELERATED_DATABASE_RECOVERY =", 15),
+    "max_server_memory": Knob(SIZE),
+    "max_degree_of_parallelism": Knob("[0-9]|[1-9][0-9]{1,3}"),
+    "data_compression": Knob("none|row|page"),
+    "native_restore": Knob("snapshot|backup", "snapshot"),
+    "backup_folders": Knob(PATHS),
+    "backup_compression": Knob(ON_OFF, "off"),
+    "backup_buffer_count": Knob("[1-9][0-9]{0,3}"),
+    "backup_transfer_size": Knob(SIZE),
+    "check_database": Knob("off|physical|full", "off"),
+}
+SERVER = {
+    "max_server_memory": "max server memory (MB)",
+    "max_degree_of_parallelism": "max degree of parallelism",
+}
+"""Those of the whole server, as sp_configure calls them."""
+
+TRANSFER_LEAST, TRANSFER_MOST = 64 * 2**10, 4 * MIB
+STRIPES_MOST = 64
+
+
+def explain_setting(name: str, value: str) -> tuple[str, str] | None:
+    """Say why a study may not give a setting this value, and what to do; None if it may."""
+    base, dot, table = name.lower().partition(".")
+    choice = CHOICES.get(base)
+    if choice is None or (dot and (base != "data_compression" or not table)):
+        remedy = suggest_instead(name, list(CHOICES))
+        return "not a setting of a SQL Server database by URL", remedy
+    if choice.values == SIZE:
+        return _explain_size(base, value)
+    if choice.values == PATHS:
+        return _explain_paths(base, value)
+    if re.fullmatch(choice.values, value.strip().lower()):
+        return None
+    words = choice.values.replace("|", ", ") if "[" not in choice.values else "a whole number"
+    return f"{name} cannot be {value}", f"give {words}"
+
+
+def _explain_size(name: str, value: str) -> tuple[str, str] | None:
+    try:
+        size = parse_size(value)
+    except TextError as error:
+        return f"{name} is no size: {error}", f"give {SIZE}"
+    if name == "backup_transfer_size":
+        fits = TRANSFER_LEAST <= size <= TRANSFER_MOST and size % TRANSFER_LEAST == 0
+        return None if fits else (f"{name} cannot be {value}", "give 64 KiB to 4 MiB, by 64 KiB")
+    return None if size >= MIB else (f"{name} of {value} is too little", "give at least 1 MiB")
+
+
+def _explain_paths(name: str, value: str) -> tuple[str, str] | None:
+    paths = list_paths(value)
+    if not paths or not all(re.match(r"/|[A-Za-z]:[\\/]|\\\\", path) for path in paths):
+        return f"{name} is no absolute path of the server", f"give {PATHS}"
+    if len(set(paths)) < len(paths):
+        return f"{name} names a file twice", "name each once"
+    most = {"log_file": 1, "backup_folders": STRIPES_MOST}.get(name, 2**15)
+    return None if len(paths) <= most else (f"{name} has more than {most}", "give fewer")
+
+
+def list_paths(value: str) -> list[str]:
+    """Split paths."""
+    return [path.strip() for path in value.split(",") if path.strip()]
+
+
+_FORCED = (
+    "a commit is answered before its log is written, so any end of the server, even a clean one, "
+    "loses those of the last moments"
+)
+_ALLOWED = "sessions may commit before their log is written, and any end of the server loses those"
+_UNVERIFIED = "pages have no checksums, so damage by storage is not noticed"
+_GIVEN_UP = {
+    "delayed_durability": {"forced": _FORCED, "allowed": _ALLOWED},
+    "page_verify": {"none": _UNVERIFIED, "torn_page_detection": _UNVERIFIED},
+}
+
+
+def list_given_up(settings: Mapping[str, str]) -> dict[str, str]:
+    """List which of the settings give durability up, with what may be lost."""
+    values = {name: settings[name].strip().lower() for name in settings}
+    lost = {name: _GIVEN_UP.get(name.lower(), {}).get(value) for name, value in values.items()}
+    return {name: because for name, because in lost.items() if because}
+
+
+def quote_name(name: str) -> str:
+    """Write a name as SQL has it."""
+    return "[" + name.replace("]", "]]") + "]"
+
+
+def quote_text(text: str) -> str:
+    """Write a text as SQL has it."""
+    return "N'" + text.replace("'", "''") + "'"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """The settings of one database, completed by the defaults, by names in lower case."""
+
+    given: Mapping[str, str]
+
+    def get(self, name: str) -> str:
+        """Give the value, or the default; empty for what is left to the server."""
+        value = self.given.get(name, CHOICES[name].default).strip()
+        return value if CHOICES[name].values == PATHS else value.lower()
+
+    def get_bytes(self, name: str) -> int | None:
+        """Give the value of a size."""
+        return parse_size(value) if (value := self.get(name)) else None
+
+    @property
+    def places_files(self) -> bool:
+        """Whether it says where files lie, which is said once, when the database is made."""
+        return bool(self.get("data_files") or self.get("log_file"))
+
+    @property
+    def keeps_backups(self) -> bool:
+        """Whether its own restore is by backups, and not by snapshots."""
+        return self.get("native_restore") == "backup"
+
+    @property
+    def has_sizes(self) -> bool:
+        """Whether it says how large files are, or grow."""
+        return any(self.get(name) for name in ("data_size", "log_size", "file_growth"))
+
+    def make_database(self, name: str) -> str:
+        """Give the statement that makes it, with its files where they are placed."""
+        files = ""
+        if data := list_paths(self.get("data_files")):
+            parts = [_name_file(f"d{n}", path) for n, path in enumerate(data, 1)]
+            files += f" ON PRIMARY {', '.join(parts)}"
+        if log := self.get("log_file"):
+            files += f" LOG ON {_name_file('l1', log)}"
+        return f"CREATE DATABASE {quote_name(name)}{files} COLLATE {COLLATION}"
+
+    def list_options(self, name: str, version: int) -> Iterator[tuple[str, str]]:
+        """List each option with the statement that sets it, as far as the version has it."""
+        for key, choice in CHOICES.items():
+            value = self.get(key).upper()
+            if not choice.option or not value or (version < choice.since and key not in self.given):
+                continue
+            unit = " SECONDS" if key == "target_recovery_time" else ""
+            alone = " WITH ROLLBACK IMMEDIATE" if key == "read_committed_snapshot" else ""
+            yield key, f"ALTER DATABASE {quote_name(name)} SET {choice.option} {value}{unit}{alone}"
+
+    def size_file(
+        self, name: str, file: str, size_bytes: int, *, is_log: bool, files: int
+    ) -> str | None:
+        """Give the statement that lets one of so many files have its share; None for none.
+
+        `size_bytes`: what it has now. A file is never made smaller.
+        """
+        wanted = self.get_bytes("log_size" if is_log else "data_size")
+        share, parts = (wanted or 0) // files, []
+        if share > size_bytes:
+            parts.append(f"SIZE = {share // 1024} KB")
+        if growth := self.get_bytes("file_growth"):
+            parts.append(f"FILEGROWTH = {growth // 1024} KB")
+        changes = ", ".join([f"NAME = {quote_name(file)}", *parts])
+        return f"ALTER DATABASE {quote_name(name)} MODIFY FILE ({changes})" if parts else None
+
+    def list_server_values(self) -> dict[str, int]:
+        """List what the whole server is set to, by the names of sp_configure."""
+        values = {SERVER[name]: self.get(name) for name in SERVER if self.get(name)}
+        memory = self.get_bytes("max_server_memory")
+        return {
+            name: int(value) if name != SERVER["max_server_memory"] else (memory or 0) // MIB
+            for name, value in values.items()
+        }
+
+    def get_compression(self, table: str) -> str:
+        """Give how a table is compressed; empty where nothing is asked."""
+        asked = self.given.get(f"data_compression.{table.lower()}", self.get("data_compression"))
+        return asked.strip().upper()
+
+    def list_backup_words(self, *, writes: bool) -> list[str]:
+        """List the options of BACKUP or RESTORE that are the same for both, or of BACKUP."""
+        words = ["CHECKSUM", "STATS = 5"]
+        if count := self.get("backup_buffer_count"):
+            words.append(f"BUFFERCOUNT = {count}")
+        if size := self.get_bytes("backup_transfer_size"):
+            words.append(f"MAXTRANSFERSIZE = {size}")
+        if writes:
+            packed = "COMPRESSION" if self.get("backup_compression") == "on" else "NO_COMPRESSION"
+            words += ["COPY_ONLY", "FORMAT", "INIT", packed]
+        return words
+
+    def list_devices(self, name: str) -> list[str]:
+        """List the files of a backup; a name alone lies in the server's folder of backups."""
+        folders = list_paths(self.get("backup_folders"))
+        joined = (f"{folder}{_find_separator(folder)}{name}" for folder in folders)
+        return [f"{path}-{n}.bak" for n, path in enumerate(joined, 1)] or [f"{name}.bak"]
+
+    def list_cautions(self, *, keeps_inside: bool) -> Iterator[str]:
+        """List what is set, and what that means, as sentences for a plan."""
+        own = {**{name: choice.default for name, choice in CHOICES.items()}, **self.given}
+        shown = ", ".join(f"{name} {value}" for name, value in own.items() if value)
+        yield f"Stithy sets of the database: {shown}"
+        if self.get("recovery") == "full":
+            yield "with recovery full nothing empties the log after the first full backup"
+        if keeps_inside and self.keeps_backups:
+            yield RESTORE_COST
+        elif keeps_inside:
+            yield SNAPSHOT_COST
+
+
+def make_wish(settings: Mapping[str, str]) -> Wish:
+    """Give the wish of a study's settings, in whatever case their names are."""
+    return Wish({name.lower(): value for name, value in settings.items()})
+
+
+SNAPSHOT_COST = (
+    "the restore is by a database snapshot: in each window the first change of each page reads and "
+    "writes that page once more, which is measured; reverting copies the changed pages back and "
+    "builds the log anew, and nothing else may have a snapshot of the database. Where the server "
+    "refuses snapshots, a backup is used"
+)
+RESTORE_COST = (
+    "the restore is by RESTORE DATABASE: before each window all of a backup is read and written, "
+    "the log is zeroed, and the server keeps the backup until the end"
+)
+
+
+def _name_file(name: str, path: str) -> str:
+    return f"(NAME = {name}, FILENAME = {quote_text(path)})"
+
+
+def _find_separator(folder: str) -> str:
+    """Give what stands behind a folder, which Windows writes otherwise; nothing where it does."""
+    return "" if folder[-1] in "/\\" else "/" if folder.startswith("/") else "\\"

@@ -1,0 +1,378 @@
+"""What SQL Server says of URLs and settings, and what is asked of a server, which is played."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from stithy.engines.engine import get_engine
+from stithy.engines.instance import Mark
+from stithy.engines.sqlserver import endpoint, native
+from stithy.engines.sqlserver.connection import ServerError
+from stithy.engines.sqlserver.given import make_wish, parse_url
+from stithy.engines.sqlserver.remote import RemoteSQLServer
+from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
+from stithy.secrets import Secret
+from stithy.study.load import parse_study
+
+GIB = 2**30
+SQLSERVER = get_engine("sqlserver")
+URL = Secret("sqlserver://me:word@h/db")
+STUDY = """study: Which?
+candidates:
+  a: {url: "sqlserver://me@h/a", settings: {data_files: /a/d1.mdf}}
+  b: {url: "sqlserver://me@h/b"}
+database:
+  engine: sqlserver
+  restore: reload
+  settings:
+    SETTING
+workload: {name: order-entry, warehouses: 1}
+load: {users: [1]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [
+        ("sqlserver://me:p%40ss%2Fw@db.example/test", "db.example:1433, database test"),
+        ("sqlserver://me@[::1]:1500/a%20b?encrypt=false", "::1:1500, database a b"),
+        ("sqlserver://me@h/d?trustServerCertificate=true&connect_timeout=3", "h:1433, database d"),
+    ],
+)
+def test_a_url_is_written_as_it_was_read(url: str, place: str) -> None:
+    """What the hammer gets names the same server; its place has no password."""
+    target = parse_url(Secret(url))
+    again = parse_url(target.url)
+    assert (target.place, again.url.reveal()) == (place, target.url.reveal())
+    assert vars(again) | {"password": None} == vars(target) | {"password": None}
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("me:x@y@host/test", "cannot be read"),
+        ("host/test", "cannot be read"),
+        ("me@host", "no database"),
+        ("me@/test", "no host"),
+        (":x@host/test", "no user"),
+        ("me@host:70000/test", "port"),
+        ("me@host/Master", "server's own database"),
+        ("me@host/test?tls=require", "the option tls"),
+        ("me@host/test?encrypt=strict", "encrypt is none of true, false"),
+        ("me@host/test?encrypt=true&encrypt=true", "encrypt twice"),
+        ("me@host/test?ca=x.pem", "no absolute path"),
+        ("me@host/test?ca=/none.pem", "no such file"),
+        ("me@host/test?ca=/x&trustServerCertificate=true", "trusts any certificate"),
+        ("me@host/test?connect_timeout=soon", "connect_timeout"),
+        ("me:x@host/test?passfile=/none", "password file cannot be read"),
+    ],
+)
+def test_a_url_that_cannot_be_followed_is_refused(url: str, words: str) -> None:
+    """Before anything is connected."""
+    with pytest.raises(UserError, match=words):
+        parse_url(Secret(f"sqlserver://{url}"))
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("recovery: none", "give simple, bulk_logged, full"),
+        ("fill_factor: 90", "not a setting of a SQL Server"),
+        ("recovery.stock: simple", "not a setting of a SQL Server"),
+        ("data_size: 20", "data_size is no size"),
+        ("log_size: 12 kB", "too little"),
+        ("data_files: d1.mdf", "no absolute path"),
+        ('data_files: "/a, /a"', "names a file twice"),
+        ('log_file: "/a, /b"', "has more than 1"),
+        ("backup_transfer_size: 8 MiB", "64 KiB to 4 MiB"),
+        ("target_recovery_time: soon", "a whole number"),
+    ],
+)
+def test_a_setting_is_refused_at_its_line(setting: str, words: str) -> None:
+    """With what would be right."""
+    with pytest.raises(UserError) as caught:
+        parse_study("study.yaml", STUDY.replace("SETTING", setting).encode())
+    assert words in caught.value.text
+    assert "study.yaml:9:" in caught.value.text
+
+
+def test_a_candidate_has_settings_and_a_server_a_url() -> None:
+    """A study may place the files of each candidate; a directory gets no SQL Server."""
+    study = parse_study("s", STUDY.replace("SETTING", "Recovery: FULL").encode())
+    given = study.give_database("a").settings
+    assert {*given.values()} == {"FULL", "/a/d1.mdf"}
+    managed = STUDY.replace("SETTING", "recovery: full")
+    for old, new in (
+        ('url: "sqlserver://me@h/a"', "path: /a"), ('url: "sqlserver://me@h/b"', "path: /b"),
+        ("settings: {data_files: /a/d1.mdf}", "cpus: 1"), ("restore: reload", "memory: 1 GiB"),
+    ):  # fmt: skip
+        managed = managed.replace(old, new)
+    with pytest.raises(UserError) as caught:
+        parse_study("s", managed.encode())
+    assert "sqlserver by URL only: its programs are installed" in caught.value.text
+
+
+def test_durability_given_up_is_named() -> None:
+    """By the name that was given."""
+    given = {"delayed_durability": "FORCED", "page_verify": "none", "recovery": "simple"}
+    found = SQLSERVER.list_given_up(given)
+    assert [*found] == ["delayed_durability", "page_verify"]
+    assert "even a clean one" in found["delayed_durability"]
+
+
+class Played:
+    """A session whose server gives the first of these answers whose words are in the question."""
+
+    is_encrypted = True
+
+    def __init__(self, *answers: Mapping[str, object]) -> None:
+        """An answer is rows, or an error; the first of several mappings wins."""
+        self.answers: dict[str, object] = {}
+        self.asked: list[str] = []
+        self.add(*answers)
+
+    def add(self, *answers: Mapping[str, object]) -> None:
+        """Further answers, before those that it has."""
+        for later in reversed(answers):
+            self.answers = {**later, **{k: v for k, v in self.answers.items() if k not in later}}
+
+    def run(self, sql: str, *parameters: object) -> list[Sequence[Any]]:
+        """Answer, and remember."""
+        self.asked.append(sql)
+        answer = next((of for words, of in self.answers.items() if words in sql), [])
+        if isinstance(answer, StithyError):
+            raise answer
+        assert isinstance(answer, list)
+        return answer
+
+    def find(self, *begins: str) -> list[str]:
+        """The statements that begin so."""
+        return [sql for sql in self.asked if sql.startswith(begins)]
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def __enter__(self) -> "Played":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def refuse(number: int, text: str = "no") -> ServerError:
+    """An error of the server."""
+    error = ServerError(text, where="h", remedy="none")
+    error.number, error.words = number, text
+    return error
+
+
+USUAL: Mapping[str, object] = {
+    "'tempdb'": [("2026-01-01",)],
+    "state_desc": [("ONLINE",)],
+    "ProductVersion": [("16.0.4135.4", "Developer Edition", "Microsoft SQL Server 2022 - 16.0")],
+    "HAS_PERMS": [(1,)],
+    "user connections": [(32767,)],
+    "COUNT(*)": [(3,)],
+    "COLLATIONPROPERTY": [("Latin1_General_100_BIN2", 1252)],
+}
+
+
+def play(
+    monkeypatch: pytest.MonkeyPatch, *answers: Mapping[str, object]
+) -> tuple[RemoteSQLServer, Played]:
+    """A database by URL on a played server."""
+    session = Played(*answers, USUAL)
+    monkeypatch.setattr(endpoint, "connect", lambda *_, **__: session)
+    return RemoteSQLServer(URL), session
+
+
+MISSING: Mapping[str, object] = {"state_desc": []}
+HELD = [("table", "t"), ("sequence", "s"), ("procedure", "p"), ("table", "stithy_mark")]
+
+
+@pytest.mark.parametrize(
+    ("answers", "asked", "words"),
+    [
+        ({"ProductVersion": [("12.0.2", "Standard", "SQL Server 2014")]}, {}, "2016"),
+        ({"ProductVersion": [("12.0.2", "SQL Azure", "SQL Azure")]}, {}, "Azure SQL"),
+        ({"cntr_value": refuse(300)}, {}, "GRANT VIEW SERVER STATE"),
+        ({**MISSING, "CREATE ANY DATABASE": [(0,)]}, {}, "may not make databases"),
+        ({"ALTER SETTINGS": [(0,)]}, {"settings": {"max_server_memory": "1 GiB"}}, "SETTINGS"),
+        ({"user connections": [(40,)]}, {"sessions": 40}, "`user connections`"),
+        ({"state_desc": [("RESTORING",)]}, {}, "is RESTORING"),
+        ({"is_ms_shipped = 0 AND type": HELD}, {}, "it holds the procedure p"),
+        ({}, {"settings": {"data_files": "/a"}}, "its files are where they are"),
+        ({"'CREATE PROCEDURE'": [(0,)]}, {}, "no right CREATE PROCEDURE"),
+        ({"CREATE ANY DATABASE": [(0,)]}, {"keeps_inside": True}, "may not make databases"),
+        ({"COLLATIONPROPERTY": [("SQL_Latin1_General_CP1_CI_AS", 1252)]}, {}, "COLLATE"),
+        ({"COLLATIONPROPERTY": [("Latin1_General_100_BIN2_UTF8", 65001)]}, {}, "by their bytes"),
+    ],
+)  # fmt: skip
+def test_a_server_of_no_use_is_refused(
+    answers: dict[str, object], asked: dict[str, Any], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each with one message that says what to do; without any of it the check passes."""
+    remote, _ = play(monkeypatch, answers)
+    with pytest.raises(PreconditionError) as caught:
+        remote.check(**asked)
+    assert words in caught.value.text
+    play(monkeypatch)[0].check(sessions=30)
+
+
+def test_a_claim_makes_sets_and_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files by their places and sizes, options with their defaults, the server's memory."""
+    settings = {
+        "Data_Files": "/v/d1.mdf, /w/d'2.ndf", "log_file": "/v/l1.ldf", "data_size": "4 GiB",
+        "file_growth": "1 GiB", "delayed_durability": "forced", "max_server_memory": "2 GiB",
+    }  # fmt: skip
+    files = [("d1", 0, GIB), ("d2", 0, 3 * GIB), ("l1", 1, GIB)]
+    answers = {**MISSING, "CONVERT(bigint, value)": [(512,)], "size) * 8192": files}
+    remote, session = play(monkeypatch, answers)
+    remote.claim(Mark("r1", {"pid": "1"}, "a", settings))
+    assert session.find("CREATE DATABASE", "EXEC", "ALTER DATABASE [db] MODIFY") == [
+        "CREATE DATABASE [db] ON PRIMARY (NAME = d1, FILENAME = N'/v/d1.mdf'),"
+        " (NAME = d2, FILENAME = N'/w/d''2.ndf') LOG ON (NAME = l1, FILENAME = N'/v/l1.ldf')"
+        " COLLATE Latin1_General_100_BIN2",
+        "EXEC sp_configure 'show advanced options', 1; RECONFIGURE",
+        "EXEC sp_configure N'max server memory (MB)', 2048; RECONFIGURE",
+        "ALTER DATABASE [db] MODIFY FILE (NAME = [d1], SIZE = 2097152 KB, FILEGROWTH = 1048576 KB)",
+        "ALTER DATABASE [db] MODIFY FILE (NAME = [d2], FILEGROWTH = 1048576 KB)",
+        "ALTER DATABASE [db] MODIFY FILE (NAME = [l1], FILEGROWTH = 1048576 KB)",
+    ]
+    options = session.find("ALTER DATABASE [db] SET")
+    assert "ALTER DATABASE [db] SET DELAYED_DURABILITY = FORCED" in options
+    assert "ALTER DATABASE [db] SET RECOVERY SIMPLE" in options
+    assert "ALTER DATABASE [db] SET AUTO_UPDATE_STATISTICS OFF" in options
+    assert len(options) == 9
+
+
+def read_mark(made: bool, **settings: str) -> list[Sequence[object]]:
+    """The row of a mark."""
+    return [("r1", json.dumps({"pid": "1"}), "a", json.dumps(settings), made)]
+
+
+MARKED = {"sys.tables WHERE name": [(1,)], "SELECT before": [("{}",)]}
+
+
+@pytest.mark.parametrize(
+    ("way", "kept", "restored"),
+    [
+        ("snapshot", ["CREATE DATABASE [k] ON (NAME = [d1], FILENAME = N'/d.mdf.k.ss')"
+                      " AS SNAPSHOT OF [db]"],
+         "RESTORE DATABASE [db] FROM DATABASE_SNAPSHOT = N'k'"),
+        ("backup",
+         ["BACKUP DATABASE [db] TO DISK = N'/b/k-1.bak', DISK = N'c:\\x\\k-2.bak' WITH CHECKSUM,"
+          " STATS = 5, BUFFERCOUNT = 64, MAXTRANSFERSIZE = 4194304, COPY_ONLY, FORMAT, INIT,"
+          " COMPRESSION, NAME = N'k'",
+          "RESTORE VERIFYONLY FROM DISK = N'/b/k-1.bak', DISK = N'c:\\x\\k-2.bak' WITH CHECKSUM"],
+         "RESTORE DATABASE [db] FROM DISK = N'/b/k-1.bak', DISK = N'c:\\x\\k-2.bak' WITH REPLACE,"
+         " CHECKSUM, STATS = 5, BUFFERCOUNT = 64, MAXTRANSFERSIZE = 4194304"),
+    ],
+)  # fmt: skip
+def test_a_restore_is_by_snapshot_or_backup(
+    way: str, kept: list[str], restored: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Alone in the database, which others may enter again even where it fails."""
+    mark = read_mark(
+        True, native_restore=way, backup_folders=r"/b, c:\x", backup_buffer_count="64",
+        backup_transfer_size="4 MiB", backup_compression="on",
+    )  # fmt: skip
+    answers = {"SELECT run_id": mark, "physical_name": [("d1", "/d.mdf")], **MARKED}
+    remote, session = play(monkeypatch, answers)
+    remote.keep("k")
+    assert session.find("CREATE", "BACKUP", "RESTORE") == kept
+    session.asked.clear()
+    session.add({restored: refuse(3101, "in use")})
+    with pytest.raises(InfrastructureError, match="in use"):
+        remote.restore("k")
+    assert session.find("ALTER", "RESTORE") == [
+        "ALTER DATABASE [db] SET SINGLE_USER WITH ROLLBACK IMMEDIATE", restored,
+        "ALTER DATABASE [db] SET MULTI_USER",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_a_run_gives_back_what_it_made(made: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole database, or what is in one that was there; its snapshots and backups alone."""
+    remote, session = play(monkeypatch, {
+        "SELECT run_id": read_mark(made, native_restore="backup"),
+        "source_database_id": [("stithyr1c0kept1",), ("other",)],
+        "backupset": [("/b/stithyr1.bak",)], "SELECT 1 FROM sys.databases": [(1,)],
+        **MARKED, "is_ms_shipped = 0 AND type": HELD,
+    })  # fmt: skip
+    remote.give_back("another")
+    assert session.find("DROP") == []
+    if made:
+        remote.give_back("r1")
+        assert session.find("DROP") == ["DROP DATABASE [stithyr1c0kept1]", "DROP DATABASE [db]"]
+        assert session.find("EXEC") == ["EXEC master.sys.xp_delete_file 0, N'/b/stithyr1.bak'"]
+        return
+    with pytest.raises(InfrastructureError, match="which the run did not make"):
+        remote.give_back("r1")  # this server's answer is the same after all is dropped
+    assert session.find("DROP")[1:] == ["DROP procedure [p]", "DROP table [t]", "DROP sequence [s]"]
+
+
+def test_loading_ends_compressed_analysed_and_checked() -> None:
+    """A table may be compressed otherwise; what a stand-in lacks is left out, damage is none."""
+    wish = make_wish({
+        "data_compression": "page", "data_compression.ITEM": "none", "check_database": "physical",
+    })  # fmt: skip
+    tables = [("item", "a"), ("stock", "a"), ("stithy_mark", "a")]
+    session = Played({"sys.columns": tables, "UPDATE STATISTICS": refuse(native.LACKING)})
+    native.finish_loading(session, "db", wish)  # type: ignore[arg-type]  # it is played
+    assert session.find("ALTER", "DBCC", "CHECKPOINT") == [
+        "ALTER INDEX ALL ON [item] REBUILD WITH (DATA_COMPRESSION = NONE)",
+        "ALTER INDEX ALL ON [stock] REBUILD WITH (DATA_COMPRESSION = PAGE)",
+        "DBCC CHECKDB (N'db') WITH NO_INFOMSGS, PHYSICAL_ONLY", "CHECKPOINT",
+    ]  # fmt: skip
+    session.add({"DBCC": refuse(8928, "page 7 is damaged")})
+    with pytest.raises(InfrastructureError, match="DBCC CHECKDB: page 7"):
+        native.finish_loading(session, "db", wish)  # type: ignore[arg-type]  # it is played
+
+
+class StridingClock:
+    """A clock of two seconds a look."""
+
+    now_s = 0.0
+
+    def monotonic_s(self) -> float:
+        """Later each time."""
+        self.now_s += 2.0
+        return self.now_s
+
+
+def test_a_second_is_read_from_the_views() -> None:
+    """Differences by second; a file's time an operation; what is not there says why."""
+    session = Played({
+        "performance_counters": [("Batch Requests/sec", 100), ("Page lookups/sec", 50),
+                                 ("Page reads/sec", 10), ("Page life expectancy", 77)],
+        "virtual_file_stats": [("d1", 7, 10, 100, 0, 0, 0), ("tempdev", 2, 0, 0, 4, 8, 4096)],
+        "wait_stats": refuse(300, "denied"),
+        "dm_exec_requests": [("", 2), ("WRITELOG", 3), ("PAGEIOLATCH_SH", 1)],
+    })  # fmt: skip
+    collector = endpoint.ViewCollector(session, StridingClock())  # type: ignore[arg-type]  # played
+    assert collector.sample() == []
+    session.add({
+        "performance_counters": [("Batch Requests/sec", 300), ("Page lookups/sec", 90),
+                                 ("Page reads/sec", 20), ("Page life expectancy", 78)],
+        "virtual_file_stats": [("d1", 7, 14, 120, 0, 0, 0), ("tempdev", 2, 0, 0, 8, 16, 12288)],
+    })  # fmt: skip
+    found = {(of.subject, of.metric): of for of in collector.sample()}
+    values = {
+        ("", "batch_requests_per_s"): 100.0, ("", "blocks_read_per_s"): 5.0,
+        ("", "blocks_hit_per_s"): 15.0, ("", "page_life_s"): 78.0,
+        ("d1", "database_file_reads_per_s"): 2.0, ("d1", "database_file_read_s"): 0.005,
+        ("tempdb.tempdev", "database_file_write_s"): 0.002, ("", "temp_bytes_per_s"): 4096.0,
+        ("", "active_sessions"): 6, ("Log", "waiting_sessions"): 3, ("IO", "waiting_sessions"): 1,
+        ("Log:WRITELOG", "waiting_sessions_by_event"): 3, ("CPU", "waiting_sessions"): 2,
+    }  # fmt: skip
+    assert {key: found[key].value for key in values} == values
+    for key, words in {
+        ("", "commits_per_s"): "transactions that wrote", ("", "log_bytes_per_s"): "not count it",
+        ("d1", "database_file_write_s"): "there was none",
+        ("", "waiting_by_class"): "denied: GRANT VIEW SERVER STATE",
+    }.items():  # fmt: skip
+        assert found[key].value is None
+        assert words in (found[key].missing_because or "")
