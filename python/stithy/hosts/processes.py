@@ -251,6 +251,11 @@ def end(pids: Iterable[int], first: signal.Signals, patience_s: float = 10.0) ->
         _wait(targets, patience_s)
 
 
+def end_tree(pid: int, first: signal.Signals) -> None:
+    """End a process and those that it has started: a shell would leave its pipe's at work."""
+    end([pid, *find_descendants(pid)], first)
+
+
 def _send_signal(targets: list[ProcessIdentity], number: signal.Signals) -> None:
     for target in targets:
         if is_alive(target):

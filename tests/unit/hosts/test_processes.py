@@ -161,7 +161,7 @@ def test_beside_emulated_drives_a_quarter_of_the_cpus_is_left_over() -> None:
 
 
 def test_descendants_are_children_and_theirs() -> None:
-    """A shell that waits for another, which waits for a sleep."""
+    """A shell that waits for another, which waits for a sleep; they are ended with it."""
     with subprocess.Popen(["/bin/sh", "-c", "sh -c 'sleep 60; :'; :"]) as shell:
         try:
             until = time.monotonic() + 10
@@ -171,5 +171,5 @@ def test_descendants_are_children_and_theirs() -> None:
                 time.sleep(0.01)
             assert len(found) == 2
         finally:
-            for pid in (*processes.find_descendants(shell.pid), shell.pid):
-                os.kill(pid, signal.SIGKILL)
+            processes.end_tree(shell.pid, signal.SIGTERM)
+        assert not any(map(processes.read_identity, found))

@@ -24,7 +24,7 @@ from stithy.errors import (
     StithyError,
     convert_machine_failures,
 )
-from stithy.hosts.processes import end
+from stithy.hosts.processes import end_tree
 from stithy.hosts.runner import Command
 from stithy.run.context import Context
 from stithy.run.events import Note
@@ -292,7 +292,7 @@ class Backups:
         process = host.runner.start(asked, stderr=log)
         while (code := process.poll()) is None:
             if stop.wait(PAUSE_S):
-                end([process.pid], signal.SIGTERM)
+                end_tree(process.pid, signal.SIGTERM)
                 process.wait(10)
                 raise Interrupted("stopped by a person", where=program, remedy="`stithy resume`")
         if code == 0:

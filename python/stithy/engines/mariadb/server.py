@@ -1,5 +1,6 @@
 """One running MariaDB server: reach it, keep it in order, end it."""
 
+import re
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,8 +21,8 @@ PROGRAM = "mariadbd"
 SOCKET = "mariadb.sock"
 AT_ONCE_PATIENCE_S = 20.0
 LAST_LINES = 3
-NO_TROUBLE = ("[Note]", "Version: ", "Aborted connection", "[00] ", "max_open_files")
-"""In lines of its log that tell of a start, a session that its user left, or its backups."""
+_USUAL = re.compile("Aborted connection|max_open_files")
+"""In warnings of a session that its user left, and of a limit that is high enough."""
 
 
 class MariaDBServer(ServerProcess, MariaDBEndpoint):
@@ -66,8 +67,8 @@ class MariaDBServer(ServerProcess, MariaDBEndpoint):
     def quote_log(self, lines: Sequence[str]) -> str:
         """Quote the last lines that tell of an error, or else of other trouble."""
         errors = [line for line in lines if "[ERROR]" in line]
-        others = [line for line in lines if not any(word in line for word in NO_TROUBLE)]
-        return " | ".join((errors or others)[-LAST_LINES:]) or "it wrote of no error"
+        warnings = [line for line in lines if "[Warning]" in line and not _USUAL.search(line)]
+        return " | ".join((errors or warnings)[-LAST_LINES:]) or "it wrote of no error"
 
     def checkpoint(self) -> None:
         """Write all dirty pages now."""
