@@ -33,6 +33,9 @@ from stithy.wire.drive.messages import DriveCounters
 SILENCE_S = 60.0
 """How long the drives are mute at most: killing takes moments, and nothing may hang for ever."""
 
+REPAIRED = 1
+"""The exit code of e2fsck where it repaired all. Source: e2fsck(8)."""
+
 END_PATIENCE_S = 30.0
 PAUSE_S = 0.02
 
@@ -130,12 +133,24 @@ def cut_power(
     )
 
 
-def restore_power(drives: Sequence[MountedDrive], *, runner: Runner | None = None) -> None:
-    """Bring the drives back, then their file systems, whose logs are replayed by mounting."""
+def restore_power(
+    drives: Sequence[MountedDrive], *, runner: Runner | None = None
+) -> tuple[str, ...]:
+    """Bring the drives back, then their file systems, whose logs are replayed by mounting.
+
+    Returns what `repair` wrote, for each file system that the kernel does not mount: the superblock
+    of ext4 takes two sectors of 512 bytes and has one checksum, so that a cut may tear it.
+    """
     for each in drives:
         each.control.set_fault(each.name, jobs.PowerOn())
+    repairs = []
     for each in drives:
-        filesystems.mount(each.device, each.folder, each.kind, runner=runner)
+        try:
+            filesystems.mount(each.device, each.folder, each.kind, runner=runner)
+        except InfrastructureError:
+            repairs.append(repair(each.device, each.kind, runner=runner))
+            filesystems.mount(each.device, each.folder, each.kind, runner=runner)
+    return tuple(repairs)
 
 
 def check_file_system(drive: MountedDrive, *, runner: Runner | None = None) -> Checked:
@@ -177,6 +192,26 @@ def check(device: str, kind: str, *, runner: Runner | None = None) -> Checked:
     command = Command(argv=argv, environment={"LC_ALL": "C"})
     finished = (runner or LocalRunner()).run(command, timeout_s=filesystems.TIMEOUT_S)
     return Checked(finished.code == 0, (finished.stdout + finished.stderr).strip())
+
+
+def repair(device: str, kind: str, *, runner: Runner | None = None) -> str:
+    """Repair an ext4 as its administrator would, from its journal; returns what the program wrote.
+
+    Raises InfrastructureError for another kind, and where it cannot be repaired.
+    """
+    text = f"there is no repair of {kind}"
+    if kind == "ext4":
+        argv = [filesystems.find_program("e2fsck", filesystems.KINDS[kind].package), "-f", "-y"]
+        command = Command(argv=[*argv, device], environment={"LC_ALL": "C"})
+        finished = (runner or LocalRunner()).run(command, timeout_s=filesystems.TIMEOUT_S)
+        text = (finished.stdout + finished.stderr).strip()
+        if finished.code == REPAIRED:
+            return text
+    raise InfrastructureError(
+        f"{kind} could not be mounted: {text}",
+        where=device,
+        remedy="report it as a bug of the file system or of the emulated drive",
+    )
 
 
 @dataclass(frozen=True)

@@ -122,7 +122,8 @@ class Seen:
 
     `broken` are the consistency conditions that do not hold; `clean` is the file system's check.
     `damage`: what the engine's own check found, or why the database could not be opened or
-    compared; then there are no counts.
+    compared; then there are no counts. `repairs`: what had to be done to file systems that the
+    kernel did not mount.
     """
 
     kind: str
@@ -133,6 +134,7 @@ class Seen:
     clean: bool
     said: str
     damage: str
+    repairs: tuple[str, ...] = ()
     orders: LedgerCounts | None = None
     payments: LedgerCounts | None = None
     holds: bool = False
@@ -258,7 +260,7 @@ class Machine:
         return pids or [server.pid]
 
     def _compare(self, cut: "Cut") -> Seen:
-        restore_power(self.mounted)
+        repairs = restore_power(self.mounted)
         checked = [check_file_system(each) for each in self.mounted]
         seen = Seen(
             kind=self.mounted[0].kind,
@@ -269,6 +271,7 @@ class Machine:
             clean=all(each.clean for each in checked),
             said="\n".join(each.text for each in checked if not each.clean),
             damage="",
+            repairs=repairs,
         )
         try:
             return self._ask_database(seen)

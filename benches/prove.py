@@ -280,7 +280,9 @@ def _amounts(parts: Sequence[Done], proof: str) -> str:
             sum(bool(each[name]) for each in seen) for name in ("damage", "is_caught")
         )
         harm = f", by {caught} cuts; {damaged} times damaged" if caught or damaged else ""
-        return f"; {count:,} orders acknowledged, {lost:,} lost{harm}"
+        repairs = sum(bool(each["repairs"]) for each in seen)
+        first = f"; {repairs} times ext4 had to be repaired first" if repairs else ""
+        return f"; {count:,} orders acknowledged, {lost:,} lost{harm}{first}"
     work = [each["work"] for each in seen]
     written, read = (sum(each[f"{name}_bytes"] for each in work) for name in ("written", "read"))
     units = sum(sum(each["wrong"].values()) for each in seen)

@@ -169,6 +169,20 @@ def test_no_dirty_page_reaches_a_drive_after_the_cut(kind: str, disk_place: Path
         assert bench.holds("synced")
 
 
+def test_a_torn_superblock_is_repaired(disk_place: Path) -> None:
+    """The kernel mounts no ext4 without its checksum; the journal has what was synced."""
+    with benches(disk_place, "ext4", "disk") as [bench]:
+        bench.write("synced", sync=True)
+        cut_power([bench.mounted], LOSE_ALL, list)
+        with bench.image.open("r+b") as file:
+            file.seek(1024 + 1020)
+            file.write(b"torn")
+        [text] = restore_power([bench.mounted])
+        assert "FILE SYSTEM WAS MODIFIED" in text
+        assert bench.holds("synced")
+        assert check_file_system(bench.mounted).clean
+
+
 def test_a_cut_of_two_drives_is_one_moment(disk_place: Path) -> None:
     """What was written to the second drive after the first had answered is never there alone."""
     with benches(disk_place, "ext4", "log", "data") as both:
