@@ -69,7 +69,7 @@ def estimate_sizes(study: Study, workload: Workload, variants: Sequence[Study]) 
     """
     units = variants[0].workload.units
     aged = _count_preconditioning(study, workload) * workload.bytes_per_transaction
-    data = workload.data_bytes(units) + round(aged)
+    data = workload.data_bytes(variants[0].workload.size) + round(aged)
     transactions = max(_count_transactions(variant, workload) for variant in variants)
     log = _log_bytes(study, variants[0].database.engine)
     return DatabaseSizes(

@@ -8,7 +8,6 @@ nothing is made.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import prod
 from pathlib import Path
 
 from stithy.engines.engine import DEMO_ENGINE, Engine
@@ -139,7 +138,7 @@ def draft(
     for number, begun in enumerate(_list_drafts(host, wishes, engine)):
         workload = get_workload(begun.workload)
         for size in _list_sizes(wishes, workload) if has_database else (begun.size,):
-            data = workload.data_bytes(prod(size.values()))
+            data = workload.data_bytes(size)
             memory = data // DATA_PER_MEMORY // MEMORY_STEP_BYTES * MEMORY_STEP_BYTES
             sized = replace(begun, size=size, memory_bytes=max(MEMORY_BYTES_MIN, memory))
             drafted = _fit_effort(sized, wishes, choose_margin)

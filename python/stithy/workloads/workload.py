@@ -79,7 +79,9 @@ class Workload(Plugin):
     the keys of its section that only say what users do: all others make another database.
     `not_varied` are those that are the same at all points, with the reason and what to do.
 
-    `bytes_fixed` and `bytes_per_unit` estimate the loaded database on disk, indexes included.
+    `bytes_fixed` and `bytes_per_unit` estimate the loaded database on disk, indexes included;
+    `bytes_per_part` what each of several parts that units lie in (tables) takes besides, at most
+    twice as much again.
     `bytes_per_transaction` estimates its growth, write-ahead log apart; of that a transaction
     writes at most about `log_bytes_per_transaction`. `load_s_per_unit` is the time to load one.
     `warm_up_per_unit`: transactions of the read-only pass before each window. `headline`: the
@@ -114,6 +116,7 @@ class Workload(Plugin):
     deviations: str
     run_keys: frozenset[str] = frozenset()
     not_varied: Mapping[str, str] = field(default_factory=dict)
+    bytes_per_part: int = 0
     throughput_per_unit_max: float | None = None
     throughput_per_unit_because: str = ""
     metric: Metric | None = None
@@ -160,9 +163,11 @@ class Workload(Plugin):
             return None
         return sum(share * pause_s for share, pause_s in pauses if pause_s is not None)
 
-    def data_bytes(self, units: int) -> int:
+    def data_bytes(self, size: Size) -> int:
         """The loaded database of a size, without its write-ahead log."""
-        return self.bytes_fixed + units * self.bytes_per_unit
+        *parts, last = size.values()
+        reserve = min(self.bytes_per_part, 2 * last * self.bytes_per_unit)
+        return self.bytes_fixed + prod(parts) * (last * self.bytes_per_unit + reserve)
 
     def fit_size(self, units: int) -> Size:
         """The size of about so many units: the last number fits, the others are their examples."""

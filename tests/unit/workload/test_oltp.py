@@ -67,3 +67,12 @@ def test_words_name_what_differs() -> None:
         "no secondary index",
         "each statement its own transaction",
     ]
+
+
+@pytest.mark.parametrize(
+    ("tables", "rows", "mib"), [(100, 20_000, 1264), (6, 60_000, 126), (6, 2_000, 4)]
+)
+def test_tables_have_room_on_disk(tables: int, rows: int, mib: int) -> None:
+    """At least what was measured with InnoDB, which adds whole extents to each; not much more."""
+    room = OLTP.data_bytes({"tables": tables, "rows": rows})
+    assert mib * 2**20 <= room < 3 * mib * 2**20 + OLTP.bytes_fixed

@@ -153,7 +153,7 @@ class NeighbourBulkLoad(Beside):
             data=context.data_of(dataset.name),
             watch=ProgressWatch(raw_output=self.files / "load.jsonl", stop=self.ended),
         )
-        size = context.workload.data_bytes(study.workload.units)
+        size = context.workload.data_bytes(study.workload.size)
         return NeighbourCycle(worker, began_s, clock.now_s(), size_bytes=size)
 
 
