@@ -343,6 +343,16 @@ class StridingClock:
         return self.now_s
 
 
+def test_files_that_are_not_shown_are_missing() -> None:
+    """A user without the right sees none, which is no file without reads."""
+    collector = endpoint.ViewCollector(Played(), StridingClock())  # type: ignore[arg-type]  # played
+    collector.sample()
+    found = {of.metric: of for of in collector.sample()}
+    for metric in ("database_file_reads_per_s", "temp_bytes_per_s"):
+        assert found[metric].value is None
+        assert "GRANT VIEW ANY DEFINITION" in (found[metric].missing_because or "")
+
+
 def test_a_second_is_read_from_the_views() -> None:
     """Differences by second; a file's time an operation; what is not there says why."""
     session = Played({

@@ -79,6 +79,8 @@ def read_view(session: SQLServerSession, sql: str, keys: int = 1) -> Rows | str:
             raise  # it is gone
         right = ": GRANT VIEW SERVER STATE" if error.number in (297, 300) else ""
         return f"{error.words}{right}"
+    if not rows and sql == FILES:
+        return "the server shows no file: GRANT VIEW ANY DEFINITION"
     return {
         row[0] if keys == 1 else tuple(row[:keys]): [float(value) for value in row[keys:]]
         for row in rows
