@@ -122,6 +122,25 @@ def test_durability_given_up_is_named() -> None:
     assert "even a clean one" in found["delayed_durability"]
 
 
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({}, "writes that page once more"),
+        ({"Native_Restore": "backup", "recovery": "FULL"}, "all of a backup is read and written"),
+    ],
+)
+def test_a_plan_says_what_is_set_and_what_restores_cost(
+    settings: dict[str, str], words: str
+) -> None:
+    """The defaults, too; without a restore of its own nothing of that."""
+    said = [*SQLSERVER.describe_settings(settings, keeps_inside=True)]
+    assert f"recovery {settings.get('recovery', 'simple').lower()}," in said[0].lower()
+    assert "auto_update_statistics off" in said[0]
+    assert words in said[-1]
+    assert any("nothing empties the log" in sentence for sentence in said) == bool(settings)
+    assert not any(words in of for of in SQLSERVER.describe_settings(settings, keeps_inside=False))
+
+
 class Played:
     """A session whose server gives the first of these answers whose words are in the question."""
 

@@ -368,7 +368,8 @@ class Wish:
 
     def list_cautions(self, *, keeps_inside: bool) -> Iterator[str]:
         """List what is set, and what that means, as sentences for a plan."""
-        own = {**{name: choice.default for name, choice in CHOICES.items()}, **self.given}
+        defaults = {name: knob.default for name, knob in CHOICES.items() if knob.option}
+        own = {**defaults, **self.given}
         shown = ", ".join(f"{name} {value}" for name, value in own.items() if value)
         yield f"Stithy sets of the database: {shown}"
         if self.get("recovery") == "full":
