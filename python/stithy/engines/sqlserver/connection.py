@@ -3,6 +3,7 @@
 Transactions of a workload never go this way.
 """
 
+import logging
 import re
 import socket
 import ssl
@@ -239,6 +240,7 @@ def _read_error(error: Exception) -> tuple[str, int]:
     return give_reason(error) if has_reason else str(error) or "no answer", 0
 
 
+logging.getLogger("pytds").setLevel(logging.ERROR)  # it warns of attempts longer than this
 NO_WAIT_S = 0.001
 """How long python-tds tries again after an error; it would wait for some that do not go away."""
 
