@@ -153,7 +153,8 @@ def check(context: Context, step: Step) -> str:
         )
     count = len(checked.conditions)
     if not checked.broken:
-        return f"all {count} conditions hold"
+        scope = " of a database in use" if step.at_end else ""
+        return f"all {count} conditions{scope} hold"
     return f"of {count} conditions, {', '.join(map(str, checked.broken))} do not hold"
 
 

@@ -266,6 +266,7 @@ _BOUNDS = {
     "less_than_equal": ("too large", "at most {le}"),
     "less_than": ("too large", "below {lt}"),
     "too_long": ("too long", "at most {max_length}"),
+    "too_short": ("too few values", "at least {min_length}"),
     "string_too_long": ("too long", "at most {max_length}"),
 }
 """What is wrong, and what would be right, by pydantic's type of an error with a bound."""
