@@ -33,7 +33,7 @@ class DeclaredActivity(Plugin):
     (`lost`, `full`, as the hammer reports them) that it causes on purpose. Those of other
     activities in its windows are counted, but are no fault, and a full disk does not end the run.
     The hammer opens lost connections again; of other errors it gives up after some, expected or
-    not.
+    not. `explains`: names of flags of its windows that it causes on purpose.
     """
 
     family: ClassVar = Family(stage="declared")
@@ -44,12 +44,20 @@ class DeclaredActivity(Plugin):
     details: tuple[Table, ...] = ()
     factors: "tuple[Factor, ...]" = ()
     expects: frozenset[str] = frozenset()
+    explains: frozenset[str] = frozenset()
 
 
 def collect_expected_errors(activities: Iterable[str]) -> frozenset[str]:
     """Collect the classes of errors that one of these activities causes on purpose."""
     declared = plugins(DeclaredActivity)
     return frozenset().union(*(declared[name].expects for name in activities if name in declared))
+
+
+def collect_explained_flags(activities: Iterable[str]) -> frozenset[str]:
+    """Collect the names of flags that one of these activities causes on purpose."""
+    declared = plugins(DeclaredActivity)
+    named = (declared[name] for name in activities if name in declared)
+    return frozenset().union(*(activity.explains for activity in named))
 
 
 def split_names(activities: str) -> list[str]:

@@ -162,6 +162,10 @@ class FakeHammer:
             errors=self._errors,
             driver=messages.DriverCost(cpu_s=0.1, run_queue_delay_s=None),
             connections=messages.ConnectionCounts(opened=request.users, lost=0),
+            gaps=messages.CommitGaps(
+                longest_s=0.1, longest_from_s=begin_s, user_p50_s=0.2, user_p99_s=0.3,
+                user_max_s=0.3,
+            ),
  workload={}, sizes=messages.TableSizes(database_bytes=None, cache_bytes=None),
             ledger=_WRITTEN if request.ledger else None,
         )  # fmt: skip

@@ -100,6 +100,8 @@ def _window(files: Files, name: str, summary: Row) -> Row:
         "retries": sum(each["retries"] for each in totals),
         **{f"connections_{k}": summary["connections"][k] for k in ("opened", "lost", "reopened")},
         "first_success_s": summary["connections"]["first_success_s"],
+        "gap_s": summary["gaps"]["longest_s"], "gap_from_s": summary["gaps"]["longest_from_s"],
+        **{f"user_gap_{k}_s": summary["gaps"][f"user_{k}_s"] for k in ("p50", "p99", "max")},
         **{k: told.get(k) for k in ("units_touched", "units_total")},
         "database_bytes": sizes["database_bytes"], "buffer_pool_bytes": sizes["cache_bytes"],
         "driver_nice": driver["nice"], "driver_cpu_s": driver["cpu_s"],

@@ -49,7 +49,7 @@ impl<S: TransactionScript, C: Session> Worker<S, C> {
                 attended: free_since,
                 ..begun
             };
-            serve(&mut script, begun, &self.pool, &self.record).await;
+            serve(&mut script, begun, &self.pool, &self.record, None).await;
         }
     }
 }

@@ -7,6 +7,7 @@ mod date;
 mod deferred;
 pub mod engines;
 pub mod error;
+mod gaps;
 pub mod job;
 mod jobs;
 pub mod ledger;

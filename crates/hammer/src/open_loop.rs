@@ -5,6 +5,7 @@ use std::sync::Arc;
 use stithy_measure::Moment;
 
 use crate::engines::Session;
+use crate::gaps::UserGaps;
 use crate::pace::Pace;
 use crate::pool::Pool;
 use crate::queue::Queue;
@@ -66,6 +67,7 @@ impl<S: TransactionScript, C: Session> Attendant<S, C> {
     /// Acts until the run finishes.
     pub(crate) async fn live(mut self) {
         let mut free_since = Moment::START;
+        let mut gaps = UserGaps::new(&self.record);
         while !self.record.finishing.requested() {
             let next = self.arrived.take();
             let Some(arrival) = self.record.unless_finishing(next).await else {
@@ -78,7 +80,8 @@ impl<S: TransactionScript, C: Session> Attendant<S, C> {
                 attended: free_since,
                 answered: None,
             };
-            match serve(&mut self.script, begun, &self.pool, &self.record).await {
+            let gaps = Some(&mut gaps);
+            match serve(&mut self.script, begun, &self.pool, &self.record, gaps).await {
                 Some(done) => free_since = done,
                 None => return,
             }

@@ -10,6 +10,7 @@ use tokio::sync::Semaphore;
 
 use crate::alarm::Alarm;
 use crate::engines::SessionError;
+use crate::gaps::Gaps;
 use crate::losses::Losses;
 use crate::stop::{stop_pair, Stop, Stopper};
 
@@ -28,6 +29,8 @@ pub struct Record {
     /// Transactions due before the end that the driver came too late to queue.
     unqueued: AtomicU64,
     losses: Mutex<Losses>,
+    /// Times without a success.
+    pub(crate) gaps: Gaps,
     /// Turns to open connections again; never closed.
     pub(crate) opening: Semaphore,
     errors: Mutex<Errors>,
@@ -48,6 +51,7 @@ impl Record {
         Record {
             clock,
             alarm: Alarm::default(),
+            gaps: Gaps::new(recorder.phases().measured.clone()),
             recorder: Mutex::new(recorder),
             waiting: AtomicI64::new(0),
             unqueued: AtomicU64::new(0),

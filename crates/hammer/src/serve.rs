@@ -8,6 +8,7 @@ use stithy_measure::{Moment, Outcome, Sample, Times};
 use stithy_wire::ErrorKind;
 
 use crate::engines::Session;
+use crate::gaps::UserGaps;
 use crate::pool::{Held, Pool};
 use crate::record::Record;
 use crate::transaction_script::TransactionScript;
@@ -63,6 +64,7 @@ struct Ended {
 }
 
 /// Does the drawn transaction over a connection of the pool and records it; tells when it was done.
+/// `gaps` are those of the user who waits for it.
 ///
 /// None when the run finishes before there is a connection.
 pub(crate) async fn serve<S: TransactionScript, C: Session>(
@@ -70,6 +72,7 @@ pub(crate) async fn serve<S: TransactionScript, C: Session>(
     begun: Begun,
     pool: &Arc<Pool<C>>,
     record: &Arc<Record>,
+    gaps: Option<&mut UserGaps>,
 ) -> Option<Moment> {
     let mut under_way = UnderWay {
         begun,
@@ -81,6 +84,9 @@ pub(crate) async fn serve<S: TransactionScript, C: Session>(
     record.no_longer_waits();
     let ended = act(script, &mut held.session, record, connected).await;
     under_way.ended = true;
+    if let (Some(gaps), true) = (gaps, ended.outcome != Outcome::Failed) {
+        gaps.add_success(ended.done);
+    }
     let ready = begun.started.max(begun.attended).max(held.free_since);
     record.add(&Sample {
         kind: begun.kind,

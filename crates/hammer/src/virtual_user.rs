@@ -6,6 +6,7 @@ use stithy_measure::Moment;
 
 use crate::deferred::{Deferred, DeferredWork};
 use crate::engines::Session;
+use crate::gaps::UserGaps;
 use crate::pace::{begin, Pace};
 use crate::pool::Pool;
 use crate::record::Record;
@@ -30,6 +31,7 @@ impl<S: TransactionScript, C: Session> VirtualUser<S, C> {
     /// Acts until the run finishes.
     pub(crate) async fn live(mut self) {
         let (mut kind, first) = begin(self.pace.as_mut(), || self.script.draw());
+        let mut gaps = UserGaps::new(&self.record);
         // Seating many users takes a while: the run begins for each when it sits.
         let mut due = self.record.now() + first.since(Moment::START);
         while let Some(started) = self.record.wait_until(due).await {
@@ -41,7 +43,7 @@ impl<S: TransactionScript, C: Session> VirtualUser<S, C> {
                 attended: started,
                 answered: None,
             };
-            let Some(done) = self.act(begun).await else {
+            let Some(done) = self.act(begun, &mut gaps).await else {
                 return;
             };
             if self.record.finishing.requested() {
@@ -53,7 +55,7 @@ impl<S: TransactionScript, C: Session> VirtualUser<S, C> {
     }
 
     /// When the user has its answer; None when the run finishes before.
-    async fn act(&mut self, begun: Begun) -> Option<Moment> {
+    async fn act(&mut self, begun: Begun, gaps: &mut UserGaps) -> Option<Moment> {
         match &self.queue {
             Some(queue) if queue.kind == begun.kind => {
                 let script = self.script.clone();
@@ -65,7 +67,10 @@ impl<S: TransactionScript, C: Session> VirtualUser<S, C> {
                 queue.waiting.put_last(Deferred { script, begun });
                 Some(answered)
             }
-            _ => serve(&mut self.script, begun, &self.pool, &self.record).await,
+            _ => {
+                let gaps = Some(gaps);
+                serve(&mut self.script, begun, &self.pool, &self.record, gaps).await
+            }
         }
     }
 }

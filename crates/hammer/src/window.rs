@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use stithy_measure::{Counts, CpuUse, Interval, Moment, Phases, SystemClock, Unanswered};
-use stithy_wire::{ConnectionCounts, ErrorCount};
+use stithy_wire::{CommitGaps, ConnectionCounts, ErrorCount};
 
 /// How long, and what is kept.
 #[derive(Debug, Clone)]
@@ -41,6 +41,8 @@ pub struct Window {
     pub errors: Vec<ErrorCount>,
     /// Connections.
     pub connections: ConnectionCounts,
+    /// Times without a success.
+    pub gaps: CommitGaps,
     /// Transactions due in the measurement and not begun by its end.
     pub backlog: u64,
     /// Transactions due in the measurement and not answered by its end.

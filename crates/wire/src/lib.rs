@@ -14,12 +14,12 @@ pub use job::{
     RunJob, VerifyLedgerJob, WarmUpJob, WorkloadChoice,
 };
 pub use message::{
-    BaselineSummary, CalibrateSummary, Calibration, CheckSummary, Condition, ConnectionCounts,
-    DataSample, DriverCost, ErrorCount, ErrorKind, Failure, LedgerCounts, LedgerFinding,
-    LedgerFindingKind, LedgerSummary, LedgerWritten, Message, PackedHistogram, Percentiles, Phase,
-    PrepareSummary, Progress, Proof, RunSummary, Second, Sizes, Started, TableRows,
-    TransactionSecond, TransactionTotal, WarmUpSummary, Warning,
+    BaselineSummary, CalibrateSummary, Calibration, CheckSummary, CommitGaps, Condition,
+    ConnectionCounts, DataSample, DriverCost, ErrorCount, ErrorKind, Failure, LedgerCounts,
+    LedgerFinding, LedgerFindingKind, LedgerSummary, LedgerWritten, Message, PackedHistogram,
+    Percentiles, Phase, PrepareSummary, Progress, Proof, RunSummary, Second, Sizes, Started,
+    TableRows, TransactionSecond, TransactionTotal, WarmUpSummary, Warning,
 };
 
 /// The version of the protocol. Its history is in `wire/README.md`.
-pub const WIRE_VERSION: u32 = 6;
+pub const WIRE_VERSION: u32 = 7;

@@ -318,6 +318,21 @@ pub struct ConnectionCounts {
     pub first_success_s: Option<f64>,
 }
 
+/// Times in the measurement in which nothing came to a good end, seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CommitGaps {
+    /// The longest in which no user's transaction did.
+    pub longest_s: f64,
+    /// Unix time at which that began.
+    pub longest_from_s: f64,
+    /// Median over the users of the longest of each; null without users.
+    pub user_p50_s: Option<f64>,
+    /// The 99th percentile of these, by nearest rank.
+    pub user_p99_s: Option<f64>,
+    /// The longest of any user.
+    pub user_max_s: Option<f64>,
+}
+
 /// What the server said of its own size at the start; null where it could not be read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sizes {
@@ -368,6 +383,8 @@ pub struct RunSummary {
     pub driver: DriverCost,
     /// Connections.
     pub connections: ConnectionCounts,
+    /// Times without a success.
+    pub gaps: CommitGaps,
     /// What was written into the ledger; null where the job wanted none.
     pub ledger: Option<LedgerWritten>,
 }

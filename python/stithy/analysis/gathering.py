@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from stithy.activity import list_every_table, list_tables
+from stithy.activity import collect_explained_flags, list_every_table, list_tables, split_names
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.instruments import drop_refuted, find_machine_floors
 from stithy.analysis.invariants import Identity, check_invariants
@@ -207,7 +207,8 @@ def judge(of: WindowRecord) -> tuple[Reason, ...]:
     checks: tuple[Check[WindowRecord], ...] = (*_list_checks(), *of.engine.checks)
     asked = (check for check in checks if has_numbers or check.always)
     found = (each.find(of) for each in asked if of.tables.issuperset(each.needs))
-    reasons = [reason for reason in found if reason is not None]
+    explained = collect_explained_flags(split_names(of.window["activity"]))
+    reasons = [reason for reason in found if reason and reason.flag.value not in explained]
     return tuple(sorted(reasons, key=lambda reason: not reason.invalidates))
 
 

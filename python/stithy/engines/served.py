@@ -13,7 +13,8 @@ from typing import ClassVar
 from stithy.clock import Clock
 from stithy.engines.instance import CommitCounters, Installation, Start
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
-from stithy.hosts.runner import Running
+from stithy.hosts.processes import end, find_pids_inside, resume_processes
+from stithy.hosts.runner import Running, wait_for_end
 
 START_PATIENCE_S = 300.0
 """How long a start may take; recovery after a crash reads the log again."""
@@ -23,6 +24,9 @@ STOP_PATIENCE_S = 300.0
 
 ANSWER_PATIENCE_S = 86_400.0
 """Writing all pages to a slow device, or a scan of it, takes as long as it takes."""
+
+KILL_PATIENCE_S = 20.0
+"""A killed process ends when the request that it waits for does."""
 
 SOCKET_BYTES_MAX = 107
 """Length of the kernel's sun_path, terminator apart."""
@@ -87,10 +91,12 @@ class ServerProcess:
     """A server that Stithy started; the part of an `Instance` that is its process and its log."""
 
     product: ClassVar[str]
+    program: ClassVar[str]
 
-    def __init__(self, running: Running, start: Start) -> None:
-        """`running` was started as `start` says."""
-        self._running = running
+    def __init__(self, spawn: Callable[[], Running], start: Start) -> None:
+        """`spawn` starts it as `start` says: now, and again after a kill."""
+        self._spawn = spawn
+        self._running = spawn()
         self.data = start.data
         self.sockets = start.sockets
         self.log = start.log
@@ -111,6 +117,31 @@ class ServerProcess:
     def stop(self, *, at_once: bool = False) -> None:
         """As `Instance`."""
         raise NotImplementedError
+
+    def list_pids(self) -> list[int]:
+        """List all its processes, the first one first."""
+        others = find_pids_inside(self.data, self.program)
+        return [self.pid, *(pid for pid in others if pid != self.pid)]
+
+    def kill(self) -> None:
+        """Kill all its processes, as a crash would: nothing is written any more."""
+        pids = self.list_pids()
+        end(pids, signal.SIGKILL)
+        wait_for_end(self._running, KILL_PATIENCE_S)
+
+    def start_again(self) -> None:
+        """Start it once more after a kill; returns when it has recovered and answers."""
+        self._running = self._spawn()
+        self.wait_until_ready()
+
+    def suspend(self) -> None:
+        """Let none of its processes go on."""
+        for pid in self.list_pids():
+            os.kill(pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let all its processes go on."""
+        resume_processes(self.list_pids())
 
     def ended_by(self) -> str | None:
         """How the server ended by itself, in words; None while it runs."""

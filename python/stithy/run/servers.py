@@ -16,6 +16,7 @@ from stithy.engines.instance import (
     Remote,
     Start,
 )
+from stithy.engines.served import ServerProcess
 from stithy.hosts.resources import GroupMemoryLimit, Throttle, make_cap, make_group, make_throttle
 from stithy.hosts.runner import Command
 from stithy.plan.expand import sum_needed_bytes
@@ -57,7 +58,8 @@ class Servers:
     the servers that run, by their data directory. `groups`: the memory limits of those that have
     one, `caps`: the groups of those whose CPU time is limited, `throttles`: of those whose reads
     and writes are, and `more`: settings of those that are to be backed up, all by data directory.
-    `embedded`: by URL, the limits of the driver in whose process the database runs.
+    `embedded`: by URL, the limits of the driver in whose process the database runs. `again`: what
+    servers hold that were started once more, by data directory.
     """
 
     study: Study
@@ -74,6 +76,7 @@ class Servers:
     throttles: dict[Path, Throttle] = field(default_factory=dict)
     more: dict[Path, Mapping[str, str]] = field(default_factory=dict)
     embedded: dict[str, Command] = field(default_factory=dict)
+    again: dict[Path, list[Resource]] = field(default_factory=dict)
 
     @contextmanager
     def running(
@@ -223,6 +226,8 @@ class Servers:
                     # A server in trouble may never end the ordinary way (asked while it recovers
                     # from a crash it waits for ever), and every window begins with a fresh copy.
                     instance.stop(at_once=failed or self.session.stop.asked.is_set())
+                    for resource in self.again.pop(start.data, ()):
+                        books.remove(resource)
 
     def watched(
         self,
@@ -252,6 +257,17 @@ class Servers:
     def cpus_of(self, candidate: str, point: Point | None) -> tuple[int, ...] | None:
         """The CPUs of a server on the candidate at a point, None for any; without one its own."""
         return self.cpus[self.find_study(candidate, point).give_database(candidate).cpus]
+
+    def start_again(self, candidate: str) -> None:
+        """Start the candidate's server once more, after a kill; returns when it answers."""
+        data = get_parts(self.volumes.of(candidate)).data
+        instance = self.live[data]
+        assert isinstance(instance, ServerProcess)  # nobody else kills one
+        instance.start_again()
+        engine = self.find_study(candidate).database.engine
+        books = self.session.books
+        made = books.record("shared-memory", _make_memory_facts(candidate, instance, engine))
+        self.again.setdefault(data, []).append(made)
 
     def start_to_keep(self, candidate: str, log: Path) -> Instance:
         """A server on the candidate's database that outlives the run; it is in the books."""

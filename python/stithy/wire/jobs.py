@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
 
-WIRE_VERSION = 6
+WIRE_VERSION = 7
 """The version of the protocol; its history is in wire/README.md."""
 
 U32 = Annotated[int, Field(ge=0, le=2**32 - 1)]

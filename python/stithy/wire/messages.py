@@ -231,6 +231,20 @@ class ConnectionCounts(Wire):
     first_success_s: float | None = None
 
 
+class CommitGaps(Wire):
+    """Times in the measurement in which nothing came to a good end, seconds.
+
+    `longest_s` from the Unix time `longest_from_s`: of all users together. The others are over the
+    users, of the longest of each; None without users.
+    """
+
+    longest_s: float
+    longest_from_s: float
+    user_p50_s: float | None
+    user_p99_s: float | None
+    user_max_s: float | None
+
+
 class TableSizes(Wire):
     """What the server said of its own size at the start; None where it could not be read."""
 
@@ -279,6 +293,7 @@ class RunSummary(Wire):
     errors: tuple[ErrorCount, ...]
     driver: DriverCost
     connections: ConnectionCounts
+    gaps: CommitGaps
     ledger: LedgerWritten | None = None
 
 

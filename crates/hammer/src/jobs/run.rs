@@ -183,6 +183,7 @@ fn summary<W: Workload>(
             nice: priority::nice(),
         },
         connections: window.connections.clone(),
+        gaps: window.gaps,
         ledger,
     })
 }

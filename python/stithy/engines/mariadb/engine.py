@@ -200,8 +200,8 @@ class MariaDB:
             detached=True,
             cpus=start.cpus,
         )
-        running = self._request.host.runner.start(command, stderr=start.log)
-        server = MariaDBServer(running, start, self._request.password)
+        spawn = partial(self._request.host.runner.start, command, stderr=start.log)
+        server = MariaDBServer(spawn, start, self._request.password)
         server.wait_until_ready()
         return server
 

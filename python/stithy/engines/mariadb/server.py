@@ -2,7 +2,7 @@
 
 import re
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from urllib.parse import quote
 
@@ -28,11 +28,11 @@ _USUAL = re.compile("Aborted connection|max_open_files")
 class MariaDBServer(ServerProcess, MariaDBEndpoint):
     """A server process and the way to talk to it."""
 
-    product = "MariaDB"
+    product, program = "MariaDB", PROGRAM
 
-    def __init__(self, running: Running, start: Start, password: Secret) -> None:
-        """`running` was started as `start` says."""
-        ServerProcess.__init__(self, running, start)
+    def __init__(self, spawn: Callable[[], Running], start: Start, password: Secret) -> None:
+        """`spawn` starts it as `start` says."""
+        ServerProcess.__init__(self, spawn, start)
         MariaDBEndpoint.__init__(
             self, self._make_url(ROLE, password), self._make_url(ADMIN, password)
         )

@@ -209,8 +209,8 @@ class PostgreSQL:
             extra += list_options({"temp_tablespaces": TEMP_TABLESPACE})
         extra += list_options(start.more)
         command = self._command([*asked, *extra], start.memory_cgroup, start.cpus)
-        running = self._request.host.runner.start(command, stderr=start.log)
-        server = Server(running, start, self._request.password)
+        spawn = partial(self._request.host.runner.start, command, stderr=start.log)
+        server = Server(spawn, start, self._request.password)
         server.wait_until_ready()
         if start.loading:
             server.make_database()

@@ -4,7 +4,7 @@ import ctypes
 import re
 import signal
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
@@ -134,11 +134,11 @@ STARTING = "the database system is starting up"
 class Server(ServerProcess, PostgreSQLEndpoint):
     """A server process and the way to talk to it."""
 
-    product = "PostgreSQL"
+    product, program = "PostgreSQL", PROGRAM
 
-    def __init__(self, running: Running, start: Start, password: Secret) -> None:
-        """`running` was started as `start` says."""
-        super().__init__(running, start)
+    def __init__(self, spawn: Callable[[], Running], start: Start, password: Secret) -> None:
+        """`spawn` starts it as `start` says."""
+        super().__init__(spawn, start)
         self.password = password
 
     @property

@@ -1,0 +1,1 @@
+"""Failure: what users feel when storage or a server breaks, and whether anything is lost."""

@@ -1,0 +1,195 @@
+"""A fault under the users of one window: injected, detected, healed, and what it left repaired."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+from stithy.plan.steps import WindowPlan
+from stithy.registry import plugins
+from stithy.results.convert import read_latencies
+from stithy.results.hlog import LoggedInterval
+from stithy.run.activity import Activity, BasicActivity, Span, Subject, Times, WindowValue
+from stithy.run.context import Context
+from stithy.scenarios.failure.declared import PHASES, name_activity
+from stithy.scenarios.failure.fault import NONE, Fault, FaultKeys, Target
+from stithy.scenarios.failure.phases import Phase, PhaseResult, find_recovery_s, sum_phase
+from stithy.scenarios.failure.plan import find_spec
+from stithy.units import format_measured_duration
+
+POLL_S = 0.05
+NOT_THERE = "the window has no fault"
+NO_REDUNDANCY = "no redundancy had to be restored"
+NO_TIME = "the phase has no whole second, or nothing ended in it"
+NOT_BACK = "throughput did not come back within the window"
+
+
+@dataclass
+class Moments:
+    """When it happened, Unix time; None: it did not.
+
+    `struck` to `injected` is how long it took to inject, `healing` to `healed` to repair.
+    """
+
+    struck_s: float | None = None
+    injected_s: float | None = None
+    detected_s: float | None = None
+    healing_s: float | None = None
+    healed_s: float | None = None
+    whole_s: float | None = None
+
+
+class FaultActivity(BasicActivity):
+    """What breaks in a window; in one without a fault nothing, at the same times."""
+
+    who = "the fault"
+
+    def __init__(self, fault: Fault | None, context: Context, window: WindowPlan) -> None:
+        """Nothing is broken yet."""
+        super().__init__(context, window)
+        self._fault = fault
+        self._spec = find_spec(context.file.study.at(window.point))
+        self._target = Target(context, window.candidate)
+        self._at = Moments()
+        self._rebuilt: str | None = None
+
+    @contextmanager
+    def ready(self) -> Iterator[Subject]:
+        """Whatever happens inside, nothing stays broken."""
+        try:
+            yield Subject()
+        finally:
+            if self._at.struck_s is not None and self._at.healed_s is None:
+                self._heal()
+
+    def act(self) -> None:
+        """Strike and heal at their times, and restore redundancy; until the users are done."""
+        clock, stop = self.context.session.clock, self.context.session.stop
+        began_s = self.context.session.start.wait(stop)
+        from_s = began_s + self.window.ramp_up_s
+        strike_s = from_s + self._spec.at_s
+        self._wait_until(strike_s)
+        if self._fault is None:
+            self._at.struck_s = self._at.injected_s = clock.now_s()
+            self._wait_until(strike_s + self._spec.heal_s)
+            self._at.healing_s = self._at.healed_s = self._at.whole_s = clock.now_s()
+        else:
+            self._break_and_heal(self._fault, strike_s + self._spec.heal_s)
+        self._wait_until(from_s + self.window.duration_s)
+        self.times = Times(began_s, from_s, clock.now_s(), complete=True)
+
+    def _break_and_heal(self, fault: Fault, heal_s: float) -> None:
+        clock = self.context.session.clock
+        self._at.struck_s = clock.now_s()
+        fault.inject(self._target, self._keys)
+        self._at.injected_s = clock.now_s()
+        self._wait_until(heal_s, self._look)
+        self._heal()
+        self._rebuilt = fault.rebuild(self._target, self._keys)
+        self._at.whole_s = clock.now_s()
+
+    def _heal(self) -> None:
+        assert self._fault is not None  # without one nothing has to be healed
+        clock = self.context.session.clock
+        self._at.healing_s = clock.now_s()
+        self._fault.heal(self._target, self._keys)
+        self._at.healed_s = clock.now_s()
+
+    def _look(self) -> None:
+        if self._fault and self._at.detected_s is None and self._fault.is_detected(self._target):
+            self._at.detected_s = self.context.session.clock.now_s()
+
+    def _wait_until(self, until_s: float, look: Callable[[], None] = lambda: None) -> None:
+        clock, stop = self.context.session.clock, self.context.session.stop
+        while (left_s := until_s - clock.now_s()) > 0:
+            stop.check()
+            look()
+            stop.asked.wait(min(left_s, POLL_S))
+
+    @property
+    def _keys(self) -> FaultKeys:
+        assert self._fault is not None  # as above
+        return self._spec.faults[self._fault.name]
+
+    @cached_property
+    def _phases(self) -> list[Phase]:
+        at, times = self._at, self.times
+        if times is None or at.struck_s is None or at.healed_s is None or at.whole_s is None:
+            return []
+        edges = (times.measure_from_s, at.struck_s, at.healed_s, at.whole_s,
+                 times.measure_from_s + self.window.duration_s)  # fmt: skip
+        pairs = zip(PHASES, edges, edges[1:], strict=False)
+        return [Phase(name, from_s, to_s) for name, from_s, to_s in pairs if to_s > from_s]
+
+    def values(self) -> Iterator[WindowValue]:
+        """Times of the fault, and throughput and response time of each phase."""
+        started_s = self.times.started_at_s if self.times else 0.0
+        results = {each.name: sum_phase(self._logged, each, started_s) for each in self._phases}
+        for name in PHASES:
+            result = results.get(name, PhaseResult(0, 0, None))
+            p99_s = result.times.percentile_s(99) if result.times else None
+            for metric, value in (("fault.tpm", result.per_minute), ("fault.p99_s", p99_s)):
+                missing = NO_TIME if value is None else None
+                yield WindowValue(metric, value, name, result.count, missing)
+        yield from self._list_times()
+        yield self._find_recovery(results.get("before"), started_s)
+
+    @cached_property
+    def _logged(self) -> Sequence[LoggedInterval]:
+        directory = self.context.session.directory.window(self.window.id)
+        return read_latencies(directory.hlog_stem).response
+
+    def _find_recovery(self, before: PhaseResult | None, started_s: float) -> WindowValue:
+        if self._fault is None:
+            return WindowValue("fault.recovery_s", None, missing_because=NOT_THERE)
+        found, phases = None, self._phases
+        if before and before.per_minute and phases[-1].to_s > (healed_s := phases[1].to_s):
+            rest = Phase("rest", healed_s, phases[-1].to_s)
+            found = find_recovery_s(self._logged, rest, started_s, before.per_minute / 60)
+        because = NOT_BACK if found is None else None
+        return WindowValue("fault.recovery_s", found, missing_because=because)
+
+    def _list_times(self) -> Iterator[WindowValue]:
+        at, none = self._at, NOT_THERE if self._fault is None else "it did not come to it"
+        asked = self._fault.is_detected(self._target) if self._fault else None
+        unseen = "nothing of this storage tells it" if asked is None else "nothing noticed it"
+        detect = none if self._fault is None else unseen
+        for name, from_s, to_s, because in (
+            ("detect_s", at.struck_s, at.detected_s, detect),
+            ("heal_s", at.healing_s, at.healed_s, none),
+            ("rebuild_s", at.healed_s, at.whole_s if self._rebuilt else None, NO_REDUNDANCY),
+        ):
+            known = self._fault is not None and from_s is not None and to_s is not None
+            value = to_s - from_s if known and from_s is not None and to_s is not None else None
+            missing = None if known else because
+            yield WindowValue(f"fault.{name}", value, missing_because=missing)
+
+    def spans(self) -> Iterator[Span]:
+        """The fault from its injection to its repair, and the time until all is whole again."""
+        at = self._at
+        if self._fault is None or at.struck_s is None:
+            return
+        yield Span("fault", at.struck_s, at.healing_s, self._fault.name)
+        if at.detected_s is not None:
+            yield Span("undetected", at.struck_s, at.detected_s, "detected")
+        if at.healing_s is not None and at.healed_s is not None:
+            yield Span("repair", at.healing_s, at.healed_s, "done")
+        if at.healed_s is not None and at.whole_s is not None and self._rebuilt is not None:
+            yield Span("rebuild", at.healed_s, at.whole_s, self._rebuilt)
+
+    def said(self) -> str:
+        """What broke, and how long it was broken."""
+        at = self._at
+        if self._fault is None or at.struck_s is None or at.healed_s is None:
+            return "no fault"
+        lasted = format_measured_duration(at.healed_s - at.struck_s)
+        return f"{self._fault.name}: repaired after {lasted}"
+
+
+PLUGINS = (
+    Activity(name_activity(NONE), partial(FaultActivity, None)),
+    *(
+        Activity(name_activity(fault.name), partial(FaultActivity, fault))
+        for fault in plugins(Fault).values()
+    ),
+)

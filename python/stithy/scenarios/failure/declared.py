@@ -1,0 +1,65 @@
+"""Faults under the users: how long nothing was committed, and what each phase of a window gave."""
+
+from collections.abc import Iterator
+
+from stithy.activity import DeclaredActivity
+from stithy.metrics import Better, Metric, Unit
+from stithy.registry import plugins
+from stithy.scenarios.failure.fault import NONE, Fault
+
+ACTIVITY = "fault"
+
+PHASES = ("before", "fault", "rebuild", "after")
+"""Of a window: until the fault, until it is healed, until redundancy is restored, until the end."""
+
+PAUSE_NEGLIGIBLE_S = 0.1
+"""Own: less than what a person notices. Source: Nielsen, Usability Engineering, chapter 5.5."""
+
+
+def _list_metrics() -> Iterator[Metric]:
+    yield Metric(
+        "fault.pause_s", "s", "lower", "window", "gap_s",
+        "longest time in which no transaction was committed", "Pause",
+        negligible=PAUSE_NEGLIGIBLE_S,
+    )  # fmt: skip
+    yield Metric(
+        "fault.user_pause_s", "s", "lower", "window", "user_gap_p99_s",
+        "longest time without a commit of a user, 99th percentile over users", "Pause of users",
+        negligible=PAUSE_NEGLIGIBLE_S,
+    )  # fmt: skip
+    yield _make_value("fault.recovery_s", "s", "lower",
+                      "time from the repair until throughput is back", "Recovery")  # fmt: skip
+    yield _make_value("fault.detect_s", "s", "lower",
+                      "time from the fault until the storage knew of it", "Detection")  # fmt: skip
+    yield _make_value("fault.heal_s", "s", "lower", "time that the repair took", "Repair")
+    yield _make_value("fault.rebuild_s", "s", "lower",
+                      "time in which redundancy was restored", "Rebuild")  # fmt: skip
+    yield _make_value("fault.tpm", "1/min", "higher", "transactions per minute of a phase", "TPM",
+                      PHASES)  # fmt: skip
+    yield _make_value("fault.p99_s", "s", "lower",
+                      "99th percentile of response time of a phase", "p99", PHASES)  # fmt: skip
+
+
+def _make_value(
+    name: str, unit: Unit, better: Better, noun: str, label: str, subjects: tuple[str, ...] = ()
+) -> Metric:
+    return Metric(
+        name, unit, better, "values", "", noun, label, subjects=subjects, compared=False,
+        of_several=None if subjects else "largest",
+    )  # fmt: skip
+
+
+def name_activity(fault: str) -> str:
+    """What a fault is called among the activities of a window."""
+    return f"{ACTIVITY}-{fault}"
+
+
+PLUGINS = (
+    DeclaredActivity(ACTIVITY, tuple(_list_metrics())),
+    DeclaredActivity(name_activity(NONE)),
+    *(
+        DeclaredActivity(name_activity(fault.name), expects=fault.expects, explains=fault.explains)
+        for fault in plugins(Fault).values()
+    ),
+)
+"""What the faults do is measured by one set of metrics."""

@@ -1,0 +1,75 @@
+"""The seam of faults: what one breaks, on which candidates, and what it explains."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict
+
+from stithy.registry import Family, Plugin
+
+if TYPE_CHECKING:
+    from stithy.run.context import Context
+    from stithy.storage.provider import Volume
+    from stithy.study.model import Study
+
+NONE = "none"
+"""The level without a fault."""
+
+
+class FaultKeys(BaseModel):
+    """The options of a fault in a study."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a fault breaks: a candidate of a run, while its users work."""
+
+    context: "Context"
+    candidate: str
+
+    @property
+    def volume(self) -> "Volume":
+        """Its volume."""
+        return self.context.volumes.of(self.candidate)
+
+
+class Fault(Plugin):
+    """A kind of fault.
+
+    In a window it is the activity `fault-<name>`. What was injected must be gone after `heal`,
+    which is also called when a run is stopped, and more than once.
+    """
+
+    family = Family("scenarios.failure.faults")
+    keys: ClassVar[type[FaultKeys]] = FaultKeys
+
+    text: str = ""
+    """What happens, as in `with {a host cut off}`."""
+
+    expects: frozenset[str] = frozenset()
+    """Classes of errors that users may get from it."""
+
+    explains: frozenset[str] = frozenset()
+    """Flags of windows that it causes on purpose."""
+
+    def explain_refusal(self, study: "Study", candidate: str, keys: Any) -> str | None:
+        """Say why a candidate cannot have it; None where it can."""
+        raise NotImplementedError
+
+    def inject(self, target: Target, keys: Any) -> None:
+        """Break it. Raises what the machine does."""
+        raise NotImplementedError
+
+    def heal(self, target: Target, keys: Any) -> None:
+        """Repair it; redundancy is restored by what follows. Idempotent."""
+        raise NotImplementedError
+
+    def rebuild(self, target: Target, keys: Any) -> str | None:
+        """Restore redundancy after `heal`; say what came of it, None where there is none."""
+        return None
+
+    def is_detected(self, target: Target) -> bool | None:
+        """Whether the storage knows of it; None where it has nothing that could."""
+        return None

@@ -1,0 +1,73 @@
+"""Faults of the database server: killed and started again, or held for a while."""
+
+from typing import TYPE_CHECKING, Any
+
+from stithy.scenarios.failure.fault import Fault, Target
+
+if TYPE_CHECKING:
+    from stithy.engines.served import ServerProcess
+    from stithy.study.model import Study
+
+
+class ServerFault(Fault):
+    """A fault of the only server of a candidate."""
+
+    def explain_refusal(self, study: "Study", candidate: str, keys: Any) -> str | None:
+        """Refuse a database by URL, and one without a server."""
+        del keys
+        if study.by_url:
+            return "its server is not one that Stithy started"
+        from stithy.engines.engine import get_engine
+
+        engine = study.database.engine
+        if get_engine(engine).declaration.is_embedded:
+            return f"{engine} has no server"
+        return None
+
+
+def _find_server(target: Target) -> "ServerProcess":
+    from stithy.engines.served import ServerProcess
+    from stithy.run.volumes import get_parts
+
+    instance = target.context.servers.live[get_parts(target.volume).data]
+    assert isinstance(instance, ServerProcess)  # the plan refuses others
+    return instance
+
+
+class KilledServer(ServerFault):
+    """All processes of the server are killed; at the end of the fault it is started again."""
+
+    name = "server-killed"
+    text = "a killed server"
+    expects = frozenset({"lost"})
+    explains = frozenset(
+        {"commit counters disagree", "commit counters not verified", "contradicts itself"}
+    )
+
+    def inject(self, target: Target, keys: Any) -> None:
+        """Kill it."""
+        _find_server(target).kill()
+
+    def heal(self, target: Target, keys: Any) -> None:
+        """Start it again, unless it runs."""
+        server = _find_server(target)
+        if server.ended_by() is not None:
+            target.context.servers.start_again(target.candidate)
+
+
+class HungServer(ServerFault):
+    """All processes of the server are held, as if its host were frozen."""
+
+    name = "server-hung"
+    text = "a server that hangs"
+
+    def inject(self, target: Target, keys: Any) -> None:
+        """Hold it."""
+        _find_server(target).suspend()
+
+    def heal(self, target: Target, keys: Any) -> None:
+        """Let it go on."""
+        _find_server(target).resume()
+
+
+PLUGINS = (KilledServer(), HungServer())
