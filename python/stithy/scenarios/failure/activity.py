@@ -12,7 +12,7 @@ from stithy.results.hlog import LoggedInterval
 from stithy.run.activity import Activity, BasicActivity, Span, Subject, Times, WindowValue
 from stithy.run.context import Context
 from stithy.scenarios.failure.declared import PHASES, name_activity
-from stithy.scenarios.failure.fault import NONE, Fault, FaultKeys, Target
+from stithy.scenarios.failure.fault import NONE, FaultKeys, FaultKind, Target
 from stithy.scenarios.failure.phases import Phase, PhaseResult, find_recovery_s, sum_phase
 from stithy.scenarios.failure.plan import find_spec
 from stithy.units import format_measured_duration
@@ -25,7 +25,7 @@ NOT_BACK = "throughput did not come back within the window"
 
 
 @dataclass
-class Moments:
+class FaultTimes:
     """When it happened, Unix time; None: it did not.
 
     `struck` to `injected` is how long it took to inject, `healing` to `healed` to repair.
@@ -44,13 +44,13 @@ class FaultActivity(BasicActivity):
 
     who = "the fault"
 
-    def __init__(self, fault: Fault | None, context: Context, window: WindowPlan) -> None:
+    def __init__(self, fault: FaultKind | None, context: Context, window: WindowPlan) -> None:
         """Nothing is broken yet."""
         super().__init__(context, window)
         self._fault = fault
         self._spec = find_spec(context.file.study.at(window.point))
         self._target = Target(context, window.candidate)
-        self._at = Moments()
+        self._at = FaultTimes()
         self._rebuilt: str | None = None
 
     @contextmanager
@@ -78,7 +78,7 @@ class FaultActivity(BasicActivity):
         self._wait_until(from_s + self.window.duration_s)
         self.times = Times(began_s, from_s, clock.now_s(), complete=True)
 
-    def _break_and_heal(self, fault: Fault, heal_s: float) -> None:
+    def _break_and_heal(self, fault: FaultKind, heal_s: float) -> None:
         clock = self.context.session.clock
         self._at.struck_s = clock.now_s()
         fault.inject(self._target, self._keys)
@@ -190,6 +190,6 @@ PLUGINS = (
     Activity(name_activity(NONE), partial(FaultActivity, None)),
     *(
         Activity(name_activity(fault.name), partial(FaultActivity, fault))
-        for fault in plugins(Fault).values()
+        for fault in plugins(FaultKind).values()
     ),
 )

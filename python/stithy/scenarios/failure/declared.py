@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from stithy.activity import DeclaredActivity
 from stithy.metrics import Better, Metric, Unit
 from stithy.registry import plugins
-from stithy.scenarios.failure.fault import NONE, Fault
+from stithy.scenarios.failure.fault import NONE, FaultKind
 
 ACTIVITY = "fault"
 
@@ -59,7 +59,7 @@ PLUGINS = (
     DeclaredActivity(name_activity(NONE)),
     *(
         DeclaredActivity(name_activity(fault.name), expects=fault.expects, explains=fault.explains)
-        for fault in plugins(Fault).values()
+        for fault in plugins(FaultKind).values()
     ),
 )
 """What the faults do is measured by one set of metrics."""

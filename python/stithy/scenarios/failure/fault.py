@@ -35,7 +35,7 @@ class Target:
         return self.context.volumes.of(self.candidate)
 
 
-class Fault(Plugin):
+class FaultKind(Plugin):
     """A kind of fault.
 
     In a window it is the activity `fault-<name>`. What was injected must be gone after `heal`,

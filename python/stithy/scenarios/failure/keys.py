@@ -14,7 +14,7 @@ from pydantic import (
 
 from stithy.names import suggest_instead
 from stithy.registry import plugins
-from stithy.scenarios.failure.fault import NONE, Fault, FaultKeys
+from stithy.scenarios.failure.fault import NONE, FaultKeys, FaultKind
 from stithy.study.load_keys import Load
 from stithy.study.problems import Violation, limit_quantity, make_rule_error, put_below
 from stithy.study.scenario import ScenarioKeys
@@ -45,7 +45,7 @@ def read_faults(value: Any) -> Faults:
 def _read_options(name: Any, keys: Any) -> FaultKeys:
     if isinstance(keys, FaultKeys):
         return keys
-    known = plugins(Fault)
+    known = plugins(FaultKind)
     if name == NONE:
         raise make_rule_error(f"`{NONE}` among the faults", "leave it out: it is always measured")
     if name not in known:
@@ -67,11 +67,12 @@ def write_faults(faults: Faults) -> list[str] | dict[str, Any]:
 
 def _list_faults() -> str:
     return "; ".join(
-        f"`{name}`: {fault.text}{_list_options(fault)}" for name, fault in plugins(Fault).items()
+        f"`{name}`: {fault.text}{_list_options(fault)}"
+        for name, fault in plugins(FaultKind).items()
     )
 
 
-def _list_options(fault: Fault) -> str:
+def _list_options(fault: FaultKind) -> str:
     options = [field.alias or name for name, field in fault.keys.model_fields.items()]
     return f" (options: {', '.join(f'`{name}`' for name in options)})" if options else ""
 

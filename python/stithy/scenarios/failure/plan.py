@@ -17,7 +17,7 @@ from stithy.plan.steps import Block, Step, WindowPlan
 from stithy.point import Value
 from stithy.registry import plugins
 from stithy.scenarios.failure.declared import name_activity
-from stithy.scenarios.failure.fault import NONE, Fault
+from stithy.scenarios.failure.fault import NONE, FaultKind
 from stithy.scenarios.failure.keys import FAULT, NAME, FailureSpec
 from stithy.scenarios.load.plan import LoadScenario, check_at_end, load_database
 from stithy.study.load_keys import Load
@@ -83,7 +83,7 @@ def require_possible(study: Study) -> None:
         )
         for name, keys in find_spec(study).faults.items()
         for candidate in study.candidates
-        if (because := plugins(Fault)[name].explain_refusal(study, candidate, keys))
+        if (because := plugins(FaultKind)[name].explain_refusal(study, candidate, keys))
     ]
     if problems:
         raise Refused(tuple(problems), where=f"scenario.{NAME}")

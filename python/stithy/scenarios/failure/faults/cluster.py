@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from stithy.scenarios.failure.fault import Fault, FaultKeys, Target
+from stithy.scenarios.failure.fault import FaultKeys, FaultKind, Target
 from stithy.storage.providers.ceph.keys import CephSpec
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class HostKeys(FaultKeys):
     host: int = Field(default=2, ge=1, description="The host, counted from 1.", examples=[2])
 
 
-class ClusterFault(Fault):
+class ClusterFault(FaultKind):
     """A fault of a part of a laboratory's cluster, of which at least one may fail."""
 
     command: str

@@ -11,7 +11,7 @@ from pydantic import Field
 from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command
-from stithy.scenarios.failure.fault import Fault, FaultKeys, Target
+from stithy.scenarios.failure.fault import FaultKeys, FaultKind, Target
 from stithy.storage.providers.drive import DriveKeys
 from stithy.study.problems import limit_quantity
 from stithy.units import FinePercent, ShownSeconds, format_duration
@@ -76,7 +76,7 @@ class ErrorKeys(DriveFaultKeys):
     )
 
 
-class DriveFault(Fault):
+class DriveFault(FaultKind):
     """A fault of one emulated drive under the data."""
 
     keys = DriveFaultKeys

@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING, Any
 
-from stithy.scenarios.failure.fault import Fault, Target
+from stithy.scenarios.failure.fault import FaultKind, Target
 
 if TYPE_CHECKING:
     from stithy.engines.served import ServerProcess
     from stithy.study.model import Study
 
 
-class ServerFault(Fault):
+class ServerFault(FaultKind):
     """A fault of the only server of a candidate."""
 
     def explain_refusal(self, study: "Study", candidate: str, keys: Any) -> str | None:

@@ -1,0 +1,55 @@
+"""A server is killed and held under its users: nothing is lost, and nothing stays broken."""
+
+from pathlib import Path
+
+import pytest
+
+from stithy.report.context import make_context
+from stithy.results.files import read_run
+from stithy.results.layout import RunDirectory
+from stithy.scenarios.failure.judge import list_suffered
+from support.running import Stithy, entries, left_by, write_study
+
+pytestmark = pytest.mark.needs_postgresql
+
+
+def study(place: Path, faults: str) -> Path:
+    """Two users on one candidate; a fault of a second after a second."""
+    return write_study(
+        place / "study.yaml", {"a": place / "a"}, users=[2], duration="6 s",
+        load={"ledger": "true"}, scenario=f"{{failure: {{faults: {faults}, at: 1 s, heal: 1 s}}}}",
+    )  # fmt: skip
+
+
+def test_a_run_killed_in_a_fault_resumes(stithy: Stithy, place: Path) -> None:
+    """A held server ends with it; the resumed run has both faults, their pauses, and no loss."""
+    out = place / "run"
+    window = "w-a-u2-faultserver-hung-b0"
+    journal = RunDirectory(out).journal
+    held = place / "run" / "windows" / window / "hammer.jsonl"
+    stithy.kill(
+        lambda: journal.exists() and held.exists() and _is_second(held, 2),
+        "run", study(place, "[server-killed, server-hung]"), "--out", out,
+    )  # fmt: skip
+    assert not entries(out, "step-done", step=window)
+    stithy.run("resume", out)
+    context = make_context(read_run(out))
+    suffered = {each.fault: each for each in list_suffered(context)}
+    assert suffered.keys() == {"server-killed", "server-hung"}
+    for fault, each in suffered.items():
+        [of] = each.evidence.at("a", each.point)
+        assert not each.lost, fault
+        assert of.row["ledger_acknowledged"] > 0, fault
+        assert of.row["ledger_unverified_because"] is None, fault
+        spans = {span["name"]: span["to_s"] - span["from_s"] for span in of.spans}
+        assert spans["fault"] == pytest.approx(1, abs=0.5)
+        assert of.row["gap_s"] > 0.9 * spans["fault"], fault
+        assert of.row["gap_from_s"] > of.row["measure_from_s"] + 0.5, fault
+    killed = suffered["server-killed"].evidence.at("a", suffered["server-killed"].point)[0]
+    assert (killed.row["connections_lost"], killed.row["errors"]) == (2, 0)
+    assert left_by(out) == []
+
+
+def _is_second(output: Path, number: int) -> bool:
+    """Whether the users of a window have worked for so many seconds."""
+    return f'"second":{number}' in output.read_text().replace(" ", "")

@@ -1,0 +1,103 @@
+"""What a study of failures plans, and which faults its candidates cannot have."""
+
+import pytest
+
+from stithy.errors import StithyError
+from stithy.results.hlog import LoggedHistogram, LoggedInterval
+from stithy.scenarios.failure.phases import Phase, find_recovery_s, sum_phase
+from stithy.scenarios.failure.plan import find_spec, require_possible
+from stithy.study.load import parse_study
+from stithy.study.model import Study
+
+STUDY = """study: What does a fault cost?
+candidates:
+  one: {one}
+  two: {two}
+database: {{engine: {engine}, memory: 192 MiB}}
+workload: {{name: order-entry, warehouses: 1}}
+load: {{users: [4], duration: 60 s, repeat: 1, {load}}}
+scenario: {{failure: {{{keys}}}}}
+"""
+
+
+def study(
+    keys: str, *, one: str = "{drive: gp3}", two: str = "{drive: io2}",
+    load: str = "ledger: true", engine: str = "postgresql",
+) -> Study:  # fmt: skip
+    """A study of one load under faults."""
+    text = STUDY.format(keys=keys, one=one, two=two, load=load, engine=engine)
+    return parse_study("study.yaml", text.encode())
+
+
+@pytest.mark.parametrize(
+    ("keys", "others", "problem"),
+    [
+        ("faults: []", {}, "not faults"),
+        ("faults: [drive-slow, drive-slow]", {}, "a fault given twice"),
+        ("faults: [none]", {}, "`none` among the faults"),
+        ("faults: [drive-slwo]", {}, "did you mean `drive-slow`?"),
+        ("faults: {drive-slow: {factor: 0.5}}", {}, "too small: 0.5"),
+        ("faults: {drive-gone: {factor: 2}}", {}, "unknown key"),
+        ("faults: [drive-slow], at: 50 s, heal: 20 s", {}, "ends before the fault is healed"),
+        ("faults: [drive-slow]", {"load": "ledger: false"}, "without a ledger shows no loss"),
+    ],
+)
+def test_a_wrong_key_is_refused(keys: str, others: dict[str, str], problem: str) -> None:
+    """With what is wrong, and what would be right."""
+    with pytest.raises(StithyError) as refused:
+        study(keys, **others)
+    assert problem in refused.value.text
+
+
+@pytest.mark.parametrize(
+    ("fault", "others", "because"),
+    [
+        ("drive-hung", {"one": "{path: /tmp/x}"}, "it has no emulated drives"),
+        ("{drive-slow: {drive: 2}}", {}, "it has 1 drives, and no drive 2"),
+        ("drive-gone", {}, "no array of btrfs over it"),
+        ("drive-gone", {"one": "{drive: gp3, count: 2, layer: {btrfs: {level: raid0}}}"},
+         "its array has no redundancy"),
+        ("osd-killed", {}, "it is not on a Ceph cluster"),
+        ("host-off", {"one": "{ceph: {policy: {ftt: 0}}}"}, "its policy tolerates no failure"),
+        ("server-killed", {"engine": "sqlite"}, "sqlite has no server"),
+    ],
+)  # fmt: skip
+def test_a_candidate_that_cannot_have_a_fault_is_refused(
+    fault: str, others: dict[str, str], because: str
+) -> None:
+    """Before anything is made, each with its reason."""
+    faults = fault if fault.startswith("{") else f"[{fault}]"
+    with pytest.raises(StithyError) as refused:
+        require_possible(study(f"faults: {faults}", **others))
+    assert because in refused.value.text
+
+
+def test_each_fault_is_a_point_beside_none() -> None:
+    """In the order of the study, each with its options."""
+    read = study("faults: {drive-slow: {factor: 5}, server-hung: }")
+    assert [point.values["fault"] for point in read.points] == ["none", "drive-slow", "server-hung"]
+    assert find_spec(read).faults["drive-slow"].model_dump()["factor"] == 5
+
+
+def logged(second: float, count: int) -> LoggedInterval:
+    """A second of a log in which so many transactions took 1 µs."""
+    return LoggedInterval("payment", 1000 + second, 1.0, LoggedHistogram({1: count}, 10, 0))
+
+
+def test_a_second_without_an_answer_counts() -> None:
+    """The log has no line of it: a rate over the lines that there are would be of other seconds."""
+    log = [logged(0, 60), logged(1, 60), logged(5, 30)]
+    result = sum_phase(log, Phase("fault", 1000.9, 1006.0), 1000.0)
+    assert (result.seconds, result.count, result.per_minute) == (5, 90, 1080)
+    assert sum_phase(log, Phase("repair", 1001.2, 1001.9), 1000.0).per_minute is None
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [([100] * 10, 0.0), ([0, 0, 91] + [95] * 9, 1.5), ([0] * 8 + [100] * 4, None)],
+)
+def test_recovery_is_five_good_seconds(counts: list[int], expected: float | None) -> None:
+    """From the repair, which is in the middle of a second."""
+    log = [logged(second, count) for second, count in enumerate(counts) if count]
+    rest = Phase("rest", 1000.5, 1012.0)
+    assert find_recovery_s(log, rest, 1000.0, 100.0) == pytest.approx(expected)
