@@ -25,12 +25,13 @@ LIMIT = LimitFacts(percentile="p95", transaction="new-order", limit_s=0.1)
 COSTS = {name: Money(amount=100.0, currency="EUR") for name in ("disk", "memory")}
 
 UNASKED = {
-    "backup-durations", "backup-frontier", "backup-seconds", "neighbour-durations",
-    "neighbour-latency", "neighbour-operations", "neighbour-throughput", "throughput-by-tenant",
+    "backup-durations", "backup-frontier", "backup-seconds", "failure-seconds",
+    "neighbour-durations", "neighbour-latency", "neighbour-operations", "neighbour-throughput",
+    "throughput-by-tenant",
 }  # fmt: skip
-"""What only a study that varies more than users, has backups, or has tenants, asks for. They are
-drawn by `unmeasured/test_faked.py`, `unit/report/test_backup_durations.py` and
-`unit/report/test_neighbours.py`."""
+"""What only a study that varies more than users, has backups, faults or tenants, asks for. They are
+drawn by `unmeasured/test_faked.py`, `unit/report/test_backup_durations.py`,
+`unit/report/test_neighbours.py` and `e2e/test_failure.py`."""
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from stithy.activity import get_level_factor
+from stithy.metrics import find
 from stithy.registry import plugins
 from stithy.storage.layer import OneLayer
 from stithy.storage.provider import Provider
@@ -223,8 +224,12 @@ def _list_examples(above: Loc, names: Iterable[str], plugin: str | None = None) 
 
 def _write_primary(draft: Draft) -> Iterator[str]:
     level = {get_level_factor().name: str(max(draft.levels))} if draft.has_users else {}
-    answer = {"margin": f"{draft.margin_percent:g}%", "blocks": str(draft.blocks)}
-    yield from (*_write_section("primary", level | answer), "")
+    metric = plugins(Scenario)[draft.scenario].metric
+    known = find(metric) if metric else None
+    # One that is compared as a difference declares its margin.
+    has_own = known is not None and known.negligible is not None
+    margin = {} if has_own else {"margin": f"{draft.margin_percent:g}%"}
+    yield from (*_write_section("primary", level | margin | {"blocks": str(draft.blocks)}), "")
 
 
 def _write_database(draft: Draft) -> Iterator[str]:

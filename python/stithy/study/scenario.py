@@ -1,6 +1,7 @@
 """The seam of scenarios as a study sees them: what one needs, varies and refuses."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
@@ -34,6 +35,9 @@ class ScenarioKeys(BaseModel):
 
     IMPLIED: ClassVar[frozenset[str]] = frozenset()
     """Keys that are written only where they differ from their default."""
+
+    LOAD: ClassVar[Mapping[str, object]] = MappingProxyType({})
+    """Keys of the section `load` that have other defaults with this scenario."""
 
     @classmethod
     def fill_defaults(cls, keys: Mapping[str, object], engine: str) -> Mapping[str, object]:

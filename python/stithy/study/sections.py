@@ -148,9 +148,13 @@ def fill_scenario(data: dict[str, Any]) -> dict[str, Any]:
     ):
         return data
     try:
-        filled = _choose_spec(name, keys).fill_defaults(keys, engine)
+        spec = _choose_spec(name, keys)
+        filled = spec.fill_defaults(keys, engine)
     except ValidationError:
         return data
+    load = data.get("load")
+    if spec.LOAD and isinstance(load, Mapping):
+        data = {**data, "load": {**spec.LOAD, **load}}
     return data if filled == keys else {**data, "scenario": {name: filled}}
 
 

@@ -22,7 +22,7 @@ scenario: {{failure: {{{keys}}}}}
 
 def study(
     keys: str, *, one: str = "{drive: gp3}", two: str = "{drive: io2}",
-    load: str = "ledger: true", engine: str = "postgresql",
+    load: str = "calibrate: false", engine: str = "postgresql",
 ) -> Study:  # fmt: skip
     """A study of one load under faults."""
     text = STUDY.format(keys=keys, one=one, two=two, load=load, engine=engine)
@@ -39,6 +39,7 @@ def study(
         ("faults: {drive-slow: {factor: 0.5}}", {}, "too small: 0.5"),
         ("faults: {drive-gone: {factor: 2}}", {}, "unknown key"),
         ("faults: [drive-slow], at: 50 s, heal: 20 s", {}, "ends before the fault is healed"),
+        ("at: 0 s", {}, "a fault at once"),
         ("faults: [drive-slow]", {"load": "ledger: false"}, "without a ledger shows no loss"),
     ],
 )

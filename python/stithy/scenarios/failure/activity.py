@@ -67,14 +67,15 @@ class FaultActivity(BasicActivity):
         clock, stop = self.context.session.clock, self.context.session.stop
         began_s = self.context.session.start.wait(stop)
         from_s = began_s + self.window.ramp_up_s
-        strike_s = from_s + self._spec.at_s
+        at_s, lasts_s = self._spec.choose_times_s(self.window.duration_s)
+        strike_s = from_s + at_s
         self._wait_until(strike_s)
         if self._fault is None:
             self._at.struck_s = self._at.injected_s = clock.now_s()
-            self._wait_until(strike_s + self._spec.heal_s)
+            self._wait_until(strike_s + lasts_s)
             self._at.healing_s = self._at.healed_s = self._at.whole_s = clock.now_s()
         else:
-            self._break_and_heal(self._fault, strike_s + self._spec.heal_s)
+            self._break_and_heal(self._fault, strike_s + lasts_s)
         self._wait_until(from_s + self.window.duration_s)
         self.times = Times(began_s, from_s, clock.now_s(), complete=True)
 

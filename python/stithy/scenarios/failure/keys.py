@@ -1,7 +1,8 @@
 """The keys of the scenario: which faults, when they strike and when they are healed."""
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Self
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar
 
 from pydantic import (
     Field,
@@ -9,7 +10,6 @@ from pydantic import (
     PlainValidator,
     ValidationError,
     WithJsonSchema,
-    model_validator,
 )
 
 from stithy.names import suggest_instead
@@ -24,8 +24,13 @@ NAME = "failure"
 FAULT = "fault"
 """The factor."""
 
-AT_S, HEAL_S = 10.0, 20.0
+AT_SHARE, HEAL_SHARE = 0.2, 0.4
+"""Own: of the measurement, where a study does not say it."""
+
 DAY_S = 86_400.0
+
+USUAL = "server-killed"
+"""The fault of a study that names none: any server that Stithy started can have it."""
 
 Faults = Mapping[str, FaultKeys]
 
@@ -84,6 +89,7 @@ class FailureSpec(ScenarioKeys):
     """What breaks under the users, and when."""
 
     FIXED: ClassVar = frozenset({"faults"})
+    LOAD: ClassVar = MappingProxyType({"ledger": True})
 
     faults: Annotated[
         Faults,
@@ -93,6 +99,8 @@ class FailureSpec(ScenarioKeys):
             {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "object"}]}
         ),
     ] = Field(
+        default={USUAL: FaultKeys()},
+        json_schema_extra={"default": [USUAL]},
         description=(
             "The faults, each measured in a window of its own: a list of names, or names with "
             "their options. A window without a fault belongs to each block, so that the difference "
@@ -100,17 +108,17 @@ class FailureSpec(ScenarioKeys):
         ),
         examples=[["drive-slow", "server-killed"], {"drive-slow": {"factor": 20}}],
     )
-    at_s: Moment = Field(
+    at_s: Moment | None = Field(
         alias="at",
-        default=AT_S,
-        json_schema_extra={"default": "10 s"},
+        default=None,
+        json_schema_extra={"default": "a fifth of the measurement"},
         description="When the fault strikes, after the beginning of the measurement.",
         examples=["10 s"],
     )
-    heal_s: Moment = Field(
+    heal_s: Moment | None = Field(
         alias="heal",
-        default=HEAL_S,
-        json_schema_extra={"default": "20 s"},
+        default=None,
+        json_schema_extra={"default": "two fifths of the measurement"},
         description=(
             "How long the fault lasts. Then what was broken is repaired, and redundancy is "
             "restored while users go on."
@@ -118,20 +126,21 @@ class FailureSpec(ScenarioKeys):
         examples=["20 s"],
     )
 
-    @model_validator(mode="after")
-    def _check_times(self) -> Self:
-        if self.at_s <= 0:
-            raise make_rule_error("a fault at once", "some seconds before it, to compare with")
-        return self
+    def choose_times_s(self, duration_s: float) -> tuple[float, float]:
+        """Say when the fault strikes in a measurement of this length, and how long it lasts."""
+        at_s = duration_s * AT_SHARE if self.at_s is None else self.at_s
+        return at_s, duration_s * HEAL_SHARE if self.heal_s is None else self.heal_s
 
     def find_conflicts(self, load: Load) -> Iterator[Violation]:
         """Find a measurement that ends before the fault is healed, and a missing ledger."""
-        if load.duration_s < self.at_s + self.heal_s:
-            least = format_duration(self.at_s + self.heal_s)
-            right = f"at least `at` and `heal` together, {least}"
+        at_s, heal_s = self.choose_times_s(load.duration_s)
+        if at_s <= 0:
+            yield Violation("a fault at once", "some seconds before it, to compare with")
+        if load.duration_s < at_s + heal_s:
+            right = f"at least `at` and `heal` together, {format_duration(at_s + heal_s)}"
             yield Violation("the measurement ends before the fault is healed", right,
                             format_duration(load.duration_s), ("duration",))  # fmt: skip
         if not load.ledger:
             yield Violation("a failure without a ledger shows no loss",
-                            "`ledger: true`, with the run's directory on other storage",
+                            "leave it out, and have the run's directory on other storage",
                             None, ("ledger",))  # fmt: skip

@@ -9,6 +9,8 @@ database: nothing that was acknowledged may be missing.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from pydantic import BaseModel
+
 from stithy.activities.hammer.declared import USERS
 from stithy.errors import Refused, UserError
 from stithy.plan import scenario
@@ -29,8 +31,8 @@ ALIKE = frozenset({FAULT})
 
 def find_spec(study: Study) -> FailureSpec:
     """The keys of a study."""
-    assert isinstance(study.scenario.spec, FailureSpec)  # it has no default
-    return study.scenario.spec
+    spec = study.scenario.spec
+    return spec if isinstance(spec, FailureSpec) else FailureSpec()
 
 
 class FailureScenario(LoadScenario):
@@ -42,9 +44,10 @@ class FailureScenario(LoadScenario):
     has_several_engines = False
     metric = "fault.pause_s"
 
-    def list_factors(self, spec: FailureSpec, load: Load) -> Mapping[str, Sequence[Value]]:  # type: ignore[override]
+    def list_factors(self, spec: BaseModel | None, load: Load) -> Mapping[str, Sequence[Value]]:
         """The levels of the load, without a fault and with each."""
-        return {USERS.name: load.levels, FAULT: (NONE, *spec.faults)}
+        faults = (spec if isinstance(spec, FailureSpec) else FailureSpec()).faults
+        return {USERS.name: load.levels, FAULT: (NONE, *faults)}
 
     def plan_steps(self, study: Study, scene: Scene) -> Iterator[Step]:
         """As for a load, in rounds. Raises Refused for candidates that cannot have a fault."""

@@ -54,7 +54,7 @@ def _draw_figure(
     title = _write_title(windows, point)
     domain = find_domain([{"value": float(value)} for value in every["tpm"]], log=False)
     columns = min(len(frames), COLUMNS_MOST)
-    width, last = (WIDTH + 20) // columns - 60, float(every["second"].max() or 0) + 1  # type: ignore[arg-type]
+    width, last = (WIDTH + 20) // columns - 60, max(every["second"].to_list(), default=0) + 1.0
     charts = []
     for index, (name, frame) in enumerate(frames.items()):
         y_title = "TPM" if index % columns == 0 else None
