@@ -38,7 +38,7 @@ def test_a_run_killed_in_a_fault_resumes(stithy: Stithy, place: Path) -> None:
     assert suffered.keys() == {"server-killed", "server-hung"}
     for fault, each in suffered.items():
         [of] = each.evidence.at("a", each.point)
-        assert not each.lost, fault
+        assert not each.list_lost(), fault
         assert of.row["ledger_acknowledged"] > 0, fault
         assert of.row["ledger_unverified_because"] is None, fault
         spans = {span["name"]: span["to_s"] - span["from_s"] for span in of.spans}

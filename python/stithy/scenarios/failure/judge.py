@@ -32,21 +32,18 @@ class Suffered:
         """The name of the fault."""
         return str(self.point.values[FAULT])
 
-    @property
-    def counted(self) -> tuple[Window, ...]:
+    def list_counted(self) -> tuple[Window, ...]:
         """Its valid windows."""
         return self.evidence.valid_at(self.candidate, self.point)
 
-    @property
-    def lost(self) -> tuple[Window, ...]:
+    def list_lost(self) -> tuple[Window, ...]:
         """The windows in which something acknowledged was lost or changed, valid or not."""
         every = self.evidence.at(self.candidate, self.point)
         return tuple(window for window in every if LOST & {flag.value for flag in window.failures})
 
-    @property
-    def unproven(self) -> tuple[Window, ...]:
+    def list_unproven(self) -> tuple[Window, ...]:
         """The valid windows whose ledger was not compared with the database."""
-        return tuple(window for window in self.counted if not window.row["ledger_acknowledged"]
+        return tuple(window for window in self.list_counted() if not window.row["ledger_acknowledged"]
                      or window.row["ledger_unverified_because"])  # fmt: skip
 
     @cached_property
@@ -65,8 +62,7 @@ class Suffered:
         quantity = Quantity(metric, of or (ALL if "pause" not in metric else None))
         return self.evidence.level_of(self.candidate, self.point, quantity)
 
-    @property
-    def kept_share(self) -> float | None:
+    def compute_kept_share(self) -> float | None:
         """Throughput during the fault relative to before it; None where one is not known."""
         before, during = (self.average(PHASE_TPM, phase) for phase in PHASES[:2])
         return during / before if before and during is not None else None

@@ -46,12 +46,12 @@ def sum_phase(
     first = math.ceil(phase.from_s - started_at_s - JOIN_TOLERANCE_S)
     last = math.floor(phase.to_s - started_at_s + JOIN_TOLERANCE_S)
     seconds = range(first, max(first, last))
-    inside = [each for each in intervals if _number(each, started_at_s) in seconds]
+    inside = [each for each in intervals if _find_second(each, started_at_s) in seconds]
     times = merge(each.histogram for each in inside)
     return PhaseResult(times.count if times else 0, len(seconds), times)
 
 
-def _number(interval: LoggedInterval, started_at_s: float) -> int:
+def _find_second(interval: LoggedInterval, started_at_s: float) -> int:
     return math.floor(interval.started_at_s - started_at_s + JOIN_TOLERANCE_S)
 
 
@@ -64,7 +64,7 @@ def find_recovery_s(
     """
     counts: dict[int, int] = {}
     for each in intervals:
-        number = _number(each, started_at_s)
+        number = _find_second(each, started_at_s)
         counts[number] = counts.get(number, 0) + each.histogram.count
     healed_s, until_s = phase.from_s - started_at_s, math.floor(phase.to_s - started_at_s)
     for first in range(math.floor(healed_s), until_s - BACK_S + 1):

@@ -52,12 +52,12 @@ def _make_tables(page: Page) -> Iterator[PageTable]:
 def _make_row(context: Context, of: Suffered) -> dict[str, Any]:
     return {
         **context.list_factor_values(of.point), "candidate": of.candidate,
-        "blocks": len(of.counted), "pause_s": of.average("fault.pause_s"),
-        "user_pause_s": of.average("fault.user_pause_s"), "kept": of.kept_share,
+        "blocks": len(of.list_counted()), "pause_s": of.average("fault.pause_s"),
+        "user_pause_s": of.average("fault.user_pause_s"), "kept": of.compute_kept_share(),
         "p99_before_s": of.average(PHASE_P99, "before"),
         "p99_fault_s": of.average(PHASE_P99, "fault"), **of.describe_change(),
         **{name: of.average(f"fault.{name}") for name in ("heal_s", "rebuild_s", "recovery_s")},
-        "lost": len(of.lost),
+        "lost": len(of.list_lost()),
     }  # fmt: skip
 
 
@@ -76,19 +76,23 @@ def _describe(context: Context, of: Suffered) -> str:
     several = len({each.point.replaced(FAULT, NONE) for each in list_suffered(context)}) > 1
     at = f" ({_format_factors(others)})" if several else ""
     who = f"{of.candidate} with {of.fault}{at}"
-    if of.lost:
-        windows = format_plural(len(of.lost), "window")
+    if of.list_lost():
+        windows = format_plural(len(of.list_lost()), "window")
         return f"{who} LOST or changed acknowledged work in {windows}"
-    if not of.counted:
+    if not of.list_counted():
         return f"{who}: no window is valid"
-    if of.unproven:
-        windows = format_plural(len(of.unproven), "window")
+    if of.list_unproven():
+        windows = format_plural(len(of.list_unproven()), "window")
         return f"{who}: the ledger of {windows} was not compared, {_describe_pause(of)}"
     return f"{who} kept every acknowledged commit, {_describe_pause(of)}"
 
 
 def _describe_pause(of: Suffered) -> str:
-    pause_s, kept, change = of.average("fault.pause_s"), of.kept_share, of.describe_change()
+    pause_s, kept, change = (
+        of.average("fault.pause_s"),
+        of.compute_kept_share(),
+        of.describe_change(),
+    )
     words = [] if pause_s is None else [f"with a pause of {format_measured_duration(pause_s)}"]
     tpm = of.average(PHASE_TPM, "before")
     if kept is not None and tpm:
