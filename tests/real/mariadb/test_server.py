@@ -70,6 +70,7 @@ OF_NO_USE = (
     ("stithy_admin:x", "DO 1", "correct user and password"),
     ("none:p", "DO 1", "GRANT ALL ON the database"),
     ("poor:p", "DO 1", "lacks ALTER ROUTINE, CREATE ROUTINE, EXECUTE on the database"),
+    ("poor:p", "GRANT ALL ON stithy.* TO PUBLIC", "GRANT SUPER"),
     ("", "SET GLOBAL local_infile = OFF", "SET GLOBAL local_infile = ON"),
     ("", "SET GLOBAL local_infile = ON", ""),
     ("", "SET GLOBAL max_prepared_stmt_count = 99", "raise max_prepared_stmt_count"),

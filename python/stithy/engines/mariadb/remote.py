@@ -196,8 +196,7 @@ def _find_unfit(session: ControlSession) -> tuple[str, str] | None:
 
 def _find_lacking_right(session: ControlSession) -> tuple[str, str] | None:
     lacking = NEEDED - _list_rights(session)
-    [(role,)] = session.run("SELECT CURRENT_ROLE()")
-    if lacking and role in (None, "NONE"):  # what a role may, these tables do not say
+    if lacking and not _is_granted_otherwise(session):
         problem = f"the user lacks {', '.join(sorted(lacking))} on the database"
         return problem, "GRANT ALL ON the database TO the user"
     try:
@@ -210,6 +209,18 @@ def _find_lacking_right(session: ControlSession) -> tuple[str, str] | None:
     except StithyError:
         return "the user may not see the server's activity", "GRANT PROCESS ON *.* TO the user"
     return None
+
+
+def _is_granted_otherwise(session: ControlSession) -> bool:
+    """Whether a role, or all users, may do what these tables do not say."""
+    [(role, database)] = session.run("SELECT CURRENT_ROLE(), DATABASE()")
+    if role not in (None, "NONE"):
+        return True
+    try:
+        grants = [str(row[0]) for row in session.run("SHOW GRANTS FOR PUBLIC")]
+    except StithyError:  # of MySQL, and of older versions
+        return False
+    return any(f"`{database}`" in grant for grant in grants)
 
 
 def _list_rights(session: ControlSession) -> set[str]:
