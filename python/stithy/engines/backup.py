@@ -157,7 +157,9 @@ class BackupMethod:
     def identify_tool(self, programs: Path, run: Run) -> str:
         """Say what makes its backups, with its version: `pg_dump 15.8`."""
         command = self.ask_version(programs)
-        return f"{Path(command.argv[0]).name} {find_version(run(command).stdout)}".rstrip()
+        finished = run(command)  # some say it on standard error
+        version = find_version(finished.stdout) or find_version(finished.stderr)
+        return f"{Path(command.argv[0]).name} {version}".rstrip()
 
     def check_options(self, options: BackupOptions, where: str = "scenario.backup") -> None:
         """Raise UserError for options that it cannot have."""

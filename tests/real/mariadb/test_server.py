@@ -1,5 +1,6 @@
 """A real MariaDB: as a database by URL, and backed up and restored by each method."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -127,6 +128,8 @@ def test_a_backup_has_all_rows(method: str, options: BackupOptions) -> None:
             finished = LocalRunner().run(replace(command, user=user.name if user else None))
             assert finished.code == 0, finished.stderr
 
+        tool = backup.identify_tool(job.programs, LocalRunner().run)
+        assert re.fullmatch(r"mariadb-\w+ [\d.]+", tool)
         source = Source(server.url, server.data)
         if backup.keeps_repository:
             do(backup.back_up(replace(job, options=replace(options, kind="full")), source))
