@@ -87,6 +87,7 @@ class Files:
         self.manifest: Row = json.loads((root / "manifest.json").read_text())
         self.has_logs = any(root.glob("windows/*/hammer.response.hlog"))
         self._db = duckdb.connect(config={"threads": 1})
+        self._answers: dict[tuple[str, Any], tuple[list[str], list[tuple[Any, ...]]]] = {}
         for names, folder in ((OF_WINDOWS, "windows/*"), (OF_RUN, "tables")):
             for name, file in names.items():
                 files = f"'{root}/{folder}/{file}.parquet', union_by_name = true"
@@ -104,19 +105,28 @@ class Files:
 
     def rows(self, query: str, values: Iterable[Any] = ()) -> list[Row]:
         """The answer to a query, by names of columns."""
-        answer = self._db.execute(query, list(values))
-        names = [each[0] for each in answer.description or ()]
-        return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
+        names, rows = self._ask(query, values)
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
     def column(self, query: str, values: Iterable[Any] = ()) -> list[Any]:
         """The answer to a query of one column, without what is null."""
-        found = self._db.execute(query, list(values)).fetchall()
-        return [each for (each,) in found if each is not None]
+        _, rows = self._ask(query, values)
+        return [value for (value,) in rows if value is not None]
 
     def one(self, query: str, *values: Any) -> Any:
         """The answer to a query of one value."""
-        found = self._db.execute(query, list(values)).fetchone()
-        return found[0] if found else None
+        _, rows = self._ask(query, values)
+        return rows[0][0] if rows else None
+
+    def _ask(self, query: str, values: Iterable[Any]) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """The names of columns, and the rows; a run is read once, and a query is asked once."""
+        known = tuple(tuple(value) if isinstance(value, list) else value for value in values)
+        if (query, known) not in self._answers:
+            lists = [list(value) if isinstance(value, tuple) else value for value in known]
+            answer = self._db.execute(query, lists)
+            names = [column[0] for column in answer.description or ()]
+            self._answers[query, known] = names, answer.fetchall()
+        return self._answers[query, known]
 
     def percentiles(self, keys: str, where: str, shares: Mapping[str, float]) -> list[Row]:
         """Percentiles of the merged logs `lat` by these keys: the highest value of a bucket."""
