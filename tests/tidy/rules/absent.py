@@ -4,12 +4,18 @@ import ast
 import builtins
 import re
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 
 from tidy.project import Finding, Project, Rule, Source
 
 
-def names_used(source: Source) -> Iterator[tuple[ast.stmt | ast.expr, str]]:
+@cache
+def names_used(source: Source) -> tuple[tuple[ast.stmt | ast.expr, str], ...]:
+    """What `find_names` finds, once for all rules."""
+    return tuple(find_names(source))
+
+
+def find_names(source: Source) -> Iterator[tuple[ast.stmt | ast.expr, str]]:
     """Every dotted name, and every imported one, resolved through the imports of the file.
 
     `from time import time` and `import time as t; t.time()` both give `time.time`.

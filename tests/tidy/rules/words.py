@@ -5,7 +5,8 @@ The words not used stand in `docs/words.md`, each with the one to use instead.
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from tidy.project import Finding, Project, Rule, Source
 
@@ -46,14 +47,23 @@ def identifiers(source: Source) -> Iterator[tuple[int, str]]:
                 yield number, name
 
 
-def only_our_words(project: Project) -> Iterator[Finding]:
-    """No file and no identifier is made with a word from the list, in whatever letters."""
+def path_parts(source: Source) -> Iterator[tuple[int, str]]:
+    """The names of a source and of its folders."""
+    return ((1, part) for part in source.path.split("/"))
+
+
+def only_our_words(
+    project: Project, names: Callable[[Source], Iterable[tuple[int, str]]]
+) -> Iterator[Finding]:
+    """No such name of any source is made with a word from the list, in whatever letters."""
     listed = words_below(project, HEADING).items()
     foreign = {re.sub(r"\W", "", word).lower(): instead for word, instead in listed}
+    words: dict[str, str | None] = {}
     for source in project.sources.values():
-        named = [(1, part) for part in source.path.split("/")]
-        for line, name in [*named, *identifiers(source)]:
-            if word := foreign_word(name, foreign):
+        for line, name in names(source):
+            if name not in words:
+                words[name] = foreign_word(name, foreign)
+            if word := words[name]:
                 yield source.found(line, f"{name!r} uses {word!r}", f"say {foreign[word]}")
 
 
@@ -155,10 +165,10 @@ _WORDS = {LIST: f"{HEADING}\n| `TPC-C` | order-entry |\n"}
 _PRIVATE = {LIST: f"{IN_TEXTS}\n| `missed start` | suppressed arrival |\n| `told` | shown |\n"}
 
 RULES = (
-    Rule("only our words in identifiers", only_our_words,
+    Rule("only our words in identifiers", partial(only_our_words, names=identifiers),
          breaks=_WORDS | {"crates/hammer/src/a.rs": "//! A.\nfn run_tpcc() {}\n"},
          keeps=_WORDS | {"crates/hammer/src/a.rs": "//! As TPC-C has it.\nfn run() {}\n"}),
-    Rule("only our words in file names", only_our_words,
+    Rule("only our words in file names", partial(only_our_words, names=path_parts),
          breaks=_WORDS | {"studies/tpc-c.yaml": "study: x\n"},
          keeps=_WORDS | {"studies/order-entry.yaml": "study: tpcc\n"}),
     Rule("standard words in documents", standard_words_for_people,
