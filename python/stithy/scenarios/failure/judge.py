@@ -43,7 +43,8 @@ class Suffered:
 
     def list_unproven(self) -> tuple[Window, ...]:
         """The valid windows whose ledger was not compared with the database."""
-        return tuple(window for window in self.list_counted() if not window.row["ledger_acknowledged"]
+        return tuple(window for window in self.list_counted()
+                     if not window.row["ledger_acknowledged"]
                      or window.row["ledger_unverified_because"])  # fmt: skip
 
     @cached_property
