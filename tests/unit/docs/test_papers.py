@@ -6,10 +6,7 @@ from typing import Any
 
 import pytest
 
-from stithy.engines.engine import Engine
-from stithy.registry import plugins
 from stithy.study.load import read_study
-from stithy.study.model import Study
 
 MIB, GIB = 2**20, 2**30
 
@@ -41,13 +38,6 @@ def test_users_are_as_published(root: Path, published: dict[str, Any], number: i
         assert round(model.get("drive_divisor", model["divisor"]) / spec.scale) == drives
 
 
-def read_whole(root: Path, name: str) -> Study:
-    """A study that scales nothing; skips where its engine is not here."""
-    if (engine := name.partition("-")[0]) not in plugins(Engine):
-        pytest.skip(f"there is no engine {engine}")
-    return read_study(root / f"studies/papers/whole/{name}.yaml").study
-
-
 @pytest.mark.parametrize(
     ("engine", "number"),
     [*(("mariadb", number) for number in "12345"), *(("sqlserver", number) for number in "123")],
@@ -56,7 +46,7 @@ def test_whole_studies_have_what_was_published(
     root: Path, published: dict[str, Any], engine: str, number: str
 ) -> None:
     """Of all but the place of the load; databases by URL have no backups and no neighbours."""
-    study = read_whole(root, f"{engine}-{number}")
+    study = read_study(root / f"studies/papers/whole/{engine}-{number}.yaml").study
     tests = [each for each in published["test"] if each["id"].startswith(number)]
     for asked in ({**each["parameters"], **each.get("probable", {})} for each in tests):
         assert study.workload.units == asked["warehouses"]
@@ -73,7 +63,7 @@ def test_whole_studies_have_what_was_published(
 @pytest.mark.parametrize("engine", ["mariadb", "sqlserver"])
 def test_whole_ramps_have_what_was_published(root: Path, engine: str) -> None:
     """Users in steps, and the limit that they must keep; the server's memory is limited."""
-    study = read_whole(root, f"{engine}-ramps")
+    study = read_study(root / f"studies/papers/whole/{engine}-ramps.yaml").study
     published = tomllib.loads((root / "studies/papers/raid.toml").read_text())["experiment"]
     assert len(published) == len(study.candidates)
     for each in published:
