@@ -81,7 +81,7 @@ class Workload(Plugin):
 
     `bytes_fixed` and `bytes_per_unit` estimate the loaded database on disk, indexes included;
     `bytes_per_part` what each of several parts that units lie in (tables) takes besides, at most
-    twice as much again.
+    eight times as much.
     `bytes_per_transaction` estimates its growth, write-ahead log apart; of that a transaction
     writes at most about `log_bytes_per_transaction`. `load_s_per_unit` is the time to load one.
     `warm_up_per_unit`: transactions of the read-only pass before each window. `headline`: the
@@ -166,7 +166,7 @@ class Workload(Plugin):
     def data_bytes(self, size: Size) -> int:
         """The loaded database of a size, without its write-ahead log."""
         *parts, last = size.values()
-        reserve = min(self.bytes_per_part, 2 * last * self.bytes_per_unit)
+        reserve = min(self.bytes_per_part, 8 * last * self.bytes_per_unit)
         return self.bytes_fixed + prod(parts) * (last * self.bytes_per_unit + reserve)
 
     def fit_size(self, units: int) -> Size:
