@@ -3,7 +3,7 @@
 PYTHON := .venv/bin/python
 CODE := python tests tools benches
 # All of them are run, whatever target one misses; the exit code is that of the last that failed.
-BENCHES := hammer oltp collectors ledger users drives learned verdicts report
+BENCHES := hammer oltp order_entry collectors ledger users drives learned verdicts report
 PROOFS := prove resumes null_studies limits
 # Capabilities whose absence is a failure and not a skip, such as postgresql,cgroup.
 REQUIRE ?=

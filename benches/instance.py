@@ -54,6 +54,10 @@ class Instance:
         """Make the database empty, and let no work of before weigh on what follows."""
         self.sql(f"DROP DATABASE IF EXISTS {database}")
         self.sql(f"CREATE DATABASE {database}")
+        self.settle()
+
+    def settle(self) -> None:
+        """Let no work of before weigh on what follows."""
         self.sql("CHECKPOINT")
 
 
@@ -91,7 +95,7 @@ def started(
 
     `place`: a directory on a file system that anybody may enter.
     """
-    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGTERM, stop)
     prefix, uid, gid = _unprivileged()
     programs = find_programs()
     home = Path(tempfile.mkdtemp(prefix="stithy-bench-", dir=place))
@@ -114,7 +118,7 @@ def started(
         shutil.rmtree(home)
 
 
-def _stop(signal_number: int, frame: object) -> NoReturn:
+def stop(signal_number: int, frame: object) -> NoReturn:
     """End through the blocks that clean up."""
     raise SystemExit(128 + signal_number)
 

@@ -3,12 +3,12 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from instance import Instance
-from processes import run, run_together
+from processes import find_hammer, run, run_together
 from stithy.results.hlog import decode
 from stithy.wire.jobs import AnyJob, CheckJob, PrepareJob, RunJob, WorkloadChoice
-from stithy.wire.program import HAMMER, find_program
 from stithy.workloads.order_entry import Choice
 
 USERS = 8
@@ -17,6 +17,19 @@ LOADERS = 2
 SEED = 20_260_101
 DRIVEN, COPIED = "driven", "copied"
 WORKLOAD = Choice(warehouses=WAREHOUSES)
+
+
+class Server(Protocol):
+    """A running server of any engine."""
+
+    def url(self, database: str) -> str:
+        """What the hammer needs to reach a database."""
+
+    def renew(self, database: str) -> None:
+        """Make a database empty, and settle."""
+
+    def settle(self) -> None:
+        """Let no work of before weigh on what follows."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +45,7 @@ class Drive:
     response_p95_ms: dict[str, float | None]
 
 
-def prepare(instance: Instance, workload: WorkloadChoice = WORKLOAD) -> float:
+def prepare(instance: Server, workload: WorkloadChoice = WORKLOAD) -> float:
     """The hammer loads; the wall time of the whole program, seconds."""
     instance.renew(DRIVEN)
     url = instance.url(DRIVEN)
@@ -40,7 +53,7 @@ def prepare(instance: Instance, workload: WorkloadChoice = WORKLOAD) -> float:
 
 
 def drive(
-    instance: Instance,
+    instance: Server,
     *,
     duration_s: float,
     seed: int,
@@ -48,7 +61,7 @@ def drive(
     ledger: Path | None = None,
 ) -> Drive:
     """One run with the full mix, back to back."""
-    instance.sql("CHECKPOINT")
+    instance.settle()
     job = RunJob(
         url=instance.url(DRIVEN),
         workload=WORKLOAD.model_copy(update={"procedures": procedures}),
@@ -84,7 +97,7 @@ def _drive_of(summary: dict, cpu_s: float) -> Drive:  # type: ignore[type-arg]  
 
 
 def broken_conditions(
-    instance: Instance, *, after_load: bool, workload: WorkloadChoice = WORKLOAD
+    instance: Server, *, after_load: bool, workload: WorkloadChoice = WORKLOAD
 ) -> list[int]:
     """Numbers of the consistency conditions that do not hold."""
     url = instance.url(DRIVEN)
@@ -94,7 +107,7 @@ def broken_conditions(
 
 def _hammer(job: AnyJob) -> tuple[list[dict], float, float]:  # type: ignore[type-arg]  # plain JSON
     """Its messages, wall time and CPU time, seconds."""
-    ended = run([str(find_program(HAMMER))], stdin=job.model_dump_json())
+    ended = run([find_hammer()], stdin=job.model_dump_json())
     messages = [json.loads(line) for line in ended.stdout.splitlines()]
     return messages, ended.wall_s, ended.cpu_s
 

@@ -6,29 +6,28 @@ each kind of statement, as the server counts it. Writes `benches/results/<date>-
 """
 
 import json
+import os
 import re
 import shutil
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 from hammer import Line, Reference, Target, amount, say
 from instance import Instance, started
 from kept import NOT_VALID, TARGET_MISSED, keep
-from processes import run
+from mariadb import PASSWORD, USER, MariaDb, start_mariadb
+from processes import find_hammer, run
 from stithy.wire.jobs import CheckJob, PrepareJob, RunJob, WorkloadChoice
-from stithy.wire.program import HAMMER, find_program
 from stithy.workloads.oltp import OltpKeys
 from stithy.workloads.workload import Driving
 
 TABLES, ROWS, USERS, SEED = 4, 25_000, 8, 20_260_101
+DATABASE, MIXES = "oltp", ("read_write", "point_select")
+SETTINGS = {"shared_buffers": "512MB", "synchronous_commit": "off", "max_wal_size": "4GB"}
 SHARE_MOST = 0.03
 """So much may a count of the server differ between the two; planning of PostgreSQL counts, too."""
 
@@ -62,7 +61,7 @@ class Postgres:
     @property
     def url(self) -> str:
         """For the hammer."""
-        return self.instance.url("oltp")
+        return self.instance.url(DATABASE)
 
     @property
     def sysbench(self) -> Sequence[str]:
@@ -70,78 +69,44 @@ class Postgres:
         of = self.instance
         return [
             "--db-driver=pgsql", f"--pgsql-host={of.sockets}", f"--pgsql-user={of.user}",
-            f"--pgsql-password={of.password}", "--pgsql-db=oltp",
+            f"--pgsql-password={of.password}", f"--pgsql-db={DATABASE}",
         ]  # fmt: skip
 
     def count_statements(self) -> Mapping[str, int]:
-        """By the statistics of its tables, once all sessions have reported."""
+        """By the statistics of the tables that both use, once all sessions have reported."""
         time.sleep(1.5)
         kinds = ("idx_scan", "n_tup_upd", "n_tup_ins", "n_tup_del")
         sums = ", ".join(f"sum({kind})" for kind in kinds)
-        rows = self.instance.sql(f"SELECT {sums} FROM pg_stat_user_tables", "oltp")
+        of = "FROM pg_stat_user_tables WHERE relname LIKE 'sbtest%'"
+        rows = self.instance.sql(f"SELECT {sums} {of}", DATABASE)
         return dict(zip(kinds, map(int, rows[0]), strict=True))
 
 
 @dataclass(frozen=True)
-class MariaDb:
-    """A database of a private MariaDB, reached through a socket."""
+class Maria:
+    """A database of a private MariaDB."""
 
-    socket: Path
+    server: MariaDb
     name: str = "MariaDB"
 
     @property
     def url(self) -> str:
         """For the hammer."""
-        return f"mariadb://stithy:anvil@localhost/oltp?socket={self.socket}"
+        return self.server.url(DATABASE)
 
     @property
     def sysbench(self) -> Sequence[str]:
         """For sysbench."""
         return [
-            "--db-driver=mysql", f"--mysql-socket={self.socket}", "--mysql-user=stithy",
-            "--mysql-password=anvil", "--mysql-db=oltp",
+            "--db-driver=mysql", f"--mysql-socket={self.server.socket}", f"--mysql-user={USER}",
+            f"--mysql-password={PASSWORD}", f"--mysql-db={DATABASE}",
         ]  # fmt: skip
 
     def count_statements(self) -> Mapping[str, int]:
         """By its status."""
+        status = dict(self.server.sql("SHOW GLOBAL STATUS LIKE 'Com\\_%'"))
         kinds = ("Com_select", "Com_update", "Com_insert", "Com_delete", "Com_commit")
-        command = ["mariadb", "--no-defaults", f"--socket={self.socket}", "-ustithy", "-panvil"]
-        shown = run([*command, "-N", "-e", "SHOW GLOBAL STATUS LIKE 'Com\\_%'"]).stdout
-        status = dict(line.split("\t") for line in shown.splitlines())
         return {kind: int(status[kind]) for kind in kinds}
-
-
-@contextmanager
-def start_mariadb(folder: Path) -> Iterator[MariaDb]:
-    """A private MariaDB that is gone when the block ends."""
-    data, socket, first = folder / "data", folder / "socket", folder / "first.sql"
-    install = ["mariadb-install-db", "--no-defaults", f"--datadir={data}", "--user=root"]
-    run([*install, "--auth-root-authentication-method=normal", "--skip-test-db"])
-    grant = "GRANT ALL ON *.* TO stithy@localhost"
-    first.write_text(
-        f"CREATE DATABASE oltp;\nCREATE USER stithy@localhost IDENTIFIED BY 'anvil';\n{grant};\n"
-    )
-    settings = [
-        "--skip-networking", f"--socket={socket}", f"--datadir={data}", f"--init-file={first}",
-        "--innodb-buffer-pool-size=512M", "--innodb-flush-log-at-trx-commit=2", "--local-infile=1",
-        f"--log-error={folder / 'log'}", f"--pid-file={folder / 'pid'}", "--user=root",
-    ]  # fmt: skip
-    program = shutil.which("mariadbd") or "/usr/sbin/mariadbd"
-    with subprocess.Popen([program, "--no-defaults", *settings]) as server:
-        try:
-            _wait_for(socket, server)
-            yield MariaDb(socket)
-        finally:
-            server.terminate()
-            server.wait(60)
-
-
-def _wait_for(socket: Path, server: "subprocess.Popen[bytes]") -> None:
-    ping = ["mariadb-admin", "--no-defaults", f"--socket={socket}", "-ustithy", "-panvil", "ping"]
-    while subprocess.run(ping, capture_output=True).returncode != 0:
-        if server.poll() is not None:
-            raise SystemExit(f"MariaDB ended with {server.returncode}")
-        time.sleep(0.2)
 
 
 @dataclass(frozen=True)
@@ -152,6 +117,8 @@ class Driven:
     cpu_us_per_transaction: float
     errors: int
     statements: Mapping[str, float]
+    load_average: float
+    """Of the machine, one minute's, when it ended: above the users, others were at work."""
 
 
 def drive_sysbench(server: Server, mix: str, duration_s: int) -> Driven:
@@ -183,7 +150,7 @@ def drive_hammer(server: Server, mix: str, duration_s: int, seed: int) -> Driven
         duration_s=duration_s, isolation="read-committed", error_limit=10,
     )  # fmt: skip
     before = server.count_statements()
-    ended = run([str(find_program(HAMMER))], stdin=job.model_dump_json())
+    ended = run([find_hammer()], stdin=job.model_dump_json())
     after = server.count_statements()
     summary = json.loads(ended.stdout.splitlines()[-1])
     if not summary["complete"]:
@@ -198,7 +165,7 @@ def _make_driven(
     before: Mapping[str, int], after: Mapping[str, int],
 ) -> Driven:  # fmt: skip
     statements = {kind: (after[kind] - before[kind]) / done for kind in after}
-    return Driven(tps, cpu_s / done * 1e6, errors, statements)
+    return Driven(tps, cpu_s / done * 1e6, errors, statements, os.getloadavg()[0])
 
 
 def make_choice(mix: str) -> WorkloadChoice:
@@ -209,7 +176,7 @@ def make_choice(mix: str) -> WorkloadChoice:
 
 @dataclass(frozen=True)
 class Turns:
-    """Both programs in turns with one mix on one server."""
+    """Both programs with one mix on one server, in pairs."""
 
     server: str
     mix: str
@@ -218,20 +185,21 @@ class Turns:
 
     @property
     def lines(self) -> list[Line]:
-        """Medians beside each other."""
+        """Medians beside each other; the ratio is the median of the pairs' ratios."""
         pairs = [
             ("tps", "transactions per second", "TPS", Target(1.0, at_most=False)),
             ("cpu_us_per_transaction", "driver CPU per transaction", "µs", Target(0.7)),
         ]
-        lines = []
-        for name, words, unit, target in pairs:
-            median, other = (
-                statistics.median(vars(each)[name] for each in programs)
-                for programs in (self.hammer, self.sysbench)
-            )
-            what = f"{self.server} {self.mix}: {words}"
-            lines.append(Line(what, median, unit, Reference("sysbench", other, unit), target))
-        return lines
+        return [self._compare(*pair) for pair in pairs]
+
+    def _compare(self, name: str, words: str, unit: str, target: Target) -> Line:
+        ours, theirs = (
+            [vars(driven)[name] for driven in programs] for programs in (self.hammer, self.sysbench)
+        )
+        ratio = statistics.median(map(float.__truediv__, ours, theirs))
+        reference = Reference("sysbench", statistics.median(theirs), unit)
+        what = f"{self.server} {self.mix}: {words}"
+        return Line(what, statistics.median(ours), unit, reference, target, ratio)
 
     @property
     def differing(self) -> list[str]:
@@ -248,60 +216,69 @@ class Turns:
 
 
 def measure(server: Server, duration_s: int, rounds: int) -> list[Turns]:
-    """Load, then both programs in turns, with two mixes; the conditions hold afterwards."""
+    """Load, then both programs with each mix; the conditions hold afterwards."""
     say("load", server.name)
-    choice = make_choice("read_write")
-    program = [str(find_program(HAMMER))]
+    choice = make_choice(MIXES[0])
     load = PrepareJob(url=server.url, workload=choice, seed=SEED, loaders=2)
-    run(program, stdin=load.model_dump_json())
-    turns = []
-    for mix in ("read_write", "point_select"):
-        theirs, ours = [], []
-        for turn in range(rounds):
-            say("run", f"{server.name} {mix}, round {turn + 1} of {rounds}")
-            theirs.append(drive_sysbench(server, mix, duration_s))
-            ours.append(drive_hammer(server, mix, duration_s, turn + 1))
-        turns.append(Turns(server.name, mix, theirs, ours))
+    run([find_hammer()], stdin=load.model_dump_json())
+    turns = [measure_mix(server, mix, duration_s, rounds) for mix in MIXES]
     check = CheckJob(url=server.url, workload=choice, quick=False, after_load=False)
-    broken = json.loads(run(program, stdin=check.model_dump_json()).stdout.splitlines()[-1])
-    if broken["broken"]:
-        raise SystemExit(f"{server.name}: conditions {broken['broken']} do not hold")
+    ended = run([find_hammer()], stdin=check.model_dump_json())
+    broken = json.loads(ended.stdout.splitlines()[-1])["broken"]
+    if broken:
+        raise SystemExit(f"{server.name}: conditions {broken} do not hold")
     return turns
+
+
+def measure_mix(server: Server, mix: str, duration_s: int, rounds: int) -> Turns:
+    """A pair a round; who begins changes, so that a drift of the machine favours neither."""
+    theirs, ours = [], []
+    for turn in range(rounds):
+        say("run", f"{server.name} {mix}, round {turn + 1} of {rounds}")
+        if turn % 2:
+            ours.append(drive_hammer(server, mix, duration_s, turn + 1))
+        theirs.append(drive_sysbench(server, mix, duration_s))
+        if not turn % 2:
+            ours.append(drive_hammer(server, mix, duration_s, turn + 1))
+    return Turns(server.name, mix, theirs, ours)
 
 
 def main() -> int:
     """Measure, show, keep."""
     quick = "--quick" in sys.argv[1:]
-    duration_s, rounds = (3, 1) if quick else (10, 3)
+    duration_s, rounds = (3, 1) if quick else (4, 10)
     for program, package in {
         "sysbench": "sysbench",
         "mariadb-install-db": "mariadb-server",
     }.items():
         if shutil.which(program) is None:
             raise SystemExit(f"{program} is missing: install the package {package}")
-    settings = {"shared_buffers": "512MB", "synchronous_commit": "off", "max_wal_size": "4GB"}
-    with started(settings=settings) as instance:
-        instance.sql("CREATE DATABASE oltp")
+    find_hammer()
+    with started(settings=SETTINGS) as instance:
+        instance.renew(DATABASE)
         turns = measure(Postgres(instance), duration_s, rounds)
-    with (
-        tempfile.TemporaryDirectory(prefix="stithy-bench-", dir="/var/tmp") as folder,
-        start_mariadb(Path(folder)) as mariadb,
-    ):
-        turns += measure(mariadb, duration_s, rounds)
-    lines = [line for each in turns for line in each.lines]
+    with start_mariadb() as mariadb:
+        mariadb.renew(DATABASE)
+        turns += measure(Maria(mariadb), duration_s, rounds)
+    lines = [line for mix in turns for line in mix.lines]
+    differing = [text for mix in turns for text in mix.differing]
+    show(lines, differing)
+    if not quick:
+        facts = {"tables": TABLES, "rows": ROWS, "users": USERS, "settings": SETTINGS}
+        keep("oltp", facts, {"turns": turns, "differing": differing})
+    if differing or any(driven.errors for mix in turns for driven in mix.hammer):
+        return NOT_VALID
+    return TARGET_MISSED if any(line.met is False for line in lines) else 0
+
+
+def show(lines: Sequence[Line], differing: Sequence[str]) -> None:
+    """The table on standard output."""
     for line in lines:
         beside = f"sysbench {amount(line.reference.value if line.reference else 0.0)}"
         missed = {True: "met", False: "MISSED"}.get(bool(line.met))
         print(f"{line.what:<52}{amount(line.value):>9} {line.unit:<4}{beside:<18}"
               f"{line.ratio:.2f}  {line.target}: {missed}")  # fmt: skip
-    differing = [text for each in turns for text in each.differing]
     print("\n".join(differing) or "the same statements per transaction, by the servers' counters")
-    if not quick:
-        facts = {"tables": TABLES, "rows": ROWS, "users": USERS, "settings": settings}
-        keep("oltp", facts, {"turns": turns})
-    if differing or any(each.errors for turn in turns for each in turn.hammer):
-        return NOT_VALID
-    return TARGET_MISSED if any(line.met is False for line in lines) else 0
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from stithy.wire.program import HAMMER, find_program
+
 
 @dataclass(frozen=True)
 class Ended:
@@ -54,6 +56,14 @@ def run(
         raise Failed(f"{command[0]} ended with {process.returncode}: {stdout[-2000:]}{stderr}")
     cpu_s, wall_s = usage.ru_utime + usage.ru_stime, time.perf_counter() - started_s
     return Ended(stdout, cpu_s, wall_s, usage.ru_maxrss * KIB)
+
+
+def find_hammer() -> str:
+    """The hammer; ends the bench where it is a build for tests, which checks itself as it runs."""
+    program = str(find_program(HAMMER))
+    if run([program, "--build"]).stdout.strip() != "release":
+        raise SystemExit(f"{program} is a build for tests: run `tools/setup`, then start again")
+    return program
 
 
 def run_together(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use stithy_measure::{Moment, Rng};
+use stithy_measure::{priority, Moment, Rng};
 use stithy_wire::{Arrivals, Pace, RunJob};
 
 use crate::connections::Opening;
@@ -64,6 +64,11 @@ pub(crate) async fn seat<T: Target, R: Run>(
         prepare: run.statements(),
     };
     let (mut sessions, prepared) = opening.all(places.connections()).await?;
+    if matches!(job.pace, Pace::None) && sessions.iter().any(Session::shares_cpus) {
+        // Nothing is due at a moment of its own. To interrupt the server for each answer costs it, and
+        // the driver, as much as the work itself: see benches/NOTES.md.
+        priority::stand_back();
+    }
     let opener = opening.opener();
     let workers = sessions.split_off(places.users as usize);
     let own = Arc::new(Pool::new(workers, opener.clone()));

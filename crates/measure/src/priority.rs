@@ -4,7 +4,8 @@
 
 use std::fs;
 
-use rustix::process::setpriority_process;
+use rustix::process::{setpriority_process, Pid};
+use rustix::thread::{sched_getaffinity, CpuSet};
 
 /// What the hammer asks for: before ordinary processes, and after those the kernel cannot do without.
 pub const DRIVER_NICE: i32 = -10;
@@ -27,6 +28,26 @@ pub fn take_ordinary() {
     if nice() == Some(DRIVER_NICE) {
         let _ = setpriority_process(None, 0);
     }
+}
+
+/// Asks for no more than ordinary processes have, and to interrupt none of them: this thread runs when
+/// one of them sleeps or has had its turn.
+///
+/// Source: sched(7), "SCHED_BATCH".
+pub fn stand_back() {
+    take_ordinary();
+    // SAFETY: a parameter of zeros is a valid one, and the only one for this policy.
+    let ordinary: libc::sched_param = unsafe { std::mem::zeroed() };
+    // SAFETY: the address is that of a local which outlives the call, and 0 names the calling thread.
+    let _ = unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &ordinary) };
+}
+
+/// Whether a process may run where this thread may; false where the kernel does not tell.
+pub fn shares_cpus(process: Pid) -> bool {
+    let (Ok(these), Ok(those)) = (sched_getaffinity(None), sched_getaffinity(Some(process))) else {
+        return false;
+    };
+    (0..CpuSet::MAX_CPU).any(|cpu| these.is_set(cpu) && those.is_set(cpu))
 }
 
 /// Where the kernel groups processes by their sessions, it shares CPUs among the groups first, and a
@@ -77,6 +98,8 @@ fn parse_nice(text: &str) -> Option<i32> {
 
 #[cfg(test)]
 mod tests {
+    use rustix::thread::sched_setaffinity;
+
     use super::*;
 
     /// A thread's name with blanks and parentheses does not shift the fields.
@@ -101,6 +124,27 @@ mod tests {
         let (before, raised, inherited) = asking.join().expect("it only asks");
         assert!(raised == before || raised == before - 1);
         assert_eq!(Some(raised), inherited);
+    }
+
+    /// A process shares CPUs with whom it started, until it is bound to others; one that is gone shares none.
+    #[test]
+    fn cpus_are_shared_unless_bound_apart() {
+        let mut sleeper = std::process::Command::new("sleep");
+        let mut sleeper = sleeper.arg("60").spawn().expect("it is everywhere");
+        let pid = Pid::from_child(&sleeper);
+        let shared = shares_cpus(pid);
+        let all = sched_getaffinity(None).expect("Linux tells it");
+        let mut cpus = (0..CpuSet::MAX_CPU).filter(|cpu| all.is_set(*cpu));
+        let mut bind = |thread| {
+            let mut one = CpuSet::new();
+            cpus.next().map(|cpu| one.set(cpu))?;
+            sched_setaffinity(thread, &one).ok()
+        };
+        let is_bound = bind(Some(pid)).and_then(|()| bind(None)).is_some();
+        let apart = !shares_cpus(pid);
+        sleeper.kill().expect("it still sleeps");
+        sleeper.wait().expect("it was killed");
+        assert!(shared && apart == is_bound && !shares_cpus(pid));
     }
 
     /// In a container the session may have been started outside, and then has no number in it.

@@ -193,6 +193,11 @@ fn arguments_are_few() {
         format!("stithy-hammer {}\n", env!("CARGO_PKG_VERSION")),
         version
     );
+    let build = match cfg!(debug_assertions) {
+        true => "checked\n",
+        false => "release\n",
+    };
+    assert_eq!((build.to_string(), Some(0)), run("--build"));
     assert!(run("--engines").0.starts_with("sqlite 3."));
     assert!(run("--help").0.contains("usage: stithy-hammer < job.json"));
     assert_eq!(Some(2), run("--hepl").1);

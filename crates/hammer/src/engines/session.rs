@@ -79,6 +79,11 @@ pub trait Session: Sized + Send + 'static {
     /// Whether a transaction is open, failed or not.
     fn in_transaction(&self) -> bool;
 
+    /// Whether the server runs on the driver's CPUs; false where that cannot be known.
+    fn shares_cpus(&self) -> bool {
+        false
+    }
+
     /// Undoes an open transaction, failed or not.
     fn roll_back(&mut self) -> impl Future<Output = Result<(), SessionError>> + Send;
 

@@ -255,6 +255,10 @@ impl engines::Session for Session {
         self.answer.in_transaction()
     }
 
+    fn shares_cpus(&self) -> bool {
+        self.stream.shares_cpus()
+    }
+
     async fn close(mut self) {
         // A connection that is gone needs no goodbye.
         let _ = self.stream.send(&[1, 0, 0, 0, QUIT]).await;

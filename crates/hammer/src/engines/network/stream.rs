@@ -6,6 +6,8 @@ use std::os::unix::net::UnixStream as BlockingUnixStream;
 use std::pin::Pin;
 use std::task::{ready, Context, Poll};
 
+use rustix::net::sockopt::socket_peercred;
+use stithy_measure::priority;
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, Interest};
 use tokio::net::UnixStream;
@@ -31,6 +33,15 @@ impl Stream {
             Opened::Unix(stream) => (Stream::Unix(UnixSocket::new(stream)?), None),
             Opened::Tcp(stream, binding) => (Stream::Other(stream), binding),
         })
+    }
+
+    /// Whether the server runs on CPUs of this thread; false where that cannot be known.
+    pub(in crate::engines) fn shares_cpus(&self) -> bool {
+        let Stream::Unix(socket) = self else {
+            return false;
+        };
+        let peer = socket_peercred(socket.0.get_ref());
+        peer.is_ok_and(|peer| priority::shares_cpus(peer.pid))
     }
 
     /// Sends all bytes.
