@@ -3,11 +3,11 @@
 
 use stithy_wire::{Job, WorkloadChoice};
 
-use crate::engines::{mysql, postgresql, sqlite, Target};
+use crate::engines::{mysql, postgresql, sqlite, sqlserver, Target};
 use crate::error::HammerError;
 use crate::job::execute_as;
 use crate::workloads::oltp::{self, Oltp};
-use crate::workloads::order_entry::{OnMySql, OnPostgresql, OnSqlite, OrderEntry};
+use crate::workloads::order_entry::{OnMySql, OnPostgresql, OnSqlServer, OnSqlite, OrderEntry};
 use crate::workloads::{Context, Workload};
 
 /// A job is compiled once for each pair of an engine and a workload, so that choosing costs nothing later.
@@ -49,6 +49,7 @@ plugins! {
     postgresql::Target: OrderEntry<OnPostgresql>, Oltp<oltp::OnPostgresql>;
     sqlite::Target: OrderEntry<OnSqlite>, Oltp<oltp::OnSqlite>;
     mysql::Target: OrderEntry<OnMySql>, Oltp<oltp::OnMySql>;
+    sqlserver::Target: OrderEntry<OnSqlServer>, Oltp<oltp::OnSqlServer>;
 }
 
 /// The rows of some engine, for what holds of all.

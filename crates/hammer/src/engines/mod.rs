@@ -9,6 +9,7 @@ pub mod postgresql;
 mod rows;
 mod session;
 pub mod sqlite;
+pub mod sqlserver;
 mod target;
 
 pub use control::{Control, Copying, TableOrder, Value};

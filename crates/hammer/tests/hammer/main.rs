@@ -19,5 +19,7 @@ mod pace;
 mod prepare;
 mod run;
 mod sqlite;
+mod sqlserver;
+mod sqlserver_login;
 mod support;
 mod tls;

@@ -46,6 +46,7 @@ const DIALECT: Dialect = Dialect {
     mode: "tls",
     modes: "disable, prefer, require, verify-ca, verify-full",
     root: "ca",
+    trust_any: None,
     ciphers: "tls_version and ssl_cipher",
     port: 3306,
 };

@@ -32,6 +32,8 @@ pub(super) struct Dialect {
     pub(super) modes: &'static str,
     /// The option that names a file of root certificates.
     pub(super) root: &'static str,
+    /// The option that lets any certificate pass, where there is one besides the mode.
+    pub(super) trust_any: Option<&'static str>,
     /// The server's settings that say how it encrypts.
     pub(super) ciphers: &'static str,
     /// The server's port where a URL names none.

@@ -9,16 +9,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustls::crypto::{ring, CryptoProvider};
+use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
-use tokio::net::TcpStream;
+use rustls::version::TLS12;
+use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion, ALL_VERSIONS};
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::TlsConnector;
 
 use super::certificate;
 use super::failure::Unreached;
+use super::open::Duplex;
 use super::trust::{Mistrust, Roots, Trust, Verifier};
 use super::{invalid, Dialect};
 use crate::error::HammerError;
@@ -77,17 +78,44 @@ impl Tls {
             Some(roots) => Trust::Signed(roots),
             None => Trust::Anyone,
         };
-        let client = Arc::new(client(trust)?);
+        let client = Arc::new(client(trust, ALL_VERSIONS)?);
         Ok(Tls { ways, client })
+    }
+
+    /// For an engine with words of its own: whom a connection believes is whoever has a certificate for the
+    /// host's name that a root in a file signed, or without `root` anyone. `inside` is the protocol that is
+    /// announced; without one the handshake stands within another protocol, and is that of TLS 1.2, behind
+    /// which nothing follows.
+    ///
+    /// Errors: `root-certificate-invalid` (usage).
+    pub(in crate::engines) fn trusting(
+        dialect: &Dialect,
+        root: Option<&str>,
+        inside: Option<&[u8]>,
+    ) -> Result<Self, HammerError> {
+        let trust = match root {
+            Some(file) => Trust::Named(read_roots(dialect, file)?),
+            None => Trust::Anyone,
+        };
+        let versions = match inside {
+            Some(_) => ALL_VERSIONS,
+            None => &[&TLS12],
+        };
+        let mut client = client(trust, versions)?;
+        client.alpn_protocols.extend(inside.map(<[u8]>::to_vec));
+        Ok(Tls {
+            ways: &[Way::Demanded],
+            client: Arc::new(client),
+        })
     }
 
     /// Encrypts a connection to the server that the URL calls `host`; gives also what binds a password
     /// to it.
-    pub(in crate::engines) async fn encrypt(
+    pub(in crate::engines) async fn encrypt<S: Duplex>(
         &self,
-        stream: TcpStream,
+        stream: S,
         host: &str,
-    ) -> Result<(TlsStream<TcpStream>, Option<Vec<u8>>), Unreached> {
+    ) -> Result<(TlsStream<S>, Option<Vec<u8>>), Unreached> {
         let name = ServerName::try_from(host.to_string())
             .map_err(|e| Unreached::Handshake(io::Error::other(e)))?;
         let connector = TlsConnector::from(self.client.clone());
@@ -175,22 +203,19 @@ fn read_roots(dialect: &Dialect, file: &str) -> Result<Roots, HammerError> {
     })
 }
 
-fn client(trust: Trust) -> Result<ClientConfig, HammerError> {
+fn client(
+    trust: Trust,
+    versions: &[&'static SupportedProtocolVersion],
+) -> Result<ClientConfig, HammerError> {
     let provider = Arc::new(ring::default_provider());
     let verifier = Verifier::new(trust, provider.signature_verification_algorithms);
-    let builder = versions(provider)?;
+    let builder = ClientConfig::builder_with_provider(provider).with_protocol_versions(versions);
+    let builder =
+        builder.map_err(|e| HammerError::bug(e.to_string(), "setting up TLS").caused_by(e))?;
     Ok(builder
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier))
         .with_no_client_auth())
-}
-
-fn versions(
-    provider: Arc<CryptoProvider>,
-) -> Result<rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>, HammerError> {
-    let builder =
-        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    builder.map_err(|e| HammerError::bug(e.to_string(), "setting up TLS").caused_by(e))
 }
 
 /// What a failed handshake means.

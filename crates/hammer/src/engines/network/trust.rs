@@ -206,17 +206,25 @@ impl Mistrust {
 
     /// How to fix it.
     pub(super) fn remedy(&self, dialect: &Dialect) -> String {
+        let or = dialect.trust_any;
+        let or = or.map_or(String::new(), |option| {
+            format!(", or trust any with {option}")
+        });
         match self {
-            Mistrust::Unsigned(_) => {
-                format!("name the certificate of its issuer with {}=", dialect.root)
-            }
+            Mistrust::Unsigned(_) => format!(
+                "name the certificate of its issuer with {}={or}",
+                dialect.root
+            ),
             Mistrust::Expired => "give the server a new certificate".into(),
             Mistrust::NotYet => "set the clocks of both machines".into(),
-            Mistrust::OtherName(_) => format!(
-                "use the certificate's name as host in the URL, or ask for less with \
-                 {}=verify-ca",
-                dialect.mode
-            ),
+            Mistrust::OtherName(_) => match dialect.trust_any {
+                Some(_) => format!("use the certificate's name as host in the URL{or}"),
+                None => format!(
+                    "use the certificate's name as host in the URL, or ask for less with \
+                     {}=verify-ca",
+                    dialect.mode
+                ),
+            },
             Mistrust::Unusable(_) => {
                 "give the server a certificate of version 3 with subjectAltName".into()
             }

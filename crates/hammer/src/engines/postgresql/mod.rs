@@ -59,6 +59,7 @@ const DIALECT: Dialect = Dialect {
     mode: "sslmode",
     modes: "disable, allow, prefer, require, verify-ca, verify-full",
     root: "sslrootcert",
+    trust_any: None,
     ciphers: "ssl_min_protocol_version and ssl_ciphers",
     port: 5432,
 };
