@@ -3,9 +3,10 @@
 use crate::sqlite::Folder;
 use crate::support::mariadb::{MariaDb, WAREHOUSES};
 use crate::support::normal::{self, Content};
+use crate::support::sqlserver::SqlServer;
 use crate::support::{self, jobs};
 use serde_json::json;
-use stithy_hammer::engines::{mysql, postgresql, sqlite};
+use stithy_hammer::engines::{mysql, postgresql, sqlite, sqlserver};
 use stithy_hammer::engines::{Answer, Row, Session, Target};
 use stithy_hammer::workloads::order_entry::input::{Customer, District, Draws, Input, Line};
 use stithy_hammer::workloads::order_entry::input::{NewOrder, Payment};
@@ -13,8 +14,8 @@ use stithy_hammer::workloads::order_entry::input_profile::{InputProfile, Touched
 use stithy_hammer::workloads::order_entry::options::{Options, Profile};
 use stithy_hammer::workloads::order_entry::output::Shown;
 use stithy_hammer::workloads::order_entry::random::NurandConstants;
-use stithy_hammer::workloads::order_entry::statements::{OnMySql, OnPostgresql, OnSqlite};
-use stithy_hammer::workloads::order_entry::statements::{Pair, Transactions};
+use stithy_hammer::workloads::order_entry::statements::{OnMySql, OnPostgresql, OnSqlServer};
+use stithy_hammer::workloads::order_entry::statements::{OnSqlite, Pair, Transactions};
 use stithy_measure::Outcome;
 
 /// Every kind of row, and those that chance may miss: an item ordered three times, a customer of
@@ -144,6 +145,21 @@ async fn procedures_and_plain_sql_leave_the_same_rows() {
         let on_mariadb = Content::<mysql::Target>::of(&server.url(), normal::MYSQL).await;
         expected.assert_same_as(&on_mariadb).await;
         compare_ways_on_mariadb(&server, &screens).await;
+    }
+    for procedures in [true, false] {
+        let purpose = format!("ways_{procedures}");
+        if let Some(database) = SqlServer::loaded(&purpose, WAREHOUSES).await {
+            let url = database.url();
+            assert_eq!(
+                screens,
+                act::<sqlserver::Target, OnSqlServer>(&url, procedures).await
+            );
+            let content = Content::<sqlserver::Target>::of(&url, normal::SQL_SERVER).await;
+            expected.assert_same_as(&content).await;
+            drop(content);
+            jobs::assert_all_conditions_hold(&url, WAREHOUSES).await;
+            database.drop().await;
+        }
     }
     instance.drop_database(&first);
     instance.drop_database(&second);

@@ -3,10 +3,11 @@
 
 use serde_json::{json, Value as Json};
 use stithy_hammer::connections::Statements;
-use stithy_hammer::engines::{mysql, postgresql, sqlite, Control, Session, Target, Value};
+use stithy_hammer::engines::{mysql, postgresql, sqlite, sqlserver};
+use stithy_hammer::engines::{Control, Session, Target, Value};
 use stithy_hammer::error::HammerError;
 use stithy_hammer::transaction_script::TransactionScript;
-use stithy_hammer::workloads::oltp::{Oltp, OnMySql, OnPostgresql, OnSqlite};
+use stithy_hammer::workloads::oltp::{Oltp, OnMySql, OnPostgresql, OnSqlServer, OnSqlite};
 use stithy_hammer::workloads::{Base, Run, Workload};
 use stithy_measure::Outcome;
 use stithy_wire::{
@@ -15,6 +16,7 @@ use stithy_wire::{
 };
 
 use crate::support::mariadb::MariaDb;
+use crate::support::sqlserver::SqlServer;
 use crate::support::{self, jobs, Place};
 
 const TABLES: u32 = 3;
@@ -142,6 +144,16 @@ async fn every_engine_has_the_same_rows() {
         [&loaded, &worked_on] == other.each_ref(),
         "SQLite has other rows"
     );
+    if let Some(database) = SqlServer::new_database("rows").await {
+        let url = database.url();
+        let other = worked::<sqlserver::Target, Oltp<OnSqlServer>>(&url).await;
+        assert!(
+            [&loaded, &worked_on] == other.each_ref(),
+            "SQL Server has other rows"
+        );
+        assert_ledger_holds(&url).await;
+        database.drop().await;
+    }
     let Some(server) = MariaDb::start(&[]) else {
         return;
     };
@@ -154,10 +166,15 @@ async fn every_engine_has_the_same_rows() {
         [&loaded, &worked_on] == other.each_ref(),
         "MariaDB has other rows"
     );
-    let (place, ledger) = (Place::new("mariadb"), json!({"mix": "write_only"}));
+    assert_ledger_holds(&url).await;
+}
+
+/// Every acknowledged transaction of several users is there, and the proof counts them.
+async fn assert_ledger_holds(url: &str) {
+    let place = Place::new("rows");
     let job = RunJob {
         ledger: Some(place.text()),
-        ..run(&url, ledger)
+        ..run(url, json!({"mix": "write_only"}))
     };
     let summary = jobs::window(job, |_| {}).await.1;
     let proof = &summary.proof;
@@ -166,7 +183,7 @@ async fn every_engine_has_the_same_rows() {
         summary.commits > 0 && proof.after == Some(counted),
         "{proof:?}"
     );
-    assert!(verified(&url, &place).await.holds);
+    assert!(verified(url, &place).await.holds);
 }
 
 /// Many users at once lose no row; each damage breaks its condition and no other.
@@ -228,8 +245,7 @@ async fn a_ledger_finds_every_transaction() {
     assert!(whole.holds && whole.entries["transaction"].acknowledged == proof.acknowledged);
     instance.sql_at(
         &url,
-        "DELETE FROM stithy_transaction_mark \
-         WHERE marked_at = (SELECT min(marked_at) FROM stithy_transaction_mark)",
+        "DELETE FROM stithy_transaction_mark WHERE marked_at = (SELECT min(marked_at) FROM stithy_transaction_mark)",
     );
     let less = verified(&url, &place).await;
     assert!(!less.holds && less.entries["transaction"].lost == 1);

@@ -10,6 +10,7 @@ pub mod freeze;
 pub mod jobs;
 pub mod mariadb;
 pub mod normal;
+pub mod sqlserver;
 pub mod tds;
 
 use std::fs;

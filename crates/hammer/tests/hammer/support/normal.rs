@@ -55,6 +55,14 @@ pub const MYSQL: Dialect = Dialect {
     text: "CHAR",
 };
 
+/// That of SQL Server.
+pub const SQL_SERVER: Dialect = Dialect {
+    money: "CAST({} * 100 AS BIGINT)",
+    rate: "CAST({} * 10000 AS BIGINT)",
+    moment: "DATEDIFF_BIG(microsecond, '2000-01-01', {})",
+    text: "VARCHAR(500)",
+};
+
 impl Dialect {
     fn value(self, column: &str) -> String {
         let name = column.trim_end_matches(['$', '%', '@']);
