@@ -3,7 +3,7 @@
 
 use std::io;
 
-use super::column::{Column, IN_PARTS};
+use super::column::{kind, Column, IN_PARTS};
 use super::packet::{put_wide, Fields};
 use super::params::put_moment;
 use super::reply::{token, ServerError};
@@ -99,7 +99,7 @@ fn encode_value(out: &mut Vec<u8>, fields: &mut Fields<'_>, column: &Column) -> 
         _ => {
             let value = fields.integer::<8>()? as i64;
             match tag {
-                MOMENT if column.kind == super::column::kind::DATE_TIME_2 => {
+                MOMENT if column.kind == kind::DATE_TIME_2 => {
                     put_moment(out, value, column.scale);
                     true
                 }
@@ -163,6 +163,11 @@ fn put_text(out: &mut Vec<u8>, text: &[u8], column: &Column) -> bool {
         true => put_wide(out, text),
         false => out.extend_from_slice(text.as_bytes()),
     }
+    // Not every server fills up what is of a fixed length.
+    let full = at + length_bytes + column.size;
+    while out.len() < full && [kind::CHAR, kind::NCHAR].contains(&column.kind) {
+        out.extend_from_slice(if column.is_wide() { &b" \0"[..] } else { b" " });
+    }
     let length = out.len() - at - length_bytes;
     if in_parts {
         out[at..at + 8].copy_from_slice(&(length as u64).to_le_bytes());
@@ -179,7 +184,6 @@ fn put_text(out: &mut Vec<u8>, text: &[u8], column: &Column) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::column::kind;
     use super::*;
 
     fn column(kind: u8, size: usize, precision: u8, scale: u8) -> Column {
@@ -229,7 +233,7 @@ mod tests {
             b"\x05\0\xb5\x04\0\0",
             b"\x05\x01\x4b\0\0\0",
             b"\x07\x05\0\0\0\x07\x24\x0b",
-            b"\x02\0ab",
+            b"\x04\0ab  ",
             b"\x02\0\xe9\0",
             b"\0",
         ];
