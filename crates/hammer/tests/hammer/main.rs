@@ -22,4 +22,5 @@ mod sqlite;
 mod sqlserver;
 mod sqlserver_login;
 mod support;
+mod tds;
 mod tls;

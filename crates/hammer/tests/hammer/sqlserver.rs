@@ -5,7 +5,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use crate::support;
-use crate::support::tds::*;
+use crate::tds::*;
 use stithy_hammer::engines::sqlserver;
 use stithy_hammer::engines::{
     Access, Answer, Batch, Control, Copying, Params, Row, Session, Statement, Target, Value,

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::support;
-use crate::support::tds::*;
+use crate::tds::*;
 use crate::tls::{make_certificates, Made};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};

@@ -11,7 +11,6 @@ pub mod jobs;
 pub mod mariadb;
 pub mod normal;
 pub mod sqlserver;
-pub mod tds;
 
 use std::fs;
 use std::os::unix::fs::{chown, MetadataExt};

@@ -281,7 +281,9 @@ pub fn parse(url: &str) -> sqlserver::Target {
 pub async fn open(script: Script) -> (Peer, sqlserver::Session) {
     let script = [vec![end()], script].concat();
     let (peer, url) = listen(Greeting::plain(), script).await;
-    let session = parse(&format!("{url}false")).open(super::LOAD).await;
+    let session = parse(&format!("{url}false"))
+        .open(crate::support::LOAD)
+        .await;
     (peer, session.unwrap())
 }
 
