@@ -67,7 +67,8 @@ impl Answer {
                 Event::Done(done) => {
                     step.counted = done.count.or(step.counted);
                     if done.ends_call {
-                        self.affected.push(step.counted.unwrap_or(step.rows));
+                        // Babelfish counts none of the rows that an OUTPUT gives.
+                        self.affected.push(step.counted.unwrap_or(0).max(step.rows));
                         step = Step::default();
                     }
                 }
