@@ -181,7 +181,8 @@ def test_an_own_scenario_goes_to_its_report(
     assert run(["plan", str(wrong)]) == 2
     assert "`scenario.sleep.seconds`: too small: 0: at least 1" in capsys.readouterr().err
     scenarios = study_schema()["properties"]["scenario"]["anyOf"][0]["enum"]
-    assert scenarios == ["backup", "block-io", "load", "noisy-neighbour", "notes", "sleep"]
+    own = ["notes", "sleep"]
+    assert scenarios == ["backup", "block-io", "failure", "load", "noisy-neighbour", *own]
 
 
 def _is_window(event: object) -> bool:

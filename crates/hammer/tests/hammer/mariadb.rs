@@ -135,8 +135,8 @@ async fn assert_runs_keep_what_they_acknowledge(url: &str, cases: &[(bool, Isola
         assert_eq!(proof.acknowledged, ledger.entries["order"].acknowledged);
     }
     jobs::assert_all_conditions_hold(url, WAREHOUSES).await;
-    // On a busy machine there may be too few for one in a hundred.
-    assert!(rolled_back > 0 || orders < 500, "{orders}");
+    // One in a hundred; the users of all cases draw the same, so only a third of them are different.
+    assert!(rolled_back > 0 || orders < 1_500, "{orders}");
 }
 
 /// Killed under load, a server that writes each commit loses nothing that it acknowledged; one that writes once a
