@@ -49,15 +49,17 @@ class DeclaredActivity(Plugin):
 
 def collect_expected_errors(activities: Iterable[str]) -> frozenset[str]:
     """Collect the classes of errors that one of these activities causes on purpose."""
-    declared = plugins(DeclaredActivity)
-    return frozenset().union(*(declared[name].expects for name in activities if name in declared))
+    return frozenset().union(*(each.expects for each in _list_declared(activities)))
 
 
 def collect_explained_flags(activities: Iterable[str]) -> frozenset[str]:
     """Collect the names of flags that one of these activities causes on purpose."""
+    return frozenset().union(*(each.explains for each in _list_declared(activities)))
+
+
+def _list_declared(names: Iterable[str]) -> list[DeclaredActivity]:
     declared = plugins(DeclaredActivity)
-    named = (declared[name] for name in activities if name in declared)
-    return frozenset().union(*(activity.explains for activity in named))
+    return [declared[name] for name in names if name in declared]
 
 
 def split_names(activities: str) -> list[str]:
@@ -67,9 +69,7 @@ def split_names(activities: str) -> list[str]:
 
 def list_tables(activities: str) -> frozenset[str]:
     """Name the tables that windows of these activities have; as in the table `window`."""
-    declared = plugins(DeclaredActivity)
-    named = [name for name in split_names(activities) if name in declared]
-    return COMMON.union(*(declared[name].tables for name in named))
+    return COMMON.union(*(each.tables for each in _list_declared(split_names(activities))))
 
 
 def list_every_table() -> tuple[Table, ...]:

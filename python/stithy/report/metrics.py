@@ -103,3 +103,16 @@ WAITING = "waiting_sessions"
 LAST_CHECKPOINT = "last_checkpoint_at_s"
 
 _BYTES = tuple(OPERATIONS[each][2] or "" for each in ("read", "write"))
+
+
+SECONDS_PER_MINUTE = 60
+
+
+def read_tpm(context: Context, window: Window) -> dict[int, float]:
+    """Read transactions per minute of each second of a window, its drain apart."""
+    seconds = context.run.seconds
+    mine = seconds.filter((pl.col("window_id") == window.id) & (pl.col("phase") != "drain"))
+    return {
+        row["second"]: float(row["committed"] + row["rolled_back"]) * SECONDS_PER_MINUTE
+        for row in mine.iter_rows(named=True)
+    }

@@ -106,6 +106,9 @@ class LayerKind(Plugin):
     usage: "Callable[[Path, Runner], Usage] | None" = None
     """What the books of its file system say, at a mount point, where it compresses or copies."""
 
+    repair: Callable[[Path, Runner], int] | None = None
+    """Restore the redundancy of what is mounted there, and count what was corrected."""
+
     stored_below: Callable[[Path], int] | None = None
     """What its file system stores of the files below a folder, bytes."""
 

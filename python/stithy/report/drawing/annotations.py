@@ -196,3 +196,19 @@ def explain_target(context: Context, kinds: tuple[str, ...], percentiles: tuple[
     if limit is None or limit.transaction not in kinds or limit.percentile not in percentiles:
         return ""
     return f" The broken line is the response-time target for {limit.name}."
+
+
+def draw_spans(
+    drawing: Drawing, spans: Rows, x: alt.X, looks: Mapping[str, tuple[str, float]]
+) -> Iterator[Spec]:
+    """Shade spans of a window behind its seconds, each kind in its colour and opacity.
+
+    A row has `kind`, `name`, and from `second` to `until`, from the users' start.
+    """
+    tips = [alt.Tooltip("name:N", title="span"), alt.Tooltip("second:Q", format=".1f"),
+            alt.Tooltip("until:Q", format=".1f")]  # fmt: skip
+    for kind, (colour, opacity) in looks.items():
+        mine = [span for span in spans if span["kind"] == kind]
+        if mine:
+            ends = {"x": x, "x2": alt.X2("until:Q"), "tooltip": tips}
+            yield drawing.mark("rect", mine, ends, color=colour, opacity=opacity)

@@ -19,6 +19,10 @@ from stithy.units import format_measured_duration
 
 POLL_S = 0.05
 NOT_THERE = "the window has no fault"
+NOT_REACHED = "it did not come to it"
+UNNOTICED = "nothing noticed it"
+UNNOTICEABLE = "nothing of this storage tells it"
+TIMES = ("fault.detect_s", "fault.heal_s", "fault.rebuild_s", "fault.recovery_s")
 NO_REDUNDANCY = "no redundancy had to be restored"
 NO_TIME = "the phase has no whole second, or nothing ended in it"
 NOT_BACK = "throughput did not come back within the window"
@@ -28,11 +32,10 @@ NOT_BACK = "throughput did not come back within the window"
 class FaultTimes:
     """When it happened, Unix time; None: it did not.
 
-    `struck` to `injected` is how long it took to inject, `healing` to `healed` to repair.
+    `healing` to `healed` is how long the repair took.
     """
 
     struck_s: float | None = None
-    injected_s: float | None = None
     detected_s: float | None = None
     healing_s: float | None = None
     healed_s: float | None = None
@@ -71,7 +74,7 @@ class FaultActivity(BasicActivity):
         strike_s = from_s + at_s
         self._wait_until(strike_s)
         if self._fault is None:
-            self._at.struck_s = self._at.injected_s = clock.now_s()
+            self._at.struck_s = clock.now_s()
             self._wait_until(strike_s + lasts_s)
             self._at.healing_s = self._at.healed_s = self._at.whole_s = clock.now_s()
         else:
@@ -83,7 +86,6 @@ class FaultActivity(BasicActivity):
         clock = self.context.session.clock
         self._at.struck_s = clock.now_s()
         fault.inject(self._target, self._keys)
-        self._at.injected_s = clock.now_s()
         self._wait_until(heal_s, self._look)
         self._heal()
         self._rebuilt = fault.rebuild(self._target, self._keys)
@@ -97,7 +99,10 @@ class FaultActivity(BasicActivity):
         self._at.healed_s = clock.now_s()
 
     def _look(self) -> None:
-        if self._fault and self._at.detected_s is None and self._fault.is_detected(self._target):
+        fault = self._fault
+        if fault is None or not fault.is_noticeable or self._at.detected_s is not None:
+            return
+        if fault.is_detected(self._target):
             self._at.detected_s = self.context.session.clock.now_s()
 
     def _wait_until(self, until_s: float, look: Callable[[], None] = lambda: None) -> None:
@@ -132,7 +137,11 @@ class FaultActivity(BasicActivity):
             for metric, value in (("fault.tpm", result.per_minute), ("fault.p99_s", p99_s)):
                 missing = NO_TIME if value is None else None
                 yield WindowValue(metric, value, name, result.count, missing)
-        yield from self._list_times()
+        if self._fault is None:
+            for name in TIMES:
+                yield WindowValue(name, None, missing_because=NOT_THERE)
+            return
+        yield from self._list_times(self._fault)
         yield self._find_recovery(results.get("before"), started_s)
 
     @cached_property
@@ -141,8 +150,6 @@ class FaultActivity(BasicActivity):
         return read_latencies(directory.hlog_stem).response
 
     def _find_recovery(self, before: PhaseResult | None, started_s: float) -> WindowValue:
-        if self._fault is None:
-            return WindowValue("fault.recovery_s", None, missing_because=NOT_THERE)
         found, phases = None, self._phases
         if before and before.per_minute and phases[-1].to_s > (healed_s := phases[1].to_s):
             rest = Phase("rest", healed_s, phases[-1].to_s)
@@ -150,20 +157,17 @@ class FaultActivity(BasicActivity):
         because = NOT_BACK if found is None else None
         return WindowValue("fault.recovery_s", found, missing_because=because)
 
-    def _list_times(self) -> Iterator[WindowValue]:
-        at, none = self._at, NOT_THERE if self._fault is None else "it did not come to it"
-        asked = self._fault.is_detected(self._target) if self._fault else None
-        unseen = "nothing of this storage tells it" if asked is None else "nothing noticed it"
-        detect = none if self._fault is None else unseen
+    def _list_times(self, fault: FaultKind) -> Iterator[WindowValue]:
+        at = self._at
+        whole_s = at.whole_s if self._rebuilt else None
         for name, from_s, to_s, because in (
-            ("detect_s", at.struck_s, at.detected_s, detect),
-            ("heal_s", at.healing_s, at.healed_s, none),
-            ("rebuild_s", at.healed_s, at.whole_s if self._rebuilt else None, NO_REDUNDANCY),
-        ):
-            known = self._fault is not None and from_s is not None and to_s is not None
-            value = to_s - from_s if known and from_s is not None and to_s is not None else None
-            missing = None if known else because
-            yield WindowValue(f"fault.{name}", value, missing_because=missing)
+            ("fault.detect_s", at.struck_s, at.detected_s,
+             UNNOTICED if fault.is_noticeable else UNNOTICEABLE),
+            ("fault.heal_s", at.healing_s, at.healed_s, NOT_REACHED),
+            ("fault.rebuild_s", at.healed_s, whole_s, NO_REDUNDANCY),
+        ):  # fmt: skip
+            value = None if from_s is None or to_s is None else to_s - from_s
+            yield WindowValue(name, value, missing_because=because if value is None else None)
 
     def spans(self) -> Iterator[Span]:
         """The fault from its injection to its repair, and the time until all is whole again."""

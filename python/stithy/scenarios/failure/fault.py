@@ -1,7 +1,7 @@
 """The seam of faults: what one breaks, on which candidates, and what it explains."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -43,13 +43,16 @@ class FaultKind(Plugin):
     """
 
     family = Family("scenarios.failure.faults")
-    keys: ClassVar[type[FaultKeys]] = FaultKeys
+    keys: type[FaultKeys] = FaultKeys
 
     text: str = ""
     """What happens, as in `with {a host cut off}`."""
 
     expects: frozenset[str] = frozenset()
     """Classes of errors that users may get from it."""
+
+    is_noticeable: bool = False
+    """Whether the storage can know of it."""
 
     explains: frozenset[str] = frozenset()
     """Flags of windows that it causes on purpose."""
@@ -70,6 +73,6 @@ class FaultKind(Plugin):
         """Restore redundancy after `heal`; say what came of it, None where there is none."""
         return None
 
-    def is_detected(self, target: Target) -> bool | None:
-        """Whether the storage knows of it; None where it has nothing that could."""
-        return None
+    def is_detected(self, target: Target) -> bool:
+        """Whether the storage knows of it; asked only of one that it can notice."""
+        raise NotImplementedError

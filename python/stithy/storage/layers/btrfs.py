@@ -22,7 +22,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
-from stithy.hosts.runner import Command, Runner
+from stithy.hosts.runner import Command, Finished, Runner
 from stithy.needs import KernelFileSystem, ProgramNeed
 from stithy.storage.layer import (
     COPIES,
@@ -122,6 +122,7 @@ STRIPED = frozenset({"raid0", "raid10"})
 COMPRESSION = re.compile(r"none|lzo|zlib(:[1-9])?|zstd(:([1-9]|1[0-5]))?")
 """Source: btrfs(5), section COMPRESSION."""
 TIMEOUT_S = 60
+SCRUB_TIMEOUT_S = 3600.0
 
 
 def _check_compression(value: str) -> str:
@@ -218,11 +219,8 @@ class BtrfsKeys(LevelKeys):
 
 def read_usage(mount_point: Path, runner: Runner) -> Usage:
     """What all files take, by `btrfs filesystem usage`; root alone sees levels with parity."""
-    program = filesystems.find_program("btrfs", filesystems.KINDS[FILESYSTEM].package)
-    argv = (program, "filesystem", "usage", "-b", str(mount_point))
-    finished = runner.run(
-        Command(argv=argv, environment={"LC_ALL": "C"}), timeout_s=TIMEOUT_S
-    )  # fmt: skip
+    words = ("filesystem", "usage", "-b", str(mount_point))
+    finished = _run(runner, words, TIMEOUT_S)
     if finished.code != 0:
         raise InfrastructureError(
             f"its space cannot be read: {finished.stderr.strip() or 'btrfs says nothing'}",
@@ -230,6 +228,31 @@ def read_usage(mount_point: Path, runner: Runner) -> Usage:
             remedy="try it by hand, as root: btrfs filesystem usage " + str(mount_point),
         )
     return parse_usage(finished.stdout)
+
+
+def scrub(mount_point: Path, runner: Runner) -> int:
+    """Repair what a device missed, by `btrfs scrub`; count the errors that it corrected.
+
+    Raises InfrastructureError for errors that it could not correct.
+    """
+    words = ("scrub", "start", "-B", "-R", str(mount_point))
+    finished = _run(runner, words, SCRUB_TIMEOUT_S)
+    counts = {name: int(value) for name, _, value in
+              (line.strip().partition(": ") for line in finished.stdout.splitlines())
+              if value.isdigit()}  # fmt: skip
+    if "corrected_errors" not in counts or counts.get("uncorrectable_errors"):
+        raise InfrastructureError(
+            f"the array could not be repaired: {(finished.stderr or finished.stdout).strip()}",
+            where=str(mount_point),
+            remedy="read the kernel log (dmesg) for what is lost",
+        )
+    return counts["corrected_errors"]
+
+
+def _run(runner: Runner, words: Sequence[str], timeout_s: float) -> Finished:
+    program = filesystems.find_program("btrfs", filesystems.KINDS[FILESYSTEM].package)
+    command = Command((program, *words), environment={"LC_ALL": "C"})
+    return runner.run(command, timeout_s=timeout_s)
 
 
 _GROUP = re.compile(r"^(Data|Metadata|System),[^:]+: Size:(\d+), Used:(\d+)", re.MULTILINE)
@@ -268,6 +291,7 @@ PLUGINS = (
         name="btrfs",
         keys=BtrfsKeys,
         usage=read_usage,
+        repair=scrub,
         stored_below=count_stored_bytes,
         needs=(
             ProgramNeed(

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 
-import altair as alt
 import polars as pl
 
 from stithy.analysis.evidence import Window
@@ -12,7 +11,7 @@ from stithy.report import metrics
 from stithy.report.blocks import Absent, Drawn, Figure, FigureKind
 from stithy.report.context import Context
 from stithy.report.drawing import palette
-from stithy.report.drawing.annotations import BYTES_PER_MB, MS_PER_S
+from stithy.report.drawing.annotations import BYTES_PER_MB, MS_PER_S, draw_spans
 from stithy.report.drawing.chart import NUMBERS, WIDTH, find_domain, make_strip_axis, make_y_axis
 from stithy.report.drawing.compose import (
     Drawing,
@@ -28,6 +27,7 @@ from stithy.report.metrics import (
     find_busiest_device,
     list_devices_by_role,
     list_strip_shows,
+    read_tpm,
 )
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import begin_sentence, format_plural
@@ -36,7 +36,7 @@ from stithy.units import format_list, format_measured_duration
 
 KEY = "backup-seconds"
 COLUMNS_MOST, HEIGHT = 3, 70
-SECONDS_PER_MINUTE = 60
+LOOKS = {"backup": (palette.GRID[0], 0.9), "restore": (palette.AXIS[0], 0.6)}
 EXTENT = 40
 """Pixels kept for the labels of the vertical axes, so that strips below each other align."""
 
@@ -150,7 +150,7 @@ def _read_window(context: Context, name: str, window: Window) -> Rows:
         for role in keys
     }
     found: dict[str, Mapping[int, float]] = {
-        "tpm": _read_tpm(context, window),
+        "tpm": read_tpm(context, window),
         "cpu": _read_cpu(context, window),
         "log_bytes": _read_samples(context, window, metrics.DATABASE, metrics.LOG_BYTES),
         "log_files": _read_samples(context, window, metrics.DATABASE, metrics.LOG_FILES),
@@ -179,15 +179,6 @@ def _read_cpu(context: Context, window: Window) -> dict[int, float]:
     samples = context.read_by_second(metrics.CPU, idle, {window.id})
     summed = samples.filter(subject="").group_by("second").agg(pl.col("value").sum())
     return {row["second"]: max(0.0, 1 - row["value"]) for row in summed.iter_rows(named=True)}
-
-
-def _read_tpm(context: Context, window: Window) -> dict[int, float]:
-    seconds = context.run.seconds
-    mine = seconds.filter((pl.col("window_id") == window.id) & (pl.col("phase") != "drain"))
-    return {
-        row["second"]: float(row["committed"] + row["rolled_back"]) * SECONDS_PER_MINUTE
-        for row in mine.iter_rows(named=True)
-    }
 
 
 def _draw_charts(
@@ -230,21 +221,10 @@ def _draw_chart(
     known = frame.drop_nulls(strip)
     rows = [{"second": second, "value": float(f"{value * shown.scale:.4g}")}
             for second, value in known.select("second", strip).iter_rows()]  # fmt: skip
-    layers = [*_draw_shades(drawing, spans, x)]
+    layers = [*draw_spans(drawing, spans, x, LOOKS)]
     if rows:
         layers.append(drawing.mark("line", rows, {"x": x, "y": y}, strokeWidth=1.3, color=colour))
     return merge_layers(layers, width=width, height=HEIGHT, title=title)
-
-
-def _draw_shades(drawing: Drawing, spans: Rows, x: alt.X) -> Iterator[Spec]:
-    tips = [alt.Tooltip("name:N", title="span"), alt.Tooltip("second:Q", format=".1f"),
-            alt.Tooltip("until:Q", format=".1f")]  # fmt: skip
-    looks = {"backup": (palette.GRID[0], 0.9), "restore": (palette.AXIS[0], 0.6)}
-    for kind, (colour, opacity) in looks.items():
-        mine = [span for span in spans if span["kind"] == kind]
-        if mine:
-            ends = {"x": x, "x2": alt.X2("until:Q"), "tooltip": tips}
-            yield drawing.mark("rect", mine, ends, color=colour, opacity=opacity)
 
 
 PLUGINS = (FigureKind(KEY, 17, "backup", _plot, ("values",)),)

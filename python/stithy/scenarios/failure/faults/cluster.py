@@ -28,8 +28,12 @@ class HostKeys(FaultKeys):
 class ClusterFault(FaultKind):
     """A fault of a part of a laboratory's cluster, of which at least one may fail."""
 
-    command: str
-    """Its word in `stithy cluster fault`."""
+    is_noticeable = True
+
+    def __init__(self, name: str, command: str, keys: type[FaultKeys], text: str) -> None:
+        """`command`: its word in `stithy cluster fault`."""
+        self.name, self.keys, self.text = name, keys, text
+        self._command = command
 
     def explain_refusal(self, study: "Study", candidate: str, keys: Any) -> str | None:
         """Refuse what is no cluster of this machine, and one that would lose its data."""
@@ -48,7 +52,7 @@ class ClusterFault(FaultKind):
 
         folder, entry = _find_cluster(target)
         number = keys.osd if isinstance(keys, OsdKeys) else keys.host
-        {**OF_HOSTS, **OF_OSDS}[self.command](folder, entry, number)
+        {**OF_HOSTS, **OF_OSDS}[self._command](folder, entry, number)
 
     def heal(self, target: Target, keys: Any) -> None:
         """Plug all in, let all go on, and start what is not there."""
@@ -66,7 +70,7 @@ class ClusterFault(FaultKind):
             session.stop.asked.wait(POLL_S)
         return "clean"
 
-    def is_detected(self, target: Target) -> bool | None:
+    def is_detected(self, target: Target) -> bool:
         """Whether an OSD knows of placement groups that lack a copy."""
         from stithy.cluster.daemons import read_status
 
@@ -86,32 +90,9 @@ def _find_cluster(target: Target) -> tuple[Path, "ClusterEntry"]:
     return folder, entry
 
 
-class KilledOsd(ClusterFault):
-    """An OSD's process is killed, its host lives."""
-
-    name, command, keys = "osd-killed", "kill-osd", OsdKeys
-    text = "a killed OSD"
-
-
-class HungOsd(ClusterFault):
-    """An OSD's process is held."""
-
-    name, command, keys = "osd-hung", "hang-osd", OsdKeys
-    text = "an OSD that hangs"
-
-
-class CutHost(ClusterFault):
-    """A host's link is down, its processes live."""
-
-    name, command, keys = "host-link-down", "cut-host", HostKeys
-    text = "a host cut off"
-
-
-class DeadHost(ClusterFault):
-    """A host's link goes down, then its processes are killed, as without power."""
-
-    name, command, keys = "host-off", "power-off-host", HostKeys
-    text = "a host without power"
-
-
-PLUGINS = (KilledOsd(), HungOsd(), CutHost(), DeadHost())
+PLUGINS = (
+    ClusterFault("osd-killed", "kill-osd", OsdKeys, "a killed OSD"),
+    ClusterFault("osd-hung", "hang-osd", OsdKeys, "an OSD that hangs"),
+    ClusterFault("host-link-down", "cut-host", HostKeys, "a host cut off"),
+    ClusterFault("host-off", "power-off-host", HostKeys, "a host without power"),
+)

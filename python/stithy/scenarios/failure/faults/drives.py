@@ -1,28 +1,28 @@
-"""Faults of emulated drives: slow, stuttering, hung, failing, gone.
+"""Faults of emulated drives: slow, hung, failing, gone.
 
 What one drive of an array loses the others give: where the array has redundancy, and restores it.
 """
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from stithy.drives import filesystems
-from stithy.errors import InfrastructureError
-from stithy.hosts.runner import Command
+from stithy.registry import plugins
 from stithy.scenarios.failure.fault import FaultKeys, FaultKind, Target
+from stithy.storage.layer import LayerKind
 from stithy.storage.providers.drive import DriveKeys
 from stithy.study.problems import limit_quantity
 from stithy.units import FinePercent, ShownSeconds, format_duration
 
 if TYPE_CHECKING:
-    from stithy.storage.provider import EmulatedDrive
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from stithy.hosts.runner import Runner
     from stithy.study.model import Study
     from stithy.wire.drive.jobs import AnyFault
 
 SLOW_FACTOR, FACTOR_MOST = 20.0, 1e6
-SCRUB_TIMEOUT_S = 3600.0
 SLOWNESS = frozenset({"emulated drive too slow", "emulated drive not as described"})
 """Flags of a drive that takes other times than its profile says."""
 
@@ -40,7 +40,18 @@ class DriveFaultKeys(FaultKeys):
     )
 
 
-class SlowKeys(DriveFaultKeys):
+class ShareKeys(DriveFaultKeys):
+    """How many requests of a drive suffer."""
+
+    share: Share = Field(
+        default=100.0,
+        json_schema_extra={"default": "100%"},
+        description="Share of the requests that are slow, or fail.",
+        examples=["5%"],
+    )
+
+
+class SlowKeys(ShareKeys):
     """How slow a drive becomes."""
 
     factor: float = Field(
@@ -56,23 +67,6 @@ class SlowKeys(DriveFaultKeys):
         json_schema_extra={"default": "0 s"},
         description="Time that is added to each of these requests.",
         examples=["5 ms"],
-    )
-    share: Share = Field(
-        default=100.0,
-        json_schema_extra={"default": "100%"},
-        description="Share of the requests that are slow.",
-        examples=["5%"],
-    )
-
-
-class ErrorKeys(DriveFaultKeys):
-    """How many requests of a drive fail."""
-
-    share: Share = Field(
-        default=100.0,
-        json_schema_extra={"default": "100%"},
-        description="Share of the reads and writes that fail.",
-        examples=["1%"],
     )
 
 
@@ -98,23 +92,20 @@ class DriveFault(FaultKind):
 
     def inject(self, target: Target, keys: Any) -> None:
         """Break the drive."""
-        _set_fault(_find_drive(target, keys), self.make_fault(keys))
+        _set_fault(target, keys, self.make_fault(keys))
 
     def heal(self, target: Target, keys: Any) -> None:
         """End all faults of the drive that have an end."""
         from stithy.wire.drive.jobs import NoFault
 
-        _set_fault(_find_drive(target, keys), NoFault())
+        _set_fault(target, keys, NoFault())
 
 
-def _find_drive(target: Target, keys: DriveFaultKeys) -> "EmulatedDrive":
-    drives = [drive for drive in target.volume.drives if drive.role == "data"]
-    return drives[keys.drive - 1]
-
-
-def _set_fault(drive: "EmulatedDrive", fault: "AnyFault") -> None:
+def _set_fault(target: Target, keys: DriveFaultKeys, fault: "AnyFault") -> None:
     from stithy.drives.control import Control
 
+    drives = [drive for drive in target.volume.drives if drive.role == "data"]
+    drive = drives[keys.drive - 1]
     Control(drive.control).set_fault(drive.name, fault)
 
 
@@ -144,12 +135,6 @@ class HungDrive(DriveFault):
 
         return StallFault(duration_s=HANG_S)
 
-    def heal(self, target: Target, keys: Any) -> None:
-        """Let it answer again."""
-        from stithy.wire.drive.jobs import StallFault
-
-        _set_fault(_find_drive(target, keys), StallFault(duration_s=0.0))
-
 
 HANG_S = 3600.0
 
@@ -164,25 +149,31 @@ class RedundantDriveFault(DriveFault):
         spec = study.candidates[candidate].spec
         assert isinstance(spec, DriveKeys)  # as it has emulated drives
         layer = spec.layer
-        if layer is None or layer.name != "btrfs":
+        if layer is None or _find_repair(layer.name) is None:
             return "its drive has no array of btrfs over it: only that restores its redundancy here"
-        return (
-            None if layer.spec.count_redundancy(spec.count) > 1 else "its array has no redundancy"
-        )
+        is_redundant = layer.spec.count_redundancy(spec.count) > 1
+        return None if is_redundant else "its array has no redundancy"
 
     def rebuild(self, target: Target, keys: Any) -> str | None:
         """Read all, compare with checksums or copies, and write what is wrong."""
-        return f"{scrub(target)} corrected"
+        array, runner = target.volume.array, target.context.session.host.runner
+        repair = _find_repair(array.layer) if array else None
+        assert repair is not None  # the plan refuses others
+        return f"{repair(target.volume.path, runner)} corrected"
+
+
+def _find_repair(layer: str) -> "Callable[[Path, Runner], int] | None":
+    return plugins(LayerKind)[layer].repair
 
 
 class FailingDrive(RedundantDriveFault):
     """A share of the requests of a drive fails."""
 
     name = "drive-errors"
-    keys = ErrorKeys
+    keys = ShareKeys
     text = "a drive with errors"
 
-    def make_fault(self, keys: ErrorKeys) -> "AnyFault":
+    def make_fault(self, keys: ShareKeys) -> "AnyFault":
         """Fail reads and writes of all places."""
         from stithy.wire.drive.jobs import Errors
 
@@ -202,28 +193,6 @@ class GoneDrive(RedundantDriveFault):
         from stithy.wire.drive.jobs import Gone
 
         return Gone()
-
-
-def scrub(target: Target) -> int:
-    """Let btrfs repair what a drive missed; return how many errors it corrected.
-
-    Raises InfrastructureError for errors that it could not correct.
-    """
-    path, package = target.volume.path, filesystems.KINDS["btrfs"].package
-    program = filesystems.find_program("btrfs", package)
-    words: Sequence[str] = (program, "scrub", "start", "-B", "-R", str(path))
-    command = Command(words, environment={"LC_ALL": "C"})
-    finished = target.context.session.host.runner.run(command, timeout_s=SCRUB_TIMEOUT_S)
-    counts = {name: int(value) for name, _, value in
-              (line.strip().partition(": ") for line in finished.stdout.splitlines())
-              if value.isdigit()}  # fmt: skip
-    if "corrected_errors" not in counts or counts.get("uncorrectable_errors"):
-        raise InfrastructureError(
-            f"the array could not be repaired: {(finished.stderr or finished.stdout).strip()}",
-            where=str(path),
-            remedy="read the kernel log (dmesg) for what is lost",
-        )
-    return counts["corrected_errors"]
 
 
 PLUGINS = (SlowDrive(), HungDrive(), FailingDrive(), GoneDrive())

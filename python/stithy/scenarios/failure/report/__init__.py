@@ -12,13 +12,13 @@ from stithy.report.blocks import (
     set_paragraph,
 )
 from stithy.report.context import Context
+from stithy.report.drawing.points import drop_factor
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show, make_table
 from stithy.report.words.wording import format_plural, format_signed_share
-from stithy.scenarios.failure.fault import NONE
-from stithy.scenarios.failure.judge import PHASE_P99, PHASE_TPM, Suffered, list_suffered
+from stithy.scenarios.failure.judge import PHASE_P99, Suffered, list_suffered
 from stithy.scenarios.failure.keys import FAULT, NAME
-from stithy.scenarios.failure.report.seconds import FIGURES
+from stithy.scenarios.failure.report import seconds
 from stithy.units import format_measured_duration, format_share
 
 TITLE = "Failure"
@@ -72,9 +72,9 @@ def _set_failure(page: Page) -> Iterator[Block]:
 
 
 def _describe(context: Context, of: Suffered) -> str:
-    others = {name: value for name, value in of.point.factors if name != FAULT}
-    several = len({each.point.replaced(FAULT, NONE) for each in list_suffered(context)}) > 1
-    at = f" ({_format_factors(others)})" if several else ""
+    loads = {drop_factor(each.point, FAULT) for each in list_suffered(context)}
+    load = drop_factor(of.point, FAULT)
+    at = f" {load.at(context.level_unit)}" if len(loads) > 1 else ""
     who = f"{of.candidate} with {of.fault}{at}"
     if of.list_lost():
         windows = format_plural(len(of.list_lost()), "window")
@@ -88,14 +88,10 @@ def _describe(context: Context, of: Suffered) -> str:
 
 
 def _describe_pause(of: Suffered) -> str:
-    pause_s, kept, change = (
-        of.average("fault.pause_s"),
-        of.compute_kept_share(),
-        of.describe_change(),
-    )
+    pause_s, change = of.average("fault.pause_s"), of.describe_change()
+    kept = of.compute_kept_share()
     words = [] if pause_s is None else [f"with a pause of {format_measured_duration(pause_s)}"]
-    tpm = of.average(PHASE_TPM, "before")
-    if kept is not None and tpm:
+    if kept is not None:
         words.append(f"{format_share(kept)} of the throughput while it lasted")
     if change["change"] is not None:
         low, high = change["low"], change["high"]
@@ -108,11 +104,7 @@ def _describe_pause(of: Suffered) -> str:
     return ", ".join(words) or "and no time is known of it"
 
 
-def _format_factors(values: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in values.items())
-
-
 PLUGINS = (
     SectionKind(NAME, 22, TITLE, _set_failure, make_tables=_make_tables),
-    *FIGURES,
+    *seconds.PLUGINS,
 )

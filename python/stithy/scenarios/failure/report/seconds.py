@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 
-import altair as alt
 import polars as pl
 
 from stithy.analysis.evidence import Window
@@ -10,8 +9,10 @@ from stithy.point import Point
 from stithy.report.blocks import Absent, Drawn, Figure, FigureKind
 from stithy.report.context import Context
 from stithy.report.drawing import palette
+from stithy.report.drawing.annotations import draw_spans
 from stithy.report.drawing.chart import NUMBERS, WIDTH, find_domain, make_strip_axis, make_y_axis
-from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers, place_in_grid
+from stithy.report.drawing.compose import Drawing, merge_layers, place_in_grid
+from stithy.report.metrics import read_tpm
 from stithy.report.tables import PageTable, Show
 from stithy.scenarios.failure.judge import Suffered, list_suffered
 from stithy.scenarios.failure.keys import NAME
@@ -21,6 +22,7 @@ KEY = "failure-seconds"
 HEIGHT, COLUMNS_MOST, EXTENT = 110, 3, 40
 LOOKS = {"fault": (palette.GRID[0], 0.9), "repair": (palette.AXIS[0], 0.6),
          "rebuild": (palette.AXIS[0], 0.3)}  # fmt: skip
+TYPES = {"window": pl.String, "second": pl.Int64, "tpm": pl.Float64}
 
 
 def _plot(context: Context) -> Iterator[Drawn]:
@@ -61,7 +63,7 @@ def _draw_figure(
         y = make_y_axis("value", y_title, domain, format=NUMBERS, tickCount=4, minExtent=EXTENT)
         x = make_strip_axis(last, is_bottom=True)
         spans = list(_list_spans(windows[name][0]))
-        layers = [*_draw_shades(drawing, spans, x)]
+        layers = [*draw_spans(drawing, spans, x, LOOKS)]
         colour = context.styles[name].colour
         for kind, stroke, shown in (("none", 0.8, 0.5), ("fault", 1.6, 1.0)):
             mine = frame.filter(pl.col("window") == kind)
@@ -101,33 +103,20 @@ def _write_title(windows: Mapping[str, tuple[Window, Window]], point: Point) -> 
 
 
 def _read_pair(context: Context, window: Window, alone: Window) -> pl.DataFrame:
-    seconds = context.run.seconds.filter(pl.col("phase") != "drain")
-    done = ((pl.col("committed") + pl.col("rolled_back")) * 60).cast(pl.Float64)
-    return pl.concat(
-        [
-            seconds.filter(pl.col("window_id") == one.id).select(
-                pl.lit(kind).alias("window"), "second", done.alias("tpm")
-            )
-            for kind, one in (("none", alone), ("fault", window))
-        ]
-    )
+    rows = [
+        {"window": kind, "second": second, "tpm": tpm}
+        for kind, one in (("none", alone), ("fault", window))
+        for second, tpm in read_tpm(context, one).items()
+    ]
+    return pl.DataFrame(rows, schema=TYPES)
 
 
 def _list_spans(window: Window) -> Iterator[dict[str, float | str]]:
     begun_s = window.row["started_at_s"]
     for span in window.spans:
         if begun_s is not None and span["to_s"] is not None and span["name"] in LOOKS:
-            yield {"name": span["name"], "second": span["from_s"] - begun_s,
+            yield {"kind": span["name"], "name": span["name"], "second": span["from_s"] - begun_s,
                    "until": span["to_s"] - begun_s}  # fmt: skip
 
 
-def _draw_shades(drawing: Drawing, spans: Rows, x: alt.X) -> Iterator[Spec]:
-    tips = [alt.Tooltip("name:N", title="span"), alt.Tooltip("second:Q", format=".1f"),
-            alt.Tooltip("until:Q", format=".1f")]  # fmt: skip
-    for kind, (colour, opacity) in LOOKS.items():
-        if mine := [span for span in spans if span["name"] == kind]:
-            ends = {"x": x, "x2": alt.X2("until:Q"), "tooltip": tips}
-            yield drawing.mark("rect", mine, ends, color=colour, opacity=opacity)
-
-
-FIGURES = (FigureKind(KEY, 17, NAME, _plot, ("values",)),)
+PLUGINS = (FigureKind(KEY, 17, NAME, _plot, ("values",)),)
