@@ -4,7 +4,7 @@ import pytest
 
 from stithy.errors import StithyError
 from stithy.results.hlog import LoggedHistogram, LoggedInterval
-from stithy.scenarios.failure.phases import Phase, find_recovery_s, sum_phase
+from stithy.results.phases import Phase, find_recovery_s, sum_phase
 from stithy.scenarios.failure.plan import find_spec, require_possible
 from stithy.study.load import parse_study
 from stithy.study.model import Study

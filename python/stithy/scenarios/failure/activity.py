@@ -9,11 +9,11 @@ from stithy.plan.steps import WindowPlan
 from stithy.registry import plugins
 from stithy.results.convert import read_latencies
 from stithy.results.hlog import LoggedInterval
+from stithy.results.phases import Phase, PhaseResult, find_recovery_s, sum_phase
 from stithy.run.activity import Activity, BasicActivity, Span, Subject, Times, WindowValue
 from stithy.run.context import Context
 from stithy.scenarios.failure.declared import PHASES, name_activity
 from stithy.scenarios.failure.fault import NONE, FaultKeys, FaultKind, Target
-from stithy.scenarios.failure.phases import Phase, PhaseResult, find_recovery_s, sum_phase
 from stithy.scenarios.failure.plan import find_spec
 from stithy.units import format_measured_duration
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from stithy.results.hlog import JOIN_TOLERANCE_S, LoggedHistogram, LoggedInterval, merge
 
 BACK_SHARE = 0.9
-"""Own: throughput is back where it is within a tenth of what it was before the fault,"""
+"""Own: throughput is back where it is within a tenth of what it was before what happened,"""
 
 BACK_S = 5
 """for so many seconds in a row."""
