@@ -34,7 +34,7 @@ def test_a_run_killed_in_a_fault_resumes(stithy: Stithy, place: Path) -> None:
     assert not entries(out, "step-done", step=window)
     stithy.run("resume", out)
     context = make_context(read_run(out))
-    suffered = {each.fault: each for each in list_suffered(context)}
+    suffered = {each.fault: each for each in list_suffered(context.evidence)}
     assert suffered.keys() == {"server-killed", "server-hung"}
     for fault, each in suffered.items():
         [of] = each.evidence.at("a", each.point)

@@ -27,6 +27,7 @@ from stithy.analysis.verdict import (
     decide_next_step,
     estimate_blocks_needed,
 )
+from stithy.registry import Family, Plugin, plugins
 from stithy.thresholds import Constant, MeasuredSide, Side, Threshold
 
 
@@ -83,13 +84,30 @@ def judge_question(evidence: Evidence) -> DecisionStatus:
     return DecisionStatus(progress, compared, None if progress.verdict.decided else needed)
 
 
+class Ruling(Plugin):
+    """What only a scenario knows of whether its question is answered."""
+
+    family = Family(stage="judge")
+
+    def rule(self, evidence: Evidence, *, answered: bool) -> bool:
+        """Say whether it is; `answered`: whether any other study's would be."""
+        raise NotImplementedError
+
+
 def is_answered(evidence: Evidence, *, is_null: bool = False) -> bool:
     """Whether the measurement supports what it was made for.
 
     A comparison needs a block in which both are valid, at the level that is asked about; a single
     candidate a valid window; a search alone a level of each candidate that says something; and a
-    null study must not find a difference.
+    null study must not find a difference. A scenario may rule otherwise.
     """
+    answered = _is_answered(evidence, is_null=is_null)
+    for ruling in plugins(Ruling).values():
+        answered = ruling.rule(evidence, answered=answered)
+    return answered
+
+
+def _is_answered(evidence: Evidence, *, is_null: bool) -> bool:
     found = find_capacities(evidence) if evidence.primary.by_search else ()
     if found:
         return all(of.low or of.high for finding in found for of in finding.of)

@@ -197,6 +197,9 @@ class WindowChecks(Plugin):
 
     checks: tuple[Check[WindowRecord], ...]
 
+    weigh: Callable[[WindowRecord, Reason], Reason] | None = None
+    """What a reason of any check weighs in a window: less, where nobody promised to prevent it."""
+
 
 def judge(of: WindowRecord) -> tuple[Reason, ...]:
     """All reasons that hold for one window, those that invalidate first.
@@ -209,6 +212,8 @@ def judge(of: WindowRecord) -> tuple[Reason, ...]:
     found = (each.find(of) for each in asked if of.tables.issuperset(each.needs))
     explained = collect_explained_flags(split_names(of.window["activity"]))
     reasons = [reason for reason in found if reason and reason.flag.value not in explained]
+    for weigh in _list_weights():
+        reasons = [weigh(of, reason) for reason in reasons]
     return tuple(sorted(reasons, key=lambda reason: not reason.invalidates))
 
 
@@ -217,6 +222,12 @@ def _list_checks() -> tuple[Check[WindowRecord], ...]:
     """All of Stithy and of one's own, in the order in which a person reads them."""
     every = sorted(plugins(WindowChecks).values(), key=lambda plugin: plugin.order)
     return tuple(check for plugin in every for check in plugin.checks)
+
+
+@cache
+def _list_weights() -> tuple[Callable[[WindowRecord, Reason], Reason], ...]:
+    every = plugins(WindowChecks).values()
+    return tuple(plugin.weigh for plugin in every if plugin.weigh is not None)
 
 
 @dataclass(frozen=True)

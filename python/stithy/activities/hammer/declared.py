@@ -37,6 +37,9 @@ USERS = Factor(
 )
 
 
+STOPPED = "stopped by a person"
+"""Why a ledger was not compared, which says nothing of the database."""
+
 LOAD = Table(
     "load",
     "One row: how the virtual users of a window and their server fared. Empty without users.",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from stithy.activities.hammer.declared import LOAD
+from stithy.activities.hammer.declared import LOAD, STOPPED
 from stithy.collectors.collector import TimedSample
 from stithy.engines.instance import Instance
 from stithy.errors import Interrupted, StithyError, convert_machine_failures
@@ -198,7 +198,7 @@ def _keep_reason(measured: "HammerActivity", when: str = "") -> Iterator[None]:
         with convert_machine_failures(f"the ledger of window {measured.window.id}"):
             yield
     except Interrupted:
-        measured.ledger_unverified_because = "stopped by a person"
+        measured.ledger_unverified_because = STOPPED
         raise
     except StithyError as error:
         measured.ledger_unverified_because = f"{when}{error.text}"

@@ -141,6 +141,7 @@ class FaultActivity(BasicActivity):
             for name in TIMES:
                 yield WindowValue(name, None, missing_because=NOT_THERE)
             return
+        yield self._get_promise(self._fault)
         yield from self._list_times(self._fault)
         yield self._find_recovery(results.get("before"), started_s)
 
@@ -156,6 +157,13 @@ class FaultActivity(BasicActivity):
             found = find_recovery_s(self._logged, rest, started_s, before.per_minute / 60)
         because = NOT_BACK if found is None else None
         return WindowValue("fault.recovery_s", found, missing_because=because)
+
+    def _get_promise(self, fault: FaultKind) -> WindowValue:
+        if self._at.struck_s is None:
+            return WindowValue("fault.promised", None, missing_because=NOT_REACHED)
+        study = self.context.file.study.at(self.window.point)
+        promised = fault.promises(study, self.window.candidate, self._keys)
+        return WindowValue("fault.promised", float(promised))
 
     def _list_times(self, fault: FaultKind) -> Iterator[WindowValue]:
         at = self._at

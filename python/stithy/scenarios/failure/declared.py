@@ -27,6 +27,11 @@ def _list_metrics() -> Iterator[Metric]:
         "longest time without a commit of a user, 99th percentile over users", "Pause of users",
         negligible=PAUSE_NEGLIGIBLE_S,
     )  # fmt: skip
+    yield Metric(
+        "fault.promised", "", None, "values", "",
+        "whether the policy promises to keep what was acknowledged: 1 if so, else 0", "Promised",
+        compared=False,
+    )  # fmt: skip
     yield _make_value("fault.recovery_s", "s", "lower",
                       "time from the repair until throughput is back", "Recovery")  # fmt: skip
     yield _make_value("fault.detect_s", "s", "lower",

@@ -61,6 +61,10 @@ class FaultKind(Plugin):
         """Say why a candidate cannot have it; None where it can."""
         raise NotImplementedError
 
+    def promises(self, study: "Study", candidate: str, keys: Any) -> bool:
+        """Whether the candidate's policy promises to keep what was acknowledged through it."""
+        return True
+
     def inject(self, target: Target, keys: Any) -> None:
         """Break it. Raises what the machine does."""
         raise NotImplementedError

@@ -1,22 +1,65 @@
 """What a fault cost users, by candidate, and whether anything acknowledged was lost."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from stithy.analysis.analyze import Analysis
+from stithy.activities.hammer.declared import STOPPED
+from stithy.analysis.decision import Ruling
 from stithy.analysis.effect import Effect
 from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.gathering import WindowChecks, WindowRecord
 from stithy.metrics import ALL, TPM, Quantity
 from stithy.point import Point
 from stithy.scenarios.failure.declared import PHASES
 from stithy.scenarios.failure.fault import NONE
 from stithy.scenarios.failure.keys import FAULT
+from stithy.validity import Check, Flag, Reason, Row, make_clause
 
 PAUSE, USER_PAUSE = Quantity("fault.pause_s"), Quantity("fault.user_pause_s")
 PHASE_TPM, PHASE_P99 = "fault.tpm", "fault.p99_s"
-LOST = frozenset({"acknowledged work is gone", "acknowledged work disagrees", "consistency broken"})
+UNREADABLE = Flag(
+    "database not readable",
+    "The database could not be read after the fault: {because}.",
+    "Read server.log and recovery.log of this window, and the storage's own log.",
+    invalidates=True,
+)
+
+LOST = frozenset({
+    "acknowledged work is gone", "acknowledged work disagrees", "consistency broken",
+    UNREADABLE.value,
+})  # fmt: skip
 """Flags of windows whose database lost or changed something."""
+
+PROMISED = ("fault.promised", ALL)
+
+
+def has_lost(window: Window) -> bool:
+    """Whether something acknowledged was lost or changed in a window, or all, promised or not."""
+    return any(reason.flag.value in LOST for reason in window.reasons)
+
+
+def is_promised(values: Mapping[tuple[str, str], Row]) -> bool:
+    """Whether nothing may be lost in a window with these values."""
+    row = values.get(PROMISED)
+    return row is None or row["value"] != 0
+
+
+def find_unreadable(of: WindowRecord) -> Reason | None:
+    """Neither users nor whoever compares the ledger could read the database after a fault."""
+    struck = of.values.get(PROMISED, {}).get("value") is not None
+    because = of.window["ledger_unverified_because"]
+    if not struck or because in (None, STOPPED) or of.window["proof_after"] is not None:
+        return None
+    return Reason(UNREADABLE, {"because": make_clause(because)})
+
+
+def weigh_loss(of: WindowRecord, reason: Reason) -> Reason:
+    """A loss that the policy did not promise to prevent is a finding, and the window counts."""
+    if reason.flag.value not in LOST or is_promised(of.values):
+        return reason
+    advice = "The policy of this candidate promises nothing for this fault."
+    return replace(reason, flag=replace(reason.flag, invalidates=False, advice=advice))
 
 
 @dataclass(frozen=True)
@@ -39,7 +82,7 @@ class Suffered:
     def list_lost(self) -> tuple[Window, ...]:
         """The windows in which something acknowledged was lost or changed, valid or not."""
         every = self.evidence.at(self.candidate, self.point)
-        return tuple(window for window in every if LOST & {flag.value for flag in window.failures})
+        return tuple(window for window in every if has_lost(window))
 
     def list_unproven(self) -> tuple[Window, ...]:
         """The valid windows whose ledger was not compared with the database."""
@@ -75,9 +118,8 @@ class Suffered:
         return {name: None if each is None else each - 1 for name, each in numbers.items()}
 
 
-def list_suffered(analysis: Analysis) -> tuple[Suffered, ...]:
+def list_suffered(evidence: Evidence) -> tuple[Suffered, ...]:
     """Each candidate at each point with a fault."""
-    evidence = analysis.evidence
     return tuple(
         Suffered(evidence, name, point)
         for point in evidence.points
@@ -87,4 +129,25 @@ def list_suffered(analysis: Analysis) -> tuple[Suffered, ...]:
     )
 
 
-PLUGINS = ()
+class LossRuling(Ruling):
+    """A broken promise is no result; a loss that nobody promised to prevent is one."""
+
+    name = "failure"
+
+    def rule(self, evidence: Evidence, *, answered: bool) -> bool:
+        """Rule by the losses of all windows, also of those without a fault."""
+        suffered = list_suffered(evidence)
+        every = evidence.windows if suffered else ()
+        losses = [window for window in every if has_lost(window)]
+        if not losses:
+            return answered
+        if any(is_promised(window.values) for window in losses):
+            return False
+        return answered or all(each.list_counted() or each.list_lost() for each in suffered)
+
+
+FAILURE_CHECKS = WindowChecks(
+    "failure", 92, (Check(("values", "load"), find_unreadable, always=True),), weigh_loss
+)
+
+PLUGINS = (LossRuling(), FAILURE_CHECKS)

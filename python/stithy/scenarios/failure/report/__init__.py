@@ -45,7 +45,7 @@ def _make_tables(page: Page) -> Iterator[PageTable]:
         Show("rebuild_s", "Rebuild", "duration"), Show("recovery_s", "Recovery", "duration"),
         Show("lost", "Lost", "count"),
     )  # fmt: skip
-    rows = [_make_row(context, each) for each in list_suffered(context)]
+    rows = [_make_row(context, each) for each in list_suffered(context.evidence)]
     yield make_table(NAME, TITLE, shows, rows)
 
 
@@ -62,7 +62,7 @@ def _make_row(context: Context, of: Suffered) -> dict[str, Any]:
 
 
 def _set_failure(page: Page) -> Iterator[Block]:
-    suffered = list_suffered(page.context)
+    suffered = list_suffered(page.context.evidence)
     if not suffered:
         return
     yield from set_bullets((f"{_describe(page.context, each)}." for each in suffered), "")
@@ -72,7 +72,7 @@ def _set_failure(page: Page) -> Iterator[Block]:
 
 
 def _describe(context: Context, of: Suffered) -> str:
-    loads = {drop_factor(each.point, FAULT) for each in list_suffered(context)}
+    loads = {drop_factor(each.point, FAULT) for each in list_suffered(context.evidence)}
     load = drop_factor(of.point, FAULT)
     at = f" {load.at(context.level_unit)}" if len(loads) > 1 else ""
     who = f"{of.candidate} with {of.fault}{at}"

@@ -26,7 +26,7 @@ TYPES = {"window": pl.String, "second": pl.Int64, "tpm": pl.Float64}
 
 
 def _plot(context: Context) -> Iterator[Drawn]:
-    suffered = list_suffered(context)
+    suffered = list_suffered(context.evidence)
     for point in dict.fromkeys(each.point for each in suffered):
         stem = f"{KEY}-{point.slug}"
         windows = {each.candidate: pair for each in suffered if each.point == point
