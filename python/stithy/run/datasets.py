@@ -162,10 +162,16 @@ def need_database(context: Context, candidate: str, step: Step) -> None:
     """Restore the candidate's database where there is none.
 
     Raises InfrastructureError for a check at its end: a fresh copy says nothing of what the last
-    window left.
+    window left, or lost.
     """
     volume = context.volumes.of(candidate)
     data = volume.path / DATA
+    if because := context.volumes.lost.get(candidate):
+        raise InfrastructureError(
+            f"its last window lost it: {because}",
+            where=str(data),
+            remedy="none: a fault took it that its storage does not survive",
+        )
     if data.exists() or (volume.database is not None and candidate in context.volumes.held):
         return
     if step.at_end:
@@ -211,9 +217,11 @@ def restore(
     """Give the candidate the database of a dataset as it was loaded; returns the row of RESTORES.
 
     Each of several `instances` gets one. A restore that belongs to no window is not written to the
-    table. Raises InfrastructureError where it differs.
+    table. A lost volume is made anew before. Raises InfrastructureError where it differs.
     """
     clock, volumes = context.session.clock, context.volumes
+    if candidate in volumes.lost:
+        volumes.remake(candidate)
     began_s = clock.monotonic_s()
     volumes.held[candidate] = dataset.name
     restored = context.restore_method.put_back(context, candidate, dataset, instances)

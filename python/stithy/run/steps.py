@@ -1,6 +1,6 @@
 """The kinds of steps that studies of any scenario have."""
 
-from stithy.errors import InfrastructureError, Interrupted, StithyError
+from stithy.errors import Interrupted, StithyError
 from stithy.hosts.devices import find_shared
 from stithy.plan.steps import Step
 from stithy.run import datasets, drives
@@ -60,13 +60,7 @@ def check_conditions(context: Context, step: Step) -> str:
 def tear_down(context: Context, step: Step) -> str:
     """Remove what was made for one candidate."""
     drives.record(context, step.whose, "end")
-    left = context.session.books.remove_all(candidate=step.whose)
-    if left:
-        raise InfrastructureError(
-            f"{left[0].resource.kind} could not be removed: {left[0].reason}",
-            where=f"candidate {step.candidate}",
-            remedy="fix that, then run `stithy clean`",
-        )
+    context.volumes.remove_volume(step.whose)
     return "removed"
 
 

@@ -1,13 +1,17 @@
 """The volumes of a run's candidates, and the directory that keeps the master copies."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from stithy.drives.control import Control
+from stithy.errors import InfrastructureError
 from stithy.hosts.host import Host
 from stithy.hosts.runner import ServerUser
 from stithy.plan.steps import Dataset, name_instance
+from stithy.results.drives import LOG_SUFFIX
 from stithy.run.cleaning import Books
 from stithy.storage.consent import DATA, MASTER
 from stithy.storage.copy import Contents
@@ -77,7 +81,8 @@ class Volumes:
     contents of the master copies, by dataset. `held`: by candidate, the dataset that its database
     was made of. `inside`: what each candidate's servers have kept. `restore_s`: how long the last
     restore of each candidate took. `recorded`: directories that are in the books, by owner and
-    name.
+    name. `lost`: by candidate what a fault has taken for good; its volume is made anew before its
+    database is restored.
     """
 
     books: Books
@@ -90,6 +95,7 @@ class Volumes:
     inside: dict[str, Inside] = field(default_factory=dict)
     restore_s: dict[str, float] = field(default_factory=dict)
     recorded: set[tuple[str, str]] = field(default_factory=set)
+    lost: dict[str, str] = field(default_factory=dict)
     _kept: Path | None = None
 
     def of(self, candidate: str) -> Volume:
@@ -112,6 +118,25 @@ class Volumes:
         volume = provider.provision(books.run_id, books.recorder(candidate))
         self.made[candidate] = volume
         return volume
+
+    def remove_volume(self, candidate: str) -> None:
+        """Remove what was made for one candidate. Raises InfrastructureError for what is left."""
+        if left := self.books.remove_all(candidate=candidate):
+            raise InfrastructureError(
+                f"{left[0].resource.kind} could not be removed: {left[0].reason}",
+                where=f"candidate {candidate}",
+                remedy="fix that, then run `stithy clean`",
+            )
+
+    def remake(self, candidate: str) -> None:
+        """Make a lost volume anew, empty; what was kept within it is gone, logs of drives stay."""
+        self.remove_volume(candidate)
+        _set_logs_aside(self.of(candidate).drives)
+        self.recorded -= {entry for entry in self.recorded if entry[0] == candidate}
+        self.inside.pop(candidate, None)
+        for drive in self.provision(candidate).drives:
+            Control(drive.control).snapshot(drive.name)
+        del self.lost[candidate]
 
     @property
     def masters_place(self) -> Path:
@@ -156,6 +181,18 @@ class Volumes:
         """Let go of what providers hold, after everything was removed."""
         for provider in (*self.providers.values(), self.keeper):
             provider.release()
+
+
+def _set_logs_aside(drives: Iterable[EmulatedDrive]) -> None:
+    """Move the latency logs of drives that have gone: those of the new ones have the same names."""
+    for drive in drives:
+        name = drive.log_stem.name + LOG_SUFFIX
+        log, number = drive.log_stem.with_name(name), 1
+        while (place := log.parent / f"before-{number}" / name).exists():
+            number += 1
+        place.parent.mkdir(exist_ok=True)
+        with suppress(FileNotFoundError):
+            log.rename(place)
 
 
 def own(path: Path, user: ServerUser | None) -> None:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 
+from stithy.errors import InfrastructureError
 from stithy.plan.steps import WindowPlan
 from stithy.registry import plugins
 from stithy.results.convert import read_latencies
@@ -32,13 +33,14 @@ NOT_BACK = "throughput did not come back within the window"
 class FaultTimes:
     """When it happened, Unix time; None: it did not.
 
-    `healing` to `healed` is how long the repair took.
+    `healing` to `healed` is how long the repair took. `lost`: when it was clear what is lost.
     """
 
     struck_s: float | None = None
     detected_s: float | None = None
     healing_s: float | None = None
     healed_s: float | None = None
+    lost_s: float | None = None
     whole_s: float | None = None
 
 
@@ -54,6 +56,7 @@ class FaultActivity(BasicActivity):
         self._spec = find_spec(context.file.study.at(window.point))
         self._target = Target(context, window.candidate)
         self._at = FaultTimes()
+        self._lost: str | None = None
         self._rebuilt: str | None = None
 
     @contextmanager
@@ -88,7 +91,18 @@ class FaultActivity(BasicActivity):
         fault.inject(self._target, self._keys)
         self._wait_until(heal_s, self._look)
         self._heal()
-        self._rebuilt = fault.rebuild(self._target, self._keys)
+        self._lost = fault.find_loss(self._target, self._keys)
+        self._at.lost_s = clock.now_s()
+        try:
+            if self._lost is not None:
+                raise InfrastructureError(
+                    f"the volume is lost: {self._lost}", where=f"candidate {self.window.candidate}",
+                    remedy="none: it is made anew before the next window",
+                )  # fmt: skip
+            self._rebuilt = fault.rebuild(self._target, self._keys)
+        except InfrastructureError as error:
+            self.context.volumes.lost[self.window.candidate] = self._lost or error.text
+            raise
         self._at.whole_s = clock.now_s()
 
     def _heal(self) -> None:
@@ -187,6 +201,8 @@ class FaultActivity(BasicActivity):
             yield Span("undetected", at.struck_s, at.detected_s, "detected")
         if at.healing_s is not None and at.healed_s is not None:
             yield Span("repair", at.healing_s, at.healed_s, "done")
+        if self._lost is not None:
+            yield Span("lost", at.struck_s, at.lost_s, self._lost)
         if at.healed_s is not None and at.whole_s is not None and self._rebuilt is not None:
             yield Span("rebuild", at.healed_s, at.whole_s, self._rebuilt)
 

@@ -73,6 +73,14 @@ class FaultKind(Plugin):
         """Repair it; redundancy is restored by what follows. Idempotent."""
         raise NotImplementedError
 
+    def find_loss(self, target: Target, keys: Any) -> str | None:
+        """Ask the storage, after `heal`, what of the volume is lost for good; None where nothing.
+
+        Where something is, requests of the volume fail at once: none waits for ever. The volume
+        is then made anew before the next window.
+        """
+        return None
+
     def rebuild(self, target: Target, keys: Any) -> str | None:
         """Restore redundancy after `heal`; say what came of it, None where there is none."""
         return None
