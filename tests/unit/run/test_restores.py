@@ -22,6 +22,7 @@ from stithy.results.files import read_run
 from stithy.run.datasets import restore
 from stithy.run.events import Note, StepStarted
 from stithy.run.executor import do_step
+from stithy.run.steps import check_conditions
 from stithy.study.load import parse_study
 from stithy.study.problems import StudyError
 from stithy.wire.jobs import WorkloadChoice
@@ -146,6 +147,29 @@ def test_tenants_come_and_go_between_windows(tmp_path: Path, method: str) -> Non
                 assert instance.checksums() == {"warehouse": "1"}
     context.session.books.end()
     context.session.books.register.close(remove=True)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_lost_volume_is_made_anew(tmp_path: Path, method: str) -> None:
+    """Its next window has the loaded rows on an empty volume; a check at its end is not made."""
+    context = _faked(tmp_path, method).start()
+    for step in context.steps:
+        if step.kind in ("provision", "prepare", "snapshot"):
+            do_step(context, step)
+    [first, _] = context.plan.datasets
+    restore(context, "b", first, window_id=None)
+    context.volumes.lost["b"] = "its drive was replaced"
+    [checked] = [step for step in context.steps if step.id == "check-end-b"]
+    assert "its last window lost it: its drive was replaced" in check_conditions(context, checked)
+    assert restore(context, "b", first, window_id=None)["identical"]
+    assert not context.volumes.lost
+    made = entries(context.session.directory.root, "creating", kind="mark")
+    assert [each.facts["facts"]["candidate"] for each in made].count("b") == 2
+    with context.servers.running("b", tmp_path / "look.log") as instance:
+        assert instance.checksums() == {"warehouse": "1"}
+    context.session.books.end()
+    context.session.books.register.close(remove=True)
+    assert left_by(context.session.directory.root) == []
 
 
 KILLED = """
