@@ -17,7 +17,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from power_cut import (
+from power_engines import BASE, SUBJECTS, Subject
+from stithy.drives import filesystems, program
+from stithy.drives.control import DriveSpec
+from stithy.drives.power_cut import (
     CutRule,
     DriveCut,
     MountedDrive,
@@ -25,9 +28,6 @@ from power_cut import (
     cut_power,
     restore_power,
 )
-from power_engines import BASE, SUBJECTS, Subject
-from stithy.drives import filesystems, program
-from stithy.drives.control import DriveSpec
 from stithy.drives.program import DriveProgram
 from stithy.engines.instance import Configuration, ConfiguredEngine, Instance, Request, Start
 from stithy.engines.postgresql.server import PROGRAM as POSTGRES

@@ -21,14 +21,13 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-import power_cut
 import power_engines
 import power_trials
 from book import Book, Done, Part, plain, sole
 from kept import NOT_VALID, keep
-from power_cut import CutRule
 from power_engines import BASE, SUBJECTS, Subject
 from power_trials import Plan
+from stithy.drives.power_cut import CutRule
 from stithy.errors import StithyError
 from stithy.wire.program import DRIVE, HAMMER, find_program
 
@@ -146,7 +145,7 @@ def fingerprint(prover: Path | None) -> str:
     house = ROOT / "python/stithy"
     sources = sorted([*house.glob("drives/*.py"), *house.glob("engines/**/*.py")])
     programs = [*([prover] if prover else []), find_program(DRIVE), find_program(HAMMER)]
-    modules = (power_trials, power_cut, power_engines)
+    modules = (power_trials, power_engines)
     digest = hashlib.sha256()
     for path in [*programs, *sources, *(Path(str(module.__file__)) for module in modules)]:
         digest.update(path.read_bytes())

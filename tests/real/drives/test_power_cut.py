@@ -15,16 +15,15 @@ from pathlib import Path
 
 import pytest
 
-import power_cut
-from power_cut import (
+from stithy.drives import filesystems, power_cut, program
+from stithy.drives.control import Control, DriveSpec
+from stithy.drives.power_cut import (
     CutRule,
     MountedDrive,
     check_file_system,
     cut_power,
     restore_power,
 )
-from stithy.drives import filesystems, program
-from stithy.drives.control import Control, DriveSpec
 from stithy.errors import InfrastructureError, PreconditionError
 from stithy.storage.copy import sync_filesystem
 from stithy.wire.drive import jobs

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 import power_trials
-from power_cut import CutRule
 from power_engines import SUBJECTS
 from power_trials import Machine, Master, Plan, loaded_master, machine, rule_of
 from stithy.drives import filesystems
+from stithy.drives.power_cut import CutRule
 from stithy.errors import PreconditionError
 from stithy.hosts.processes import find_pids_inside
 

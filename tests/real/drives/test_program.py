@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from power_cut import check, shut_down
 from stithy.drives import control as places
 from stithy.drives import filesystems, program
 from stithy.drives.control import DriveSpec
+from stithy.drives.power_cut import check, shut_down
 from stithy.drives.program import DriveProgram, find, remove, start
 from stithy.errors import PreconditionError, UserError
 from stithy.hosts.devices import list_mounts

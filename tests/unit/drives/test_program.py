@@ -18,10 +18,10 @@ from pydantic import BaseModel
 from fakes.clock import HurriedClock
 from fakes.drives import refused, serving
 from fakes.program import AnsweringRunner, EndingRunner
-from power_cut import check
 from stithy.drives import control, filesystems, program
 from stithy.drives import control as places
 from stithy.drives.control import Control, DriveEntry, DriveSpec, Mounting
+from stithy.drives.power_cut import check
 from stithy.drives.program import KILLED, find_drive, list_drives
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
 from stithy.hosts.processes import get_identity

@@ -25,7 +25,7 @@ from pathlib import Path
 from stithy.clock import Clock, SystemClock
 from stithy.drives import filesystems
 from stithy.drives.control import Control
-from stithy.errors import InfrastructureError, PreconditionError
+from stithy.errors import InfrastructureError, PreconditionError, give_reason
 from stithy.hosts.runner import Command, LocalRunner, Runner
 from stithy.wire.drive import jobs
 from stithy.wire.drive.messages import DriveCounters
@@ -48,7 +48,7 @@ WITHOUT_LOG = 2
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedFileSystem:
     """What the check of an unmounted file system found; `text` is what its program wrote."""
 
     clean: bool
@@ -57,13 +57,17 @@ class Checked:
 
 @dataclass(frozen=True)
 class MountedDrive:
-    """A drive with its file system; `kind` is ext4, xfs or btrfs."""
+    """A drive with its file system; `kind` is ext4, xfs or btrfs.
+
+    Drives of an array have the same `folder`. `options`: what it is mounted with.
+    """
 
     control: Control
     name: str
     device: str
     folder: Path
     kind: str
+    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -126,10 +130,9 @@ def cut_power(
         for each in drives:
             each.control.set_fault(each.name, jobs.StallFault(duration_s=0.0))
     _wait_for_the_end(pids, time)
-    shut = [_leave(each, time) for each in drives]
+    shut = {drive.folder: _leave(drive, time) for drive in _select_mounts(drives)}
     return tuple(
-        _witness(drive, stop, was_shut)
-        for drive, stop, was_shut in zip(drives, stops, shut, strict=True)
+        _witness(drive, stop, shut[drive.folder]) for drive, stop in zip(drives, stops, strict=True)
     )
 
 
@@ -144,20 +147,30 @@ def restore_power(
     for each in drives:
         each.control.set_fault(each.name, jobs.PowerOn())
     repairs = []
-    for each in drives:
+    for drive in _select_mounts(drives):
         try:
-            filesystems.mount(each.device, each.folder, each.kind, runner=runner)
+            mount_drive(drive, runner=runner)
         except InfrastructureError:
-            repairs.append(repair(each.device, each.kind, runner=runner))
-            filesystems.mount(each.device, each.folder, each.kind, runner=runner)
+            repairs.append(repair(drive.device, drive.kind, runner=runner))
+            mount_drive(drive, runner=runner)
     return tuple(repairs)
 
 
-def check_file_system(drive: MountedDrive, *, runner: Runner | None = None) -> Checked:
+def mount_drive(drive: MountedDrive, *, runner: Runner | None = None) -> None:
+    """Mount its file system where and as it was. Raises InfrastructureError."""
+    filesystems.mount(drive.device, drive.folder, drive.kind, options=drive.options, runner=runner)
+
+
+def _select_mounts(drives: Sequence[MountedDrive]) -> list[MountedDrive]:
+    """Select one drive of each file system: a folder is left once, what it hides never."""
+    return list({drive.folder: drive for drive in reversed(drives)}.values())[::-1]
+
+
+def check_file_system(drive: MountedDrive, *, runner: Runner | None = None) -> CheckedFileSystem:
     """Check a mounted file system whose log was replayed: unmounts it, and mounts it again."""
     filesystems.unmount(drive.folder, devices=[drive.device], runner=runner)
     found = check(drive.device, drive.kind, runner=runner)
-    filesystems.mount(drive.device, drive.folder, drive.kind, runner=runner)
+    mount_drive(drive, runner=runner)
     return found
 
 
@@ -177,7 +190,7 @@ def shut_down(folder: Path) -> None:
         fcntl.ioctl(descriptor, SHUTDOWN, struct.pack("I", WITHOUT_LOG))
     except OSError as error:
         raise PreconditionError(
-            f"this file system cannot be shut down: {error.strerror}",
+            f"this file system cannot be shut down: {give_reason(error)}",
             where=str(folder),
             remedy="use ext4 or xfs, or a kernel that can shut this file system down",
         ) from error
@@ -185,13 +198,13 @@ def shut_down(folder: Path) -> None:
         os.close(descriptor)
 
 
-def check(device: str, kind: str, *, runner: Runner | None = None) -> Checked:
+def check(device: str, kind: str, *, runner: Runner | None = None) -> CheckedFileSystem:
     """Check an unmounted file system, and mend nothing."""
     tool, *options = filesystems.KINDS[kind].check
     argv = [filesystems.find_program(tool, filesystems.KINDS[kind].package), *options, device]
     command = Command(argv=argv, environment={"LC_ALL": "C"})
     finished = (runner or LocalRunner()).run(command, timeout_s=filesystems.TIMEOUT_S)
-    return Checked(finished.code == 0, (finished.stdout + finished.stderr).strip())
+    return CheckedFileSystem(finished.code == 0, (finished.stdout + finished.stderr).strip())
 
 
 def repair(device: str, kind: str, *, runner: Runner | None = None) -> str:
@@ -215,7 +228,7 @@ def repair(device: str, kind: str, *, runner: Runner | None = None) -> str:
 
 
 @dataclass(frozen=True)
-class _Stop:
+class _DriveStop:
     """A drive at the moment of the stop."""
 
     kept: int
@@ -224,7 +237,7 @@ class _Stop:
     counters: DriveCounters
 
 
-def _cut(drive: MountedDrive, rule: CutRule) -> _Stop:
+def _cut(drive: MountedDrive, rule: CutRule) -> _DriveStop:
     cut = drive.control.set_fault(
         drive.name,
         jobs.PowerCut(
@@ -235,7 +248,7 @@ def _cut(drive: MountedDrive, rule: CutRule) -> _Stop:
         ),
     )
     assert cut is not None  # a power cut is answered with what it did
-    return _Stop(cut.kept, cut.torn, cut.lost, drive.control.read_counters(drive.name))
+    return _DriveStop(cut.kept, cut.torn, cut.lost, drive.control.read_counters(drive.name))
 
 
 def _kill(pids: Pids) -> None:
@@ -272,7 +285,7 @@ def _leave(drive: MountedDrive, time: Clock) -> bool:
     return was_shut
 
 
-def _witness(drive: MountedDrive, stop: _Stop, was_shut: bool) -> DriveCut:
+def _witness(drive: MountedDrive, stop: _DriveStop, was_shut: bool) -> DriveCut:
     """Compare what the drive did with what it had done at the stop."""
     now = drive.control.read_counters(drive.name)
     if _succeeded(now) != _succeeded(stop.counters):
