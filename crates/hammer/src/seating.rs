@@ -64,9 +64,9 @@ pub(crate) async fn seat<T: Target, R: Run>(
         prepare: run.statements(),
     };
     let (mut sessions, prepared) = opening.all(places.connections()).await?;
-    if matches!(job.pace, Pace::None) && sessions.iter().any(Session::shares_cpus) {
-        // Nothing is due at a moment of its own. To interrupt the server for each answer costs it, and
-        // the driver, as much as the work itself: see benches/NOTES.md.
+    if matches!(job.pace, Pace::None) && sessions.first().is_some_and(Session::shares_cpus) {
+        // All sessions lead to one server, and nothing is due at a moment of its own. To interrupt the server for
+        // each answer costs it, and the driver, as much as the work itself: see benches/NOTES.md.
         priority::stand_back();
     }
     let opener = opening.opener();

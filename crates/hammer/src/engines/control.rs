@@ -150,10 +150,14 @@ pub trait Control: Sized + 'static {
     fn drop_tables(&self, tables: &[&str]) -> impl Future<Output = Result<(), HammerError>>;
 
     /// SQL that creates a table which the server's own housekeeping leaves alone while it is loaded.
-    fn create_for_loading(create: &str, table: &str) -> String;
+    fn create_for_loading(create: &str, _table: &str) -> String {
+        create.into()
+    }
 
-    /// SQL that gives the table back to the server's housekeeping.
-    fn end_loading(table: &str) -> String;
+    /// SQL that gives the table back to the server's housekeeping, where that left it alone.
+    fn end_loading(_table: &str) -> Option<String> {
+        None
+    }
 
     /// SQL that lets the planner know a table.
     fn analyze(table: &str) -> String;
@@ -178,6 +182,17 @@ pub(super) async fn select_present(
     let present: Vec<&str> = rows.iter().filter_map(|row| row.first()?.text()).collect();
     let names = names.iter().filter(|name| present.contains(name));
     Ok(names.map(|name| (*name).to_string()).collect())
+}
+
+/// The numbers of an answer of one row.
+pub(super) async fn read_numbers(
+    control: &impl Control,
+    doing: &str,
+    sql: &str,
+) -> Result<Vec<i64>, HammerError> {
+    let rows = control.query(doing, sql, &[]).await?;
+    let row = rows.into_iter().next().unwrap_or_default();
+    Ok(row.iter().map(Value::integer).collect())
 }
 
 /// A server has fewer connections free than are needed, one of them for questions. `counted` says by which

@@ -18,6 +18,15 @@ pub enum SessionSettings {
     ReadOnly,
 }
 
+/// An isolation as the SQL standard calls it.
+pub(super) fn isolation_level(isolation: Isolation) -> &'static str {
+    match isolation {
+        Isolation::ReadCommitted => "READ COMMITTED",
+        Isolation::RepeatableRead => "REPEATABLE READ",
+        Isolation::Serializable => "SERIALIZABLE",
+    }
+}
+
 /// A server of one engine, as a URL names it. Never shows the password.
 pub trait Target: Clone + Send + Sync + 'static {
     /// The engine's name, by which workloads find their SQL.

@@ -151,8 +151,9 @@ impl<T: Target, L: Load> Filling<'_, T, L> {
             for key in &table.keys {
                 self.control.execute(&doing, key).await?;
             }
-            let reset = T::Control::end_loading(&table.name);
-            self.control.execute(&doing, &reset).await?;
+            if let Some(reset) = T::Control::end_loading(&table.name) {
+                self.control.execute(&doing, &reset).await?;
+            }
         }
         self.load.finish(&self.control).await?;
         self.control.commit("finishing").await?;

@@ -362,12 +362,8 @@ impl Control for MemoryControl {
         Ok(())
     }
 
-    fn create_for_loading(create: &str, _: &str) -> String {
-        create.into()
-    }
-
-    fn end_loading(table: &str) -> String {
-        format!("end {table}")
+    fn end_loading(table: &str) -> Option<String> {
+        Some(format!("end {table}"))
     }
 
     fn analyze(table: &str) -> String {

@@ -1,7 +1,6 @@
 //! Sessions and control connections of SQL Server, against a server that says what it is told to say: what is sent
 //! together, what an error leaves, how rows are loaded; and the same on a server of one's own.
 
-use std::io::Write;
 use std::time::Duration;
 
 use crate::support;
@@ -217,16 +216,6 @@ async fn what_is_given_up_is_cancelled() {
     assert_eq!(vec![TEXT, ATTENTION, TEXT], types(&heard(peer, 4).await));
 }
 
-/// A server of one's own, by its URL; None, which is told, where the environment names none.
-fn real() -> Option<sqlserver::Target> {
-    let url = std::env::var("STITHY_TEST_SQLSERVER");
-    if url.is_err() {
-        let line = b"SKIPPED on SQL Server: STITHY_TEST_SQLSERVER names no server\n";
-        let _ = std::io::stderr().write_all(line);
-    }
-    url.ok().map(|url| parse(&url))
-}
-
 /// A table of 3,000 rows on a real server, loaded in a transaction with its creation, and a procedure on it.
 async fn load_real(control: &sqlserver::Control) {
     let execute = |sql: &'static str| control.execute("testing", sql);
@@ -264,7 +253,10 @@ async fn load_real(control: &sqlserver::Control) {
 /// an error undoes its transaction.
 #[tokio::test]
 async fn a_real_server_does_what_is_asked() {
-    let Some(target) = real() else { return };
+    let Some(url) = support::sqlserver::server_url() else {
+        return;
+    };
+    let target = parse(&url);
     let control = target.connect().await.unwrap();
     load_real(&control).await;
     let sql = "SELECT k, v, c, at FROM tds_test WHERE k <= @p1 ORDER BY k";

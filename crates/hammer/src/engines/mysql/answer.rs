@@ -3,10 +3,10 @@
 use std::io;
 
 use super::message::{Column, Completion, ServerError, ASKS_FOR_FILE, END, ERROR, OK};
-use super::packet::{not_understood, Fields, Incoming};
+use super::packet::{Fields, Incoming};
 use super::value::Row;
 use crate::engines;
-use crate::engines::network::Stream;
+use crate::engines::network::{not_understood, Stream};
 
 /// The answers to a batch, and the bytes under them.
 #[derive(Debug, Default)]

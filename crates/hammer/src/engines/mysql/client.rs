@@ -6,26 +6,18 @@ use super::message::{
     Column, Completion, ServerError, ASKS_FOR_FILE, CLOSE_STATEMENT, END, ERROR, EXECUTE, OK,
     PREPARE, QUERY,
 };
-use super::packet::{not_understood, put_packet, Fields, Incoming};
+use super::packet::{put_packet, Fields, Incoming};
 use super::params::Params;
 use super::text;
 use super::value::Row;
-use crate::engines::network::Stream;
+use crate::engines::network::{self, not_understood, Stream};
 use crate::engines::Value;
 
 /// Rows on their way to the server are cut into packets of so many bytes.
 const FILE_PIECE_BYTES: usize = 1 << 20;
 
 /// Why a command has no answer.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Failed {
-    /// The server refused it.
-    #[error("{0}")]
-    Refused(ServerError),
-    /// The connection is gone.
-    #[error("{0}")]
-    Gone(#[from] io::Error),
-}
+pub(super) type Failed = network::Failed<ServerError>;
 
 /// An open connection.
 pub(super) struct Client {

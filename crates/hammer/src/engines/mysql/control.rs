@@ -11,7 +11,7 @@ use super::message::{capability, ServerError};
 use super::rows::{TextRows, END_OF_ROW, FORMAT};
 use super::startup::open;
 use super::Target;
-use crate::engines::control::{select_present, too_many_connections};
+use crate::engines::control::{read_numbers, select_present, too_many_connections};
 use crate::engines::{self, RowFormat, TableOrder, Value};
 use crate::error::HammerError;
 
@@ -48,13 +48,6 @@ impl Control {
         })
     }
 
-    /// The numbers of an answer of one row.
-    async fn numbers(&self, doing: &str, sql: &str) -> Result<Vec<i64>, HammerError> {
-        let rows = engines::Control::query(self, doing, sql, &[]).await?;
-        let row = rows.into_iter().next().unwrap_or_default();
-        Ok(row.iter().map(Value::integer).collect())
-    }
-
     /// How many connections the server has, which it tells in a row of name and text.
     async fn count_connections(&self, doing: &str) -> Result<i64, HammerError> {
         let sql = "SHOW GLOBAL STATUS LIKE 'Threads_connected'";
@@ -88,9 +81,6 @@ impl engines::Control for Control {
     type Copying = Copying;
 
     async fn execute(&self, doing: &str, sql: &str) -> Result<(), HammerError> {
-        if sql.is_empty() {
-            return Ok(());
-        }
         let executed = self.client.lock().await.execute(sql).await;
         executed.map_err(|e| self.target.error(doing, e))
     }
@@ -134,7 +124,7 @@ impl engines::Control for Control {
     async fn require_connections(&self, count: u32) -> Result<(), HammerError> {
         let doing = "reading max_connections";
         let sql = "SELECT @@global.max_connections, @@max_user_connections";
-        let limits = self.numbers(doing, sql).await?;
+        let limits = read_numbers(self, doing, sql).await?;
         // This connection is one of them, which asks what there is before, and what came of it after.
         let (needed, used) = (
             i64::from(count) + 1,
@@ -165,7 +155,7 @@ impl engines::Control for Control {
         let sql =
             "SELECT CAST(sum(data_length + index_length) AS SIGNED), @@innodb_buffer_pool_size \
                    FROM information_schema.tables WHERE table_schema = database()";
-        let numbers = self.numbers("reading sizes", sql).await.ok();
+        let numbers = read_numbers(self, "reading sizes", sql).await.ok();
         let size = |at: usize| numbers.as_ref()?.get(at).copied()?.try_into().ok();
         Sizes {
             database_bytes: size(0),
@@ -194,14 +184,6 @@ impl engines::Control for Control {
         );
         let dropped = client.execute(&sql).await;
         dropped.map_err(|e| self.target.error("dropping what was made", e))
-    }
-
-    fn create_for_loading(create: &str, _: &str) -> String {
-        create.into()
-    }
-
-    fn end_loading(_: &str) -> String {
-        String::new()
     }
 
     fn analyze(table: &str) -> String {

@@ -5,9 +5,9 @@ use std::io;
 use super::client::Failed;
 use super::message::ServerError;
 use super::{Target, DIALECT};
-use crate::engines::network::{down, unfit, Meaning, Unreached};
+use crate::engines::network::{down, required, unfit, Meaning, Unreached};
 use crate::engines::SessionError;
-use crate::error::{ErrorClass, HammerError};
+use crate::error::HammerError;
 
 /// Why there is no session.
 #[derive(Debug, thiserror::Error)]
@@ -125,22 +125,14 @@ impl Target {
     /// Errors: `connection-lost`, `disk-full`, `server-error` (infrastructure), `not-permitted`,
     /// `local-infile-off`, `too-many-statements` (precondition).
     pub(super) fn error(&self, doing: &str, e: Failed) -> HammerError {
-        let (class, code, remedy) = match &e {
-            Failed::Refused(e) => classify(e),
-            Failed::Gone(_) => down("connection-lost", "see the server's log for why it stopped"),
-        };
-        let place = format!("{}, while {doing}", self.place);
-        HammerError::new(class, code, e.to_string(), place, remedy).caused_by(e)
+        e.at(&self.place, doing, classify)
     }
 }
 
 /// Code and remedy of a session's error that settings or rights of the server prevent.
 pub(super) fn precondition(e: &SessionError) -> Option<(&'static str, String)> {
     let (code, text) = (e.code.as_ref()?.parse().ok()?, e.text.clone());
-    match classify(&ServerError { code, text }) {
-        (ErrorClass::Precondition, code, remedy) => Some((code, remedy)),
-        _ => None,
-    }
+    required(classify(&ServerError { code, text }))
 }
 
 fn classify(e: &ServerError) -> Meaning {

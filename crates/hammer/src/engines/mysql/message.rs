@@ -8,7 +8,8 @@ use std::io;
 
 use stithy_wire::ErrorKind;
 
-use super::packet::{not_understood, Fields};
+use super::packet::Fields;
+use crate::engines::network::not_understood;
 use crate::engines::SessionError;
 
 /// First bytes of answers.

@@ -25,13 +25,11 @@ pub use rows::TextRows;
 pub use session::Session;
 pub use value::Row;
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use stithy_wire::Isolation;
-
-use crate::engines::network::{Dialect, Tls, Way};
+use crate::engines::network::{Dialect, Password, Tls, Way};
+use crate::engines::target::isolation_level;
 use crate::engines::{self, SessionError, SessionSettings};
 use crate::error::HammerError;
 
@@ -60,26 +58,6 @@ const SETTINGS: &str = "SET SESSION autocommit = 1, time_zone = '+00:00', \
 enum Host {
     Socket(PathBuf),
     Tcp(String),
-}
-
-/// A password, which is not shown.
-#[derive(Clone)]
-struct Password(String);
-
-impl Password {
-    fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-impl fmt::Debug for Password {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("…")
-    }
 }
 
 /// Where a connection URL leads.
@@ -121,7 +99,7 @@ impl engines::Target for Target {
     async fn open(&self, settings: SessionSettings) -> Result<Session, HammerError> {
         let opening = async {
             let mut client = startup::open(self, 0).await?;
-            for sql in ["SET NAMES utf8mb4", SETTINGS, kept(settings)] {
+            for sql in ["SET NAMES utf8mb4", SETTINGS, &kept(settings)] {
                 client.execute(sql).await?;
             }
             Ok::<_, failure::NotOpened>(Session::new(client))
@@ -139,18 +117,13 @@ impl engines::Target for Target {
 }
 
 /// The setting that a session of this kind has besides [`SETTINGS`].
-fn kept(settings: SessionSettings) -> &'static str {
+fn kept(settings: SessionSettings) -> String {
     match settings {
-        SessionSettings::ReadOnly => "SET SESSION TRANSACTION READ ONLY",
-        SessionSettings::Load(Isolation::ReadCommitted) => {
-            "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
-        }
-        SessionSettings::Load(Isolation::RepeatableRead) => {
-            "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"
-        }
-        SessionSettings::Load(Isolation::Serializable) => {
-            "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE"
-        }
+        SessionSettings::ReadOnly => "SET SESSION TRANSACTION READ ONLY".into(),
+        SessionSettings::Load(isolation) => format!(
+            "SET SESSION TRANSACTION ISOLATION LEVEL {}",
+            isolation_level(isolation)
+        ),
     }
 }
 

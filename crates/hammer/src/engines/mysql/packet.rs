@@ -6,18 +6,12 @@
 use std::io;
 use std::ops::Range;
 
-use crate::engines::network::{Input, Stream};
+use crate::engines::network::{not_understood, Input, Stream};
 
 /// What goes before a payload.
 pub(super) const HEAD_BYTES: usize = 4;
 /// A payload of so many bytes goes on in another packet.
 const PAYLOAD_MAX: usize = 0xFF_FFFF;
-
-/// What came is no packet of the protocol; nothing after it can be trusted.
-pub(super) fn not_understood() -> io::Error {
-    let text = "the server's answer could not be understood";
-    io::Error::new(io::ErrorKind::InvalidData, text)
-}
 
 /// Appends a packet, or as many as its payload needs, of which the first has the number `first`; gives the
 /// number after the last one.

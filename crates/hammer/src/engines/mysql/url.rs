@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Host, Password, Target, DIALECT};
+use super::{Host, Target, DIALECT};
 use crate::engines::network::{Given, Tls};
 use crate::error::HammerError;
 
@@ -11,11 +11,7 @@ pub(super) fn parse(url: &str) -> Result<Target, HammerError> {
     let given = Given::read(url, &DIALECT)?;
     let port = given.port()?;
     let host = read_host(&given)?;
-    for (name, words) in [("user", "no user"), ("dbname", "no database")] {
-        if given.get(name).is_empty() {
-            return Err(given.invalid(format!("the URL names {words}")));
-        }
-    }
+    given.require(&[("user", "no user"), ("dbname", "no database")])?;
     let place = match &host {
         Host::Socket(path) => path.display().to_string(),
         Host::Tcp(name) => format!("{name} port {port}"),
@@ -25,7 +21,7 @@ pub(super) fn parse(url: &str) -> Result<Target, HammerError> {
         tls: Tls::new(&DIALECT, given.named("tls"), given.optional("ca"))?,
         patience: given.patience()?,
         user: given.get("user").into(),
-        password: Password(given.get("password").into()),
+        password: given.password(),
         place: format!("{place}, database {database}"),
         database,
         host,

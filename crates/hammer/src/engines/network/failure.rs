@@ -1,11 +1,11 @@
-//! Why no byte stream leads to a server, in words that every engine shares.
+//! Why no byte stream leads to a server, or a request has no answer, in words that every engine shares.
 
-use std::io;
 use std::time::Duration;
+use std::{fmt, io};
 
 use super::trust::Mistrust;
 use super::Dialect;
-use crate::error::ErrorClass;
+use crate::error::{ErrorClass, HammerError};
 
 /// Why there is no byte stream, or it ended before there was a session.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +44,49 @@ pub(in crate::engines) fn down(code: &'static str, remedy: impl Into<String>) ->
 /// Server or URL must change.
 pub(in crate::engines) fn unfit(code: &'static str, remedy: impl Into<String>) -> Meaning {
     (ErrorClass::Precondition, code, remedy.into())
+}
+
+/// Code and remedy of what server or URL must change for.
+pub(in crate::engines) fn required(meaning: Meaning) -> Option<(&'static str, String)> {
+    match meaning {
+        (ErrorClass::Precondition, code, remedy) => Some((code, remedy)),
+        _ => None,
+    }
+}
+
+/// What came is nothing of the protocol; nothing after it can be trusted.
+pub(in crate::engines) fn not_understood() -> io::Error {
+    let text = "the server's answer could not be understood";
+    io::Error::new(io::ErrorKind::InvalidData, text)
+}
+
+/// Why a request has no answer; `E` is an error of the server.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::engines) enum Failed<E> {
+    /// The server refused it.
+    #[error("{0}")]
+    Refused(E),
+    /// The connection is gone.
+    #[error("{0}")]
+    Gone(#[from] io::Error),
+}
+
+impl<E: fmt::Debug + fmt::Display + Send + Sync + 'static> Failed<E> {
+    /// What it means that this came while `doing` something on an open connection to a place; `classify` tells
+    /// it of the server's own errors.
+    pub(in crate::engines) fn at(
+        self,
+        place: &str,
+        doing: &str,
+        classify: impl FnOnce(&E) -> Meaning,
+    ) -> HammerError {
+        let (class, code, remedy) = match &self {
+            Failed::Refused(e) => classify(e),
+            Failed::Gone(_) => down("connection-lost", "see the server's log for why it stopped"),
+        };
+        let place = format!("{place}, while {doing}");
+        HammerError::new(class, code, self.to_string(), place, remedy).caused_by(self)
+    }
 }
 
 impl Unreached {

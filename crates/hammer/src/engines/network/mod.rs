@@ -1,5 +1,5 @@
-//! What connections to servers have in common, whatever their protocol: URLs, byte streams, TLS, and why no
-//! stream leads there.
+//! What connections to servers have in common, whatever their protocol: URLs, byte streams, TLS, why no stream
+//! leads there, and why a request has no answer.
 
 mod certificate;
 mod failure;
@@ -9,11 +9,11 @@ mod tls;
 mod trust;
 mod url;
 
-pub(super) use failure::{down, unfit, Meaning, Unreached};
+pub(super) use failure::{down, not_understood, required, unfit, Failed, Meaning, Unreached};
 pub(super) use open::{open_tcp, open_unix, try_ways, within, Duplex, Opened};
 pub(super) use stream::{Input, Stream};
-pub(super) use tls::{Tls, Way};
-pub(super) use url::{invalid, Given};
+pub(super) use tls::{Tls, Way, SYSTEM};
+pub(super) use url::{invalid, Given, Password};
 
 /// How an engine's URLs are written, and what it and its server call things.
 #[derive(Debug)]

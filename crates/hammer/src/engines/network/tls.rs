@@ -32,7 +32,8 @@ const SYSTEM_ROOTS: [&str; 4] = [
     "/etc/ssl/cert.pem",
 ];
 
-const SYSTEM: &str = "system";
+/// What stands for the roots of this machine.
+pub(in crate::engines) const SYSTEM: &str = "system";
 
 /// One attempt to get a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

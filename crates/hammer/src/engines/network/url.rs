@@ -4,6 +4,7 @@
 //! work. No message holds a part of a URL that could be one of its password.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
@@ -20,6 +21,26 @@ const PARTS: [&str; 5] = ["user", "password", "host", "port", "dbname"];
 /// The URL is not what it should be; `problem` holds nothing of it.
 pub(in crate::engines) fn invalid(dialect: &Dialect, problem: impl Into<String>) -> HammerError {
     HammerError::usage("url-invalid", problem, "url", dialect.remedy)
+}
+
+/// A password, which is not shown.
+#[derive(Clone)]
+pub(in crate::engines) struct Password(String);
+
+impl Password {
+    pub(in crate::engines) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(in crate::engines) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
 }
 
 /// The parts and options of a URL, decoded; the last one of a name counts.
@@ -127,6 +148,21 @@ impl Given {
     /// What is said of it, also where that is empty.
     pub(in crate::engines) fn named(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str)
+    }
+
+    /// The password; an empty one where none is given.
+    pub(in crate::engines) fn password(&self) -> Password {
+        Password(self.get("password").into())
+    }
+
+    /// Refuses a URL without one of the parts, each of which has words for its absence.
+    ///
+    /// Errors: `url-invalid` (usage).
+    pub(in crate::engines) fn require(&self, parts: &[(&str, &str)]) -> Result<(), HammerError> {
+        match parts.iter().find(|(name, _)| self.get(name).is_empty()) {
+            Some((_, words)) => Err(self.invalid(format!("the URL names {words}"))),
+            None => Ok(()),
+        }
     }
 
     /// Errors: `url-invalid` (usage).

@@ -159,8 +159,8 @@ impl engines::Control for Control {
         format!("{create}; ALTER TABLE {table} SET (autovacuum_enabled = false)")
     }
 
-    fn end_loading(table: &str) -> String {
-        format!("ALTER TABLE {table} RESET (autovacuum_enabled)")
+    fn end_loading(table: &str) -> Option<String> {
+        Some(format!("ALTER TABLE {table} RESET (autovacuum_enabled)"))
     }
 
     fn analyze(table: &str) -> String {

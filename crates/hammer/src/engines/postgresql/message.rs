@@ -6,6 +6,7 @@ use std::io;
 
 use stithy_wire::ErrorKind;
 
+use crate::engines::network::not_understood;
 use crate::engines::SessionError;
 
 /// Bytes before a message's body: its tag, and its length with the length's own four bytes.
@@ -48,12 +49,6 @@ impl From<ServerError> for SessionError {
             text: error.text,
         }
     }
-}
-
-/// What came is no message of the protocol; nothing after it can be trusted.
-pub(super) fn not_understood() -> io::Error {
-    let text = "the server's answer could not be understood";
-    io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
 /// Tag and end of the message that begins at `at`, or None while it is not whole.

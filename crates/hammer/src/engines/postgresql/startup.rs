@@ -10,8 +10,8 @@ use tokio_postgres::config::ChannelBinding as Binding;
 use tokio_postgres::Config;
 
 use super::failure::NotOpened;
-use super::message::{not_understood, server_error, whole_message, ANSWERS_TO_START, HEAD_BYTES};
-use crate::engines::network::{Input, Opened, Stream, Unreached};
+use super::message::{server_error, whole_message, ANSWERS_TO_START, HEAD_BYTES};
+use crate::engines::network::{not_understood, Input, Opened, Stream, Unreached};
 
 /// A setting of the session, sent with the start.
 pub(super) type Setting = (&'static str, &'static str);

@@ -18,12 +18,10 @@ pub(super) fn parse(url: &str) -> Result<Target, HammerError> {
     if host.contains(',') || given.get("hostaddr").contains(',') {
         return Err(given.several());
     }
-    if host.is_empty() {
-        return Err(given.invalid("the URL names neither a host nor a socket directory"));
-    }
-    if user.is_empty() {
-        return Err(given.invalid("the URL names no user"));
-    }
+    given.require(&[
+        ("host", "neither a host nor a socket directory"),
+        ("user", "no user"),
+    ])?;
     let mut config = Config::new();
     config.host(host).user(user).port(given.port()?);
     config.application_name("stithy-hammer");

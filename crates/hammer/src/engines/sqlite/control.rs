@@ -215,14 +215,6 @@ impl engines::Control for Control {
         self.write(doing, &drops).await
     }
 
-    fn create_for_loading(create: &str, _: &str) -> String {
-        create.into()
-    }
-
-    fn end_loading(_: &str) -> String {
-        String::new()
-    }
-
     fn analyze(table: &str) -> String {
         format!("ANALYZE {table}")
     }

@@ -2,11 +2,10 @@
 
 use std::io;
 
-use super::packet::not_understood;
 use super::reply::{Event, Reply, ServerError};
 use super::value::Row;
 use crate::engines;
-use crate::engines::network::Stream;
+use crate::engines::network::{not_understood, Stream};
 
 /// The answers to a batch, and the messages under them.
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use super::packet::{kind, put_message, put_packet, put_wide, HEAD_BYTES};
 use super::params::{put_declaration, put_text, put_unnamed, Params};
 use super::reply::{Event, ServerError};
 use super::value::Row;
-use crate::engines::network::{within, Stream};
+use crate::engines::network::{self, not_understood, within, Stream};
 use crate::engines::Value;
 
 /// Numbers of the procedures that prepare and execute statements.
@@ -31,15 +31,7 @@ pub(super) enum Transaction {
 const CANCEL_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Why a request has no answer.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Failed {
-    /// The server refused it.
-    #[error("{0}")]
-    Refused(ServerError),
-    /// The connection is gone.
-    #[error("{0}")]
-    Gone(#[from] io::Error),
-}
+pub(super) type Failed = network::Failed<ServerError>;
 
 /// What a connection does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +98,7 @@ impl Client {
                     }
                     return Ok(());
                 }
-                Event::End => return Err(super::packet::not_understood().into()),
+                Event::End => return Err(not_understood().into()),
                 _ => {}
             }
         };

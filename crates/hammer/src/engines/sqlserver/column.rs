@@ -4,7 +4,8 @@
 
 use std::io;
 
-use super::packet::{decode_wide, not_understood, Fields};
+use super::packet::{decode_wide, Fields};
+use crate::engines::network::not_understood;
 
 /// Numbers of types.
 pub(super) mod kind {

@@ -10,8 +10,8 @@ use super::copying::Copying;
 use super::failure::NotOpened;
 use super::rows::TaggedRows;
 use super::startup::open;
-use super::{Target, LARGE_PACKETS, SETTINGS};
-use crate::engines::control::{select_present, too_many_connections};
+use super::{set_level, Target, LARGE_PACKETS, SETTINGS};
+use crate::engines::control::{read_numbers, select_present, too_many_connections};
 use crate::engines::{self, RowFormat, TableOrder, Value};
 use crate::error::HammerError;
 
@@ -55,16 +55,9 @@ impl Control {
         })
     }
 
-    /// A number of an answer of one row.
-    async fn read_numbers(&self, doing: &str, sql: &str) -> Result<Vec<i64>, HammerError> {
-        let rows = engines::Control::query(self, doing, sql, &[]).await?;
-        let row = rows.into_iter().next().unwrap_or_default();
-        Ok(row.iter().map(Value::integer).collect())
-    }
-
     /// None where the server tells none to this user.
     async fn read_size(&self, sql: &str) -> Option<u64> {
-        let numbers = self.read_numbers("reading sizes", sql).await.ok()?;
+        let numbers = read_numbers(self, "reading sizes", sql).await.ok()?;
         let size = u64::try_from(*numbers.first()?).ok()?;
         Some(size).filter(|size| *size > 0)
     }
@@ -103,9 +96,6 @@ impl engines::Control for Control {
     type Copying = Copying;
 
     async fn execute(&self, doing: &str, sql: &str) -> Result<(), HammerError> {
-        if sql.is_empty() {
-            return Ok(());
-        }
         let executed = self.client.lock().await.execute(sql).await;
         executed.map_err(|e| self.target.error(doing, e))
     }
@@ -137,9 +127,7 @@ impl engines::Control for Control {
     }
 
     async fn require_connections(&self, count: u32) -> Result<(), HammerError> {
-        let numbers = self
-            .read_numbers("reading 'user connections'", CONNECTIONS)
-            .await?;
+        let numbers = read_numbers(self, "reading 'user connections'", CONNECTIONS).await?;
         let number = |at: usize| numbers.get(at).copied().unwrap_or(0);
         // This connection is one of them.
         let (needed, allowed, used) = (i64::from(count) + 1, number(0), (number(1) - 1).max(0));
@@ -169,13 +157,12 @@ impl engines::Control for Control {
     /// Where the database keeps no versions of rows, locks keep what was read as it is.
     async fn begin_snapshot(&self) -> Result<(), HammerError> {
         let doing = "starting to read";
-        let level = match self.read_numbers(doing, SNAPSHOTS).await?[..] {
+        let level = match read_numbers(self, doing, SNAPSHOTS).await?[..] {
             [1] => "SNAPSHOT",
             _ => "SERIALIZABLE",
         };
-        let sql = format!("SET TRANSACTION ISOLATION LEVEL {level}");
-        self.execute(doing, &sql).await?;
-        self.perform(doing, Transaction::Begin).await
+        self.execute(doing, &set_level(level)).await?;
+        self.begin(doing).await
     }
 
     async fn begin(&self, doing: &str) -> Result<(), HammerError> {
@@ -196,14 +183,6 @@ impl engines::Control for Control {
         }
         let dropped = drop_all(&mut client, tables).await;
         dropped.map_err(|e| self.target.error("dropping what was made", e))
-    }
-
-    fn create_for_loading(create: &str, _: &str) -> String {
-        create.into()
-    }
-
-    fn end_loading(_: &str) -> String {
-        String::new()
     }
 
     fn analyze(table: &str) -> String {

@@ -7,9 +7,9 @@ use stithy_wire::ErrorKind;
 use super::client::Failed;
 use super::reply::ServerError;
 use super::{Target, DIALECT};
-use crate::engines::network::{down, unfit, Meaning, Unreached};
+use crate::engines::network::{down, required, unfit, Meaning, Unreached};
 use crate::engines::SessionError;
-use crate::error::{ErrorClass, HammerError};
+use crate::error::HammerError;
 
 /// Why there is no session.
 #[derive(Debug, thiserror::Error)]
@@ -141,12 +141,7 @@ impl Target {
     /// Errors: `connection-lost`, `disk-full`, `server-error` (infrastructure), `not-permitted`,
     /// `wrong-collation`, `server-too-old` (precondition).
     pub(super) fn error(&self, doing: &str, e: Failed) -> HammerError {
-        let (class, code, remedy) = match &e {
-            Failed::Refused(e) => classify(e),
-            Failed::Gone(_) => down("connection-lost", "see the server's log for why it stopped"),
-        };
-        let place = format!("{}, while {doing}", self.place);
-        HammerError::new(class, code, e.to_string(), place, remedy).caused_by(e)
+        e.at(&self.place, doing, classify)
     }
 }
 
@@ -157,10 +152,7 @@ pub(super) fn precondition(e: &SessionError) -> Option<(&'static str, String)> {
         number,
         ..ServerError::made(&e.text[..])
     };
-    match classify(&error) {
-        (ErrorClass::Precondition, code, remedy) => Some((code, remedy)),
-        _ => None,
-    }
+    required(classify(&error))
 }
 
 const PERMIT: &str = "use a user who owns the database: ALTER ROLE db_owner ADD MEMBER …";

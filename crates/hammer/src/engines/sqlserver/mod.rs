@@ -27,12 +27,12 @@ pub use rows::TaggedRows;
 pub use session::Session;
 pub use value::Row;
 
-use std::fmt;
 use std::time::Duration;
 
 use stithy_wire::Isolation;
 
-use crate::engines::network::{Dialect, Tls};
+use crate::engines::network::{Dialect, Password, Tls};
+use crate::engines::target::isolation_level;
 use crate::engines::{self, SessionError, SessionSettings};
 use crate::error::HammerError;
 
@@ -76,26 +76,6 @@ enum Encryption {
     OfAll,
     /// All: TDS 8.
     FromTheStart,
-}
-
-/// A password, which is not shown.
-#[derive(Clone)]
-struct Password(String);
-
-impl Password {
-    fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-impl fmt::Debug for Password {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("…")
-    }
 }
 
 /// Where a connection URL leads.
@@ -155,16 +135,14 @@ impl engines::Target for Target {
 }
 
 /// Readers see what was committed; no session of this server is read-only.
-fn isolate(settings: SessionSettings) -> &'static str {
-    match settings {
-        SessionSettings::ReadOnly | SessionSettings::Load(Isolation::ReadCommitted) => {
-            "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"
-        }
-        SessionSettings::Load(Isolation::RepeatableRead) => {
-            "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
-        }
-        SessionSettings::Load(Isolation::Serializable) => {
-            "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE"
-        }
-    }
+fn isolate(settings: SessionSettings) -> String {
+    let isolation = match settings {
+        SessionSettings::ReadOnly => Isolation::ReadCommitted,
+        SessionSettings::Load(isolation) => isolation,
+    };
+    set_level(isolation_level(isolation))
+}
+
+fn set_level(level: &str) -> String {
+    format!("SET TRANSACTION ISOLATION LEVEL {level}")
 }

@@ -4,7 +4,7 @@
 
 use std::io;
 
-use crate::engines::network::{Input, Stream};
+use crate::engines::network::{not_understood, Input, Stream};
 
 /// What goes before a payload.
 pub(super) const HEAD_BYTES: usize = 8;
@@ -21,12 +21,6 @@ pub(super) mod kind {
     pub(in super::super) const TRANSACTION: u8 = 14;
     pub(in super::super) const LOGIN: u8 = 16;
     pub(in super::super) const PRELOGIN: u8 = 18;
-}
-
-/// What came is nothing of the protocol; nothing after it can be trusted.
-pub(super) fn not_understood() -> io::Error {
-    let text = "the server's answer could not be understood";
-    io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
 /// Appends one packet.
@@ -49,6 +43,15 @@ pub(super) fn put_message(out: &mut Vec<u8>, kind: u8, payload: &[u8], packet_by
         }
         (rest, number) = (more, number.wrapping_add(1));
     }
+}
+
+/// How many bytes the payload behind a head has. Errors: `InvalidData` where the packet is of none of these kinds.
+pub(super) fn read_head(head: &[u8; HEAD_BYTES], kinds: &[u8]) -> io::Result<usize> {
+    let length = usize::from(u16::from_be_bytes([head[2], head[3]]));
+    let length = length.checked_sub(HEAD_BYTES);
+    length
+        .filter(|_| kinds.contains(&head[0]))
+        .ok_or_else(not_understood)
 }
 
 /// Messages that are received: their payloads in one piece, without the heads of packets.
@@ -118,19 +121,16 @@ impl Incoming {
     /// False while the packet is not whole.
     fn unwrap_packet(&mut self) -> io::Result<bool> {
         let raw = &self.input.bytes()[self.end..];
-        let Some(&[kind, status, high, low, ..]) = raw.get(..HEAD_BYTES) else {
+        let Some((head, payload)) = raw.split_first_chunk() else {
             return Ok(false);
         };
-        let length = usize::from(u16::from_be_bytes([high, low]));
-        if kind != kind::REPLY || length < HEAD_BYTES {
-            return Err(not_understood());
-        }
-        if raw.len() < length {
+        let length = read_head(head, &[kind::REPLY])?;
+        if payload.len() < length {
             return Ok(false);
         }
+        self.ended = head[1] & LAST != 0;
         self.input.remove(self.end..self.end + HEAD_BYTES);
-        self.end += length - HEAD_BYTES;
-        self.ended = status & LAST != 0;
+        self.end += length;
         Ok(true)
     }
 }

@@ -192,12 +192,12 @@ pub(super) fn put_moment(out: &mut Vec<u8>, value_us: i64, scale: u8) {
         value_us.div_euclid(US_PER_DAY),
         value_us.rem_euclid(US_PER_DAY),
     );
-    let (parts, bytes) = match scale {
-        0..=2 => (us / 10_i64.pow(6 - u32::from(scale)), 3),
-        3..=4 => (us / 10_i64.pow(6 - u32::from(scale)), 4),
-        5..=6 => (us / 10_i64.pow(6 - u32::from(scale)), 5),
-        _ => (us * 10, 5),
+    let bytes = match scale {
+        0..=2 => 3,
+        3..=4 => 4,
+        _ => 5,
     };
+    let parts = us * 10 / 10_i64.pow(7_u32.saturating_sub(scale.into()));
     out.push(bytes + 3);
     out.extend_from_slice(&parts.to_le_bytes()[..bytes.into()]);
     out.extend_from_slice(&(days + DAYS_TO_2000).to_le_bytes()[..3]);

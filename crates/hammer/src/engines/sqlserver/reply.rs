@@ -5,8 +5,8 @@
 use std::{fmt, io};
 
 use super::column::{read_columns, read_returned, Cell, Collation, Column};
-use super::packet::{decode_wide, not_understood, Fields, Incoming};
-use crate::engines::network::Stream;
+use super::packet::{decode_wide, Fields, Incoming};
+use crate::engines::network::{not_understood, Stream};
 
 /// Numbers of tokens.
 pub(super) mod token {

@@ -74,48 +74,32 @@ impl Session {
         }
     }
 
-    /// Whether the number of a command's statement is known, so that its answer is that of a plain read.
-    fn is_known_read(&self, command: &Command) -> bool {
-        let statement = &self.statements[command.statement];
-        let kinds = self.params.kinds(command.params.clone());
-        statement.text.reads && statement.handle(kinds).is_some()
-    }
-
-    /// Where the commands end that are sent together from a place on: one, and the reads behind it. A call ends
-    /// in a way of its own, and a statement that is prepared gives its number first.
-    fn find_end(&self, first: usize) -> usize {
-        let command = &self.commands[first];
-        let statement = &self.statements[command.statement];
-        let kinds = self.params.kinds(command.params.clone());
-        if statement.text.call.is_some() || statement.handle(kinds).is_none() {
-            return first + 1;
-        }
-        let more = self.commands[first + 1..].iter();
-        first
-            + 1
-            + more
-                .take_while(|command| self.is_known_read(command))
-                .count()
-    }
-
-    /// Makes the message of some commands.
-    fn write_calls(&mut self, range: Range<usize>) {
+    /// Makes the message of the commands that are sent together from a place on, and tells where they end: one,
+    /// and the reads behind it. A call ends in a way of its own, and a statement that is prepared gives its number
+    /// first: so these are alone, and a read behind others has its number.
+    fn write_calls(&mut self, first: usize) -> usize {
         let collation = self.client.collation();
         let out = self.client.start_request();
-        for (number, command) in self.commands[range].iter().enumerate() {
-            if number > 0 {
+        let mut end = first;
+        for command in &self.commands[first..] {
+            let statement = &self.statements[command.statement];
+            let text = &statement.text;
+            let kinds = self.params.kinds(command.params.clone());
+            let handle = statement.handle(kinds);
+            if end > first {
+                if !text.reads || handle.is_none() {
+                    break;
+                }
                 out.push(NEXT_CALL);
             }
-            let text = &self.statements[command.statement].text;
-            let kinds = self.params.kinds(command.params.clone());
-            let handle = self.statements[command.statement].handle(kinds);
+            end += 1;
             match (&text.call, handle) {
                 (Some((name, places)), _) => {
                     put_name(out, name);
                     for place in places {
                         self.params.write_to(out, command.params.start + place);
                     }
-                    continue;
+                    break;
                 }
                 (None, Some(handle)) => {
                     put_procedure(out, procedure::EXECUTE);
@@ -134,15 +118,18 @@ impl Session {
             }
             let params = command.params.clone();
             params.for_each(|number| self.params.write_to(out, number));
+            if handle.is_none() {
+                break;
+            }
         }
+        end
     }
 
     /// Sends the commands in as few waits as may be.
     async fn send_commands(&mut self) -> Result<(), Failed> {
         let mut next = 0;
         while next < self.commands.len() {
-            let end = self.find_end(next);
-            self.write_calls(next..end);
+            let end = self.write_calls(next);
             let outcome = self.client.call().await?;
             if let Some(handle) = outcome.handle.filter(|handle| *handle != 0) {
                 let Command { statement, params } = self.commands[next].clone();

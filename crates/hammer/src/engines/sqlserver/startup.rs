@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 
 use super::client::Client;
 use super::failure::NotOpened;
-use super::packet::{kind, put_message, put_wide, HEAD_BYTES};
+use super::packet::{kind, put_message, put_wide, read_head, HEAD_BYTES};
 use super::tunnel::{Tunnel, FIRST_PACKETS};
 use super::{Encryption, Target};
 use crate::engines::network::{open_tcp, within, Duplex, Opened, Stream, Unreached};
@@ -97,11 +97,11 @@ async fn agree(stream: &mut impl Duplex, encryption: u8) -> Result<u8, NotOpened
     send(stream, &packet).await?;
     let mut head = [0; HEAD_BYTES];
     stream.read_exact(&mut head).await?;
-    let length = usize::from(u16::from_be_bytes([head[2], head[3]]));
-    if head[0] != kind::REPLY || !(HEAD_BYTES..=FIRST_PACKETS).contains(&length) {
+    let length = read_head(&head, &[kind::REPLY])?;
+    if length > FIRST_PACKETS - HEAD_BYTES {
         return Err(NotOpened::NotSqlServer);
     }
-    let mut answer = vec![0; length - HEAD_BYTES];
+    let mut answer = vec![0; length];
     stream.read_exact(&mut answer).await?;
     find_encryption(&answer).ok_or(NotOpened::NotSqlServer)
 }

@@ -8,7 +8,7 @@ use std::task::{ready, Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::packet::{kind, not_understood, put_message, HEAD_BYTES};
+use super::packet::{kind, put_message, read_head, HEAD_BYTES};
 
 /// Packets before both sides agreed on their size.
 pub(super) const FIRST_PACKETS: usize = 4096;
@@ -60,12 +60,8 @@ impl<S: AsyncRead + Unpin> Tunnel<S> {
                 return Poll::Ready(Ok(false));
             }
             self.head.extend_from_slice(buffer.filled());
-            if let Ok([of, _, high, low, ..]) = <[u8; HEAD_BYTES]>::try_from(&self.head[..]) {
-                let length = usize::from(u16::from_be_bytes([high, low]));
-                if ![kind::PRELOGIN, kind::REPLY].contains(&of) || length < HEAD_BYTES {
-                    return Poll::Ready(Err(not_understood()));
-                }
-                self.left = length - HEAD_BYTES;
+            if let Ok(head) = self.head[..].try_into() {
+                self.left = read_head(head, &[kind::PRELOGIN, kind::REPLY])?;
                 self.head.clear();
             }
         }

@@ -1,24 +1,17 @@
 //! What a connection URL says.
 
-use super::{Encryption, Password, Target, DIALECT};
-use crate::engines::network::{Given, Tls};
+use super::{Encryption, Target, DIALECT};
+use crate::engines::network::{Given, Tls, SYSTEM};
 use crate::error::HammerError;
-
-/// Roots of this machine.
-const SYSTEM: &str = "system";
 
 /// Errors: `url-invalid`, `root-certificate-invalid` (usage).
 pub(super) fn parse(url: &str) -> Result<Target, HammerError> {
     let given = Given::read(url, &DIALECT)?;
-    for (name, words) in [
+    given.require(&[
         ("host", "no host"),
         ("user", "no user; only SQL logins are followed"),
         ("dbname", "no database"),
-    ] {
-        if given.get(name).is_empty() {
-            return Err(given.invalid(format!("the URL names {words}")));
-        }
-    }
+    ])?;
     let (host, port, database) = (given.get("host"), given.port()?, given.get("dbname"));
     let encryption = match given.optional("encrypt").unwrap_or("true") {
         "false" => Encryption::OfLogin,
@@ -34,7 +27,7 @@ pub(super) fn parse(url: &str) -> Result<Target, HammerError> {
         encryption,
         patience: given.patience()?,
         user: given.get("user").into(),
-        password: Password(given.get("password").into()),
+        password: given.password(),
         place: format!("{host} port {port}, database {database}"),
         database: database.into(),
         host: host.into(),
@@ -93,7 +86,7 @@ mod tests {
             let target = parse(&format!("sqlserver://u:s%40sam%2Fe@{text}")).expect(text);
             assert_eq!((host, port), (&target.host[..], target.port), "{text}");
             assert_eq!(encryption, target.encryption, "{text}");
-            assert_eq!("s@sam/e", target.password.0);
+            assert_eq!("s@sam/e", target.password.as_str());
             assert!(!format!("{target:?}").contains("sam"));
         }
     }

@@ -12,6 +12,17 @@ use super::jobs;
 /// What names a server, with a user who may create databases.
 const VARIABLE: &str = "STITHY_TEST_SQLSERVER";
 
+/// The server's URL; None, which is told, where the environment names none.
+pub fn server_url() -> Option<String> {
+    let url = std::env::var(VARIABLE);
+    if url.is_err() {
+        // Not captured, as what a test prints is.
+        let line = format!("SKIPPED on SQL Server: {VARIABLE} names no server by URL\n");
+        let _ = std::io::stderr().write_all(line.as_bytes());
+    }
+    url.ok()
+}
+
 /// One database.
 pub struct SqlServer {
     name: String,
@@ -21,12 +32,7 @@ pub struct SqlServer {
 impl SqlServer {
     /// A new empty one, in place of one that another run of the tests left.
     pub async fn new_database(purpose: &str) -> Option<Self> {
-        let Ok(base) = std::env::var(VARIABLE) else {
-            // Not captured, as what a test prints is.
-            let line = format!("SKIPPED on SQL Server: {VARIABLE} names no server by URL\n");
-            let _ = std::io::stderr().write_all(line.as_bytes());
-            return None;
-        };
+        let base = server_url()?;
         let name = format!("stithy_test_{purpose}");
         let database = SqlServer { name, base };
         database.drop().await;

@@ -1,5 +1,36 @@
 //! Order entry on each engine, a folder for each: its statements, and how its transactions go through them.
 
+/// The tables of an engine, each in a file of its folder.
+macro_rules! tables {
+    () => {
+        tables!["order_line" "stock" "customer" "orders" "history" "item" "new_order" "district" "warehouse"]
+    };
+    ($($name:literal)*) => {
+        [$(($name, include_str!(concat!("tables/", $name, ".sql")))),*]
+    };
+}
+
+/// The conditions of an engine that has `format`: four are the same everywhere, the others are in files of its
+/// folder.
+macro_rules! conditions_with_format {
+    () => {
+        [
+            include_str!("conditions/01.sql"),
+            include_str!("conditions/02.sql"),
+            include_str!("../conditions/03.sql"),
+            include_str!("../conditions/04.sql"),
+            include_str!("../conditions/05.sql"),
+            include_str!("conditions/06.sql"),
+            include_str!("conditions/07.sql"),
+            include_str!("conditions/08.sql"),
+            include_str!("conditions/09.sql"),
+            include_str!("conditions/10.sql"),
+            include_str!("../conditions/11.sql"),
+            include_str!("conditions/12.sql"),
+        ]
+    };
+}
+
 mod execution_mode;
 mod mysql;
 mod postgresql;

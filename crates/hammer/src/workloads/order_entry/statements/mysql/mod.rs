@@ -35,17 +35,7 @@ const STATEMENTS: Statements = Statements {
          data_compressible_percent, data_duplicate_percent) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     read_meta: "SELECT schema_version, units, CAST(seed AS CHAR), c_last_load FROM stithy_meta \
          WHERE workload = ?1",
-    tables: [
-        ("order_line", include_str!("tables/order_line.sql")),
-        ("stock", include_str!("tables/stock.sql")),
-        ("customer", include_str!("tables/customer.sql")),
-        ("orders", include_str!("tables/orders.sql")),
-        ("history", include_str!("tables/history.sql")),
-        ("item", include_str!("tables/item.sql")),
-        ("new_order", include_str!("tables/new_order.sql")),
-        ("district", include_str!("tables/district.sql")),
-        ("warehouse", include_str!("tables/warehouse.sql")),
-    ],
+    tables: tables!(),
     // `CREATE OR REPLACE PROCEDURE` is MariaDB's only.
     created_last: &[
         "DROP PROCEDURE IF EXISTS new_order",

@@ -37,17 +37,7 @@ const STATEMENTS: Statements = Statements {
          data_compressible_percent, data_duplicate_percent) VALUES (@p1, @p2, @p3, @p4, @p5, @p6, @p7)",
     read_meta: "SELECT schema_version, units, CAST(seed AS VARCHAR(20)), c_last_load FROM stithy_meta \
          WHERE workload = @p1",
-    tables: [
-        ("order_line", include_str!("tables/order_line.sql")),
-        ("stock", include_str!("tables/stock.sql")),
-        ("customer", include_str!("tables/customer.sql")),
-        ("orders", include_str!("tables/orders.sql")),
-        ("history", include_str!("tables/history.sql")),
-        ("item", include_str!("tables/item.sql")),
-        ("new_order", include_str!("tables/new_order.sql")),
-        ("district", include_str!("tables/district.sql")),
-        ("warehouse", include_str!("tables/warehouse.sql")),
-    ],
+    tables: tables!(),
     created_last: &[
         "DROP PROCEDURE IF EXISTS do_new_order",
         include_str!("procedures/new_order.sql"),
