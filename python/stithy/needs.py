@@ -226,12 +226,21 @@ class ProgramNeed(Need):
         if path is None:
             return Judgement(self.name, "missing", "not found", install)
         version = find_version(machine.says(path, *self.asked)) if self.asked else ""
-        numbers = tuple(int(part) for part in re.findall(r"\d+", version))
+        numbers = parse_numbers(version)
         if self.oldest and numbers[: len(self.oldest)] < self.oldest:
             wanted = ".".join(map(str, self.oldest))
             problem = f"it is {version or 'of no known version'}, at least {wanted} is needed"
             return Judgement(self.name, "missing", problem, install)
         return Judgement(self.name, "there", version or path)
+
+
+def parse_numbers(version: str) -> tuple[int, ...]:
+    """Read the numbers of a version.
+
+    >>> parse_numbers("16.0.4135.4")
+    (16, 0, 4135, 4)
+    """
+    return tuple(map(int, re.findall(r"\d+", version)))
 
 
 def find_version(text: str) -> str:

@@ -44,6 +44,11 @@ class BackupOptions:
     kind: str = FULL
 
 
+def list_packers(options: BackupOptions) -> Mapping[str, Package]:
+    """List the program that compresses, with its package."""
+    return {name: package for name, package in PACKERS.items() if name == options.compression}
+
+
 @dataclass(frozen=True)
 class BackupJob:
     """How a backup is made, and its `folder`, empty unless it is a repository.
@@ -126,9 +131,12 @@ class BackupMethod:
     def count_room_bytes(self, held: int, log: int, options: BackupOptions, cycles: int) -> int:
         """Count what so many backups may come to hold.
 
-        `held`: the database. `log`: what is logged in a window at most.
+        `held`: the database. `log`: what is logged in a window at most. In a repository the one
+        before is removed once the next one is whole, and increments build on each other.
         """
-        return held
+        if not self.keeps_repository:
+            return held
+        return {FULL: 2, "differential": 3}.get(options.kind, 1 + cycles) * held
 
     def back_up(self, job: BackupJob, source: Source) -> "Command":
         """Give the command that backs a running server up."""

@@ -20,6 +20,16 @@ WaitGroup = Literal["cpu", "device", "log", "locks", "client", "other"]
 client."""
 
 
+_GROUPS: Mapping[str, WaitGroup] = {
+    "CPU": "cpu", "IO": "device", "Log": "log", "Lock": "locks", "Client": "client",
+}  # fmt: skip
+
+
+def group_wait(event: str) -> WaitGroup:
+    """Give the group of a wait event whose type is one of these words, as in `Lock:row`."""
+    return _GROUPS.get(event.partition(":")[0], "other")
+
+
 @dataclass(frozen=True)
 class CommitAllowance:
     """By how much the server may count more or fewer commits than the driver.

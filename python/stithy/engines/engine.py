@@ -29,7 +29,8 @@ class Engine(Plugin):
     """A database product."""
 
     family: ClassVar = Family(
-        "engines", interface=frozenset({"backup", "declaration", "engine", "instance", "served"})
+        "engines",
+        interface=frozenset({"backup", "declaration", "engine", "instance", "served", "urls"}),
     )
 
     url_schemes: tuple[str, ...]
@@ -52,6 +53,9 @@ class Engine(Plugin):
 
     owned_settings: Mapping[str, str] = {}
     """Settings, in lower case, that a study may not give, with the reason; others are passed on."""
+
+    given_up: Mapping[str, Mapping[str, str]] = {}
+    """By setting and value, both in lower case, what may be lost where it gives durability up."""
 
     backups: tuple[BackupMethod, ...] = ()
     """The ways to back it up, the default first."""
@@ -82,19 +86,24 @@ class Engine(Plugin):
     separate_roles: frozenset[str] = frozenset({"log", "temp"})
     """Roles of files that may lie on other volumes than its data."""
 
+    def normalise_name(self, name: str) -> str:
+        """Give a setting's name as this class has it, however a study writes it."""
+        return name.lower()
+
     def explain_setting(self, name: str, value: str) -> tuple[str, str] | None:
         """Say why a study may not give a setting this value, and what to do; None if it may."""
-        because = self.owned_settings.get(name.lower())
+        because = self.owned_settings.get(self.normalise_name(name))
         if because is None:
             return None
         return "a setting that Stithy chooses itself", f"leave it out: {because}"
 
     def list_given_up(self, settings: Mapping[str, str]) -> dict[str, str]:
-        """List which of the settings give durability up, with what may be lost.
-
-        Names of settings are in lower case.
-        """
-        return {}
+        """List which of the settings give durability up, with what may be lost."""
+        lost = {
+            name: self.given_up.get(self.normalise_name(name), {}).get(value.strip().lower())
+            for name, value in settings.items()
+        }
+        return {name: because for name, because in lost.items() if because}
 
     def count_log_bytes(self, settings: Mapping[str, str], window_s: float = 0.0) -> int:
         """Count what its log holds at most with these settings; 0 if unknown.
@@ -118,9 +127,9 @@ class Engine(Plugin):
     ) -> Iterator[str]:
         """Say what a run sets of a database by URL, and what its own restore costs.
 
-        Only with `is_set_by_url`. Each is a sentence of a plan.
+        Each is a sentence of a plan; there are some only with `is_set_by_url`.
         """
-        raise NotImplementedError
+        return iter(())
 
     def set_driver(self, start: "instance.Start") -> Mapping[str, str]:
         """Give the variables of a driver in whose process the database of a start runs."""

@@ -7,7 +7,7 @@ are while no server runs on them. What an `Instance` counts is in words that hol
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from stithy.clock import Clock
 from stithy.collectors.collector import LiveCollector
@@ -246,7 +246,7 @@ class StartsNothing:
         """`because`: as `Engine.no_server` has it."""
         self._engine, self._because = engine, because
 
-    def check(self) -> Installation:
+    def check(self) -> NoReturn:
         """Refuse."""
         raise PreconditionError(
             f"{self._engine} is measured by URL only: {self._because}",
@@ -260,7 +260,7 @@ class StartsNothing:
 
     def start(self, start: Start) -> Instance:
         """Refuse."""
-        raise NotImplementedError(self.check())
+        self.check()
 
 
 class Chores(Protocol):
@@ -305,20 +305,26 @@ class Mark:
     keeps_inside: bool = False
 
 
+@dataclass(frozen=True)
+class Demand:
+    """What a run asks of a database of somebody's server.
+
+    `keeps_inside`: `database.native` is to be used. `sessions`: the most that users will have at
+    once. `settings`: as those of the `Mark`.
+    """
+
+    keeps_inside: bool = False
+    sessions: int = 0
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
 class Remote(Instance, Protocol):
     """A seam: a database of somebody's server. Each one remembers when that was started."""
 
-    def check(
-        self,
-        *,
-        keeps_inside: bool = False,
-        sessions: int = 0,
-        settings: Mapping[str, str] | None = None,
-    ) -> None:
+    def check(self, demand: Demand) -> None:
         """Raise PreconditionError for a server or user of no use, and if it holds anything.
 
-        What it holds under a mark is no matter. `keeps_inside`: `database.native` is to be used.
-        `sessions`: the most that users will have at once. `settings`: as those of the `Mark`.
+        What it holds under a mark is no matter.
         """
 
     def mark(self) -> Mark | None:

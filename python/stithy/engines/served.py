@@ -6,15 +6,19 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import ClassVar
 
 from stithy.clock import Clock
-from stithy.engines.instance import CommitCounters, Installation, Start
-from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
+from stithy.engines.engine import Engine, find_engine_of
+from stithy.engines.instance import CommitCounters, Installation, Request, Start
+from stithy.errors import InfrastructureError, PreconditionError, Problems, StithyError, UserError
+from stithy.hosts.host import Host
 from stithy.hosts.processes import end, find_pids_inside, resume_processes
-from stithy.hosts.runner import Running, wait_for_end
+from stithy.hosts.runner import Command, Finished, Running, wait_for_end
+from stithy.secrets import Secret
 
 START_PATIENCE_S = 300.0
 """How long a start may take; recovery after a crash reads the log again."""
@@ -25,11 +29,20 @@ STOP_PATIENCE_S = 300.0
 ANSWER_PATIENCE_S = 86_400.0
 """Writing all pages to a slow device, or a scan of it, takes as long as it takes."""
 
+ANSWER_S = 10.0
+"""A person waits for it; the hammer gives up as early."""
+
+CHECKSUMS_S = 3600.0
+"""Reading all tables on a slow device takes as long as it takes."""
+
 KILL_PATIENCE_S = 20.0
 """A killed process ends when the request that it waits for does."""
 
 SOCKET_BYTES_MAX = 107
 """Length of the kernel's sun_path, terminator apart."""
+
+MARK = "stithy_mark"
+"""The table that says whose a database by URL is; nothing of what was loaded."""
 
 SETTLE_PATIENCE_S, SETTLE_PAUSE_S = 5.0, 0.1
 
@@ -67,6 +80,35 @@ def choose_installation(
     )
 
 
+def run_as_user(host: Host, command: Command, timeout_s: float = 30.0) -> Finished:
+    """Run a command to its end, as the user of servers."""
+    own = replace(command, user=host.user.name if host.user else None)
+    return host.runner.run(own, timeout_s=timeout_s)
+
+
+class BackupTools:
+    """The programs by which an engine makes the backups of a request."""
+
+    def __init__(self, engine: Engine, request: Request, programs: Path) -> None:
+        """`programs`: where the engine's own are."""
+        self._request, self._programs = request, programs
+        self._methods = {name: engine.get_backup(name) for name, _ in request.backups}
+        self._run = partial(run_as_user, request.host)
+
+    def check(self, problems: Problems) -> None:
+        """Add what is missing, and which options cannot be had."""
+        for name, options in self._request.backups:
+            check = self._methods[name].check_installed
+            problems.attempt(partial(check, options, self._programs, self._run))
+
+    def identify(self) -> dict[str, str]:
+        """Say by the name of each method what makes its backups."""
+        return {
+            name: method.identify_tool(self._programs, self._run)
+            for name, method in self._methods.items()
+        }
+
+
 def require_connections(value: str, most: int, connections_max: int, where: str) -> None:
     """Raise UserError where `max_connections`, given as `value`, is too low for all users."""
     if most < connections_max + SPARE_CONNECTIONS:
@@ -85,6 +127,24 @@ def require_short(socket: Path) -> None:
             where=str(socket),
             remedy="choose a shorter directory for sockets",
         )
+
+
+class ServedEndpoint:
+    """A database of a server by its URL; the part of an `Endpoint` that is where it is."""
+
+    def __init__(self, url: Secret) -> None:
+        """Nothing is connected yet."""
+        self._url = url
+
+    @property
+    def url(self) -> Secret:
+        """The URL for the hammer, password included."""
+        return self._url
+
+    @property
+    def place(self) -> str:
+        """For messages: where it is, without the password."""
+        return find_engine_of(self.url).locate(self.url)
 
 
 class ServerProcess:
@@ -222,6 +282,14 @@ def measure_round_trip_s(ask: Callable[[], object]) -> float:
         ask()
         took_s.append(time.perf_counter() - began_s)
     return median(took_s)
+
+
+def explain_end(runs_on: Callable[[], bool]) -> str | None:
+    """Say how a server has ended that was there; `runs_on`: ask whether it is the same start."""
+    try:
+        return None if runs_on() else "was restarted"
+    except StithyError as error:
+        return f"does not answer ({error.text})"
 
 
 def explain_full(

@@ -1,13 +1,12 @@
 """Copies of loaded databases beside them, on a candidate's storage, by an engine's own means."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 from stithy.engines.backup import BackupJob, BackupMethod, BackupOptions, Source
 from stithy.engines.engine import get_engine
 from stithy.engines.instance import Instance
-from stithy.engines.served import ANSWER_PATIENCE_S
+from stithy.engines.served import ANSWER_PATIENCE_S, run_as_user
 from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command
 from stithy.plan.steps import Dataset
@@ -53,9 +52,7 @@ def _find_kept(
 
 
 def _run_tool(context: Context, command: Command, where: Path) -> None:
-    user = context.host.user
-    asked = replace(command, user=user.name if user else None)
-    finished = context.host.runner.run(asked, timeout_s=ANSWER_PATIENCE_S)
+    finished = run_as_user(context.host, command, ANSWER_PATIENCE_S)
     if finished.code != 0:
         program, lines = Path(command.argv[0]).name, finished.stderr.strip().splitlines()
         raise InfrastructureError(

@@ -10,7 +10,7 @@ import pytest
 
 from stithy.engines.backup import BackupJob, BackupOptions, Source
 from stithy.engines.engine import get_engine
-from stithy.engines.instance import Mark
+from stithy.engines.instance import Demand, Mark
 from stithy.engines.mariadb.connection import connect
 from stithy.engines.mariadb.engine import MariaDB
 from stithy.engines.mariadb.server import MariaDBServer
@@ -47,13 +47,13 @@ def test_a_database_by_url_is_checked_claimed_and_given_back() -> None:
     """Rights, room and what it holds are checked; a run removes what it made, and no other's."""
     with servers.server_place() as place, running(place) as (_, server):
         with pytest.raises(PreconditionError, match="may not make checkpoints"):
-            MARIADB.connect_remote(server.url).check()
+            MARIADB.connect_remote(server.url).check(Demand())
         remote = MARIADB.connect_remote(server.control)
         with pytest.raises(PreconditionError, match="1000 of users"):
-            remote.check(sessions=1000)
+            remote.check(Demand(sessions=1000))
         run(server, "CREATE TABLE other (a INT)")
         with pytest.raises(PreconditionError, match="it holds the table other"):
-            remote.check()
+            remote.check(Demand())
         run(server, "DROP TABLE other")
         remote.claim(Mark("r1", {"pid": "1"}, "a"))
         run(server, "CREATE TABLE t (a INT PRIMARY KEY)", "CREATE PROCEDURE p() SELECT 1")
@@ -97,12 +97,12 @@ def test_a_server_of_no_use_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
                 session.run(statement)
                 given = url if not account else f"mariadb://{account}@{url.partition('@')[2]}"
                 with pytest.raises(PreconditionError) if words else nullcontext() as caught:
-                    MARIADB.connect_remote(Secret(given)).check(sessions=20)
+                    MARIADB.connect_remote(Secret(given)).check(Demand(sessions=20))
                 assert caught is None or words in caught.value.text
             session.run("CREATE DATABASE stithy")
         monkeypatch.setattr("stithy.engines.mariadb.remote.OLDEST", (99, 1))
         with pytest.raises(PreconditionError, match=r"has version 1\d.*, older than 99.1"):
-            MARIADB.connect_remote(server.control).check()
+            MARIADB.connect_remote(server.control).check(Demand())
 
 
 @pytest.mark.parametrize(

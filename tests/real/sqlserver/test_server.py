@@ -9,7 +9,7 @@ import pytest
 from stithy.clock import SystemClock
 from stithy.collectors import database
 from stithy.engines.engine import declaration
-from stithy.engines.instance import Mark, kept_of
+from stithy.engines.instance import Demand, Mark, kept_of
 from stithy.engines.sqlserver.connection import connect
 from stithy.engines.sqlserver.given import parse_url
 from stithy.engines.sqlserver.remote import RemoteSQLServer, connect_remote
@@ -31,7 +31,7 @@ def there() -> Iterator[RemoteSQLServer]:
     given = urlsplit(os.environ["STITHY_TEST_SQLSERVER"])
     name = f"stithy_test_{os.getpid()}"
     remote = connect_remote(Secret(given._replace(path=f"/{name}").geturl()))
-    remote.check(sessions=4)
+    remote.check(Demand(sessions=4))
     remote.claim(MARK)
     try:
         yield remote

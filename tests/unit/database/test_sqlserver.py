@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stithy.engines.engine import get_engine
-from stithy.engines.instance import Mark
+from stithy.engines.instance import Demand, Mark
 from stithy.engines.sqlserver import endpoint, native
 from stithy.engines.sqlserver.connection import ServerError
 from stithy.engines.sqlserver.given import make_wish, parse_url
@@ -15,6 +15,7 @@ from stithy.engines.sqlserver.remote import RemoteSQLServer
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
 from stithy.secrets import Secret
 from stithy.study.load import parse_study
+from support.studies import problems
 
 GIB = 2**30
 SQLSERVER = get_engine("sqlserver")
@@ -92,10 +93,9 @@ def test_a_url_that_cannot_be_followed_is_refused(url: str, words: str) -> None:
 )
 def test_a_setting_is_refused_at_its_line(setting: str, words: str) -> None:
     """With what would be right."""
-    with pytest.raises(UserError) as caught:
-        parse_study("study.yaml", STUDY.replace("SETTING", setting).encode())
-    assert words in caught.value.text
-    assert "study.yaml:9:" in caught.value.text
+    [problem] = problems(STUDY.replace("SETTING", setting))
+    assert words in problem.text
+    assert problem.where.startswith("study.yaml:9:")
 
 
 def test_a_candidate_has_settings_and_a_server_a_url() -> None:
@@ -235,9 +235,9 @@ def test_a_server_of_no_use_is_refused(
     """Each with one message that says what to do; without any of it the check passes."""
     remote, _ = play(monkeypatch, answers)
     with pytest.raises(PreconditionError) as caught:
-        remote.check(**asked)
+        remote.check(Demand(**asked))
     assert words in caught.value.text
-    play(monkeypatch)[0].check(sessions=30)
+    play(monkeypatch)[0].check(Demand(sessions=30))
 
 
 def test_a_claim_makes_sets_and_marks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,11 +268,12 @@ def test_a_claim_makes_sets_and_marks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def read_mark(made: bool, **settings: str) -> list[Sequence[object]]:
-    """The row of a mark."""
-    return [("r1", json.dumps({"pid": "1"}), "a", json.dumps(settings), made)]
+    """The row of a mark; the server had less memory where one sets it."""
+    before = {"max server memory (MB)": 512} if "max_server_memory" in settings else {}
+    return [("r1", json.dumps({"pid": "1"}), "a", json.dumps(settings), made, json.dumps(before))]
 
 
-MARKED = {"sys.tables WHERE name": [(1,)], "SELECT before": [("{}",)]}
+MARKED = {"sys.tables WHERE name": [(1,)]}
 
 
 @pytest.mark.parametrize(
@@ -331,6 +332,18 @@ def test_a_run_gives_back_what_it_made(made: bool, monkeypatch: pytest.MonkeyPat
     with pytest.raises(InfrastructureError, match="which the run did not make"):
         remote.give_back("r1")  # this server's answer is the same after all is dropped
     assert session.find("DROP")[1:] == ["DROP procedure [p]", "DROP table [t]", "DROP sequence [s]"]
+
+
+def test_a_server_is_set_back_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the run asked of the whole server is not set again when its database is emptied."""
+    remote, session = play(monkeypatch, {
+        "SELECT run_id": read_mark(False, max_server_memory="1 GiB"), **MARKED,
+        "CONVERT(bigint, value)": [(2048,)],
+    })  # fmt: skip
+    remote.give_back("r1")
+    assert session.find("EXEC sp_configure N", "DROP") == [
+        "EXEC sp_configure N'max server memory (MB)', 512; RECONFIGURE", "DROP TABLE stithy_mark",
+    ]  # fmt: skip
 
 
 def test_loading_ends_compressed_analysed_and_checked() -> None:

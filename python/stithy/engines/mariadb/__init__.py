@@ -61,7 +61,7 @@ _TORN = "a crash may leave torn pages that nothing repairs, unless 16 KiB are wr
 _UNCHECKED = "pages have no checksums, so damage by storage is not noticed"
 _FORCED = "the server skips parts of its recovery, so what a crash left may stay damaged"
 _BINLOG = "a power cut loses events of the binary log of transactions that are committed"
-_GIVEN_UP: Mapping[str, Mapping[str, str]] = {
+GIVEN_UP: Mapping[str, Mapping[str, str]] = {
     "innodb_flush_log_at_trx_commit": {"0": _LAST_SECOND, "2": _LAST_SECOND},
     "innodb_flush_method": dict.fromkeys(
         ("nosync", "littlesync", "o_direct_no_fsync"), _NOT_FLUSHED
@@ -82,6 +82,11 @@ a window writes fills it. Measured: 0.7 KiB of log a transaction."""
 def normalise_name(name: str) -> str:
     """Give a setting's name as the server shows it: both cases and both dashes are one."""
     return name.lower().replace("-", "_")
+
+
+def normalise_settings(settings: Mapping[str, str]) -> dict[str, str]:
+    """Give settings by the names that the server shows."""
+    return {normalise_name(name): value for name, value in settings.items()}
 
 
 def parse_size(text: str) -> int:
@@ -117,6 +122,7 @@ class MariaDBEngine(Engine):
     accounts = ("mysql",)
     setting_examples = ({"innodb_io_capacity": "500"}, {"innodb_io_capacity": "20000"})
     owned_settings = OWNED_SETTINGS
+    given_up = GIVEN_UP
     lean_settings = {"innodb_buffer_pool_size": "8M", "table_open_cache": "200"}
     backups = BACKUPS
     native_restore = "copies files back that `mariadb-backup` has prepared beside the database"
@@ -130,11 +136,15 @@ class MariaDBEngine(Engine):
 
         return ENGINE
 
+    def normalise_name(self, name: str) -> str:
+        """Give a name as the server reads it."""
+        return normalise_name(name)
+
     def explain_setting(self, name: str, value: str) -> tuple[str, str] | None:
         """Say why a study may not give a setting; its name counts as the server reads it."""
         folded = normalise_name(name)
-        if because := OWNED_SETTINGS.get(folded):
-            return "a setting that Stithy chooses itself", f"leave it out: {because}"
+        if problem := super().explain_setting(name, value):
+            return problem
         if folded == TEMP_FILE and "/" in value:
             remedy = "give its name and size alone, such as ibtmp1:12M:autoextend:max:4G"
             return "a file in a directory that Stithy chooses itself", remedy
@@ -144,27 +154,22 @@ class MariaDBEngine(Engine):
 
     def list_given_up(self, settings: Mapping[str, str]) -> dict[str, str]:
         """List which of the settings give durability up, with what may be lost."""
-        given_up = {}
-        for name, value in settings.items():
-            lost = _GIVEN_UP.get(normalise_name(name), {}).get(value.strip().lower())
-            if lost is not None:
-                given_up[name] = lost
-        folded = {normalise_name(name): name for name in settings}
-        if has_binlog({normalise_name(name): value for name, value in settings.items()}):
-            name = folded.get("sync_binlog", "")
-            if name and settings[name].strip() != "1":
-                given_up[name] = _BINLOG
+        given_up = super().list_given_up(settings)
+        if has_binlog(normalise_settings(settings)):
+            for name, value in settings.items():
+                if normalise_name(name) == "sync_binlog" and value.strip() != "1":
+                    given_up[name] = _BINLOG
         return given_up
 
     def count_log_bytes(self, settings: Mapping[str, str], window_s: float = 0.0) -> int:
         """Count what the redo log holds; its file has its full size from the start."""
-        folded = {normalise_name(name): value for name, value in settings.items()}
-        return parse_size(folded.get("innodb_log_file_size", "")) or choose_log_bytes(window_s)
+        given = normalise_settings(settings).get("innodb_log_file_size", "")
+        return parse_size(given) or choose_log_bytes(window_s)
 
     def has_holes(self, settings: Mapping[str, str]) -> bool:
         """Whether tables are made compressed: what a page saves is a hole in its file."""
-        folded = {normalise_name(name): value for name, value in settings.items()}
-        return folded.get("innodb_compression_default", "").strip().lower() in ("on", "1", "true")
+        given = normalise_settings(settings).get("innodb_compression_default", "")
+        return given.strip().lower() in ("on", "1", "true")
 
     def configure(self, request: "instance.Request") -> "instance.ConfiguredEngine":
         """Give MariaDB as a study asks for it; MySQL's servers are not started."""

@@ -16,11 +16,11 @@ from pathlib import Path
 from stithy.engines.backup import (
     ENDINGS,
     FULL,
-    PACKERS,
     BackupJob,
     BackupMethod,
     BackupOptions,
     Source,
+    list_packers,
 )
 from stithy.engines.mariadb.url import CLIENT, list_client_words, make_client_environment, parse_url
 from stithy.hosts.runner import Command
@@ -34,11 +34,6 @@ def find_tool(programs: Path, name: str) -> Path:
     """Find a program beside the server's; where there is none, the place in which it should be."""
     places = [(programs / beside / name).resolve() for beside in BESIDE]
     return next((place for place in places if os.access(place, os.X_OK)), programs / name)
-
-
-def list_packers(options: BackupOptions) -> Mapping[str, Package]:
-    """List the program that compresses, with its package."""
-    return {name: package for name, package in PACKERS.items() if name == options.compression}
 
 
 WRITE = """mkfifo "$1" || exit
@@ -221,10 +216,6 @@ class ChainBackup(CopyBackup):
                 Command(["rm", "-r", str(beside)], environment=PLAIN, directory=data),
             ]
         return [*steps, Command(["sh", "-c", PUT_LOG], environment=PLAIN, directory=data)]
-
-    def count_room_bytes(self, held: int, log: int, options: BackupOptions, cycles: int) -> int:
-        """The one before is removed once the next one is whole; increments build on each other."""
-        return {FULL: 2, "differential": 3}.get(options.kind, 1 + cycles) * held
 
 
 def _list_chain(folder: Path) -> list[Path]:

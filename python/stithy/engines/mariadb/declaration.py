@@ -4,7 +4,7 @@ Sources: MariaDB's documentation, "MariaDB Error Codes", "General Thread States"
 Variables".
 """
 
-from stithy.engines.declaration import CommitAllowance, Declaration, ErrorClass, WaitGroup
+from stithy.engines.declaration import CommitAllowance, Declaration, ErrorClass, group_wait
 from stithy.engines.mariadb.checks import CHECKS
 from stithy.metrics import CollectedMetric
 
@@ -41,10 +41,6 @@ TYPES = {
 LOG_STATES = frozenset({"commit", "commit implicit", "updating status"})
 """A session whose statement has ended and whose log is not flushed yet is in the last of these."""
 
-_GROUPS: dict[str, WaitGroup] = {
-    "CPU": "cpu", "IO": "device", "Log": "log", "Lock": "locks", "Client": "client",
-}  # fmt: skip
-
 
 def classify_state(state: str) -> str:
     """Give the wait event of a session's state, as the list of sessions shows it.
@@ -58,11 +54,6 @@ def classify_state(state: str) -> str:
     if words.startswith("waiting for ") and "lock" in words:
         return f"Lock:{words.removeprefix('waiting for ')}"
     return "Client:net" if words in ("writing to net", "reading from net") else "CPU"
-
-
-def group_wait(event: str) -> WaitGroup:
-    """Give the group of a wait event."""
-    return _GROUPS.get(event.partition(":")[0], "other")
 
 
 METRICS = (

@@ -19,17 +19,8 @@ from stithy.engines.mariadb.activity import LSN, StatusCollector
 from stithy.engines.mariadb.connection import ControlSession, connect, is_mariadb, parse_version
 from stithy.engines.mariadb.upkeep import list_tables
 from stithy.engines.mariadb.url import parse_url
-from stithy.engines.served import settle_commits
+from stithy.engines.served import ANSWER_S, CHECKSUMS_S, MARK, ServedEndpoint, settle_commits
 from stithy.secrets import Secret
-
-ANSWER_S = 10.0
-"""A person waits for it; the hammer gives up as early."""
-
-CHECKSUMS_S = 3600.0
-"""Reading all tables on a slow device takes as long as it takes."""
-
-MARK = "stithy_mark"
-"""The table that says whose a database by URL is; nothing of what was loaded."""
 
 TELLING = frozenset((
     "binlog_format", "character_set_server", "innodb_adaptive_hash_index",
@@ -71,23 +62,13 @@ def open_endpoint(url: Secret, password: Secret | None = None) -> "MariaDBEndpoi
     return MariaDBEndpoint(resolved, resolved)
 
 
-class MariaDBEndpoint:
+class MariaDBEndpoint(ServedEndpoint):
     """What can be asked of a database by URL. Errors as in `connection.connect`."""
 
     def __init__(self, url: Secret, control: Secret) -> None:
         """`control`: the URL with the account that Stithy itself uses. Nothing is connected yet."""
-        self._url = url
+        super().__init__(url)
         self.control = control
-
-    @property
-    def url(self) -> Secret:
-        """The URL for the hammer."""
-        return self._url
-
-    @property
-    def place(self) -> str:
-        """For messages: where it is, without the password."""
-        return parse_url(self.url).place
 
     def commits(self, clock: Clock) -> CommitCounters:
         """Count commits and rollbacks of the server, once the hammer's sessions have ended."""

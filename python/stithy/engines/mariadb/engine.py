@@ -29,11 +29,11 @@ from stithy.engines.mariadb.settings import (
     list_options,
 )
 from stithy.engines.mariadb.url import ADMIN, DATABASE, ROLE
-from stithy.engines.served import choose_installation, require_short
+from stithy.engines.served import BackupTools, choose_installation, require_short, run_as_user
 from stithy.environment import search_path
 from stithy.errors import InfrastructureError, PreconditionError, Problems
 from stithy.hosts.host import Host
-from stithy.hosts.runner import Command, Finished
+from stithy.hosts.runner import Command
 from stithy.needs import Package
 
 INSTALL = "mariadb-install-db"
@@ -79,16 +79,12 @@ def _probe(host: Host, folder: Path, problems: list[str]) -> Installation | None
     if not os.access(program, os.X_OK):
         return None
     real = program.resolve().parent
-    user = host.user.name if host.user else None
-    finished = host.runner.run(
-        Command([str(real / PROGRAM), "--no-defaults", "--version"], user=user), timeout_s=30
-    )
+    finished = run_as_user(host, Command([str(real / PROGRAM), "--no-defaults", "--version"]))
     found = re.search(r"\bVer (\S+)", finished.stdout)
     if finished.code != 0 or found is None:
         last = finished.stderr.strip().splitlines() or ["no message"]
-        problems.append(
-            f"{f'user {user}' if user else 'this user'} cannot run {program} ({last[-1]})"
-        )
+        who = f"user {host.user.name}" if host.user else "this user"
+        problems.append(f"{who} cannot run {program} ({last[-1]})")
         return None
     numbers = parse_version(found[1])
     version = ".".join(map(str, numbers))
@@ -128,21 +124,11 @@ class MariaDB:
         for where, own in request.own:
             completed = self._complete(own)
             problems.attempt(partial(probe.check, own, completed, most, where=where, shared=shared))
-        for name, options in request.backups:
-            method = PLUGINS[0].get_backup(name)
-            problems.attempt(partial(method.check_installed, options, programs, self._run))
+        tools = BackupTools(PLUGINS[0], request, programs)
+        tools.check(problems)
         problems.refuse("the database's settings")
         probe.check_open_files(self._complete(shared))
-        made = {
-            name: PLUGINS[0].get_backup(name).identify_tool(programs, self._run)
-            for name in dict(request.backups)
-        }
-        return replace(self._found, backups=made)
-
-    def _run(self, command: Command) -> Finished:
-        user = self._request.host.user
-        own = replace(command, user=user.name if user else None)
-        return self._request.host.runner.run(own, timeout_s=30)
+        return replace(self._found, backups=tools.identify())
 
     def initialise(self, data: Path, scratch: Path) -> None:
         """Make an empty database, with two accounts that have the generated password."""

@@ -1,9 +1,8 @@
 """A MariaDB or MySQL database by URL as a candidate: whose it is, what a run makes and removes."""
 
 import json
-from collections.abc import Mapping
 
-from stithy.engines.instance import Mark, NotStarted
+from stithy.engines.instance import Demand, Mark, NotStarted
 from stithy.engines.mariadb.connection import (
     OLDEST,
     ControlSession,
@@ -12,11 +11,13 @@ from stithy.engines.mariadb.connection import (
     parse_version,
     quote_name,
 )
-from stithy.engines.mariadb.endpoint import MARK, MariaDBEndpoint
+from stithy.engines.mariadb.endpoint import MariaDBEndpoint
 from stithy.engines.mariadb.upkeep import finish_loading, write_back
 from stithy.engines.mariadb.url import parse_url
 from stithy.engines.served import (
     ANSWER_PATIENCE_S,
+    MARK,
+    explain_end,
     explain_full,
     make_held_error,
     make_left_error,
@@ -69,16 +70,10 @@ class RemoteMariaDB(NotStarted, MariaDBEndpoint):
             [(now_s,)] = session.run("SELECT UNIX_TIMESTAMP()")
             return float(now_s) - float(session.read_status()["uptime"])
 
-    def check(
-        self,
-        *,
-        keeps_inside: bool = False,
-        sessions: int = 0,
-        settings: Mapping[str, str] | None = None,
-    ) -> None:
+    def check(self, demand: Demand) -> None:
         """Version, rights, room for users, and whether it is empty; nothing is set of it."""
         with self._open_session() as session:
-            if problem := _find_unfit(session) or _find_full(session, sessions):
+            if problem := _find_unfit(session) or _find_full(session, demand.sessions):
                 raise PreconditionError(problem[0], where=self.place, remedy=problem[1])
             held = _list_held(session)
         if held and self.mark() is None:
@@ -94,7 +89,7 @@ class RemoteMariaDB(NotStarted, MariaDBEndpoint):
 
     def claim(self, mark: Mark) -> None:
         """Mark it; what an older mark stood for goes first."""
-        self.check()
+        self.check(Demand())
         if self.mark() is not None:
             self.empty()
         with self._open_session() as session:
@@ -167,10 +162,7 @@ class RemoteMariaDB(NotStarted, MariaDBEndpoint):
 
     def ended_by(self) -> str | None:
         """Whether it was started anew, or does not answer."""
-        try:
-            return None if self._read_start() - self._since_s < 3 else "was restarted"
-        except StithyError as error:
-            return f"does not answer ({error.text})"
+        return explain_end(lambda: self._read_start() - self._since_s < 3)
 
     def _open_session(self) -> ControlSession:
         return connect(parse_url(self.control), timeout_s=ANSWER_PATIENCE_S)

@@ -4,7 +4,6 @@ import re
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from urllib.parse import quote
 
 from stithy.engines.instance import Start
 from stithy.engines.mariadb.connection import ControlSession, connect
@@ -12,6 +11,7 @@ from stithy.engines.mariadb.endpoint import MariaDBEndpoint
 from stithy.engines.mariadb.upkeep import finish_loading, write_back
 from stithy.engines.mariadb.url import ADMIN, DATABASE, ROLE, parse_url, write_password
 from stithy.engines.served import ANSWER_PATIENCE_S, STOP_PATIENCE_S, ServerProcess
+from stithy.engines.urls import write_url
 from stithy.errors import StithyError
 from stithy.hosts.processes import end, find_pids_inside
 from stithy.hosts.runner import Running, wait_for_end
@@ -38,18 +38,16 @@ class MariaDBServer(ServerProcess, MariaDBEndpoint):
         )
         self._password = password
 
-    def _make_url(self, role: str, password: Secret | None = None, more: str = "") -> Secret:
-        word = "" if password is None else f":{quote(password.reveal(), safe='')}"
-        socket = quote(str(self.sockets / SOCKET), safe="/")
-        return Secret(f"mariadb://{role}{word}@localhost:3306/{DATABASE}?socket={socket}{more}")
+    def _make_url(self, role: str, password: Secret | None = None, **more: str) -> Secret:
+        options = {"socket": str(self.sockets / SOCKET), **more}
+        return write_url("mariadb", role, password, "localhost:3306", DATABASE, options)
 
     def kept_url(self) -> str:
         """Its URL with a file beside the socket in place of the password."""
         file = self.sockets / "client.cnf"
         file.touch(mode=0o600)
         file.write_text(write_password(self._password))
-        more = f"&passfile={quote(str(file), safe='/')}"
-        return self._make_url(ROLE, more=more).reveal()
+        return self._make_url(ROLE, passfile=str(file)).reveal()
 
     def can_answer(self) -> bool:
         """Whether a session can be opened now."""

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from stithy.engines.instance import Configuration
-from stithy.engines.mariadb import choose_log_bytes, has_binlog, normalise_name, parse_size
+from stithy.engines.mariadb import choose_log_bytes, has_binlog, normalise_settings, parse_size
 from stithy.engines.served import SPARE_CONNECTIONS, require_connections
 from stithy.errors import PreconditionError, Problems, UserError
 from stithy.hosts.runner import Command, Runner
@@ -62,11 +62,6 @@ session with its procedures and prepared statements."""
 
 TABLES_PER_CONNECTION, STATEMENTS_PER_CONNECTION = 20, 1000
 """Own: so many are open and prepared at once in any of the workloads, and more."""
-
-
-def normalise_settings(settings: Mapping[str, str]) -> dict[str, str]:
-    """Give settings by the names that the server shows."""
-    return {normalise_name(name): value for name, value in settings.items()}
 
 
 def choose_pool_bytes(memory_bytes: int, connections_max: int) -> int:

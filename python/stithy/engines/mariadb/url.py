@@ -8,8 +8,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
+from stithy.engines import urls
 from stithy.errors import UserError, give_reason
 from stithy.needs import Package
 from stithy.secrets import Secret
@@ -26,7 +27,6 @@ TLS = ("disable", "prefer", "require", "verify-ca", "verify-full")
 PATIENCE_S = 10
 """Where a URL does not say how long a connection may take; the hammer's is the same."""
 
-_LEAVE = f"leave it out; followed are {', '.join(OPTIONS)}"
 _EXAMPLE = (
     "write it as mariadb://me@host:3306/database or mariadb://me@localhost/database?socket=/path, "
     "and percent-encode all but letters and digits: me:p@ss/w@host is me:p%40ss%2Fw@host"
@@ -58,16 +58,12 @@ class MariaDBAddress:
     @property
     def url(self) -> Secret:
         """The URL for the hammer: nothing in it has to be found."""
-        word = f":{quote(self.password.reveal(), safe='')}" if self.password else ""
-        named = {
+        options = {
             "socket": self.socket, "connect_timeout": str(self.connect_timeout_s),
             "tls": self.tls, "ca": self.ca,
         }  # fmt: skip
-        options = [f"{name}={quote(value, safe='/')}" for name, value in named.items() if value]
-        user, database = quote(self.user, safe=""), quote(self.database, safe="")
-        host = f"[{self.host}]" if ":" in self.host else quote(self.host)
-        ends = f"?{'&'.join(options)}" if options else ""
-        return Secret(f"mariadb://{user}{word}@{host}:{self.port}/{database}{ends}")
+        server = f"{urls.write_host(self.host)}:{self.port}"
+        return urls.write_url("mariadb", self.user, self.password, server, self.database, options)
 
 
 def parse_url(url: Secret, password: Secret | None = None) -> MariaDBAddress:
@@ -90,7 +86,7 @@ def parse_url(url: Secret, password: Secret | None = None) -> MariaDBAddress:
         raise _make_refusal("the URL names no user")
     if not database:
         raise _make_refusal("the URL names no database")
-    options = _parse_options(query)
+    options = _read_options(query)
     host, port = _parse_host(host_port)
     socket = options.get("socket", "")
     if not (host or socket):
@@ -99,12 +95,9 @@ def parse_url(url: Secret, password: Secret | None = None) -> MariaDBAddress:
         raise _make_refusal("the URL names a host and a socket", "take one of them out")
     given = [Secret(of) for of in (unquote(word), options.get("password", "")) if of]
     given += [_read_password(options["passfile"])] if options.get("passfile") else []
-    given += [password] if password is not None else []
-    if len(given) > 1:
-        raise _make_refusal("the URL has a password, and another is given", "take one of them out")
     return MariaDBAddress(
         host=host or "localhost", port=port, database=unquote(database), user=unquote(user),
-        password=given[0] if given else None, socket=socket,
+        password=urls.choose_password(*given, password), socket=socket,
         tls=options.get("tls", "disable" if socket else "prefer"), ca=options.get("ca", ""),
         connect_timeout_s=max(0, int(options.get("connect_timeout") or 0)) or PATIENCE_S,
     )  # fmt: skip
@@ -117,15 +110,8 @@ def _parse_host(text: str) -> tuple[str, int]:
     return unquote(found[1]).strip("[]"), int(found[2] or "3306")
 
 
-def _parse_options(query: str) -> Mapping[str, str]:
-    options: dict[str, str] = {}
-    for part in filter(None, query.split("&")):
-        name, _, value = part.partition("=")
-        if name not in OPTIONS:
-            raise _make_refusal(f"the URL has the option {name}, which is not followed", _LEAVE)
-        if name in options:
-            raise _make_refusal(f"the URL has the option {name} twice", "take one of them out")
-        options[name] = unquote(value)
+def _read_options(query: str) -> Mapping[str, str]:
+    options = urls.parse_options(query, OPTIONS)
     for name in ("socket", "ca", "passfile"):
         if options.get(name, "/")[:1] != "/" and (name, options[name]) != ("ca", SYSTEM_ROOTS):
             raise _make_refusal(f"the URL's {name} is no absolute path")
@@ -141,9 +127,8 @@ def _parse_options(query: str) -> Mapping[str, str]:
         raise _make_refusal(f"tls is {tls}, and there is no certificate to verify with", remedy)
     if ca == SYSTEM_ROOTS and tls != "verify-full":
         raise _make_refusal("tls is too weak for ca=system", "give tls=verify-full")
-    if ca not in ("", SYSTEM_ROOTS) and not Path(ca).is_file():
-        remedy = "name a file of certificates in PEM format with ca="
-        raise UserError("there is no such file of certificates", where=ca, remedy=remedy)
+    if ca not in ("", SYSTEM_ROOTS):
+        urls.require_certificates(ca)
     return options
 
 
@@ -168,7 +153,7 @@ def _read_password(path: str) -> Secret:
 
 
 def _make_refusal(problem: str, remedy: str = _EXAMPLE) -> UserError:
-    return UserError(problem, where="database URL", remedy=remedy)
+    return urls.make_url_refusal(problem, remedy)
 
 
 CLIENT = Package("mariadb-client", "mariadb")

@@ -156,9 +156,9 @@ class PostgreSQLEngine(Engine):
 
     def locate(self, url: Secret) -> str:
         """Say where a URL leads."""
-        from stithy.engines.postgresql.remote import locate
+        from stithy.engines.postgresql.url import parse_url
 
-        return locate(url)
+        return parse_url(url).place
 
     def get_native_restore(self) -> "instance.NativeRestore":
         """Give what copies template databases."""

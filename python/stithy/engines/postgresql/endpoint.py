@@ -27,18 +27,11 @@ from stithy.engines.postgresql.activity import (
 )
 from stithy.engines.postgresql.connection import MAINTENANCE_DATABASE, Connection, connect
 from stithy.engines.postgresql.url import parse_url
-from stithy.engines.served import settle_commits
+from stithy.engines.served import ANSWER_S, CHECKSUMS_S, MARK, ServedEndpoint, settle_commits
 from stithy.secrets import Secret
 
 HAMMER_APPLICATION = "stithy-hammer"
-ANSWER_S = 10.0
-"""A person waits for it; the hammer gives up as early."""
-
-MARK = "public.stithy_mark"
-"""The table that says whose a database by URL is; nothing of what was loaded."""
-
-CHECKSUMS_S = 3600.0
-"""Reading all tables on a slow device takes as long as it takes."""
+OWN_MARK = f"public.{MARK}"
 
 TELLING = (
     *("autovacuum", "bgwriter_delay", "checkpoint_completion_target", "checkpoint_timeout"),
@@ -75,22 +68,8 @@ def resolve(url: Secret, password: Secret | None) -> Secret:
     return target.url
 
 
-class PostgreSQLEndpoint:
+class PostgreSQLEndpoint(ServedEndpoint):
     """What can be asked of a database by URL. Errors as in `connection.connect`."""
-
-    def __init__(self, url: Secret) -> None:
-        """Nothing is connected before it is asked."""
-        self._url = url
-
-    @property
-    def url(self) -> Secret:
-        """A connection URL that libpq and the hammer understand alike."""
-        return self._url
-
-    @property
-    def place(self) -> str:
-        """For messages: where it is, without the password."""
-        return parse_url(self.url).place
 
     def commits(self, clock: Clock) -> CommitCounters:
         """Commits and rollbacks of the database, once they stand still.
@@ -161,7 +140,7 @@ class PostgreSQLEndpoint:
             names = [name for (name,) in connection.run(
                 "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables"
                 " WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
-                f" AND schemaname || '.' || tablename <> '{MARK}' ORDER BY 1"
+                f" AND schemaname || '.' || tablename <> '{OWN_MARK}' ORDER BY 1"
             )]  # fmt: skip
             return {name: _read_checksum(connection, name) for name in names}
 

@@ -28,12 +28,12 @@ from stithy.engines.postgresql.settings import (
     parse_message,
     write_configuration,
 )
-from stithy.engines.served import choose_installation, require_short
+from stithy.engines.served import BackupTools, choose_installation, require_short, run_as_user
 from stithy.environment import search_path
 from stithy.errors import InfrastructureError, PreconditionError, Problems
 from stithy.hosts.host import Host
-from stithy.hosts.runner import Command, Finished
-from stithy.needs import Package
+from stithy.hosts.runner import Command
+from stithy.needs import Package, parse_numbers
 
 NEEDED = ("postgres", "initdb", "pg_ctl")
 DISTRIBUTIONS = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin")
@@ -67,12 +67,12 @@ def find_installation(
         new = {
             installation.programs: installation for installation in probed if installation
         }.values()
-        installed += sorted(new, key=lambda each: _parse_number(each.version), reverse=True)
+        installed += sorted(new, key=lambda each: parse_numbers(each.version), reverse=True)
     chosen = choose_installation(
         "PostgreSQL",
         installed,
         asked,
-        lambda version: asked in (version, str(_parse_number(version)[0])),
+        lambda version: asked in (version, str(parse_numbers(version)[0])),
     )
     if chosen is not None:
         return chosen
@@ -113,12 +113,10 @@ def _probe(host: Host, folder: Path, problems: list[str]) -> Installation | None
 
 def _ask(host: Host, folder: Path, problems: list[str]) -> Installation | None:
     """Run the program, as the user it will run as: a folder may be closed to that user."""
-    user = host.user
-    command = Command([str(folder / "postgres"), "--version"], user=user.name if user else None)
-    finished = host.runner.run(command, timeout_s=30)
+    finished = run_as_user(host, Command([str(folder / "postgres"), "--version"]))
     match = _VERSION.search(finished.stdout)
     if finished.code != 0 or match is None:
-        who = f"user {user.name}" if user else "this user"
+        who = f"user {host.user.name}" if host.user else "this user"
         said = finished.stderr.strip().splitlines() or ["no message"]
         problems.append(f"{who} cannot run {folder}/postgres ({said[-1]})")
         return None
@@ -126,10 +124,6 @@ def _ask(host: Host, folder: Path, problems: list[str]) -> Installation | None:
         problems.append(f"{folder} has version {match[1]}, older than {OLDEST}")
         return None
     return Installation(folder, match[1] + match[2])
-
-
-def _parse_number(version: str) -> tuple[int, ...]:
-    return tuple(int(digits) for digits in re.findall(r"\d+", version))
 
 
 INITDB = (
@@ -165,21 +159,10 @@ class PostgreSQL:
         problems.attempt(lambda: questions.check(shared, most))
         for where, own in asked.own:
             problems.attempt(partial(questions.check, own, most, where=where, shared=shared))
-        programs = self._found.programs
-        for name, options in asked.backups:
-            method = PLUGINS[0].get_backup(name)
-            problems.attempt(partial(method.check_installed, options, programs, self._run))
+        tools = BackupTools(PLUGINS[0], asked, self._found.programs)
+        tools.check(problems)
         problems.refuse("the database's settings")
-        made = {
-            name: PLUGINS[0].get_backup(name).identify_tool(programs, self._run)
-            for name in dict(asked.backups)
-        }
-        return replace(self._found, backups=made)
-
-    def _run(self, command: Command) -> Finished:
-        user = self._request.host.user
-        own = replace(command, user=user.name if user else None)
-        return self._request.host.runner.run(own, timeout_s=30)
+        return replace(self._found, backups=tools.identify())
 
     def initialise(self, data: Path, scratch: Path) -> None:
         """Make an empty database, owned by one role with the generated password."""

@@ -4,22 +4,22 @@ Names in SQL are quoted by the server itself.
 """
 
 import json
-from collections.abc import Mapping
 
-from stithy.engines.instance import Mark, NotStarted, kept_of
+from stithy.engines.instance import Demand, Mark, NotStarted, kept_of
 from stithy.engines.postgresql import native
 from stithy.engines.postgresql.connection import MAINTENANCE_DATABASE, Connection, quote_name
-from stithy.engines.postgresql.endpoint import MARK, PostgreSQLEndpoint, resolve
+from stithy.engines.postgresql.endpoint import OWN_MARK, PostgreSQLEndpoint, resolve
 from stithy.engines.postgresql.upkeep import freeze
 from stithy.engines.postgresql.url import parse_url
 from stithy.engines.served import (
     ANSWER_PATIENCE_S,
+    explain_end,
     explain_full,
     make_held_error,
     make_left_error,
     measure_round_trip_s,
 )
-from stithy.errors import PreconditionError, StithyError
+from stithy.errors import PreconditionError
 from stithy.secrets import Secret
 
 OLDEST = 140000
@@ -64,11 +64,6 @@ HELD = """SELECT kind, name, owner FROM (
 """What is there besides the server's own and what extensions brought."""
 
 
-def locate(url: Secret) -> str:
-    """Host, port and database of a URL."""
-    return parse_url(url).place
-
-
 def connect_remote(url: Secret, password: Secret | None = None) -> "RemotePostgreSQL":
     """The database of a URL, connected."""
     return RemotePostgreSQL(resolve(url, password))
@@ -86,20 +81,14 @@ class RemotePostgreSQL(NotStarted, PostgreSQLEndpoint):
         with self._elsewhere() as session:
             return session.run("SELECT pg_postmaster_start_time()::text")[0][0]
 
-    def check(
-        self,
-        *,
-        keeps_inside: bool = False,
-        sessions: int = 0,
-        settings: Mapping[str, str] | None = None,
-    ) -> None:
+    def check(self, demand: Demand) -> None:
         """Version, rights, room for users, and whether it is empty; nothing is set of it."""
         with self._session() as session:
-            if problem := _find_unfit(session, keeps_inside=keeps_inside) or _find_full(
-                session, sessions
-            ):
-                what, remedy = problem
-                raise PreconditionError(what, where=self.place, remedy=remedy)
+            problem = _find_unfit(session, keeps_inside=demand.keeps_inside) or _find_full(
+                session, demand.sessions
+            )
+            if problem:
+                raise PreconditionError(problem[0], where=self.place, remedy=problem[1])
             held = _list_held(session)
         if held and self.mark() is None:
             raise make_held_error(held[0], self.place)
@@ -107,22 +96,22 @@ class RemotePostgreSQL(NotStarted, PostgreSQLEndpoint):
     def mark(self) -> Mark | None:
         """By the table of the mark."""
         with self._session() as session:
-            if session.run(f"SELECT to_regclass('{MARK}')")[0][0] is None:
+            if session.run(f"SELECT to_regclass('{OWN_MARK}')")[0][0] is None:
                 return None
-            rows = session.run(f"SELECT run_id, owner, candidate FROM {MARK}")
+            rows = session.run(f"SELECT run_id, owner, candidate FROM {OWN_MARK}")
         return Mark(rows[0][0], json.loads(rows[0][1]), rows[0][2]) if rows else None
 
     def claim(self, mark: Mark) -> None:
         """What an older mark stood for goes first."""
-        self.check()
+        self.check(Demand())
         if self.mark() is not None:
             self.empty()
         with self._session() as session:
             columns = "run_id text, owner text, candidate text"
-            session.run(f"CREATE TABLE IF NOT EXISTS {MARK} ({columns})")
+            session.run(f"CREATE TABLE IF NOT EXISTS {OWN_MARK} ({columns})")
             session.run(
-                f"WITH gone AS (DELETE FROM {MARK})"
-                f" INSERT INTO {MARK} VALUES (%(run_id)s, %(owner)s, %(candidate)s)",
+                f"WITH gone AS (DELETE FROM {OWN_MARK})"
+                f" INSERT INTO {OWN_MARK} VALUES (%(run_id)s, %(owner)s, %(candidate)s)",
                 run_id=mark.run_id, owner=json.dumps(dict(mark.owner)), candidate=mark.candidate,
             )  # fmt: skip
 
@@ -174,7 +163,7 @@ class RemotePostgreSQL(NotStarted, PostgreSQLEndpoint):
         if mark is not None and mark.run_id == run_id:
             self.empty()
             with self._session() as session:
-                session.run(f"DROP TABLE {MARK}")
+                session.run(f"DROP TABLE {OWN_MARK}")
 
     def size_bytes(self) -> int:
         """Of this database alone."""
@@ -194,10 +183,7 @@ class RemotePostgreSQL(NotStarted, PostgreSQLEndpoint):
 
     def ended_by(self) -> str | None:
         """Whether it was started anew, or does not answer."""
-        try:
-            return None if self._started() == self._since else "was restarted"
-        except StithyError as error:
-            return f"does not answer ({error.text})"
+        return explain_end(lambda: self._started() == self._since)
 
     def _session(self, database: str | None = None) -> Connection:
         return self._connect(database, timeout_s=ANSWER_PATIENCE_S)
@@ -208,7 +194,7 @@ class RemotePostgreSQL(NotStarted, PostgreSQLEndpoint):
 
 def _list_held(session: Connection, owner: int | None = None) -> list[tuple[str, str]]:
     rows = session.run(HELD)
-    return [(kind, name) for kind, name, of in rows if name != MARK and owner in (None, of)]
+    return [(kind, name) for kind, name, of in rows if name != OWN_MARK and owner in (None, of)]
 
 
 def _find_unfit(session: Connection, *, keeps_inside: bool) -> tuple[str, str] | None:

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from urllib.parse import quote
 
 from stithy.engines.instance import Start
 from stithy.engines.postgresql.connection import (
@@ -20,6 +19,7 @@ from stithy.engines.postgresql.endpoint import PostgreSQLEndpoint
 from stithy.engines.postgresql.upkeep import OTHERS, fill_log, freeze
 from stithy.engines.postgresql.url import parse_url
 from stithy.engines.served import ANSWER_PATIENCE_S, STOP_PATIENCE_S, ServerProcess
+from stithy.engines.urls import write_url
 from stithy.errors import InfrastructureError, StithyError
 from stithy.hosts.processes import end, find_pids_inside
 from stithy.hosts.runner import Running
@@ -144,16 +144,18 @@ class Server(ServerProcess, PostgreSQLEndpoint):
     @property
     def url(self) -> Secret:
         """Its URL through the socket, with the password of now."""
-        word = quote(self.password.reveal(), safe="")
-        host = quote(str(self.sockets), safe="/")
-        return Secret(f"postgresql://{ROLE}:{word}@/{DATABASE}?host={host}")
+        return self._make_url(self.password)
 
     def kept_url(self) -> str:
         """Its URL with a file beside the sockets in place of the password."""
         file = self.sockets / "pgpass"
         file.touch(mode=0o600)
         file.write_text(f"*:*:*:*:{self.password.reveal()}\n")
-        return f"postgresql://{ROLE}@/{DATABASE}?host={self.sockets}&passfile={file}"
+        return self._make_url(None, passfile=str(file)).reveal()
+
+    def _make_url(self, password: Secret | None, **more: str) -> Secret:
+        options = {"host": str(self.sockets), **more}
+        return write_url("postgresql", ROLE, password, "", DATABASE, options)
 
     def can_answer(self) -> bool:
         """Whether a session can be opened now."""

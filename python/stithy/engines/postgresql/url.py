@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from os.path import expanduser
 from pathlib import Path
-from urllib.parse import quote
 
+from stithy.engines.urls import choose_password, make_url_refusal, write_url
 from stithy.errors import UserError
 from stithy.needs import Package
 from stithy.secrets import Secret
@@ -95,8 +95,7 @@ class ServerAddress:
     @property
     def url(self) -> Secret:
         """The URL for the hammer: everything by name, and nothing that has to be found."""
-        word = f":{quote(self.password.reveal(), safe='')}" if self.password else ""
-        named = {
+        options = {
             "host": self.host,
             "port": str(self.port),
             "hostaddr": self.hostaddr,
@@ -106,9 +105,7 @@ class ServerAddress:
             "sslmode": self.sslmode,
             "sslrootcert": self.root,
         }
-        options = (f"{name}={quote(value, safe='/')}" for name, value in named.items() if value)
-        user, database = quote(self.user, safe=""), quote(self.database, safe="")
-        return Secret(f"postgresql://{user}{word}@/{database}?{'&'.join(options)}")
+        return write_url("postgresql", self.user, self.password, "", self.database, options)
 
 
 def parse_url(url: Secret, password: Secret | None = None) -> ServerAddress:
@@ -120,21 +117,20 @@ def parse_url(url: Secret, password: Secret | None = None) -> ServerAddress:
     text = url.reveal()
     given = _parse(text)
     _refuse_unfollowed(text, given)
-    if password is not None and given.get("password"):
-        raise _make_refusal("the URL has a password, and another is given", "take one of them out")
+    word = Secret(given["password"]) if given.get("password") else None
+    chosen = choose_password(word, password)
     is_system = given.get("sslrootcert") == SYSTEM_ROOTS
     sslmode = given.get("sslmode", "verify-full" if is_system else "prefer")
     if is_system and sslmode != "verify-full":
         problem = f"sslmode is {sslmode}, which is too weak for sslrootcert=system"
         raise _make_refusal(problem, "give sslmode=verify-full")
-    word = Secret(given["password"]) if given.get("password") else None
     return ServerAddress(
         host=given["host"],
         hostaddr=given.get("hostaddr", ""),
         port=int(given.get("port") or 5432),
         database=given.get("dbname") or given["user"],
         user=given["user"],
-        password=password or word,
+        password=chosen,
         passfile=given.get("passfile", ""),
         options=given.get("options", ""),
         connect_timeout_s=max(0, int(given.get("connect_timeout") or 0)) or PATIENCE_S,
@@ -200,7 +196,7 @@ _LEAVE = f"leave it out; followed are {', '.join(OPTIONS)}"
 
 
 def _make_refusal(problem: str, remedy: str = _EXAMPLE) -> UserError:
-    return UserError(problem, where="database URL", remedy=remedy)
+    return make_url_refusal(problem, remedy)
 
 
 CLIENT = Package("postgresql-client", "postgresql")

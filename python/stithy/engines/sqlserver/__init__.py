@@ -7,7 +7,7 @@ sys.dm_os_performance_counters and sys.dm_io_virtual_file_stats.
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from stithy.engines.declaration import Declaration, ErrorClass, WaitGroup
+from stithy.engines.declaration import Declaration, ErrorClass, group_wait
 from stithy.engines.engine import Engine
 from stithy.metrics import CollectedMetric
 from stithy.secrets import Secret
@@ -59,10 +59,6 @@ WAITS: Mapping[str, tuple[str, ...]] = {
 }
 """How the types of waits of each class begin; others, most of them idle, are of none."""
 
-_GROUPS: dict[str, WaitGroup] = {
-    "CPU": "cpu", "IO": "device", "Log": "log", "Lock": "locks", "Client": "client",
-}  # fmt: skip
-
 
 def classify_wait(wait: str) -> str:
     """Give the wait event of a session by what it waits for; empty if it does not wait.
@@ -74,11 +70,6 @@ def classify_wait(wait: str) -> str:
         return "CPU"
     kind = next((name for name, begins in WAITS.items() if wait.startswith(begins)), "Other")
     return f"{kind}:{wait}"
-
-
-def group_wait(event: str) -> WaitGroup:
-    """Give the group of a wait event."""
-    return _GROUPS.get(event.partition(":")[0], "other")
 
 
 METRICS = (
@@ -115,6 +106,18 @@ ENGINE = Declaration(
 )
 
 
+_FORCED = (
+    "a commit is answered before its log is written, so any end of the server, even a clean one, "
+    "loses those of the last moments"
+)
+_ALLOWED = "sessions may commit before their log is written, and any end of the server loses those"
+_UNVERIFIED = "pages have no checksums, so damage by storage is not noticed"
+GIVEN_UP = {
+    "delayed_durability": {"forced": _FORCED, "allowed": _ALLOWED},
+    "page_verify": {"none": _UNVERIFIED, "torn_page_detection": _UNVERIFIED},
+}
+
+
 class SQLServerEngine(Engine):
     """SQL Server 2016 and later."""
 
@@ -128,6 +131,7 @@ class SQLServerEngine(Engine):
         {"recovery": "simple", "data_size": "20 GiB"},
         {"data_files": "/vol1/d1.mdf", "log_file": "/vol1/l1.ldf"},
     )
+    given_up = GIVEN_UP
     native_restore = (
         "reverts to a database snapshot, or restores a backup, as `settings: {native_restore: …}` "
         "says"
@@ -143,12 +147,6 @@ class SQLServerEngine(Engine):
         from stithy.engines.sqlserver import given
 
         return given.explain_setting(name, value)
-
-    def list_given_up(self, settings: Mapping[str, str]) -> dict[str, str]:
-        """List which of the settings give durability up, with what may be lost."""
-        from stithy.engines.sqlserver.given import list_given_up
-
-        return list_given_up(settings)
 
     def count_log_bytes(self, settings: Mapping[str, str], window_s: float = 0.0) -> int:
         """Count what the log has from the start; unknown where the study does not say it."""

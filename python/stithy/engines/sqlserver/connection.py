@@ -4,7 +4,6 @@ Transactions of a workload never go this way.
 """
 
 import logging
-import re
 import socket
 import ssl
 import struct
@@ -89,7 +88,7 @@ class TLSTransport:
         """Send; the first message is the one that asks for encryption."""
         if self._is_new:
             self._is_new = False
-            self._negotiate(bytearray(data))
+            self._settle_encryption(bytearray(data))
         elif self._tls is None:
             self._raw.sendall(data)
         else:
@@ -120,7 +119,7 @@ class TLSTransport:
                     return b""
                 self._incoming.write(data)
 
-    def _negotiate(self, packet: bytearray) -> None:
+    def _settle_encryption(self, packet: bytearray) -> None:
         """Ask for encryption, shake hands where the server agrees, and hand its answer on."""
         wanted = ON if self._target.encrypts else OFF
         packet[HEADER.size + find_encryption(packet[HEADER.size :])] = wanted
@@ -131,11 +130,11 @@ class TLSTransport:
         if wanted == ON and agreed not in (ON, REQUIRED):
             raise UnencryptedError
         if agreed != NOT_SUPPORTED:
-            self._shake_hands()
+            self._complete_handshake()
             self._only_login = agreed == OFF
         self._ready += header + body
 
-    def _shake_hands(self) -> None:
+    def _complete_handshake(self) -> None:
         self._tls = make_context(self._target).wrap_bio(
             self._incoming, self._outgoing, server_hostname=self._target.host
         )
@@ -305,12 +304,3 @@ def _explain_not_opened(target: SQLServerAddress, error: Exception) -> StithyErr
     problem = f"the database server cannot be reached: {text}"
     remedy = "start the server, or correct host and port in the URL"
     return InfrastructureError(problem, where=place, remedy=remedy)
-
-
-def parse_version(text: str) -> tuple[int, ...]:
-    """Read the numbers of a version.
-
-    >>> parse_version("16.0.4135.4")
-    (16, 0, 4135, 4)
-    """
-    return tuple(map(int, re.findall(r"\d+", text)))

@@ -6,12 +6,13 @@ order does not matter.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from stithy.clock import Clock
 from stithy.collectors.collector import LiveCollector, Sample
 from stithy.engines.instance import CheckpointRule, Loaded, MaintenanceCounters, ServerFacts
+from stithy.engines.served import ANSWER_S, CHECKSUMS_S, MARK, ServedEndpoint
 from stithy.engines.sqlserver import TYPES, WAITS, classify_wait
 from stithy.engines.sqlserver.connection import ServerError, SQLServerSession, connect
 from stithy.engines.sqlserver.given import parse_url, quote_name
@@ -70,8 +71,11 @@ SESSIONS = (
 Rows = Mapping[Any, Sequence[float]]
 
 
-def read_view(session: SQLServerSession, sql: str, keys: int = 1) -> Rows | str:
-    """Read numbers by the first column, or the first two; or say why there are none."""
+def read_view(session: SQLServerSession, sql: str, keys: int = 1, hidden: str = "") -> Rows | str:
+    """Read numbers by the first columns, so many as are `keys`; or say why there are none.
+
+    `hidden`: why an answer has no rows, for one that always has some.
+    """
     try:
         rows = session.run(sql)
     except ServerError as error:
@@ -79,12 +83,32 @@ def read_view(session: SQLServerSession, sql: str, keys: int = 1) -> Rows | str:
             raise  # it is gone
         right = ": GRANT VIEW SERVER STATE" if error.number in (297, 300) else ""
         return f"{error.words}{right}"
-    if not rows and sql == FILES:
-        return "the server shows no file: GRANT VIEW ANY DEFINITION"
+    if hidden and not rows:
+        return hidden
     return {
         row[0] if keys == 1 else tuple(row[:keys]): [float(value) for value in row[keys:]]
         for row in rows
     }
+
+
+class View(NamedTuple):
+    """A question whose answer is compared with the one before, and the metrics that `read` gives.
+
+    `keys`, `hidden`: as in `read_view`.
+    """
+
+    sql: str
+    metrics: Sequence[str]
+    read: Callable[[Rows, Rows, float], Iterator[Sample]]
+    keys: int = 1
+    hidden: str = ""
+
+    def list_samples(self, last: Rows | str, now: Rows | str, elapsed_s: float) -> Iterator[Sample]:
+        """List what two answers tell; without either of them why it is missing."""
+        if isinstance(last, str) or isinstance(now, str):
+            because = str(now if isinstance(now, str) else last)
+            return (Sample("", metric, None, because) for metric in self.metrics)
+        return self.read(last, now, elapsed_s)
 
 
 class ViewCollector:
@@ -93,25 +117,25 @@ class ViewCollector:
     def __init__(self, session: SQLServerSession, clock: Clock) -> None:
         """`session` is connected, and is closed with this."""
         self._session, self._clock = session, clock
-        self._last: tuple[Rows | str, ...] = ()
+        self._last: list[Rows | str] = []
         self._last_s = 0.0
 
     def sample(self) -> Sequence[Sample]:
         """All metrics."""
         session = self._session
-        now = (
-            read_view(session, COUNTERS), read_view(session, FILES, 2), read_view(session, WAITED),
-        )  # fmt: skip
+        now = [read_view(session, view.sql, view.keys, view.hidden) for view in VIEWS]
         now_s, sessions = self._clock.monotonic_s(), read_view(session, SESSIONS)
         last, self._last = self._last, now
         elapsed_s, self._last_s = now_s - self._last_s, now_s
         if not last:
             return []
-        pairs = zip(last, now, strict=True)
-        readers = (_read_counters, _read_files, _read_waited)
-        found = [list(read(*pair, elapsed_s)) for read, pair in zip(readers, pairs, strict=True)]
+        samples = [
+            sample
+            for view, before, after in zip(VIEWS, last, now, strict=True)
+            for sample in view.list_samples(before, after, elapsed_s)
+        ]
         missing = [Sample("", metric, None, because) for metric, because in MISSING.items()]
-        return [*(s for part in found for s in part), *missing, *read_sessions(sessions)]
+        return [*samples, *missing, *read_sessions(sessions)]
 
     def close(self) -> None:
         """End the connection."""
@@ -127,12 +151,7 @@ def sum_counters(counted: Rows, names: Sequence[str]) -> float | None:
     )
 
 
-def _read_counters(last: Rows | str, now: Rows | str, elapsed_s: float) -> Iterator[Sample]:
-    if isinstance(last, str) or isinstance(now, str):
-        because = now if isinstance(now, str) else str(last)
-        for metric in (*RATES, "page_life_s"):
-            yield Sample("", metric, None, because)
-        return
+def _read_counters(last: Rows, now: Rows, elapsed_s: float) -> Iterator[Sample]:
     for metric, names in RATES.items():
         before, after = sum_counters(last, names), sum_counters(now, names)
         if before is None or after is None:
@@ -143,14 +162,14 @@ def _read_counters(last: Rows | str, now: Rows | str, elapsed_s: float) -> Itera
     yield Sample("", "page_life_s", life, UNCOUNTED if life is None else None)
 
 
-def _read_files(last: Rows | str, now: Rows | str, elapsed_s: float) -> Iterator[Sample]:
+OF_FILES = tuple(
+    f"database_file_{ending}" for ending in ("reads_per_s", "writes_per_s", "read_s", "write_s")
+)
+
+
+def _read_files(last: Rows, now: Rows, elapsed_s: float) -> Iterator[Sample]:
     """Read by file; one that was opened anew, as after a restore, has counts from then on."""
-    names = [f"database_file_{ending}" for ending in ("reads_per_s", "writes_per_s",
-             "read_s", "write_s")]  # fmt: skip
-    if isinstance(last, str) or isinstance(now, str):
-        because = now if isinstance(now, str) else str(last)
-        yield from (Sample("", metric, None, because) for metric in (*names, "temp_bytes_per_s"))
-        return
+    reads_per_s, writes_per_s, read_s, write_s = OF_FILES
     temp = 0.0
     for (name, database), after in now.items():
         before = last.get((name, database), [0.0] * 5)
@@ -159,23 +178,31 @@ def _read_files(last: Rows | str, now: Rows | str, elapsed_s: float) -> Iterator
         )
         temp += written if database == TEMP_ID else 0.0
         subject = f"tempdb.{name}" if database == TEMP_ID else name
-        yield Sample(subject, names[0], reads / elapsed_s)
-        yield Sample(subject, names[1], writes / elapsed_s)
-        for metric, count, stall_ms in ((names[2], reads, read_ms), (names[3], writes, write_ms)):
+        yield Sample(subject, reads_per_s, reads / elapsed_s)
+        yield Sample(subject, writes_per_s, writes / elapsed_s)
+        for metric, count, stall_ms in ((read_s, reads, read_ms), (write_s, writes, write_ms)):
             mean_s = stall_ms / count / 1000 if count else None
             yield Sample(subject, metric, mean_s, None if count else "there was none")
     yield Sample("", "temp_bytes_per_s", temp / elapsed_s)
 
 
-def _read_waited(last: Rows | str, now: Rows | str, elapsed_s: float) -> Iterator[Sample]:
-    if isinstance(last, str) or isinstance(now, str):
-        yield Sample("", "waiting_by_class", None, now if isinstance(now, str) else str(last))
-        return
+def _read_waited(last: Rows, now: Rows, elapsed_s: float) -> Iterator[Sample]:
     waited_ms: Counter[str] = Counter()
     for wait, (after,) in now.items():
         waited_ms[classify_wait(wait).partition(":")[0]] += int(after - last.get(wait, [0.0])[0])
     for kind in WAITS:
         yield Sample(kind, "waiting_by_class", max(0, waited_ms[kind]) / 1000 / elapsed_s)
+
+
+VIEWS = (
+    View(COUNTERS, (*RATES, "page_life_s"), _read_counters),
+    View(
+        FILES, (*OF_FILES, "temp_bytes_per_s"), _read_files, keys=2,
+        hidden="the server shows no file: GRANT VIEW ANY DEFINITION",
+    ),
+    View(WAITED, ("waiting_by_class",), _read_waited),
+)  # fmt: skip
+"""What is asked each second, besides what sessions do now."""
 
 
 def read_sessions(sessions: Rows | str) -> Iterator[Sample]:
@@ -195,22 +222,16 @@ def read_sessions(sessions: Rows | str) -> Iterator[Sample]:
         yield Sample(kind, "waiting_sessions", count)
 
 
-ANSWER_S = 10.0
-"""A person waits for it; the hammer gives up as early."""
-
-CHECKSUMS_S = 3600.0
-MARK = "stithy_mark"
-"""The table that says whose a database by URL is; nothing of what was loaded."""
-
 TABLES = (
     "SELECT t.name, c.name FROM sys.tables t JOIN sys.columns c ON c.object_id = t.object_id"
     " WHERE t.is_ms_shipped = 0 ORDER BY t.name, c.column_id"
 )
-SERVER = {
-    "version": "CONVERT(nvarchar(128), SERVERPROPERTY('ProductVersion'))",
-    "edition": "CONVERT(nvarchar(128), SERVERPROPERTY('Edition'))",
-    "product": "@@VERSION",
-}
+PRODUCT = (
+    "SELECT CONVERT(nvarchar(128), SERVERPROPERTY('ProductVersion')),"
+    " CONVERT(nvarchar(128), SERVERPROPERTY('Edition')), @@VERSION"
+)
+"""Version, edition, and both in a text with its name."""
+
 OPTIONS = (
     "recovery_model_desc", "delayed_durability_desc", "is_read_committed_snapshot_on",
     "snapshot_isolation_state_desc", "page_verify_option_desc", "target_recovery_time_in_seconds",
@@ -230,22 +251,8 @@ def open_endpoint(url: Secret, password: Secret | None = None) -> "SQLServerEndp
     return SQLServerEndpoint(parse_url(url, password).url)
 
 
-class SQLServerEndpoint:
+class SQLServerEndpoint(ServedEndpoint):
     """What can be asked of a database by URL. Errors as in `connection.connect`."""
-
-    def __init__(self, url: Secret) -> None:
-        """Nothing is connected yet."""
-        self._url = url
-
-    @property
-    def url(self) -> Secret:
-        """The URL for the hammer."""
-        return self._url
-
-    @property
-    def place(self) -> str:
-        """For messages: where it is, without the password."""
-        return parse_url(self.url).place
 
     def commits(self, clock: Clock) -> None:
         """It counts transactions that wrote, and those that began: none is a commit of a client."""
@@ -265,7 +272,7 @@ class SQLServerEndpoint:
     def facts(self) -> ServerFacts:
         """Version and edition, and the options of database and server that matter to storage."""
         with self.connect() as session:
-            [told] = session.run(f"SELECT {', '.join(SERVER.values())}")
+            [(version, edition, _)] = session.run(PRODUCT)
             there = {name for (name,) in session.run(
                 "SELECT name FROM sys.all_columns WHERE object_id = OBJECT_ID('sys.databases')"
             )}  # fmt: skip
@@ -277,9 +284,9 @@ class SQLServerEndpoint:
                 "SELECT name, CONVERT(bigint, value_in_use) FROM sys.configurations WHERE name IN"
                 f" ({', '.join(repr(name) for name in CONFIGURED)})"
             )
-        pairs = [*zip(options, values, strict=True), *configured, ("edition", told[1])]
+        pairs = [*zip(options, values, strict=True), *configured, ("edition", edition)]
         settings = {str(name): str(value) for name, value in pairs if value is not None}
-        return ServerFacts(str(told[0]), dict(sorted(settings.items())))
+        return ServerFacts(str(version), dict(sorted(settings.items())))
 
     def checksums(self) -> Mapping[str, str]:
         """By table the number of its rows and a checksum of them, in whatever order they lie."""

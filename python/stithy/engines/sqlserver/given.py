@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
+from stithy.engines import urls
 from stithy.errors import TextError, UserError
 from stithy.names import suggest_instead
 from stithy.secrets import Secret, read_given_secret
@@ -61,17 +62,14 @@ class SQLServerAddress:
     @property
     def url(self) -> Secret:
         """The URL for the hammer: nothing in it has to be found."""
-        word = f":{quote(self.password.reveal(), safe='')}" if self.password else ""
-        host = f"[{self.host}]" if ":" in self.host else quote(self.host)
         options = {
             "encrypt": str(self.encrypts).lower(),
             "trustServerCertificate": str(self.trusts_any).lower(),
-            "ca": quote(self.ca, safe="/"),
+            "ca": self.ca,
             "connect_timeout": str(self.connect_s),
         }
-        given = "&".join(f"{name}={value}" for name, value in options.items() if value)
-        user, database = quote(self.user, safe=""), quote(self.database, safe="")
-        return Secret(f"sqlserver://{user}{word}@{host}:{self.port}/{database}?{given}")
+        server = f"{urls.write_host(self.host)}:{self.port}"
+        return urls.write_url("sqlserver", self.user, self.password, server, self.database, options)
 
 
 def parse_url(url: Secret, password: Secret | None = None) -> SQLServerAddress:
@@ -93,50 +91,37 @@ def parse_url(url: Secret, password: Secret | None = None) -> SQLServerAddress:
     if database.lower() in SYSTEM_DATABASES:
         remedy = "name one of its own; Stithy makes it where it is missing"
         raise _refuse_url(f"{database} is the server's own database", remedy)
-    options = _parse_url_options(found["query"] or "")
-    given = [Secret(unquote(found["word"]))] if found["word"] else []
-    given += [secret] if (secret := read_given_secret(None, options.get("passfile"))) else []
-    given += [password] if password is not None else []
-    if len(given) > 1:
-        raise _refuse_url("the URL has a password, and another is given", "take one of them out")
+    options = _read_url_options(found["query"] or "")
+    word = Secret(unquote(found["word"])) if found["word"] else None
+    kept = read_given_secret(None, options.get("passfile"))
     return SQLServerAddress(
         host=unquote(found["host"]).strip("[]"), port=port, database=database,
-        user=unquote(found["user"]), password=given[0] if given else None,
+        user=unquote(found["user"]), password=urls.choose_password(word, kept, password),
         encrypts=options.get("encrypt") != "false",
         trusts_any=options.get("trustServerCertificate") == "true", ca=options.get("ca", ""),
         connect_s=int(options.get("connect_timeout", CONNECT_S)),
     )  # fmt: skip
 
 
-def _parse_url_options(query: str) -> Mapping[str, str]:
-    options: dict[str, str] = {}
-    for part in filter(None, query.split("&")):
-        name, _, value = part.partition("=")
-        if name not in URL_OPTIONS:
-            remedy = f"leave it out; followed are {', '.join(URL_OPTIONS)}"
-            raise _refuse_url(f"the URL has the option {name}, which is not followed", remedy)
-        if name in options:
-            raise _refuse_url(f"the URL has the option {name} twice", "take one of them out")
-        options[name] = unquote(value)
-        if name in URL_CHOICES and options[name] not in URL_CHOICES[name]:
-            raise _refuse_url(
-                f"the URL's {name} is none of {', '.join(URL_CHOICES[name])}", _EXAMPLE
-            )
-        if name in ("ca", "passfile") and not Path(options[name]).is_absolute():
+def _read_url_options(query: str) -> Mapping[str, str]:
+    options = urls.parse_options(query, URL_OPTIONS)
+    for name, value in options.items():
+        if name in URL_CHOICES and value not in URL_CHOICES[name]:
+            raise _refuse_url(f"the URL's {name} is none of {', '.join(URL_CHOICES[name])}")
+        if name in ("ca", "passfile") and not Path(value).is_absolute():
             raise _refuse_url(f"the URL's {name} is no absolute path", "name it from the root on")
     if not re.fullmatch(r"[1-9][0-9]{0,3}", options.get("connect_timeout", "1")):
         raise _refuse_url("the URL's connect_timeout is no number of seconds", "such as 10")
     ca, trust = options.get("ca", ""), options.get("trustServerCertificate")
     if ca and trust == "true":
         raise _refuse_url("the URL has a ca, and trusts any certificate", "take one of them out")
-    if ca and not Path(ca).is_file():
-        remedy = "name a file of certificates in PEM format with ca="
-        raise UserError("there is no such file of certificates", where=ca, remedy=remedy)
+    if ca:
+        urls.require_certificates(ca)
     return options
 
 
 def _refuse_url(problem: str, remedy: str = _EXAMPLE) -> UserError:
-    return UserError(problem, where="database URL", remedy=remedy)
+    return urls.make_url_refusal(problem, remedy)
 
 
 COLLATION = "Latin1_General_100_BIN2"
@@ -186,11 +171,8 @@ CHOICES: Mapping[str, Knob] = {
     "backup_transfer_size": Knob(SIZE),
     "check_database": Knob("off|physical|full", "off"),
 }
-SERVER = {
-    "max_server_memory": "max server memory (MB)",
-    "max_degree_of_parallelism": "max degree of parallelism",
-}
-"""Those of the whole server, as sp_configure calls them."""
+SERVER_MEMORY, PARALLELISM = "max server memory (MB)", "max degree of parallelism"
+"""What is set of the whole server, as sp_configure calls it."""
 
 TRANSFER_LEAST, TRANSFER_MOST = 64 * 2**10, 4 * MIB
 STRIPES_MOST = 64
@@ -237,25 +219,6 @@ def _explain_paths(name: str, value: str) -> tuple[str, str] | None:
 def list_paths(value: str) -> list[str]:
     """Split paths."""
     return [path.strip() for path in value.split(",") if path.strip()]
-
-
-_FORCED = (
-    "a commit is answered before its log is written, so any end of the server, even a clean one, "
-    "loses those of the last moments"
-)
-_ALLOWED = "sessions may commit before their log is written, and any end of the server loses those"
-_UNVERIFIED = "pages have no checksums, so damage by storage is not noticed"
-_GIVEN_UP = {
-    "delayed_durability": {"forced": _FORCED, "allowed": _ALLOWED},
-    "page_verify": {"none": _UNVERIFIED, "torn_page_detection": _UNVERIFIED},
-}
-
-
-def list_given_up(settings: Mapping[str, str]) -> dict[str, str]:
-    """List which of the settings give durability up, with what may be lost."""
-    values = {name: settings[name].strip().lower() for name in settings}
-    lost = {name: _GIVEN_UP.get(name.lower(), {}).get(value) for name, value in values.items()}
-    return {name: because for name, because in lost.items() if because}
 
 
 def quote_name(name: str) -> str:
@@ -318,7 +281,7 @@ class Wish:
             alone = " WITH ROLLBACK IMMEDIATE" if key == "read_committed_snapshot" else ""
             yield key, f"ALTER DATABASE {quote_name(name)} SET {choice.option} {value}{unit}{alone}"
 
-    def size_file(
+    def fit_file(
         self, name: str, file: str, size_bytes: int, *, is_log: bool, files: int
     ) -> str | None:
         """Give the statement that lets one of so many files have its share; None for none.
@@ -336,12 +299,12 @@ class Wish:
 
     def list_server_values(self) -> dict[str, int]:
         """List what the whole server is set to, by the names of sp_configure."""
-        values = {SERVER[name]: self.get(name) for name in SERVER if self.get(name)}
-        memory = self.get_bytes("max_server_memory")
-        return {
-            name: int(value) if name != SERVER["max_server_memory"] else (memory or 0) // MIB
-            for name, value in values.items()
-        }
+        values: dict[str, int] = {}
+        if memory := self.get_bytes("max_server_memory"):
+            values[SERVER_MEMORY] = memory // MIB
+        if degree := self.get("max_degree_of_parallelism"):
+            values[PARALLELISM] = int(degree)
+        return values
 
     def get_compression(self, table: str) -> str:
         """Give how a table is compressed; empty where nothing is asked."""

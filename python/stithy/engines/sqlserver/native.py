@@ -5,7 +5,7 @@ with COPY_ONLY. Either is within the server, on its storage.
 Sources: Microsoft's "Revert a database to a database snapshot" and RESTORE.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from stithy.engines.sqlserver.connection import ServerError, SQLServerSession
@@ -56,7 +56,7 @@ def check_database(session: SQLServerSession, database: str, wish: Wish) -> None
         ) from error  # fmt: skip
 
 
-def size_files(master: SQLServerSession, database: str, wish: Wish) -> None:
+def fit_files(master: SQLServerSession, database: str, wish: Wish) -> None:
     """Let the files have the sizes that are asked, which a revert takes from the log."""
     files = master.run(
         "SELECT name, type, CONVERT(bigint, size) * 8192 FROM sys.master_files"
@@ -65,12 +65,12 @@ def size_files(master: SQLServerSession, database: str, wish: Wish) -> None:
     count = sum(kind == 0 for _, kind, _ in files)
     for file, kind, size in files:
         share = 1 if kind else count
-        change = wish.size_file(database, str(file), int(size), is_log=kind == 1, files=share)
+        change = wish.fit_file(database, str(file), int(size), is_log=kind == 1, files=share)
         if change is not None:
             master.run(change)
 
 
-def set_server(master: SQLServerSession, values: dict[str, int]) -> dict[str, int]:
+def set_server(master: SQLServerSession, values: Mapping[str, int]) -> dict[str, int]:
     """Set values of the whole server, and give those that were others before."""
     before: dict[str, int] = {}
     for name, value in values.items():
@@ -148,7 +148,7 @@ def restore(master: SQLServerSession, database: str, name: str, wish: Wish) -> N
         master.run(statement)
     finally:
         master.run(f"ALTER DATABASE {own} SET MULTI_USER")
-    size_files(master, database, wish)
+    fit_files(master, database, wish)
 
 
 def forget_kept(master: SQLServerSession, database: str, begin: str, wish: Wish) -> bool:

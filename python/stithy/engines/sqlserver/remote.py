@@ -2,20 +2,24 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from stithy.engines.instance import Mark, NotStarted, kept_of
+from stithy.engines.instance import Demand, Mark, NotStarted, kept_of
 from stithy.engines.served import (
     ANSWER_PATIENCE_S,
+    MARK,
+    explain_end,
     explain_full,
     make_held_error,
     make_left_error,
     measure_round_trip_s,
 )
 from stithy.engines.sqlserver import native
-from stithy.engines.sqlserver.connection import MASTER, ServerError, SQLServerSession, parse_version
-from stithy.engines.sqlserver.endpoint import MARK, SERVER, SQLServerEndpoint
+from stithy.engines.sqlserver.connection import MASTER, ServerError, SQLServerSession
+from stithy.engines.sqlserver.endpoint import PRODUCT, SQLServerEndpoint
 from stithy.engines.sqlserver.given import COLLATION, Wish, make_wish, parse_url, quote_name
-from stithy.errors import PreconditionError, StithyError
+from stithy.errors import PreconditionError
+from stithy.needs import parse_numbers
 from stithy.secrets import Secret
 
 OLDEST = 13
@@ -50,6 +54,22 @@ def connect_remote(url: Secret, password: Secret | None = None) -> "RemoteSQLSer
     return RemoteSQLServer(parse_url(url, password).url)
 
 
+class Claim(NamedTuple):
+    """What the table of the mark says.
+
+    `made`: whether the run made the database. `before`: values of the server that it has changed.
+    """
+
+    mark: Mark
+    made: bool
+    before: Mapping[str, int]
+
+    @property
+    def wish(self) -> Wish:
+        """The settings that the run asks for."""
+        return make_wish(self.mark.settings)
+
+
 class RemoteSQLServer(NotStarted, SQLServerEndpoint):
     """A database on a server that runs already; where it is missing, a run makes and drops it."""
 
@@ -63,12 +83,9 @@ class RemoteSQLServer(NotStarted, SQLServerEndpoint):
         with self._connect_master() as master:
             return str(master.run(STARTED)[0][0])
 
-    def check(
-        self, *, keeps_inside: bool = False, sessions: int = 0,
-        settings: Mapping[str, str] | None = None,
-    ) -> None:  # fmt: skip
+    def check(self, demand: Demand) -> None:
         """Version, rights, collation, room for users, and whether it is empty."""
-        wish = make_wish(settings or {})
+        wish = make_wish(demand.settings)
         with self._connect_master() as master:
             state = self._read_state(master)
             problem = (
@@ -76,23 +93,23 @@ class RemoteSQLServer(NotStarted, SQLServerEndpoint):
                 or _find_unseen(master)
                 or _find_right(master, RIGHTS[:1] if state is None else ())
                 or _find_right(master, RIGHTS[1:] if wish.list_server_values() else ())
-                or _find_full(master, sessions)
+                or _find_full(master, demand.sessions)
             )
         if problem is None and state not in (None, "ONLINE"):
             problem = (f"the database is {state}", "bring it online, or drop it")
         if problem is None and state is not None:
-            problem = self._find_wrong_database(wish, keeps_inside=keeps_inside)
+            problem = self._find_wrong_database(wish, keeps_inside=demand.keeps_inside)
         if problem:
             raise PreconditionError(problem[0], where=self.place, remedy=problem[1])
 
     def _find_wrong_database(self, wish: Wish, *, keeps_inside: bool) -> tuple[str, str] | None:
         """Find why a database that is there cannot be used. Raises where it holds anything."""
-        mark, held = self._read_mark(), []
+        claim = self._read_claim()
         with self._connect_own() as session:
             held = list_held(session)
-            if held and mark is None:
+            if held and claim is None:
                 raise make_held_error(held[0], self.place)
-            if mark and mark[1]:
+            if claim and claim.made:
                 return None  # it will be made anew
             if wish.places_files:
                 remedy = "drop it: Stithy makes it with its files, and drops it at the end"
@@ -104,36 +121,37 @@ class RemoteSQLServer(NotStarted, SQLServerEndpoint):
 
     def mark(self) -> Mark | None:
         """Read the table of the mark; none where the database is missing."""
-        read = self._read_mark()
-        return read[0] if read else None
+        claim = self._read_claim()
+        return claim.mark if claim else None
 
-    def _read_mark(self) -> tuple[Mark, bool] | None:
-        """Read it, and whether Stithy made the database."""
+    def _read_claim(self) -> Claim | None:
         with self._connect_master() as master:
             if self._read_state(master) != "ONLINE":
                 return None
         with self._connect_own() as session:
             if not session.run("SELECT 1 FROM sys.tables WHERE name = %s", MARK):
                 return None
-            rows = session.run(f"SELECT run_id, owner, candidate, settings, made FROM {MARK}")
+            rows = session.run(
+                f"SELECT run_id, owner, candidate, settings, made, before FROM {MARK}"
+            )
         if not rows:
             return None
-        run_id, owner, candidate, settings, made = rows[0]
-        settings = json.loads(settings)
-        return Mark(run_id, json.loads(owner), candidate, settings), bool(made)
+        run_id, owner, candidate, settings, made, before = rows[0]
+        mark = Mark(run_id, json.loads(owner), candidate, json.loads(settings))
+        return Claim(mark, bool(made), json.loads(before))
 
     @property
     def wish(self) -> Wish:
         """The settings that its mark has."""
-        mark = self.mark()
-        return make_wish({} if mark is None else mark.settings)
+        claim = self._read_claim()
+        return make_wish({}) if claim is None else claim.wish
 
     def claim(self, mark: Mark) -> None:
         """Make it where it is missing, set it as the study asks, and mark it.
 
         What an older mark stood for goes first. A snapshot that will be needed is tried.
         """
-        self.check(settings=mark.settings)
+        self.check(Demand(settings=mark.settings))
         if (older := self.mark()) is not None:
             self.give_back(older.run_id)
         wish, made = make_wish(mark.settings), False
@@ -145,7 +163,7 @@ class RemoteSQLServer(NotStarted, SQLServerEndpoint):
         self._write_mark(mark, made, before)
         with self._connect_master() as master:
             _set_options(master, self._name, wish)
-            native.size_files(master, self._name, wish)
+            native.fit_files(master, self._name, wish)
             if mark.keeps_inside and not wish.keeps_backups:
                 name = f"{kept_of(mark.run_id)}tried"
                 native.make_snapshot(master, self._name, name)
@@ -165,6 +183,10 @@ class RemoteSQLServer(NotStarted, SQLServerEndpoint):
 
     def empty(self) -> None:
         """Drop procedures, functions, tables, sequences and types; anything else is refused."""
+        self._drop_held()
+        self._set_server(self.wish)
+
+    def _drop_held(self) -> None:
         with self._connect_own() as session:
             held = list_held(session)
             for kind in DROPPED:
@@ -173,11 +195,10 @@ class RemoteSQLServer(NotStarted, SQLServerEndpoint):
             left = list_held(session)
         if left:
             raise make_left_error(left[0], self.place)
-        self._set_server()
 
-    def _set_server(self) -> None:
+    def _set_server(self, wish: Wish) -> None:
         """Set the whole server again, as another candidate on it may have set it otherwise."""
-        if values := self.wish.list_server_values():
+        if values := wish.list_server_values():
             with self._connect_master() as master:
                 native.set_server(master, values)
 
@@ -203,7 +224,7 @@ class RemoteSQLServer(NotStarted, SQLServerEndpoint):
         wish = self.wish
         with self._connect_master() as master:
             native.restore(master, self._name, name, wish)
-        self._set_server()
+        self._set_server(wish)
         with self._connect_own() as session:
             native.check_database(session, self._name, wish)
         self.checkpoint()
@@ -214,22 +235,22 @@ class RemoteSQLServer(NotStarted, SQLServerEndpoint):
         A kill during a restore leaves a database that nobody can enter, and no mark; what the run
         had kept of it tells whose it is, and it is dropped.
         """
-        read = self._read_mark()
-        if read is not None and read[0].run_id != run_id:
+        claim = self._read_claim()
+        if claim is not None and claim.mark.run_id != run_id:
             return
-        wish = make_wish({} if read is None else read[0].settings)
+        wish = make_wish({}) if claim is None else claim.wish
         with self._connect_master() as master:
             state = self._read_state(master)
             kept = native.forget_kept(master, self._name, kept_of(run_id), wish)
-            if read is None and kept and state not in (None, "ONLINE"):
-                master.run(f"DROP DATABASE {quote_name(self._name)}")
-        if read is None:
-            return
-        self._set_back()
-        if read[1]:
+            if claim is None:
+                if kept and state not in (None, "ONLINE"):
+                    master.run(f"DROP DATABASE {quote_name(self._name)}")
+                return
+            native.set_server(master, claim.before)
+        if claim.made:
             self._drop()
             return
-        self.empty()
+        self._drop_held()
         with self._connect_own() as session:
             session.run(f"DROP TABLE {MARK}")
 
@@ -239,13 +260,6 @@ class RemoteSQLServer(NotStarted, SQLServerEndpoint):
         with self._connect_master() as master:
             native.ask(master, f"ALTER DATABASE {name} SET SINGLE_USER WITH ROLLBACK IMMEDIATE")
             master.run(f"DROP DATABASE {name}")
-
-    def _set_back(self) -> None:
-        """Give the whole server the values that it had before."""
-        with self._connect_own() as session:
-            [(before,)] = session.run(f"SELECT before FROM {MARK}")
-        with self._connect_master() as master:
-            native.set_server(master, json.loads(before))
 
     def size_bytes(self) -> int:
         """Of what its data files hold; they may be larger. A stand-in has no books: 0."""
@@ -263,17 +277,14 @@ class RemoteSQLServer(NotStarted, SQLServerEndpoint):
     def describe_server(self) -> str:
         """Describe it as the session of now is."""
         with self._connect_master() as session:
-            [(version, edition, product)] = session.run(f"SELECT {', '.join(SERVER.values())}")
+            [(version, edition, product)] = session.run(PRODUCT)
             secret = "" if session.is_encrypted else "not "
         name = str(product).splitlines()[0].partition(" - ")[0].strip()
         return f"{name}, version {version}, {edition}, {secret}encrypted"
 
     def ended_by(self) -> str | None:
         """Whether it was started anew, or does not answer."""
-        try:
-            return None if self._read_start() == self._since else "was restarted"
-        except StithyError as error:
-            return f"does not answer ({error.text})"
+        return explain_end(lambda: self._read_start() == self._since)
 
     def _read_state(self, master: SQLServerSession) -> str | None:
         rows = master.run("SELECT state_desc FROM sys.databases WHERE name = %s", self._name)
@@ -294,8 +305,8 @@ def list_held(session: SQLServerSession) -> list[tuple[str, str]]:
 
 def _set_options(master: SQLServerSession, database: str, wish: Wish) -> None:
     """Set the options; of the defaults a stand-in may lack some."""
-    [(version, *_)] = master.run(f"SELECT {SERVER['version']}")
-    for key, statement in wish.list_options(database, parse_version(str(version))[0]):
+    [(version, *_)] = master.run(PRODUCT)
+    for key, statement in wish.list_options(database, parse_numbers(str(version))[0]):
         if native.ask(master, statement) is None and key in wish.given:
             raise PreconditionError(
                 f"the server lacks the setting {key}", where="database.settings",
@@ -304,15 +315,13 @@ def _set_options(master: SQLServerSession, database: str, wish: Wish) -> None:
 
 
 def _find_unfit(master: SQLServerSession) -> tuple[str, str] | None:
-    [(version, edition, product)] = master.run(f"SELECT {', '.join(SERVER.values())}")
+    [(version, edition, product)] = master.run(PRODUCT)
     if "Babelfish" in str(product):  # it gives itself the version of an older one
         return None
     if "Azure" in str(edition):
-        return (
-            "the server is Azure SQL, whose files and counters are not to be seen",
-            "name another",
-        )
-    if parse_version(str(version))[0] < OLDEST:
+        problem = "the server is Azure SQL, whose files and counters are not to be seen"
+        return problem, "name another"
+    if parse_numbers(str(version))[0] < OLDEST:
         return f"the server has version {version}, older than SQL Server 2016", "use a newer one"
     return None
 
@@ -328,8 +337,7 @@ def _find_unseen(master: SQLServerSession) -> tuple[str, str] | None:
 
 
 def _find_right(
-    session: SQLServerSession,
-    rights: Sequence[tuple[str, str, str]],
+    session: SQLServerSession, rights: Sequence[tuple[str, str, str]]
 ) -> tuple[str, str] | None:
     for securable, problem, remedy in rights:
         if session.run(f"SELECT HAS_PERMS_BY_NAME({securable})")[0][0] == 0:

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from stithy.engines.engine import DEMO_ENGINE, find_engine_of, get_engine
-from stithy.engines.instance import Mark, Remote
+from stithy.engines.instance import Demand, Mark, Remote
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
 from stithy.hosts.processes import get_identity, is_alive, parse_identity
 from stithy.secrets import Secret, read_given_secret
@@ -77,9 +77,7 @@ class DatabaseStorage(Storage):
         try:
             there = self._locate()
             site = self._site
-            there.check(
-                keeps_inside=site.keeps_inside, sessions=site.sessions, settings=site.settings
-            )
+            there.check(Demand(site.keeps_inside, site.sessions, site.settings))
             mark = there.mark()
         except InfrastructureError as error:
             raise PreconditionError(
@@ -91,11 +89,7 @@ class DatabaseStorage(Storage):
     def list_cautions(self) -> tuple[str, ...]:
         """What a plan cannot know, and what is set."""
         engine, site = find_engine_of(Secret(self._spec.url)), self._site
-        said = (
-            engine.describe_settings(site.settings, keeps_inside=site.keeps_inside)
-            if engine.is_set_by_url
-            else ()
-        )
+        said = engine.describe_settings(site.settings, keeps_inside=site.keeps_inside)
         return (
             *(f"candidate {self._candidate}: {sentence}" for sentence in said),
             f"candidate {self._candidate} is a database by URL: whether there is room for it is "

@@ -7,7 +7,14 @@ restored by itself. A tablespace of temporary files is not restored: its place i
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from stithy.engines.backup import ENDINGS, PACKERS, BackupJob, BackupMethod, BackupOptions, Source
+from stithy.engines.backup import (
+    ENDINGS,
+    BackupJob,
+    BackupMethod,
+    BackupOptions,
+    Source,
+    list_packers,
+)
 from stithy.engines.postgresql.url import CLIENT, list_client_words, make_client_environment
 from stithy.hosts.runner import Command
 from stithy.needs import Package
@@ -41,9 +48,7 @@ class BaseBackup(BackupMethod):
 
     def list_programs(self, options: BackupOptions) -> Mapping[str, Package]:
         """Its own, and what unpacks."""
-        own = {PROGRAM: CLIENT, "tar": Package("tar", "tar")}
-        packed = options.compression
-        return own if packed == "none" else {**own, packed: PACKERS[packed]}
+        return {PROGRAM: CLIENT, "tar": Package("tar", "tar"), **list_packers(options)}
 
     def ask_version(self, programs: Path) -> Command:
         """Without a server."""

@@ -90,9 +90,8 @@ class PgBackRest(BackupMethod):
         return [Command(words, environment={"LC_ALL": "C"}, directory=data)]
 
     def count_room_bytes(self, held: int, log: int, options: BackupOptions, cycles: int) -> int:
-        """The one before is removed once the next one is whole; increments build on each other."""
-        backups = {FULL: 2, "differential": 3}.get(options.kind, 1 + cycles)
-        return backups * held + log
+        """The log of a window is in it, too."""
+        return super().count_room_bytes(held, log, options, cycles) + log
 
 
 def _words(folder: Path, data: Path) -> list[str]:

@@ -1,8 +1,6 @@
 """A database of it by URL, which somebody else has started in this process."""
 
-from collections.abc import Mapping
-
-from stithy.engines.instance import Mark, NotStarted
+from stithy.engines.instance import Demand, Mark, NotStarted
 from stithy.errors import PreconditionError
 from stithy.secrets import Secret
 
@@ -20,15 +18,9 @@ class MemoryRemote(NotStarted, Endpoint):
         super().__init__(url)
         self._since = self.store
 
-    def check(
-        self,
-        *,
-        keeps_inside: bool = False,
-        sessions: int = 0,
-        settings: Mapping[str, str] | None = None,
-    ) -> None:
+    def check(self, demand: Demand) -> None:
         """Whether it is empty or marked."""
-        del keeps_inside, sessions, settings  # it may all, for any number of users
+        del demand  # it may all, for any number of users
         if self.store.rows and self.mark() is None:
             raise PreconditionError("it is not empty", where=self.place, remedy="name another")
 
@@ -38,7 +30,7 @@ class MemoryRemote(NotStarted, Endpoint):
 
     def claim(self, mark: Mark) -> None:
         """Mark it."""
-        self.check()
+        self.check(Demand())
         self.empty()
         MARKS[self.place] = mark
 
