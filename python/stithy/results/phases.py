@@ -51,6 +51,32 @@ def sum_phase(
     return PhaseResult(times.count if times else 0, len(seconds), times)
 
 
+def cut_phases(phases: Iterable[Phase], inner: Phase) -> list[Phase]:
+    """Give `inner` its time alone: what it covers of others is no longer theirs."""
+    parts = [inner]
+    for each in phases:
+        for from_s, to_s in ((each.from_s, inner.from_s), (inner.to_s, each.to_s)):
+            part = Phase(each.name, max(from_s, each.from_s), min(to_s, each.to_s))
+            if part.to_s > part.from_s:
+                parts.append(part)
+    return sorted(parts, key=lambda part: part.from_s)
+
+
+def sum_phases(
+    intervals: Sequence[LoggedInterval], phases: Iterable[Phase], started_at_s: float
+) -> dict[str, PhaseResult]:
+    """Sum up phases by name; one may have several parts."""
+    found: dict[str, PhaseResult] = {}
+    for phase in phases:
+        part = sum_phase(intervals, phase, started_at_s)
+        known = found.get(phase.name, PhaseResult(0, 0, None))
+        times = merge(each for each in (known.times, part.times) if each is not None)
+        found[phase.name] = PhaseResult(
+            known.count + part.count, known.seconds + part.seconds, times
+        )
+    return found
+
+
 def _find_second(interval: LoggedInterval, started_at_s: float) -> int:
     return math.floor(interval.started_at_s - started_at_s + JOIN_TOLERANCE_S)
 

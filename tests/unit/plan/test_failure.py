@@ -4,7 +4,8 @@ import pytest
 
 from stithy.errors import StithyError
 from stithy.results.hlog import LoggedHistogram, LoggedInterval
-from stithy.results.phases import Phase, find_recovery_s, sum_phase
+from stithy.results.phases import Phase, find_recovery_s, sum_phase, sum_phases
+from stithy.scenarios.failure.phases import list_phases
 from stithy.scenarios.failure.plan import find_spec, require_possible
 from stithy.study.load import parse_study
 from stithy.study.model import Study
@@ -102,3 +103,26 @@ def test_recovery_is_five_good_seconds(counts: list[int], expected: float | None
     log = [logged(second, count) for second, count in enumerate(counts) if count]
     rest = Phase("rest", 1000.5, 1012.0)
     assert find_recovery_s(log, rest, 1000.0, 100.0) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("gap", "expected"),
+    [
+        (None, "baseline 10, degraded 4, rebuilding 3, after 13"),
+        ((1010.4, 5.1), "baseline 10, degraded 0.4, pause 5.1, rebuilding 1.5, after 13"),
+        ((1009.5, 2.5), "baseline 10, pause 2, degraded 2, rebuilding 3, after 13"),
+        ((1012.0, 30.0), "baseline 10, degraded 2, pause 18"),
+        ((1011.0, 0.9), "baseline 10, degraded 4, rebuilding 3, after 13"),
+        ((1020.0, 3.0), "baseline 10, degraded 4, rebuilding 3, after 13"),
+        ((1001.0, 3.0), "baseline 10, degraded 4, rebuilding 3, after 13"),
+        ((1011.0, 1.5), "baseline 10, degraded 1, pause 1.5, degraded 1.5, rebuilding 3, after 13"),
+    ],
+)
+def test_a_pause_is_cut_out(gap: tuple[float, float] | None, expected: str) -> None:
+    """Where the fault began it, and it has a whole second; the others are what is left."""
+    phases = list_phases((1000.0, 1010.0, 1014.0, 1017.0, 1030.0), gap)
+    assert ", ".join(f"{each.name} {each.to_s - each.from_s:.2g}" for each in phases) == expected
+    if expected.count("degraded") > 1:
+        log = [logged(second, second) for second in range(30)]
+        of = sum_phases(log, phases, 1000.0)["degraded"]
+        assert (of.count, of.seconds, of.times and of.times.count) == (10 + 13, 2, 23)

@@ -6,17 +6,20 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from stithy.errors import InfrastructureError
+from stithy.metrics import PERCENTILES
 from stithy.plan.steps import WindowPlan
 from stithy.registry import plugins
 from stithy.results.convert import read_latencies
 from stithy.results.hlog import LoggedInterval
-from stithy.results.phases import Phase, PhaseResult, find_recovery_s, sum_phase
+from stithy.results.phases import Phase, PhaseResult, find_recovery_s, sum_phases
 from stithy.run.activity import Activity, BasicActivity, Span, Subject, Times, WindowValue
 from stithy.run.context import Context
-from stithy.scenarios.failure.declared import PHASES, name_activity
+from stithy.scenarios.failure.declared import PERCENTILES_OF_PHASES, PHASES, name_activity
 from stithy.scenarios.failure.fault import NONE, FaultKeys, FaultKind, Target
+from stithy.scenarios.failure.phases import list_phases
 from stithy.scenarios.failure.plan import find_spec
 from stithy.units import format_measured_duration
+from stithy.wire.messages import RunSummary, parse_message
 
 POLL_S = 0.05
 NOT_THERE = "the window has no fault"
@@ -25,6 +28,7 @@ UNNOTICED = "nothing noticed it"
 UNNOTICEABLE = "nothing of this storage tells it"
 TIMES = ("fault.detect_s", "fault.heal_s", "fault.rebuild_s", "fault.recovery_s")
 NO_REDUNDANCY = "no redundancy had to be restored"
+NO_PHASE = "the window has no such phase"
 NO_TIME = "the phase has no whole second, or nothing ended in it"
 NOT_BACK = "throughput did not come back within the window"
 
@@ -136,41 +140,65 @@ class FaultActivity(BasicActivity):
         at, times = self._at, self.times
         if times is None or at.struck_s is None or at.healed_s is None or at.whole_s is None:
             return []
-        edges = (times.measure_from_s, at.struck_s, at.healed_s, at.whole_s,
-                 times.measure_from_s + self.window.duration_s)  # fmt: skip
-        pairs = zip(PHASES, edges, edges[1:], strict=False)
-        return [Phase(name, from_s, to_s) for name, from_s, to_s in pairs if to_s > from_s]
+        end_s = times.measure_from_s + self.window.duration_s
+        edges = (times.measure_from_s, at.struck_s, at.healed_s, at.whole_s, end_s)
+        return list_phases(edges, None if self._fault is None else self._read_gap())
+
+    def _read_gap(self) -> tuple[float, float] | None:
+        output = self.context.session.directory.window(self.window.id).hammer_output
+        last = output.read_bytes().splitlines()[-1:] if output.exists() else []
+        summary = parse_message(last[0]) if last else None
+        if not isinstance(summary, RunSummary):
+            return None
+        return summary.gaps.longest_from_s, summary.gaps.longest_s
 
     def values(self) -> Iterator[WindowValue]:
         """Times of the fault, and throughput and response time of each phase."""
-        started_s = self.times.started_at_s if self.times else 0.0
-        results = {each.name: sum_phase(self._logged, each, started_s) for each in self._phases}
-        for name in PHASES:
-            result = results.get(name, PhaseResult(0, 0, None))
-            p99_s = result.times.percentile_s(99) if result.times else None
-            for metric, value in (("fault.tpm", result.per_minute), ("fault.p99_s", p99_s)):
-                missing = NO_TIME if value is None else None
-                yield WindowValue(metric, value, name, result.count, missing)
+        yield from self._list_phase_values()
         if self._fault is None:
             for name in TIMES:
                 yield WindowValue(name, None, missing_because=NOT_THERE)
             return
         yield self._get_promise(self._fault)
         yield from self._list_times(self._fault)
-        yield self._find_recovery(results.get("before"), started_s)
+        yield self._find_recovery()
+
+    def _list_phase_values(self) -> Iterator[WindowValue]:
+        results = sum_phases(self._logged, self._phases, self._started_s)
+        for name in PHASES:
+            result = results.get(name, PhaseResult(0, 0, None))
+            lasted_s = sum(of.to_s - of.from_s for of in self._phases if of.name == name) or None
+            missing = NO_PHASE if lasted_s is None else None
+            yield WindowValue("fault.phase_s", lasted_s, name, missing_because=missing)
+            values = {"fault.tpm": result.per_minute}
+            for each in PERCENTILES_OF_PHASES:
+                percent, _ = PERCENTILES[each]
+                value = result.times.percentile_s(percent) if result.times else None
+                values[f"fault.{each}_s"] = value
+            for metric, value in values.items():
+                missing = NO_TIME if value is None else None
+                yield WindowValue(metric, value, name, result.count, missing)
+
+    @property
+    def _started_s(self) -> float:
+        return self.times.started_at_s if self.times else 0.0
 
     @cached_property
     def _logged(self) -> Sequence[LoggedInterval]:
         directory = self.context.session.directory.window(self.window.id)
         return read_latencies(directory.hlog_stem).response
 
-    def _find_recovery(self, before: PhaseResult | None, started_s: float) -> WindowValue:
-        found, phases = None, self._phases
-        if before and before.per_minute and phases[-1].to_s > (healed_s := phases[1].to_s):
-            rest = Phase("rest", healed_s, phases[-1].to_s)
-            found = find_recovery_s(self._logged, rest, started_s, before.per_minute / 60)
-        because = NOT_BACK if found is None else None
-        return WindowValue("fault.recovery_s", found, missing_because=because)
+    def _find_recovery(self) -> WindowValue:
+        value, at, end = None, self._at, self.times
+        phases = [phase for phase in self._phases if phase.name == "baseline"]
+        before = sum_phases(self._logged, phases, self._started_s).get("baseline")
+        if before and before.per_minute and at.healed_s is not None and end is not None:
+            rest = Phase("rest", at.healed_s, end.measure_from_s + self.window.duration_s)
+            if rest.to_s > rest.from_s:
+                per_s = before.per_minute / 60
+                value = find_recovery_s(self._logged, rest, self._started_s, per_s)
+        because = NOT_BACK if value is None else None
+        return WindowValue("fault.recovery_s", value, missing_because=because)
 
     def _get_promise(self, fault: FaultKind) -> WindowValue:
         if self._at.struck_s is None:

@@ -3,17 +3,21 @@
 from collections.abc import Iterator
 
 from stithy.activity import DeclaredActivity
-from stithy.metrics import Better, Metric, Unit
+from stithy.metrics import PERCENTILES, Better, Metric, Unit
 from stithy.registry import plugins
 from stithy.scenarios.failure.fault import NONE, FaultKind
 
 ACTIVITY = "fault"
 
-PHASES = ("before", "fault", "rebuild", "after")
-"""Of a window: until the fault, until it is healed, until redundancy is restored, until the end."""
+PHASES = ("baseline", "pause", "degraded", "rebuilding", "after")
+"""Of a window: until the fault; its longest time without a commit, if the fault began it; the rest
+until it is healed; until redundancy is restored; until the end."""
 
 PAUSE_NEGLIGIBLE_S = 0.1
 """Own: less than what a person notices. Source: Nielsen, Usability Engineering, chapter 5.5."""
+
+
+PERCENTILES_OF_PHASES = ("p50", "p95", "p99")
 
 
 def _list_metrics() -> Iterator[Metric]:
@@ -39,14 +43,24 @@ def _list_metrics() -> Iterator[Metric]:
     yield _make_value("fault.heal_s", "s", "lower", "time that the repair took", "Repair")
     yield _make_value("fault.rebuild_s", "s", "lower",
                       "time in which redundancy was restored", "Rebuild")  # fmt: skip
+    yield _make_value("fault.phase_s", "s", None, "length of a phase", "Length", PHASES)
     yield _make_value("fault.tpm", "1/min", "higher", "transactions per minute of a phase", "TPM",
                       PHASES)  # fmt: skip
-    yield _make_value("fault.p99_s", "s", "lower",
-                      "99th percentile of response time of a phase", "p99", PHASES)  # fmt: skip
+    for name in PERCENTILES_OF_PHASES:
+        percent, noun = PERCENTILES[name]
+        yield Metric(
+            f"fault.{name}_s", "s", "lower", "values", "", f"{noun} of response time in a phase",
+            name, percent, subjects=PHASES, of_several=None,
+        )  # fmt: skip
 
 
 def _make_value(
-    name: str, unit: Unit, better: Better, noun: str, label: str, subjects: tuple[str, ...] = ()
+    name: str,
+    unit: Unit,
+    better: Better | None,
+    noun: str,
+    label: str,
+    subjects: tuple[str, ...] = (),
 ) -> Metric:
     return Metric(
         name, unit, better, "values", "", noun, label, subjects=subjects, compared=False,

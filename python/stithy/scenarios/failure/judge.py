@@ -11,7 +11,6 @@ from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.gathering import WindowChecks, WindowRecord
 from stithy.metrics import ALL, TPM, Quantity
 from stithy.point import Point
-from stithy.scenarios.failure.declared import PHASES
 from stithy.scenarios.failure.fault import NONE
 from stithy.scenarios.failure.keys import FAULT
 from stithy.validity import Check, Flag, Reason, Row, make_clause
@@ -108,7 +107,7 @@ class Suffered:
 
     def compute_kept_share(self) -> float | None:
         """Throughput during the fault relative to before it; None where one is not known."""
-        before, during = (self.average(PHASE_TPM, phase) for phase in PHASES[:2])
+        before, during = (self.average(PHASE_TPM, phase) for phase in ("baseline", "degraded"))
         return during / before if before and during is not None else None
 
     def describe_change(self) -> Mapping[str, float | None]:

@@ -54,8 +54,8 @@ def _make_row(context: Context, of: Suffered) -> dict[str, Any]:
         **context.list_factor_values(of.point), "candidate": of.candidate,
         "blocks": len(of.list_counted()), "pause_s": of.average("fault.pause_s"),
         "user_pause_s": of.average("fault.user_pause_s"), "kept": of.compute_kept_share(),
-        "p99_before_s": of.average(PHASE_P99, "before"),
-        "p99_fault_s": of.average(PHASE_P99, "fault"), **of.describe_change(),
+        "p99_before_s": of.average(PHASE_P99, "baseline"),
+        "p99_fault_s": of.average(PHASE_P99, "degraded"), **of.describe_change(),
         **{name: of.average(f"fault.{name}") for name in ("heal_s", "rebuild_s", "recovery_s")},
         "lost": len(of.list_lost()),
     }  # fmt: skip
