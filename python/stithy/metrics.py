@@ -155,7 +155,7 @@ verdict hangs on a handful of them. Source: docs/explanation/verdicts.md, "The m
 
 OPERATIONS = ("read", "write", "flush")
 
-ROLES_OF_DRIVES = ("data", "log", "temp", "backup")
+ROLES_OF_DRIVES = ("data", "log", "temp", "backup", "target")
 
 
 def find_role(drive: str) -> str:

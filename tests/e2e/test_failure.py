@@ -31,7 +31,7 @@ def test_a_run_killed_in_a_fault_resumes(stithy: Stithy, place: Path) -> None:
         lambda: journal.exists() and held.exists() and _is_second(held, 2),
         "run", study(place, "[server-killed, server-hung]"), "--out", out,
     )  # fmt: skip
-    assert not entries(out, "step-done", step=window)
+    assert not entries(out, "step-finished", id=window)
     stithy.run("resume", out)
     context = make_context(read_run(out))
     suffered = {each.fault: each for each in list_suffered(context.evidence)}

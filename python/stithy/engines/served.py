@@ -190,9 +190,14 @@ class ServerProcess:
         wait_for_end(self._running, KILL_PATIENCE_S)
 
     def start_again(self) -> None:
-        """Start it once more after a kill; returns when it has recovered and answers."""
+        """Start it once more after its end; returns when it has recovered and answers."""
         self._running = self._spawn()
         self.wait_until_ready()
+
+    def continue_as(self, other: "ServerProcess") -> None:
+        """Be another server from now on, whose sockets are where this one's were."""
+        self._spawn, self._running = other._spawn, other._running
+        self.data, self.log = other.data, other.log
 
     def suspend(self) -> None:
         """Let none of its processes go on."""

@@ -153,6 +153,7 @@ def sum_role_bytes(
         "log": log + LOG_SLACK_BYTES,
         "temp": max(TEMP_BYTES_MIN, *(size.data_bytes // 4 for size in sizes)),
         "backup": held,
+        "target": held,
     }
     return {role: study.instances * size for role, size in one.items()}
 

@@ -5,18 +5,22 @@ are made ready one after the other, begin at once, and are watched together. Whe
 happen at a time of the users, `session.start` says when they began. If one fails, all stop.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 from stithy.collectors.collector import InstanceScope, TimedSample
 from stithy.plan.steps import Step, WindowPlan
 from stithy.registry import Family, Plugin
+from stithy.results import phases
+from stithy.results.phases import PhaseResult
 from stithy.results.tables import Row, Table
 
 if TYPE_CHECKING:
+    from stithy.results.hlog import LoggedInterval
     from stithy.run.context import Context
 
 
@@ -147,6 +151,61 @@ class BasicActivity(WindowActivity):
     def cut_short(self) -> str:
         """It ends at its time, or by an error."""
         return self.ended_because or f"{self.who} did not end"
+
+
+POLL_S = 0.05
+NO_TIME = "the phase has no whole second, or nothing ended in it"
+NOT_BACK = "throughput did not come back within the window"
+
+
+class TimedActivity(BasicActivity):
+    """An activity beside users, whose window has phases by what it did."""
+
+    def wait_until(self, until_s: float, watch: Callable[[], None] = lambda: None) -> None:
+        """Wait for a time, and `watch` again and again. Raises Interrupted for a stop."""
+        clock, stop = self.context.session.clock, self.context.session.stop
+        while (left_s := until_s - clock.now_s()) > 0:
+            stop.check()
+            watch()
+            stop.asked.wait(min(left_s, POLL_S))
+
+    @cached_property
+    def logged(self) -> "Sequence[LoggedInterval]":
+        """The latencies of the window's users, which are complete once they are done."""
+        from stithy.results.convert import read_latencies
+
+        directory = self.context.session.directory.window(self.window.id)
+        return read_latencies(directory.hlog_stem).response
+
+    def _find_start_s(self) -> float:
+        return self.times.started_at_s if self.times else 0.0
+
+    def sum_phases(self, parts: Sequence[phases.Phase]) -> Mapping[str, PhaseResult]:
+        """Sum up what users got in each."""
+        return {of.name: phases.sum_phase(self.logged, of, self._find_start_s()) for of in parts}
+
+    def list_phase_values(
+        self, names: Sequence[str], results: Mapping[str, PhaseResult], tpm: str, p99: str
+    ) -> Iterator[WindowValue]:
+        """Throughput and response time of each phase, under the names of the metrics."""
+        for name in names:
+            result = results.get(name, PhaseResult(0, 0, None))
+            p99_s = result.times.percentile_s(99) if result.times else None
+            for metric, value in ((tpm, result.per_minute), (p99, p99_s)):
+                missing = NO_TIME if value is None else None
+                yield WindowValue(metric, value, name, result.count, missing)
+
+    def find_recovery(
+        self, metric: str, before: PhaseResult | None, from_s: float, to_s: float
+    ) -> WindowValue:
+        """Find how long after `from_s` throughput was as `before` again."""
+        back_s = None
+        if before and before.per_minute and to_s > from_s:
+            rest = phases.Phase("rest", from_s, to_s)
+            per_s = before.per_minute / 60
+            back_s = phases.find_recovery_s(self.logged, rest, self._find_start_s(), per_s)
+        because = NOT_BACK if back_s is None else None
+        return WindowValue(metric, back_s, missing_because=because)
 
 
 @dataclass(frozen=True)

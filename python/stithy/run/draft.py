@@ -239,8 +239,11 @@ def _list_drafts(machine: Machine, wishes: Wishes, engine: str | None) -> Iterat
     drives = offer_drives(machine)
     offers = [*places, *memory, *drives]
     for chosen in _list_choices(wishes, places, memory, drives):
+        moves = plugins(Scenario)[wishes.scenario].moves
+        if moves:
+            chosen = _aim_first(chosen)
         if chosen:
-            lines = [option.lines for option in chosen]
+            lines = [option.lines for option in (offers if moves else chosen)]
             others = tuple(offer for offer in offers if offer.lines not in lines)
             yield _begin_draft(machine, wishes, engine, tuple(chosen), others)
 
@@ -266,6 +269,14 @@ def _list_choices(
     yield drives[:2]
     yield places[:1]
     yield memory[:1]
+
+
+def _aim_first(chosen: Sequence[Option]) -> Sequence[Option]:
+    """Make the second the target of the first; none where there is none."""
+    if len(chosen) < 2:
+        return ()
+    first, second = chosen[:2]
+    return [replace(first, note=f"{first.note}; {second.note}", target=second.lines)]
 
 
 def _begin_draft(

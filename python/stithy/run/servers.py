@@ -258,16 +258,22 @@ class Servers:
         """The CPUs of a server on the candidate at a point, None for any; without one its own."""
         return self.cpus[self.find_study(candidate, point).give_database(candidate).cpus]
 
-    def start_again(self, candidate: str) -> None:
-        """Start the candidate's server once more, after a kill; returns when it answers."""
+    def start_again(self, candidate: str, moved_to: Path | None = None) -> None:
+        """Start the candidate's server once more, after its end; returns when it answers.
+
+        `moved_to`: where its files lie now, with a link to them where they were.
+        """
         data = get_parts(self.volumes.of(candidate)).data
         instance = self.live[data]
-        assert isinstance(instance, ServerProcess)  # nobody else kills one
+        assert isinstance(instance, ServerProcess)  # nobody else ends one
+        engine, books = self.find_study(candidate).database.engine, self.session.books
+        more = self.again.setdefault(data, [])
+        if moved_to is not None:
+            start, found = Start(moved_to, instance.sockets, instance.log), self.engines[engine]
+            more.append(books.record("server", _make_server_facts(candidate, start, found)))
+            instance.data = moved_to
         instance.start_again()
-        engine = self.find_study(candidate).database.engine
-        books = self.session.books
-        made = books.record("shared-memory", _make_memory_facts(candidate, instance, engine))
-        self.again.setdefault(data, []).append(made)
+        more.append(books.record("shared-memory", _make_memory_facts(candidate, instance, engine)))
 
     def start_to_keep(self, candidate: str, log: Path) -> Instance:
         """A server on the candidate's database that outlives the run; it is in the books."""

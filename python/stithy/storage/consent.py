@@ -87,7 +87,10 @@ KEPT = "kept"
 OTHER = "beside-database"
 """The folder of what works on the same storage as the database, but is not it."""
 
-STITHY_ENTRIES = frozenset({MARK, f"{MARK}.new", DATA, KEPT, MASTER, OTHER})
+MOVED, ASIDE = "moved", "before-the-move"
+"""The folders of a database that moved: its files there, and those that it left behind."""
+
+STITHY_ENTRIES = frozenset({MARK, f"{MARK}.new", DATA, KEPT, MASTER, OTHER, MOVED, ASIDE})
 """What Stithy puts into a candidate's directory; of several master copies each has a name more."""
 
 

@@ -68,20 +68,31 @@ def join_contents(contents: Contents, name: str, part: Contents) -> Contents:
 
 
 def copy_tree(
-    source: Path, target: Path, without: str | None = None, *, has_holes: bool = False
+    source: Path,
+    target: Path,
+    without: str | None = None,
+    *,
+    has_holes: bool = False,
+    watch: Callable[[], object] = lambda: None,
 ) -> None:
     """Copy `source` to `target`, an existing empty directory; owners and modes are kept.
 
     `without` is a name in `source` that is left out. `has_holes`: files have holes for a purpose,
-    which stay; others are filled, so that a window need not allocate them. Raises OSError, for
-    example for a full device; the target is then incomplete.
+    which stay; others are filled, so that a window need not allocate them. `watch` is called before
+    each file, and ends it by an error. Raises OSError, for example for a full device; the target is
+    then incomplete.
     """
     files, directories = _walk(source, without)
     for name in directories:
         (target / name).mkdir()
         _copy_owner(source / name, target / name)
     _copy_owner(source, target)
-    _run_in_threads(lambda name: _copy(source / name, target / name, has_holes), files)
+
+    def copy(name: str) -> None:
+        watch()
+        _copy(source / name, target / name, has_holes)
+
+    _run_in_threads(copy, files)
 
 
 def sync_filesystem(path: Path) -> None:

@@ -93,12 +93,19 @@ class RoleSources(BaseModel):
         description="Where backups lie.",
         examples=[{"drive": "generic-7200"}],
     )
+    target: SourceValue = Field(
+        default=None,
+        json_schema_extra={"default": "none"},
+        description="Where a database moves to (`scenario.migration`).",
+        examples=[{"drive": "io2"}],
+    )
 
     @property
     def given(self) -> "dict[Role, Candidate]":
         """Those that there are."""
         every: dict[Role, Candidate | None] = {
             "log": self.log, "temp": self.temp, "backup": self.backup,
+            "target": self.target,
         }  # fmt: skip
         return {role: source for role, source in every.items() if source is not None}
 
@@ -151,8 +158,8 @@ class CandidateKeys(BaseModel):
         default=RoleSources(),
         json_schema_extra={"default": "one source for all"},
         description=(
-            "Sources of their own for the log, temporary files or backups, of any kind: another "
-            "drive, an array, a device, a directory."
+            "Sources of their own for the log, temporary files or backups, or where the database "
+            "moves to, of any kind: another drive, an array, a device, a directory."
         ),
     )
 

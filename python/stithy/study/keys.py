@@ -146,11 +146,15 @@ WIDTH = 100
 
 @dataclass(frozen=True)
 class Option:
-    """A candidate that could be: its name and lines; `note` tells what it is, in a few words."""
+    """A candidate that could be: its name and lines; `note` tells what it is, in a few words.
+
+    `target`: the lines of what its database moves to, None where it does not.
+    """
 
     name: str
     lines: Mapping[str, str]
     note: str
+    target: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -266,7 +270,11 @@ def _write_candidates(draft: Draft) -> Iterator[str]:
 
 
 def _write_option(option: Option, margin: str) -> str:
-    lines = ", ".join(f"{key}: {quoted(value)}" for key, value in option.lines.items())
+    lines, target = (
+        ", ".join(f"{key}: {quoted(value)}" for key, value in given.items())
+        for given in (option.lines, option.target or {})
+    )
+    lines += f", roles: {{target: {{{target}}}}}" if target else ""
     return f"{margin}{option.name}: {{{lines}}}  # {option.note}"
 
 

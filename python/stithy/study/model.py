@@ -428,8 +428,17 @@ class Study(BaseModel):
     def _check_roles(self) -> Self:
         if self.given_database is None:
             return self
-        engine = self.database.engine
-        separate = {"data", "backup", *get_engine(engine).separate_roles}
+        engine, scenario = self.database.engine, self.scenario
+        separate = {"data", "backup", "target", *get_engine(engine).separate_roles}
+        for name, candidate in self.candidates.items():
+            if ("target" in candidate.sources) != scenario.plugin.moves:
+                wrong, right = (
+                    ("no storage to move to", "add `roles: {target: …}`, such as `{drive: io2}`")
+                    if scenario.plugin.moves
+                    else (f"nothing moves in the scenario {scenario.name}", "leave `target` out")
+                )
+                roles = () if scenario.plugin.moves else ("roles", "target")
+                refuse([Violation(wrong, right, None, ("candidates", name, *roles))])
         refuse(
             Violation(
                 f"{engine} keeps files of the role {role} beside its data",

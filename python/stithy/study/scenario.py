@@ -121,6 +121,9 @@ class Scenario(Plugin):
     has_block_devices: bool = False
     """Whether candidates may be block devices without a file system."""
 
+    moves: bool = False
+    """Whether each candidate has storage of the role `target`, to which its database moves."""
+
     checks_at_end: bool = False
     """Whether all consistency conditions are checked after its windows."""
 

@@ -370,6 +370,10 @@ def make_request(
 ) -> RunRequest:
     """What the hammer is asked in a window, at the pace of the load if at no other."""
     load = study.at(window.point).load
+    outlast = {}
+    if "lost" in collect_expected_errors(window.activities):
+        # What takes connections away says itself how long: users wait for it as long as they work.
+        outlast = {"reconnect_limit_s": window.ramp_up_s + window.duration_s}
     return RunRequest(
         seed=window.seed,
         users=window.point.level,
@@ -382,4 +386,5 @@ def make_request(
         error_limit=load.error_limit,
         hlog_stem=directory.hlog_stem,
         ledger=directory.ledger if load.ledger else None,
+        **outlast,
     )

@@ -1,0 +1,1 @@
+"""Migration: the database moves to other storage while its users work."""

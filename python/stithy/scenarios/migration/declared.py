@@ -1,0 +1,71 @@
+"""Migrations under the users: how long they take, and what each phase of a window gave."""
+
+from collections.abc import Iterator
+
+from stithy.activity import DeclaredActivity
+from stithy.metrics import Better, Metric, Unit
+from stithy.registry import plugins
+from stithy.scenarios.migration.way import NONE, WayKind
+
+ACTIVITY = "migration"
+
+BEFORE, MOVING, SWITCHING, AFTER = PHASES = ("before", "moving", "switch", "after")
+"""Of a window: until the migration begins, while both answer or one does, while none does, and
+until the end. A way may lack the second or the third."""
+
+PAUSE_NEGLIGIBLE_S = 0.1
+"""Own: less than what a person notices. Source: Nielsen, Usability Engineering, chapter 5.5."""
+
+TIMES = ("migration.duration_s", "migration.switch_s", "migration.recovery_s")
+MOVED = "migration.moved_bytes"
+
+
+def _list_metrics() -> Iterator[Metric]:
+    yield Metric(
+        "migration.pause_s", "s", "lower", "window", "gap_s",
+        "longest time in which no transaction was committed", "Pause",
+        negligible=PAUSE_NEGLIGIBLE_S,
+    )  # fmt: skip
+    yield Metric(
+        "migration.user_pause_s", "s", "lower", "window", "user_gap_p99_s",
+        "longest time without a commit of a user, 99th percentile over users", "Pause of users",
+        negligible=PAUSE_NEGLIGIBLE_S,
+    )  # fmt: skip
+    yield _make_value(TIMES[0], "s", "lower", "time that the migration took", "Migration")
+    yield _make_value(TIMES[1], "s", "lower",
+                      "time in which no server answered at the switch", "Switch")  # fmt: skip
+    yield _make_value(TIMES[2], "s", "lower",
+                      "time from the end of the migration until throughput is back",
+                      "Recovery")  # fmt: skip
+    yield _make_value(MOVED, "B", "lower", "bytes that came to the target", "Moved")
+    yield _make_value("migration.tpm", "1/min", "higher", "transactions per minute of a phase",
+                      "TPM", PHASES)  # fmt: skip
+    yield _make_value("migration.p99_s", "s", "lower",
+                      "99th percentile of response time of a phase", "p99", PHASES)  # fmt: skip
+
+
+def _make_value(
+    name: str, unit: Unit, better: Better, noun: str, label: str, subjects: tuple[str, ...] = ()
+) -> Metric:
+    return Metric(
+        name, unit, better, "values", "", noun, label, subjects=subjects, compared=False,
+        of_several=None if subjects else "largest",
+    )  # fmt: skip
+
+
+def name_activity(method: str) -> str:
+    """What a way is called among the activities of a window."""
+    return f"{ACTIVITY}-{method}"
+
+
+PLUGINS = (
+    DeclaredActivity(ACTIVITY, tuple(_list_metrics())),
+    DeclaredActivity(name_activity(NONE)),
+    *(
+        DeclaredActivity(
+            name_activity(method.name), expects=method.expects, explains=method.explains
+        )
+        for method in plugins(WayKind).values()
+    ),
+)
+"""What all ways do is measured by one set of metrics."""

@@ -1,0 +1,241 @@
+"""The seam of ways to move a database's volume, and the keys of a study that choose among them."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema
+
+from stithy.errors import InfrastructureError
+from stithy.names import suggest_instead
+from stithy.needs import Need
+from stithy.registry import Family, Plugin, plugins
+from stithy.study.load_keys import Load
+from stithy.study.problems import Violation, limit_quantity, make_rule_error
+from stithy.study.scenario import ScenarioKeys
+from stithy.units import ShownSeconds, format_duration
+
+if TYPE_CHECKING:
+    from stithy.engines.served import ServerProcess
+    from stithy.plan.steps import WindowPlan
+    from stithy.run.context import Context
+    from stithy.storage.provider import Volume
+    from stithy.study.model import Study
+
+NONE = "none"
+"""The level at which nothing is moved."""
+
+SWITCH = "switch"
+"""The part of a migration in which no server answers."""
+
+
+class UnfinishedError(InfrastructureError):
+    """The users were done before the migration was."""
+
+
+@dataclass
+class Move:
+    """One migration, while the users of a window work.
+
+    `marks`: when each part of it began, Unix time, the last one its end. `held`: what must last
+    until the window's database was verified. `moved_bytes`: what came to lie on the target.
+    """
+
+    context: "Context"
+    window: "WindowPlan"
+    source: "Volume"
+    target: "Volume"
+    ends_s: float
+    marks: list[tuple[str, float]] = field(default_factory=list)
+    held: ExitStack = field(default_factory=ExitStack)
+    moved_bytes: int | None = None
+
+    def find_server(self) -> "ServerProcess":
+        """Find the server that the users work with."""
+        from stithy.engines.served import ServerProcess
+        from stithy.run.volumes import get_parts
+
+        instance = self.context.servers.live[get_parts(self.source).data]
+        assert isinstance(instance, ServerProcess)  # the plan refuses others
+        return instance
+
+    def has_holes(self) -> bool:
+        """Whether copies of the database's files must keep their holes."""
+        from stithy.run.datasets import has_holes
+
+        return has_holes(self.context, self.context.plan.dataset_at(self.window.point))
+
+    def begin(self, part: str) -> None:
+        """Begin the next part, which ends the one before."""
+        self.check()
+        self.marks.append((part, self.context.session.clock.now_s()))
+
+    def check(self) -> None:
+        """Raise Interrupted where a person wants an end, UnfinishedError when users are done."""
+        self.context.session.stop.check()
+        if self.context.session.clock.now_s() >= self.ends_s:
+            part = self.marks[-1][0] if self.marks else "beginning"
+            raise UnfinishedError(
+                f"the users were done before the migration was, which was at: {part}",
+                where=f"window {self.window.id}",
+                remedy="let users work longer (`load.duration`), or begin earlier (`at`)",
+            )
+
+    def wait_until(self, is_so: Callable[[], bool], pause_s: float = 0.02) -> None:
+        """Wait until it is so. Raises as `check`."""
+        while not is_so():
+            self.check()
+            self.context.session.stop.asked.wait(pause_s)
+
+    def make_place(self) -> Path:
+        """Make an empty directory for the database on the target."""
+        from stithy.storage.consent import MOVED
+
+        return self.context.volumes.make_tree(self.window.candidate, MOVED, "target")
+
+    def settle_at(self, data: Path) -> None:
+        """Let the source's files lie aside, and those at `data` be the candidate's database."""
+        from stithy.run.volumes import get_parts
+        from stithy.storage.consent import ASIDE
+
+        aside = self.context.volumes.make_tree(self.window.candidate, ASIDE)
+        source = get_parts(self.source).data
+        os.rename(source, aside)
+        source.symlink_to(data)
+
+
+class WayKind(Plugin):
+    """A way to move a database's volume.
+
+    In a window it is the activity `migration-<name>`.
+    """
+
+    family = Family("scenarios.migration.ways")
+
+    text: str = ""
+    """What it does, as in `copy: {stops the server, …}`."""
+
+    needs: tuple[Need, ...] = ()
+    """What it needs of the machine."""
+
+    expects: frozenset[str] = frozenset()
+    """Classes of errors that users may get from it."""
+
+    explains: frozenset[str] = frozenset()
+    """Flags of windows that it causes on purpose."""
+
+    parts: Sequence[str] = ()
+    """The parts of a migration that it has, in their order."""
+
+    servers_beside: int = 0
+    """How many servers more run meanwhile, each with the memory of the database."""
+
+    def explain_refusal(self, study: "Study", candidate: str) -> str | None:
+        """Say why it cannot move a candidate's database; None where it can."""
+        raise NotImplementedError
+
+    def move(self, of: Move) -> None:
+        """Move it. The server that users know works with the target's files afterwards.
+
+        Raises what the machine does, and what `Move.check` does; users then go on at the source.
+        """
+        raise NotImplementedError
+
+
+def explain_unmovable(study: "Study", candidate: str) -> str | None:
+    """Say why files of a candidate's server cannot be moved; None where they can."""
+    if study.by_url:
+        return "its server is not one that Stithy started"
+    from stithy.engines.engine import get_engine
+
+    for name in study.engines:
+        if get_engine(name).declaration.is_embedded:
+            return f"{name} has no server: its files are open in the load driver"
+    roles = {"log", "temp"} & {*study.candidates[candidate].sources}
+    return f"{min(roles)} files lie elsewhere: what is moved is one directory" if roles else None
+
+
+NAME = "migration"
+WAY = "way"
+"""The factor."""
+
+AT_SHARE = 0.2
+"""Own: of the measurement, where a study does not say it."""
+
+DAY_S = 86_400.0
+
+USUAL = "copy"
+"""The way of a study that names none: any server that Stithy started can be moved by it."""
+
+
+def read_ways(value: Any) -> tuple[str, ...]:
+    """Read names of ways. Raises what a study file's reader understands."""
+    if isinstance(value, str):
+        value = [value]
+    if not isinstance(value, list | tuple) or not value:
+        raise make_rule_error("not ways", "a list of names")
+    known = list(plugins(WayKind))
+    for name in value:
+        if name == NONE:
+            right = "leave it out: it is always measured"
+            raise make_rule_error(f"`{NONE}` among the ways", right)
+        if name not in known:
+            raise make_rule_error(f"not a way, `{name}`", suggest_instead(str(name), known))
+    if len({*value}) < len(value):
+        raise make_rule_error("a way given twice", "keep one of them")
+    return tuple(value)
+
+
+def _list_ways() -> str:
+    return "; ".join(f"`{name}` {method.text}" for name, method in plugins(WayKind).items())
+
+
+class MigrationSpec(ScenarioKeys):
+    """How the database moves to the role `target` of its candidate while its users work."""
+
+    FIXED: ClassVar = frozenset({"ways"})
+    LOAD: ClassVar = MappingProxyType({"ledger": True})
+
+    ways: Annotated[
+        tuple[str, ...],
+        PlainValidator(read_ways),
+        PlainSerializer(list),
+        WithJsonSchema({"type": "array", "items": {"type": "string"}}),
+    ] = Field(
+        default=(USUAL,),
+        json_schema_extra={"default": [USUAL]},
+        description=(
+            "How it is moved, each in a window of its own. A window without a migration belongs "
+            f"to each block, so that the difference is what it costs. Ways: {_list_ways()}."
+        ),
+        examples=[["copy"]],
+    )
+    at_s: Annotated[ShownSeconds, limit_quantity(0, DAY_S, format_duration)] | None = Field(
+        alias="at",
+        default=None,
+        json_schema_extra={"default": "a fifth of the measurement"},
+        description="When the migration begins, after the beginning of the measurement.",
+        examples=["10 s"],
+    )
+
+    def choose_begin_s(self, duration_s: float) -> float:
+        """Say when it begins in a measurement of this length."""
+        return duration_s * AT_SHARE if self.at_s is None else self.at_s
+
+    def find_conflicts(self, load: Load) -> Iterator[Violation]:
+        """Find a migration without users before or after it, and a missing ledger."""
+        at_s = self.choose_begin_s(load.duration_s)
+        if at_s <= 0:
+            yield Violation("a migration at once", "some seconds before it, to compare with")
+        if load.duration_s <= at_s:
+            yield Violation("the measurement ends before the migration begins",
+                            f"more than `at`, {format_duration(at_s)}",
+                            format_duration(load.duration_s), ("duration",))  # fmt: skip
+        if not load.ledger:
+            yield Violation("a migration without a ledger shows no loss",
+                            "leave it out, and have the run's directory on other storage",
+                            None, ("ledger",))  # fmt: skip

@@ -1,0 +1,1 @@
+"""The ways to move a database's volume."""

@@ -1,0 +1,58 @@
+"""A database moves under its users: nothing is lost, and nothing stays behind."""
+
+from pathlib import Path
+
+import pytest
+
+from stithy.report.context import make_context
+from stithy.results.files import read_run
+from stithy.results.layout import RunDirectory
+from stithy.scenarios.migration.report import Relocated, list_moved
+from support.running import Stithy, entries, left_by, write_study
+
+pytestmark = pytest.mark.needs_postgresql
+WAYS = ("copy",)
+
+
+def study(place: Path) -> Path:
+    """Two users on one directory, whose database moves to another after a second."""
+    candidate = f"{{path: {place / 'a'}, roles: {{target: {{path: {place / 'b'}}}}}}}"
+    return write_study(
+        place / "study.yaml", {"a": candidate}, users=[2], duration="6 s",
+        load={"ledger": "true"},
+        scenario=f"{{migration: {{ways: [{', '.join(WAYS)}], at: 1 s}}}}",
+    )  # fmt: skip
+
+
+def test_a_run_killed_in_a_migration_resumes(stithy: Stithy, place: Path) -> None:
+    """The files at the target go with it; the resumed run has moved by all ways, and no loss."""
+    out = place / "run"
+    journal, moved = RunDirectory(out).journal, place / "b" / "moved"
+    stithy.kill(lambda: journal.exists() and moved.exists(), "run", study(place), "--out", out)
+    assert (place / "a" / "data").exists()
+    assert not entries(out, "step-finished", id="w-a-u2-waycopy-b0")
+    stithy.run("resume", out)
+    context = make_context(read_run(out))
+    found = {each.method: each for each in list_moved(context)}
+    assert found.keys() == {*WAYS}
+    for each in found.values():
+        check_moved(each)
+    assert entries(out, "step-finished", id="check-end-a")
+    assert left_by(out) == []
+    assert not (place / "a" / "data").exists()
+    assert not moved.exists()
+
+
+def check_moved(of: Relocated) -> None:
+    """One window of a way: its ledger compared, users who paused at the switch, and went on."""
+    [window] = of.evidence.at("a", of.point)
+    assert not of.list_lost(), of.method
+    assert window.row["ledger_acknowledged"] > 0, of.method
+    assert window.row["ledger_unverified_because"] is None, of.method
+    assert window.row["errors"] == 0, of.method
+    spans = {span["name"]: span["to_s"] - span["from_s"] for span in window.spans}
+    assert window.row["gap_s"] > 0.9 * spans["switch"], of.method
+    values = {key: row["value"] for key, row in window.values.items()}
+    assert values["migration.duration_s", "all"] == pytest.approx(sum(spans.values())), of.method
+    assert values["migration.moved_bytes", "all"] > 2**26, of.method
+    assert values["migration.tpm", "after"] > 0, of.method

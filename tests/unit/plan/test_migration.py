@@ -1,0 +1,76 @@
+"""What a study of migrations plans, and which databases cannot be moved."""
+
+import pytest
+
+from stithy.errors import StithyError
+from stithy.plan.expand import expand
+from stithy.scenarios.migration.plan import find_spec, require_movable
+from stithy.study.load import parse_study
+from stithy.study.model import Study
+
+STUDY = """study: What does a migration cost?
+candidates:
+  one: {{drive: gp3{roles}}}
+database: {{engine: {engine}, memory: 192 MiB}}
+workload: {{name: order-entry, warehouses: 1}}
+load: {{users: [4], duration: 60 s, repeat: 1, {load}}}
+scenario: {scenario}
+"""
+TARGET = "target: {drive: io2}"
+
+
+def study(
+    keys: str = "", *, roles: str = TARGET, load: str = "calibrate: false",
+    engine: str = "postgresql", scenario: str = "{{migration: {{{keys}}}}}",
+) -> Study:  # fmt: skip
+    """A study of one candidate that moves."""
+    given = f", roles: {{{roles}}}" if roles else ""
+    told = scenario.format(keys=keys)
+    text = STUDY.format(roles=given, load=load, engine=engine, scenario=told)
+    return parse_study("study.yaml", text.encode())
+
+
+@pytest.mark.parametrize(
+    ("keys", "others", "problem"),
+    [
+        ("ways: []", {}, "not ways"),
+        ("ways: [copy, copy]", {}, "a way given twice"),
+        ("ways: [none]", {}, "`none` among the ways"),
+        ("ways: [copi]", {}, "did you mean `copy`?"),
+        ("at: 0 s", {}, "a migration at once"),
+        ("at: 60 s", {}, "ends before the migration begins"),
+        ("", {"load": "ledger: false"}, "without a ledger shows no loss"),
+        ("", {"roles": ""}, "no storage to move to"),
+        ("", {"scenario": "load"}, "nothing moves in the scenario load"),
+    ],
+)
+def test_a_wrong_key_is_refused(keys: str, others: dict[str, str], problem: str) -> None:
+    """With what is wrong, and what would be right."""
+    with pytest.raises(StithyError) as refused:
+        study(keys, **others)
+    assert problem in refused.value.text
+
+
+@pytest.mark.parametrize(
+    ("keys", "others", "because"),
+    [
+        ("ways: [copy]", {"engine": "sqlite"}, "sqlite has no server"),
+        ("ways: [copy]", {"roles": f"{TARGET}, log: {{drive: io2}}"}, "log files lie elsewhere"),
+    ],
+)
+def test_a_database_that_cannot_move_is_refused(
+    keys: str, others: dict[str, str], because: str
+) -> None:
+    """Before anything is made, each with its reason."""
+    with pytest.raises(StithyError) as refused:
+        require_movable(study(keys, **others))
+    assert because in refused.value.text
+
+
+def test_each_way_is_a_point_beside_none() -> None:
+    """In the order of the study; the target has room for the database."""
+    read = study("ways: [copy], at: 5 s")
+    assert [point.values["way"] for point in read.points] == ["none", "copy"]
+    assert find_spec(read).choose_begin_s(60) == 5
+    windows = [step.window for step in expand(read).steps if step.kind == "window"]
+    assert {each.activities[1] for each in windows if each} == {"migration-none", "migration-copy"}
