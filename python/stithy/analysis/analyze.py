@@ -303,7 +303,7 @@ def _list_rows(evidence: Evidence, loss: Loss) -> Iterator[Row]:
         value = loss.paired.windows.get(window.id, UNPAIRED)
         yield {
             "window_id": window.id, "activity": loss.activity, "metric": loss.quantity.metric,
-            "of": ALL, "count": None, "value": value.number,
+            "of": loss.quantity.of or ALL, "count": None, "value": value.number,
             "missing_because": value.missing_because,
         }  # fmt: skip
 

@@ -307,8 +307,9 @@ class SectionKind(Plugin):
     the names of tables are those of a `Section`. `make_tables`: each is a file beside the report,
     whether a section shows it or not. `draw_figures`: its own, without `page.tables`, for a table
     may name figures. `claim_figures`: names of figures of others that stand in this section.
-    `list_covered`: metrics of activities whose values its tables have. A run whose results lack one
-    of `needs_tables` is not shown to it. A scenario has its own in `report`.
+    `list_covered`: metrics of activities whose values its tables have, with `covers_points` at all
+    points, so that they stand nowhere else. A run whose results lack one of `needs_tables` is not
+    shown to it. A scenario has its own in `report`.
 
     `page.find_drawn(name)` has the figures of a section, own and claimed, and those of families
     that name it.
@@ -327,6 +328,7 @@ class SectionKind(Plugin):
     draw_figures: Callable[["Page"], Iterable[Drawn]] = _offer_nothing
     claim_figures: Callable[["Page"], Iterable[str]] = _offer_nothing
     list_covered: Callable[["Page"], Iterable[str]] = _offer_nothing
+    covers_points: bool = False
     needs_tables: tuple[str, ...] = ()
 
     def make_sections(self, page: "Page") -> Iterator[Section]:

@@ -10,12 +10,12 @@ import polars as pl
 from stithy.activity import Factor, get_factor, get_level_factor
 from stithy.analysis.analyze import Analysis, judge_run
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.findings import choose_answer_level, list_findings
+from stithy.analysis.findings import Finding, choose_answer_level, list_findings
 from stithy.point import Point, are_amounts, format_value, list_telling, measure_magnitude
 from stithy.registry import plugins
 from stithy.report.blocks import SectionKind
 from stithy.report.drawing.palette import Style, choose_styles
-from stithy.report.findings import find_others
+from stithy.report.findings import find_leading, find_others
 from stithy.report.tables import Show
 from stithy.report.words import loads
 from stithy.report.words.wording import format_plural
@@ -262,9 +262,13 @@ class Context(Analysis):
     @cached_property
     def findings(self) -> tuple[Any, ...]:
         """What the run says, the most important first: each has a `kind` among the findings."""
+        return (*find_leading(self), *self.answers, *find_others(self.evidence))
+
+    @cached_property
+    def answers(self) -> tuple[Finding, ...]:
+        """Those on which verdicts rest; the first answers the question."""
         limited = self.limited if "load" in self.tables else None
-        found = list_findings(self.evidence, limited, self.limit)
-        return (*found, *find_others(self.evidence))
+        return list_findings(self.evidence, limited, self.limit)
 
     @cached_property
     def answer_level(self) -> Point | None:

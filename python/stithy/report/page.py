@@ -89,6 +89,12 @@ class Page:
         return frozenset(metric for kind in self._kinds for metric in kind.list_covered(self))
 
     @cached_property
+    def covered_at_points(self) -> frozenset[str]:
+        """Those of them whose values some section has at all points."""
+        kinds = (kind for kind in self._kinds if kind.covers_points)
+        return frozenset(metric for kind in kinds for metric in kind.list_covered(self))
+
+    @cached_property
     def _kinds(self) -> list[SectionKind]:
         return list_sections(self.context.tables)
 

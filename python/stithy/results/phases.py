@@ -66,15 +66,18 @@ def sum_phases(
     intervals: Sequence[LoggedInterval], phases: Iterable[Phase], started_at_s: float
 ) -> dict[str, PhaseResult]:
     """Sum up phases by name; one may have several parts."""
-    found: dict[str, PhaseResult] = {}
+    found: dict[str, list[PhaseResult]] = {}
     for phase in phases:
-        part = sum_phase(intervals, phase, started_at_s)
-        known = found.get(phase.name, PhaseResult(0, 0, None))
-        times = merge(each for each in (known.times, part.times) if each is not None)
-        found[phase.name] = PhaseResult(
-            known.count + part.count, known.seconds + part.seconds, times
-        )
-    return found
+        found.setdefault(phase.name, []).append(sum_phase(intervals, phase, started_at_s))
+    return {name: join_results(parts) for name, parts in found.items()}
+
+
+def join_results(parts: Sequence[PhaseResult]) -> PhaseResult:
+    """Make one of several."""
+    times = merge(part.times for part in parts if part.times is not None)
+    return PhaseResult(
+        sum(part.count for part in parts), sum(part.seconds for part in parts), times
+    )
 
 
 def _find_second(interval: LoggedInterval, started_at_s: float) -> int:

@@ -1,18 +1,26 @@
 """What a loss under a fault is worth: a broken promise, or a finding."""
 
-from collections.abc import Mapping
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
+import polars as pl
 import pytest
 
+from stithy.activities.hammer.judge import LEDGER
 from stithy.activity import get_table
+from stithy.analysis.analyze import Analysis
 from stithy.analysis.decision import is_answered
+from stithy.analysis.effect import Effect, Paired, make_unknown_effect
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.gathering import WindowRecord, judge
 from stithy.analysis.verdict import PrimaryComparison
 from stithy.metrics import ALL
 from stithy.point import Point
 from stithy.scenarios.failure.judge import list_suffered
+from stithy.scenarios.failure.report.findings import describe_survival, find_survival
+from stithy.scenarios.failure.survival import DEGRADED
+from stithy.statements import Statement
 
 NONE, FAULT = (Point.of(users=4, fault=name) for name in ("none", "drive-gone"))
 WHOLE = {
@@ -27,17 +35,20 @@ TABLES = frozenset({"values", "load", "ledger", "window"})
 
 
 def window(
-    candidate: str, promised: float | None, block: int = 0, gone: bool = False, **row: Any
-) -> Window:
+    candidate: str, promised: float | None, block: int = 0, gone: bool = False,
+    fault: str = "drive-gone", **row: Any,
+) -> Window:  # fmt: skip
     """A window as judged; `promised` None: without a fault."""
-    point = NONE if promised is None else FAULT
+    point = NONE if promised is None else FAULT.replaced("fault", fault)
     made = {**COLUMNS, **WHOLE, "point": str(point), "candidate": candidate, "block": block, **row}
-    values: Mapping[tuple[str, str], Any] = (
-        {} if promised is None
-        else {("fault.promised", ALL): {"value": promised, "missing_because": None}}
-    )  # fmt: skip
+    made["window_id"] = f"{candidate}-{point.slug}-{block}"
+    values: dict[tuple[str, str], Any] = {}
+    if promised is not None:
+        values[("fault.promised", ALL)] = {"value": promised, "missing_because": None, "count": 1}
+        values[("fault.phase_s", "degraded")] = {"value": 40.0, "missing_because": None, "count": 1}
     record = WindowRecord(made, values=values, ledger=[GONE] if gone else [], tables=TABLES)
-    return Window(made, {}, judge(record), values=values)
+    spans = () if promised is None else ({"name": "fault", "from_s": 1.0, "to_s": 2.0},)
+    return Window(made, {}, judge(record), values=values, spans=spans)
 
 
 @pytest.mark.parametrize(
@@ -69,3 +80,86 @@ def test_a_loss_breaks_a_promise_or_is_a_finding(
     assert (windows[2].valid, len(of_a.list_lost())) == (valid, lost)
     assert (len(of_b.list_counted()), of_b.list_lost()) == (1, ())
     assert is_answered(evidence) == answered
+
+
+DISAGREES = {"headline_in_doubt_found": -1}
+NO_START = {"ledger_unverified_because": "no start", "proof_after": None, "missing_because": "end"}
+KEPT_B = "; b kept every commit, with a pause of 2.00 s"
+
+
+@pytest.mark.parametrize(
+    ("of_a", "expected"),
+    [
+        ([{}], "a kept every commit through a drive that is gone, with a pause of 2.00 s"
+               f"{KEPT_B}."),
+        ([{"gap_s": 0.12}], "a kept every commit through a drive that is gone, with no noticeable "
+                            f"pause (120 ms){KEPT_B}."),
+        ([{"gap_s": 3.6}, {"gap_s": 4.2}], "a kept every commit through a drive that is gone, with "
+                                           f"a pause of 3.90 s (88.1 ms to 7.71 s){KEPT_B}."),
+        ([{"errors": 1}], "a kept every commit through a drive that is gone; no window of it is "
+                          f"valid, so its pause is not known{KEPT_B}."),
+        ([{"ledger_acknowledged": 0}], "a is not proven to have kept every commit through a drive "
+                                       f"that is gone: no ledger was compared{KEPT_B}."),
+        ([{}, {"ledger_unverified_because": "no space"}],
+         "a kept every commit through a drive that is gone in 1 of 2 windows, with a pause of "
+         f"2.00 s{KEPT_B}."),
+        ([], f"a was not measured through a drive that is gone{KEPT_B}."),
+        ([{"gone": True}], "a lost 3 acknowledged orders through a drive that is gone, although it "
+                           f"promises to survive that{KEPT_B}."),
+        ([{"gone": True, "promised": 0.0}, {"promised": 0.0}],
+         "a lost 3 acknowledged orders through a drive that is gone in 1 of 2 windows, which it "
+         f"does not promise to survive{KEPT_B}."),
+        ([NO_START | {"promised": 0.0}],
+         "a lost the database (it could not be read: no start) through a drive that is gone, "
+         f"which it does not promise to survive{KEPT_B}."),
+        ([DISAGREES], "a did not keep what it had acknowledged through a drive that is gone, "
+                      f"although it promises to survive that{KEPT_B}."),
+    ],
+)  # fmt: skip
+def test_the_first_sentence_is_true(of_a: list[dict[str, Any]], expected: str) -> None:
+    """What one of two candidates does; the other keeps everything."""
+    windows = [window(name, None, gap_s=0.05) for name in "ab"]
+    windows += [window("a", block=n, **{"promised": 1.0, **row}) for n, row in enumerate(of_a)]
+    assert say([*windows, window("b", 1.0)])[0] == expected
+
+
+def say(windows: list[Window], candidates: str = "ab", **paired: Effect) -> list[str]:
+    """The sentences of a run of these windows; `paired`: throughput while degraded."""
+    points = tuple(dict.fromkeys(each.point for each in windows))
+    evidence = Evidence(tuple(candidates), points, tuple(windows))
+    cells = {(name, FAULT): Paired(effect) for name, effect in paired.items()}
+    evidence = replace(evidence, paired={DEGRADED: cells})
+    lost = [each.id for each in windows for reason in each.reasons if reason.flag is LEDGER
+            or reason.flag.value == LEDGER.value]  # fmt: skip
+    rows = pl.DataFrame([GONE | {"window_id": name} for name in lost], schema=[*GONE])
+    run: Any = SimpleNamespace(ledger=rows)
+    [finding] = find_survival(Analysis(run, evidence, run))
+    said = describe_survival(finding, "user")
+    assert isinstance(said, Statement)
+    return [str(part) for part in said.values.values()]
+
+
+def test_a_loss_is_said_before_what_is_asked() -> None:
+    """Also one without a fault, and of a single candidate; then the others."""
+    every = [window("a", None, gone=True), window("a", 1.0), window("a", 1.0, fault="drive-slow")]
+    assert say(every, "a") == [
+        "a lost 3 acknowledged orders without a fault.",
+        "a kept every commit through a slow drive, with a pause of 2.00 s.",
+        "a kept every commit through a drive that is gone, with a pause of 2.00 s.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("effect", "expected"),
+    [
+        (Effect(0.69, 0.6, 0.8, 4), " and 31 % (20 to 40) less throughput for 40.0 s."),
+        (Effect(0.69, None, None, 1), " and 31 % less throughput for 40.0 s."),
+        (Effect(1.2, 1.1, 1.3, 4), " and 20 % (10 to 30) more throughput for 40.0 s."),
+        (Effect(0.97, 0.9, 1.1, 4), "."),
+        (make_unknown_effect("no second"), "."),
+    ],
+)
+def test_what_is_degraded_is_said_if_it_shows(effect: Effect, expected: str) -> None:
+    """With its interval, and how long it lasted."""
+    [said] = say([window("a", None, gap_s=0.05), window("a", 1.0)], "a", a=effect)
+    assert said.partition("a pause of 2.00 s")[2] == expected

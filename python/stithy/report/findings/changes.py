@@ -6,7 +6,7 @@ from functools import partial
 from typing import ClassVar
 
 from stithy.analysis.evidence import Evidence
-from stithy.metrics import TPM, Quantity
+from stithy.metrics import ALL, TPM, Quantity
 from stithy.point import Point
 from stithy.report.findings import FindingKind
 from stithy.report.words.wording import format_quantity, format_times
@@ -128,7 +128,8 @@ def _describe_growth(finding: Growth, unit: str) -> str:
 
 
 def _find_every_impact(evidence: Evidence) -> Iterator[Impact]:
-    found = {quantity: each for quantity in evidence.paired
+    whole = (quantity for quantity in evidence.paired if quantity.of in (None, ALL))
+    found = {quantity: each for quantity in whole
              if (each := _find_impact(evidence, quantity)) is not None}  # fmt: skip
     highest = max((_find_percent(each) for each in found), default=0.0)
     for quantity, impact in found.items():

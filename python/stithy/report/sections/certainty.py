@@ -367,7 +367,7 @@ def state_sentence(context: Context, stands: DecisionStatus) -> str:
     """Where the question stands, in a sentence or two; with a forecast while it is undecided."""
     if stands.compared is None:
         return f"No block answers the question yet{_explain_undecided(context)}."
-    said = describe_all(context.findings[:1], context.level_unit)[0]
+    said = describe_all(context.answers[:1], context.level_unit)[0]
     return f"{said} {ahead}" if (ahead := _estimate_ahead(context, stands)) else said
 
 

@@ -1,6 +1,6 @@
 """What activities measured that have metrics of their own: every value, and each metric drawn."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
@@ -29,7 +29,7 @@ DRAWN_PERCENT = 99.0
 
 
 def _draw_measured_figures(page: Page) -> Iterator[Drawn]:
-    for metric in _list_metrics(page.context):
+    for metric in _list_metrics(page):
         drawn = metric.percent in (None, DRAWN_PERCENT)
         if metric.better is not None and metric.compared and drawn:
             yield from _draw_metric(page.context, metric)
@@ -40,23 +40,23 @@ def _set_measured(page: Page) -> Iterator[Block]:
         yield from page.set_usual(NAME, NOTE)
 
 
-def _list_metrics(context: Context) -> list[Metric]:
-    return [
-        Quantity(name).known for name in dict.fromkeys(each.metric for each in context.declared)
-    ]
+def _list_metrics(page: Page) -> list[Metric]:
+    names = dict.fromkeys(each.metric for each in page.context.declared)
+    return [Quantity(name).known for name in names if name not in page.covered_at_points]
 
 
-def _list_kinds(context: Context) -> list[str | None]:
+def _list_kinds(context: Context, metrics: Sequence[Metric]) -> list[str | None]:
     """What the values are of: all first, then as the metrics list their subjects."""
-    there = {each.of for each in context.declared if each.known.compared}
-    order = [None, *(of for metric in _list_metrics(context) for of in metric.subjects)]
+    there = {each.of for each in context.declared if each.known in metrics}
+    order = [None, *(of for metric in metrics for of in metric.subjects)]
     return [of for of in dict.fromkeys([*order, *sorted(there - {None}, key=str)]) if of in there]
 
 
-def _list_values(context: Context) -> PageTable:
-    metrics = [metric for metric in _list_metrics(context) if metric.compared]
+def _list_values(page: Page) -> PageTable:
+    context = page.context
+    metrics = [metric for metric in _list_metrics(page) if metric.compared]
     evidence = context.evidence
-    kinds = _list_kinds(context)
+    kinds = _list_kinds(context, metrics)
     rows = [
         {**context.list_factor_values(point), "candidate": name, "of": of or ALL, **cells}
         for point in evidence.points
@@ -103,7 +103,7 @@ def _is_repeated(page: Page, frame: pl.DataFrame) -> bool:
     factors = list(page.context.factors)
     points = frame.select(factors).unique().height if factors else 1
     return points == 1 and page.covered.issuperset(
-        metric.name for metric in _list_metrics(page.context) if metric.compared
+        metric.name for metric in _list_metrics(page) if metric.compared
     )
 
 
@@ -140,7 +140,7 @@ def _make_spans_tables(page: Page) -> Iterator[PageTable]:
 PLUGINS = (
     SectionKind(
         NAME, 25, "What was measured", _set_measured,
-        make_tables=lambda page: [_list_values(page.context)], draw_figures=_draw_measured_figures,
+        make_tables=lambda page: [_list_values(page)], draw_figures=_draw_measured_figures,
     ),
     SectionKind(
         "spans", 27, "Spans within windows", lambda page: page.set_usual("spans", SPANS_NOTE),

@@ -31,6 +31,7 @@ def _list_metrics() -> Iterator[Metric]:
         "longest time without a commit of a user, 99th percentile over users", "Pause of users",
         negligible=PAUSE_NEGLIGIBLE_S,
     )  # fmt: skip
+    yield from _list_impacts()
     yield Metric(
         "fault.promised", "", None, "values", "",
         "whether the policy promises to keep what was acknowledged: 1 if so, else 0", "Promised",
@@ -52,6 +53,24 @@ def _list_metrics() -> Iterator[Metric]:
             f"fault.{name}_s", "s", "lower", "values", "", f"{noun} of response time in a phase",
             name, percent, subjects=PHASES, of_several=None,
         )  # fmt: skip
+
+
+def _list_impacts() -> Iterator[Metric]:
+    """What is held against the window without the fault, of the same block."""
+    for name in ("throughput", *PERCENTILES_OF_PHASES):
+        known = PERCENTILES.get(name)
+        noun = f"{known[1]} of response time" if known else name
+        yield Metric(
+            f"fault.{name}_ratio", "", "lower" if known else "higher", "values",
+            name if known else "tpm", f"{noun} with the fault relative to that without",
+            f"{name.capitalize() if known is None else name} with the fault",
+            subjects=PHASES, combined="paired",
+        )  # fmt: skip
+    yield Metric(
+        "fault.lost_work", "", "lower", "values", "",
+        "transactions that users got less done than without the fault", "Lost work",
+        combined="paired", negligible=1.0,
+    )  # fmt: skip
 
 
 def _make_value(

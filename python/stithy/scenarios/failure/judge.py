@@ -1,17 +1,20 @@
 """What a fault cost users, by candidate, and whether anything acknowledged was lost."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from stithy.activities.hammer.declared import STOPPED
+from stithy.analysis.analyze import Analysis, Loss, Losses
 from stithy.analysis.decision import Ruling
 from stithy.analysis.effect import Effect
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.gathering import WindowChecks, WindowRecord
 from stithy.metrics import ALL, TPM, Quantity
 from stithy.point import Point
+from stithy.scenarios.failure.declared import ACTIVITY
 from stithy.scenarios.failure.fault import NONE
+from stithy.scenarios.failure.impact import list_impacts
 from stithy.scenarios.failure.keys import FAULT
 from stithy.validity import Check, Flag, Reason, Row, make_clause
 
@@ -78,16 +81,22 @@ class Suffered:
         """Its valid windows."""
         return self.evidence.valid_at(self.candidate, self.point)
 
+    def list_all(self) -> tuple[Window, ...]:
+        """Its windows, valid or not."""
+        return self.evidence.at(self.candidate, self.point)
+
     def list_lost(self) -> tuple[Window, ...]:
         """The windows in which something acknowledged was lost or changed, valid or not."""
-        every = self.evidence.at(self.candidate, self.point)
-        return tuple(window for window in every if has_lost(window))
+        return tuple(window for window in self.list_all() if has_lost(window))
 
-    def list_unproven(self) -> tuple[Window, ...]:
-        """The valid windows whose ledger was not compared with the database."""
-        return tuple(window for window in self.list_counted()
-                     if not window.row["ledger_acknowledged"]
-                     or window.row["ledger_unverified_because"])  # fmt: skip
+    def list_compared(self) -> tuple[Window, ...]:
+        """The windows in which it struck, and whose ledger was compared with the database after."""
+        is_none = self.fault == NONE
+        return tuple(
+            window for window in self.list_all()
+            if window.row["ledger_acknowledged"] and not window.row["ledger_unverified_because"]
+            and (is_none or any(span["name"] == "fault" for span in window.spans))
+        )  # fmt: skip
 
     @cached_property
     def alone(self) -> Point:
@@ -128,6 +137,20 @@ def list_suffered(evidence: Evidence) -> tuple[Suffered, ...]:
     )
 
 
+class FaultLosses(Losses):
+    """What users lose to a fault, by the metrics that the activity declares."""
+
+    name = ACTIVITY
+    tables = frozenset({"seconds"})
+
+    def find_losses(self, analysis: Analysis) -> Iterator[Loss]:
+        """Find what each fault costs each candidate, where a window without it is there."""
+        for of in list_suffered(analysis.evidence):
+            if analysis.evidence.at(of.candidate, of.alone):
+                for quantity, paired in list_impacts(analysis, of.candidate, of.point, of.alone):
+                    yield Loss(ACTIVITY, quantity, of.candidate, of.point, paired)
+
+
 class LossRuling(Ruling):
     """A broken promise is no result; a loss that nobody promised to prevent is one."""
 
@@ -149,4 +172,4 @@ FAILURE_CHECKS = WindowChecks(
     "failure", 92, (Check(("values", "load"), find_unreadable, always=True),), weigh_loss
 )
 
-PLUGINS = (LossRuling(), FAILURE_CHECKS)
+PLUGINS = (FaultLosses(), LossRuling(), FAILURE_CHECKS)

@@ -1,0 +1,188 @@
+"""What became of each candidate under each fault, in sentences for whoever must choose one."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from stithy.analysis.analyze import Analysis
+from stithy.analysis.effect import Effect
+from stithy.analysis.statistics import BLOCKS_LEAST
+from stithy.point import Point
+from stithy.registry import plugins
+from stithy.report.drawing.points import drop_factor
+from stithy.report.findings import FindingKind
+from stithy.report.words.wording import CONSERVATIVE, T_INTERVAL
+from stithy.scenarios.failure.fault import NONE, FaultKind
+from stithy.scenarios.failure.keys import FAULT
+from stithy.scenarios.failure.survival import Fate, Survival, list_faults, list_survivals
+from stithy.statements import Ends, Statement, Styled, join_list, join_parts
+from stithy.units import format_measured_duration, format_share
+from stithy.validity import make_clause
+
+KIND = "survival"
+
+HOWS = {
+    "lost": "lost {count:1 acknowledged deal|# acknowledged deals}",
+    "differing": "changed {count:1 acknowledged deal|# acknowledged deals}",
+    "returned": "kept {count:1 refused deal|# refused deals}",
+}
+"""What a candidate did to transactions, by the column of the table `ledger`."""
+
+
+@dataclass(frozen=True)
+class FaultOutcome:
+    """What became of the candidates at a point with a fault; `where`: what tells it from others."""
+
+    point: Point
+    fault: str
+    where: str
+    of: tuple[Survival, ...]
+
+
+@dataclass(frozen=True)
+class SurvivalFinding:
+    """All faults of a run, those with a loss first; `lost`: how many of them have one."""
+
+    kind: ClassVar[str] = KIND
+    outcomes: tuple[FaultOutcome, ...]
+    lost: int
+
+
+def find_survival(analysis: Analysis) -> Iterator[SurvivalFinding]:
+    """Find what became of the candidates; nothing in a run without faults."""
+    survivals = list_survivals(analysis)
+    loads = {drop_factor(each.point, FAULT) for each in survivals}
+    outcomes = tuple(
+        FaultOutcome(
+            point, str(point.values[FAULT]),
+            drop_factor(point, FAULT).at() if len(loads) > 1 else "",
+            tuple(each for each in survivals if each.point == point),
+        )
+        for point in list_faults(analysis.evidence, survivals)
+    )  # fmt: skip
+    lost = sum(any(each.fate is Fate.LOST for each in of.of) for of in outcomes)
+    if outcomes:
+        yield SurvivalFinding(outcomes, lost)
+
+
+def describe_survival(finding: SurvivalFinding, unit: str) -> str:
+    """Say first what was lost, and by whom; without a loss what came of the fault asked about."""
+    del unit
+    first = max(1, finding.lost)
+    sentences = [_describe_outcome(of) for of in finding.outcomes]
+    parts = [join_parts(sentences[:first], "; "), *sentences[first:]]
+    ended = [Statement("{said}.", said=part) for part in parts]
+    return join_parts([*ended, *_describe_intervals(finding)], " ")
+
+
+def _describe_intervals(finding: SurvivalFinding) -> Iterator[Statement]:
+    counts = [each.pause.pairs for of in finding.outcomes for each in of.of
+              if each.pause.low is not None]  # fmt: skip
+    if counts:
+        kind = f"plain {T_INTERVAL}" if min(counts) < BLOCKS_LEAST else CONSERVATIVE
+        yield Statement(f"Bounds are {kind} intervals of {{windows}} valid windows.",
+                        windows=Ends(min(counts), max(counts)))  # fmt: skip
+
+
+def _describe_outcome(of: FaultOutcome) -> Statement:
+    through = f"through {name_fault(of.fault)}{f' {of.where}' if of.where else ''}"
+    if of.fault == NONE:
+        through = f"without a fault{f' {of.where}' if of.where else ''}"
+    parts = [describe_one(each, through if index == 0 else "") for index, each in enumerate(of.of)]
+    return join_parts(parts, "; ")
+
+
+def name_fault(name: str) -> str:
+    """Name a fault in a sentence; by its name where nobody declares it any more."""
+    known = plugins(FaultKind).get(name)
+    return known.text if known else name
+
+
+def describe_one(of: Survival, through: str = "") -> Statement:
+    """Say what became of a candidate; `through`: the fault, where it was not said just before."""
+    at = f" {through}" if through else ""
+    if of.fate is Fate.UNREACHED:
+        return Statement(
+            f"{{candidate}} was not measured{at or ' under it'}", candidate=of.candidate
+        )
+    if of.fate is Fate.LOST:
+        return _describe_loss(of, at)
+    if of.fate is Fate.UNPROVEN:
+        because = f" ({make_clause(of.because)})" if of.because else ""
+        template = f"{{candidate}} is not proven to have kept every commit{at}"
+        return Statement(f"{template}: no ledger was compared{{because}}", candidate=of.candidate,
+                         because=because)  # fmt: skip
+    part = "" if of.compared == of.windows else " in {compared} of {windows:+window}"
+    return Statement(
+        f"{{candidate}} kept every commit{at}{part}{{felt}}", candidate=of.candidate,
+        compared=of.compared, windows=of.windows, felt=_describe_felt(of),
+    )  # fmt: skip
+
+
+def _describe_loss(of: Survival, at: str) -> Statement:
+    parts = [Statement(HOWS[gone.how].replace("deal", gone.deal), count=gone.count)
+             for gone in of.gone]  # fmt: skip
+    if of.unreadable:
+        because = f" (it could not be read: {make_clause(of.because)})" if of.because else ""
+        parts.append(Statement("lost the database{because}", because=because))
+    if not parts:
+        parts.append(Statement("did not keep what it had acknowledged"))
+    promise = {
+        True: ", although it promises to survive that",
+        None: "",
+        False: ", which it does not promise to survive",
+    }[of.promised]
+    within = " in {lost} of {windows:+window}" if of.windows > 1 else ""
+    return Statement(
+        f"{{candidate}} {{losses}}{at}{within}{promise}", candidate=of.candidate,
+        losses=join_list(parts), lost=of.lost, windows=of.windows,
+    )  # fmt: skip
+
+
+def _describe_felt(of: Survival) -> str:
+    if not of.counted:
+        return "; no window of it is valid, so its pause is not known"
+    parts = [*_describe_pause(of), *_describe_degraded(of)]
+    return join_parts([", with ", join_list(parts)], "") if parts else ""
+
+
+def _describe_pause(of: Survival) -> Iterator[Statement]:
+    if of.pause.value is None:
+        return
+    if of.is_paused is False:
+        yield Statement("no noticeable pause ({pause})", pause=format_level(of.pause))
+    else:
+        yield Statement("a pause of {pause}", pause=format_level(of.pause))
+
+
+def _describe_degraded(of: Survival) -> Iterator[Statement]:
+    effect = of.degraded
+    if effect.ratio is None or of.degraded_s is None or effect.distinguishable is False:
+        return
+    less = effect.ratio < 1
+    ends = [end for end in (effect.low, effect.high) if end is not None]
+    shares = [abs(1 - effect.ratio), *sorted(abs(1 - end) for end in ends)]
+    yield Statement(
+        f"{{share}} {'less' if less else 'more'} throughput for {{lasted:measured}}",
+        share=write_bounded(shares, [format_share(share) for share in shares]),
+        lasted=of.degraded_s,
+    )  # fmt: skip
+
+
+def format_level(effect: Effect) -> Statement:
+    """Write a time with its interval: `4.10 s (3.60 to 4.70)`."""
+    ends = [effect.value or 0.0, *(max(0.0, end) for end in (effect.low, effect.high)
+                                   if end is not None)]  # fmt: skip
+    return write_bounded(ends, [format_measured_duration(end) for end in ends])
+
+
+def write_bounded(ends: Sequence[float], texts: Sequence[str]) -> Statement:
+    """Write a value, and the bounds of its interval where there are any; one unit stands once."""
+    units = {text.partition(" ")[2] for text in texts}
+    unit = units.pop() if len(units) == 1 else ""
+    short = [text.removesuffix(f" {unit}") if index else text for index, text in enumerate(texts)]
+    values = dict(zip(("value", "low", "high"), map(Styled, ends, short), strict=False))
+    return Statement("{value} ({low} to {high})" if len(values) == 3 else "{value}", **values)
+
+
+PLUGINS = (FindingKind(KIND, describe_survival, lead=find_survival),)

@@ -1,0 +1,150 @@
+"""What became of each candidate under each fault: kept, lost, or not proven, with numbers."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import polars as pl
+
+from stithy.analysis.analyze import Analysis
+from stithy.analysis.effect import Effect, estimate_level, make_unknown_effect
+from stithy.analysis.evidence import Evidence, Window
+from stithy.metrics import Quantity
+from stithy.point import Point
+from stithy.results.tables import GONE
+from stithy.scenarios.failure.fault import NONE
+from stithy.scenarios.failure.judge import (
+    PAUSE,
+    PROMISED,
+    UNREADABLE,
+    Suffered,
+    list_suffered,
+)
+from stithy.scenarios.failure.keys import FAULT
+
+DEGRADED = Quantity("fault.throughput_ratio", "degraded")
+LOST_WORK = Quantity("fault.lost_work")
+
+
+class Fate(Enum):
+    """What became of what was acknowledged."""
+
+    KEPT = "kept"
+    LOST = "lost"
+    UNPROVEN = "not proven"
+    UNREACHED = "not measured"
+
+
+@dataclass(frozen=True)
+class LedgerLoss:
+    """How many transactions of a kind a ledger missed, or found otherwise than acknowledged.
+
+    `how`: a column of the table `ledger`, such as `lost`.
+    """
+
+    deal: str
+    how: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Survival:
+    """A candidate under a fault at a point.
+
+    `promised`: whether its policy promises to keep what was acknowledged; None where the fault
+    never struck. `windows`: all; `compared`: in which it struck and whose ledger was compared;
+    `lost`: in which something was lost or changed, `unreadable` of them all; `counted`: that are
+    valid. `because`: why a database could not be read, or a ledger not be compared. `pause`: the
+    longest time without a commit, over valid windows; `longer`: than without the fault. `degraded`:
+    throughput relative to that without the fault, and for how long. All of valid windows.
+    """
+
+    candidate: str
+    fault: str
+    point: Point
+    fate: Fate
+    promised: bool | None
+    windows: int
+    compared: int
+    lost: int
+    unreadable: int
+    gone: tuple[LedgerLoss, ...]
+    because: str | None
+    counted: int
+    pause: Effect
+    longer: Effect
+    degraded: Effect
+    degraded_s: float | None
+    lost_work: Effect
+
+    @property
+    def is_paused(self) -> bool | None:
+        """Whether users waited noticeably longer than without the fault; None if not known."""
+        least, longer_s = PAUSE.known.negligible, self.longer.value
+        return None if longer_s is None or least is None else longer_s > least
+
+
+def list_survivals(analysis: Analysis) -> tuple[Survival, ...]:
+    """Each candidate under each fault; without a fault where something was lost all the same."""
+    evidence = analysis.evidence
+    if not list_suffered(evidence):
+        return ()
+    every = (
+        Suffered(evidence, name, point)
+        for point in evidence.points if point.values.get(FAULT) is not None
+        for name in evidence.candidates
+    )  # fmt: skip
+    return tuple(_judge_survival(analysis, of) for of in every
+                 if of.fault != NONE or of.list_lost())  # fmt: skip
+
+
+def _judge_survival(analysis: Analysis, of: Suffered) -> Survival:
+    every, lost, compared = of.list_all(), of.list_lost(), of.list_compared()
+    pauses = (window.value("gap_s") for window in of.list_counted())
+    unreadable = [
+        window
+        for window in lost
+        if any(reason.flag.value == UNREADABLE.value for reason in window.reasons)
+    ]
+    fate = Fate.LOST if lost else Fate.KEPT if compared else Fate.UNPROVEN
+    return Survival(
+        of.candidate, of.fault, of.point, fate if every else Fate.UNREACHED, _find_promise(every),
+        len(every), len(compared), len(lost), len(unreadable),
+        tuple(_list_gone(analysis, lost)), _explain(unreadable or every), len(of.list_counted()),
+        estimate_level([pause_s for pause_s in pauses if pause_s is not None]),
+        of.compare(PAUSE), _find_effect(of, DEGRADED),
+        of.evidence.level_of(of.candidate, of.point, Quantity("fault.phase_s", "degraded")),
+        _find_effect(of, LOST_WORK),
+    )  # fmt: skip
+
+
+def _find_promise(windows: Sequence[Window]) -> bool | None:
+    known = (window.values.get(PROMISED, {}).get("value") for window in windows)
+    return next((value != 0 for value in known if value is not None), None)
+
+
+def _find_effect(of: Suffered, quantity: Quantity) -> Effect:
+    paired = of.evidence.paired_of(of.candidate, of.point, quantity)
+    return make_unknown_effect("it was not measured") if paired is None else paired.effect
+
+
+def _list_gone(analysis: Analysis, windows: Sequence[Window]) -> Iterator[LedgerLoss]:
+    names = [window.id for window in windows]
+    rows = analysis.run.ledger.filter(pl.col("window_id").is_in(names))
+    sums = rows.group_by("deal", maintain_order=True).agg(pl.col(*GONE).sum())
+    for row in sums.to_dicts():
+        yield from (LedgerLoss(row["deal"], how, row[how]) for how in GONE if row[how])
+
+
+def _explain(windows: Sequence[Window]) -> str | None:
+    reasons = (window.row["ledger_unverified_because"] or window.row["missing_because"]
+               for window in windows)  # fmt: skip
+    return next((reason for reason in reasons if reason), None)
+
+
+def list_faults(evidence: Evidence, survivals: Sequence[Survival]) -> tuple[Point, ...]:
+    """List the points of survivals: those with a loss first, then where the question is asked."""
+    points = tuple(dict.fromkeys(each.point for each in survivals))
+    lost = [each.point for each in survivals if each.fate is Fate.LOST]
+    asked = evidence.choose_asked([point for point in points if point.values[FAULT] != NONE])
+    return tuple(sorted(points, key=lambda point: (point not in lost, point != asked)))
