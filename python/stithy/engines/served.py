@@ -179,14 +179,14 @@ class ServerProcess:
         raise NotImplementedError
 
     def list_pids(self) -> list[int]:
-        """List all its processes, the first one first."""
+        """List all its processes that have not ended, the first one first."""
+        first = [self.pid] if self._running.poll() is None else []
         others = find_pids_inside(self.data, self.program)
-        return [self.pid, *(pid for pid in others if pid != self.pid)]
+        return [*first, *(pid for pid in others if pid != self.pid)]
 
     def kill(self) -> None:
-        """Kill all its processes, as a crash would: nothing is written any more."""
-        pids = self.list_pids()
-        end(pids, signal.SIGKILL)
+        """Kill all its processes, as a crash would: nothing is written any more. Idempotent."""
+        end(self.list_pids(), signal.SIGKILL, KILL_PATIENCE_S)
         wait_for_end(self._running, KILL_PATIENCE_S)
 
     def start_again(self) -> None:

@@ -3,7 +3,9 @@
 No message holds a part of a URL that could be one of its password.
 """
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -16,19 +18,100 @@ def make_url_refusal(problem: str, remedy: str) -> UserError:
     return UserError(problem, where="database URL", remedy=remedy)
 
 
-def parse_options(query: str, followed: Sequence[str]) -> dict[str, str]:
-    """Read what stands behind a URL's question mark. Raises UserError for what is not followed."""
-    options: dict[str, str] = {}
-    for part in filter(None, query.split("&")):
-        name, _, value = part.partition("=")
-        if name not in followed:
-            problem = f"the URL has the option {name}, which is not followed"
-            raise make_url_refusal(problem, f"leave it out; followed are {', '.join(followed)}")
-        if name in options:
-            problem = f"the URL has the option {name} twice"
-            raise make_url_refusal(problem, "take one of them out")
-        options[name] = unquote(value)
-    return options
+@dataclass(frozen=True)
+class Grammar:
+    """How URLs of an engine are written: as libpq's, but that no option may stand twice.
+
+    `followed`: its options. `needed`: the parts that none may lack. `example`: how to write one.
+    """
+
+    product: str
+    schemes: Sequence[str]
+    port: int
+    followed: Sequence[str]
+    needed: Sequence[str]
+    example: str
+
+    def refuse(self, problem: str, remedy: str = "") -> UserError:
+        """Refuse a URL; the remedy is how to write one, where nothing else is."""
+        return make_url_refusal(problem, remedy or self.example)
+
+    def read(self, url: Secret) -> "URLParts":
+        """Read the parts of a URL, decoded, as the hammer reads them. Raises UserError."""
+        scheme, _, rest = url.reveal().partition("://")
+        if scheme not in self.schemes:
+            raise self.refuse(f"the URL is not one of a {self.product} database")
+        login, at, behind = rest.partition("@")
+        if not at or "/" in login:
+            login, behind = "", rest
+        where, _, query = behind.partition("?")
+        place, _, database = where.partition("/")
+        found = _PLACE.fullmatch(place)
+        if "@" in where or found is None:
+            raise self.refuse("the URL cannot be read")
+        user, _, word = login.partition(":")
+        parts = URLParts(
+            self.decode(user), self.decode(word), self.decode(found[1] or found[2] or ""),
+            self._read_port(self.decode(found[3] or "")), self.decode(database),
+            self._read_options(query),
+        )  # fmt: skip
+        for name in self.needed:
+            if not vars(parts)[name]:
+                raise self.refuse(f"the URL names no {name}")
+        return parts
+
+    def decode(self, text: str) -> str:
+        """Decode what stands in a URL. Blanks, zeros and what is no UTF-8 cannot be read."""
+        try:
+            if re.search(r"\s|%(?![0-9A-Fa-f]{2})|%00", text):
+                raise ValueError
+            return unquote(text, errors="strict")
+        except ValueError:
+            raise self.refuse("the URL cannot be read") from None  # it names a part of it
+
+    def _read_port(self, text: str) -> int:
+        if re.fullmatch(r"\+?[0-9]+", text or "1") and 0 < int(text or self.port) < 2**16:
+            return int(text or self.port)
+        raise self.refuse("the URL's port is no number from 1 to 65535")
+
+    def _read_options(self, query: str) -> dict[str, str]:
+        options: dict[str, str] = {}
+        for part in query.removesuffix("&").split("&") if query else ():
+            name, given, value = part.partition("=")
+            if not given:
+                raise self.refuse("the URL cannot be read")
+            if (name := self.decode(name)) not in self.followed:
+                problem = f"the URL has the option {name}, which is not followed"
+                raise self.refuse(problem, f"leave it out; followed are {', '.join(self.followed)}")
+            if name in options:
+                raise self.refuse(f"the URL has the option {name} twice", "take one of them out")
+            options[name] = self.decode(value)
+        return options
+
+
+_PLACE = re.compile(r"(?:\[([^\]]*)\]|([^:\[,][^:,]*)?)(?::([^,]*))?")
+
+
+@dataclass(frozen=True)
+class URLParts:
+    """What stands in a URL; empty what does not, but for the port."""
+
+    user: str
+    word: str
+    host: str
+    port: int
+    database: str
+    options: Mapping[str, str]
+
+    def get_patience_s(self, grammar: Grammar, default_s: int) -> int:
+        """Give how long a connection may take, as `connect_timeout` says; default unless above 0.
+
+        Raises UserError.
+        """
+        text = self.options.get("connect_timeout", "") or "0"
+        if re.fullmatch(r"[-+]?[0-9]+", text) is None or not -(2**31) <= int(text) < 2**31:
+            raise grammar.refuse("the URL's connect_timeout is no whole number of seconds")
+        return max(0, int(text)) or default_s
 
 
 def choose_password(*given: Secret | None) -> Secret | None:

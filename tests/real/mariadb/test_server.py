@@ -1,7 +1,7 @@
 """A real MariaDB: as a database by URL, and backed up and restored by each method."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from stithy.engines.mariadb.connection import connect
 from stithy.engines.mariadb.engine import MariaDB
 from stithy.engines.mariadb.server import MariaDBServer
 from stithy.engines.mariadb.url import parse_url
-from stithy.errors import PreconditionError
+from stithy.errors import PreconditionError, UserError
 from stithy.hosts.runner import Command, LocalRunner, find_server_user
 from stithy.secrets import Secret
 from support import servers
@@ -25,9 +25,11 @@ MARIADB = get_engine("mariadb")
 
 
 @contextmanager
-def running(place: Path) -> Iterator[tuple[MariaDB, MariaDBServer]]:
+def running(
+    place: Path, settings: Mapping[str, str] | None = None
+) -> Iterator[tuple[MariaDB, MariaDBServer]]:
     """A server on an empty database."""
-    engine = MariaDB(servers.request())
+    engine = MariaDB(servers.request(settings))
     engine.initialise(place / "data", place)
     server = engine.start(servers.start(place))
     try:
@@ -103,6 +105,34 @@ def test_a_server_of_no_use_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("stithy.engines.mariadb.remote.OLDEST", (99, 1))
         with pytest.raises(PreconditionError, match=r"has version 1\d.*, older than 99.1"):
             MARIADB.connect_remote(server.control).check(Demand())
+
+
+def test_tables_are_compressed_once_loaded() -> None:
+    """Files are smaller; pages that are no smaller, and two ways at once, are refused."""
+    rows = "INSERT INTO t SELECT seq, REPEAT(seq, 20) FROM seq_1_to_20000"
+    sizes = []
+    for settings in ({}, {"Key-Block-Size": "4"}):
+        with servers.server_place() as place, running(place, settings) as (_, server):
+            run(server, "CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(200))", rows)
+            before = server.checksums()
+            server.finish_loading(0)
+            assert server.checksums() == before != {}
+            sizes.append((place / "data/stithy/t.ibd").stat().st_size)
+            if settings:
+                run(server, f"CREATE TABLE wide (a INT, {COLUMNS})")
+                with pytest.raises(UserError, match="wide cannot be compressed"):
+                    server.finish_loading(0)
+    assert sizes[1] < sizes[0] / 2
+    for more, words in (
+        ({"innodb_page_size": "4k"}, "cannot stand for one of 4 KiB"),
+        ({"innodb_page_size": "32k"}, "cannot stand for one of 32 KiB"),
+        ({"innodb_compression_default": "ON"}, "by the page"),
+    ):
+        with pytest.raises(UserError, match=words):
+            MariaDB(servers.request({"key_block_size": "8", **more})).check()
+
+
+COLUMNS = ", ".join(f"c{n} CHAR(200)" for n in range(38))
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,7 @@ load: {users: [1]}
         ("skip_log_bin: ON", "give the setting itself"),
         ("innodb_temp_data_file_path: /x/t:12M", "its name and size alone"),
         ("loose_innodb_doublewrite: OFF", "give the setting itself"),
+        ("key-block-size: 3", "give KiB of a page: 1, 2, 4, 8, 16"),
     ],
 )
 def test_a_setting_is_refused_at_its_line(setting: str, words: str) -> None:
@@ -144,7 +145,7 @@ def test_a_url_is_written_as_it_was_read(url: str) -> None:
     ("url", "words"),
     [
         ("mariadb://me:x@y@host/test", "cannot be read"),
-        ("mariadb://host/test", "cannot be read"),
+        ("mariadb://host/test", "no user"),
         ("mariadb://me@host", "no database"),
         ("mariadb://me@host/test?ssl=1", "the option ssl"),
         ("mariadb://me@host/test?tls=maybe", "none of disable"),
@@ -154,7 +155,7 @@ def test_a_url_is_written_as_it_was_read(url: str) -> None:
         ("mariadb://me@host/test?tls=require&ca=system", "too weak"),
         ("mariadb://me@host/test?socket=/x", "a host and a socket"),
         ("mariadb://me@/test", "neither a host nor a socket"),
-        ("mariadb://me@host:99999/test", "host or port"),
+        ("mariadb://me@host:99999/test", "port is no number"),
         ("mariadb://me@/test?socket=x", "no absolute path"),
     ],
 )

@@ -54,7 +54,7 @@ def test_a_url_is_written_as_it_was_read(url: str, place: str) -> None:
     ("url", "words"),
     [
         ("me:x@y@host/test", "cannot be read"),
-        ("host/test", "cannot be read"),
+        ("host/test", "no user"),
         ("me@host", "no database"),
         ("me@/test", "no host"),
         (":x@host/test", "no user"),

@@ -46,6 +46,11 @@ OWNED_SETTINGS = {
 TEMP_FILE = "innodb_temp_data_file_path"
 """Name and size of the file with temporary tables; it lies with other temporary files."""
 
+KEY_BLOCK = "key_block_size"
+"""Own, no variable of the server: KiB of a page of tables, which are `ROW_FORMAT=COMPRESSED`."""
+
+KEY_BLOCKS = ("1", "2", "4", "8", "16")
+
 _PREFIXES = ("loose_", "skip_", "enable_", "disable_", "maximum_")
 """Of options that are read leniently, or are another setting's value."""
 
@@ -72,6 +77,7 @@ GIVEN_UP: Mapping[str, Mapping[str, str]] = {
 }
 """By setting and value what may be lost. Source: MariaDB's documentation of InnoDB's variables."""
 
+ON = ("on", "1", "true")
 _FACTORS = {letter: 2 ** (10 * power) for power, letter in enumerate("kmgtpe", start=1)}
 SMALLEST_LOG, LARGEST_LOG = 16 * 2**20, 2**30
 LOG_BYTES_PER_S = 2**18
@@ -148,6 +154,8 @@ class MariaDBEngine(Engine):
         if folded == TEMP_FILE and "/" in value:
             remedy = "give its name and size alone, such as ibtmp1:12M:autoextend:max:4G"
             return "a file in a directory that Stithy chooses itself", remedy
+        if folded == KEY_BLOCK and value.strip() not in KEY_BLOCKS:
+            return f"{name} cannot be {value}", f"give KiB of a page: {', '.join(KEY_BLOCKS)}"
         if folded.startswith(_PREFIXES) and not folded.startswith("skip_name_resolve"):
             return "a prefix and no name of a setting", "give the setting itself, with its value"
         return None
@@ -169,7 +177,7 @@ class MariaDBEngine(Engine):
     def has_holes(self, settings: Mapping[str, str]) -> bool:
         """Whether tables are made compressed: what a page saves is a hole in its file."""
         given = normalise_settings(settings).get("innodb_compression_default", "")
-        return given.strip().lower() in ("on", "1", "true")
+        return given.strip().lower() in ON
 
     def configure(self, request: "instance.Request") -> "instance.ConfiguredEngine":
         """Give MariaDB as a study asks for it; MySQL's servers are not started."""

@@ -16,7 +16,7 @@ from os.path import expanduser
 from pathlib import Path
 
 from stithy.engines.instance import Configuration, Installation, Request, Start
-from stithy.engines.mariadb import PLUGINS, TEMP_FILE
+from stithy.engines.mariadb import KEY_BLOCK, PLUGINS, TEMP_FILE, normalise_settings
 from stithy.engines.mariadb.backups import find_tool
 from stithy.engines.mariadb.connection import OLDEST, parse_version, quote_text
 from stithy.engines.mariadb.server import PROGRAM, SOCKET, MariaDBServer
@@ -173,7 +173,8 @@ class MariaDB:
             "datadir": str(start.data), "socket": str(socket), "tmpdir": str(temp),
             "pid_file": str(start.sockets / "pid"),
         }  # fmt: skip
-        settings = self._complete(start.own or self._request.configuration)
+        configuration = start.own or self._request.configuration
+        settings = self._complete(configuration)
         if start.temp is not None:
             # A name in another directory is one seen from the data directory.
             name = settings.get(TEMP_FILE, "ibtmp1:12M:autoextend")
@@ -187,7 +188,8 @@ class MariaDB:
             cpus=start.cpus,
         )
         spawn = partial(self._request.host.runner.start, command, stderr=start.log)
-        server = MariaDBServer(spawn, start, self._request.password)
+        key_block = normalise_settings(configuration.settings).get(KEY_BLOCK, "")
+        server = MariaDBServer(spawn, start, self._request.password, key_block)
         server.wait_until_ready()
         return server
 

@@ -8,18 +8,22 @@ from contextlib import contextmanager
 from stithy.engines.instance import Start
 from stithy.engines.mariadb.connection import ControlSession, connect
 from stithy.engines.mariadb.endpoint import MariaDBEndpoint
-from stithy.engines.mariadb.upkeep import finish_loading, write_back
+from stithy.engines.mariadb.upkeep import compress, finish_loading, write_back
 from stithy.engines.mariadb.url import ADMIN, DATABASE, ROLE, parse_url, write_password
-from stithy.engines.served import ANSWER_PATIENCE_S, STOP_PATIENCE_S, ServerProcess
+from stithy.engines.served import (
+    ANSWER_PATIENCE_S,
+    KILL_PATIENCE_S,
+    STOP_PATIENCE_S,
+    ServerProcess,
+)
 from stithy.engines.urls import write_url
 from stithy.errors import StithyError
-from stithy.hosts.processes import end, find_pids_inside
+from stithy.hosts.processes import end
 from stithy.hosts.runner import Running, wait_for_end
 from stithy.secrets import Secret
 
 PROGRAM = "mariadbd"
 SOCKET = "mariadb.sock"
-AT_ONCE_PATIENCE_S = 20.0
 LAST_LINES = 3
 _USUAL = re.compile("Aborted connection|max_open_files")
 """In warnings of a session that its user left, and of a limit that is high enough."""
@@ -30,13 +34,15 @@ class MariaDBServer(ServerProcess, MariaDBEndpoint):
 
     product, program = "MariaDB", PROGRAM
 
-    def __init__(self, spawn: Callable[[], Running], start: Start, password: Secret) -> None:
-        """`spawn` starts it as `start` says."""
+    def __init__(
+        self, spawn: Callable[[], Running], start: Start, password: Secret, key_block: str = ""
+    ) -> None:
+        """`spawn` starts it as `start` says; `key_block`: of what is loaded, as a study has it."""
         ServerProcess.__init__(self, spawn, start)
         MariaDBEndpoint.__init__(
             self, self._make_url(ROLE, password), self._make_url(ADMIN, password)
         )
-        self._password = password
+        self._password, self._key_block = password, key_block
 
     def _make_url(self, role: str, password: Secret | None = None, **more: str) -> Secret:
         options = {"socket": str(self.sockets / SOCKET), **more}
@@ -74,25 +80,22 @@ class MariaDBServer(ServerProcess, MariaDBEndpoint):
             write_back(session)
 
     def finish_loading(self, log_bytes: int) -> None:
-        """Analyse, purge and write all. Its log is one file, of its full size from the start."""
+        """Compress, analyse, purge and write all. Its log is one file, of its full size."""
+        if self._key_block:
+            with self._connect(ANSWER_PATIENCE_S) as session:
+                compress(session, self._key_block)
         with self._keep_in_order() as session:
             finish_loading(session)
 
     def stop(self, *, at_once: bool = False) -> None:
         """Shut down, or kill: InnoDB recovers; SIGKILL for whatever is left. Idempotent."""
-        first, patience_s = (
-            (signal.SIGKILL, AT_ONCE_PATIENCE_S) if at_once else (signal.SIGTERM, STOP_PATIENCE_S)
-        )
-        if self._running.poll() is None:
-            end([self.pid], first, patience_s)
+        if not at_once and self._running.poll() is None:
+            end([self.pid], signal.SIGTERM, STOP_PATIENCE_S)
             # Its other threads may end after the one that gives it its name.
-            wait_for_end(self._running, AT_ONCE_PATIENCE_S)
-        end(find_pids_inside(self.data, PROGRAM), signal.SIGKILL)
+            wait_for_end(self._running, KILL_PATIENCE_S)
+        self.kill()
 
     @contextmanager
     def _keep_in_order(self) -> Iterator[ControlSession]:
-        with (
-            self.explain_failure(),
-            connect(parse_url(self.control), timeout_s=ANSWER_PATIENCE_S) as session,
-        ):
+        with self.explain_failure(), self._connect(ANSWER_PATIENCE_S) as session:
             yield session

@@ -7,7 +7,14 @@ from functools import partial
 from pathlib import Path
 
 from stithy.engines.instance import Configuration
-from stithy.engines.mariadb import choose_log_bytes, has_binlog, normalise_settings, parse_size
+from stithy.engines.mariadb import (
+    KEY_BLOCK,
+    ON,
+    choose_log_bytes,
+    has_binlog,
+    normalise_settings,
+    parse_size,
+)
 from stithy.engines.served import SPARE_CONNECTIONS, require_connections
 from stithy.errors import PreconditionError, Problems, UserError
 from stithy.hosts.runner import Command, Runner
@@ -52,7 +59,7 @@ LOADING = {
 
 AT_INIT = (
     "innodb_page_size", "innodb_data_file_path", "innodb_undo_tablespaces",
-    "innodb_compression_default", "innodb_default_row_format", "lower_case_table_names",
+    "innodb_compression_default", "innodb_default_row_format", "lower_case_table_names", KEY_BLOCK,
 )  # fmt: skip
 """What the files of a database were made with: no candidate may have another one."""
 
@@ -87,6 +94,7 @@ def complete(given: Configuration, connections_max: int, window_s: float) -> dic
         "max_prepared_stmt_count": str(max(16_382, STATEMENTS_PER_CONNECTION * connections)),
     }
     settings = {**FIXED, **DEFAULTS, **own, **normalise_settings(given.settings)}
+    settings.pop(KEY_BLOCK, None)
     if has_binlog(settings):
         return {**settings, "log_bin": f"{LOG_FOLDER}/binlog"}
     settings.pop("log_bin", None)
@@ -134,7 +142,9 @@ class SettingsProbe:
         theirs = normalise_settings(shared.settings) if shared else {}
         for name, value in ours.items():
             key = f"{where}.settings.{name}"
-            if theirs.get(name) != value:
+            if name == KEY_BLOCK:
+                problems.attempt(partial(_check_key_block, value, completed, key))
+            elif theirs.get(name) != value:
                 problems.attempt(partial(self._check_one, name, value, key))
             if shared is not None and name in AT_INIT and theirs.get(name) != value:
                 problems.found.append(UserError(
@@ -182,6 +192,19 @@ class SettingsProbe:
         if finished.code != 0 and not refused:
             refused = finished.stderr.strip().splitlines()[-1:] or ["no message"]
         return in_force, "; ".join(refused)
+
+
+def _check_key_block(kib: str, completed: Mapping[str, str], where: str) -> None:
+    """Raise UserError for what InnoDB cannot have beside it. Source: "InnoDB COMPRESSED"."""
+    page_bytes = parse_size(completed.get("innodb_page_size", "16k"))
+    remedy = "leave one of them out"
+    if completed.get("innodb_compression_default", "OFF").strip().lower() in ON:
+        problem = "tables are compressed by the page (innodb_compression_default), too"
+        raise UserError(problem, where=where, remedy=remedy)
+    if page_bytes > 16 * 1024 or int(kib) * 1024 > page_bytes:
+        problem = f"a page of {kib} KiB cannot stand for one of {format_size(page_bytes)}"
+        remedy = "at most innodb_page_size, which is 16 KiB at most then"
+        raise UserError(problem, where=where, remedy=remedy)
 
 
 def _check_memory(given: Configuration, completed: Mapping[str, str], where: str) -> None:

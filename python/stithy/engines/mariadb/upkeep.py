@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from stithy.engines.mariadb.connection import ControlSession, connect, quote_name
 from stithy.engines.mariadb.url import parse_url
 from stithy.engines.served import ANSWER_PATIENCE_S, select_large
-from stithy.errors import InfrastructureError
+from stithy.errors import InfrastructureError, UserError
 from stithy.secrets import Secret
 
 PAUSE_S = 0.1
@@ -15,15 +15,18 @@ AT_ONCE = "innodb_log_checkpoint_now"
 
 PURGED = "innodb_max_purge_lag_wait"
 DIRTY_MOST, DIRTY_FEW = "innodb_max_dirty_pages_pct", "innodb_max_dirty_pages_pct_lwm"
-TABLES = (
+TOO_LONG = 1118
+"""The number of the error of rows that no page can hold."""
+
+TABLES_OF = (
     "SELECT table_name FROM information_schema.tables"
-    " WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' ORDER BY 1"
+    " WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'"
 )
 
 
 def list_tables(session: ControlSession) -> list[str]:
     """List the tables of the session's database, as SQL has their names."""
-    return [quote_name(name) for (name,) in session.run(TABLES)]
+    return [quote_name(name) for (name,) in session.run(f"{TABLES_OF} ORDER BY 1")]
 
 
 def write_back(session: ControlSession) -> None:
@@ -47,6 +50,24 @@ def wait_for_purge(session: ControlSession) -> None:
     """Wait until no old versions of rows are left that a window would have to remove."""
     if PURGED in session.read_variables():
         session.run(f"SET GLOBAL {PURGED} = 0")
+
+
+def compress(session: ControlSession, key_block: str) -> None:
+    """Build those tables anew that are not compressed yet, with pages of so many KiB.
+
+    Raises UserError where a row may fit into none.
+    """
+    for (name,) in session.run(f"{TABLES_OF} AND row_format <> 'Compressed' ORDER BY 1"):
+        words = f"ROW_FORMAT = COMPRESSED KEY_BLOCK_SIZE = {key_block}"
+        try:
+            session.run(f"ALTER TABLE {quote_name(name)} {words}")
+        except InfrastructureError as error:
+            if error.__cause__ is None or error.__cause__.args[0] != TOO_LONG:
+                raise
+            raise UserError(
+                f"the table {name} cannot be compressed: {error.__cause__.args[1]}",
+                where="database.settings.key_block_size", remedy="give more, such as 8",
+            ) from error  # fmt: skip
 
 
 def finish_loading(session: ControlSession) -> None:

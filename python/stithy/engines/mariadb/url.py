@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote
 
 from stithy.engines import urls
 from stithy.errors import UserError, give_reason
@@ -18,7 +17,6 @@ from stithy.secrets import Secret
 ROLE, ADMIN, DATABASE = "stithy", "stithy_admin", "stithy"
 """Of an instance that Stithy starts: the account of users, its own, and the database under test."""
 
-SCHEMES = ("mariadb", "mysql")
 SYSTEM_ROOTS = "system"
 """As `ca`: the certificates that this machine believes."""
 
@@ -30,6 +28,9 @@ PATIENCE_S = 10
 _EXAMPLE = (
     "write it as mariadb://me@host:3306/database or mariadb://me@localhost/database?socket=/path, "
     "and percent-encode all but letters and digits: me:p@ss/w@host is me:p%40ss%2Fw@host"
+)
+_GRAMMAR = urls.Grammar(
+    "MariaDB or MySQL", ("mariadb", "mysql"), 3306, OPTIONS, ("user", "database"), _EXAMPLE
 )
 
 
@@ -72,64 +73,43 @@ def parse_url(url: Secret, password: Secret | None = None) -> MariaDBAddress:
     Raises UserError for what is no such URL, and for what the hammer cannot follow; a file with the
     password is read.
     """
-    text = url.reveal()
-    scheme, _, rest = text.partition("://")
-    if scheme not in SCHEMES:
-        raise _make_refusal("the URL is not one of a MariaDB or MySQL database")
-    where, _, query = rest.partition("?")
-    login, at, place = where.rpartition("@")
-    host_port, _, database = place.partition("/")
-    if re.search(r"\s|#", text) or not at or "@" in login or "/" in login or "/" in database:
-        raise _make_refusal("the URL cannot be read")
-    user, _, word = login.partition(":")
-    if not user:
-        raise _make_refusal("the URL names no user")
-    if not database:
-        raise _make_refusal("the URL names no database")
-    options = _read_options(query)
-    host, port = _parse_host(host_port)
+    parts = _GRAMMAR.read(url)
+    options = {name: value for name, value in parts.options.items() if value or name == "tls"}
     socket = options.get("socket", "")
-    if not (host or socket):
-        raise _make_refusal("the URL names neither a host nor a socket")
-    if socket and host not in ("", "localhost"):
-        raise _make_refusal("the URL names a host and a socket", "take one of them out")
-    given = [Secret(of) for of in (unquote(word), options.get("password", "")) if of]
-    given += [_read_password(options["passfile"])] if options.get("passfile") else []
+    if not (parts.host or socket):
+        raise _GRAMMAR.refuse("the URL names neither a host nor a socket")
+    if socket and parts.host not in ("", "localhost"):
+        raise _GRAMMAR.refuse("the URL names a host and a socket", "take one of them out")
+    given = [Secret(of) for of in (parts.word, options.get("password", "")) if of]
+    given += [_read_password(options["passfile"])] if "passfile" in options else []
     return MariaDBAddress(
-        host=host or "localhost", port=port, database=unquote(database), user=unquote(user),
+        host=parts.host or "localhost", port=parts.port, database=parts.database, user=parts.user,
         password=urls.choose_password(*given, password), socket=socket,
-        tls=options.get("tls", "disable" if socket else "prefer"), ca=options.get("ca", ""),
-        connect_timeout_s=max(0, int(options.get("connect_timeout") or 0)) or PATIENCE_S,
+        tls=_choose_tls(options), ca=options.get("ca", ""),
+        connect_timeout_s=parts.get_patience_s(_GRAMMAR, PATIENCE_S),
     )  # fmt: skip
 
 
-def _parse_host(text: str) -> tuple[str, int]:
-    found = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\],]*)(?::([0-9]{1,5}))?", text)
-    if found is None or not 0 < int(found[2] or "3306") < 2**16:
-        raise _make_refusal("the URL's host or port cannot be read")
-    return unquote(found[1]).strip("[]"), int(found[2] or "3306")
-
-
-def _read_options(query: str) -> Mapping[str, str]:
-    options = urls.parse_options(query, OPTIONS)
+def _choose_tls(options: Mapping[str, str]) -> str:
+    """Choose how to encrypt. Raises UserError for options that contradict each other."""
     for name in ("socket", "ca", "passfile"):
-        if options.get(name, "/")[:1] != "/" and (name, options[name]) != ("ca", SYSTEM_ROOTS):
-            raise _make_refusal(f"the URL's {name} is no absolute path")
-    if re.fullmatch(r"|[-+]?[0-9]{1,9}", options.get("connect_timeout", "")) is None:
-        raise _make_refusal("the URL's connect_timeout is no whole number of seconds")
-    if "tls" in options and options["tls"] not in TLS:
-        raise _make_refusal(f"the URL's tls is none of {', '.join(TLS)}")
-    if options.get("tls", "").startswith("verify") and options.get("socket"):
-        raise _make_refusal("a socket has no certificate to verify", "take tls out")
-    tls, ca = options.get("tls", ""), options.get("ca", "")
-    if tls in ("verify-ca", "verify-full") and not ca:
+        if options.get(name, "/")[0] != "/" and (name, options[name]) != ("ca", SYSTEM_ROOTS):
+            raise _GRAMMAR.refuse(f"the URL's {name} is no absolute path")
+    ca, socket = options.get("ca", ""), options.get("socket")
+    usual = "disable" if socket else "verify-full" if ca == SYSTEM_ROOTS else "prefer"
+    tls = options.get("tls", usual)
+    if tls not in TLS:
+        raise _GRAMMAR.refuse(f"the URL's tls is none of {', '.join(TLS)}")
+    if tls.startswith("verify") and socket:
+        raise _GRAMMAR.refuse("a socket has no certificate to verify", "take tls out")
+    if tls.startswith("verify") and not ca:
         remedy = "name a file of root certificates with ca=, or ca=system"
-        raise _make_refusal(f"tls is {tls}, and there is no certificate to verify with", remedy)
+        raise _GRAMMAR.refuse(f"tls is {tls}, and there is no certificate to verify with", remedy)
     if ca == SYSTEM_ROOTS and tls != "verify-full":
-        raise _make_refusal("tls is too weak for ca=system", "give tls=verify-full")
-    if ca not in ("", SYSTEM_ROOTS):
+        raise _GRAMMAR.refuse("tls is too weak for ca=system", "give tls=verify-full")
+    if ca not in ("", SYSTEM_ROOTS) and tls not in ("disable", "prefer"):
         urls.require_certificates(ca)
-    return options
+    return tls
 
 
 def write_password(password: Secret) -> str:
@@ -150,10 +130,6 @@ def _read_password(path: str) -> Secret:
         problem, remedy = "the file has no password", 'write [client] and password="…" into it'
         raise UserError(problem, where=path, remedy=remedy)
     return Secret(re.sub(r"\\(.)", r"\1", found[1]))
-
-
-def _make_refusal(problem: str, remedy: str = _EXAMPLE) -> UserError:
-    return urls.make_url_refusal(problem, remedy)
 
 
 CLIENT = Package("mariadb-client", "mariadb")

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import unquote
 
 from stithy.engines import urls
-from stithy.errors import TextError, UserError
+from stithy.errors import TextError
 from stithy.names import suggest_instead
 from stithy.secrets import Secret, read_given_secret
 from stithy.units import parse_size
@@ -25,15 +24,13 @@ SYSTEM_DATABASES = ("master", "model", "msdb", "tempdb")
 URL_CHOICES = {"encrypt": ("true", "false"), "trustServerCertificate": ("false", "true")}
 """By option what it may be; the first is the default."""
 
-URL_OPTIONS = (*URL_CHOICES, "ca", "connect_timeout", "passfile")
+URL_OPTIONS = (*URL_CHOICES, "ca", "connect_timeout", "password", "passfile")
 _EXAMPLE = (
     "write it as sqlserver://me@host:1433/database, and percent-encode all but letters and digits: "
     "me:p@ss/w@host is me:p%40ss%2Fw@host"
 )
-_URL = re.compile(
-    r"sqlserver://(?P<user>[^:@/?#\s]*)(?::(?P<word>[^@/?#\s]*))?@"
-    r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^:\[\],@/?#\s]*)(?::(?P<port>[0-9]{1,5}))?"
-    r"(?:/(?P<database>[^/?#\s]*))?(?:\?(?P<query>[^#\s]*))?"
+_GRAMMAR = urls.Grammar(
+    "SQL Server", ("sqlserver",), PORT, URL_OPTIONS, ("user", "host", "database"), _EXAMPLE
 )
 
 
@@ -78,50 +75,35 @@ def parse_url(url: Secret, password: Secret | None = None) -> SQLServerAddress:
     Raises UserError for what is no such URL, and for what the hammer cannot follow; a file with the
     password is read.
     """
-    found = _URL.fullmatch(url.reveal())
-    if found is None:
-        raise _refuse_url("the URL cannot be read")
-    for part in ("user", "host", "database"):
-        if not found[part]:
-            raise _refuse_url(f"the URL names no {part}")
-    port = int(found["port"] or PORT)
-    if not 0 < port < 2**16:
-        raise _refuse_url("the URL's port cannot be read")
-    database = unquote(found["database"])
-    if database.lower() in SYSTEM_DATABASES:
+    parts = _GRAMMAR.read(url)
+    if parts.database.lower() in SYSTEM_DATABASES:
         remedy = "name one of its own; Stithy makes it where it is missing"
-        raise _refuse_url(f"{database} is the server's own database", remedy)
-    options = _read_url_options(found["query"] or "")
-    word = Secret(unquote(found["word"])) if found["word"] else None
+        raise _GRAMMAR.refuse(f"{parts.database} is the server's own database", remedy)
+    options = {name: value for name, value in parts.options.items() if value}
+    _refuse_options(options)
+    given = [Secret(of) for of in (parts.word, options.get("password", "")) if of]
     kept = read_given_secret(None, options.get("passfile"))
     return SQLServerAddress(
-        host=unquote(found["host"]).strip("[]"), port=port, database=database,
-        user=unquote(found["user"]), password=urls.choose_password(word, kept, password),
+        host=parts.host, port=parts.port, database=parts.database, user=parts.user,
+        password=urls.choose_password(*given, kept, password),
         encrypts=options.get("encrypt") != "false",
         trusts_any=options.get("trustServerCertificate") == "true", ca=options.get("ca", ""),
-        connect_s=int(options.get("connect_timeout", CONNECT_S)),
+        connect_s=parts.get_patience_s(_GRAMMAR, CONNECT_S),
     )  # fmt: skip
 
 
-def _read_url_options(query: str) -> Mapping[str, str]:
-    options = urls.parse_options(query, URL_OPTIONS)
+def _refuse_options(options: Mapping[str, str]) -> None:
+    """Raise UserError for a value that an option cannot have, and for a contradiction."""
     for name, value in options.items():
         if name in URL_CHOICES and value not in URL_CHOICES[name]:
-            raise _refuse_url(f"the URL's {name} is none of {', '.join(URL_CHOICES[name])}")
+            raise _GRAMMAR.refuse(f"the URL's {name} is none of {', '.join(URL_CHOICES[name])}")
         if name in ("ca", "passfile") and not Path(value).is_absolute():
-            raise _refuse_url(f"the URL's {name} is no absolute path", "name it from the root on")
-    if not re.fullmatch(r"[1-9][0-9]{0,3}", options.get("connect_timeout", "1")):
-        raise _refuse_url("the URL's connect_timeout is no number of seconds", "such as 10")
-    ca, trust = options.get("ca", ""), options.get("trustServerCertificate")
-    if ca and trust == "true":
-        raise _refuse_url("the URL has a ca, and trusts any certificate", "take one of them out")
-    if ca:
-        urls.require_certificates(ca)
-    return options
-
-
-def _refuse_url(problem: str, remedy: str = _EXAMPLE) -> UserError:
-    return urls.make_url_refusal(problem, remedy)
+            raise _GRAMMAR.refuse(f"the URL's {name} is no absolute path", "name it from the root")
+    if "ca" in options and options.get("trustServerCertificate") == "true":
+        problem = "the URL has a ca, and trusts any certificate"
+        raise _GRAMMAR.refuse(problem, "take one of them out")
+    if "ca" in options:
+        urls.require_certificates(options["ca"])
 
 
 COLLATION = "Latin1_General_100_BIN2"

@@ -47,6 +47,7 @@ const DIALECT: Dialect = Dialect {
     trust_any: None,
     ciphers: "tls_version and ssl_cipher",
     port: 3306,
+    is_of_libpq: false,
 };
 
 /// Settings of every session of a virtual user, whatever the server's defaults are.

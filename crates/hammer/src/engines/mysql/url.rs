@@ -31,6 +31,9 @@ pub(super) fn parse(url: &str) -> Result<Target, HammerError> {
 
 fn read_host(given: &Given) -> Result<Host, HammerError> {
     match (given.optional("socket"), given.get("host")) {
+        (Some(_), "" | "localhost") if given.get("tls").starts_with("verify") => {
+            Err(given.invalid("the URL names a socket, which has no certificate to verify"))
+        }
         (Some(socket), "" | "localhost") if socket.starts_with('/') => {
             Ok(Host::Socket(PathBuf::from(socket)))
         }

@@ -38,4 +38,6 @@ pub(super) struct Dialect {
     pub(super) ciphers: &'static str,
     /// The server's port where a URL names none.
     pub(super) port: u16,
+    /// Whether libpq reads its URLs, too: the last option of a name counts, and `ssl=true` is JDBC's word.
+    pub(super) is_of_libpq: bool,
 }

@@ -43,7 +43,7 @@ impl fmt::Debug for Password {
     }
 }
 
-/// The parts and options of a URL, decoded; the last one of a name counts.
+/// The parts and options of a URL, decoded; the last one of a name counts where libpq reads URLs, too.
 pub(in crate::engines) struct Given {
     dialect: &'static Dialect,
     values: HashMap<&'static str, String>,
@@ -123,7 +123,7 @@ impl Given {
         let (name, value) = option.split_once('=').ok_or_else(|| self.unreadable())?;
         let (name, value) = match (self.decode(name)?, self.decode(value)?) {
             // What libpq reads for the sake of JDBC.
-            (name, value) if name == "ssl" && value == "true" => {
+            (name, value) if self.dialect.is_of_libpq && name == "ssl" && value == "true" => {
                 (self.dialect.mode.into(), "require".into())
             }
             option => option,
@@ -131,8 +131,12 @@ impl Given {
         let mut options = self.dialect.options.iter();
         let followed = options.find(|option| **option == name);
         let followed = followed.ok_or_else(|| self.not_followed())?;
-        self.values.insert(followed, value);
-        Ok(())
+        match self.values.insert(followed, value) {
+            Some(_) if !self.dialect.is_of_libpq => {
+                Err(self.invalid("the URL has an option, or its password, twice"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What is said of it; empty where nothing is.

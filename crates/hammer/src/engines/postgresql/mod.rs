@@ -62,6 +62,7 @@ const DIALECT: Dialect = Dialect {
     trust_any: None,
     ciphers: "ssl_min_protocol_version and ssl_ciphers",
     port: 5432,
+    is_of_libpq: true,
 };
 
 /// Where a connection URL leads. `Debug` and [`Target::place`] never show the password.

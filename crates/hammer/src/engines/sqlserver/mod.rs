@@ -56,6 +56,7 @@ const DIALECT: Dialect = Dialect {
     trust_any: Some("trustServerCertificate=true"),
     ciphers: "network.tlsprotocols and tlsciphers",
     port: 1433,
+    is_of_libpq: false,
 };
 
 /// Settings of every session, whatever the server's defaults are: an error undoes the whole transaction, and
