@@ -143,8 +143,7 @@ def test_both_readers_follow_the_same(scheme: str) -> None:
     for url in (*READ, *READ_BY[scheme]):
         given = Secret(f"{scheme}://{url}")
         place, _, database = find_engine_of(given).locate(given).rpartition(", database ")
-        host, _, port = place.rpartition(":")
-        named = f"{host} port {port}" if port else place
+        named = place if place.startswith("/") else " port ".join(place.rsplit(":", 1))
         for of in (given, find_engine_of(given).connect(given).url):
             with pytest.raises(InfrastructureError) as caught:
                 _by_hammer(of)

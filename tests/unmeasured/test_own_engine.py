@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from fakes.clock import HurriedClock
+from stithy.activities.backup.cycles import HOLDS
 from stithy.cli.app import run
 from stithy.engines.engine import Engine
-from stithy.errors import Exit, PreconditionError
+from stithy.errors import Exit, PreconditionError, UserError
 from stithy.registry import plugins
 from stithy.report.context import make_context
 from stithy.results.files import read_run
@@ -103,6 +104,7 @@ load: {users: [1, 2], ramp_up: 1 s, duration: 2 s, calibrate: false, repeat: 1}
 
 def _load_endpoint() -> ModuleType:
     assert "memory" in plugins(Engine), "the folder of its modules is known from then on"
+    import_module("stithy.engines.memory.engine")  # it takes the servers of now by their name
     return import_module("stithy.engines.memory.endpoint")
 
 
@@ -133,6 +135,30 @@ def test_an_own_engine_takes_urls(tmp_path: Path, urls: dict[str, Any], undrawn:
     report = (faked.out / "report.md").read_text()
     assert "took 1.50 ms on a and 1.50 ms on b" in report
     assert "hush" not in report
+
+
+def test_a_server_backs_itself_up(tmp_path: Path, urls: dict[str, Any], undrawn: None) -> None:
+    """Each backup is restored beside the database, checked, compared, and gone at the end."""
+    text = BY_URL.replace("[1, 2]", "[1], rate: 6/min").replace("2 s", "2 h")
+    text += "scenario: {backup: {method: remembered, cycles: 2}}\n"
+    faked = _run(tmp_path / "own", text=text)
+    faked.clock = HurriedClock()
+    assert faked.run().end == "finished"
+    kept = import_module("stithy.engines.memory.backups").KEPT
+    assert (kept, sorted(urls)) == ({}, [f"memory://me:hush@{name}/db" for name in "abc"])
+    results = read_run(faked.out)
+    assert dict(zip(results.spans["name"], results.spans["outcome"], strict=True)) == {
+        "backup 1": "done", "backup 2": "done", "restore": HOLDS,
+    }  # fmt: skip
+    assert "tables are equal after backup and restore" in str(list(map(str, faked.events)))
+    [log, *_] = sorted(faked.out.glob("windows/*/backup.log"))
+    assert [line[:11] for line in log.read_text().splitlines()] == [
+        "backup: 50%", "backup: 50%", "restored: n",
+    ]  # fmt: skip
+    assert run(["report", str(faked.out), "--format", "md"]) == 0
+    wrong = text.replace("remembered", "copy")
+    with pytest.raises(UserError, match="candidates are databases by URL"):
+        _run(tmp_path / "files", text=wrong).run()
 
 
 def test_a_restart_costs_the_window(tmp_path: Path, urls: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ anew, and gets a full backup that does not count where those that are measured n
 
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -201,3 +201,43 @@ class BackupMethod:
         if lack := self.find_lack(programs, options, run):
             remedy = "change the option, or install a newer version"
             raise PreconditionError(lack, where="scenario.backup", remedy=remedy)
+
+
+Progress = Generator[float | None, None, None]
+"""The percent that is done, about once a second, None where it is not known.
+
+It raises StithyError where it fails; closed early, it ends what is done.
+"""
+
+
+class ServerMethod(BackupMethod):
+    """One that the server of a database by URL does by itself, to files that it alone sees.
+
+    A backup has a name, and is overwritten by the next one of that name.
+    """
+
+    def back_up_inside(self, url: Secret, name: str, options: BackupOptions) -> Progress:
+        """Back the database up."""
+        raise NotImplementedError
+
+    def measure_backup(self, url: Secret, name: str) -> int | None:
+        """Give the bytes of the backup, by the server's books; None where they say nothing."""
+        raise NotImplementedError
+
+    def restore_beside(
+        self, url: Secret, name: str, options: BackupOptions, beside: str
+    ) -> Progress:
+        """Restore it to another database of the server."""
+        raise NotImplementedError
+
+    def locate_beside(self, url: Secret, beside: str) -> Secret:
+        """Give the URL of that database."""
+        raise NotImplementedError
+
+    def drop_beside(self, url: Secret, beside: str) -> None:
+        """Remove that database, where it is there."""
+        raise NotImplementedError
+
+    def remove_backup(self, url: Secret, name: str) -> None:
+        """Remove the files of the backup."""
+        raise NotImplementedError

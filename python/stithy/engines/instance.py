@@ -310,12 +310,13 @@ class Demand:
     """What a run asks of a database of somebody's server.
 
     `keeps_inside`: `database.native` is to be used. `sessions`: the most that users will have at
-    once. `settings`: as those of the `Mark`.
+    once. `settings`: as those of the `Mark`. `backs_up`: it makes and restores backups of itself.
     """
 
     keeps_inside: bool = False
     sessions: int = 0
     settings: Mapping[str, str] = field(default_factory=dict)
+    backs_up: bool = False
 
 
 class Remote(Instance, Protocol):

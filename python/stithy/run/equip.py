@@ -317,6 +317,7 @@ def make_providers(
             sessions=file.study.connections_max if database else 0,
             as_found=leaves_devices_as_found(file.study),
             settings=file.study.give_database(name).settings if database else {},
+            backs_up=bool(database and find_scenario(file.study).list_backups(file.study)),
         )
         sources = {
             role: (source.provider, source.spec) for role, source in candidate.sources.items()

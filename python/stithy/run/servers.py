@@ -135,6 +135,10 @@ class Servers:
         url = self.volumes.of(candidate).database
         return None if url is None else find_engine_of(url).connect_remote(url)
 
+    def get_live(self, candidate: str) -> Instance:
+        """The server that users of a candidate have now."""
+        return self.by_url(candidate) or self.live[get_parts(self.volumes.of(candidate)).data]
+
     @contextmanager
     def second(
         self,

@@ -156,7 +156,7 @@ class Site:
     need less, as a remedy names it; empty if nothing is known. `keeps_inside`: servers keep copies
     of the database within themselves. `sessions`: the most that users have with a database at once.
     `as_found`: a device that gets no file system keeps what it holds. `settings`: what the study
-    asks of the candidate's database.
+    asks of the candidate's database. `backs_up`: it is backed up in windows.
     """
 
     runner: Runner
@@ -170,6 +170,7 @@ class Site:
     sessions: int = 0
     as_found: bool = False
     settings: Mapping[str, str] = field(default_factory=dict)
+    backs_up: bool = False
 
 
 Record = Callable[[str, dict[str, str]], object]

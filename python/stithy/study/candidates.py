@@ -331,8 +331,9 @@ def find_url_conflicts(study: "Study", data: Mapping[str, Any]) -> Iterator[Viol
             yield Violation(what, right, name, ("candidates", name))
         else:
             yield from _check_candidate(study, name, urls[name])
-    if not study.scenario.plugin.is_by_url:
-        able = [name for name, scenario in plugins(Scenario).items() if scenario.is_by_url]
+    engine = study.given_database.engine if study.given_database else ""
+    if not study.scenario.plugin.has_urls(engine):
+        able = [name for name, scenario in plugins(Scenario).items() if scenario.has_urls(engine)]
         what = f"the scenario {study.scenario.name} needs storage that Stithy can see"
         yield Violation(what, f"use {' or '.join(able)}", study.scenario.name, ("scenario",))
     yield from _check_database(study, data)

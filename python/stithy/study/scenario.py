@@ -127,6 +127,10 @@ class Scenario(Plugin):
     checks_at_end: bool = False
     """Whether all consistency conditions are checked after its windows."""
 
+    def has_urls(self, engine: str) -> bool:
+        """Whether its candidates may be databases by URL of this engine."""
+        return self.is_by_url
+
     def list_keys(self) -> Mapping[str, type[ScenarioKeys]]:
         """List its kinds of keys by the word that names each at `choice`, the usual one first."""
         return {} if self.keys is None else {self.name: self.keys}

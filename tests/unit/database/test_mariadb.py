@@ -40,7 +40,7 @@ load: {users: [1]}
         ("skip_log_bin: ON", "give the setting itself"),
         ("innodb_temp_data_file_path: /x/t:12M", "its name and size alone"),
         ("loose_innodb_doublewrite: OFF", "give the setting itself"),
-        ("key-block-size: 3", "give KiB of a page: 1, 2, 4, 8, 16"),
+        ("Key_Block_Size: 3", "give KiB of a page: 1, 2, 4, 8, 16"),
     ],
 )
 def test_a_setting_is_refused_at_its_line(setting: str, words: str) -> None:

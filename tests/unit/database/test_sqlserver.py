@@ -1,11 +1,13 @@
 """What SQL Server says of URLs and settings, and what is asked of a server, which is played."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from threading import Event
 from typing import Any
 
 import pytest
 
+from stithy.engines.backup import BackupOptions, ServerMethod
 from stithy.engines.engine import get_engine
 from stithy.engines.instance import Demand, Mark
 from stithy.engines.sqlserver import endpoint, native
@@ -150,6 +152,7 @@ class Played:
         """An answer is rows, or an error; the first of several mappings wins."""
         self.answers: dict[str, object] = {}
         self.asked: list[str] = []
+        self.during: dict[str, Callable[[], object]] = {}
         self.add(*answers)
 
     def add(self, *answers: Mapping[str, object]) -> None:
@@ -160,6 +163,9 @@ class Played:
     def run(self, sql: str, *parameters: object) -> list[Sequence[Any]]:
         """Answer, and remember."""
         self.asked.append(sql)
+        for begin, happens in self.during.items():
+            if sql.startswith(begin):
+                happens()
         answer = next((of for words, of in self.answers.items() if words in sql), [])
         if isinstance(answer, StithyError):
             raise answer
@@ -225,6 +231,12 @@ HELD = [("table", "t"), ("sequence", "s"), ("procedure", "p"), ("table", "stithy
         ({}, {"settings": {"data_files": "/a"}}, "its files are where they are"),
         ({"'CREATE PROCEDURE'": [(0,)]}, {}, "no right CREATE PROCEDURE"),
         ({"CREATE ANY DATABASE": [(0,)]}, {"keeps_inside": True}, "may not make databases"),
+        ({"'BACKUP DATABASE'": [(0,)]}, {"backs_up": True}, "no right BACKUP DATABASE"),
+        ({"CREATE ANY DATABASE": [(0,)]}, {"backs_up": True}, "may not make databases"),
+        ({"ALTER ANY CONNECTION": [(0,)]}, {"backs_up": True}, "may not end a backup"),
+        ({"ProductVersion": [("12.0", "Standard", "Babelfish")]}, {"backs_up": True}, "no backups"),
+        ({"ProductVersion": [("16.0", "Express Edition", "SQL Server")]},
+         {"backs_up": True, "settings": {"backup_compression": "on"}}, "compresses no backups"),
         ({"COLLATIONPROPERTY": [("SQL_Latin1_General_CP1_CI_AS", 1252)]}, {}, "COLLATE"),
         ({"COLLATIONPROPERTY": [("Latin1_General_100_BIN2_UTF8", 65001)]}, {}, "by their bytes"),
     ],
@@ -332,6 +344,67 @@ def test_a_run_gives_back_what_it_made(made: bool, monkeypatch: pytest.MonkeyPat
     with pytest.raises(InfrastructureError, match="which the run did not make"):
         remote.give_back("r1")  # this server's answer is the same after all is dropped
     assert session.find("DROP")[1:] == ["DROP procedure [p]", "DROP table [t]", "DROP sequence [s]"]
+
+
+def test_a_server_backs_up_and_restores_beside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In stripes over the folders, watched; a restore's files lie beside those of the database."""
+    monkeypatch.setattr(native, "PROGRESS_S", 0.01)
+    mark = read_mark(
+        True, backup_folders=r"/b, c:\x", backup_compression="on", backup_transfer_size="4 MiB"
+    )
+    _, session = play(monkeypatch, {
+        "SELECT run_id": mark, **MARKED, "@@SPID": [(51,)], "percent_complete": [(12.5,)],
+        "physical_name": [("d1", "/d.mdf"), ("l1", "/l.ldf")], "compressed_backup": [(4096,)],
+        "physical_device_name": [("/b/k-1.bak",)], "SELECT 1 FROM sys.databases": [(1,)],
+    })  # fmt: skip
+    may_end = Event()
+    session.during["BACKUP"] = lambda: may_end.wait(5)
+    way, options = SQLSERVER.backups[0], BackupOptions(processes=3)
+    assert isinstance(way, ServerMethod)
+    progress = way.back_up_inside(URL, "k", options)
+    assert next(progress) == 12.5
+    may_end.set()
+    assert {*progress} <= {12.5}
+    devices = r"DISK = N'/b/k-1.bak', DISK = N'c:\x\k-2.bak', DISK = N'/b/k-3.bak'"
+    words = "CHECKSUM, STATS = 5, MAXTRANSFERSIZE = 4194304"
+    assert session.find("BACKUP", "KILL") == [
+        f"BACKUP DATABASE [db] TO {devices} WITH {words}, COPY_ONLY, FORMAT, INIT, COMPRESSION,"
+        " NAME = N'k'",
+    ]  # fmt: skip
+    assert way.measure_backup(URL, "k") == 4096
+    assert list(way.restore_beside(URL, "k", options, "r")) == []
+    way.drop_beside(URL, "r")
+    way.remove_backup(URL, "k")
+    assert session.find("RESTORE", "DROP", "EXEC") == [
+        "DROP DATABASE [r]",
+        f"RESTORE DATABASE [r] FROM {devices} WITH MOVE N'd1' TO N'/d.mdf.r',"
+        f" MOVE N'l1' TO N'/l.ldf.r', {words}",
+        "DROP DATABASE [r]", "EXEC master.sys.xp_delete_file 0, N'/b/k-1.bak'",
+    ]  # fmt: skip
+    assert SQLSERVER.locate(way.locate_beside(URL, "r")) == "h:1433, database r"
+    may_end.clear()
+    stopped = way.back_up_inside(URL, "k", options)
+    next(stopped)
+    session.during["KILL"] = may_end.set
+    stopped.close()
+    assert session.find("KILL") == ["KILL 51"]
+    session.add({"BACKUP DATABASE": refuse(3202, "Write on k failed: 112")})
+    with pytest.raises(InfrastructureError, match="Write on k failed"):
+        list(way.back_up_inside(URL, "k", options))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (BackupOptions(compression="zstd"), "backup_compression: on"),
+        (BackupOptions(processes=65), "at most 64"),
+        (BackupOptions(bytes_per_s=9), "no `bandwidth`"),
+        (BackupOptions(kind="incremental"), "makes full backups"),
+    ],
+)
+def test_options_of_backups_are_refused(options: BackupOptions, words: str) -> None:
+    """With what would be right."""
+    assert words in str(SQLSERVER.backups[0].explain_refusal(options))
 
 
 def test_a_server_is_set_back_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:

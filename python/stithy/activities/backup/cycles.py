@@ -16,7 +16,7 @@ from pathlib import Path
 
 from stithy.engines.backup import FULL, BackupJob, BackupMethod, BackupOptions, Source
 from stithy.engines.engine import get_engine
-from stithy.engines.instance import Instance
+from stithy.engines.instance import Endpoint, Instance
 from stithy.errors import (
     REMEDIES,
     InfrastructureError,
@@ -176,7 +176,7 @@ class Backups:
         return Cycle(began_s, ended_s, size, measure_size(stored), because)
 
     @contextmanager
-    def restored(self, log: Path) -> Iterator[tuple[Cycle, Instance | None]]:
+    def restored(self, log: Path) -> Iterator[tuple[Cycle, Endpoint | None]]:
         """A second server on what the last backup holds; None where it cannot be restored.
 
         The time is until the server answers and holds everything. Its files are removed at the end.

@@ -22,10 +22,13 @@ def describe_methods() -> str:
     )
 
 
-def describe_default() -> str:
-    """Say which method each engine uses by default."""
-    engines = {name: engine for name, engine in plugins(Engine).items() if engine.backups}
-    listed = (f"{engine.backups[0].name} of {name}" for name, engine in engines.items())
+def describe_default(*, of_servers: bool = False) -> str:
+    """Say which method each engine uses by default; or of those whose servers Stithy starts."""
+    listed = (
+        f"{engine.backups[0].name} of {name}"
+        for name, engine in plugins(Engine).items()
+        if engine.backups and not (of_servers and engine.no_server)
+    )
     return ", ".join(listed)
 
 

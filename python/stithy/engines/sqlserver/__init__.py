@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from stithy.engines.declaration import Declaration, ErrorClass, group_wait
 from stithy.engines.engine import Engine
+from stithy.engines.sqlserver.backups import BACKUPS
 from stithy.metrics import CollectedMetric
 from stithy.secrets import Secret
 
@@ -132,6 +133,7 @@ class SQLServerEngine(Engine):
         {"data_files": "/vol1/d1.mdf", "log_file": "/vol1/l1.ldf"},
     )
     given_up = GIVEN_UP
+    backups = BACKUPS
     native_restore = (
         "reverts to a database snapshot, or restores a backup, as `settings: {native_restore: …}` "
         "says"

@@ -9,6 +9,7 @@ INDEX, BACKUP and sp_configure.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import NamedTuple
 
@@ -305,11 +306,17 @@ class Wish:
             words += ["COPY_ONLY", "FORMAT", "INIT", packed]
         return words
 
-    def list_devices(self, name: str) -> list[str]:
-        """List the files of a backup; a name alone lies in the server's folder of backups."""
-        folders = list_paths(self.get("backup_folders"))
-        joined = (f"{folder}{_find_separator(folder)}{name}" for folder in folders)
-        return [f"{path}-{n}.bak" for n, path in enumerate(joined, 1)] or [f"{name}.bak"]
+    def list_devices(self, name: str, files: int = 1) -> list[str]:
+        """List so many files of a backup, at least one in each folder that is given for them.
+
+        A name alone lies in the server's folder of backups.
+        """
+        folders = list_paths(self.get("backup_folders")) or [""]
+        begins = [f"{folder}{_find_separator(folder)}{name}" for folder in folders]
+        if begins == [name] and files == 1:
+            return [f"{name}.bak"]
+        numbers = range(1, max(files, len(begins)) + 1)
+        return [f"{begin}-{n}.bak" for n, begin in zip(numbers, cycle(begins), strict=False)]
 
     def list_cautions(self, *, keeps_inside: bool) -> Iterator[str]:
         """List what is set, and what that means, as sentences for a plan."""
@@ -348,4 +355,4 @@ def _name_file(name: str, path: str) -> str:
 
 def _find_separator(folder: str) -> str:
     """Give what stands behind a folder, which Windows writes otherwise; nothing where it does."""
-    return "" if folder[-1] in "/\\" else "/" if folder.startswith("/") else "\\"
+    return "" if folder[-1:] in ("", "/", "\\") else "/" if folder.startswith("/") else "\\"

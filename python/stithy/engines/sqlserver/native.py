@@ -6,15 +6,24 @@ Sources: Microsoft's "Revert a database to a database snapshot" and RESTORE.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from typing import Any
 
-from stithy.engines.sqlserver.connection import ServerError, SQLServerSession
-from stithy.engines.sqlserver.endpoint import list_tables
+from stithy.engines.backup import Progress
+from stithy.engines.served import ANSWER_PATIENCE_S
+from stithy.engines.sqlserver.connection import MASTER, ServerError, SQLServerSession
+from stithy.engines.sqlserver.endpoint import SQLServerEndpoint, list_tables
 from stithy.engines.sqlserver.given import Wish, quote_name, quote_text
 from stithy.errors import InfrastructureError, PreconditionError
 
 LACKING = 33557097
 """The number by which a stand-in such as Babelfish says that it lacks a statement."""
+
+UNREADABLE = (208, 916)
+"""There is no such table, or no way to its database."""
+
+PROGRESS_S = 1.0
 
 CHECKS = {"physical": "NO_INFOMSGS, PHYSICAL_ONLY", "full": "NO_INFOMSGS, ALL_ERRORMSGS"}
 
@@ -94,7 +103,7 @@ def keep(master: SQLServerSession, database: str, name: str, wish: Wish) -> None
                     "the server makes no backups", where=database, remedy="give `restore: reload`"
                 )
         return
-    drop_snapshot(master, name)
+    drop_database(master, name)
     make_snapshot(master, database, name)
 
 
@@ -120,18 +129,71 @@ def make_snapshot(master: SQLServerSession, database: str, name: str) -> None:
         ) from error  # fmt: skip
 
 
-def drop_snapshot(master: SQLServerSession, name: str) -> None:
-    """Drop it where it is there."""
+def drop_database(master: SQLServerSession, name: str) -> None:
+    """Drop a database or a snapshot where it is there."""
     if master.run("SELECT 1 FROM sys.databases WHERE name = %s", name):
         master.run(f"DROP DATABASE {quote_name(name)}")
 
 
 def list_backups(database: str, name: str, wish: Wish) -> Iterator[str]:
     """List the statements that back up and verify that."""
-    devices = _join_devices(name, wish)
-    words = [*wish.list_backup_words(writes=True), f"NAME = {quote_text(name)}"]
-    yield f"BACKUP DATABASE {quote_name(database)} TO {devices} WITH {', '.join(words)}"
-    yield f"RESTORE VERIFYONLY FROM {devices} WITH CHECKSUM"
+    devices = wish.list_devices(name)
+    yield make_backup(database, name, devices, wish)
+    yield f"RESTORE VERIFYONLY FROM {_join_devices(devices)} WITH CHECKSUM"
+
+
+def make_backup(database: str, name: str, devices: Sequence[str], wish: Wish) -> str:
+    """Give the statement that backs up."""
+    words = ", ".join([*wish.list_backup_words(writes=True), f"NAME = {quote_text(name)}"])
+    return f"BACKUP DATABASE {quote_name(database)} TO {_join_devices(devices)} WITH {words}"
+
+
+def make_restore(
+    master: SQLServerSession, database: str, beside: str, devices: Sequence[str], wish: Wish
+) -> str:
+    """Give the statement that restores to another database, whose files lie beside the first's."""
+    files = master.run(
+        "SELECT name, physical_name FROM sys.master_files WHERE database_id = DB_ID(%s)"
+        " AND type IN (0, 1) ORDER BY file_id", database,
+    )  # fmt: skip
+    moves = [f"MOVE {quote_text(file)} TO {quote_text(f'{path}.{beside}')}" for file, path in files]
+    words = ", ".join([*moves, *wish.list_backup_words(writes=False)])
+    return f"RESTORE DATABASE {quote_name(beside)} FROM {_join_devices(devices)} WITH {words}"
+
+
+def run_watched(remote: SQLServerEndpoint, statement: str) -> Progress:
+    """Run a statement of the whole server to its end; closed early, its session is ended."""
+    with (
+        remote.connect(MASTER, ANSWER_PATIENCE_S) as working,
+        remote.connect(MASTER, ANSWER_PATIENCE_S) as watching,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        [(session,)] = working.run("SELECT @@SPID")
+        future = pool.submit(working.run, statement)
+        try:
+            while not wait([future], PROGRESS_S).done:
+                yield _read_percent(watching, int(session))
+        finally:
+            if not future.done():
+                with suppress(ServerError):  # it has ended, or nobody answers any more
+                    watching.run(f"KILL {int(session)}")
+        future.result()
+
+
+def _read_percent(watching: SQLServerSession, session: int) -> float | None:
+    rows = watching.run(
+        "SELECT percent_complete FROM sys.dm_exec_requests WHERE session_id = %s", session
+    )
+    return float(rows[0][0]) if rows else None
+
+
+def measure_backup(master: SQLServerSession, database: str, name: str) -> int | None:
+    """Read the size of the last backup of this name, compressed."""
+    rows = master.run(
+        "SELECT TOP 1 CONVERT(bigint, compressed_backup_size) FROM msdb.dbo.backupset"
+        " WHERE database_name = %s AND name = %s ORDER BY backup_set_id DESC", database, name,
+    )  # fmt: skip
+    return int(rows[0][0]) if rows else None
 
 
 def restore(master: SQLServerSession, database: str, name: str, wish: Wish) -> None:
@@ -139,7 +201,7 @@ def restore(master: SQLServerSession, database: str, name: str, wish: Wish) -> N
     words = f"RESTORE DATABASE {quote_name(database)} FROM"
     if wish.keeps_backups:
         options = ["REPLACE", *wish.list_backup_words(writes=False)]
-        statement = f"{words} {_join_devices(name, wish)} WITH {', '.join(options)}"
+        statement = f"{words} {_join_devices(wish.list_devices(name))} WITH {', '.join(options)}"
     else:
         statement = f"{words} DATABASE_SNAPSHOT = {quote_text(name)}"
     own = quote_name(database)
@@ -151,21 +213,38 @@ def restore(master: SQLServerSession, database: str, name: str, wish: Wish) -> N
     fit_files(master, database, wish)
 
 
-def forget_kept(master: SQLServerSession, database: str, begin: str, wish: Wish) -> bool:
-    """Remove the snapshots and the files of backups whose names begin so; whether any was there."""
-    snapshots = [
+def forget_kept(master: SQLServerSession, database: str, begin: str) -> bool:
+    """Remove snapshots, restored databases and files of backups whose names begin so.
+
+    Returns whether any was there.
+    """
+    databases = [
         str(name)
         for (name,) in master.run(
-            "SELECT name FROM sys.databases WHERE source_database_id = DB_ID(%s)", database
+            "SELECT name FROM sys.databases WHERE source_database_id = DB_ID(%s)"
+            " OR LEFT(name, %s) = %s", database, len(begin), begin,
         )
         if str(name).startswith(begin)
-    ]
-    for name in snapshots:
-        drop_snapshot(master, name)
-    backups = _list_kept_files(master, database, begin) if wish.keeps_backups else []
-    for path in backups:
+    ]  # fmt: skip
+    for name in databases:
+        drop_database(master, name)
+    return bool(delete_backups(master, database, begin) or databases)
+
+
+def delete_backups(master: SQLServerSession, database: str, begin: str) -> list[str]:
+    """Delete the files of backups of the database whose names begin so; returns their paths.
+
+    A server whose history cannot be read has made none: BACKUP writes it.
+    """
+    try:
+        paths = _list_kept_files(master, database, begin)
+    except ServerError as error:
+        if error.number not in UNREADABLE:
+            raise
+        return []
+    for path in paths:
         master.run(f"EXEC master.sys.xp_delete_file 0, {quote_text(path)}")
-    return bool(snapshots or backups)
+    return paths
 
 
 def _list_kept_files(master: SQLServerSession, database: str, begin: str) -> list[str]:
@@ -178,5 +257,5 @@ def _list_kept_files(master: SQLServerSession, database: str, begin: str) -> lis
     return [str(path) for (path,) in rows or ()]
 
 
-def _join_devices(name: str, wish: Wish) -> str:
-    return ", ".join(f"DISK = {quote_text(path)}" for path in wish.list_devices(name))
+def _join_devices(paths: Sequence[str]) -> str:
+    return ", ".join(f"DISK = {quote_text(path)}" for path in paths)

@@ -42,10 +42,14 @@ RIGHTS = (
     ("NULL, NULL, 'ALTER SETTINGS'", "the user may not set the server",
      "leave max_server_memory and max_degree_of_parallelism out, or GRANT ALTER SETTINGS"),
 )  # fmt: skip
-OWN_RIGHTS = tuple(
+*OWN_RIGHTS, BACKUP_RIGHT = (
     (f"DB_NAME(), 'DATABASE', '{right}'", f"the user has no right {right} in the database",
      "make it the owner: ALTER AUTHORIZATION ON DATABASE::… TO the login")
-    for right in ("CREATE TABLE", "CREATE PROCEDURE", "ALTER")
+    for right in ("CREATE TABLE", "CREATE PROCEDURE", "ALTER", "BACKUP DATABASE")
+)  # fmt: skip
+KILL_RIGHT = (
+    "NULL, NULL, 'ALTER ANY CONNECTION'", "the user may not end a backup that is to stop",
+    "GRANT ALTER ANY CONNECTION TO the login",
 )  # fmt: skip
 
 
@@ -76,17 +80,17 @@ class RemoteSQLServer(NotStarted, SQLServerEndpoint):
     def __init__(self, url: Secret) -> None:
         """Ask when its server was started."""
         super().__init__(url)
-        self._name = parse_url(url).database
+        self.database = parse_url(url).database
         self._since = self._read_start()
 
     def _read_start(self) -> str:
-        with self._connect_master() as master:
+        with self.connect_master() as master:
             return str(master.run(STARTED)[0][0])
 
     def check(self, demand: Demand) -> None:
         """Version, rights, collation, room for users, and whether it is empty."""
         wish = make_wish(demand.settings)
-        with self._connect_master() as master:
+        with self.connect_master() as master:
             state = self._read_state(master)
             problem = (
                 _find_unfit(master)
@@ -94,15 +98,16 @@ class RemoteSQLServer(NotStarted, SQLServerEndpoint):
                 or _find_right(master, RIGHTS[:1] if state is None else ())
                 or _find_right(master, RIGHTS[1:] if wish.list_server_values() else ())
                 or _find_full(master, demand.sessions)
+                or (_find_no_backup(master, wish) if demand.backs_up else None)
             )
         if problem is None and state not in (None, "ONLINE"):
             problem = (f"the database is {state}", "bring it online, or drop it")
         if problem is None and state is not None:
-            problem = self._find_wrong_database(wish, keeps_inside=demand.keeps_inside)
+            problem = self._find_wrong_database(wish, demand)
         if problem:
             raise PreconditionError(problem[0], where=self.place, remedy=problem[1])
 
-    def _find_wrong_database(self, wish: Wish, *, keeps_inside: bool) -> tuple[str, str] | None:
+    def _find_wrong_database(self, wish: Wish, demand: Demand) -> tuple[str, str] | None:
         """Find why a database that is there cannot be used. Raises where it holds anything."""
         claim = self._read_claim()
         with self._connect_own() as session:
@@ -115,8 +120,10 @@ class RemoteSQLServer(NotStarted, SQLServerEndpoint):
                 remedy = "drop it: Stithy makes it with its files, and drops it at the end"
                 return "the database is there, and its files are where they are", remedy
             rights = [*OWN_RIGHTS]
-            if keeps_inside:
+            if demand.keeps_inside:
                 rights.append(RIGHTS[0])  # RESTORE asks for it
+            if demand.backs_up:
+                rights.append(BACKUP_RIGHT)
             return _find_right(session, rights) or _find_wrong_collation(session)
 
     def mark(self) -> Mark | None:
@@ -125,7 +132,7 @@ class RemoteSQLServer(NotStarted, SQLServerEndpoint):
         return claim.mark if claim else None
 
     def _read_claim(self) -> Claim | None:
-        with self._connect_master() as master:
+        with self.connect_master() as master:
             if self._read_state(master) != "ONLINE":
                 return None
         with self._connect_own() as session:
@@ -155,19 +162,19 @@ class RemoteSQLServer(NotStarted, SQLServerEndpoint):
         if (older := self.mark()) is not None:
             self.give_back(older.run_id)
         wish, made = make_wish(mark.settings), False
-        with self._connect_master() as master:
+        with self.connect_master() as master:
             if self._read_state(master) is None:
-                master.run(wish.make_database(self._name))
+                master.run(wish.make_database(self.database))
                 made = True
             before = native.set_server(master, wish.list_server_values())
         self._write_mark(mark, made, before)
-        with self._connect_master() as master:
-            _set_options(master, self._name, wish)
-            native.fit_files(master, self._name, wish)
+        with self.connect_master() as master:
+            _set_options(master, self.database, wish)
+            native.fit_files(master, self.database, wish)
             if mark.keeps_inside and not wish.keeps_backups:
                 name = f"{kept_of(mark.run_id)}tried"
-                native.make_snapshot(master, self._name, name)
-                native.drop_snapshot(master, name)
+                native.make_snapshot(master, self.database, name)
+                native.drop_database(master, name)
 
     def _write_mark(self, mark: Mark, made: bool, before: Mapping[str, int]) -> None:
         with self._connect_own() as session:
@@ -199,7 +206,7 @@ class RemoteSQLServer(NotStarted, SQLServerEndpoint):
     def _set_server(self, wish: Wish) -> None:
         """Set the whole server again, as another candidate on it may have set it otherwise."""
         if values := wish.list_server_values():
-            with self._connect_master() as master:
+            with self.connect_master() as master:
                 native.set_server(master, values)
 
     def checkpoint(self) -> None:
@@ -211,22 +218,22 @@ class RemoteSQLServer(NotStarted, SQLServerEndpoint):
         """Compress, analyse, check and write all. Its log is as its server keeps it."""
         wish = self.wish
         with self._connect_own() as session:
-            native.finish_loading(session, self._name, wish)
+            native.finish_loading(session, self.database, wish)
 
     def keep(self, name: str) -> None:
         """Keep what was loaded, as its settings say."""
         wish = self.wish
-        with self._connect_master() as master:
-            native.keep(master, self._name, name, wish)
+        with self.connect_master() as master:
+            native.keep(master, self.database, name, wish)
 
     def restore(self, name: str) -> None:
         """Revert to the snapshot or restore the backup, either of which has the mark in it."""
         wish = self.wish
-        with self._connect_master() as master:
-            native.restore(master, self._name, name, wish)
+        with self.connect_master() as master:
+            native.restore(master, self.database, name, wish)
         self._set_server(wish)
         with self._connect_own() as session:
-            native.check_database(session, self._name, wish)
+            native.check_database(session, self.database, wish)
         self.checkpoint()
 
     def give_back(self, run_id: str) -> None:
@@ -238,13 +245,12 @@ class RemoteSQLServer(NotStarted, SQLServerEndpoint):
         claim = self._read_claim()
         if claim is not None and claim.mark.run_id != run_id:
             return
-        wish = make_wish({}) if claim is None else claim.wish
-        with self._connect_master() as master:
+        with self.connect_master() as master:
             state = self._read_state(master)
-            kept = native.forget_kept(master, self._name, kept_of(run_id), wish)
+            kept = native.forget_kept(master, self.database, kept_of(run_id))
             if claim is None:
                 if kept and state not in (None, "ONLINE"):
-                    master.run(f"DROP DATABASE {quote_name(self._name)}")
+                    master.run(f"DROP DATABASE {quote_name(self.database)}")
                 return
             native.set_server(master, claim.before)
         if claim.made:
@@ -256,8 +262,8 @@ class RemoteSQLServer(NotStarted, SQLServerEndpoint):
 
     def _drop(self) -> None:
         """Drop the database, and end other sessions in it."""
-        name = quote_name(self._name)
-        with self._connect_master() as master:
+        name = quote_name(self.database)
+        with self.connect_master() as master:
             native.ask(master, f"ALTER DATABASE {name} SET SINGLE_USER WITH ROLLBACK IMMEDIATE")
             master.run(f"DROP DATABASE {name}")
 
@@ -271,12 +277,12 @@ class RemoteSQLServer(NotStarted, SQLServerEndpoint):
 
     def round_trip_s(self) -> float:
         """Ask what needs no work: one message there, one answer back."""
-        with self._connect_master() as session:
+        with self.connect_master() as session:
             return measure_round_trip_s(lambda: session.run("SELECT 1"))
 
     def describe_server(self) -> str:
         """Describe it as the session of now is."""
-        with self._connect_master() as session:
+        with self.connect_master() as session:
             [(version, edition, product)] = session.run(PRODUCT)
             secret = "" if session.is_encrypted else "not "
         name = str(product).splitlines()[0].partition(" - ")[0].strip()
@@ -287,10 +293,11 @@ class RemoteSQLServer(NotStarted, SQLServerEndpoint):
         return explain_end(lambda: self._read_start() == self._since)
 
     def _read_state(self, master: SQLServerSession) -> str | None:
-        rows = master.run("SELECT state_desc FROM sys.databases WHERE name = %s", self._name)
+        rows = master.run("SELECT state_desc FROM sys.databases WHERE name = %s", self.database)
         return str(rows[0][0]) if rows else None
 
-    def _connect_master(self) -> SQLServerSession:
+    def connect_master(self) -> SQLServerSession:
+        """Connect to the server, whatever its database is in."""
         return self.connect(MASTER, ANSWER_PATIENCE_S)
 
     def _connect_own(self) -> SQLServerSession:
@@ -324,6 +331,20 @@ def _find_unfit(master: SQLServerSession) -> tuple[str, str] | None:
     if parse_numbers(str(version))[0] < OLDEST:
         return f"the server has version {version}, older than SQL Server 2016", "use a newer one"
     return None
+
+
+def _find_no_backup(master: SQLServerSession, wish: Wish) -> tuple[str, str] | None:
+    """Find why the server makes no such backups, or restores none to another database.
+
+    Source: Microsoft's "Editions and supported features of SQL Server".
+    """
+    [(_, edition, product)] = master.run(PRODUCT)
+    if "Babelfish" in str(product):
+        return "the server makes no backups by T-SQL", "choose a SQL Server, or another scenario"
+    packs = wish.get("backup_compression") == "on"
+    if packs and any(word in str(edition) for word in ("Express", "Web")):
+        return f"{edition} compresses no backups", "leave backup_compression out"
+    return _find_right(master, (RIGHTS[0], KILL_RIGHT))
 
 
 def _find_unseen(master: SQLServerSession) -> tuple[str, str] | None:

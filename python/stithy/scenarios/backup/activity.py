@@ -33,7 +33,6 @@ from stithy.results.layout import WindowDirectory
 from stithy.run.activity import Activity, BasicActivity, Span, StepKind, Subject, Times, WindowValue
 from stithy.run.context import Context
 from stithy.run.events import Note
-from stithy.run.volumes import get_parts
 from stithy.scenarios.backup.plan import find_spec
 from stithy.scenarios.backup.proof import (
     list_backups,
@@ -106,10 +105,10 @@ class BackupActivity(BasicActivity):
     def _taken(self) -> Cycle:
         """A cycle; what fails before its program begins is its failure, too."""
         began_s = self.context.session.clock.now_s()
-        data = get_parts(self.context.volumes.of(self.window.candidate)).data
-        instance = self.context.servers.live[data]
+        servers = self.context.servers
         self._promised_bytes = measure_length(self._directory)
         try:
+            instance = servers.get_live(self.window.candidate)
             with convert_machine_failures("backup"):
                 return self._backups.take(instance, self._log)
         except Interrupted:

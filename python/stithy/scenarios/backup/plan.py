@@ -15,12 +15,14 @@ from dataclasses import replace
 from pydantic import BaseModel
 
 from stithy.activities.hammer.declared import USERS
-from stithy.engines.backup import BackupOptions
-from stithy.engines.engine import get_engine
+from stithy.engines.backup import BackupOptions, ServerMethod
+from stithy.engines.engine import Engine, get_engine
+from stithy.errors import UserError
 from stithy.plan import cost, scenario
 from stithy.plan.scenario import DatabaseScene, Scene
 from stithy.plan.steps import Block, Cost, Step, WindowPlan, make_step_id
 from stithy.point import OFF, ON, Point, Value
+from stithy.registry import plugins
 from stithy.restores.method import RestoreMethod
 from stithy.scenarios.backup.keys import (
     BACKUP,
@@ -36,6 +38,7 @@ from stithy.scenarios.backup.keys import (
 )
 from stithy.scenarios.load.plan import LoadScenario, check_at_end, load_database
 from stithy.storage.provider import Role
+from stithy.study.candidates import find_url
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
 from stithy.study.sections import get_workload
@@ -104,6 +107,10 @@ def _keeps(study: Study) -> bool:
     return any(engine.get_backup(str(name)).keeps_repository for name in names)
 
 
+def _is_by_url(study: Study) -> bool:
+    return any(find_url(candidate) for candidate in study.candidates.values())
+
+
 def _order_by_maximum(point: Point) -> float:
     """Shares are of the maximum, so that is known before any of them."""
     return float(point.values.get(RATE) != MAXIMUM)
@@ -168,6 +175,11 @@ class BackupScenario(LoadScenario):
     keys = BackupSpec
     is_by_url = False
 
+    def has_urls(self, engine: str) -> bool:
+        """Whether its server makes backups by itself."""
+        plugin = plugins(Engine).get(engine)
+        return plugin is not None and any(isinstance(way, ServerMethod) for way in plugin.backups)
+
     def list_facts(self, study: Study) -> dict[str, float | str]:
         """What a backup may add to p99, and where rates are shares of a maximum, whose it is."""
         spec = find_spec(study)
@@ -204,14 +216,23 @@ class BackupScenario(LoadScenario):
 
     def explain_refusal(self, study: Study, method: RestoreMethod) -> str | None:
         """A backup of all files would hold what the server keeps, too."""
-        return "backups would hold the kept database, too" if method.keeps_inside else None
+        if not method.keeps_inside or _is_by_url(study):
+            return None
+        return "backups would hold the kept database, too"
 
     def plan_steps(self, study: Study, scene: Scene) -> Iterator[Step]:
         """As for a load, and at the end a proof that a backup holds the whole database."""
         assert isinstance(scene, DatabaseScene)  # its studies have a database
         for engine in study.engines:
             for name, options in self.list_backups(study.select_engine(engine)):
-                get_engine(engine).get_backup(name).check_options(options)
+                method = get_engine(engine).get_backup(name)
+                method.check_options(options)
+                if isinstance(method, ServerMethod) != _is_by_url(study):
+                    others = "are" if _is_by_url(study) else "are not"
+                    raise UserError(
+                        f"{name} backs no such database up: candidates {others} databases by URL",
+                        where="scenario.backup.method", remedy="choose another method",
+                    )  # fmt: skip
         yield from scenario.plan_provisions(study, scene)
         yield from load_database(study, scene)
         yield from scenario.plan_windows(

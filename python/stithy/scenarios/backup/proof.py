@@ -12,9 +12,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from stithy.activities.backup.by_server import ServerBackups
 from stithy.activities.backup.cycles import LOST, UNEQUAL, Backups, is_of_the_machine
+from stithy.engines.backup import BackupMethod, BackupOptions, ServerMethod
 from stithy.engines.engine import get_engine
-from stithy.engines.instance import Instance
+from stithy.engines.instance import Endpoint
 from stithy.errors import InfrastructureError, Interrupted, InvalidMeasurement, StithyError
 from stithy.plan.additional import list_steps
 from stithy.plan.steps import Step, WindowPlan
@@ -34,7 +36,15 @@ def list_backups(context: Context, window: WindowPlan) -> Backups:
     study = context.file.study.at(window.point)
     spec = find_spec(study)
     method = get_engine(study.database.engine).get_backup(spec.method)
-    return Backups(context, window.candidate, method, spec.options)
+    return make_backups(context, window.candidate, method, spec.options)
+
+
+def make_backups(
+    context: Context, candidate: str, method: BackupMethod, options: BackupOptions
+) -> Backups:
+    """Give what backs a candidate up: its server, where the method says so."""
+    kind = ServerBackups if isinstance(method, ServerMethod) else Backups
+    return kind(context, candidate, method, options)
 
 
 def prepare_backup(context: Context, step: Step) -> str:
@@ -86,7 +96,8 @@ def _prove_methods(context: Context, candidate: str, stem: str, *, is_left: bool
     study, said = context.servers.find_study(candidate), []
     engine, several = study.database.engine, list_proven(study)
     for name, options in several:
-        backups = Backups(context, candidate, get_engine(engine).get_backup(name), options)
+        method = get_engine(engine).get_backup(name)
+        backups = make_backups(context, candidate, method, options)
         label = f"{name} ({options.kind}, compression {options.compression})"
         with _name_method(label):
             said.append((f"{label}: " if len(several) > 1 else "") + _prove(backups, log, is_left))
@@ -123,7 +134,7 @@ def _prove(backups: Backups, log: Path, is_left: bool) -> str:
     )
 
 
-def _sum_up(candidate: str, restored: Instance) -> dict[str, str]:
+def _sum_up(candidate: str, restored: Endpoint) -> dict[str, str]:
     """What it holds; rows that cannot be read are not equal."""
     try:
         return dict(restored.checksums())
@@ -145,7 +156,7 @@ def _compare(candidate: str, before: Mapping[str, str], after: dict[str, str]) -
         )
 
 
-def _check_conditions(context: Context, candidate: str, restored: Instance) -> None:
+def _check_conditions(context: Context, candidate: str, restored: Endpoint) -> None:
     output = context.session.directory.check_output(candidate, "restored")
     choice = make_choice(context.study_of(context.volumes.held[candidate]))
     hammer = context.hammer(restored.url)
@@ -155,7 +166,7 @@ def _check_conditions(context: Context, candidate: str, restored: Instance) -> N
         raise _build_inequality(candidate, f"conditions {broken} do not hold in what was restored")
 
 
-def _compare_ledger(context: Context, candidate: str, restored: Instance) -> str:
+def _compare_ledger(context: Context, candidate: str, restored: Endpoint) -> str:
     began: dict[float, WindowDirectory] = {}
     for directory in _list_windows(context, candidate):
         for row in read_rows(directory.table("window"), WINDOW):

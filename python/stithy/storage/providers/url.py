@@ -77,7 +77,7 @@ class DatabaseStorage(Storage):
         try:
             there = self._locate()
             site = self._site
-            there.check(Demand(site.keeps_inside, site.sessions, site.settings))
+            there.check(Demand(site.keeps_inside, site.sessions, site.settings, site.backs_up))
             mark = there.mark()
         except InfrastructureError as error:
             raise PreconditionError(

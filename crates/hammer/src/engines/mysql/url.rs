@@ -98,6 +98,7 @@ mod tests {
             ("u:sesame@h/d?tls=verify-ca", "no certificate"),
             ("u:sesame@h/d?tls=require&ca=system", "too weak"),
             ("u:sesame@h:0/d", "port"),
+            ("u:sesame@h/d?password=sesame", "twice"),
         ] {
             let error = parse(&format!("mysql://{url}")).expect_err(url);
             assert_eq!(("url-invalid", 2), (error.code, error.exit()), "{url}");

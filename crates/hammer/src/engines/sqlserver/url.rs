@@ -106,6 +106,7 @@ mod tests {
                 "any certificate",
             ),
             ("u:sesame@h:0/d", "port"),
+            ("u:sesame@h/d?password=sesame", "twice"),
         ] {
             let error = parse(&format!("sqlserver://{url}")).expect_err(url);
             assert_eq!(("url-invalid", 2), (error.code, error.exit()), "{url}");

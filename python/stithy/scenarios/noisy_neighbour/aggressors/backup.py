@@ -69,7 +69,7 @@ class BackupAggressorSpec(OwnDatabase):
     )
     method: MethodName = Field(
         default="",
-        json_schema_extra={"default": describe_default()},
+        json_schema_extra={"default": describe_default(of_servers=True)},
         description="The method of backup, as in the scenario `backup`.",
         examples=["dump"],
     )
