@@ -150,7 +150,7 @@ def _describe_pause(of: Survival) -> Iterator[Statement]:
     if of.pause.value is None:
         return
     if of.is_paused is False:
-        yield Statement("no noticeable pause ({pause})", pause=format_level(of.pause))
+        yield Statement("no noticeable pause ({pause:measured})", pause=of.pause.value)
     else:
         yield Statement("a pause of {pause}", pause=format_level(of.pause))
 

@@ -64,8 +64,9 @@ def _write_cell(of: Survival) -> Statement:
         return Statement(f"{promise}{of.fate.value}")
     if of.pause.value is None:
         return Statement(f"{promise}kept; no valid window")
-    paused = "paused" if of.is_paused is not False else "no noticeable pause:"
-    return Statement(f"{promise}kept, {paused} {{pause}}", pause=format_level(of.pause))
+    if of.is_paused is False:
+        return Statement(f"{promise}kept, no noticeable pause")
+    return Statement(f"{promise}kept, paused {{pause}}", pause=format_level(of.pause))
 
 
 def make_losses_table(context: Context) -> PageTable:
