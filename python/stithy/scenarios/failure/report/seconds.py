@@ -47,6 +47,9 @@ TYPES = {"window": pl.String, "second": pl.Int64, "per_s": pl.Float64, "p99_s": 
 ANSWERS_LEAST = 100
 """Own: of fewer answers in a second its 99th percentile is nothing but the slowest of them."""
 
+APART_S = 0.3
+"""Own: the begin of a quicker repair would stand under its end."""
+
 STRIPS = {"per_s": ("Commits per second", 1.0), "p99_s": ("p99 (ms)", MS_PER_S)}
 EVENTS = {"fault": "the fault struck", "detected": "the storage knew of it",
           "repair": "the repair began", "healed": "it was repaired",
@@ -159,7 +162,7 @@ def _draw_strip(
     layers += _draw_events(drawing, window, x, is_top=is_top)
     colour = context.styles[strip.candidate].colour
     tips = [alt.Tooltip("second:Q"), alt.Tooltip("value:Q", title=title, format=",.4~g")]
-    for kind, stroke, opacity in (("none", 0.8, 0.5), ("fault", 1.6, 1.0)):
+    for kind, stroke, opacity in (("none", 1.0, 0.65), ("fault", 1.6, 1.0)):
         mine = strip.frame.filter(pl.col("window") == kind).select("second", strip.column)
         rows = [{"second": second, "value": None if value is None else value * factor}
                 for second, value in mine.iter_rows()]  # fmt: skip
@@ -192,6 +195,9 @@ def _list_events(window: Window) -> Iterator[dict[str, float | str]]:
         "whole": spans.get("rebuild", {}).get("to_s"),
     }
     begun_s = window.row["started_at_s"]
+    healing_s, healed_s = found["repair"], found["healed"]
+    if healing_s is not None and healed_s is not None and healed_s - healing_s < APART_S:
+        found["repair"] = None
     for number, (name, at_s) in enumerate(found.items(), start=1):
         if at_s is not None and begun_s is not None:
             yield {"second": at_s - begun_s, "what": EVENTS[name], "number": number}

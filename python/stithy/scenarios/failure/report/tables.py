@@ -10,11 +10,11 @@ from stithy.metrics import PERCENTILES, Quantity
 from stithy.report.context import Context
 from stithy.report.drawing.points import drop_factor
 from stithy.report.tables import PageTable, Show, make_table
-from stithy.report.words.wording import format_count, format_signed_share
+from stithy.report.words.wording import format_count, format_signed, format_signed_share
 from stithy.scenarios.failure.declared import PERCENTILES_OF_PHASES, PHASES
 from stithy.scenarios.failure.fault import NONE
 from stithy.scenarios.failure.impact import find_percentile, total_phases
-from stithy.scenarios.failure.judge import USER_PAUSE, Suffered, list_suffered
+from stithy.scenarios.failure.judge import PAUSE, USER_PAUSE, Suffered, list_suffered
 from stithy.scenarios.failure.keys import FAULT, NAME
 from stithy.scenarios.failure.report.findings import HOWS, format_level, write_bounded
 from stithy.scenarios.failure.survival import Fate, Survival, list_survivals
@@ -100,7 +100,7 @@ def _make_row(context: Context, of: Survival, suffered: Suffered | None) -> dict
         "compared": of.compared, "lost": of.lost, "unreadable": of.unreadable,
         "because": of.because, "user_pause_s": user_pause_s, **times,
         "pause_s": of.pause.value, "pause_low": of.pause.low, "pause_high": of.pause.high,
-        "longer_shown": None if of.longer.value is None else format_level(of.longer),
+        "longer_shown": _write_longer(of.longer),
         "lost_work_shown": _write_count(of.lost_work),
         **_list_bounds("longer", of.longer),
         **_list_bounds("lost_work", of.lost_work),
@@ -109,6 +109,13 @@ def _make_row(context: Context, of: Survival, suffered: Suffered | None) -> dict
 
 def _list_bounds(name: str, effect: Effect) -> dict[str, float | None]:
     return {name: effect.value, f"{name}_low": effect.low, f"{name}_high": effect.high}
+
+
+def _write_longer(effect: Effect) -> Statement | None:
+    if effect.value is None:
+        return None
+    ends = [end for end in (effect.value, effect.low, effect.high) if end is not None]
+    return write_bounded(ends, [format_signed(PAUSE, end) for end in ends])
 
 
 def _write_count(effect: Effect) -> Statement | None:
