@@ -138,6 +138,15 @@ def missing_namespace() -> str | None:
     return None
 
 
+def missing_packet_filter() -> str | None:
+    """Packets dropped by chance within a network namespace."""
+    from stithy.hosts.host import LocalHost
+    from stithy.storage.providers.ceph.laboratory import FILTERS
+
+    judged = [need.judge(LocalHost()) for need in FILTERS]
+    return next((f"{each.what}: {each.found}" for each in judged if each.state != "there"), None)
+
+
 def missing_kernel_arrays() -> str | None:
     """Arrays that the kernel makes: md by mdadm, device-mapper by LVM."""
     for place in ("/proc/mdstat", "/dev/mapper/control"):
@@ -200,6 +209,7 @@ PROBES: dict[str, Callable[[], str | None]] = {
     "kernel_arrays": missing_kernel_arrays,
     "mariadb": missing_mariadb,
     "namespace": missing_namespace,
+    "packet_filter": missing_packet_filter,
     "pgbackrest": missing_pgbackrest,
     "postgresql": missing_postgresql,
     "quiet": missing_quiet,

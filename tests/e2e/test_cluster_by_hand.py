@@ -5,6 +5,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,14 @@ import polars as pl
 import pytest
 
 from stithy.cluster import daemons, layout
+from stithy.cluster.faults import FAULTS
 from stithy.cluster.image import list_loops
 from stithy.cluster.layout import ask_ceph
 from stithy.errors import Exit
 from stithy.hosts.devices import list_mounts
-from stithy.hosts.host import NAMESPACES
+from stithy.hosts.host import NAMESPACES, NamespaceHost
 from stithy.hosts.processes import PROC, find_pids_inside
+from stithy.hosts.runner import Command
 from stithy.results.layout import RunDirectory
 from support.running import Stithy, entries, left_by, wait_for
 
@@ -95,7 +98,9 @@ def test_a_cluster_by_hand_is_mended(stithy: Stithy) -> None:
     assert (kept["type"], kept["size"], kept["min_size"]) == (1, 2, 1)
     assert stithy.run("clean").stdout == "Nothing to clean.\n"
     assert len(_until_healthy(stithy)["osd"]) == 2
-    _json(stithy, "fault", "lab", "kill-osd", "1")
+    renamed = stithy.run("cluster", "fault", "lab", "kill-osd", "1")
+    assert (renamed.returncode, "give osd-killed" in renamed.stderr) == (Exit.USAGE, True)
+    _json(stithy, "fault", "lab", "osd-killed", "1")
     file.write_bytes(data := os.urandom(2**20))
     descriptor = os.open(file, os.O_RDONLY)
     os.fsync(descriptor)  # the last copy serves
@@ -107,12 +112,56 @@ def test_a_cluster_by_hand_is_mended(stithy: Stithy) -> None:
     _json(stithy, "fault", "lab", "heal")
     assert sum(each["recovered"] for each in _until_healthy(stithy)["osd"]) > 0
     assert file.read_bytes() == data
-    _json(stithy, "fault", "lab", "cut-host", "2")
+    _json(stithy, "fault", "lab", "host-link-down", "2")
     assert _json(stithy, "status")[0]["osd"][1]["state"] == "cut off"
     begun_s = time.monotonic()
     assert _json(stithy, "down") == {"down": ["lab"]}
     assert time.monotonic() - begun_s <= DOWN_S
     assert _left(stithy, tag) == []
+
+
+@pytest.mark.long
+@pytest.mark.needs_packet_filter
+def test_each_fault_of_a_cluster_is_healed(stithy: Stithy) -> None:
+    """What is written meanwhile, and what was written before, is there when it is whole again.
+
+    Long: a cluster recovers from each of them.
+    """
+    up = _json(stithy, "up", "--name", "lab", "--size", "256MiB", "--heartbeat-grace", "4s")
+    folder, place = _folder(stithy), Path(up["path"])
+    assert folder is not None
+    kept: dict[str, bytes] = {}
+    for fault in FAULTS.values():
+        options = ["--share", "30%"] if "share" in fault.takes else []
+        _json(stithy, "fault", "lab", fault.name, "2" if fault.of == "host" else "1", *options)
+        rules = _list_rules(folder, 2)
+        assert ("DROP" in rules) is bool(fault.takes), fault.name
+        kept[fault.name] = os.urandom(2**20)
+        with ThreadPoolExecutor() as pool:
+            written = pool.submit(_write, place / fault.name, kept[fault.name])
+            time.sleep(1)
+            _json(stithy, "fault", "lab", "heal")
+            written.result()
+        _until_healthy(stithy)
+        assert "DROP" not in _list_rules(folder, 2), fault.name
+        Path("/proc/sys/vm/drop_caches").write_text("1")
+        for name, data in kept.items():
+            assert (place / name).read_bytes() == data, (fault.name, name)
+    _json(stithy, "down")
+
+
+def _list_rules(folder: Path, host: int) -> str:
+    entry = layout.read_entry(folder)
+    assert entry is not None
+    inside = NamespaceHost(entry.name_namespace(host)).runner
+    words = [layout.find_program("iptables"), "-w", "-S"]
+    return inside.run(Command(argv=words), timeout_s=10).stdout
+
+
+def _write(path: Path, data: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(data)
+        os.fsync(file.fileno())
 
 
 def _monitored(stithy: Stithy) -> object:

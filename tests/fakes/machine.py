@@ -45,6 +45,7 @@ PROGRAMS = {
     "nbdfuse": "nbdfuse 1.14.2",
     "ip": "ip utility, iproute2-6.1.0",
     "nsenter": "nsenter from util-linux 2.38.1",
+    "iptables": "iptables v1.8.9 (nf_tables)",
     "tc": "tc utility, iproute2-6.1.0",
 }
 TEXTS = {

@@ -10,17 +10,11 @@ answer. Source: src/common/admin_socket.cc of Ceph.
 The network of a cluster: a bridge, and a network namespace for each host.
 The bridge carries the folder of its cluster as its alias: so the kernel itself tells whose it is,
 also when the folder has gone.
-
-Faults are done for real, and healed again: a daemon that dies is noticed at once, for its
-connections are refused; a host that is cut off is noticed only by its silence. A host whose power
-fails is cut off first and killed then.
 """
 
 import json
-import os
 import re
-import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -34,7 +28,7 @@ from stithy.cluster.layout import ClusterEntry, ask_ceph, call, find_program, re
 from stithy.errors import InfrastructureError
 from stithy.hosts.devices import connect_socket, read_text
 from stithy.hosts.host import NAMESPACES, Host, LocalHost, NamespaceHost
-from stithy.hosts.processes import end, find_pids_inside, is_held, read_cmdline, resume_processes
+from stithy.hosts.processes import find_pids_inside, is_held, read_cmdline
 from stithy.hosts.runner import Command, LocalRunner, Running
 
 PATIENCE_S = 60.0
@@ -58,20 +52,25 @@ def reap_daemons() -> None:
 
 
 def bring_up(
-    folder: Path, entry: ClusterEntry, devices: Sequence[str], faster: Sequence[str] = ()
+    folder: Path,
+    entry: ClusterEntry,
+    devices: Sequence[str],
+    faster: Sequence[str] = (),
+    grace_s: float = layout.GRACE_S,
 ) -> None:
     """Raise monitor and OSDs on these devices; all OSDs are up when this returns.
 
-    `faster`: for each OSD the device of its database and log, or none at all.
+    `faster`: for each OSD the device of its database and log, or none at all. `grace_s`: how long
+    an OSD may be silent.
     """
     fsid = str(uuid4())
-    layout.write(folder, entry, fsid, cached=bool(faster))
+    layout.write(folder, entry, fsid, cached=bool(faster), grace_s=grace_s)
     caches: Sequence[str | None] = faster or [None] * len(devices)
     _start_monitor(folder, entry, fsid)
     uuids = [str(uuid4()) for _ in entry.osds]
     with ThreadPoolExecutor(max_workers=len(uuids) + 1) as pool:
         made = [
-            pool.submit(_make_osd, folder, osd, device, cache, uuid)
+            pool.submit(make_osd, folder, osd, device, cache, uuid)
             for (osd, _), device, cache, uuid in zip(
                 entry.osds, devices, caches, uuids, strict=True
             )
@@ -100,7 +99,8 @@ def _start_monitor(folder: Path, entry: ClusterEntry, fsid: str) -> None:
     start(folder, [*daemon, "-f"])
 
 
-def _make_osd(folder: Path, osd: int, device: str, cache: str | None, uuid: str) -> None:
+def make_osd(folder: Path, osd: int, device: str, cache: str | None, uuid: str) -> None:
+    """Make an empty OSD with this identifier on a device; its keyring is there already."""
     (folder / f"osd.{osd}" / "block").symlink_to(device)
     words = ["-c", layout.CONF, "-i", str(osd), "--mkfs", "--osd-uuid", uuid]
     words += ["--bluestore-block-db-path", cache] if cache else []
@@ -125,14 +125,19 @@ IMAGE_DAEMON = "image"
 """What the way from the image to its block device is called, by the name of its socket."""
 
 
-def try_ask(folder: Path, daemon: str, command: str) -> Any | None:
-    """The answer of `osd.0` and the like; None where it does not answer."""
+def try_ask(folder: Path, daemon: str, command: str, **words: str) -> Any | None:
+    """The answer of `osd.0` and the like; None where it does not answer.
+
+    `words`: more of the command.
+    """
     try:
         with (
             connect_socket(folder / f"{daemon}.asok", TIMEOUT_S) as line,
             line.makefile("rb") as answer,
         ):
-            line.sendall(json.dumps({"prefix": command, "format": "json"}).encode() + b"\0")
+            line.sendall(
+                json.dumps({"prefix": command, "format": "json", **words}).encode() + b"\0"
+            )
             return json.loads(answer.read(int.from_bytes(answer.read(4), "big")))
     except (OSError, ValueError):
         return None
@@ -248,48 +253,6 @@ def find_osd_pids(folder: Path) -> Mapping[int, int]:
     return found
 
 
-def kill_osd(folder: Path, entry: ClusterEntry, osd: int) -> None:
-    """The OSD's process dies; its host and drive live."""
-    if (pid := find_osd_pids(folder).get(osd)) is not None:
-        end([pid], signal.SIGKILL)
-
-
-def suspend_osd(folder: Path, entry: ClusterEntry, osd: int) -> None:
-    """The OSD answers nothing any more, and its connections stay."""
-    if (pid := find_osd_pids(folder).get(osd)) is not None:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGSTOP)
-
-
-def cut_host(folder: Path, entry: ClusterEntry, host: int) -> None:
-    """The host's cable is out; whatever runs on it goes on."""
-    set_link(entry, host, up=False)
-
-
-def cut_off_host(folder: Path, entry: ClusterEntry, host: int) -> None:
-    """The host falls silent: nobody hears its connections being closed."""
-    cut_host(folder, entry, host)
-    pids = find_osd_pids(folder)
-    own = [pids[osd] for osd, of in entry.osds if of == host and osd in pids]
-    end(own, signal.SIGKILL)
-
-
-Fault = Callable[[Path, ClusterEntry, int], None]
-OF_OSDS: Mapping[str, Fault] = {"kill-osd": kill_osd, "hang-osd": suspend_osd}
-OF_HOSTS: Mapping[str, Fault] = {"cut-host": cut_host, "power-off-host": cut_off_host}
-
-
-def repair_cluster(folder: Path, entry: ClusterEntry) -> None:
-    """Plug all hosts in, let what is held go on, and start the OSDs that are not there."""
-    for host in range(1, entry.hosts + 1):
-        set_link(entry, host, up=True)
-    there = find_osd_pids(folder)
-    resume_processes(there.values())
-    for osd, host in entry.osds:
-        if osd not in there:
-            start_osd(folder, entry, osd, host)
-
-
 State = Literal["active", "stopped", "hung", "cut off", "starting"]
 CLEAN = "Clean"
 PRIMARY = "Started/Primary"
@@ -320,6 +283,21 @@ class Status:
 
     osds: tuple[OsdStatus, ...]
 
+    groups: int
+    """How many placement groups the pools of the volume have."""
+
+    is_marked: bool
+    """Whether the monitor holds an OSD for down or out."""
+
+    @property
+    def orphans(self) -> int | None:
+        """How many placement groups no OSD leads; None where an OSD does not tell.
+
+        Negative where OSDs do not agree yet who leads.
+        """
+        led = [osd.pgs for osd in self.osds if osd.pgs is not None]
+        return self.groups - sum(led) if len(led) == len(self.osds) else None
+
     @property
     def health(self) -> str:
         """`healthy`, `recovering` or `degraded`, in words of what is not as it should be."""
@@ -331,13 +309,31 @@ class Status:
         if unclean := sum(each.unclean or 0 for each in self.osds):
             total = sum(each.pgs or 0 for each in self.osds)
             return f"recovering: {unclean} of {total} placement groups are not clean"
+        if self.is_marked:
+            return "degraded: the monitor holds an OSD for down or out"
+        if self.orphans:
+            lacking = max(0, self.orphans)
+            return f"degraded: no OSD leads {lacking} of {self.groups} placement groups"
         return "healthy"
 
 
 def read_status(folder: Path, entry: ClusterEntry) -> Status:
     """Ask every OSD; one that is held or cut off is not asked."""
     pids = find_osd_pids(folder)
-    return Status(tuple(_read_osd(folder, entry, osd, host, pids) for osd, host in entry.osds))
+    osds = tuple(_read_osd(folder, entry, osd, host, pids) for osd, host in entry.osds)
+    return Status(osds, entry.groups, has_noticed(folder, entry))
+
+
+def has_noticed(folder: Path, entry: ClusterEntry) -> bool:
+    """Whether the monitor has marked an OSD down or out."""
+    told = try_ask(folder, MONITOR, "perf dump", logger="cluster") or {}
+    counted = told.get("cluster", {})
+    return any(counted.get(name, len(entry.osds)) < len(entry.osds) for name in UP_AND_IN)
+
+
+MONITOR = "mon.a"
+UP_AND_IN = ("num_osd_up", "num_osd_in")
+"""Among the monitor's counters. Source: l_cluster_num_osd_up in src/mon/Monitor.cc of Ceph."""
 
 
 def _read_osd(folder: Path, entry: ClusterEntry, osd: int, host: int, pids: Any) -> OsdStatus:

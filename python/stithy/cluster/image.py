@@ -40,8 +40,10 @@ from stithy.cluster.layout import (
     ENTRY,
     IMAGE,
     IMAGE_CONF,
+    METADATA_PGS,
     METADATA_POOL,
     PACKAGES,
+    PGS,
     POOL,
     Access,
     ClusterEntry,
@@ -66,7 +68,6 @@ from stithy.hosts.processes import (
 )
 from stithy.hosts.runner import Command, LocalRunner
 
-PGS = 32
 OWN = Access()
 """To a laboratory cluster, in its folder."""
 
@@ -84,7 +85,7 @@ def make(folder: Path, entry: ClusterEntry, policy: RedundancyPolicy, size_bytes
     pgs = str(PGS)
     if policy.is_coded:
         _create_coded_pool(folder, policy, pgs)
-        _make_replicated_pool(folder, METADATA_POOL, "8", policy.failures + 1)
+        _make_replicated_pool(folder, METADATA_POOL, str(METADATA_PGS), policy.failures + 1)
     else:
         _make_replicated_pool(folder, POOL, pgs, policy.hosts)
     _set_qualities(folder, policy)
@@ -429,10 +430,15 @@ def release_requests(folder: Path) -> None:
     resume_processes(find_pids(folder))
     entry = read_entry(folder)
     if entry is None or not _is_answering(folder, entry):
-        for program in IMAGE_PROGRAMS:
-            end(find_pids_inside(folder, program), signal.SIGKILL)
-        if entry is not None:
-            unmap_image(entry.image)
+        cut_image_off(folder, entry)
+
+
+def cut_image_off(folder: Path, entry: ClusterEntry | None) -> None:
+    """Let all requests of the image fail at once, whatever becomes of its cluster. Idempotent."""
+    for program in IMAGE_PROGRAMS:
+        end(find_pids_inside(folder, program), signal.SIGKILL)
+    if entry is not None:
+        unmap_image(entry.image)
 
 
 def _is_answering(folder: Path, entry: ClusterEntry) -> bool:

@@ -14,6 +14,7 @@ relative to the folder in which every daemon works: the address of a socket hold
 
 import base64
 import json
+import math
 import os
 import re
 import secrets
@@ -96,6 +97,9 @@ class RedundancyPolicy:
         return ", ".join(words)
 
 
+GRACE_S, INTERVAL_S = 20.0, 6
+"""Ceph's own of heartbeats. Source: osd_heartbeat_grace and osd_heartbeat_interval of Ceph."""
+
 ENTRY = "cluster.json"
 VERSION = 1
 IMAGE = "image"
@@ -108,6 +112,9 @@ ROUTES = Path("/proc/net/route")
 POOL = "volumes"
 METADATA_POOL = "volumes-metadata"
 """Headers of images, which an erasure-coded pool cannot hold."""
+
+PGS, METADATA_PGS = 32, 8
+"""Placement groups of each."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +143,11 @@ class ClusterEntry:
     def bridge(self) -> str:
         """The network between the hosts."""
         return f"sc{self.tag}"
+
+    @property
+    def groups(self) -> int:
+        """How many placement groups its pools have."""
+        return PGS + METADATA_PGS if self.pool == METADATA_POOL else PGS
 
     def name_namespace(self, host: int) -> str:
         """The network namespace that is a host, counted from 1."""
@@ -311,6 +323,8 @@ mon osd full ratio = .98
 mon osd backfillfull ratio = .97
 mon osd nearfull ratio = .96
 mon osd adjust heartbeat grace = false
+osd heartbeat grace = {grace}
+osd heartbeat interval = {interval}
 [client]
 admin socket =
 log file =
@@ -344,10 +358,13 @@ def make_key() -> str:
     return base64.b64encode(head + os.urandom(16)).decode()
 
 
-def write(folder: Path, entry: ClusterEntry, fsid: str, *, cached: bool = False) -> None:
+def write(
+    folder: Path, entry: ClusterEntry, fsid: str, *, cached: bool = False, grace_s: float = GRACE_S
+) -> None:
     """Write the configuration, and every key into the keyrings that need it.
 
-    `cached`: each OSD has a faster device beside its own.
+    `cached`: each OSD has a faster device beside its own. `grace_s`: how long one may be silent,
+    which monitor and OSDs count in whole seconds.
     """
     keys = {f"osd.{osd}": make_key() for osd, _ in entry.osds}
     admin = _write_section("client.admin", make_key(), ALL)
@@ -360,7 +377,11 @@ def write(folder: Path, entry: ClusterEntry, fsid: str, *, cached: bool = False)
         (folder / name).mkdir(mode=0o700)
         write_private(folder / name / "keyring", _write_section(name, key, osds))
     mon = entry.get_address(0)
-    text = GLOBAL.format(folder=folder, fsid=fsid, mon=mon, subnet=entry.subnet, cache=CACHE_BYTES)
+    grace = math.ceil(grace_s)
+    text = GLOBAL.format(
+        folder=folder, fsid=fsid, mon=mon, subnet=entry.subnet, cache=CACHE_BYTES,
+        grace=grace, interval=min(INTERVAL_S, max(1, grace // 3)),
+    )  # fmt: skip
     places = [
         f"[osd.{osd}]\ncrush location = root=default host=h{host}\n" for osd, host in entry.osds
     ]
@@ -397,6 +418,7 @@ PACKAGES = {
     "nbdfuse": Package("libnbd-bin", "nbdfuse"),
     "umount": Package("mount", "util-linux"),
     "ip": Package("iproute2", "iproute"),
+    "iptables": Package("iptables", "iptables-nft"),
     "tc": Package("iproute2", "iproute-tc"),
     "nsenter": Package("util-linux", "util-linux"),
     "losetup": Package("mount", "util-linux"),

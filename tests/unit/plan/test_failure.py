@@ -3,8 +3,10 @@
 import pytest
 
 from stithy.errors import StithyError
+from stithy.registry import plugins
 from stithy.results.hlog import LoggedHistogram, LoggedInterval
 from stithy.results.phases import Phase, find_recovery_s, sum_phase, sum_phases
+from stithy.scenarios.failure.fault import FaultKind
 from stithy.scenarios.failure.phases import list_phases
 from stithy.scenarios.failure.plan import find_spec, require_possible
 from stithy.study.load import parse_study
@@ -19,6 +21,9 @@ workload: {{name: order-entry, warehouses: 1}}
 load: {{users: [4], duration: 60 s, repeat: 1, {load}}}
 scenario: {{failure: {{{keys}}}}}
 """
+
+
+CLUSTERS = {"one": "{ceph: {policy: {ftt: 0}}}", "two": "{ceph: {}}"}
 
 
 def study(
@@ -60,7 +65,12 @@ def test_a_wrong_key_is_refused(keys: str, others: dict[str, str], problem: str)
         ("drive-gone", {"one": "{drive: gp3, count: 2, layer: {btrfs: {level: raid0}}}"},
          "its array has no redundancy"),
         ("osd-killed", {}, "it is not on a Ceph cluster"),
-        ("host-off", {"one": "{ceph: {policy: {ftt: 0}}}"}, "its policy tolerates no failure"),
+        ("{osd-lost: {osd: 3}}", CLUSTERS, "it has no osd 3, only 0 to 2"),
+        ("{host-partitioned: {peer: 9}}", CLUSTERS, "it has no peer 9, only 1 to 3"),
+        ("osd-killed", {"one": "{ceph: {conf: /etc/ceph/ceph.conf, pool: p, allow_faults: true}}"},
+         "with hosts of its own: it can have osd-down and osd-out"),
+        ("osd-out", {"one": "{ceph: {conf: /etc/ceph/ceph.conf, pool: p}}"},
+         "only `allow_faults: true` beside `conf` allows it"),
         ("server-killed", {"engine": "sqlite"}, "sqlite has no server"),
     ],
 )  # fmt: skip
@@ -72,6 +82,17 @@ def test_a_candidate_that_cannot_have_a_fault_is_refused(
     with pytest.raises(StithyError) as refused:
         require_possible(study(f"faults: {faults}", **others))
     assert because in refused.value.text
+
+
+def test_a_policy_without_copies_does_not_survive_lost_data() -> None:
+    """What comes back after a fault is promised by any policy."""
+    read = study("faults: [osd-lost, host-off]", **CLUSTERS)
+    promised = {
+        (name, candidate): plugins(FaultKind)[name].promises(read, candidate, keys)
+        for name, keys in find_spec(read).faults.items()
+        for candidate in read.candidates
+    }
+    assert [at for at, promise in promised.items() if not promise] == [("osd-lost", "one")]
 
 
 def test_each_fault_is_a_point_beside_none() -> None:

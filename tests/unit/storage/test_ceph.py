@@ -10,7 +10,7 @@ from stithy.errors import UserError
 from stithy.hosts.runner import LocalRunner
 from stithy.plan.expand import set_aside, sum_daemons_bytes, sum_image_bytes
 from stithy.storage.provider import ROLES, Site
-from stithy.storage.providers.ceph import laboratory
+from stithy.storage.providers.ceph import existing, laboratory
 from stithy.storage.providers.ceph.keys import CephKeys
 from stithy.study.candidates import read_candidate
 
@@ -104,3 +104,21 @@ def test_a_plan_says_that_a_limit_takes_an_image_another_way(
     site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**6), tmp_path, dict.fromkeys(ROLES, 1))
     said = laboratory.LaboratoryStorage(keys, "a", site).list_cautions()
     assert any("without `iops_limit` go by krbd" in each for each in said) is is_said
+
+
+@pytest.mark.parametrize(("available", "states", "expected"), [
+    (True, {"active+clean": 30, "active+clean+scrubbing": 2}, True),
+    (True, {"active+clean": 31, "active+undersized+degraded": 1}, False),
+    (False, {}, None),
+])  # fmt: skip
+def test_a_manager_says_whether_a_cluster_is_clean(
+    available: bool, states: dict[str, int], expected: bool | None
+) -> None:
+    """Scrubbing is clean; without a manager nobody knows."""
+    groups = [{"state_name": name, "count": count} for name, count in states.items()]
+    osds = {"num_osds": 3, "num_up_osds": 3, "num_in_osds": 3}
+    status = {"mgrmap": {"available": available}, "osdmap": osds,
+              "pgmap": {"pgs_by_state": groups, "num_pgs": 32}}  # fmt: skip
+    assert existing.is_clean(status) is expected
+    if expected:
+        assert not existing.is_clean({**status, "osdmap": {**osds, "num_in_osds": 2}})

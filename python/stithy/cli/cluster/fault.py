@@ -1,42 +1,71 @@
 """`stithy cluster fault`: break a part of a cluster, or fix all of it."""
 
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
+from cyclopts import Parameter
+
+from stithy.cli.drive.options import read_share
 from stithy.cli.talk.options import Json, read_seconds
 from stithy.cli.talk.render import say, show_json
 from stithy.errors import UserError
+from stithy.names import suggest_instead
 
 if TYPE_CHECKING:
+    from stithy.cluster.faults import ClusterFault, Packets
     from stithy.run.by_hand import Cluster
 
-STALL = "10s"
+STALL, SHARE = "10s", "5%"
+DRIVE, HEAL = "drive-hung", "heal"
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class BreakOptions:
+    """What a fault may be given; None: not given."""
+
+    direction: Literal["both", "in", "out"] | None = None
+    """Which packets are dropped: what the host is sent, what it sends, or both; default: both."""
+    peer: int | None = None
+    """The only other host from which it is cut off; default: all, and the monitor and clients."""
+    share: str | None = None
+    """Share of the packets that are lost; default: 5%."""
+    duration: str | None = None
+    """How long a drive hangs, such as 30s; default: 10 s."""
 
 
 def break_cluster(
     name: str,
-    kind: Literal["kill-osd", "hang-osd", "cut-host", "power-off-host", "stall-drive", "heal"],
+    kind: str,
     number: int | None = None,
     /,
     *,
-    duration: str | None = None,
+    how: BreakOptions = BreakOptions(),
     json: Json = False,
 ) -> None:
     """Break an OSD, host or drive of a cluster that a person raised, or fix everything.
 
-    - `kill-osd`: the process of OSD NUMBER dies. Its connections are refused at once.
-    - `hang-osd`: OSD NUMBER answers nothing, but keeps its connections.
-    - `cut-host`: host NUMBER is cut off from the network, and goes on.
-    - `power-off-host`: host NUMBER falls silent, then its OSDs die.
-    - `stall-drive`: the drive of OSD NUMBER answers nothing for --duration; default: 10 s.
-    - `heal`: all hosts are plugged in, all OSDs started, all faults of drives ended.
+    - `osd-killed`: the process of OSD NUMBER dies. Its connections are refused at once.
+    - `osd-hung`: OSD NUMBER answers nothing, but keeps its connections.
+    - `osd-lost`: OSD NUMBER dies, and its data are gone. `heal` makes it anew, empty.
+    - `osd-down`, `osd-out`: OSD NUMBER is marked down or out, as an administrator would.
+    - `host-link-down`: host NUMBER is cut off from the network, and goes on.
+    - `host-off`: host NUMBER falls silent, then its OSDs die.
+    - `host-hung`: all OSDs of host NUMBER answer nothing, but keep their connections.
+    - `host-partitioned`: packets of host NUMBER are dropped. Takes --direction and --peer.
+    - `host-packet-loss`: a share of them is. Takes --share, --direction and --peer.
+    - `drive-hung`: the drive of OSD NUMBER answers nothing for --duration.
+    - `heal`: all faults end, all OSDs are started.
 
-    A volume waits while fewer copies serve than its min_size, and goes on after `heal`. A host that
-    is cut off is noticed by its silence only, after about 25 s.
+    Studies know these faults by the same names. A volume waits while fewer copies serve than its
+    min_size, and goes on after `heal`. A host that is cut off is noticed by its silence only, after
+    about 25 s.
 
     Examples:
 
-        stithy cluster fault lab kill-osd 1
-        stithy cluster fault lab cut-host 2
+        stithy cluster fault lab osd-killed 1
+        stithy cluster fault lab host-partitioned 2 --direction in
         stithy cluster fault lab heal
 
     Parameters
@@ -47,23 +76,11 @@ def break_cluster(
         What happens.
     number
         The OSD, counted from 0, or the host, counted from 1.
-    duration
-        How long a drive stalls, such as 30s.
     """
     from stithy.run.by_hand import find_cluster
 
     cluster = find_cluster(name)
-    if kind == "heal":
-        from stithy.cluster import daemons as faults
-        from stithy.wire.drive.jobs import NoFault
-
-        control, drives = cluster.drive_control
-        for drive in drives:
-            control.set_fault(drive.drive, NoFault())
-        faults.repair_cluster(*cluster.alive)
-        what = "everything is fixed"
-    else:
-        what = _break(cluster, kind, number, duration)
+    what = _heal(cluster) if kind == HEAL else _break(cluster, kind, number, how)
     if json:
         show_json({"cluster": cluster.name, "kind": kind, "number": number, "did": what})
     else:
@@ -73,30 +90,76 @@ def break_cluster(
 COMMAND = break_cluster
 
 
-def _break(cluster: "Cluster", kind: str, number: int | None, duration: str | None) -> str:
-    from stithy.cluster import daemons as faults
+def _heal(cluster: "Cluster") -> str:
+    from stithy.cluster import faults
+    from stithy.wire.drive.jobs import NoFault
 
+    control, drives = cluster.drive_control
+    for drive in drives:
+        control.set_fault(drive.drive, NoFault())
     folder, entry = cluster.alive
-    of_host = kind in faults.OF_HOSTS
-    known = range(1, entry.hosts + 1) if of_host else range(len(entry.osds))
-    what = "host" if of_host else "OSD"
+    osds = [osd for osd, _ in entry.osds]
+    faults.readmit_osds(partial(faults.administer, folder, entry), osds)
+    faults.repair_cluster(folder, entry)
+    return "everything is fixed"
+
+
+def _break(cluster: "Cluster", kind: str, number: int | None, how: BreakOptions) -> str:
+    fault = _find_fault(cluster, kind)
+    folder, entry = cluster.alive
+    of = fault.of if fault else "OSD"
+    known = range(1, entry.hosts + 1) if of == "host" else range(len(entry.osds))
     if number is None or number not in known:
         raise UserError(
-            f"no {what} is named" if number is None else f"there is no {what} {number}",
+            f"no {of} is named" if number is None else f"there is no {of} {number}",
             where=f"stithy cluster fault {cluster.name} {kind}",
             remedy=f"give {known.start} to {known.stop - 1}",
         )
-    if duration is not None and kind != "stall-drive":
-        raise UserError(
-            f"{kind!r} does not have this option", where="--duration", remedy="leave it out"
-        )
-    if kind == "stall-drive":
-        return _read_stall(cluster, number, read_seconds(duration or STALL, "--duration"))
-    {**faults.OF_HOSTS, **faults.OF_OSDS}[kind](folder, entry, number)
+    takes = fault.takes if fault else frozenset({"duration"})
+    for option, value in vars(how).items():
+        if value is not None and option not in takes:
+            raise UserError(
+                f"{kind!r} does not have this option", where=f"--{option}", remedy="leave it out"
+            )
+    if fault is None:
+        return _hang_drive(cluster, number, read_seconds(how.duration or STALL, "--duration"))
+    fault.strike(folder, entry, number, _make_packets(how, fault, known))
     return f"{kind} {number} is done"
 
 
-def _read_stall(cluster: "Cluster", osd: int, duration_s: float) -> str:
+def _find_fault(cluster: "Cluster", kind: str) -> "ClusterFault | None":
+    """The fault of this name; None for that of a drive."""
+    from stithy.cluster.faults import FAULTS, RENAMED
+
+    if kind == DRIVE:
+        return None
+    if kind not in FAULTS:
+        new = RENAMED.get(kind)
+        raise UserError(
+            f"{kind!r} is called {new!r} now" if new else f"there is no fault {kind!r}",
+            where=f"stithy cluster fault {cluster.name}",
+            remedy=f"give {new}" if new else suggest_instead(kind, [*FAULTS, DRIVE, HEAL]),
+        )
+    return FAULTS[kind]
+
+
+def _make_packets(how: BreakOptions, fault: "ClusterFault", hosts: range) -> "Packets":
+    from stithy.cluster.faults import Packets
+
+    if how.peer is not None and how.peer not in hosts:
+        raise UserError(
+            f"there is no host {how.peer}", where="--peer",
+            remedy=f"give {hosts.start} to {hosts.stop - 1}",
+        )  # fmt: skip
+    share = read_share(how.share or SHARE, "--share") if "share" in fault.takes else 1.0
+    if not 0 < share <= 1:
+        raise UserError(
+            f"a share of {how.share} of the packets", where="--share", remedy="such as 5%"
+        )
+    return Packets(how.direction or "both", how.peer, share)
+
+
+def _hang_drive(cluster: "Cluster", osd: int, duration_s: float) -> str:
     from stithy.cluster.layout import get_drive
     from stithy.wire.drive.jobs import StallFault
 
@@ -105,4 +168,4 @@ def _read_stall(cluster: "Cluster", osd: int, duration_s: float) -> str:
     device = get_drive(folder, osd)
     drive = next(drive.drive for drive in drives if drive.device == device)
     control.set_fault(drive, StallFault(duration_s=duration_s))
-    return f"the drive {drive} of osd.{osd} stalls for {duration_s:g} s"
+    return f"the drive {drive} of osd.{osd} hangs for {duration_s:g} s"

@@ -45,6 +45,8 @@ class ClusterOptions:
     """Limit of the volume, requests a second; default: none."""
     network_gbit: float | None = None
     """Bandwidth of each host's link, Gbit/s; default: no limit."""
+    heartbeat_grace: str | None = None
+    """How long an OSD may be silent until it counts as failed; default: 20 s."""
     size: Annotated[str | None, Parameter(help=f"Size of the volume; default: {USUAL_SIZE}.")] = (
         None
     )

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from stithy.errors import InfrastructureError
+from stithy.errors import InfrastructureError, Interrupted
 from stithy.metrics import PERCENTILES
 from stithy.plan.steps import WindowPlan
 from stithy.registry import plugins
@@ -69,8 +69,18 @@ class FaultActivity(BasicActivity):
         try:
             yield Subject()
         finally:
-            if self._at.struck_s is not None and self._at.healed_s is None:
-                self._heal()
+            if self._fault is not None and self._at.struck_s is not None:
+                self._clean_up(self._fault)
+
+    def _clean_up(self, fault: FaultKind) -> None:
+        if self._at.healed_s is None:
+            self._heal()
+        candidate, lost = self.window.candidate, self.context.volumes.lost
+        if self._at.whole_s is None and candidate not in lost:
+            try:
+                fault.rebuild(self._target, self._keys)
+            except (InfrastructureError, Interrupted):
+                lost[candidate] = "its repair was cut short"
 
     def act(self) -> None:
         """Strike and heal at their times, and restore redundancy; until the users are done."""

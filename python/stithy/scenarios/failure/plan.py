@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from stithy.activities.hammer.declared import USERS
 from stithy.errors import Refused, UserError
+from stithy.needs import Need
 from stithy.plan import scenario
 from stithy.plan.scenario import DatabaseScene, Scene
 from stithy.plan.steps import Block, Step, WindowPlan
@@ -48,6 +49,11 @@ class FailureScenario(LoadScenario):
         """The levels of the load, without a fault and with each."""
         faults = (spec if isinstance(spec, FailureSpec) else FailureSpec()).faults
         return {USERS.name: load.levels, FAULT: (NONE, *faults)}
+
+    def explain_needs(self, study: Study) -> tuple[Need, ...]:
+        """List what its faults need."""
+        kinds = (plugins(FaultKind)[name] for name in find_spec(study).faults)
+        return tuple(dict.fromkeys(need for kind in kinds for need in kind.needs))
 
     def plan_steps(self, study: Study, scene: Scene) -> Iterator[Step]:
         """As for a load, in rounds. Raises Refused for candidates that cannot have a fault."""

@@ -1,16 +1,45 @@
-"""Faults of a Ceph cluster: an OSD killed or hung, a host cut off or without power."""
+"""Faults of a Ceph cluster: of its OSDs, hosts and network."""
 
+import json
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
+from stithy.cluster.faults import (
+    FAULTS,
+    ClusterFault,
+    Packets,
+    administer,
+    readmit_osds,
+    repair_cluster,
+)
+from stithy.errors import InfrastructureError
+from stithy.needs import Need
 from stithy.scenarios.failure.fault import FaultKeys, FaultKind, Target
+from stithy.storage.providers.ceph.existing import (
+    FAULT,
+    REPORTED_S,
+    is_clean,
+    list_fault_facts,
+)
 from stithy.storage.providers.ceph.keys import CephSpec
+from stithy.storage.providers.ceph.laboratory import FILTERS
+from stithy.study.problems import limit_quantity
+from stithy.units import FinePercent, format_duration
 
 if TYPE_CHECKING:
     from stithy.cluster.layout import ClusterEntry
     from stithy.study.model import Study
+
+POLL_S = 0.25
+HEALTHY, UNMANAGED = "healthy", "no manager of the cluster says whether all is clean"
+LOSS_S = 30.0
+"""Own: how long OSDs that all serve again may take to agree who leads a placement group."""
+
+REBUILD_S = 600.0
+"""Own: how long a cluster may take to have all copies again."""
 
 
 class OsdKeys(FaultKeys):
@@ -25,60 +54,162 @@ class HostKeys(FaultKeys):
     host: int = Field(default=2, ge=1, description="The host, counted from 1.", examples=[2])
 
 
-class ClusterFault(FaultKind):
-    """A fault of a part of a laboratory's cluster, of which at least one may fail."""
+class PartitionKeys(HostKeys):
+    """Which packets of a host are dropped."""
+
+    direction: Literal["both", "in", "out"] = Field(
+        default="both",
+        description="`in`: the host hears nothing; `out`: nobody hears it; or both.",
+    )
+    peer: int | None = Field(
+        default=None,
+        ge=1,
+        json_schema_extra={"default": "all, and the monitor and clients"},
+        description="The only other host from which it is cut off.",
+        examples=[1],
+    )
+
+
+class LossKeys(PartitionKeys):
+    """How many packets of a host are dropped."""
+
+    share: Annotated[FinePercent, limit_quantity(0.1, 99, lambda value: f"{value:g}%")] = Field(
+        default=5.0,
+        json_schema_extra={"default": "5%"},
+        description="Share of the packets that are lost, in each direction.",
+        examples=["5%"],
+    )
+
+
+def _choose_keys(fault: ClusterFault) -> type[FaultKeys]:
+    if fault.of == "OSD":
+        return OsdKeys
+    if "share" in fault.takes:
+        return LossKeys
+    return PartitionKeys if fault.takes else HostKeys
+
+
+class CephFault(FaultKind):
+    """A fault of a part of a cluster: of a laboratory, or of one that a study lets Stithy break."""
 
     is_noticeable = True
 
-    def __init__(self, name: str, command: str, keys: type[FaultKeys], text: str) -> None:
-        """`command`: its word in `stithy cluster fault`."""
-        self.name, self.keys, self.text = name, keys, text
-        self._command = command
+    def __init__(self, fault: ClusterFault) -> None:
+        """As it is called everywhere."""
+        self.name, self.text, self.keys = fault.name, fault.text, _choose_keys(fault)
+        self.needs: tuple[Need, ...] = FILTERS if fault.takes else ()
+        self._fault = fault
 
     def explain_refusal(self, study: "Study", candidate: str, keys: Any) -> str | None:
-        """Refuse what is no cluster of this machine, and one that would lose its data."""
+        """Refuse what is no cluster, parts that it has not, and what its study does not allow."""
         spec = study.candidates[candidate].spec
         if not isinstance(spec, CephSpec):
             return "it is not on a Ceph cluster"
         if spec.ceph.conf is not None:
-            return "its cluster is somebody's: Stithy breaks only what it made"
-        if not spec.ceph.policy.policy.failures:
-            return "its policy tolerates no failure: the fault would lose the database"
+            return self._explain_foreign(allowed=spec.ceph.allow_faults)
+        hosts = range(1, spec.ceph.hosts + 1)
+        numbers = {"host": hosts, "peer": hosts, "osd": range(len(spec.ceph.osd_names))}
+        for name, number in keys:
+            if name in numbers and number not in (None, *(known := numbers[name])):
+                return f"it has no {name} {number}, only {known.start} to {known.stop - 1}"
         return None
 
-    def inject(self, target: Target, keys: Any) -> None:
-        """Break it."""
-        from stithy.cluster.daemons import OF_HOSTS, OF_OSDS
+    def _explain_foreign(self, *, allowed: bool) -> str | None:
+        if not self._fault.remote:
+            possible = " and ".join(name for name, fault in FAULTS.items() if fault.remote)
+            return f"its cluster is somebody's, with hosts of its own: it can have {possible}"
+        if not allowed:
+            return "its cluster is somebody's: only `allow_faults: true` beside `conf` allows it"
+        return None
 
+    def promises(self, study: "Study", candidate: str, keys: Any) -> bool:
+        """Whether another copy is there of data that are lost; all others come back."""
+        spec = study.candidates[candidate].spec
+        assert isinstance(spec, CephSpec)  # the plan refuses others
+        return not self._fault.loses or spec.ceph.policy.policy.failures > 0
+
+    def inject(self, target: Target, keys: Any) -> None:
+        """Break it; of somebody's cluster the register knows it before."""
         folder, entry = _find_cluster(target)
         number = keys.osd if isinstance(keys, OsdKeys) else keys.host
-        {**OF_HOSTS, **OF_OSDS}[self._command](folder, entry, number)
+        packets = Packets()
+        if isinstance(keys, PartitionKeys):
+            share = keys.share / 100 if isinstance(keys, LossKeys) else 1.0
+            packets = Packets(keys.direction, keys.peer, share)
+        if entry.access:
+            record = target.context.session.books.recorder(target.candidate)
+            record(FAULT, list_fault_facts(entry, number))
+        self._fault.strike(folder, entry, number, packets)
 
     def heal(self, target: Target, keys: Any) -> None:
-        """Plug all in, let all go on, and start what is not there."""
-        from stithy.cluster.daemons import repair_cluster
+        """End it, and start what is not there."""
+        folder, entry = _find_cluster(target)
+        if self._fault.remote:
+            readmit_osds(partial(administer, folder, entry), [keys.osd])
+        repair_cluster(folder, entry)
 
-        repair_cluster(*_find_cluster(target))
+    def find_loss(self, target: Target, keys: Any) -> str | None:
+        """Count the placement groups that nobody leads once all OSDs serve."""
+        if not self._fault.loses:
+            return None
+        from stithy.cluster.daemons import read_status
+        from stithy.cluster.image import cut_image_off
+
+        folder, entry = _find_cluster(target)
+        until_s = target.context.session.clock.monotonic_s() + LOSS_S
+        while (status := read_status(folder, entry)).orphans != 0:
+            if target.context.session.clock.monotonic_s() > until_s:
+                cut_image_off(folder, entry)
+                count = "all" if status.orphans is None else f"{status.orphans:,}"
+                return f"{count} of {status.groups} placement groups have no copy left"
+            _wait(target)
+        return None
 
     def rebuild(self, target: Target, keys: Any) -> str | None:
-        """Wait until all copies are there again."""
-        from stithy.cluster.daemons import read_status
-
-        session = target.context.session
-        while read_status(*_find_cluster(target)).health != "healthy":
-            session.stop.check()
-            session.stop.asked.wait(POLL_S)
-        return "clean"
+        """Wait until all copies are there again. Raises InfrastructureError after a limit."""
+        clock, stop = target.context.session.clock, target.context.session.stop
+        until_s = clock.monotonic_s() + REBUILD_S
+        if _find_cluster(target)[1].access:
+            stop.asked.wait(REPORTED_S)
+        # Twice: OSDs may not have heard of the last map when they are asked first.
+        before, health = "", _read_health(target)
+        while health != before or health not in (HEALTHY, UNMANAGED):
+            if clock.monotonic_s() > until_s:
+                raise InfrastructureError(
+                    f"the cluster is not whole {format_duration(REBUILD_S)} after {self.name}: "
+                    f"{health}",
+                    where=f"candidate {target.candidate}",
+                    remedy="give it less data, faster drives or more CPUs",
+                )
+            _wait(target)
+            before, health = health, _read_health(target)
+        return "clean" if health == HEALTHY else health
 
     def is_detected(self, target: Target) -> bool:
-        """Whether an OSD knows of placement groups that lack a copy."""
-        from stithy.cluster.daemons import read_status
+        """Whether the monitor has marked an OSD; of somebody's cluster Stithy had it done."""
+        from stithy.cluster.daemons import has_noticed
 
-        status = read_status(*_find_cluster(target))
-        return any(osd.unclean for osd in status.osds)
+        folder, entry = _find_cluster(target)
+        return bool(entry.access) or has_noticed(folder, entry)
 
 
-POLL_S = 0.25
+def _read_health(target: Target) -> str:
+    """As its OSDs say it; of somebody's cluster its manager."""
+    from stithy.cluster.daemons import read_status
+
+    folder, entry = _find_cluster(target)
+    if not entry.access:
+        return read_status(folder, entry).health
+    clean = is_clean(json.loads(administer(folder, entry, "status", "--format", "json")))
+    if clean is None:
+        return UNMANAGED
+    return HEALTHY if clean else "not all placement groups are clean"
+
+
+def _wait(target: Target) -> None:
+    session = target.context.session
+    session.stop.check()
+    session.stop.asked.wait(POLL_S)
 
 
 def _find_cluster(target: Target) -> tuple[Path, "ClusterEntry"]:
@@ -90,9 +221,4 @@ def _find_cluster(target: Target) -> tuple[Path, "ClusterEntry"]:
     return folder, entry
 
 
-PLUGINS = (
-    ClusterFault("osd-killed", "kill-osd", OsdKeys, "a killed OSD"),
-    ClusterFault("osd-hung", "hang-osd", OsdKeys, "an OSD that hangs"),
-    ClusterFault("host-link-down", "cut-host", HostKeys, "a host cut off"),
-    ClusterFault("host-off", "power-off-host", HostKeys, "a host without power"),
-)
+PLUGINS = tuple(map(CephFault, FAULTS.values()))

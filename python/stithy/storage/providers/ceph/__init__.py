@@ -22,6 +22,7 @@ class CephProvider(Provider):
     handlers: ClassVar = {
         "cluster": lambda facts: remove(Path(facts["folder"])),
         "rbd-image": existing.remove_image,
+        existing.FAULT: existing.end_fault,
     }
 
     def create(self, spec: CephSpec, candidate: str, site: Site) -> Storage:

@@ -15,7 +15,8 @@ from typing import Any
 
 from stithy.clock import Clock, SystemClock
 from stithy.cluster import image, layout
-from stithy.cluster.layout import Access, call, find_program
+from stithy.cluster.faults import readmit_osds
+from stithy.cluster.layout import Access, ClusterEntry, call, find_program
 from stithy.errors import InfrastructureError, PreconditionError, give_reason
 from stithy.storage.formatted import MadeAnew, VolumeSpec, build_volume, need_rights
 from stithy.storage.provider import Record, Room, Site, Volume
@@ -196,6 +197,35 @@ def remove_image(facts: Mapping[str, str]) -> None:
             if clock.monotonic_s() > until_s:
                 raise
             clock.sleep_s(1.0)
+
+
+FAULT = "ceph-fault"
+"""How the register calls an OSD that is marked down or out on purpose."""
+
+
+def list_fault_facts(entry: ClusterEntry, osd: int) -> dict[str, str]:
+    """What the register keeps of a fault of an OSD."""
+    return {**entry.access, "osd": str(osd)}
+
+
+def end_fault(facts: Mapping[str, str]) -> None:
+    """Let the cluster use the OSD again. Idempotent."""
+    words = [find_program("ceph"), "-c", facts["conf"], "--id", facts["user"]]
+    readmit_osds(lambda *more: call([*words, *more], timeout_s=ANSWER_S), [facts["osd"]])
+
+
+def is_clean(status: Mapping[str, Any]) -> bool | None:
+    """Whether all OSDs serve and all placement groups are clean, by what `ceph status` says.
+
+    None where the cluster has no manager, which alone knows it.
+    """
+    if not status["mgrmap"]["available"]:
+        return None
+    osds, groups = status["osdmap"], status["pgmap"]
+    clean = sum(state["count"] for state in groups["pgs_by_state"]
+                if state["state_name"].startswith("active+clean"))  # fmt: skip
+    everywhere = osds["num_osds"] == osds["num_up_osds"] == osds["num_in_osds"]
+    return bool(everywhere and clean == groups["num_pgs"])
 
 
 Ask = Callable[..., Any]

@@ -6,18 +6,19 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
-from stithy.cluster.layout import CODES, RedundancyPolicy
+from stithy.cluster.layout import CODES, GRACE_S, RedundancyPolicy
 from stithy.storage import provider
 from stithy.storage.layer import refuse
 from stithy.storage.providers.drive import MEMORY, Backing, DriveBytes, DriveProfile
-from stithy.units import Scale
+from stithy.study.problems import limit_quantity
+from stithy.units import Scale, ShownSeconds, format_duration
 
 HOSTS_MAX = 12
 CACHE_ENDING = "-cache"
 """After the name of the drive that a faster one is beside of."""
 
 NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
-THERE = {"conf", "pool", "user", "data_pool"}
+THERE = {"conf", "pool", "user", "data_pool", "allow_faults"}
 """Keys of a cluster that is there."""
 
 BOTH = {"size_bytes", "filesystem"}
@@ -148,8 +149,8 @@ class CephKeys(BaseModel):
             json_schema_extra={"default": "none, a laboratory cluster is raised"},
             description=(
                 "The ceph.conf of a cluster that is there. An image is made in `pool`, and "
-                "removed after the run. Of the other keys only `user`, `data_pool`, `size` and "
-                "`filesystem` go with it."
+                "removed after the run. Of the other keys only `user`, `data_pool`, "
+                "`allow_faults`, `size` and `filesystem` go with it."
             ),
         )
     )
@@ -167,6 +168,12 @@ class CephKeys(BaseModel):
         default=None,
         json_schema_extra={"default": "that pool itself"},
         description="The pool of the image's data, where that one is erasure-coded.",
+    )
+    allow_faults: bool = Field(
+        default=False,
+        description=(
+            "Whether the scenario `failure` may mark OSDs of that cluster down or out, and back."
+        ),
     )
     hosts: int = Field(
         default=3,
@@ -196,6 +203,16 @@ class CephKeys(BaseModel):
         json_schema_extra={"default": "no limit"},
         description="Bandwidth of each host's link, Gbit/s in each direction, before `scale`.",
         examples=[10],
+    )
+    heartbeat_grace_s: Annotated[ShownSeconds, limit_quantity(2, 3600, format_duration)] = Field(
+        alias="heartbeat_grace",
+        default=GRACE_S,
+        json_schema_extra={"default": "20 s"},
+        description=(
+            "How long an OSD may be silent before others report it as failed; about as long, and "
+            "some seconds more, users wait where a host falls silent."
+        ),
+        examples=["5 s"],
     )
     size_bytes: DriveBytes = Field(
         alias="size",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from stithy.cluster import daemons, image, layout
 from stithy.cluster.daemons import read_counters
+from stithy.cluster.faults import Packets
 from stithy.cluster.image import IMAGE_PROGRAMS, KERNELS, Kernel
 from stithy.cluster.layout import PACKAGES, find_program
 from stithy.drives import filesystems
@@ -34,7 +35,7 @@ from stithy.storage.provider import Array, EmulatedDrive, Record, Room, Site, Vo
 from stithy.storage.providers.ceph.keys import CephKeys
 from stithy.storage.space import Space, drop_figures, give_back, measure_space
 from stithy.storage.volume import measure_room
-from stithy.units import format_size
+from stithy.units import format_duration, format_size
 
 if TYPE_CHECKING:
     from stithy.drives.profiles import DriveProfileFile
@@ -143,6 +144,20 @@ LIMITS = Networking(
     why=LIMITED,
     optional=True,
 )
+DROPPING = "faults of a cluster's network"
+FILTERS: tuple[Need, ...] = (
+    ProgramNeed(name="iptables", package=PACKAGES["iptables"], why=DROPPING, optional=True),
+    Networking(
+        what="dropped packets (statistic)",
+        tried=tuple(
+            ("iptables", *rule)
+            for rule in Packets(share=0.5).list_rules(layout.ClusterEntry("", None, "", "", 0, 0))
+        ),
+        options="CONFIG_IP_NF_FILTER and CONFIG_NETFILTER_XT_MATCH_STATISTIC",
+        why=DROPPING,
+        optional=True,
+    ),
+)
 NEEDS: tuple[Need, ...] = (
     *RIGHTS,
     *PROGRAMS,
@@ -150,6 +165,7 @@ NEEDS: tuple[Need, ...] = (
     HOSTS,
     ProgramNeed(name="tc", package=PACKAGES["tc"], why=LIMITED, optional=True),
     LIMITS,
+    *FILTERS,
     OwnProgram(name="stithy-drive", why="the drives under a cluster"),
     *filesystems.list_needs(usual="ext4"),
 )
@@ -270,6 +286,8 @@ class LaboratoryStorage(MadeAnew):
         facts = {"hosts": "of 1 host" if keys.hosts == 1 else f"of {keys.hosts} hosts"}
         facts["policy"] = str(keys.policy.policy)
         facts |= {"cache": keys.cache.drive} if keys.cache else {}
+        if (grace_s := keys.heartbeat_grace_s) != layout.GRACE_S:
+            facts["grace"] = format_duration(grace_s)
         limit = keys.link_gbit
         facts |= {"links": f"{limit:g} Gbit/s" if limit is not None else "not limited"}
         members = [Path(drive.device).name for drive in drives[: len(keys.osd_names)]]
@@ -332,7 +350,8 @@ class LaboratoryStorage(MadeAnew):
         layout.make(folder, entry)
         devices, count = [drive.device for drive in drives], len(keys.osd_names)
         daemons.make(folder, entry, keys.link_gbit)
-        daemons.bring_up(folder, entry, devices[:count], devices[count:])
+        grace_s = keys.heartbeat_grace_s
+        daemons.bring_up(folder, entry, devices[:count], devices[count:], grace_s)
         image.make(folder, entry, policy, self._volume_bytes)
         device = image.attach(folder, entry, limited=policy.iops_limit is not None)
         image.check(Path(device))

@@ -1,0 +1,240 @@
+"""Faults of a cluster, by one vocabulary: of studies and of `stithy cluster fault`.
+
+They are done for real, and healed again. A daemon that dies is noticed at once, for its connections
+are refused; a host that is cut off is noticed only by its silence. A host whose power fails is cut
+off first and killed then. Packets are dropped within the host's own network namespace: no rule of
+this machine's network is touched.
+
+A cluster that was there before has only what its administrator may do: no process and no host of it
+is touched.
+"""
+
+import os
+import shutil
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from uuid import uuid4
+
+from stithy.cluster.daemons import find_osd_pids, make_osd, set_link, start_osd
+from stithy.cluster.layout import Access, ClusterEntry, ask_ceph, call, find_program
+from stithy.errors import InfrastructureError
+from stithy.hosts.host import NamespaceHost
+from stithy.hosts.processes import end, resume_processes
+from stithy.hosts.runner import Command
+
+Direction = Literal["both", "in", "out"]
+
+
+@dataclass(frozen=True)
+class Packets:
+    """Which packets of a host are dropped: what it is sent (`in`), what it sends, or both.
+
+    `peer`: only those from and to this host, None for all others, monitor and clients among them.
+    `share` is above 0 and at most 1.
+    """
+
+    direction: Direction = "both"
+    peer: int | None = None
+    share: float = 1.0
+
+    def list_rules(self, entry: ClusterEntry) -> Iterator[tuple[str, ...]]:
+        """The rules of the host's packet filter, as words of `iptables`."""
+        chance = ("-m", "statistic", "--mode", "random", "--probability", f"{self.share:.6f}")
+        for direction, chain, link, address in (("in", "INPUT", "-i", "-s"),
+                                                ("out", "OUTPUT", "-o", "-d")):  # fmt: skip
+            if self.direction in ("both", direction):
+                peer = () if self.peer is None else (address, entry.get_address(self.peer))
+                some = chance if self.share < 1 else ()
+                yield ("-A", chain, link, "eth0", *peer, *some, "-j", "DROP")
+
+
+Strike = Callable[[Path, ClusterEntry, int, Packets], None]
+
+
+@dataclass(frozen=True)
+class ClusterFault:
+    """A kind of fault: of an OSD or a host, by its number.
+
+    `takes`: which of `Packets` it has. `remote`: whether an administrator's commands do it, so that
+    a cluster that was there before can have it. `loses`: whether what the OSD stored is gone.
+    """
+
+    name: str
+    of: Literal["OSD", "host"]
+    text: str
+    strike: Strike
+    takes: frozenset[str] = frozenset()
+    remote: bool = False
+    loses: bool = False
+
+
+def _end_osds(folder: Path, osds: list[int], sent: signal.Signals) -> None:
+    pids = find_osd_pids(folder)
+    running = [pids[osd] for osd in osds if osd in pids]
+    if sent == signal.SIGKILL:
+        end(running, sent)
+        return
+    for pid in running:
+        with suppress(ProcessLookupError):
+            os.kill(pid, sent)
+
+
+def _list_osds(entry: ClusterEntry, host: int) -> list[int]:
+    return [osd for osd, of in entry.osds if of == host]
+
+
+def _kill_osd(folder: Path, entry: ClusterEntry, osd: int, packets: Packets) -> None:
+    _end_osds(folder, [osd], signal.SIGKILL)
+
+
+def _suspend_osd(folder: Path, entry: ClusterEntry, osd: int, packets: Packets) -> None:
+    _end_osds(folder, [osd], signal.SIGSTOP)
+
+
+LOST = "lost"
+"""The file of an OSD whose data are gone, with its devices: it is made anew when it is healed."""
+
+LABEL_BYTES = 2**20
+"""More than an OSD's label and the superblock by which all else on its device is found."""
+
+
+def _lose_osd(folder: Path, entry: ClusterEntry, osd: int, packets: Packets) -> None:
+    home = folder / f"osd.{osd}"
+    _end_osds(folder, [osd], signal.SIGKILL)
+    links = [home / name for name in ("block", "block.db")]
+    devices = [str(link.readlink()) for link in links if link.is_symlink()]
+    (home / LOST).write_text("\n".join(devices))
+    for device in devices:
+        descriptor = os.open(device, os.O_WRONLY | os.O_SYNC)
+        with os.fdopen(descriptor, "wb", buffering=0) as file:
+            file.write(bytes(LABEL_BYTES))
+
+
+def _cut_host(folder: Path, entry: ClusterEntry, host: int, packets: Packets) -> None:
+    set_link(entry, host, up=False)
+
+
+def _cut_power(folder: Path, entry: ClusterEntry, host: int, packets: Packets) -> None:
+    """Nobody hears its connections being closed."""
+    set_link(entry, host, up=False)
+    _end_osds(folder, _list_osds(entry, host), signal.SIGKILL)
+
+
+def _suspend_host(folder: Path, entry: ClusterEntry, host: int, packets: Packets) -> None:
+    _end_osds(folder, _list_osds(entry, host), signal.SIGSTOP)
+
+
+FILTERED = "filtered."
+"""How the names of files begin that say which hosts drop packets."""
+
+
+def _drop_packets(folder: Path, entry: ClusterEntry, host: int, packets: Packets) -> None:
+    (folder / f"{FILTERED}{host}").touch()
+    for rule in packets.list_rules(entry):
+        _filter(entry, host, *rule)
+
+
+def _filter(entry: ClusterEntry, host: int, *words: str) -> None:
+    runner = NamespaceHost(entry.name_namespace(host)).runner
+    command = Command(argv=[find_program("iptables"), "-w", *words])
+    if (finished := runner.run(command, timeout_s=30)).code != 0:
+        raise InfrastructureError(
+            f"the host's packet filter refuses a rule: {finished.stderr.strip()}",
+            where=f"host {host}: iptables {' '.join(words)}",
+            remedy="`stithy doctor` says what the kernel lacks; leave this fault out",
+        )
+
+
+def _mark_down(folder: Path, entry: ClusterEntry, osd: int, packets: Packets) -> None:
+    administer(folder, entry, "osd", "set-group", "noup", f"osd.{osd}")
+    administer(folder, entry, "osd", "down", str(osd))
+
+
+def _mark_out(folder: Path, entry: ClusterEntry, osd: int, packets: Packets) -> None:
+    administer(folder, entry, "osd", "out", str(osd))
+
+
+def administer(folder: Path, entry: ClusterEntry, *words: str) -> str:
+    """Ask the cluster as its administrator, or as the user of one that was there before."""
+    if not entry.access:
+        return ask_ceph(folder, *words)
+    access = Access(**entry.access)
+    user = ["-c", access.conf, "--id", access.user, "--connect-timeout", "20"]
+    return call([find_program("ceph"), *user, *words])
+
+
+PARTITION = frozenset({"direction", "peer"})
+FAULTS: Mapping[str, ClusterFault] = {
+    fault.name: fault
+    for fault in (
+        ClusterFault("osd-killed", "OSD", "a killed OSD", _kill_osd),
+        ClusterFault("osd-hung", "OSD", "an OSD that hangs", _suspend_osd),
+        ClusterFault("osd-lost", "OSD", "an OSD that is lost with its data", _lose_osd, loses=True),
+        ClusterFault("osd-down", "OSD", "an OSD marked down", _mark_down, remote=True),
+        ClusterFault("osd-out", "OSD", "an OSD taken out", _mark_out, remote=True),
+        ClusterFault("host-link-down", "host", "a host cut off", _cut_host),
+        ClusterFault("host-off", "host", "a host without power", _cut_power),
+        ClusterFault("host-hung", "host", "a host that hangs", _suspend_host),
+        ClusterFault("host-partitioned", "host", "a partitioned network", _drop_packets,
+                     takes=PARTITION),
+        ClusterFault("host-packet-loss", "host", "a network that loses packets", _drop_packets,
+                     takes=PARTITION | {"share"}),
+    )
+}  # fmt: skip
+
+RENAMED: Mapping[str, str] = {
+    "kill-osd": "osd-killed", "hang-osd": "osd-hung", "cut-host": "host-link-down",
+    "power-off-host": "host-off", "stall-drive": "drive-hung",
+}  # fmt: skip
+"""What faults were called on the command line, and are called everywhere now."""
+
+
+def readmit_osds(ask: Callable[..., object], osds: Iterable[int | str]) -> None:
+    """Let a cluster use OSDs again that were marked down or out. Idempotent.
+
+    `ask`: does a command of `ceph` by its words.
+    """
+    names = [f"osd.{osd}" for osd in osds]
+    ask("osd", "unset-group", "noup", *names)
+    ask("osd", "in", *names)
+
+
+def repair_cluster(folder: Path, entry: ClusterEntry) -> None:
+    """End all faults but those of `readmit_osds`: all that a laboratory's hosts suffer. Idempotent.
+
+    Plugs all hosts in, lets packets pass, lets go on what is held, starts the OSDs that are not
+    there, and makes those anew whose data are lost.
+    """
+    for host in range(1, entry.hosts + 1):
+        set_link(entry, host, up=True)
+    for path in folder.glob(f"{FILTERED}*"):
+        _filter(entry, int(path.name.removeprefix(FILTERED)), "-F")
+        path.unlink()
+    present = find_osd_pids(folder)
+    resume_processes(present.values())
+    for osd, host in entry.osds:
+        if osd not in present:
+            if (folder / f"osd.{osd}" / LOST).exists():
+                _replace_osd(folder, osd)
+            start_osd(folder, entry, osd, host)
+
+
+def _replace_osd(folder: Path, osd: int) -> None:
+    """An empty OSD in the place of one whose data are lost, under its number and key."""
+    home, number = folder / f"osd.{osd}", str(osd)
+    device, *faster = (home / LOST).read_text().splitlines()
+    for path in home.iterdir():
+        if path.name not in ("keyring", LOST):
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+    uuid = str(uuid4())
+    ask_ceph(folder, "osd", "down", number)
+    # The command without `-actual` is a manager's, which asks whether it is safe.
+    ask_ceph(folder, "osd", "destroy-actual", number, "--yes-i-really-mean-it")
+    ask_ceph(folder, "osd", "new", uuid, number)
+    ask_ceph(folder, "auth", "import", "-i", f"osd.{osd}/keyring")
+    make_osd(folder, osd, device, faster[0] if faster else None, uuid)
+    (home / LOST).unlink()
