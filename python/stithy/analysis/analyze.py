@@ -146,6 +146,9 @@ class Losses(Plugin):
     tables: frozenset[str] = frozenset()
     """Without these a run has no losses of it."""
 
+    compared: tuple[Quantity, ...] = ()
+    """What candidates are compared by, too, in a run that has some."""
+
     def find_losses(self, analysis: Analysis) -> Iterator[Loss]:
         """Find each loss, by a metric that an activity declares as paired."""
         raise NotImplementedError
@@ -276,10 +279,12 @@ def _list_demanded(manifest: Manifest | None) -> set[Quantity]:
 
 def _add_losses(analysis: Analysis) -> Analysis:
     """Add what users lost as values of windows and points, as if an activity had measured it."""
-    judges = (judge for judge in plugins(Losses).values() if judge.tables <= analysis.tables)
-    losses = [loss for judge in judges for loss in judge.find_losses(analysis)]
+    judges = [judge for judge in plugins(Losses).values() if judge.tables <= analysis.tables]
+    by_judge = [(judge, [*judge.find_losses(analysis)]) for judge in judges]
+    losses = [loss for _, found in by_judge for loss in found]
     if not losses:
         return analysis
+    also = tuple(each for judge, found in by_judge if found for each in judge.compared)
     run, evidence = analysis.run, analysis.evidence
     levels: dict[Quantity, dict[tuple[str, Point], Paired]] = {}
     rows: list[Row] = []
@@ -294,7 +299,7 @@ def _add_losses(analysis: Analysis) -> Analysis:
     return replace(
         analysis,
         run=replace(run, values=pl.concat([run.values, frame])),
-        evidence=replace(evidence, windows=windows, paired=levels),
+        evidence=replace(evidence, windows=windows, paired=levels, also_compared=also),
     )
 
 

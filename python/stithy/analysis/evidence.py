@@ -158,6 +158,7 @@ class Evidence:
     where it is chosen. `throughput`: by which metric the users' work is counted. `paired`: what is
     lost to what is beside users, by quantity, then by candidate and point.
     `floors`: the times that this machine delivers instead of shorter ones of drives, by operation.
+    `also_compared`: what candidates are compared by besides throughput and p95.
     """
 
     candidates: tuple[str, ...]
@@ -172,11 +173,12 @@ class Evidence:
     throughput: Quantity = TPM
     paired: Mapping[Quantity, Mapping[tuple[str, Point], Paired]] = field(default_factory=dict)
     floors: Mapping[str, float] = field(default_factory=dict)
+    also_compared: tuple[Quantity, ...] = ()
 
     @property
     def described(self) -> tuple[Quantity, ...]:
         """What a report compares whatever the question is."""
-        return self.throughput, P95
+        return self.throughput, P95, *self.also_compared
 
     @cached_property
     def axis(self) -> str:

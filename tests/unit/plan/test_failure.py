@@ -102,6 +102,21 @@ def test_each_fault_is_a_point_beside_none() -> None:
     assert find_spec(read).faults["drive-slow"].model_dump()["factor"] == 5
 
 
+def test_thresholds_and_questions_name_phases() -> None:
+    """A pause, and what a phase has of what it has without the fault."""
+    wanted = ["one.fault.pause_s_at_drive-slow <= 10 s",
+              "one.degraded.fault.throughput_ratio_at_drive-slow >= 0.7",
+              "one.fault.lost_work_at_drive-slow <= 500"]  # fmt: skip
+    text = STUDY.format(keys="faults: [drive-slow]", one="{drive: gp3}", two="{drive: io2}",
+                        load="calibrate: false", engine="postgresql")  # fmt: skip
+    asked = "primary: {users: 4, metric: fault.p99_s of degraded}"
+    read = parse_study("study.yaml", f"{text}{asked}\nthresholds: {wanted}".encode())
+    slug = "u4-faultdrive-slow"
+    assert [str(each).replace(slug, "drive-slow") for each in read.thresholds] == wanted
+    assert read.primary is not None
+    assert str(read.primary.metric) == "fault.p99_s of degraded"
+
+
 def logged(second: float, count: int) -> LoggedInterval:
     """A second of a log in which so many transactions took 1 µs."""
     return LoggedInterval("payment", 1000 + second, 1.0, LoggedHistogram({1: count}, 10, 0))

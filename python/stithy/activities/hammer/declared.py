@@ -37,7 +37,7 @@ USERS = Factor(
 )
 
 
-STOPPED = "stopped by a person"
+STOPPED, NO_LEDGER = UNASKED = "stopped by a person", "the window wrote no ledger"
 """Why a ledger was not compared, which says nothing of the database."""
 
 LOAD = Table(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from stithy.activities.hammer.declared import LOAD, STOPPED
+from stithy.activities.hammer.declared import LOAD, NO_LEDGER, STOPPED
 from stithy.collectors.collector import TimedSample
 from stithy.engines.instance import Instance
 from stithy.errors import Interrupted, StithyError, convert_machine_failures
@@ -161,7 +161,7 @@ def verify(measured: "HammerActivity", hammer: HammerProgram, instance: Instance
     if not context.file.study.load.ledger:
         return
     if not measured.directory.ledger.exists():
-        measured.ledger_unverified_because = "the window wrote no ledger"
+        measured.ledger_unverified_because = NO_LEDGER
     elif ended := instance.ended_by():
         measured.ledger_unverified_because = f"the server {ended}"
     else:

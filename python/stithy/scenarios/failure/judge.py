@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from stithy.activities.hammer.declared import STOPPED
+from stithy.activities.hammer.declared import UNASKED
 from stithy.analysis.analyze import Analysis, Loss, Losses
 from stithy.analysis.decision import Ruling
 from stithy.analysis.effect import Effect
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.gathering import WindowChecks, WindowRecord
-from stithy.metrics import ALL, TPM, Quantity
+from stithy.metrics import ALL, Quantity
 from stithy.point import Point
 from stithy.scenarios.failure.declared import ACTIVITY
 from stithy.scenarios.failure.fault import NONE
@@ -18,8 +18,8 @@ from stithy.scenarios.failure.impact import list_impacts
 from stithy.scenarios.failure.keys import FAULT
 from stithy.validity import Check, Flag, Reason, Row, make_clause
 
-PAUSE, USER_PAUSE = Quantity("fault.pause_s"), Quantity("fault.user_pause_s")
-PHASE_TPM, PHASE_P99 = "fault.tpm", "fault.p99_s"
+PAUSE, LOST_WORK = Quantity("fault.pause_s"), Quantity("fault.lost_work")
+P99_DEGRADED = Quantity("fault.p99_s", "degraded")
 UNREADABLE = Flag(
     "database not readable",
     "The database could not be read after the fault: {because}.",
@@ -51,7 +51,7 @@ def find_unreadable(of: WindowRecord) -> Reason | None:
     """Neither users nor whoever compares the ledger could read the database after a fault."""
     struck = of.values.get(PROMISED, {}).get("value") is not None
     because = of.window["ledger_unverified_because"]
-    if not struck or because in (None, STOPPED) or of.window["proof_after"] is not None:
+    if not struck or because in (None, *UNASKED) or of.window["proof_after"] is not None:
         return None
     return Reason(UNREADABLE, {"because": make_clause(because)})
 
@@ -109,22 +109,6 @@ class Suffered:
             self.candidate, self.candidate, self.point, quantity, self.alone
         )
 
-    def average(self, metric: str, of: str | None = None) -> float | None:
-        """Average a value of its valid windows; of a phase by its name."""
-        quantity = Quantity(metric, of or (ALL if "pause" not in metric else None))
-        return self.evidence.level_of(self.candidate, self.point, quantity)
-
-    def compute_kept_share(self) -> float | None:
-        """Throughput during the fault relative to before it; None where one is not known."""
-        before, during = (self.average(PHASE_TPM, phase) for phase in ("baseline", "degraded"))
-        return during / before if before and during is not None else None
-
-    def describe_change(self) -> Mapping[str, float | None]:
-        """Throughput of the whole measurement with the fault, relative to that without."""
-        effect = self.compare(TPM)
-        numbers = {"change": effect.ratio, "low": effect.low, "high": effect.high}
-        return {name: None if each is None else each - 1 for name, each in numbers.items()}
-
 
 def list_suffered(evidence: Evidence) -> tuple[Suffered, ...]:
     """Each candidate at each point with a fault."""
@@ -142,6 +126,7 @@ class FaultLosses(Losses):
 
     name = ACTIVITY
     tables = frozenset({"seconds"})
+    compared = (PAUSE, LOST_WORK, P99_DEGRADED)
 
     def find_losses(self, analysis: Analysis) -> Iterator[Loss]:
         """Find what each fault costs each candidate, where a window without it is there."""

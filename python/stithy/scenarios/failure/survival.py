@@ -14,6 +14,7 @@ from stithy.point import Point
 from stithy.results.tables import GONE
 from stithy.scenarios.failure.fault import NONE
 from stithy.scenarios.failure.judge import (
+    LOST_WORK,
     PAUSE,
     PROMISED,
     UNREADABLE,
@@ -23,7 +24,6 @@ from stithy.scenarios.failure.judge import (
 from stithy.scenarios.failure.keys import FAULT
 
 DEGRADED = Quantity("fault.throughput_ratio", "degraded")
-LOST_WORK = Quantity("fault.lost_work")
 
 
 class Fate(Enum):

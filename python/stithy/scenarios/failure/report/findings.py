@@ -1,6 +1,6 @@
 """What became of each candidate under each fault, in sentences for whoever must choose one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -119,14 +119,17 @@ def describe_one(of: Survival, through: str = "") -> Statement:
     )  # fmt: skip
 
 
-def _describe_loss(of: Survival, at: str) -> Statement:
+def list_losses(of: Survival) -> list[Statement]:
+    """List what a candidate lost or changed, each as what it did."""
     parts = [Statement(HOWS[gone.how].replace("deal", gone.deal), count=gone.count)
              for gone in of.gone]  # fmt: skip
     if of.unreadable:
         because = f" (it could not be read: {make_clause(of.because)})" if of.because else ""
         parts.append(Statement("lost the database{because}", because=because))
-    if not parts:
-        parts.append(Statement("did not keep what it had acknowledged"))
+    return parts or [Statement("did not keep what it had acknowledged")]
+
+
+def _describe_loss(of: Survival, at: str) -> Statement:
     promise = {
         True: ", although it promises to survive that",
         None: "",
@@ -135,7 +138,7 @@ def _describe_loss(of: Survival, at: str) -> Statement:
     within = " in {lost} of {windows:+window}" if of.windows > 1 else ""
     return Statement(
         f"{{candidate}} {{losses}}{at}{within}{promise}", candidate=of.candidate,
-        losses=join_list(parts), lost=of.lost, windows=of.windows,
+        losses=join_list(list_losses(of)), lost=of.lost, windows=of.windows,
     )  # fmt: skip
 
 
@@ -152,7 +155,7 @@ def _describe_pause(of: Survival) -> Iterator[Statement]:
     if of.is_paused is False:
         yield Statement("no noticeable pause ({pause:measured})", pause=of.pause.value)
     else:
-        yield Statement("a pause of {pause}", pause=format_level(of.pause))
+        yield Statement("a pause of {pause}", pause=write_effect(of.pause, write_time))
 
 
 def _describe_degraded(of: Survival) -> Iterator[Statement]:
@@ -164,23 +167,28 @@ def _describe_degraded(of: Survival) -> Iterator[Statement]:
     shares = [abs(1 - effect.ratio), *sorted(abs(1 - end) for end in ends)]
     yield Statement(
         f"{{share}} {'less' if less else 'more'} throughput for {{lasted:measured}}",
-        share=write_bounded(shares, [format_share(share) for share in shares]),
+        share=write_bounded(shares, format_share),
         lasted=of.degraded_s,
     )  # fmt: skip
 
 
-def format_level(effect: Effect) -> Statement:
-    """Write a time with its interval: `4.10 s (3.60 to 4.70)`."""
-    ends = [effect.value or 0.0, *(max(0.0, end) for end in (effect.low, effect.high)
-                                   if end is not None)]  # fmt: skip
-    return write_bounded(ends, [format_measured_duration(end) for end in ends])
+def write_time(seconds: float) -> str:
+    """Write a time; an interval may reach below 0, and no time does."""
+    return format_measured_duration(max(0.0, seconds))
 
 
-def write_bounded(ends: Sequence[float], texts: Sequence[str]) -> Statement:
-    """Write a value, and the bounds of its interval where there are any; one unit stands once."""
+def write_effect(effect: Effect, write: Callable[[float], str]) -> Statement | None:
+    """Write a value with its interval, its unit once: `4.10 s (3.60 to 4.70)`; None without."""
+    ends = [end for end in (effect.value, effect.low, effect.high) if end is not None]
+    return write_bounded(ends, write) if ends else None
+
+
+def write_bounded(ends: Sequence[float], write: Callable[[float], str]) -> Statement:
+    """The same of a value and its bounds, if there are any."""
+    texts = [write(end) for end in ends]
     units = {text.partition(" ")[2] for text in texts}
-    unit = units.pop() if len(units) == 1 else ""
-    short = [text.removesuffix(f" {unit}") if index else text for index, text in enumerate(texts)]
+    unit = f" {units.pop()}" if len(units) == 1 else ""
+    short = [text.removesuffix(unit) if index else text for index, text in enumerate(texts)]
     values = dict(zip(("value", "low", "high"), map(Styled, ends, short), strict=False))
     return Statement("{value} ({low} to {high})" if len(values) == 3 else "{value}", **values)
 

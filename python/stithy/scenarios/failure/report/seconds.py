@@ -1,7 +1,6 @@
 """A window with each fault over time, thin behind it the window without; its phases shaded."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import altair as alt
 import polars as pl
@@ -16,7 +15,6 @@ from stithy.report.drawing.annotations import MS_PER_S, draw_marks, draw_spans, 
 from stithy.report.drawing.chart import (
     NUMBERS,
     WIDTH,
-    Domain,
     find_domain,
     list_log_ticks,
     make_strip_axis,
@@ -78,19 +76,6 @@ def _find_pair(of: Suffered) -> tuple[Window, Window] | None:
     return None
 
 
-@dataclass(frozen=True)
-class _FaultStrip:
-    """A chart: what of a candidate it draws, and where it stands among the others."""
-
-    candidate: str
-    column: str
-    frame: pl.DataFrame
-    domain: Domain
-    last_s: float
-    width: int
-    is_left: bool
-
-
 def _draw_figure(
     context: Context, stem: str, point: Point, windows: Mapping[str, tuple[Window, Window]]
 ) -> Figure:
@@ -133,45 +118,47 @@ def _draw_rows(
     width, last_s = (WIDTH + 20) // columns - 60, max(every["second"].to_list(), default=0) + 1.0
     rows = []
     for start in range(0, len(names), columns):
-        for column, (_, factor) in STRIPS.items():
+        for column, (title, factor) in STRIPS.items():
+            is_top, shown = column == "per_s", names[start : start + columns]
             values = [{"value": value and value * factor} for value in every[column]]
-            domain = find_domain(values, log=column == "p99_s")
-            strips = [
-                _FaultStrip(name, column, frames[name], domain, last_s, width, index == 0)
-                for index, name in enumerate(names[start : start + columns])
-            ]
-            rows.append(place_beside([
-                _draw_strip(context, drawing, strip, windows[strip.candidate][0],
-                            select_marks(marked, [windows[strip.candidate][0].id]))
-                for strip in strips
-            ]))  # fmt: skip
+            domain = find_domain(values, log=not is_top)
+            ticks = [] if is_top else list_log_ticks(domain)
+            options = {"values": ticks[:: 1 + len(ticks) // TICKS_MOST]} if ticks else {}
+            x, charts = make_strip_axis(last_s, is_bottom=not is_top), []
+            for name in shown:
+                y = make_y_axis("value", title if name == shown[0] else None, domain,
+                                log=not is_top, format=NUMBERS, minExtent=EXTENT, tickCount=4,
+                                **options)  # fmt: skip
+                window, _ = windows[name]
+                marks = select_marks(marked, [window.id])
+                layers = [
+                    *draw_spans(drawing, _list_spans(window), x, LOOKS),
+                    *draw_marks(drawing, marks, x),
+                    *_draw_events(drawing, window, x, is_top=is_top),
+                    *_draw_lines(context, drawing, name, frames[name], (column, x, y)),
+                ]
+                head = name if is_top else ""
+                charts.append(merge_layers(layers, width=width, height=HEIGHT, title=head))
+            rows.append(place_beside(charts))
     return place_above(rows)
 
 
-def _draw_strip(
-    context: Context, drawing: Drawing, strip: _FaultStrip, window: Window, marks: Rows
-) -> Spec:
-    title, factor = STRIPS[strip.column]
-    is_top = strip.column == "per_s"
-    ticks = [] if is_top else list_log_ticks(strip.domain)
-    options = {"tickCount": 4} if is_top else {"values": ticks[:: 1 + len(ticks) // TICKS_MOST]}
-    y = make_y_axis("value", title if strip.is_left else None, strip.domain, log=not is_top,
-                    format=NUMBERS, minExtent=EXTENT, **options)  # fmt: skip
-    x = make_strip_axis(strip.last_s, is_bottom=not is_top)
-    layers = [*draw_spans(drawing, _list_spans(window), x, LOOKS), *draw_marks(drawing, marks, x)]
-    layers += _draw_events(drawing, window, x, is_top=is_top)
-    colour = context.styles[strip.candidate].colour
+def _draw_lines(
+    context: Context, drawing: Drawing, name: str, frame: pl.DataFrame,
+    axes: tuple[str, alt.X, alt.Y],
+) -> Iterator[Spec]:  # fmt: skip
+    column, x, y = axes
+    title, factor = STRIPS[column]
     tips = [alt.Tooltip("second:Q"), alt.Tooltip("value:Q", title=title, format=",.4~g")]
     for kind, stroke, opacity in (("none", 1.0, 0.65), ("fault", 1.6, 1.0)):
-        mine = strip.frame.filter(pl.col("window") == kind).select("second", strip.column)
+        mine = frame.filter(pl.col("window") == kind).select("second", column)
         rows = [{"second": second, "value": None if value is None else value * factor}
                 for second, value in mine.iter_rows()]  # fmt: skip
-        layers.append(drawing.mark("line", rows, {"x": x, "y": y, "tooltip": tips}, color=colour,
-                                   strokeWidth=stroke, opacity=opacity, clip=True,
-                                   invalid="break-paths-show-path-domains"))  # fmt: skip
-    return merge_layers(
-        layers, width=strip.width, height=HEIGHT, title=strip.candidate if is_top else ""
-    )
+        yield drawing.mark(
+            "line", rows, {"x": x, "y": y, "tooltip": tips}, clip=True, strokeWidth=stroke,
+            opacity=opacity, color=context.styles[name].colour,
+            invalid="break-paths-show-path-domains",
+        )  # fmt: skip
 
 
 def _draw_events(drawing: Drawing, window: Window, x: alt.X, *, is_top: bool) -> Iterator[Spec]:

@@ -1,6 +1,7 @@
 """Tables of failures: who survived what, what it cost, and what each phase gave."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -14,16 +15,16 @@ from stithy.report.words.wording import format_count, format_signed, format_sign
 from stithy.scenarios.failure.declared import PERCENTILES_OF_PHASES, PHASES
 from stithy.scenarios.failure.fault import NONE
 from stithy.scenarios.failure.impact import find_percentile, total_phases
-from stithy.scenarios.failure.judge import PAUSE, USER_PAUSE, Suffered, list_suffered
+from stithy.scenarios.failure.judge import PAUSE, Suffered, list_suffered
 from stithy.scenarios.failure.keys import FAULT, NAME
-from stithy.scenarios.failure.report.findings import HOWS, format_level, write_bounded
+from stithy.scenarios.failure.report.findings import list_losses, write_effect, write_time
 from stithy.scenarios.failure.survival import Fate, Survival, list_survivals
 from stithy.statements import Statement, join_parts
 from stithy.units import MINUS
 
 SURVIVAL, PHASE_TABLE = "survival", "failure-phases"
 PROMISES = {True: "promised", False: "not promised", None: "never struck"}
-TIMES = ("detect_s", "heal_s", "rebuild_s", "recovery_s")
+TIMES = ("user_pause_s", "detect_s", "heal_s", "rebuild_s", "recovery_s")
 
 
 def make_survival_table(context: Context) -> PageTable:
@@ -41,24 +42,15 @@ def make_survival_table(context: Context) -> PageTable:
     columns = [Show(fault, "without a fault" if fault == NONE else fault) for fault in faults]
     return make_table(
         SURVIVAL, "What each candidate promises to survive, and what happened",
-        (*shows, Show("candidate", "Candidate"), *columns), _fill(rows.values(), faults),
+        (*shows, Show("candidate", "Candidate"), *columns), rows.values(),
     )  # fmt: skip
-
-
-def _fill(rows: Any, faults: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    for row in rows:
-        yield row | {fault: row.get(fault) for fault in faults}
 
 
 def _write_cell(of: Survival) -> Statement:
     promise = f"{PROMISES[of.promised]}: " if of.fault != NONE and of.promised is not None else ""
     if of.fate is Fate.LOST:
-        parts = [Statement(HOWS[gone.how].replace("deal", gone.deal), count=gone.count)
-                 for gone in of.gone]  # fmt: skip
-        if of.unreadable:
-            parts.append(Statement("lost the database"))
-        known = join_parts(parts or [Statement("not what was acknowledged")])
-        return Statement(f"{promise}LOST: {{known}}, in {{lost}} of {{windows:+window}}",
+        known = join_parts(list_losses(of))
+        return Statement(f"{promise}LOST ({{known}}) in {{lost}} of {{windows:+window}}",
                          known=known, lost=of.lost, windows=of.windows)  # fmt: skip
     if of.fate is not Fate.KEPT:
         return Statement(f"{promise}{of.fate.value}")
@@ -66,12 +58,11 @@ def _write_cell(of: Survival) -> Statement:
         return Statement(f"{promise}kept; no valid window")
     if of.is_paused is False:
         return Statement(f"{promise}kept, no noticeable pause")
-    return Statement(f"{promise}kept, paused {{pause}}", pause=format_level(of.pause))
+    return Statement(f"{promise}kept, paused {{pause}}", pause=write_effect(of.pause, write_time))
 
 
 def make_losses_table(context: Context) -> PageTable:
     """Pause and loss, a row for each candidate under each fault."""
-    suffered = {(each.candidate, each.point): each for each in list_suffered(context.evidence)}
     shows = (
         *context.factor_shows, Show("candidate", "Candidate"), Show("fate", "Outcome"),
         Show("blocks", "Valid windows", "count"), Show("pause_s", "Pause", "duration"),
@@ -80,8 +71,7 @@ def make_losses_table(context: Context) -> PageTable:
         Show("heal_s", "Repair", "duration"), Show("rebuild_s", "Rebuild", "duration"),
         Show("recovery_s", "Recovery", "duration"),
     )  # fmt: skip
-    rows = [_make_row(context, each, suffered.get((each.candidate, each.point)))
-            for each in list_survivals(context)]  # fmt: skip
+    rows = [_make_row(context, each) for each in list_survivals(context)]
     bounds = {f"{name}{end}": pl.Float64 for name in ("longer", "lost_work")
               for end in ("", "_low", "_high")}  # fmt: skip
     bounds |= dict.fromkeys(("pause_low", "pause_high"), pl.Float64)
@@ -91,17 +81,17 @@ def make_losses_table(context: Context) -> PageTable:
     return table.told("candidate", "fate", "pause_s")
 
 
-def _make_row(context: Context, of: Survival, suffered: Suffered | None) -> dict[str, Any]:
-    user_pause_s = suffered and context.evidence.level_of(of.candidate, of.point, USER_PAUSE)
-    times = {name: suffered and suffered.average(f"fault.{name}") for name in TIMES}
+def _make_row(context: Context, of: Survival) -> dict[str, Any]:
+    times = {name: context.evidence.level_of(of.candidate, of.point, Quantity(f"fault.{name}"))
+             for name in TIMES}  # fmt: skip
     return {
         **context.list_factor_values(of.point), "candidate": of.candidate, "fate": of.fate.value,
         "blocks": of.counted, "promised": of.promised, "windows": of.windows,
         "compared": of.compared, "lost": of.lost, "unreadable": of.unreadable,
-        "because": of.because, "user_pause_s": user_pause_s, **times,
+        "because": of.because, **times,
         "pause_s": of.pause.value, "pause_low": of.pause.low, "pause_high": of.pause.high,
-        "longer_shown": _write_longer(of.longer),
-        "lost_work_shown": _write_count(of.lost_work),
+        "longer_shown": write_effect(of.longer, partial(format_signed, PAUSE)),
+        "lost_work_shown": write_effect(of.lost_work, _write_count),
         **_list_bounds("longer", of.longer),
         **_list_bounds("lost_work", of.lost_work),
     }  # fmt: skip
@@ -111,18 +101,8 @@ def _list_bounds(name: str, effect: Effect) -> dict[str, float | None]:
     return {name: effect.value, f"{name}_low": effect.low, f"{name}_high": effect.high}
 
 
-def _write_longer(effect: Effect) -> Statement | None:
-    if effect.value is None:
-        return None
-    ends = [end for end in (effect.value, effect.low, effect.high) if end is not None]
-    return write_bounded(ends, [format_signed(PAUSE, end) for end in ends])
-
-
-def _write_count(effect: Effect) -> Statement | None:
-    if effect.value is None:
-        return None
-    ends = [end for end in (effect.value, effect.low, effect.high) if end is not None]
-    return write_bounded(ends, [format_count(end).replace("-", MINUS) for end in ends])
+def _write_count(number: float) -> str:
+    return format_count(number).replace("-", MINUS)
 
 
 def make_phases_table(context: Context) -> PageTable:
@@ -141,7 +121,8 @@ def make_phases_table(context: Context) -> PageTable:
 
 
 def _list_phase_rows(context: Context, of: Suffered) -> Iterator[dict[str, Any]]:
-    totals = total_phases(context, of.candidate, of.point)
+    at = of.candidate, of.point
+    totals = total_phases(context, *at)
     for phase in PHASES:
         total = totals.get(phase)
         if total is None or not total.seconds:
@@ -153,9 +134,10 @@ def _list_phase_rows(context: Context, of: Suffered) -> Iterator[dict[str, Any]]
         bounds = [_list_bounds(f"{name}_ratio", effect) for name, effect in ratios.items()]
         yield {
             **context.list_factor_values(of.point), "candidate": of.candidate, "phase": phase,
-            "phase_s": of.average("fault.phase_s", phase), "tpm": total.per_minute,
-            "tpm_shown": _write_change(ratios["throughput"]), **times,
-            "p99_shown": _write_change(ratios["p99"]),
+            "phase_s": context.evidence.level_of(*at, Quantity("fault.phase_s", phase)),
+            "tpm": total.per_minute,
+            "tpm_shown": write_effect(ratios["throughput"], _write_change), **times,
+            "p99_shown": write_effect(ratios["p99"], _write_change),
             **{name: value for each in bounds for name, value in each.items()},
         }  # fmt: skip
 
@@ -167,8 +149,5 @@ def _find_ratio(context: Context, of: Suffered, name: str, phase: str) -> Effect
     return make_unknown_effect("no block has both") if paired is None else paired.effect
 
 
-def _write_change(effect: Effect) -> Statement | None:
-    if effect.ratio is None:
-        return None
-    ends = [end - 1 for end in (effect.ratio, effect.low, effect.high) if end is not None]
-    return write_bounded(ends, [format_signed_share(end) for end in ends])
+def _write_change(ratio: float) -> str:
+    return format_signed_share(ratio - 1)
