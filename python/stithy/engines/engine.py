@@ -8,6 +8,7 @@ which engine it is, and no engine is first.
 """
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from stithy.engines.backup import BackupMethod
@@ -111,6 +112,13 @@ class Engine(Plugin):
         `window_s`: how long users work in a window, ramp-up included.
         """
         return 0
+
+    def measure_reduction(self, data: Path, settings: Mapping[str, str]) -> float | None:
+        """Measure bytes of pages for a byte of files, in a data directory; None if uncompressed.
+
+        Raises OSError.
+        """
+        return None
 
     def has_holes(self, settings: Mapping[str, str]) -> bool:
         """Whether its files have holes for a purpose, such as where it compresses pages."""

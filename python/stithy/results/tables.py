@@ -361,6 +361,7 @@ SPACE = Table(
         _i("allocated_bytes", "B", "what of the storage the volume takes now: all that is provisioned, unless the storage is thin", null=True),
         _i("log_written_bytes", "B", "what of the written is the database's write-ahead log, 0 where it has a volume of its own", null=True),
         _i("log_stored_bytes", "B", "what of the stored is that log", null=True),
+        _r("native_reduction", "", "bytes of the database's pages for a byte of its files, where it compresses them itself", null=True),
         _t("missing_because", "why numbers are missing, if some are", null=True),
     ),
 )  # fmt: skip

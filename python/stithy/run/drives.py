@@ -4,12 +4,13 @@ Loading, restoring and verifying take no time of the drives and do not age them;
 measured with the times of their profiles, which is made sure of before and after it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stithy.drives.control import Control
+from stithy.engines.engine import get_engine
 from stithy.errors import InfrastructureError, StithyError, give_reason
 from stithy.hosts.devices import DiskCounters, parse_diskstats
 from stithy.plan.steps import INSTANCE, Step
@@ -18,7 +19,7 @@ from stithy.results.tables import SPACE, Row
 from stithy.run.context import Context
 from stithy.run.volumes import Volumes
 from stithy.storage.consent import DATA
-from stithy.storage.provider import EmulatedDrive, Storage, Volume
+from stithy.storage.provider import EmulatedDrive, Volume
 from stithy.storage.space import add_log
 from stithy.wire.drive.messages import DriveCounters
 
@@ -123,6 +124,7 @@ def _set_paced(drives: list[EmulatedDrive], *, paced: bool) -> None:
 NUMBERS = (
     "logical_bytes", "written_bytes", "stored_bytes", "physical_bytes", "redundancy", "reduction",
     "provisioned_bytes", "allocated_bytes", "log_written_bytes", "log_stored_bytes",
+    "native_reduction",
 )  # fmt: skip
 
 
@@ -140,20 +142,31 @@ def record(context: Context, candidate: str, moment: str) -> None:
         return
     rows = [
         {"candidate": candidate, "role": role, "moment": moment, "dataset": dataset}
-        | _measure_row(volumes.providers[candidate], part, _find_logs(context, candidate, part))
+        | _measure_row(context, candidate, part)
         for role, part in volume.by_role.items()
         if not part.raw
     ]
     context.add_rows(SPACE, rows)
 
 
-def _measure_row(provider: Storage, part: Volume, logs: Sequence[Path]) -> Row:
+def _measure_row(context: Context, candidate: str, part: Volume) -> Row:
     try:
-        space = add_log(provider.measure_space(part), part, logs)
+        space = context.volumes.providers[candidate].measure_space(part)
+        space = add_log(space, part, _find_logs(context, candidate, part))
+        space = replace(space, native_reduction=_measure_reduction(context, candidate, part))
     except (OSError, StithyError) as error:
         return dict.fromkeys(NUMBERS) | {"missing_because": give_reason(error)}
     because = "; ".join(dict.fromkeys(space.missing.values()))
     return {name: getattr(space, name) for name in NUMBERS} | {"missing_because": because or None}
+
+
+def _measure_reduction(context: Context, candidate: str, part: Volume) -> float | None:
+    """What the database compresses itself of its files on a volume."""
+    dataset = context.volumes.held.get(candidate)
+    if dataset is None:
+        return None
+    database = context.study_of(dataset).database
+    return get_engine(database.engine).measure_reduction(part.path / DATA, database.settings)
 
 
 def _find_logs(context: Context, candidate: str, part: Volume) -> list[Path]:

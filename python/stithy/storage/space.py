@@ -54,6 +54,7 @@ class Space:
     is provisioned unless the storage is thin. `below`: something below the file system compresses,
     and does not tell files apart. `log_written_bytes` and `log_stored_bytes`: what of it is the
     database's write-ahead log, whose files are used again, zeroed or half full.
+    `native_reduction`: bytes of the database's pages for a byte of its files, where it compresses.
     """
 
     logical_bytes: int
@@ -67,6 +68,7 @@ class Space:
     below: bool = False
     log_written_bytes: int = 0
     log_stored_bytes: int | None = 0
+    native_reduction: float | None = None
 
     @property
     def reduction(self) -> float | None:

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from stithy.report.sections.storage import sum_held_bytes
+from stithy.report.sections.storage import describe_reduction, sum_held_bytes
 from stithy.results.tables import SPACE, make_schema
 
 UNKNOWN = dict.fromkeys(column.name for column in SPACE.columns)
@@ -39,3 +39,11 @@ def test_datasets_are_not_added_up() -> None:
     assert sum_held_bytes(_frame({"candidate": "a", "moment": "end", "physical_bytes": 5})) == {
         "a": 5
     }
+
+
+def test_what_a_database_compresses_is_said() -> None:
+    """Of each candidate once; nothing where none does."""
+    row: dict[str, object] = {"candidate": "a", "moment": "loaded"}
+    assert describe_reduction(_frame(row)) is None
+    rows = ({**row, "native_reduction": 1.996}, {**row, "moment": "end", "native_reduction": 1.5})
+    assert str(describe_reduction(_frame(*rows))).endswith("for a byte of their files: a 2.00.")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stithy.engines.declaration import Declaration
@@ -178,6 +179,13 @@ class MariaDBEngine(Engine):
         """Whether tables are made compressed: what a page saves is a hole in its file."""
         given = normalise_settings(settings).get("innodb_compression_default", "")
         return given.strip().lower() in ON
+
+    def measure_reduction(self, data: Path, settings: Mapping[str, str]) -> float | None:
+        """Measure what compression by the page or by the row format saves of tables."""
+        from stithy.engines.mariadb.files import measure_reduction
+
+        packs = self.has_holes(settings) or KEY_BLOCK in normalise_settings(settings)
+        return measure_reduction(data) if packs else None
 
     def configure(self, request: "instance.Request") -> "instance.ConfiguredEngine":
         """Give MariaDB as a study asks for it; MySQL's servers are not started."""

@@ -44,8 +44,20 @@ def _set_space(page: Page) -> Iterator[Block]:
     frame = page.tables["space"].frame
     missing = frame["missing_because"].drop_nulls().unique(maintain_order=True).to_list()
     notes = (*(f"Not known: {each}." for each in missing), SPACE_NOTE)
-    above = set_paragraph(_compare_sizes(page.context, frame))
+    above = set_paragraph(_compare_sizes(page.context, frame), describe_reduction(frame))
     return page.set_usual("space", *notes, above=above)
+
+
+def describe_reduction(frame: pl.DataFrame) -> str | None:
+    """Say what databases compress by themselves; None where none does."""
+    rows = frame.drop_nulls("native_reduction").unique("candidate", maintain_order=True)
+    saved = [f"{row['candidate']} {row['native_reduction']:.2f}" for row in rows.to_dicts()]
+    if not saved:
+        return None
+    return (
+        "The database compresses its tables itself; bytes of pages for a byte of their files: "
+        f"{format_list(saved)}."
+    )
 
 
 def _compare_sizes(context: Context, frame: pl.DataFrame) -> str | None:
