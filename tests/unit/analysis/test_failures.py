@@ -1,6 +1,8 @@
 """What a loss under a fault is worth: a broken promise, or a finding."""
 
+import math
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,12 +17,15 @@ from stithy.analysis.effect import Effect, Paired, make_unknown_effect
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.gathering import WindowRecord, judge
 from stithy.analysis.verdict import PrimaryComparison
-from stithy.metrics import ALL
+from stithy.metrics import ALL, Quantity
 from stithy.point import Point
+from stithy.results.layout import RunDirectory
+from stithy.scenarios.failure.impact import list_impacts
 from stithy.scenarios.failure.judge import list_suffered
 from stithy.scenarios.failure.report.findings import describe_survival, find_survival
 from stithy.scenarios.failure.survival import DEGRADED
 from stithy.statements import Statement
+from support.hlog import encode, histogram, log
 
 NONE, FAULT = (Point.of(users=4, fault=name) for name in ("none", "drive-gone"))
 WHOLE = {
@@ -110,7 +115,7 @@ KEPT_B = "; b kept every commit, with a pause of 2.00 s"
          "a lost 3 acknowledged orders through a drive that is gone in 1 of 2 windows, which it "
          f"does not promise to survive{KEPT_B}."),
         ([NO_START | {"promised": 0.0}],
-         "a lost the database (it could not be read: no start) through a drive that is gone, "
+         "a lost the database through a drive that is gone, "
          f"which it does not promise to survive{KEPT_B}."),
         ([DISAGREES], "a did not keep what it had acknowledged through a drive that is gone, "
                       f"although it promises to survive that{KEPT_B}."),
@@ -120,7 +125,10 @@ def test_the_first_sentence_is_true(of_a: list[dict[str, Any]], expected: str) -
     """What one of two candidates does; the other keeps everything."""
     windows = [window(name, None, gap_s=0.05) for name in "ab"]
     windows += [window("a", block=n, **{"promised": 1.0, **row}) for n, row in enumerate(of_a)]
-    assert say([*windows, window("b", 1.0)])[0] == expected
+    said = say([*windows, window("b", 1.0)])
+    assert said[0] == expected
+    why = "a lost the database: it could not be read after a drive that is gone: no start."
+    assert (why in said) == ("lost the database" in expected)
 
 
 def say(windows: list[Window], candidates: str = "ab", **paired: Effect) -> list[str]:
@@ -163,3 +171,44 @@ def test_what_is_degraded_is_said_if_it_shows(effect: Effect, expected: str) -> 
     """With its interval, and how long it lasted."""
     [said] = say([window("a", None, gap_s=0.05), window("a", 1.0)], "a", a=effect)
     assert said.partition("a pause of 2.00 s")[2] == expected
+
+
+def write_log(folder: Path, of: Window, started_s: float, counts: list[int]) -> Window:
+    """The window with a log in which so many transactions of 2 ms ended in each second."""
+    spans = tuple(
+        {"name": name, "from_s": started_s + from_s, "to_s": started_s + to_s}
+        for name, from_s, to_s in (("fault", 3.0, 6.0), ("repair", 6.0, 7.0))
+    )  # fmt: skip
+    times = {"started_at_s": started_s, "measure_from_s": started_s, "gap_from_s": started_s + 3.0,
+             "measure_to_s": started_s + len(counts)}  # fmt: skip
+    row = {**of.row, **times, "tpm": 60 * sum(counts) / len(counts)}
+    made = replace(of, row=row, spans=spans if of.values else ())
+    lines = [f"Tag=a,{started_s + second:.3f},1.000,2.0,{encode(histogram(*[2000] * count))}\n"
+             for second, count in enumerate(counts) if count]  # fmt: skip
+    stem = RunDirectory(folder).window(made.id).hlog_stem
+    stem.parent.mkdir(parents=True)
+    stem.with_name(f"{stem.name}.response.hlog").write_text(log(*lines))
+    return made
+
+
+def test_phases_meet_the_same_seconds_of_none(tmp_path: Path) -> None:
+    """Since the users' start, whenever that was; a window without its log has no phase."""
+    alone = write_log(tmp_path, window("a", None), 5000.25, [100] * 10)
+    beside = write_log(tmp_path, window("a", 1.0), 1000.5, [100] * 3 + [0, 0, 40, 30, 90, 110, 120])
+    evidence = Evidence(("a",), (NONE, FAULT), (alone, beside))
+    run: Any = SimpleNamespace(directory=RunDirectory(tmp_path))
+    analysis = Analysis(run, evidence, run, {alone.id: None, beside.id: None})
+    impacts = dict(list_impacts(analysis, "a", FAULT, NONE))
+    ratios = {of: impacts[Quantity("fault.throughput_ratio", of)].effect
+              for of in ("baseline", "pause", "degraded", "after")}  # fmt: skip
+    found = {of: effect.apart and math.exp(effect.apart[0]) for of, effect in ratios.items()}
+    expected = {"baseline": 1.0, "pause": (), "degraded": 0.35, "after": 3.2 / 3}
+    assert found == {of: pytest.approx(ratio) if ratio else () for of, ratio in expected.items()}
+    assert ratios["pause"].missing_because == "it is 0 in a window, so there is no ratio"
+    p99 = impacts[Quantity("fault.p99_ratio", "after")].effect
+    assert p99.missing_because == "p99 needs 10,000 values in each window, and one window has 300"
+    lost = impacts[Quantity("fault.lost_work")].effect
+    assert lost.value == pytest.approx(1000 - 690)
+    for path in tmp_path.rglob("*.hlog"):
+        path.unlink()
+    assert not [of for of in dict(list_impacts(analysis, "a", FAULT, NONE)) if of.of]

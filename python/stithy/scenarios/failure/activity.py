@@ -174,7 +174,7 @@ class FaultActivity(BasicActivity):
         yield self._find_recovery()
 
     def _list_phase_values(self) -> Iterator[WindowValue]:
-        results = sum_phases(self._logged, self._phases, self._started_s)
+        results = sum_phases(self._logged, self._phases, self._started_s) if self._logged else {}
         for name in PHASES:
             result = results.get(name, PhaseResult(0, 0, None))
             lasted_s = sum(of.to_s - of.from_s for of in self._phases if of.name == name) or None

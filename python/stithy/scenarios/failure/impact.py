@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from stithy.analysis.analyze import Analysis
 from stithy.analysis.comparisons import compare_with_alone, pair_windows
 from stithy.analysis.effect import (
-    Effect,
     Paired,
     estimate_paired_difference,
     estimate_paired_ratio,
@@ -51,14 +50,17 @@ def read_log(analysis: Analysis, window: Window) -> Sequence[LoggedInterval]:
 
 
 def sum_window(analysis: Analysis, window: Window, like: Window) -> dict[str, PhaseResult]:
-    """Sum up what a window gave in the seconds in which `like` had its phases, by phase."""
-    started_s, shift_s = window.row["started_at_s"], like.row["started_at_s"]
-    if started_s is None or shift_s is None:
+    """Sum up what a window gave in the seconds in which `like` had its phases, by phase.
+
+    Nothing without its log: that nobody logged anything is no rate of 0.
+    """
+    phases, log = find_phases(like), read_log(analysis, window)
+    if not phases or not log:
         return {}
-    shift_s = started_s - shift_s
-    phases = [Phase(phase.name, phase.from_s + shift_s, phase.to_s + shift_s)
-              for phase in find_phases(like)]  # fmt: skip
-    return sum_phases(read_log(analysis, window), phases, started_s)
+    started_s = window.row["started_at_s"]
+    shift_s = started_s - like.row["started_at_s"]
+    shifted = [Phase(of.name, of.from_s + shift_s, of.to_s + shift_s) for of in phases]
+    return sum_phases(log, shifted, started_s)
 
 
 @dataclass(frozen=True)
@@ -131,9 +133,10 @@ def compare_phase(pairs: Sequence[PhasePair], quantity: Quantity) -> Paired:
     pooled = [(one, other) for one, other in times if one is not None and other is not None]
     whole = len(pooled) == len(pairs)
     ratio = estimate_pooled_ratio(pooled, percent, needed, bounds) if whole else None
-    if ratio is None:
-        return Paired(make_unknown_effect(_explain_few(pairs, quantity, needed)), (), values)
-    return Paired(ratio, blocks, values, pooled=True)
+    if ratio is not None:
+        return Paired(ratio, blocks, values, pooled=True)
+    why = next(value.missing_because for value in values.values() if value.number is None)
+    return Paired(make_unknown_effect(why or NO_SECOND), (), values)
 
 
 def _divide(pair: PhasePair, quantity: Quantity, needed: int) -> Value:
@@ -146,40 +149,22 @@ def _divide(pair: PhasePair, quantity: Quantity, needed: int) -> Value:
     return Value(other / one) if one else Value(None, "it is 0 in a window, so there is no ratio")
 
 
-def _explain_few(pairs: Sequence[PhasePair], quantity: Quantity, needed: int) -> str:
-    there = min((sum(side) for side in zip(*(
-        tuple(result.count for result in pair.results) for pair in pairs
-    ), strict=True)), default=0)  # fmt: skip
-    return f"{quantity.label} needs {needed:,} values in all blocks, and they have {there:,}"
-
-
 def count_lost_work(analysis: Analysis, candidate: str, point: Point, alone: Point) -> Paired:
     """Count what users got less done in a measurement with the fault than without, by block."""
-    evidence = analysis.evidence
-    counts, bounds = [], []
-    values: dict[str, Value] = {}
+    evidence, known, values = analysis.evidence, [], {}
     for pair in pair_windows(evidence, candidate, point, alone):
-        first, second = (_count_work(evidence.value_of(of, evidence.throughput).number, of)
-                         for of in pair)  # fmt: skip
+        rates = [evidence.value_of(of, evidence.throughput).number for of in pair]
+        lasted = [of.measured_s for of in pair]
+        first, second = (None if None in (rate, s) else (rate or 0.0) * (s or 0.0) / 60
+                         for rate, s in zip(rates, lasted, strict=True))  # fmt: skip
         if first is None or second is None:
             values[pair[1].id] = Value(None, "a window has no throughput")
             continue
-        more, less = (abs(of.delayed().delay_share) * count
-                      for of, count in zip(pair, (first, second), strict=True))  # fmt: skip
-        counts.append((pair[1].block, second, first))
-        bounds.append((less, more))
+        more, less = (abs(of.delayed().delay_share) for of in pair)
+        known.append((pair[1].block, second, first, (less * second, more * first)))
         values[pair[1].id] = Value(first - second)
-    if not counts:
-        effect: Effect = evidence.effect(candidate, candidate, point, evidence.throughput, alone)
-        return Paired(make_unknown_effect(effect.missing_because or NO_SECOND), (), values)
-    blocks, with_it, without = (list(each) for each in zip(*counts, strict=True))
-    effect = estimate_paired_difference(with_it, without, bounds)
-    return Paired(effect, tuple(map(int, blocks)), values)
-
-
-def _count_work(per_minute: float | None, window: Window) -> float | None:
-    lasted_s = window.measured_s
-    return None if per_minute is None or lasted_s is None else per_minute * lasted_s / 60
+    blocks, with_it, without, bounds = zip(*known, strict=True) if known else ((),) * 4
+    return Paired(estimate_paired_difference(with_it, without, bounds), blocks, values)
 
 
 def list_impacts(

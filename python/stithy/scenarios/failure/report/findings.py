@@ -72,7 +72,16 @@ def describe_survival(finding: SurvivalFinding, unit: str) -> str:
     sentences = [_describe_outcome(of) for of in finding.outcomes]
     parts = [join_parts(sentences[:first], "; "), *sentences[first:]]
     ended = [Statement("{said}.", said=part) for part in parts]
-    return join_parts([*ended, *_describe_intervals(finding)], " ")
+    return join_parts([*ended, *_explain_lost(finding), *_describe_intervals(finding)], " ")
+
+
+def _explain_lost(finding: SurvivalFinding) -> Iterator[Statement]:
+    for of in (each for outcome in finding.outcomes for each in outcome.of if each.unreadable):
+        yield Statement(
+            "{candidate} lost the database: it could not be read after {fault}: {because}.",
+            candidate=of.candidate, fault=name_fault(of.fault),
+            because=make_clause(of.because or "no reason is known"),
+        )  # fmt: skip
 
 
 def _describe_intervals(finding: SurvivalFinding) -> Iterator[Statement]:
@@ -124,8 +133,7 @@ def list_losses(of: Survival) -> list[Statement]:
     parts = [Statement(HOWS[gone.how].replace("deal", gone.deal), count=gone.count)
              for gone in of.gone]  # fmt: skip
     if of.unreadable:
-        because = f" (it could not be read: {make_clause(of.because)})" if of.because else ""
-        parts.append(Statement("lost the database{because}", because=because))
+        parts.append(Statement("lost the database"))
     return parts or [Statement("did not keep what it had acknowledged")]
 
 
