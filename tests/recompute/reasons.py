@@ -84,7 +84,7 @@ NUMBERS: Mapping[str, Mapping[str, Callable[[Files, str], Any]]] = {
     "work that the ledger does not know": {deal: of["unknown"] for deal, of in _DEALS.items()},
     **dict.fromkeys(("emulated drive too slow", "emulated drive not as described"), _DRIVES),
     **dict.fromkeys(("no checkpoint inside", "too short for a checkpoint"), _CHECKPOINT),
-    "pages not written back": _of(AROUND, wrote="log_bytes", age="checkpoint_after_bytes"),
+    "pages not written back": _of(AROUND, wrote="log_bytes"),
     "log files created": _of(AROUND, files="log_files_made"),
     "autovacuum ran": _of("win", runs="maintenance_runs"),
     "contradicts itself": {"left": _law("left"), "right": _law("right"),

@@ -542,7 +542,7 @@ class _Load:
             "window_id": self.place.window_id, "span_s": self.shape.duration_s + 5.0, "cpus": 2,
             "others_cpu_s": 0.1, "others_bytes": 4096, "others_here_bytes": 4096,
             "others_names": "cron", "disks_bytes": 2**30, "idle_bytes": 8192,
-            "idle_names": "memory", "log_bytes": 2**26, "log_files_made": 0,
+            "idle_names": "memory", "log_bytes": 2**26, "pages_written": None, "log_files_made": 0,
             "checkpoint_after_s": 300.0, "checkpoint_after_bytes": 2**28,
             "memory_limit_lost": None,
         }  # fmt: skip

@@ -35,7 +35,8 @@ class MaintenanceCounters:
 
     None: the engine does not count it.
     `log_position_bytes` is the insert position of the write-ahead log; `last_checkpoint_at_s` the
-    Unix time at which the last complete checkpoint began, in whole seconds.
+    Unix time at which the last complete checkpoint began, in whole seconds; `pages_written` how
+    many pages of its tables it wrote back.
     """
 
     checkpoints_timed: int | None = None
@@ -43,6 +44,7 @@ class MaintenanceCounters:
     last_checkpoint_at_s: float | None = None
     maintenance_runs: int | None = None
     log_position_bytes: int | None = None
+    pages_written: int | None = None
 
 
 @dataclass(frozen=True)

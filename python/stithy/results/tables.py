@@ -313,6 +313,7 @@ SURROUNDINGS = Table(
         _i("idle_bytes", "B", "bytes read and written on devices of other candidates alone, such as emulated drives; null if there are none", null=True),
         _t("idle_names", "the candidates of these devices, if any", null=True),
         _i("log_bytes", "B", "growth of the server's write-ahead log", null=True),
+        _i("pages_written", "", "pages of its tables that the server wrote back; null if it does not count them", null=True),
         _i("log_files_made", "", "log files that the server created instead of recycling; null if its log is not a directory", null=True),
         _r("checkpoint_after_s", "s", "time after which the server begins a checkpoint", null=True),
         _i("checkpoint_after_bytes", "B", "growth of its log after which the server begins a checkpoint", null=True),

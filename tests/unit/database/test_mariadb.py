@@ -79,17 +79,17 @@ def test_durability_given_up_is_named(
 
 
 def test_settings_fit_memory_users_and_window() -> None:
-    """The log is what a window fills, within bounds; a study's word wins, however written."""
+    """The log holds what a window writes, within bounds; a study's word wins, however written."""
     given = Configuration({"Innodb-Log-File-Size": "1G", "log_bin": "ON"}, 256 * MIB)
     own = complete(given, 400, 60.0)
     assert (own["innodb_log_file_size"], own["log_bin"]) == ("1G", "redo/binlog")
     assert MARIADB.count_log_bytes(given.settings, 60.0) == 2**30
-    plain = complete(Configuration({}, 256 * MIB), 400, 600.0)
+    plain = complete(Configuration({}, 256 * MIB), 400, 60.0)
     pools = {(memory, users): complete(Configuration({}, memory * MIB), users, 60.0)
              for memory, users in ((256, 400), (160, 8), (1024, 100))}  # fmt: skip
     assert [pool["innodb_buffer_pool_size"] for pool in pools.values()] == ["32M", "34M", "512M"]
-    assert plain["innodb_log_file_size"] == "150M"
-    assert MARIADB.count_log_bytes({}, 600.0) == 150 * MIB
+    assert plain["innodb_log_file_size"] == "240M"
+    assert MARIADB.count_log_bytes({}, 60.0) == 240 * MIB
     assert int(plain["max_connections"]) == 420
     assert int(plain["table_open_cache"]) >= 20 * 420
     assert int(plain["max_prepared_stmt_count"]) >= 1000 * 420
@@ -197,11 +197,12 @@ def test_sessions_wait_for_what_their_server_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("log", "limit", "is_flagged"), [(5, 10, True), (10, 10, False), (None, 10, False)]
+    ("log", "pages", "is_flagged"),
+    [(5, 0, True), (5, 1, False), (5, None, False), (None, 0, False)],
 )
 def test_a_window_without_write_back_is_named(
-    log: int | None, limit: int, is_flagged: bool
+    log: int | None, pages: int | None, is_flagged: bool
 ) -> None:
-    """Where its log had room for all changes; where nobody knows, nothing is said."""
-    around = {"log_bytes": log, "checkpoint_after_bytes": limit}
+    """Where no page was written; where nobody knows, nothing is said."""
+    around = {"log_bytes": log, "pages_written": pages}
     assert (find_missing_write_back(around) is not None) == is_flagged

@@ -160,7 +160,7 @@ def _around(
         )
 
     plans = [step.window for step in context.plan.steps if step.kind == "window" and step.window]
-    log = [MaintenanceCounters(0, 0, 0.0, 0, position) for position in (100, 5100)]
+    log = [MaintenanceCounters(0, 0, 0.0, 0, position, position // 10) for position in (100, 5100)]
     plan = next(each for each in plans if each.candidate == candidate)
     activity = HammerActivity(context, plan, maintenance=log)
     activity.checkpoint_rule = CheckpointRule(300.0, 2**28)
@@ -180,7 +180,8 @@ def test_what_was_around_a_window_is_told_apart_by_disks_and_candidates(tmp_path
     assert found.items() >= {
         "others_bytes": 40 * MIB, "others_here_bytes": 10 * MIB, "others_cpu_s": 2.5,
         "others_names": "backup", "disks_bytes": 50 * MIB, "span_s": 10, "log_bytes": 5000,
-        "log_files_made": 1, "checkpoint_after_s": 300.0, "checkpoint_after_bytes": 2**28,
+        "pages_written": 500, "log_files_made": 1, "checkpoint_after_s": 300.0,
+        "checkpoint_after_bytes": 2**28,
     }.items()  # fmt: skip
     assert _around(context, "a", {"sda": 5 * MIB}, 9 * MIB)["others_here_bytes"] == 5 * MIB
     found = _around(context, "b", {"sda": 9 * MIB}, 9 * MIB)

@@ -4,7 +4,7 @@ The server is started within its memory and warmed up before; afterwards its con
 and where the study keeps a commit rows, that with the database.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -301,10 +301,9 @@ class HammerActivity:
     def surroundings(self) -> Row:
         """What its server does by itself."""
         rule = self.checkpoint_rule
-        positions = [counters.log_position_bytes for counters in self.maintenance]
-        log = [position for position in positions if position is not None]
         return {
-            "log_bytes": log[1] - log[0] if len(log) > 1 else None,
+            "log_bytes": _find_growth(of.log_position_bytes for of in self.maintenance),
+            "pages_written": _find_growth(of.pages_written for of in self.maintenance),
             "checkpoint_after_s": rule.after_s if rule else None,
             "checkpoint_after_bytes": rule.after_bytes if rule else None,
             "memory_limit_lost": self.limit_lost,
@@ -313,6 +312,12 @@ class HammerActivity:
     def said(self) -> str:
         """Throughput, response time, and what the ledger shows."""
         return rows.describe_rates(self) + rows.describe_ledger(self)
+
+
+def _find_growth(counts: Iterable[int | None]) -> int | None:
+    """By how much a counter grew from before the users until after them."""
+    known = [count for count in counts if count is not None]
+    return known[1] - known[0] if len(known) > 1 else None
 
 
 def _explain_end(instance: Instance, group: MemoryGroup | None) -> str | None:

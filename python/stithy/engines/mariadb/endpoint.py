@@ -15,7 +15,7 @@ from stithy.engines.instance import (
     MaintenanceCounters,
     ServerFacts,
 )
-from stithy.engines.mariadb.activity import LSN, StatusCollector
+from stithy.engines.mariadb.activity import LSN, RATES, StatusCollector, sum_counters
 from stithy.engines.mariadb.connection import ControlSession, connect, is_mariadb, parse_version
 from stithy.engines.mariadb.upkeep import list_tables
 from stithy.engines.mariadb.url import parse_url
@@ -81,10 +81,13 @@ class MariaDBEndpoint(ServedEndpoint):
             )
 
     def maintenance(self) -> MaintenanceCounters:
-        """The log's position; InnoDB counts neither checkpoints nor runs of its own maintenance."""
+        """Log and pages; InnoDB counts neither checkpoints nor runs of its own maintenance."""
         with self._connect() as session:
-            position = session.read_status().get(LSN)
-        return MaintenanceCounters(log_position_bytes=None if position is None else int(position))
+            status = session.read_status()
+        return MaintenanceCounters(
+            log_position_bytes=sum_counters(status, (LSN,)),
+            pages_written=sum_counters(status, RATES["checkpoint_buffers_per_s"]),
+        )
 
     def checkpoint_rule(self) -> CheckpointRule | None:
         """When InnoDB must write pages back: at an age of the oldest; no time makes it do so."""

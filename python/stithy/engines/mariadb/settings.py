@@ -42,6 +42,8 @@ DEFAULTS = {
     "innodb_io_capacity": "2000",
     "innodb_io_capacity_max": "20000",
     "innodb_flush_neighbors": "0",
+    # With its own 0 no page is written back before the log is nearly full. MySQL's default.
+    "innodb_max_dirty_pages_pct_lwm": "10",
     # 50 s of waiting for a row would look like a server that hangs.
     "innodb_lock_wait_timeout": "10",
     "character_set_server": "latin1",
