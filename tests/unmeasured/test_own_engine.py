@@ -1,6 +1,7 @@
 """Runs on an engine and with a workload of one's own, which only their files know."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -137,7 +138,9 @@ def test_an_own_engine_takes_urls(tmp_path: Path, urls: dict[str, Any], undrawn:
     assert "hush" not in report
 
 
-def test_a_server_backs_itself_up(tmp_path: Path, urls: dict[str, Any], undrawn: None) -> None:
+def test_a_server_backs_itself_up(
+    tmp_path: Path, urls: dict[str, Any], undrawn: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each backup is restored beside the database, checked, compared, and gone at the end."""
     text = BY_URL.replace("[1, 2]", "[1], rate: 6/min").replace("2 s", "2 h")
     text += "scenario: {backup: {method: remembered, cycles: 2}}\n"
@@ -156,6 +159,17 @@ def test_a_server_backs_itself_up(tmp_path: Path, urls: dict[str, Any], undrawn:
         "backup: 50%", "backup: 50%", "restored: n",
     ]  # fmt: skip
     assert run(["report", str(faked.out), "--format", "md"]) == 0
+    stopped = _run(tmp_path / "stopped", text=text)
+
+    def hang(*_: Any) -> Iterator[float]:
+        stopped.stop.signal()
+        while True:
+            yield 10.0
+
+    with monkeypatch.context() as patch:
+        patch.setattr(import_module("stithy.engines.memory.backups").Remembered,
+                      "back_up_inside", hang)  # fmt: skip
+        assert stopped.run().end == "interrupted"
     wrong = text.replace("remembered", "copy")
     with pytest.raises(UserError, match="candidates are databases by URL"):
         _run(tmp_path / "files", text=wrong).run()

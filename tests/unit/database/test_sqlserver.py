@@ -381,6 +381,7 @@ def test_a_server_backs_up_and_restores_beside(monkeypatch: pytest.MonkeyPatch) 
         f" MOVE N'l1' TO N'/l.ldf.r', {words}",
         "DROP DATABASE [r]", "EXEC master.sys.xp_delete_file 0, N'/b/k-1.bak'",
     ]  # fmt: skip
+    assert session.find("IF")[0].endswith("[r] SET SINGLE_USER WITH ROLLBACK IMMEDIATE")
     assert SQLSERVER.locate(way.locate_beside(URL, "r")) == "h:1433, database r"
     may_end.clear()
     stopped = way.back_up_inside(URL, "k", options)

@@ -130,8 +130,14 @@ def make_snapshot(master: SQLServerSession, database: str, name: str) -> None:
 
 
 def drop_database(master: SQLServerSession, name: str) -> None:
-    """Drop a database or a snapshot where it is there."""
+    """Drop a database or a snapshot where it is there; sessions in a database are ended."""
     if master.run("SELECT 1 FROM sys.databases WHERE name = %s", name):
+        text = quote_text(name)
+        master.run(
+            f"IF DATABASEPROPERTYEX({text}, 'Status') = 'ONLINE'"
+            f" AND DATABASEPROPERTYEX({text}, 'Updateability') = 'READ_WRITE'"
+            f" ALTER DATABASE {quote_name(name)} SET SINGLE_USER WITH ROLLBACK IMMEDIATE"
+        )
         master.run(f"DROP DATABASE {quote_name(name)}")
 
 

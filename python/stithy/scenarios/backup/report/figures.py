@@ -188,7 +188,7 @@ def _plot_durations(context: Context) -> Iterator[Bars | Absent]:
         title=write_durations_title(context, durations),
         caption="Duration of each backup and of each restore that succeeded (marks), and the "
         f"mean of the windows' means (bars), of all valid windows {point.at(context.level_unit)}. "
-        "A restore ends when a second server answers.",
+        "A restore ends when the restored database answers.",
         noun="backups and of restores",
         data="Duration of backups and of restores",
         durations=durations,

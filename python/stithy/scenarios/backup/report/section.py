@@ -43,9 +43,9 @@ OF_BACKUPS = ("covered_share", "duration_s", "bytes_per_s", "size_bytes", "compr
               "restore_s", "restore_bytes_per_s")  # fmt: skip
 SHARED = (
     "Backup and restore are those that succeeded, as means of the windows' means. A restore ends "
-    "when a second server answers. Rates and the ratio count the database without its log, and all "
-    "of it also where a backup holds only what changed. A backup that holds more, such as a log, "
-    "has a ratio below 1."
+    "when the restored database answers. Rates and the ratio count the database without its log, "
+    "and all of it also where a backup holds only what changed. A backup that holds more, such as "
+    "a log, has a ratio below 1."
 )
 NOTE = (
     "Impact: the window with backups against that without, of the same block, users, rate and "
