@@ -11,7 +11,7 @@ import random
 import shutil
 import signal
 import tempfile
-import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -36,13 +36,14 @@ from stithy.errors import StithyError
 from stithy.hosts.host import LocalHost
 from stithy.hosts.processes import end, find_pids_inside, find_pids_within
 from stithy.hosts.runner import Command, LocalRunner, find_server_user
+from stithy.scenarios.durability.trial import LEDGER_S, UsersAtWork, users_at_work
 from stithy.secrets import generate_password
 from stithy.storage.copy import copy_tree, sync_filesystem
 from stithy.wire.drive import jobs
 from stithy.wire.drive.jobs import VolatileBytes
-from stithy.wire.hammer import Hammer, ProgressWatch
+from stithy.wire.hammer import Hammer
 from stithy.wire.jobs import RunRequest
-from stithy.wire.messages import AnyMessage, LedgerCounts, SecondMessage
+from stithy.wire.messages import LedgerCounts
 from stithy.workloads.order_entry import Choice
 
 SIZE = Choice(warehouses=1)
@@ -56,10 +57,6 @@ UNSTEADY = jobs.Slow(factor=1.0, added_s=0.0005, share=0.3)
 """Requests that overtake each other and are under way when the power is cut."""
 
 START_PATIENCE_S = 60.0
-LEDGER_S = 0.5
-"""How long a driver that dies with its database goes on: what was acknowledged reaches its ledger,
-whose groups are 50 ms, and nothing more is acknowledged where a commit waits for the drive."""
-
 COMMITTED_MIN = 50
 """A machine with other work to do may be slow to begin; a cut of nothing would prove nothing."""
 
@@ -206,19 +203,22 @@ class Machine:
         return self.server
 
     @contextmanager
-    def load(self, seed: int) -> Iterator["Load"]:
-        """A hammer at work until the end of the block; its ledger is `ledger_of` the seed."""
+    def load(self, seed: int) -> Iterator[UsersAtWork]:
+        """Users at work until the end of the block; their ledger is `ledger_of` the seed."""
         server = self.server or self.start()
         hammer = Hammer(LocalRunner(), server.url)
         if self._is_embedded:  # by its directory it is found, as servers are
             start = Start(self.data, self._place, self.log)
             environment = self._master.subject.engine.set_driver(start)
             hammer.limit_process(Command([], environment=environment, directory=self.data))
-        working = Load(hammer, self.ledger_of(seed), seed)
-        try:
-            yield working
-        finally:
-            working.end(dies=self._is_embedded)
+        request = RunRequest(
+            seed=seed, users=USERS, ramp_up_s=0.0, duration_s=600.0, ledger=self.ledger_of(seed)
+        )
+        with users_at_work(lambda watch: hammer.run(SIZE, request, watch=watch)) as users:
+            users.wait_for_commits(COMMITTED_MIN, START_PATIENCE_S)
+            yield users
+        if users.failure is not None and not self._is_embedded:
+            raise users.failure
 
     def ledger_of(self, seed: int) -> Path:
         """On another disk than the database."""
@@ -233,7 +233,8 @@ class Machine:
         load_s = random.Random(seed).uniform(0.2, 2.0)
         linger_s = LEDGER_S if self._is_embedded and self._is_flushed else 0.0
         with self.load(seed) as working:
-            working.wait(load_s)
+            time.sleep(load_s)
+            working.check()
             memory = server.shared_memory()
             cuts = cut_power(self.mounted, rule, self._list_pids, linger_s=linger_s)
         server.stop(at_once=True)
@@ -283,8 +284,7 @@ class Machine:
     def _ask_database(self, seen: Seen) -> Seen:
         server = self.start()
         hammer = Hammer(LocalRunner(), server.url)
-        find_damage = self._master.subject.find_damage
-        if find_damage is not None and (damage := find_damage(server, self.data)):
+        if damage := self._master.subject.engine.find_damage(server):
             return replace(seen, damage=damage)
         verified = hammer.verify_ledger(SIZE, self.ledger_of(seen.seed)).summary
         return replace(
@@ -356,57 +356,6 @@ def _copy(master: Master, mounted: Sequence[MountedDrive]) -> None:
         name.symlink_to(log)
     for each in mounted:
         sync_filesystem(each.folder)
-
-
-class Load:
-    """A hammer that works in a thread of its own."""
-
-    def __init__(self, hammer: Hammer, ledger: Path, seed: int) -> None:
-        """It begins at once."""
-        self._works = threading.Event()
-        self._stop = threading.Event()
-        self._committed = 0
-        self._failure: StithyError | None = None
-        request = RunRequest(seed=seed, users=USERS, ramp_up_s=0.0, duration_s=600.0, ledger=ledger)
-        watch = ProgressWatch(on_message=self._heard, stop=self._stop)
-        self._thread = threading.Thread(target=self._run, args=(hammer, request, watch))
-        self._thread.start()
-
-    def _run(self, hammer: Hammer, request: RunRequest, watch: ProgressWatch) -> None:
-        try:
-            hammer.run(SIZE, request, watch=watch)
-        except StithyError as error:
-            self._failure = error
-        self._works.set()
-
-    def _heard(self, message: AnyMessage) -> None:
-        if isinstance(message, SecondMessage):
-            self._committed += sum(each.committed for each in message.transactions)
-        if self._committed >= COMMITTED_MIN:
-            self._works.set()
-
-    def wait(self, more_s: float) -> None:
-        """Wait until something is acknowledged that could be lost, and `more_s`.
-
-        Raises what it failed with meanwhile.
-        """
-        self._works.wait(START_PATIENCE_S)
-        threading.Event().wait(more_s)
-        if self._failure is not None:
-            raise self._failure
-
-    def end(self, *, dies: bool) -> None:
-        """End it; raises what it failed with, unless it `dies` with its database."""
-        self._stop.set()
-        self._thread.join()
-        if self._failure is not None and not dies:
-            raise self._failure
-
-
-def rule_of(seed: int) -> CutRule:
-    """The cut of a seed: torn at 512 bytes or 4 KiB in turns; now and then all is lost."""
-    rule = CutRule(seed, unit_bytes=512 if seed % 2 == 0 else 4096)
-    return replace(rule, lost_share=1.0, torn_share=0.0) if seed % 5 == 4 else rule
 
 
 def sweep(parent: Path) -> None:

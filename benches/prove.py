@@ -29,6 +29,7 @@ from power_engines import BASE, SUBJECTS, Subject
 from power_trials import Plan
 from stithy.drives.power_cut import CutRule
 from stithy.errors import StithyError
+from stithy.scenarios.durability.trial import make_rule
 from stithy.wire.program import DRIVE, HAMMER, find_program
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -232,7 +233,7 @@ def on_one_machine(book: Book, master: power_trials.Master, parts: Sequence[Part
     with power_trials.machine(master, plan) as there:
         for part in parts:
             with noted(book, part):
-                rule = LOSE_ALL if lying else power_trials.rule_of(part.seed)
+                rule = LOSE_ALL if lying else make_rule(part.seed, part.seed)
                 seen = there.cut_under_load(part.seed, rule, is_lying=lying)
                 right = seen.sound or (seen.is_caught and not must_hold)
                 book.add(Done(part, right, {**asdict(seen), "is_caught": seen.is_caught}))

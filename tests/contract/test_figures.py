@@ -25,7 +25,8 @@ LIMIT = LimitFacts(percentile="p95", transaction="new-order", limit_s=0.1)
 COSTS = {name: Money(amount=100.0, currency="EUR") for name in ("disk", "memory")}
 
 UNASKED = {
-    "backup-durations", "backup-frontier", "backup-seconds", "failure-seconds",
+    "backup-durations", "backup-frontier", "backup-seconds", "durability-recovery",
+    "failure-seconds",
     "neighbour-durations", "neighbour-latency", "neighbour-operations", "neighbour-throughput",
     "throughput-by-tenant",
 }  # fmt: skip

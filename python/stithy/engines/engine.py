@@ -64,6 +64,9 @@ class Engine(Plugin):
     lean_settings: Mapping[str, str] = {}
     """Of a server that only has to answer, within the memory of another one."""
 
+    unsafe_settings: Mapping[str, str] = {}
+    """Settings by which it acknowledges what no device holds yet; empty where it has none."""
+
     native_restore: str = ""
     """How it restores a loaded database by its own means; empty where it cannot."""
 
@@ -148,6 +151,13 @@ class Engine(Plugin):
 
         `facts`: as its `Instance.shared_memory` gave them.
         """
+
+    def find_damage(self, instance: "instance.Instance") -> str | None:
+        """Find what its own check of all tables and indexes finds wrong; empty where all is well.
+
+        None where it has no check here. Raises InfrastructureError for a server that fails.
+        """
+        return None
 
     def connect(self, url: Secret, password: Secret | None = None) -> "instance.Endpoint":
         """Give the database of a URL. Raises UserError for a URL that cannot be followed."""

@@ -237,6 +237,8 @@ def _list_drafts(machine: Machine, wishes: Wishes, engine: str | None) -> Iterat
     """Studies without a size, the one with the most to compare first."""
     places, memory = offer_places(machine), offer_memory(machine)
     drives = offer_drives(machine)
+    if plugins(Scenario)[wishes.scenario].needs_drives:
+        places, memory = [], []
     offers = [*places, *memory, *drives]
     for chosen in _list_choices(wishes, places, memory, drives):
         moves = plugins(Scenario)[wishes.scenario].moves

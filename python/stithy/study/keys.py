@@ -228,12 +228,14 @@ def _list_examples(above: Loc, names: Iterable[str], plugin: str | None = None) 
 
 def _write_primary(draft: Draft) -> Iterator[str]:
     level = {get_level_factor().name: str(max(draft.levels))} if draft.has_users else {}
-    metric = plugins(Scenario)[draft.scenario].metric
+    scenario = plugins(Scenario)[draft.scenario]
+    metric = scenario.metric
     known = find(metric) if metric else None
     # One that is compared as a difference declares its margin.
     has_own = known is not None and known.negligible is not None
     margin = {} if has_own else {"margin": f"{draft.margin_percent:g}%"}
-    yield from (*_write_section("primary", level | margin | {"blocks": str(draft.blocks)}), "")
+    blocks = {} if scenario.has_fixed_blocks else {"blocks": str(draft.blocks)}
+    yield from (*_write_section("primary", level | margin | blocks), "")
 
 
 def _write_database(draft: Draft) -> Iterator[str]:

@@ -300,7 +300,8 @@ class Study(BaseModel):
     @property
     def repeat(self) -> int | None:
         """Number of blocks at every point; None: until the primary question is decided."""
-        return self.given_load.repeat if self.given_load else self.scenario.keys.count_blocks()
+        given = self.given_load.repeat if self.given_load else None
+        return given or self.scenario.keys.count_blocks()
 
     @property
     def own_factors(self) -> Mapping[str, Sequence[Value]]:

@@ -145,7 +145,7 @@ class Primary(BaseModel):
             yield Violation("a level that is not measured", f"one of {listed}", self.level, (name,))
         if repeat is not None and "blocks" in self.model_fields_set:
             what = "a maximum of blocks beside a fixed number of blocks"
-            right = "leave it out: `load.repeat` fixes the number of blocks"
+            right = "leave it out: `load.repeat`, or the scenario's own keys, fix their number"
             yield Violation(what, right, self.blocks, ("blocks",))
         yield from self._check_metric(transactions)
         yield from self._check_margin(usual)

@@ -86,7 +86,7 @@ class ScenarioKeys(BaseModel):
         return None
 
     def count_blocks(self) -> int | None:
-        """Give the number of blocks where a study has no load; None: until it is decided."""
+        """Give the number of blocks where the load does not; None: until it is decided."""
         return None
 
     def list_profiles(self) -> "Mapping[str, IoProfile]":
@@ -123,6 +123,12 @@ class Scenario(Plugin):
 
     moves: bool = False
     """Whether each candidate has storage of the role `target`, to which its database moves."""
+
+    has_fixed_blocks: bool = False
+    """Whether its own keys say how many blocks there are."""
+
+    needs_drives: bool = False
+    """Whether all its candidates are emulated drives."""
 
     checks_at_end: bool = False
     """Whether all consistency conditions are checked after its windows."""

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 import pytest
 
 from power_engines import SUBJECTS
-from power_trials import Master, Plan, loaded_master, machine, rule_of
+from power_trials import Master, Plan, loaded_master, machine
 from stithy.drives import filesystems
 from stithy.errors import PreconditionError
+from stithy.scenarios.durability.trial import make_rule
 
 pytestmark = [pytest.mark.needs_drive, pytest.mark.long]
 
@@ -42,7 +43,7 @@ def test_nothing_acknowledged_is_lost(kind: str, master: Master) -> None:
         pytest.skip(str(error))
     with machine(master, Plan(kind, 0)) as there:
         for seed in range(CUTS):
-            seen = there.cut_under_load(seed, rule_of(seed))
+            seen = there.cut_under_load(seed, make_rule(seed, seed))
             assert seen.sound, seen
 
 
@@ -50,7 +51,9 @@ def test_settings_lose_what_stithy_says(master: Master) -> None:
     """Others that give nothing up lose nothing; those that do are caught. Long: as above."""
     for variant in master.subject.variants:
         with machine(master, Plan("ext4", 0, variant=variant)) as there:
-            cuts = (there.cut_under_load(seed, rule_of(seed)) for seed in range(LOSING_CUTS))
+            cuts = (
+                there.cut_under_load(seed, make_rule(seed, seed)) for seed in range(LOSING_CUTS)
+            )
             if master.subject.is_durable(variant):
                 seen = next(cuts)
                 assert seen.sound, seen

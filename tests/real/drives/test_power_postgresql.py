@@ -15,11 +15,12 @@ import pytest
 
 import power_trials
 from power_engines import SUBJECTS
-from power_trials import Machine, Master, Plan, loaded_master, machine, rule_of
+from power_trials import Machine, Master, Plan, loaded_master, machine
 from stithy.drives import filesystems
 from stithy.drives.power_cut import CutRule
 from stithy.errors import PreconditionError
 from stithy.hosts.processes import find_pids_inside
+from stithy.scenarios.durability.trial import make_rule
 
 pytestmark = [pytest.mark.needs_drive, pytest.mark.needs_postgresql]
 
@@ -56,14 +57,14 @@ def test_nothing_acknowledged_is_lost(kind: str, master: Master) -> None:
     first = 10 * KINDS.index(kind)
     with machine(master, Plan(kind, first)) as there:
         for seed in range(first, first + CUTS):
-            seen = there.cut_under_load(seed, rule_of(seed))
+            seen = there.cut_under_load(seed, make_rule(seed, seed))
             assert seen.sound, seen
 
 
 def test_nothing_is_lost_where_the_log_has_its_own_drive(master: Master) -> None:
     """The power of both drives is cut at one moment, and both come back."""
     with machine(master, Plan("ext4", 40, own_log=True)) as there:
-        seen = there.cut_under_load(40, rule_of(40))
+        seen = there.cut_under_load(40, make_rule(40, 40))
     assert seen.sound, seen
     assert [cut.name for cut in seen.cuts] == ["data", "log"]
 
@@ -84,7 +85,8 @@ def test_a_killed_drive_ends_in_errors(master: Master) -> None:
     with machine(master, Plan("ext4", 1)) as there:
         device = there.drives.devices[power_trials.DRIVE]
         with there.load(1) as load:
-            load.wait(0.5)
+            time.sleep(0.5)
+            load.check()
             os.kill(there.drives.identity.pid, signal.SIGKILL)
             _wait_for_a_panic(there)
         there.stop()

@@ -131,6 +131,7 @@ class MariaDBEngine(Engine):
     setting_examples = ({"innodb_io_capacity": "500"}, {"innodb_io_capacity": "20000"})
     owned_settings = OWNED_SETTINGS
     given_up = GIVEN_UP
+    unsafe_settings = {"innodb_flush_log_at_trx_commit": "0", "innodb_flush_method": "nosync"}
     lean_settings = {"innodb_buffer_pool_size": "8M", "table_open_cache": "200"}
     backups = BACKUPS
     native_restore = "copies files back that `mariadb-backup` has prepared beside the database"
@@ -193,6 +194,15 @@ class MariaDBEngine(Engine):
         from stithy.engines.mariadb.engine import MariaDB
 
         return MariaDB(request)
+
+    def find_damage(self, instance: "instance.Instance") -> str | None:
+        """Find what `CHECK TABLE … EXTENDED` finds in any of its tables."""
+        from stithy.engines.mariadb.connection import connect
+        from stithy.engines.mariadb.upkeep import find_damage
+        from stithy.engines.mariadb.url import parse_url
+
+        with connect(parse_url(instance.url)) as session:
+            return find_damage(session)
 
     def connect(self, url: Secret, password: Secret | None = None) -> "instance.Endpoint":
         """Give the database of a URL."""

@@ -107,3 +107,9 @@ def scans(url: Secret) -> Iterator[int]:
             for name, size in large:
                 session.run(f"SELECT count(*) FROM {quote_name(name)} FORCE INDEX (PRIMARY)")
                 yield size
+
+
+def find_damage(session: ControlSession) -> str:
+    """Find what the check of all tables and their indexes finds in the session's database."""
+    rows = session.run(f"CHECK TABLE {', '.join(list_tables(session))} EXTENDED")
+    return "; ".join(f"{row[0]}: {row[3]}" for row in rows if (row[2], row[3]) != ("status", "OK"))

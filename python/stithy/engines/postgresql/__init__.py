@@ -93,6 +93,7 @@ class PostgreSQLEngine(Engine):
     setting_examples = ({"shared_buffers": "384MB"}, {"shared_buffers": "768MB"})
     owned_settings = OWNED_SETTINGS
     backups = BACKUPS
+    unsafe_settings = {"fsync": "off"}
     native_restore = "copies a template database within its server"
     has_remote = True
 
@@ -135,6 +136,15 @@ class PostgreSQLEngine(Engine):
         from stithy.engines.postgresql.engine import PostgreSQL
 
         return PostgreSQL(request)
+
+    def find_damage(self, instance: "instance.Instance") -> str | None:
+        """Find what the extension `amcheck` finds; None where it is not installed."""
+        from stithy.engines.postgresql.connection import connect
+        from stithy.engines.postgresql.upkeep import find_damage
+        from stithy.engines.postgresql.url import parse_url
+
+        with connect(parse_url(instance.url)) as session:
+            return find_damage(session)
 
     def forget(self, facts: Mapping[str, str]) -> None:
         """Remove the shared memory of a killed server, which `Server.shared_memory` named."""

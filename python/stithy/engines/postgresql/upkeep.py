@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from stithy.engines.postgresql.connection import MAINTENANCE_DATABASE, Connection
+from stithy.errors import InfrastructureError
 
 SEGMENTS_MIN = 5
 SEGMENTS = "SELECT count(*) FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$'"
@@ -60,3 +61,32 @@ def _count_segments(session: Connection, log_bytes: int) -> int:
     [[size]] = session.run("SELECT pg_size_bytes(%(size)s)", size=segment_bytes)
     most = kept_mb * 2**20 // size
     return int(max(SEGMENTS_MIN, min(-(-log_bytes // size), most)))
+
+
+HAS_AMCHECK = "SELECT count(*) FROM pg_available_extensions WHERE name = 'amcheck'"
+CHECK_HEAPS = """
+SELECT c.oid::regclass::text, h.blkno, h.msg
+FROM pg_class c CROSS JOIN LATERAL verify_heapam(c.oid) h
+WHERE c.relkind = 'r' AND c.relpersistence = 'p' LIMIT 10
+"""
+CHECK_INDEXES = """
+SELECT bt_index_check(c.oid, true)
+FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid JOIN pg_am a ON a.oid = c.relam
+WHERE a.amname = 'btree' AND c.relkind = 'i' AND c.relpersistence = 'p'
+AND i.indisready AND i.indisvalid
+"""
+"""Of each index, whether it is in order and has every row of its table. Pages are read on the way,
+so that those with a wrong checksum are found, too. Source: PostgreSQL's documentation, amcheck."""
+
+
+def find_damage(session: Connection) -> str | None:
+    """Find what `amcheck` finds in the session's database; None where it is not installed."""
+    if session.run(HAS_AMCHECK) == [[0]]:
+        return None
+    session.run("CREATE EXTENSION IF NOT EXISTS amcheck")
+    damaged = [f"{table}, page {page}: {text}" for table, page, text in session.run(CHECK_HEAPS)]
+    try:
+        session.run(CHECK_INDEXES)
+    except InfrastructureError as error:
+        damaged.append(error.text)
+    return "; ".join(damaged)

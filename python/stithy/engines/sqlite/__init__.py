@@ -74,6 +74,7 @@ class SQLite(Engine):
     url_schemes = ("sqlite",)
     url_examples = ("sqlite:///srv/test.db", "sqlite:///srv/test.db?journal=delete")
     setting_examples = ({"cache_kib": "2000"}, {"cache_kib": "8000"})
+    unsafe_settings = {"synchronous": "off"}
     backups = BACKUPS
     separate_roles = frozenset({"temp"})
     declaration = Declaration(
@@ -123,6 +124,21 @@ class SQLite(Engine):
         from stithy.engines.sqlite.database import ConfiguredSQLite
 
         return ConfiguredSQLite(request)
+
+    def find_damage(self, instance: "instance.Instance") -> str | None:
+        """Find what its `integrity_check` and `foreign_key_check` find."""
+        import sqlite3
+
+        from stithy.engines.sqlite.copies import check
+        from stithy.engines.sqlite.database import read_file
+
+        file = read_file(instance.url)
+        file.read_bytes()  # so that the check, page by page, waits for no drive
+        try:
+            check(str(file))
+        except sqlite3.DatabaseError as error:
+            return str(error)
+        return ""
 
     def connect(self, url: Secret, password: Secret | None = None) -> "instance.Endpoint":
         """Give the database of a URL, which has no password."""

@@ -1,0 +1,1 @@
+"""Durability: power cuts under load, and whether anything acknowledged was lost."""

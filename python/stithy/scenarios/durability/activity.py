@@ -1,0 +1,274 @@
+"""A power cut under the users of one window, and what is there when the power is back.
+
+Users work at the drives' pace, and so does recovery. What is done between power and the server's
+start, and all checks after the first commit, takes the drives no time.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
+
+from stithy.activities.hammer.activity import choose_pace, make_request
+from stithy.collectors.collector import TimedSample
+from stithy.drives import filesystems
+from stithy.drives.power_cut import DriveCut, check_file_system, cut_power, restore_power
+from stithy.engines.engine import get_engine
+from stithy.engines.served import ServerProcess
+from stithy.errors import InfrastructureError, StithyError
+from stithy.hosts.processes import find_pids_inside
+from stithy.plan.steps import WindowPlan
+from stithy.results.convert import make_ledger_finding_rows, make_ledger_rows
+from stithy.results.tables import LEDGER, LEDGER_FINDINGS, Row, Table
+from stithy.run.activity import Activity, BasicActivity, Span, Subject, Times, WindowValue
+from stithy.run.context import Context
+from stithy.run.volumes import get_parts
+from stithy.scenarios.durability import declared
+from stithy.scenarios.durability.declared import CONTROL, GIVEN_UP, LYING, NONE
+from stithy.scenarios.durability.plan import choose_cut_s
+from stithy.scenarios.durability.trial import (
+    LEDGER_S,
+    Aftermath,
+    choose_rule,
+    commit_first,
+    list_mounted,
+    users_at_work,
+)
+from stithy.storage.emulation import suspend_pacing
+from stithy.study.database import of_candidate
+from stithy.units import format_measured_duration
+from stithy.wire.drive import jobs
+from stithy.wire.hammer import Driven, Hammer, HammerProgram, ProgressWatch
+
+POLL_S = 0.05
+COMMITS_LEAST = 20
+"""Own: a cut of nothing would prove nothing."""
+
+PATIENCE_S = 60.0
+FIRST = "first-commit.jsonl"
+NOT_RECOVERED = "the database did not recover, or nothing was committed"
+NOT_COMPARED = "the ledger could not be compared"
+
+
+class CutActivity(BasicActivity):
+    """Users, a power cut, and the recovery."""
+
+    who = "the power cut"
+
+    def __init__(self, context: Context, window: WindowPlan) -> None:
+        """Nothing has begun."""
+        super().__init__(context, window)
+        study, name = context.file.study.at(window.point), window.candidate
+        self._volume = context.volumes.of(name)
+        self._data = get_parts(self._volume).data
+        self._drives = list_mounted(study, name, self._volume)
+        self._engine = get_engine(study.database.engine)
+        self._control = str(window.point.values[CONTROL])
+        self._is_given_up = bool(of_candidate(study.given_up, name))
+        self._rule, self._cut_after_s = choose_rule(study, window), choose_cut_s(study, window)
+        self._directory = context.session.directory.window(window.id)
+        self._found: Aftermath | None = None
+        self._cuts: tuple[DriveCut, ...] = ()
+        self._at_s: dict[str, float] = {}
+
+    @contextmanager
+    def ready(self) -> Iterator[Subject]:
+        """The server runs; afterwards the drives have power, whatever happened."""
+        window, servers = self.window, self.context.servers
+        if self._control == GIVEN_UP:
+            servers.more[self._data] = self._engine.unsafe_settings
+        try:
+            with (
+                servers.limited(window.candidate, window.point) as limit,
+                servers.running(
+                    window.candidate, self._directory.server_log, point=window.point,
+                    memory_cgroup=limit.group.path if limit.group else None,
+                ) as self._instance,
+                self._keep_power(),
+            ):  # fmt: skip
+                yield Subject()
+                if self._found is not None:
+                    self._examine(self._found)
+        finally:
+            servers.more.pop(self._data, None)
+
+    @contextmanager
+    def _keep_power(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            with suppress(StithyError):  # a drive that is gone needs no power
+                for drive in self._drives:
+                    drive.control.set_fault(drive.name, jobs.NoFault())
+                if not all(filesystems.is_mounted(drive.folder) for drive in self._drives):
+                    restore_power(self._drives)
+            if "cut" in self._at_s and (self._found is None or self._found.is_lost()):
+                # Whatever else the cut has spoiled, no later window finds it.
+                self.context.volumes.lost[self.window.candidate] = "a power cut spoiled it"
+
+    def act(self) -> None:
+        """Let users work, cut the power under them, and start the server again."""
+        session, at = self.context.session, self._at_s
+        if self.window.checkpoint:
+            self._instance.checkpoint()
+        if self._control == LYING:
+            for drive in self._drives:
+                drive.control.set_fault(drive.name, jobs.LyingFlush())
+        began_s = session.clock.now_s()
+        session.start.give(began_s)
+        self._cut_under_load(began_s)
+        from_s = min(began_s + self.window.ramp_up_s, at["cut"])
+        self.times = Times(began_s, from_s, at["cut"], complete=True)
+        self._found = found = Aftermath()
+        self._bring_back(found)
+        at["back"] = session.clock.now_s()
+        if not found.damage:
+            self._recover(found)
+            at["recovered"] = session.clock.now_s()
+
+    def _cut_under_load(self, began_s: float) -> None:
+        clock, stop = self.context.session.clock, self.context.session.stop
+        waits = self._control != GIVEN_UP and not self._is_given_up
+        linger_s = LEDGER_S if self._engine.declaration.is_embedded and waits else 0.0
+        program = self.context.servers.find_held(self.window.candidate).engine.program
+        server = self._instance
+
+        def list_pids() -> list[int]:
+            pids = find_pids_inside(self._data, program)
+            if pids or not isinstance(server, ServerProcess) or server.ended_by() is not None:
+                return pids
+            return [server.pid]  # a thread may end after the one that names the process
+
+        with users_at_work(self._drive_users, self._directory.hammer_output) as users:
+            while clock.now_s() < began_s + self._cut_after_s and not stop.asked.wait(POLL_S):
+                users.check()
+            stop.check()
+            users.wait_for_commits(COMMITS_LEAST, PATIENCE_S)
+            users.check()
+            if users.committed < COMMITS_LEAST:
+                raise InfrastructureError(
+                    f"users committed {users.committed} transactions before the power cut, and "
+                    f"fewer than {COMMITS_LEAST} prove nothing",
+                    where=f"window {self.window.id}",
+                    remedy="measure for longer, or with more users",
+                )
+            self._at_s["cut"] = clock.now_s()
+            self._cuts = cut_power(self._drives, self._rule, list_pids, linger_s=linger_s)
+        if isinstance(server, ServerProcess):
+            server.stop(at_once=True)
+        self._at_s["dead"] = clock.now_s()
+
+    def _drive_users(self, watch: ProgressWatch) -> Driven:
+        window, context = self.window, self.context
+        pace = choose_pace(context, window)
+        request = make_request(context.file.study, window, self._directory, pace)
+        # They go on until the cut, which may be late where the machine is.
+        longer_s = window.duration_s + 2 * PATIENCE_S
+        asked = request.model_copy(update={"duration_s": longer_s, "hlog_stem": None})
+        return self._make_hammer().run(context.choice_at(window.point), asked, watch=watch)
+
+    def _bring_back(self, found: Aftermath) -> None:
+        def work() -> None:
+            found.notes += restore_power(self._drives)
+            # Of an array the kernel names the first drive.
+            for drive in {drive.folder: drive for drive in reversed(self._drives)}.values():
+                checked = check_file_system(drive)
+                if not checked.clean:
+                    text = " ".join(checked.text.splitlines()[-3:])
+                    found.damage.append(f"the file system is not clean: {text}")
+
+        with suspend_pacing(self._volume.drives):
+            found.keep("the file system did not come back", work)
+
+    def _recover(self, found: Aftermath) -> None:
+        """Start the server, which recovers, and let one user do one transaction."""
+        clock = self.context.session.clock
+        began_s, server = clock.now_s(), self._instance
+        # Who opens a file of an engine without a server recovers it.
+        start = partial(self.context.servers.start_again, self.window.candidate)
+        work_of = start if isinstance(server, ServerProcess) else server.facts
+        if not found.keep("the database did not recover", work_of):
+            return
+        answered_s, seed = clock.now_s() - began_s, self._rule.seed
+        choice, output = self.context.choice_at(self.window.point), self._directory.root
+
+        def work() -> None:
+            first_s = commit_first(self._make_hammer(), choice, seed, output / FIRST)
+            found.recovery_s = None if first_s is None else answered_s + first_s
+
+        found.keep("no transaction could be committed", work)
+
+    def _examine(self, found: Aftermath) -> None:
+        """Look at all that came back, for which no user waits."""
+        context, directory, hammer = self.context, self._directory, self._make_hammer()
+        choice, output = context.choice_at(self.window.point), directory.check_output
+        watch = ProgressWatch(raw_output=directory.ledger_output)
+        if not found.damage:
+            with suspend_pacing(self._volume.drives):
+                found.keep(NOT_COMPARED, lambda: found.add_ledger(
+                    hammer.verify_ledger(choice, directory.ledger, watch=watch)
+                ))  # fmt: skip
+                found.keep("conditions could not be verified", lambda: found.add_conditions(
+                    context.verify_conditions(hammer, choice, output, quick=False)
+                ))  # fmt: skip
+                found.keep("the engine's own check failed", lambda: found.add_check(
+                    self._engine.find_damage(self._instance)
+                ))  # fmt: skip
+        found.is_examined = True
+
+    def _make_hammer(self) -> HammerProgram:
+        """The driver; where the database runs in it, it works in its folder and is found there."""
+        hammer, url = self.context.hammer(self._instance.url), self._instance.url.reveal()
+        limits = self.context.servers.embedded.get(url)
+        if limits is not None and isinstance(hammer, Hammer):
+            hammer.limit_process(replace(limits, directory=self._data))
+        return hammer
+
+    def values(self) -> Iterator[WindowValue]:
+        """Whether anything was lost, and how long recovery took."""
+        found = self._found
+        if found is None or not found.is_examined or self.times is None:
+            return
+        promised = self._control == NONE and not self._is_given_up
+        yield WindowValue(declared.PROMISED, float(promised))
+        yield WindowValue(declared.LOST, float(found.is_lost()))
+        for name, value, because in (
+            (declared.RECOVERY, found.recovery_s, NOT_RECOVERED),
+            (declared.ACKNOWLEDGED, found.acknowledged, NOT_COMPARED),
+            (declared.GONE, found.gone, NOT_COMPARED),
+        ):
+            missing = because if value is None else None
+            yield WindowValue(name, value, missing_because=missing)
+        yield WindowValue("cut.at_s", self._at_s["cut"] - self.times.started_at_s)
+        yield WindowValue("cut.writes_kept", float(sum(cut.kept for cut in self._cuts)))
+        yield WindowValue("cut.writes_torn", float(sum(cut.torn for cut in self._cuts)))
+        yield WindowValue("cut.writes_lost", float(sum(cut.lost for cut in self._cuts)))
+
+    def spans(self) -> Iterator[Span]:
+        """The cut, the time without power and file systems, and recovery with what came of it."""
+        at, found = self._at_s, self._found
+        if found is None or "back" not in at:
+            return
+        yield Span("cut", at["cut"], at["dead"], "; ".join(found.notes) or "done")
+        yield Span("power", at["dead"], at["back"], "back")
+        yield Span("recovery", at["back"], at.get("recovered"), found.describe())
+
+    def tables(self, _: Sequence[TimedSample]) -> Iterator[tuple[Table, list[Row]]]:
+        """What the ledger says; what a control loses is not missed."""
+        name, is_real = self.window.id, self._control == NONE
+        verified = self._found.ledger if self._found and is_real else None
+        yield LEDGER, make_ledger_rows(name, verified.summary) if verified else []
+        yield LEDGER_FINDINGS, make_ledger_finding_rows(name, verified.findings) if verified else []
+
+    def said(self) -> str:
+        """What the cut lost, and how long recovery took."""
+        found = self._found
+        if found is None:
+            return "no power cut"
+        time = "" if found.recovery_s is None else (
+            f", recovered in {format_measured_duration(found.recovery_s)}"
+        )  # fmt: skip
+        return f"{'LOST: ' if found.is_lost() else ''}{found.describe()}{time}"
+
+
+PLUGINS = (Activity(declared.ACTIVITY, CutActivity),)

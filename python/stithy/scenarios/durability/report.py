@@ -1,0 +1,171 @@
+"""Durability: how many power cuts lost something, how long recovery took, what controls lost."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from stithy.analysis.analyze import Analysis
+from stithy.analysis.evidence import Window
+from stithy.report.blocks import (
+    Absent,
+    Block,
+    FigureKind,
+    SectionKind,
+    set_bullets,
+    set_figures,
+    set_grid,
+    set_paragraph,
+)
+from stithy.report.context import Context
+from stithy.report.drawing.plots import Bars, Duration, read_durations, write_durations_title
+from stithy.report.findings import FindingKind
+from stithy.report.page import Page
+from stithy.report.tables import PageTable, Show, make_table
+from stithy.report.words.wording import format_at_most, format_plural
+from stithy.scenarios.durability.declared import CONTROL, GIVEN_UP, LYING, NAME, RECOVERY
+from stithy.scenarios.durability.judge import Tally, has_lost, list_tallies, read_value
+from stithy.statements import Statement
+from stithy.units import format_list
+
+TITLE = "Durability"
+FIGURE = "durability-recovery"
+NOTE = (
+    "A cut: at a moment drawn from the seed all drives of the candidate stop, the processes of "
+    "the database are killed, and what memory held is gone. Of each write that no flush had "
+    "followed the seed decides whether it is kept, torn or lost. Then the file system is checked "
+    "and the server recovers. What is there is compared with the ledger, which lay on other "
+    "storage; all consistency conditions and the engine's own check follow. At most: the greatest "
+    "chance of a loss by a cut that so many leave, exact binomial, 95 %. Recovery: from the start "
+    "of the server to the first commit. A control must lose something: an engine that does not "
+    "wait for storage, and drives whose flush does nothing."
+)
+CONTROLS = {
+    GIVEN_UP: "an engine that does not wait for storage",
+    LYING: "drives whose flush does nothing",
+}
+
+
+@dataclass(frozen=True)
+class PowerCuts:
+    """The cuts of one candidate at a point, or what the controls of all say."""
+
+    kind: ClassVar = "power-cuts"
+    sentence: str
+
+
+def describe_tally(tally: Tally, *, several: bool) -> str:
+    """Say how many cuts of a candidate lost something, and what that leaves possible."""
+    of = f" of {tally.candidate}" if several else ""
+    if not tally.cuts:
+        return f"No power cut{of} was looked at to its end."
+    gone = format_plural(tally.transactions_lost, "transaction")
+    why = f"; {gone} together" if tally.transactions_lost else ""
+    if tally.lost and not tally.is_promised:
+        why += "; the study's settings promise no better"
+    return Statement(
+        "{lost:,} of {cuts:,} power cuts{of} {verb} acknowledged work: at most {bound} of all cuts "
+        "do (95 % sure){why}.",
+        lost=len(tally.lost), cuts=len(tally.cuts), of=of,
+        verb="LOST" if tally.lost else "lost", bound=format_at_most(tally.bound),
+        why=why,
+    )  # fmt: skip
+
+
+def describe_controls(tallies: Sequence[Tally]) -> Iterator[str]:
+    """Say that the controls lost, so that the test can fail; or where they did not."""
+    silent = {tally.candidate: tally.silent_controls for tally in tallies if tally.silent_controls}
+    for candidate, names in silent.items():
+        whose = format_list([CONTROLS[name] for name in names])
+        yield (
+            f"NOTHING IS PROVEN on {candidate}: power cuts lost nothing with {whose}, which must "
+            "lose something."
+        )
+    if not silent and any(tally.controls for tally in tallies):
+        every = dict.fromkeys(name for tally in tallies for name in tally.controls)
+        yield (
+            "The test can fail: power cuts lost work of every candidate with "
+            f"{format_list([CONTROLS[name] for name in every])}."
+        )
+
+
+def _describe_all(analysis: Analysis) -> Iterator[str]:
+    tallies = list_tallies(analysis.evidence)
+    yield from (describe_tally(tally, several=len(tallies) > 1) for tally in tallies)
+    yield from describe_controls(tallies)
+
+
+def _make_tables(page: Page) -> Iterator[PageTable]:
+    context = page.context
+    shows = (
+        *(show for show in context.factor_shows if show.column != CONTROL),
+        Show("candidate", "Candidate"), Show("cuts", "Cuts", "count"),
+        Show("lost", "Lost something", "count"), Show("bound", "At most", "share"),
+        Show("acknowledged", "Acknowledged", "count"), Show("transactions_lost", "Lost", "count"),
+        Show("recovery_p50_s", "Recovery, median", "duration"),
+        Show("recovery_max_s", "longest", "duration"),
+        Show("given_up", "Control: durability given up"),
+        Show("flush_lies", "Control: flushes that lie"),
+    )  # fmt: skip
+    rows = [_make_row(context, tally) for tally in list_tallies(context.evidence)]
+    yield make_table(NAME, TITLE, shows, rows)
+
+
+def _make_row(context: Context, tally: Tally) -> dict[str, Any]:
+    middle_s, longest_s = tally.recovery_s or (None, None)
+    given_up, flush_lies = (
+        None if windows is None else f"{sum(map(has_lost, windows))} of {len(windows)} lost"
+        for windows in (tally.controls.get(name) for name in (GIVEN_UP, LYING))
+    )
+    return {
+        **context.list_factor_values(tally.point), "candidate": tally.candidate,
+        "cuts": len(tally.cuts), "lost": len(tally.lost), "bound": tally.bound,
+        "acknowledged": tally.acknowledged, "transactions_lost": tally.transactions_lost,
+        "recovery_p50_s": middle_s, "recovery_max_s": longest_s, "given_up": given_up,
+        "flush_lies": flush_lies,
+    }  # fmt: skip
+
+
+def set_durability(page: Page) -> Iterator[Block]:
+    """Set the section of a run that has cut power."""
+    if not list_tallies(page.context.evidence):
+        return
+    yield from set_bullets(_describe_all(page.context), "")
+    yield from set_figures(page.find_drawn(NAME))
+    yield from set_grid(page.tables[NAME])
+    yield from set_paragraph(NOTE, page.context.footer + ".", style="note")
+
+
+def _plot_recovery(context: Context) -> Iterator[Bars | Absent]:
+    point = context.evidence.choose_asked([each.point for each in list_tallies(context.evidence)])
+    if point is None:
+        return
+
+    def list_durations(window: Window) -> Iterator[Duration]:
+        time_s, number = read_value(window, RECOVERY), str(window.block + 1)
+        if time_s is not None:
+            yield Duration("recovery", window.candidate, window.block, number, time_s)
+
+    durations = read_durations(context, point, list_durations)
+    if not durations:
+        yield Absent(FIGURE, "time of each recovery", "no valid window has a recovery")
+        return
+    yield Bars(
+        name=FIGURE,
+        title=write_durations_title(context, durations),
+        caption="Time from the start of the server to the first commit after each power cut "
+        f"(marks), and the mean (bars), of all valid windows {point.at(context.level_unit)}.",
+        noun="recoveries",
+        data="Recovery after each power cut",
+        durations=durations,
+    )
+
+
+PLUGINS = (
+    SectionKind(NAME, 23, TITLE, set_durability, make_tables=_make_tables),
+    FigureKind(FIGURE, 18, NAME, _plot_recovery, ("values",)),
+    FindingKind(
+        PowerCuts.kind,
+        lambda finding, unit: finding.sentence,
+        lead=lambda analysis: map(PowerCuts, _describe_all(analysis)),
+    ),  # fmt: skip
+)

@@ -1,0 +1,194 @@
+"""What makes a power cut, and what comes of it.
+
+The draw of the seed, the drives of a candidate, users until the power goes, and what is found when
+it is back.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stithy.clock import SystemClock
+from stithy.drives.control import Control
+from stithy.drives.power_cut import CutRule, MountedDrive
+from stithy.errors import InfrastructureError, Interrupted, StithyError
+from stithy.plan.steps import WindowPlan
+from stithy.scenarios.durability.declared import CONTROL, NONE
+from stithy.scenarios.durability.plan import derive_cut_seed
+from stithy.storage.formatted import MOUNT_OPTIONS
+from stithy.storage.provider import Volume
+from stithy.storage.providers.drive import DriveKeys
+from stithy.study.model import Study
+from stithy.wire.hammer import Checked, Driven, HammerProgram, LedgerVerified, ProgressWatch
+from stithy.wire.jobs import RunRequest, WorkloadChoice
+from stithy.wire.messages import AnyMessage, SecondMessage
+
+CLOCK, PAUSE_S = SystemClock(), 0.02
+ALL_LOST_EVERY = 5
+MOMENT_S = 0.001
+"""How long the first user goes on: nobody ends within a transaction, so that it is one."""
+
+LEDGER_S = 0.5
+"""How long a driver that dies with its database goes on after its drives: what was acknowledged
+reaches its ledger, whose groups are 50 ms, and nothing more is where a commit waits for a drive."""
+
+Work = Callable[[ProgressWatch], Driven]
+"""A run of the hammer that ends when its watch says so."""
+
+
+def choose_rule(study: Study, window: WindowPlan) -> CutRule:
+    """Choose what a cut leaves; nothing that no flush had followed survives one of a control."""
+    seed, is_control = derive_cut_seed(study, window), window.point.values[CONTROL] != NONE
+    return lose_all(seed) if is_control else make_rule(seed, window.block)
+
+
+def make_rule(seed: int, number: int) -> CutRule:
+    """Make the rule of a cut by its number: torn at 512 bytes or 4 KiB in turns; or all is lost."""
+    if number % ALL_LOST_EVERY == ALL_LOST_EVERY - 1:
+        return lose_all(seed)
+    return CutRule(seed, unit_bytes=512 if number % 2 == 0 else 4096)
+
+
+def lose_all(seed: int) -> CutRule:
+    """Make a rule by which nothing is kept that no flush had followed."""
+    return CutRule(seed, lost_share=1.0, torn_share=0.0)
+
+
+def list_mounted(study: Study, candidate: str, volume: Volume) -> tuple[MountedDrive, ...]:
+    """List all drives of a candidate, each with the file system that it is mounted as."""
+    found = []
+    for role, part in volume.by_role.items():
+        spec = study.candidates[candidate].sources[role].spec
+        assert isinstance(spec, DriveKeys)  # the plan refuses others
+        options = (*MOUNT_OPTIONS, *(spec.layer.spec.list_mount_options() if spec.layer else ()))
+        for drive in part.emulated:
+            control = Control(drive.control)
+            mounted = (drive.name, drive.device, part.path, part.filesystem, options)
+            found.append(MountedDrive(control, *mounted))
+    return tuple(found)
+
+
+class UsersAtWork:
+    """Users in a thread of their own, who begin at once; `failure`: what they ended with."""
+
+    def __init__(self, work: Work, output: Path | None) -> None:
+        """`output` gets what the hammer says."""
+        self.committed = 0
+        self.failure: StithyError | None = None
+        self._stop = threading.Event()
+
+        def hear(message: AnyMessage) -> None:
+            if isinstance(message, SecondMessage):
+                self.committed += sum(each.committed for each in message.transactions)
+
+        def run() -> None:
+            try:
+                work(ProgressWatch(output, hear, self._stop))
+            except StithyError as error:
+                self.failure = error
+
+        self._thread = threading.Thread(target=run)
+        self._thread.start()
+
+    def wait_for_commits(self, count: int, patience_s: float) -> None:
+        """Return once so much was committed, or they ended, or the patience is over."""
+        until_s = CLOCK.monotonic_s() + patience_s
+        while self.committed < count and self._thread.is_alive() and CLOCK.monotonic_s() < until_s:
+            CLOCK.sleep_s(PAUSE_S)
+
+    def check(self) -> None:
+        """Raise why they have ended by themselves, if they have."""
+        if self.failure is not None:
+            raise self.failure
+        if not self._thread.is_alive():
+            raise InfrastructureError(
+                "the users ended before the power cut", where="hammer",
+                remedy="read the last lines of hammer.jsonl in the window's folder",
+            )  # fmt: skip
+
+    def end(self) -> None:
+        """End them, and wait for it."""
+        self._stop.set()
+        self._thread.join()
+
+
+@contextmanager
+def users_at_work(work: Work, output: Path | None = None) -> Iterator[UsersAtWork]:
+    """Users who have ended at the end of the block, whatever happens in it."""
+    users = UsersAtWork(work, output)
+    try:
+        yield users
+    finally:
+        users.end()
+
+
+def commit_first(
+    hammer: HammerProgram, choice: WorkloadChoice, seed: int, output: Path
+) -> float | None:
+    """Let one user do one transaction; its time in seconds, None where it was not committed."""
+    request = RunRequest(seed=seed, users=1, ramp_up_s=0.0, duration_s=MOMENT_S)
+    summary = hammer.run(choice, request, watch=ProgressWatch(raw_output=output)).summary
+    return summary.ended_at_s - summary.started_at_s if summary.commits else None
+
+
+@dataclass
+class Aftermath:
+    """What is there after a power cut; None and empty as far as it did not come to it.
+
+    `damage`: in words what is not as it should be, apart from the ledger. `notes`: what was put
+    right on the way, or not looked at. `recovery_s`: from the start of the server to the first
+    commit. `acknowledged` and `gone`: transactions of the ledger, and those of them that are lost
+    or differ, with refused ones that are there. `is_examined`: all was looked at that can be.
+    """
+
+    damage: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    recovery_s: float | None = None
+    ledger: LedgerVerified | None = None
+    acknowledged: int | None = None
+    gone: int | None = None
+    is_examined: bool = False
+
+    def is_lost(self) -> bool:
+        """Whether something acknowledged is gone, or anything is damaged or cannot be compared."""
+        return bool(self.damage) or self.ledger is None or not self.ledger.summary.holds
+
+    def describe(self) -> str:
+        """What was lost or damaged, or that nothing was, in words."""
+        words = list(self.damage)
+        if self.gone:
+            words.insert(0, f"{self.gone} of {self.acknowledged} acknowledged transactions lost")
+        return "; ".join(words) or "nothing acknowledged is missing"
+
+    def keep(self, what: str, work: Callable[[], object]) -> bool:
+        """Do it; what it fails with is damage, but that a person wants an end. Whether it did."""
+        try:
+            work()
+        except Interrupted:
+            raise
+        except StithyError as error:
+            self.damage.append(f"{what}: {error.text}")
+            return False
+        return True
+
+    def add_check(self, damage: str | None) -> None:
+        """Take what the engine's own check found; None: it has none here."""
+        if damage is None:
+            self.notes.append("the engine has no check of its own here")
+        elif damage:
+            self.damage.append(f"the engine's own check: {damage}")
+
+    def add_conditions(self, checked: Checked | None) -> None:
+        """Take which conditions hold; None: the workload has none."""
+        if checked is not None and checked.broken:
+            numbers = ", ".join(map(str, checked.broken))
+            self.damage.append(f"conditions {numbers} do not hold")
+
+    def add_ledger(self, verified: LedgerVerified) -> None:
+        """Count what it says."""
+        entries = verified.summary.entries.values()
+        self.ledger = verified
+        self.acknowledged = sum(each.acknowledged for each in entries)
+        self.gone = sum(each.lost + each.differing + each.returned for each in entries)

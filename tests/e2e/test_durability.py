@@ -1,0 +1,53 @@
+"""The power is cut under users: nothing is lost but by controls, and a killed run resumes."""
+
+from pathlib import Path
+
+import pytest
+
+from stithy.drives.filesystems import is_mounted
+from stithy.report.context import make_context
+from stithy.results.files import read_run
+from stithy.scenarios.durability.declared import GIVEN_UP, LYING
+from stithy.scenarios.durability.judge import list_tallies, read_value
+from support.running import Stithy, entries, left_by, write_study
+
+pytestmark = [pytest.mark.needs_drive, pytest.mark.needs_postgresql]
+
+CUT = "w-a-u2-controlnone-b0"
+
+
+def test_a_run_killed_in_a_power_cut_resumes(stithy: Stithy, place: Path) -> None:
+    """Drives without power go with it; the resumed run cuts again, and controls alone lose."""
+    out = place / "run"
+    study = write_study(
+        place / "study.yaml", {"a": "{drive: gp3, count: 2, layer: {btrfs: {level: raid1}}}"},
+        users=[2], duration="1 s", load={"repeat": "", "pace": "", "calibrate": ""},
+        scenario="{durability: {cuts: 1, controls: 1}}",
+    )  # fmt: skip
+    output = out / "windows" / CUT / "hammer.jsonl"
+    stithy.kill(
+        lambda: output.exists() and not any(map(is_mounted, _list_mounts(out))),
+        "run", study, "--out", out,
+    )  # fmt: skip
+    assert not entries(out, "step-done", step=CUT)
+    stithy.run("resume", out)
+    context = make_context(read_run(out))
+    [tally] = list_tallies(context.evidence)
+    [window] = tally.cuts
+    assert window.spans[-1]["outcome"] == "nothing acknowledged is missing"
+    assert (tally.lost, tally.is_promised) == ((), True)
+    assert tally.acknowledged > 0
+    assert (read_value(window, "cut.recovery_s") or 0) > 0
+    assert [span["name"] for span in window.spans] == ["cut", "power", "recovery"]
+    assert tally.controls.keys() == {GIVEN_UP, LYING}
+    assert not tally.silent_controls
+    page = (out / "report.html").read_text()
+    assert "0 of 1 power cuts lost acknowledged work: at most 95 % of all cuts do" in page
+    assert "The test can fail" in page
+    assert left_by(out) == []
+
+
+def _list_mounts(out: Path) -> list[Path]:
+    """Where the run has mounted something, by its journal."""
+    made = entries(out, "creating", kind="mount")
+    return [Path(entry.facts["facts"]["path"]) for entry in made]

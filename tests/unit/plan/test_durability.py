@@ -1,0 +1,167 @@
+"""What a study of power cuts plans, what it refuses, and what so many cuts say of all others."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from stithy.analysis.evidence import Evidence, Window
+from stithy.errors import StithyError
+from stithy.plan.expand import expand
+from stithy.point import Point
+from stithy.scenarios.durability.judge import CutRuling, bound_share, list_tallies
+from stithy.scenarios.durability.plan import choose_cut_s
+from stithy.scenarios.durability.report import describe_controls, describe_tally
+from stithy.scenarios.durability.trial import choose_rule, make_rule
+from stithy.study.load import parse_study
+from stithy.study.model import Study
+
+STUDY = """study: What does a power cut cost?
+candidates:
+  one: {one}
+  two: {{drive: gp3, count: 2, layer: {{btrfs: {{level: raid1}}}}}}
+database: {{engine: {engine}, memory: 192 MiB}}
+workload: {{name: order-entry, warehouses: 1}}
+load: {{users: [4], ramp_up: 1 s, duration: 4 s{load}}}
+scenario: {{durability: {{{keys}}}}}
+"""
+
+
+def study(
+    keys: str = "cuts: 5", *, one: str = "{drive: gp3}", load: str = "", engine: str = "postgresql"
+) -> Study:
+    """A study of one load under power cuts."""
+    text = STUDY.format(keys=keys, one=one, load=load, engine=engine)
+    return parse_study("study.yaml", text.encode())
+
+
+@pytest.mark.parametrize(
+    ("keys", "load", "problem"),
+    [
+        ("cuts: 0", "", "too small: 0"),
+        ("cuts: 2, controls: 3", "", "more cuts of a control than of a candidate"),
+        ("seed: -1", "", "too small: -1"),
+        ("cut: 5", "", "did you mean `cuts`?"),
+        ("cuts: 5", ", repeat: 3", "`scenario.durability.cuts` says it"),
+        ("cuts: 5", ", ledger: false", "cuts without a ledger show no loss"),
+    ],
+)
+def test_a_wrong_key_is_refused(keys: str, load: str, problem: str) -> None:
+    """With what is wrong, and what would be right."""
+    with pytest.raises(StithyError) as refused:
+        study(keys, load=load)
+    assert problem in refused.value.text
+
+
+@pytest.mark.parametrize(
+    ("one", "because"),
+    [
+        ("{path: /tmp/x}", "its data is on storage that is not emulated"),
+        ("{device: /dev/x}", "its data is on storage that is not emulated"),
+        ("{ceph: {conf: /etc/ceph/ceph.conf, pool: p}}", "on storage that is not emulated"),
+        ("{drive: gp3, count: 2, layer: {lvm: {level: raid1}}}", "on an array of lvm"),
+        ("{drive: gp3, roles: {log: {path: /tmp/x}}}", "its log is on storage that is not"),
+    ],
+)
+def test_what_has_no_power_is_refused(one: str, because: str) -> None:
+    """Before anything is made, each with its reason."""
+    with pytest.raises(StithyError) as refused:
+        expand(study(one=one))
+    assert because in refused.value.text
+
+
+def test_each_cut_is_a_window_and_controls_have_fewer() -> None:
+    """Of every candidate; each at a moment of its own, which all candidates share."""
+    read = study("cuts: 5, controls: 2")
+    windows = [step.window for step in expand(read).steps if step.kind == "window" and step.window]
+    counted = Counter((str(window.point.values["control"]), window.candidate) for window in windows)
+    assert counted == {
+        (control, name): 5 if control == "none" else 2
+        for control in ("none", "given-up", "flush-lies")
+        for name in ("one", "two")
+    }
+    drawn = {(window.block, choose_cut_s(read, window)) for window in windows}
+    assert len(drawn) == 5
+    assert all(2 <= at_s <= 5 for _, at_s in drawn)
+    other = study("cuts: 5, controls: 2, seed: 2")
+    assert drawn.isdisjoint({(each.block, choose_cut_s(other, each)) for each in windows})
+    kept = {
+        str(of.point.values["control"]) for of in windows if choose_rule(read, of).lost_share < 1
+    }
+    assert kept == {"none"}
+    rules = [make_rule(7, number) for number in range(5)]
+    assert [rule.unit_bytes for rule in rules[:4]] == [512, 4096, 512, 4096]
+    assert (rules[4].lost_share, rules[4].torn_share) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("cuts", "lost", "bound"),
+    [
+        (300, 0, 0.00994),
+        (100, 0, 0.02951),
+        (20, 0, 0.13911),
+        (20, 1, 0.21611),
+        (20, 20, 1),
+        (1, 0, 0.95),
+    ],  # fmt: skip
+)
+def test_the_bound_is_that_of_the_binomial(cuts: int, lost: int, bound: float) -> None:
+    """Source: tables of Clopper and Pearson, one-sided, 95 %."""
+    assert bound_share(cuts, lost) == pytest.approx(bound, abs=1e-5)
+
+
+def test_many_cuts_have_a_bound() -> None:
+    """More ways than a float holds."""
+    assert bound_share(10_000, 5_000) == pytest.approx(0.5082, abs=1e-3)
+
+
+def make_window(control: str, block: int, lost: float, *, promised: bool = True) -> Window:
+    """A cut of a candidate."""
+    point = str(Point((("users", 4), ("control", control))))
+    row = {"window_id": f"w-{control}-{block}", "candidate": "one", "point": point,
+           "activity": "cut", "block": block, "position": 0, "attempt": 0, "tried": False,
+           "missing_because": None, "measure_from_s": 0.0, "measure_to_s": 1.0}  # fmt: skip
+    values = {"cut.lost": lost, "cut.promised": float(promised and control == "none"),
+              "cut.transactions_lost": 7 * lost, "cut.acknowledged": 100.0,
+              "cut.recovery_s": 1.0 + block}  # fmt: skip
+    return Window(row, {}, (), values={(name, "all"): {"value": value, "missing_because": None,
+                                                       "count": None}
+                                       for name, value in values.items()})  # fmt: skip
+
+
+def gather(*windows: Window) -> Evidence:
+    """The evidence of these cuts."""
+    points = tuple(dict.fromkeys(window.point for window in windows))
+    return Evidence(("one",), points, windows)
+
+
+@pytest.mark.parametrize(
+    ("lost", "controls", "promised", "answered", "said"),
+    [
+        ((0, 0, 0), (1, 1), True, True, "0 of 3 power cuts lost acknowledged work: at most 64 %"),
+        ((0, 1, 0), (1, 1), True, False, "1 of 3 power cuts LOST acknowledged work"),
+        ((0, 1, 0), (1, 1), False, True, "the study's settings promise no better"),
+        ((0, 0, 0), (1, 0), True, False, "0 of 3"),
+        ((0, 0, 0), (), True, False, "0 of 3"),
+    ],
+)
+def test_a_broken_promise_and_a_silent_control_are_no_answer(
+    lost: tuple[int, ...], controls: tuple[int, ...], promised: bool, answered: bool, said: str
+) -> None:
+    """A loss that nobody promised to prevent is one; controls lose, or nothing is proven."""
+    cuts = [make_window("none", block, of, promised=promised) for block, of in enumerate(lost)]
+    named = zip(("given-up", "flush-lies"), controls, strict=False)
+    evidence = gather(*cuts, *(make_window(name, 0, of) for name, of in named))
+    [tally] = list_tallies(evidence)
+    assert said in describe_tally(tally, several=False)
+    assert (tally.transactions_lost, tally.recovery_s) == (7 * sum(lost), (2.0, 3.0))
+    assert CutRuling().rule(evidence, answered=True) is answered
+    silent = any("NOTHING IS PROVEN" in text for text in describe_controls([tally]))
+    assert silent is (0 in controls)
+
+
+def test_another_study_is_ruled_by_nobody() -> None:
+    """Without cuts the ruling is what it was."""
+    window = make_window("none", 0, 0)
+    other = replace(window, row={**window.row, "point": "users=4"})
+    assert not CutRuling().rule(gather(other), answered=False)
