@@ -19,7 +19,7 @@ from stithy.study.load_values import Levels
 from stithy.thresholds import MeasuredSide, Threshold
 from stithy.units import Money
 
-SCHEMA_VERSION = 17
+SCHEMA_VERSION = 18
 """Version of `manifest.json` and of the tables, kept in each of them; every other is refused."""
 
 Scalar = str | int | float | bool | None
