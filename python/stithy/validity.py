@@ -24,7 +24,8 @@ class Flag:
     `sentence`: a template of a `Statement`.
     `invalidates`: a window with it supports no claim. `is_own`: it is the window itself that is
     wrong; one may support no claim for another one's failure. `unsampled`: means of collectors are
-    missing in a window with it.
+    missing in a window with it. `is_finding`: it is a result of the window, whatever else is wrong
+    with that, and measuring it again would tell the same.
     """
 
     value: str
@@ -33,6 +34,7 @@ class Flag:
     invalidates: bool = False
     is_own: bool = True
     unsampled: bool = False
+    is_finding: bool = False
 
     @property
     def is_failure(self) -> bool:

@@ -54,13 +54,14 @@ def judge_by(describe: Describe) -> Judge:
 def find_invalid(directory: RunDirectory, windows: Sequence[str]) -> dict[str, str]:
     """Find those of these windows that are invalid, with the flags that make them so.
 
-    A window that was not steady is valid: that is the storage's doing.
+    A window that was not steady is valid: that is the storage's doing. One that lost what nobody
+    promised to keep has told what it can.
     """
     evidence = judge_windows(read_run(directory.root, windows))
     return {
         window.id: ", ".join(flag.value for flag in window.failures)
         for window in evidence.windows
-        if window.failures
+        if window.failures and not any(reason.flag.is_finding for reason in window.reasons)
     }
 
 

@@ -83,6 +83,8 @@ def test_a_loss_breaks_a_promise_or_is_a_finding(
     evidence = Evidence(("a", "b"), (NONE, FAULT), windows, primary=PrimaryComparison(point=FAULT))
     [of_a, of_b] = list_suffered(evidence)
     assert (windows[2].valid, len(of_a.list_lost())) == (valid, lost)
+    findings = [reason for reason in windows[2].reasons if reason.flag.is_finding]
+    assert bool(findings) == (lost and not promised), "such a window is not measured again"
     assert (len(of_b.list_counted()), of_b.list_lost()) == (1, ())
     assert is_answered(evidence) == answered
 

@@ -15,6 +15,7 @@ from stithy.analysis.effect import (
 from stithy.analysis.evidence import Window
 from stithy.analysis.instruments import Delayed, bound_pair
 from stithy.analysis.measures import Value, explain_too_few
+from stithy.analysis.statistics import Bound
 from stithy.metrics import P95, P99, TPM, Quantity, count_values_needed
 from stithy.point import Point
 from stithy.results.convert import read_latencies
@@ -67,32 +68,27 @@ def sum_window(analysis: Analysis, window: Window, like: Window) -> dict[str, Ph
 class PhasePair:
     """A phase of a block: what it gave without the fault, and with it.
 
-    `share`: of the measurement. `delayed`: by what disturbances delayed either window.
+    `share`: of the measurement.
     """
 
     windows: tuple[Window, Window]
     results: tuple[PhaseResult, PhaseResult]
     share: float
 
-    @property
-    def delayed(self) -> tuple[Delayed, Delayed]:
-        """How much disturbances delayed either, had all of it been in this phase."""
-        one, other = (window.delayed() for window in self.windows)
-        return self._stretch(one), self._stretch(other)
+    def bound(self, quantity: Quantity) -> Bound:
+        """Bound what disturbances can have changed, had all of them been in this phase."""
+        one, other = (
+            Delayed(of.delay_share / self.share, of.response_share / self.share, of.value)
+            for of in (window.delayed() for window in self.windows)
+        )
+        return bound_pair(quantity, one, other)
 
-    def _stretch(self, of: Delayed) -> Delayed:
-        return Delayed(of.delay_share / self.share, of.response_share / self.share, of.value)
-
-    def read(self, quantity: Quantity) -> tuple[float | None, float | None]:
+    def read(self, quantity: Quantity) -> list[float | None]:
         """Read what both gave: transactions per minute, or a percentile."""
-        one, other = (_read_result(result, quantity) for result in self.results)
-        return one, other
-
-
-def _read_result(result: PhaseResult, quantity: Quantity) -> float | None:
-    if quantity.known.percent is None:
-        return result.per_minute
-    return result.times.percentile_s(quantity.known.percent) if result.times else None
+        percent = quantity.known.percent
+        if percent is None:
+            return [result.per_minute for result in self.results]
+        return [of.times.percentile_s(percent) if of.times else None for of in self.results]
 
 
 def pair_phases(
@@ -121,7 +117,7 @@ def compare_phase(pairs: Sequence[PhasePair], quantity: Quantity) -> Paired:
     needed = 0 if percent is None else count_values_needed(percent)
     values = {pair.windows[1].id: _divide(pair, quantity, needed) for pair in pairs}
     blocks = tuple(pair.windows[1].block for pair in pairs)
-    bounds = [bound_pair(quantity, *pair.delayed) for pair in pairs]
+    bounds = [pair.bound(quantity) for pair in pairs]
     if percent is None or all(value.number is not None for value in values.values()):
         both = [pair.read(quantity) for pair in pairs]
         known = [(one, other) for one, other in both if one is not None and other is not None]

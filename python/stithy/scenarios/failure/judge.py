@@ -61,7 +61,8 @@ def weigh_loss(of: WindowRecord, reason: Reason) -> Reason:
     if reason.flag.value not in LOST or is_promised(of.values):
         return reason
     advice = "The policy of this candidate promises nothing for this fault."
-    return replace(reason, flag=replace(reason.flag, invalidates=False, advice=advice))
+    flag = replace(reason.flag, invalidates=False, advice=advice, is_finding=True)
+    return replace(reason, flag=flag)
 
 
 @dataclass(frozen=True)

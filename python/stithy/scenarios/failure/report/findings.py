@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import ClassVar
 
 from stithy.analysis.analyze import Analysis
 from stithy.analysis.effect import Effect
 from stithy.analysis.statistics import BLOCKS_LEAST
-from stithy.point import Point
 from stithy.registry import plugins
 from stithy.report.drawing.points import drop_factor
 from stithy.report.findings import FindingKind
@@ -30,53 +30,36 @@ HOWS = {
 
 
 @dataclass(frozen=True)
-class FaultOutcome:
-    """What became of the candidates at a point with a fault; `where`: what tells it from others."""
-
-    point: Point
-    fault: str
-    where: str
-    of: tuple[Survival, ...]
-
-
-@dataclass(frozen=True)
 class SurvivalFinding:
-    """All faults of a run, those with a loss first; `lost`: how many of them have one."""
+    """All candidates under all faults, those faults first that lost something; their loads."""
 
     kind: ClassVar[str] = KIND
-    outcomes: tuple[FaultOutcome, ...]
-    lost: int
+    of: tuple[Survival, ...]
+    loads: int
 
 
 def find_survival(analysis: Analysis) -> Iterator[SurvivalFinding]:
     """Find what became of the candidates; nothing in a run without faults."""
-    survivals = list_survivals(analysis)
-    loads = {drop_factor(each.point, FAULT) for each in survivals}
-    outcomes = tuple(
-        FaultOutcome(
-            point, str(point.values[FAULT]),
-            drop_factor(point, FAULT).at() if len(loads) > 1 else "",
-            tuple(each for each in survivals if each.point == point),
-        )
-        for point in list_faults(analysis.evidence, survivals)
-    )  # fmt: skip
-    lost = sum(any(each.fate is Fate.LOST for each in of.of) for of in outcomes)
-    if outcomes:
-        yield SurvivalFinding(outcomes, lost)
+    if survivals := list_survivals(analysis):
+        order = list_faults(analysis.evidence, survivals)
+        loads = {drop_factor(each.point, FAULT) for each in survivals}
+        ordered = sorted(survivals, key=lambda each: order.index(each.point))
+        yield SurvivalFinding(tuple(ordered), len(loads))
 
 
 def describe_survival(finding: SurvivalFinding, unit: str) -> str:
     """Say first what was lost, and by whom; without a loss what came of the fault asked about."""
-    del unit
-    first = max(1, finding.lost)
-    sentences = [_describe_outcome(of) for of in finding.outcomes]
+    faults = {each.point for each in finding.of if each.fate is Fate.LOST}
+    sentences = [_describe_fault(list(group), finding.loads > 1, unit)
+                 for _, group in groupby(finding.of, key=lambda each: each.point)]  # fmt: skip
+    first = max(1, len(faults))
     parts = [join_parts(sentences[:first], "; "), *sentences[first:]]
     ended = [Statement("{said}.", said=part) for part in parts]
     return join_parts([*ended, *_explain_lost(finding), *_describe_intervals(finding)], " ")
 
 
 def _explain_lost(finding: SurvivalFinding) -> Iterator[Statement]:
-    for of in (each for outcome in finding.outcomes for each in outcome.of if each.unreadable):
+    for of in (each for each in finding.of if each.unreadable):
         yield Statement(
             "{candidate} lost the database: it could not be read after {fault}: {because}.",
             candidate=of.candidate, fault=name_fault(of.fault),
@@ -85,19 +68,19 @@ def _explain_lost(finding: SurvivalFinding) -> Iterator[Statement]:
 
 
 def _describe_intervals(finding: SurvivalFinding) -> Iterator[Statement]:
-    counts = [each.pause.pairs for of in finding.outcomes for each in of.of
-              if each.pause.low is not None]  # fmt: skip
+    counts = [each.pause.pairs for each in finding.of if each.pause.low is not None]
     if counts:
         kind = f"plain {T_INTERVAL}" if min(counts) < BLOCKS_LEAST else CONSERVATIVE
         yield Statement(f"Bounds are {kind} intervals of {{windows}} valid windows.",
                         windows=Ends(min(counts), max(counts)))  # fmt: skip
 
 
-def _describe_outcome(of: FaultOutcome) -> Statement:
-    through = f"through {name_fault(of.fault)}{f' {of.where}' if of.where else ''}"
-    if of.fault == NONE:
-        through = f"without a fault{f' {of.where}' if of.where else ''}"
-    parts = [describe_one(each, through if index == 0 else "") for index, each in enumerate(of.of)]
+def _describe_fault(of: Sequence[Survival], is_load_said: bool, unit: str) -> Statement:
+    name = of[0].fault
+    through = "without a fault" if name == NONE else f"through {name_fault(name)}"
+    if is_load_said:
+        through += f" {drop_factor(of[0].point, FAULT).at(unit)}"
+    parts = [describe_one(each, "" if index else through) for index, each in enumerate(of)]
     return join_parts(parts, "; ")
 
 
