@@ -172,12 +172,20 @@ def verify(measured: "HammerActivity", hammer: HammerProgram, instance: Instance
 def verify_after_end(measured: "HammerActivity") -> None:
     """Start a server that ended under the users once more, and compare: what ledgers are for.
 
-    What the server acknowledged before its end must be there after it has recovered. Raises nothing
-    of the machine's; a person who wants an end gets it.
+    What the server acknowledged before its end must be there after it has recovered. Where its
+    storage is lost for good, that is why it was not compared. Raises nothing of the machine's; a
+    person who wants an end gets it.
     """
-    context = measured.context
-    directory = measured.directory
+    context, directory = measured.context, measured.directory
     wanted = context.file.study.load.ledger and directory.ledger.exists()
+    _verify_again(measured, wanted=wanted)
+    lost = context.volumes.lost.get(measured.window.candidate)
+    if wanted and measured.ledger is None and lost is not None:
+        measured.ledger_unverified_because = f"its storage is lost: {lost}"
+
+
+def _verify_again(measured: "HammerActivity", *, wanted: bool) -> None:
+    context, directory = measured.context, measured.directory
     ended = measured.ended_because is not None and measured.ledger is None
     if not wanted or not ended or context.session.stop.asked.is_set():
         return
