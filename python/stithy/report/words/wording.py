@@ -312,7 +312,7 @@ def describe_values(quantity: Quantity, of: tuple[str, str], numbers: tuple[floa
 
 
 def _is_counted(metric: Metric) -> bool:
-    return metric.source == "window"
+    return metric.source == "window" and metric.unit != "s"
 
 
 def _choose_verb(metric: Metric) -> str:
