@@ -100,7 +100,10 @@ def _list_usual(run: Context) -> tuple[Quantity, ...]:
     own = (
         each
         for each in run.declared
-        if each.of is None and each.known.better and each.known.percent in (None, 99.0)
+        if each.of is None
+        and each.known.better
+        and each.known.compared
+        and each.known.percent in (None, 99.0)
     )
     return tuple(dict.fromkeys([*of_users, *own]))
 

@@ -13,6 +13,7 @@ from stithy.analysis.decision import Outcome, ThresholdJudgement, judge_threshol
 from stithy.metrics import Quantity
 from stithy.point import OFF, ON, Point
 from stithy.registry import plugins
+from stithy.report.between import pair_runs
 from stithy.report.context import Context
 from stithy.report.exports import ExportFormat
 from stithy.report.findings import FindingKind
@@ -143,3 +144,19 @@ def test_a_percentile_that_no_window_bears_is_that_of_all_blocks_together(tmp_pa
     assert "of all blocks together" in str(section)
     [of] = [each for each in list_settings(_built(tmp_path / "bare")) if each.candidate == "disk"]
     assert not of.changes[P99].pooled
+
+
+def test_runs_under_faults_are_compared_by_what_has_a_direction(tmp_path: Path) -> None:
+    """A pause and lost work, and no time at which something happened."""
+
+    def build(name: str) -> Context:
+        shape = Shape(repeat=2, users=(8, 9), duration_s=30, series=False, seed=len(name))
+        points = {8: Point.of(users=8, fault="none"), 9: Point.of(users=8, fault="drive-slow")}
+        context = context_built(tmp_path / name, shape)
+        detected = {"fault.detect_s": 1.0}
+        return at_points(context, points, lambda row: detected if row["users"] == 9 else {})
+
+    [pair] = pair_runs(build("before"), [build("after")])
+    metrics = {row.quantity.metric for row in pair.rows}
+    assert metrics >= {"fault.lost_work", "fault.throughput_ratio"}
+    assert "fault.detect_s" not in metrics
