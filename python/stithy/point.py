@@ -146,6 +146,10 @@ class Point:
         return tuple(order(value) for _, value in ordered)
 
 
+NOTHING = "none"
+"""The value of a factor at which its scenario does nothing beside users, to be compared with."""
+
+
 def order(value: Value) -> tuple[int, float, str]:
     """By what values of a factor are sorted: how much they are, and words after all numbers."""
     number = measure_magnitude(value)

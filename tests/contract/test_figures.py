@@ -26,13 +26,13 @@ COSTS = {name: Money(amount=100.0, currency="EUR") for name in ("disk", "memory"
 
 UNASKED = {
     "backup-durations", "backup-frontier", "backup-seconds", "durability-recovery",
-    "failure-seconds",
+    "failure-seconds", "migration-seconds",
     "neighbour-durations", "neighbour-latency", "neighbour-operations", "neighbour-throughput",
     "throughput-by-tenant",
 }  # fmt: skip
 """What only a study that varies more than users, has backups, faults or tenants, asks for. They are
 drawn by `unmeasured/test_faked.py`, `unit/report/test_backup_durations.py`,
-`unit/report/test_neighbours.py` and `e2e/test_failure.py`."""
+`unit/report/test_neighbours.py`, `e2e/test_failure.py` and `e2e/test_migration.py`."""
 
 
 @pytest.fixture(scope="module")

@@ -4,14 +4,17 @@ from pathlib import Path
 
 import pytest
 
+from stithy.registry import plugins
+from stithy.report.blocks import Figure, FigureKind
 from stithy.report.context import make_context
 from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory
 from stithy.scenarios.migration.report import Relocated, list_moved
+from stithy.units import format_measured_duration
 from support.running import Stithy, entries, left_by, write_study
 
 pytestmark = pytest.mark.needs_postgresql
-WAYS = ("copy",)
+WAYS = ("copy", "base-backup")
 
 
 def study(place: Path) -> Path:
@@ -35,16 +38,23 @@ def test_a_run_killed_in_a_migration_resumes(stithy: Stithy, place: Path) -> Non
     context = make_context(read_run(out))
     found = {each.method: each for each in list_moved(context)}
     assert found.keys() == {*WAYS}
-    for each in found.values():
-        check_moved(each)
+    pauses = {name: check_moved(each) for name, each in found.items()}
+    drawn = plugins(FigureKind)["migration-seconds"].draw(context)
+    assert [each.title for each in drawn if isinstance(each, Figure)] == [
+        f"Moved by {name}, users paused {format_measured_duration(gap_s)} on a"
+        for name, gap_s in pauses.items()
+    ]
     assert entries(out, "step-finished", id="check-end-a")
     assert left_by(out) == []
     assert not (place / "a" / "data").exists()
     assert not moved.exists()
 
 
-def check_moved(of: Relocated) -> None:
-    """One window of a way: its ledger compared, users who paused at the switch, and went on."""
+def check_moved(of: Relocated) -> float:
+    """One window of a way: its ledger compared, users who paused at the switch, and went on.
+
+    Gives their longest pause.
+    """
     [window] = of.evidence.at("a", of.point)
     assert not of.list_lost(), of.method
     assert window.row["ledger_acknowledged"] > 0, of.method
@@ -56,3 +66,4 @@ def check_moved(of: Relocated) -> None:
     assert values["migration.duration_s", "all"] == pytest.approx(sum(spans.values())), of.method
     assert values["migration.moved_bytes", "all"] > 2**26, of.method
     assert values["migration.tpm", "after"] > 0, of.method
+    return float(window.row["gap_s"])

@@ -73,6 +73,9 @@ class Engine(Plugin):
     native_copy: BackupMethod | None = None
     """By what that copies files of the database beside it; None where its server keeps the copy."""
 
+    replica_copy: BackupMethod | None = None
+    """By what a second server begins that follows the first; None where none can."""
+
     has_remote: bool = False
     """Whether candidates may be databases of servers that run already."""
 
@@ -173,6 +176,10 @@ class Engine(Plugin):
 
     def get_native_restore(self) -> "instance.NativeRestore":
         """Give what restores as `native_restore` says, where its server keeps the copy."""
+        raise NotImplementedError
+
+    def get_replication(self) -> "instance.Replication":
+        """Give what lets a second server follow a first one; only with `replica_copy`."""
         raise NotImplementedError
 
     def get_chores(self) -> "instance.Chores":

@@ -14,6 +14,7 @@ from stithy.collectors.collector import LiveCollector
 from stithy.engines.backup import BackupOptions
 from stithy.errors import PreconditionError
 from stithy.hosts.host import Host
+from stithy.hosts.runner import Command, Runner
 from stithy.secrets import Secret
 
 
@@ -273,6 +274,31 @@ class Chores(Protocol):
 
     def scans(self, url: Secret) -> Iterator[int]:
         """One large table after the other, for ever."""
+
+
+class Replication(Protocol):
+    """A seam: the module of an engine by which a second server follows a first one."""
+
+    def make_copy(self, url: Secret, programs: Path, place: Path) -> Command:
+        """Give what copies all files of the running server at a URL to an empty directory."""
+
+    def set_up_follower(self, url: Secret, place: Path) -> Mapping[str, str]:
+        """Let a server on such a copy follow the one at the URL; give the settings of its start."""
+
+    def count_lag_bytes(self, url: Secret) -> int | None:
+        """Count the log that the follower of the server at a URL lacks; None without one."""
+
+    def read_end(self, runner: Runner, programs: Path, data: Path) -> str:
+        """Read from the files of a server that was stopped where its log ends."""
+
+    def has_all(self, url: Secret, end: str) -> bool:
+        """Whether the follower at a URL has what was logged up to this end."""
+
+    def promote(self, url: Secret) -> None:
+        """Let the follower at a URL be a server that writes."""
+
+    def hand_over(self, sockets: Path, to: Path) -> None:
+        """Lead who connects in one directory of sockets to the server of another one."""
 
 
 class NativeRestore(Protocol):

@@ -182,7 +182,7 @@ class TimedActivity(BasicActivity):
 
     def sum_phases(self, parts: Sequence[phases.Phase]) -> Mapping[str, PhaseResult]:
         """Sum up what users got in each."""
-        return {of.name: phases.sum_phase(self.logged, of, self._find_start_s()) for of in parts}
+        return phases.sum_phases(self.logged, parts, self._find_start_s())
 
     def list_phase_values(
         self, names: Sequence[str], results: Mapping[str, PhaseResult], tpm: str, p99: str

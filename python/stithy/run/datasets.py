@@ -217,10 +217,10 @@ def restore(
     """Give the candidate the database of a dataset as it was loaded; returns the row of RESTORES.
 
     Each of several `instances` gets one. A restore that belongs to no window is not written to the
-    table. A lost volume is made anew before. Raises InfrastructureError where it differs.
+    table. A lost or moved volume is made anew before. Raises InfrastructureError where it differs.
     """
     clock, volumes = context.session.clock, context.volumes
-    if candidate in volumes.lost:
+    if candidate in volumes.lost or candidate in volumes.moved:
         volumes.remake(candidate)
     began_s = clock.monotonic_s()
     volumes.held[candidate] = dataset.name

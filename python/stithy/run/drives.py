@@ -144,7 +144,7 @@ def record(context: Context, candidate: str, moment: str) -> None:
         {"candidate": candidate, "role": role, "moment": moment, "dataset": dataset}
         | _measure_row(context, candidate, part)
         for role, part in volume.by_role.items()
-        if not part.raw
+        if not part.raw and not (role == "target" and candidate in volumes.moved)
     ]
     context.add_rows(SPACE, rows)
 

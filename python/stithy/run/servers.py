@@ -262,6 +262,15 @@ class Servers:
         """The CPUs of a server on the candidate at a point, None for any; without one its own."""
         return self.cpus[self.find_study(candidate, point).give_database(candidate).cpus]
 
+    def continue_as(self, candidate: str, other: ServerProcess, memory_cgroup: Path | None) -> None:
+        """Let the candidate's server be another one, with the memory limit that this one has."""
+        data = get_parts(self.volumes.of(candidate)).data
+        instance = self.live[data]
+        assert isinstance(instance, ServerProcess)  # nobody else can be another
+        instance.continue_as(other)
+        if memory_cgroup is not None:
+            self.groups[data] = memory_cgroup
+
     def start_again(self, candidate: str, moved_to: Path | None = None) -> None:
         """Start the candidate's server once more, after its end; returns when it answers.
 

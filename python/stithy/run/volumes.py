@@ -82,7 +82,8 @@ class Volumes:
     was made of. `inside`: what each candidate's servers have kept. `restore_s`: how long the last
     restore of each candidate took. `recorded`: directories that are in the books, by owner and
     name. `lost`: by candidate what a fault has taken for good; its volume is made anew before its
-    database is restored.
+    database is restored. `moved`: the candidates whose file system lies on the drive of the role
+    `target`, which is not mounted by itself any more; they are made anew, too.
     """
 
     books: Books
@@ -96,6 +97,7 @@ class Volumes:
     restore_s: dict[str, float] = field(default_factory=dict)
     recorded: set[tuple[str, str]] = field(default_factory=set)
     lost: dict[str, str] = field(default_factory=dict)
+    moved: set[str] = field(default_factory=set)
     _kept: Path | None = None
 
     def of(self, candidate: str) -> Volume:
@@ -129,14 +131,15 @@ class Volumes:
             )
 
     def remake(self, candidate: str) -> None:
-        """Make a lost volume anew, empty; what was kept within it is gone, logs of drives stay."""
+        """Make a volume anew, empty; what was kept within it is gone, logs of drives stay."""
         self.remove_volume(candidate)
         _set_logs_aside(self.of(candidate).drives)
         self.recorded -= {entry for entry in self.recorded if entry[0] == candidate}
         self.inside.pop(candidate, None)
         for drive in self.provision(candidate).drives:
             Control(drive.control).snapshot(drive.name)
-        del self.lost[candidate]
+        self.lost.pop(candidate, None)
+        self.moved.discard(candidate)
 
     @property
     def masters_place(self) -> Path:

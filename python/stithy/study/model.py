@@ -27,7 +27,7 @@ from stithy.activity import get_level_factor
 from stithy.engines.engine import get_engine
 from stithy.metrics import check
 from stithy.names import make_plain
-from stithy.point import Point, Value, order
+from stithy.point import NOTHING, Point, Value, order
 from stithy.registry import plugins
 from stithy.restores.method import RestoreMethod
 from stithy.search import Search
@@ -320,11 +320,15 @@ class Study(BaseModel):
 
     @property
     def asked_point(self) -> Point:
-        """Where the primary question is asked: as it says, else at the highest value.
+        """Where the primary question is asked: as it says, else at the highest that is not nothing.
 
         Of what `vary` lists it is the study's own value where that is listed, else the first.
         """
-        own = {key: max(each, key=order) for key, each in self.own_factors.items() if each}
+        own = {
+            key: max([value for value in each if value != NOTHING] or each, key=order)
+            for key, each in self.own_factors.items()
+            if each
+        }
         said = self.primary.values
         usual = {**own, **{key: self._find_usual(key) for key in self.vary if key not in said}}
         point = Point(tuple((key, said.get(key, usual.get(key, 0))) for key in self.factors))

@@ -10,7 +10,7 @@ from stithy.study.model import Study
 
 STUDY = """study: What does a migration cost?
 candidates:
-  one: {{drive: gp3{roles}}}
+  one: {source}{roles}}}
 database: {{engine: {engine}, memory: 192 MiB}}
 workload: {{name: order-entry, warehouses: 1}}
 load: {{users: [4], duration: 60 s, repeat: 1, {load}}}
@@ -21,12 +21,13 @@ TARGET = "target: {drive: io2}"
 
 def study(
     keys: str = "", *, roles: str = TARGET, load: str = "calibrate: false",
-    engine: str = "postgresql", scenario: str = "{{migration: {{{keys}}}}}",
+    engine: str = "postgresql", source: str = "{drive: gp3",
+    scenario: str = "{{migration: {{{keys}}}}}",
 ) -> Study:  # fmt: skip
     """A study of one candidate that moves."""
     given = f", roles: {{{roles}}}" if roles else ""
     told = scenario.format(keys=keys)
-    text = STUDY.format(roles=given, load=load, engine=engine, scenario=told)
+    text = STUDY.format(source=source, roles=given, load=load, engine=engine, scenario=told)
     return parse_study("study.yaml", text.encode())
 
 
@@ -54,10 +55,18 @@ def test_a_wrong_key_is_refused(keys: str, others: dict[str, str], problem: str)
 @pytest.mark.parametrize(
     ("keys", "others", "because"),
     [
+        ("ways: [base-backup]", {"engine": "mariadb"}, "no server of mariadb follows another"),
         ("ways: [copy]", {"engine": "sqlite"}, "sqlite has no server"),
+        ("ways: [btrfs-replace]", {}, "its storage is not a single emulated drive"),
+        ("ways: [btrfs-replace]", {"source": "{drive: gp3, filesystem: btrfs"},
+         "its target is not a single emulated drive"),
+        ("ways: [btrfs-replace]",
+         {"source": "{drive: gp3, filesystem: btrfs, size: 2 GiB",
+          "roles": "target: {drive: io2, filesystem: btrfs, size: 1 GiB}"},
+         "its target is not at least as large"),
         ("ways: [copy]", {"roles": f"{TARGET}, log: {{drive: io2}}"}, "log files lie elsewhere"),
     ],
-)
+)  # fmt: skip
 def test_a_database_that_cannot_move_is_refused(
     keys: str, others: dict[str, str], because: str
 ) -> None:
@@ -71,6 +80,7 @@ def test_each_way_is_a_point_beside_none() -> None:
     """In the order of the study; the target has room for the database."""
     read = study("ways: [copy], at: 5 s")
     assert [point.values["way"] for point in read.points] == ["none", "copy"]
+    assert read.asked_point.values["way"] == "copy"
     assert find_spec(read).choose_begin_s(60) == 5
     windows = [step.window for step in expand(read).steps if step.kind == "window"]
     assert {each.activities[1] for each in windows if each} == {"migration-none", "migration-copy"}

@@ -39,6 +39,7 @@ from stithy.results.tables import Row, Table
 from stithy.run.activity import Activity, Span, StepKind, Subject, Times, WindowValue
 from stithy.run.context import Context, make_pace, read_value
 from stithy.run.events import Note, SecondPassed
+from stithy.run.volumes import get_parts
 from stithy.study.model import Study
 from stithy.wire.hammer import Checked, Driven, HammerProgram, LedgerVerified, ProgressWatch
 from stithy.wire.jobs import Pace, RunRequest, WireRate, WorkloadChoice
@@ -96,6 +97,7 @@ class HammerActivity:
             ) as instance:  # fmt: skip
                 try:
                     yield from self._use_server(instance, group)
+                    group = self._find_group(group)
                     if group and instance.pid is not None:
                         self.limit_lost = group.explain_lost(instance.pid)
                 finally:
@@ -104,6 +106,12 @@ class HammerActivity:
                 if self.driven is not None and not self.driven.summary.complete:
                     # Whatever held the transactions back would hold back the ordinary end, too.
                     instance.stop(at_once=True)
+
+    def _find_group(self, group: MemoryGroup | None) -> MemoryGroup | None:
+        """Find the group that the server has now: another one may have taken its place."""
+        servers, volume = self.context.servers, self.context.volumes.of(self.window.candidate)
+        path = servers.groups.get(get_parts(volume, self.number).data)
+        return replace(group, path=path) if group and path else group
 
     def _use_server(self, instance: Instance, group: MemoryGroup | None) -> Iterator[Subject]:
         hammer = self.context.hammer(instance.url)

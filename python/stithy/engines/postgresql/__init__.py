@@ -94,6 +94,7 @@ class PostgreSQLEngine(Engine):
     owned_settings = OWNED_SETTINGS
     backups = BACKUPS
     unsafe_settings = {"fsync": "off"}
+    replica_copy = BACKUPS[0]
     native_restore = "copies a template database within its server"
     has_remote = True
 
@@ -175,6 +176,12 @@ class PostgreSQLEngine(Engine):
         from stithy.engines.postgresql import native
 
         return native
+
+    def get_replication(self) -> "instance.Replication":
+        """Give streaming replication."""
+        from stithy.engines.postgresql import replication
+
+        return replication
 
     def get_chores(self) -> "instance.Chores":
         """Give what makes databases anew and scans tables."""

@@ -12,6 +12,8 @@ from dataclasses import replace
 from pydantic import BaseModel
 
 from stithy.activities.hammer.declared import USERS
+from stithy.engines.backup import BackupOptions
+from stithy.engines.engine import get_engine
 from stithy.errors import Refused, UserError
 from stithy.needs import Need
 from stithy.plan import scenario
@@ -55,6 +57,12 @@ class MigrationScenario(LoadScenario):
         return tuple(
             need for name in find_spec(study).ways for need in plugins(WayKind)[name].needs
         )
+
+    def list_backups(self, study: Study) -> list[tuple[str, BackupOptions]]:
+        """By what a second server begins: its programs are looked for before a run."""
+        copy = get_engine(study.database.engine).replica_copy
+        beside = any(plugins(WayKind)[name].servers_beside for name in find_spec(study).ways)
+        return [(copy.name, BackupOptions())] if copy and beside else []
 
     def explain_refusal(self, study: Study, method: RestoreMethod) -> str | None:
         """What the server keeps within itself would move, too."""

@@ -1,10 +1,11 @@
 """Migration: what each way cost, whether anything was lost, and which paused users the least."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 from stithy.analysis.analyze import Analysis
 from stithy.analysis.effect import Effect
@@ -12,7 +13,10 @@ from stithy.analysis.evidence import Evidence, Window
 from stithy.metrics import ALL, TPM, Quantity
 from stithy.point import Point
 from stithy.report.blocks import (
+    Absent,
     Block,
+    Drawn,
+    FigureKind,
     SectionKind,
     set_bullets,
     set_figures,
@@ -20,13 +24,17 @@ from stithy.report.blocks import (
     set_paragraph,
 )
 from stithy.report.context import Context
+from stithy.report.drawing import palette
 from stithy.report.drawing.points import drop_factor
+from stithy.report.findings import FindingKind
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show, make_table
-from stithy.report.words.wording import format_plural, format_signed_share
-from stithy.scenarios.migration.declared import AFTER, BEFORE, MOVED, MOVING
-from stithy.scenarios.migration.way import NAME, NONE, WAY
-from stithy.units import format_measured_duration, format_share, format_size
+from stithy.report.timelines import Timeline, TimelineWords, draw_timelines, find_pair
+from stithy.results.phases import Phase
+from stithy.scenarios.migration.declared import AFTER, BEFORE, MOVED, MOVING, SWITCHING
+from stithy.scenarios.migration.way import NAME, NONE, SWITCH, WAY
+from stithy.statements import Statement, join_parts
+from stithy.units import format_list, format_measured_duration
 
 TITLE = "Migration"
 NOTE = (
@@ -80,11 +88,7 @@ class Relocated:
         """The point without a migration."""
         return self.point.replaced(WAY, NONE)
 
-    def compare(self, quantity: Quantity) -> Effect:
-        """Compare with the windows without a migration, of the same blocks."""
-        return self.compare_from(self.alone, quantity)
-
-    def compare_from(self, point: Point, quantity: Quantity) -> Effect:
+    def compare(self, quantity: Quantity, point: Point) -> Effect:
         """Compare with the windows at another point, of the same blocks."""
         name = self.candidate
         return self.evidence.effect(name, name, self.point, quantity, point)
@@ -101,7 +105,7 @@ class Relocated:
 
     def estimate_change(self) -> dict[str, float | None]:
         """Throughput of the whole measurement, relative to that without a migration."""
-        effect = self.compare(TPM)
+        effect = self.compare(TPM, self.alone)
         numbers = {"change": effect.ratio, "low": effect.low, "high": effect.high}
         return {name: None if each is None else each - 1 for name, each in numbers.items()}
 
@@ -135,9 +139,9 @@ def list_verdicts(analysis: Analysis) -> Iterator[PauseVerdict]:
     """
     for a, b in combinations(list_moved(analysis), 2):
         if a.candidate == b.candidate and a.alone == b.alone:
-            effect = b.compare_from(a.point, PAUSE)
+            effect = b.compare(PAUSE, a.point)
             if effect.value is not None and effect.value < 0:
-                a, b, effect = b, a, a.compare_from(b.point, PAUSE)
+                a, b, effect = b, a, a.compare(PAUSE, b.point)
             if effect.value is not None:
                 yield PauseVerdict(b, a, effect)
 
@@ -172,61 +176,23 @@ def _make_row(context: Context, of: Relocated) -> dict[str, Any]:
 
 def _set_migration(page: Page) -> Iterator[Block]:
     context = page.context
-    if not (moved := list_moved(context)):
+    if not list_moved(context):
         return
-    yield from set_bullets((f"{_describe(context, of)}." for of in moved), "")
     yield from set_bullets((f"{_judge(context, of)}." for of in list_verdicts(context)), "")
     yield from set_figures(page.find_drawn(NAME))
     yield from set_grid(page.tables[NAME])
     yield from set_paragraph(NOTE, context.footer + ".", style="note")
 
 
-def _name_load(context: Context, of: Relocated) -> str:
+def _name_load(of: Relocated, unit: str) -> str:
     """The load, where the run has several."""
-    loads = {drop_factor(each.point, WAY) for each in list_moved(context)}
-    return f" {drop_factor(of.point, WAY).at(context.level_unit)}" if len(loads) > 1 else ""
-
-
-def _describe(context: Context, of: Relocated) -> str:
-    who = f"{of.candidate} moved by {of.method}{_name_load(context, of)}"
-    if of.list_lost():
-        windows = format_plural(len(of.list_lost()), "window")
-        return f"{who} LOST or changed acknowledged work in {windows}"
-    if not of.list_counted():
-        return f"{who}: no window is valid"
-    if of.list_unproven():
-        windows = format_plural(len(of.list_unproven()), "window")
-        return f"{who}: the ledger of {windows} was not compared, {_describe_cost(of)}"
-    return f"{who} kept every acknowledged commit, {_describe_cost(of)}"
-
-
-def _describe_cost(of: Relocated) -> str:
-    words = []
-    if (pause_s := of.average("migration.pause_s")) is not None:
-        words.append(f"with a pause of {format_measured_duration(pause_s)}")
-    if (lasted_s := of.average("migration.duration_s")) is not None:
-        size = of.average(MOVED)
-        moved = "" if size is None else f"{format_size(size)} "
-        words.append(f"{moved}in {format_measured_duration(lasted_s)}")
-    if (kept := of.compute_kept_share(MOVING)) is not None:
-        words.append(f"{format_share(kept)} of the throughput meanwhile")
-    if (kept := of.compute_kept_share(AFTER)) is not None:
-        words.append(f"{format_share(kept)} afterwards")
-    change = of.estimate_change()
-    if change["change"] is not None:
-        low, high = change["low"], change["high"]
-        within = (
-            ""
-            if low is None or high is None
-            else f" ({format_signed_share(low)} to {format_signed_share(high)})"
-        )
-        words.append(f"{format_signed_share(change['change'])}{within} over the measurement")
-    return ", ".join(words) or "and no time is known of it"
+    loads = {drop_factor(point, WAY) for point in of.evidence.points}
+    return f" {drop_factor(of.point, WAY).at(unit)}" if len(loads) > 1 else ""
 
 
 def _judge(context: Context, of: PauseVerdict) -> str:
     """In one sentence, which of two ways paused users longer, or that it is not known."""
-    where = f"On {of.longer.candidate}{_name_load(context, of.longer)}"
+    where = f"On {of.longer.candidate}{_name_load(of.longer, context.level_unit)}"
     effect, names = of.effect, f"{of.longer.method} and {of.shorter.method}"
     if effect.low is None or effect.high is None:
         return f"{where} too few blocks tell the pauses of {names} apart"
@@ -239,4 +205,104 @@ def _judge(context: Context, of: PauseVerdict) -> str:
     )
 
 
-PLUGINS = (SectionKind(NAME, 23, TITLE, _set_migration, make_tables=_make_tables),)
+KEY = "migration-seconds"
+SHADES = TimelineWords(
+    "migration",
+    {SWITCHING: (palette.AXIS[0], 0.75), MOVING: (palette.GRID[0], 0.9)},
+    "the time in which data move, darker the switch",
+)  # fmt: skip
+
+
+def _plot(context: Context) -> Iterator[Drawn]:
+    moved = list_moved(context)
+    for point in dict.fromkeys(of.point for of in moved):
+        stem = f"{KEY}-{point.slug}"
+        lines = {
+            of.candidate: _make_line(*pair)
+            for of in moved
+            if of.point == point
+            and (pair := find_pair(of.evidence, of.candidate, of.point, of.alone))
+        }
+        if lines:
+            pauses = [
+                f"{format_measured_duration(pause_s)} on {name}"
+                for name, line in lines.items()
+                if (pause_s := line.window.row.get("gap_s")) is not None
+            ]
+            title = f"Throughput over time with a migration by {point.values[WAY]}"
+            if pauses:
+                title = f"Moved by {point.values[WAY]}, users paused {format_list(pauses)}"
+            yield draw_timelines(context, stem, title, point, lines, SHADES)
+        else:
+            yield Absent(stem, f"throughput over time with {point}", "no block has both windows")
+
+
+def _make_line(window: Window, alone: Window) -> Timeline:
+    """Each part of the migration is an event where it begins, and the last one where it ends."""
+    spans = [span for span in window.spans if span["to_s"] is not None]
+    phases = [
+        Phase(SWITCHING if span["name"] == SWITCH else MOVING, span["from_s"], span["to_s"])
+        for span in spans
+    ]
+    events = {f"{span['name']} began": span["from_s"] for span in spans}
+    if spans:
+        events["users work with the target alone"] = spans[-1]["to_s"]
+    return Timeline(window, alone, phases, events)
+
+
+@dataclass(frozen=True)
+class MigrationFinding:
+    """What came of a candidate's database in all ways, those with the shortest pause first."""
+
+    kind: ClassVar[str] = NAME
+    candidate: str
+    of: tuple[Relocated, ...]
+
+
+def _find_leading(analysis: Analysis) -> Iterator[MigrationFinding]:
+    """Find what came of each candidate; a loss stands first, and then the shortest pause."""
+    moved = list_moved(analysis)
+    for name in dict.fromkeys(of.candidate for of in moved):
+        mine = [of for of in moved if of.candidate == name]
+        yield MigrationFinding(name, tuple(sorted(mine, key=_rank)))
+
+
+def _rank(of: Relocated) -> tuple[bool, float]:
+    pause_s = of.average("migration.pause_s")
+    return not of.list_lost(), math.inf if pause_s is None else pause_s
+
+
+def _describe_finding(finding: MigrationFinding, unit: str) -> Statement:
+    parts = [_describe_way(of, unit) for of in finding.of]
+    proven = not any(of.list_lost() or of.list_unproven() or not of.list_counted()
+                     for of in finding.of)  # fmt: skip
+    kept = " Nothing acknowledged was lost." if proven else ""
+    return Statement(
+        f"{{candidate}} moved to its target {{ways}}.{kept}", candidate=finding.candidate,
+        ways=join_parts(parts, "; "),
+    )  # fmt: skip
+
+
+def _describe_way(of: Relocated, unit: str) -> Statement:
+    where = _name_load(of, unit)
+    if lost := of.list_lost():
+        template = (
+            f"by {{method}}{where}, and LOST or changed acknowledged work in {{lost:+window}}"
+        )
+        return Statement(template, method=of.method, lost=len(lost))
+    if not of.list_counted():
+        return Statement(f"by {{method}}{where} in no valid window", method=of.method)
+    pause_s, lasted_s = (of.average(f"migration.{name}") for name in ("pause_s", "duration_s"))
+    timed = "" if lasted_s is None else " in {lasted:measured}"
+    paused = "" if pause_s is None else " with a pause of {pause:measured}"
+    unproven = len(of.list_unproven())
+    doubt = ", the ledger of {unproven:+window} not compared" if unproven else ""
+    return Statement(f"by {{method}}{where}{timed}{paused}{doubt}", method=of.method,
+                     lasted=lasted_s, pause=pause_s, unproven=unproven)  # fmt: skip
+
+
+PLUGINS = (
+    FindingKind(NAME, _describe_finding, lead=_find_leading),
+    SectionKind(NAME, 23, TITLE, _set_migration, make_tables=_make_tables),
+    FigureKind(KEY, 18, NAME, _plot, ("values",)),
+)

@@ -1,9 +1,10 @@
 """The seam of ways to move a database's volume, and the keys of a study that choose among them."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -13,6 +14,7 @@ from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema
 from stithy.errors import InfrastructureError
 from stithy.names import suggest_instead
 from stithy.needs import Need
+from stithy.point import NOTHING
 from stithy.registry import Family, Plugin, plugins
 from stithy.study.load_keys import Load
 from stithy.study.problems import Violation, limit_quantity, make_rule_error
@@ -20,14 +22,17 @@ from stithy.study.scenario import ScenarioKeys
 from stithy.units import ShownSeconds, format_duration
 
 if TYPE_CHECKING:
-    from stithy.engines.served import ServerProcess
+    from stithy.engines.instance import Instance, Replication
+    from stithy.hosts.runner import Command
     from stithy.plan.steps import WindowPlan
     from stithy.run.context import Context
     from stithy.storage.provider import Volume
     from stithy.study.model import Study
 
-NONE = "none"
+NONE = NOTHING
 """The level at which nothing is moved."""
+
+LAST_LINES = 3
 
 SWITCH = "switch"
 """The part of a migration in which no server answers."""
@@ -53,15 +58,13 @@ class Move:
     marks: list[tuple[str, float]] = field(default_factory=list)
     held: ExitStack = field(default_factory=ExitStack)
     moved_bytes: int | None = None
+    _group: Path | None = None
 
-    def find_server(self) -> "ServerProcess":
+    def find_server(self) -> "Instance":
         """Find the server that the users work with."""
-        from stithy.engines.served import ServerProcess
         from stithy.run.volumes import get_parts
 
-        instance = self.context.servers.live[get_parts(self.source).data]
-        assert isinstance(instance, ServerProcess)  # the plan refuses others
-        return instance
+        return self.context.servers.live[get_parts(self.source).data]
 
     def has_holes(self) -> bool:
         """Whether copies of the database's files must keep their holes."""
@@ -90,6 +93,60 @@ class Move:
         while not is_so():
             self.check()
             self.context.session.stop.asked.wait(pause_s)
+
+    def run(self, command: "Command", *, as_server: bool = True) -> None:
+        """Run a program to its end, as the server's user or as this one.
+
+        Raises as `check`, and where it fails.
+        """
+        user, log = self.context.host.user, self.find_folder() / "migration.log"
+        asked = replace(command, user=user.name if user and as_server else None, detached=True)
+        process = self.context.host.runner.start(asked, stderr=log)
+        try:
+            self.wait_until(lambda: process.poll() is not None)
+        except BaseException:
+            from stithy.hosts.processes import end_tree
+
+            end_tree(process.pid, signal.SIGTERM)
+            process.wait(10)
+            raise
+        if process.poll():
+            words = log.read_text(errors="replace").strip().splitlines()[-LAST_LINES:]
+            raise InfrastructureError(
+                f"it ended with code {process.poll()}: {' | '.join(words)}",
+                where=Path(command.argv[0]).name,
+                remedy=f"read {log}",
+            )
+
+    def find_folder(self) -> Path:
+        """Find the window's folder among the results."""
+        return self.context.session.directory.window(self.window.id).root
+
+    def start_beside(self, data: Path, settings: Mapping[str, str]) -> "Instance":
+        """Start a second server on files of its own, with the memory that the first one has.
+
+        It lasts until the window's database was verified.
+        """
+        window, servers = self.window, self.context.servers
+        limit = self.held.enter_context(servers.limited(window.candidate, window.point))
+        self._group = limit.group.path if limit.group else None
+        return self.held.enter_context(
+            servers.second(
+                window.candidate, data, self.find_folder() / "migration.server.log", settings,
+                name="m", memory_cgroup=self._group, point=window.point,
+            )
+        )  # fmt: skip
+
+    def switch_to(self, second: "Instance", data: Path, replication: "Replication") -> None:
+        """Let the second server be the candidate's, with its files and its memory."""
+        from stithy.engines.served import ServerProcess
+
+        first = self.find_server()
+        assert isinstance(first, ServerProcess)  # the plan refuses others
+        assert isinstance(second, ServerProcess)  # as the first one is
+        self.context.servers.continue_as(self.window.candidate, second, self._group)
+        self.settle_at(data)
+        replication.hand_over(first.sockets, second.sockets)
 
     def make_place(self) -> Path:
         """Make an empty directory for the database on the target."""
@@ -212,7 +269,7 @@ class MigrationSpec(ScenarioKeys):
             "How it is moved, each in a window of its own. A window without a migration belongs "
             f"to each block, so that the difference is what it costs. Ways: {_list_ways()}."
         ),
-        examples=[["copy"]],
+        examples=[["copy", "base-backup"]],
     )
     at_s: Annotated[ShownSeconds, limit_quantity(0, DAY_S, format_duration)] | None = Field(
         alias="at",

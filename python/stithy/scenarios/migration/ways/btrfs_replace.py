@@ -1,0 +1,63 @@
+"""btrfs replace: the file system moves from one drive to another while all files are in use."""
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from stithy.registry import plugins
+from stithy.scenarios.migration.way import Move, WayKind, explain_unmovable
+from stithy.storage.layer import LayerKind
+from stithy.storage.providers.drive import DriveKeys
+
+if TYPE_CHECKING:
+    from stithy.study.model import Study
+
+FILESYSTEM, REPLACE = "btrfs", "replace"
+WHOLE = f"a single emulated drive with `filesystem: {FILESYSTEM}`"
+
+
+class BtrfsReplace(WayKind):
+    """Nobody pauses for it: blocks are copied below the running server, and new ones mirrored."""
+
+    name = "btrfs-replace"
+    text = "moves the blocks of a btrfs to the other drive, below the running server"
+    needs = plugins(LayerKind)[FILESYSTEM].needs
+    parts = (REPLACE,)
+
+    def explain_refusal(self, study: "Study", candidate: str) -> str | None:
+        """Refuse what is not one emulated drive with btrfs on either side, the other as large."""
+        sources = study.candidates[candidate].sources
+        ends = [sources[role].spec for role in ("data", "target")]
+        for spec, end in zip(ends, ("its storage", "its target"), strict=True):
+            if not isinstance(spec, DriveKeys) or spec.count > 1 or spec.filesystem != FILESYSTEM:
+                return f"{end} is not {WHOLE}"
+        least, size = (spec.size_bytes for spec in ends if isinstance(spec, DriveKeys))
+        if least is not None and (size is None or size < least):
+            return "its target is not at least as large (`size`)"
+        return explain_unmovable(study, candidate)
+
+    def move(self, of: Move) -> None:
+        """Empty the other drive, and let btrfs move to it; a move that fails is cancelled."""
+        from stithy.drives import filesystems
+        from stithy.hosts.runner import Command
+        from stithy.storage.layers.btrfs import read_usage
+
+        runner, place = of.context.session.host.runner, of.source.path
+        program = filesystems.find_program(FILESYSTEM, filesystems.KINDS[FILESYSTEM].package)
+        leaves, comes_to = of.source.emulated[0].device, of.target.emulated[0].device
+        record = of.context.session.books.recorder(of.window.candidate)
+        # Before the next window both are made anew; whoever cleans up meanwhile meets the other.
+        of.context.volumes.moved.add(of.window.candidate)
+        record("mount", {"path": str(place), "device": f"{leaves} {comes_to}"})
+        filesystems.unmount(of.target.path, devices=(comes_to,), runner=runner)
+        of.moved_bytes = read_usage(place, runner).physical_bytes
+        of.begin(REPLACE)
+        words = (program, "replace", "start", "-B", "-f", leaves, comes_to, str(place))
+        try:
+            of.run(Command(words, environment={"LC_ALL": "C"}), as_server=False)
+        except BaseException:
+            with suppress(Exception):
+                runner.run(Command((program, "replace", "cancel", str(place))))
+            raise
+
+
+PLUGINS = (BtrfsReplace(),)

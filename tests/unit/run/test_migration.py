@@ -1,0 +1,85 @@
+"""Files that are copied under a server: it works with the copy, or goes on with its own."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from fakes.clock import FakeClock
+from stithy.run.session import Stop
+from stithy.scenarios.migration.way import Move, UnfinishedError
+from stithy.scenarios.migration.ways.copy import FileCopy
+
+
+class Moving:
+    """Two directories, and a server that only says what became of it."""
+
+    def __init__(self, root: Path) -> None:
+        """With a file in the source."""
+        self.said: list[str] = []
+        self.source, self.target = (SimpleNamespace(path=root / name, others={}) for name in "ab")
+        for volume in (self.source, self.target):
+            volume.path.mkdir()
+            volume.get_part = lambda _, own=self.target: own
+        self.data = self.source.path / "data"
+        self.data.mkdir()
+        (self.data / "table").write_text("rows")
+        self.clock = FakeClock()
+
+    def make_tree(self, candidate: str, name: str, role: str = "data") -> Path:
+        """Make an empty directory."""
+        path = Path((self.target if role == "target" else self.source).path / name)
+        path.mkdir()
+        return path
+
+    def start_again(self, candidate: str, moved_to: Path | None = None) -> None:
+        """Say where its files are."""
+        self.said.append(f"{candidate} at {moved_to}")
+
+    def stop(self) -> None:
+        """End after a second."""
+        self.said.append("stopped")
+        self.clock.sleep_s(1)
+
+    def move(self, lasts_s: float) -> Move:
+        """Make a migration that users outlast by so much."""
+        dataset = SimpleNamespace(name="data")
+        context: Any = SimpleNamespace(
+            volumes=SimpleNamespace(make_tree=self.make_tree),
+            servers=SimpleNamespace(
+                live={self.data: SimpleNamespace(stop=self.stop)},
+                start_again=self.start_again,
+            ),
+            session=SimpleNamespace(clock=self.clock, stop=Stop()),
+            plan=SimpleNamespace(dataset_at=lambda _: dataset),
+            study_of=lambda _: SimpleNamespace(
+                database=SimpleNamespace(engine="postgresql", settings={})
+            ),
+        )
+        window = cast(Any, SimpleNamespace(id="w", candidate="one", point=None))
+        ends_s = self.clock.now_s() + lasts_s
+        return Move(context, window, cast(Any, self.source), cast(Any, self.target), ends_s)
+
+
+def test_a_copied_server_works_at_the_target(tmp_path: Path) -> None:
+    """The source's place leads to it, and what was there lies aside until the window is over."""
+    moving = Moving(tmp_path)
+    move = moving.move(60)
+    FileCopy().move(move)
+    place = tmp_path / "b" / "moved"
+    assert moving.said == ["stopped", f"one at {place}"]
+    assert moving.data.is_symlink()
+    assert (moving.data / "table").read_text() == "rows"
+    assert (tmp_path / "a" / "before-the-move" / "table").exists()
+    assert move.moved_bytes == 4
+
+
+def test_a_copy_that_takes_too_long_is_undone(tmp_path: Path) -> None:
+    """The users were done meanwhile: the server goes on with the files that it had."""
+    moving = Moving(tmp_path)
+    with pytest.raises(UnfinishedError, match="which was at: switch"):
+        FileCopy().move(moving.move(1))
+    assert moving.said == ["stopped", "one at None"]
+    assert not moving.data.is_symlink()
+    assert [path.name for path in moving.data.iterdir()] == ["table"]
