@@ -24,7 +24,7 @@ from stithy.report.tables import PageTable, Show, make_table
 from stithy.report.words.wording import format_at_most, format_plural
 from stithy.scenarios.durability.declared import CONTROL, GIVEN_UP, LYING, NAME, RECOVERY
 from stithy.scenarios.durability.judge import Tally, has_lost, list_tallies, read_value
-from stithy.statements import Statement
+from stithy.statements import Statement, join_parts
 from stithy.units import format_list
 
 TITLE = "Durability"
@@ -88,10 +88,16 @@ def describe_controls(tallies: Sequence[Tally]) -> Iterator[str]:
         )
 
 
-def _describe_all(analysis: Analysis) -> Iterator[str]:
-    tallies = list_tallies(analysis.evidence)
-    yield from (describe_tally(tally, several=len(tallies) > 1) for tally in tallies)
-    yield from describe_controls(tallies)
+def describe_tallies(tallies: Sequence[Tally]) -> list[str]:
+    """Say of each candidate how many cuts lost something."""
+    return [describe_tally(tally, several=len(tallies) > 1) for tally in tallies]
+
+
+def find_leading(analysis: Analysis) -> Iterator[PowerCuts]:
+    """Find what all cuts say, which a person must read before anything else."""
+    if tallies := list_tallies(analysis.evidence):
+        yield PowerCuts(join_parts(describe_tallies(tallies), " "))
+        yield from map(PowerCuts, describe_controls(tallies))
 
 
 def _make_tables(page: Page) -> Iterator[PageTable]:
@@ -127,9 +133,10 @@ def _make_row(context: Context, tally: Tally) -> dict[str, Any]:
 
 def set_durability(page: Page) -> Iterator[Block]:
     """Set the section of a run that has cut power."""
-    if not list_tallies(page.context.evidence):
+    tallies = list_tallies(page.context.evidence)
+    if not tallies:
         return
-    yield from set_bullets(_describe_all(page.context), "")
+    yield from set_bullets([*describe_tallies(tallies), *describe_controls(tallies)], "")
     yield from set_figures(page.find_drawn(NAME))
     yield from set_grid(page.tables[NAME])
     yield from set_paragraph(NOTE, page.context.footer + ".", style="note")
@@ -163,9 +170,5 @@ def _plot_recovery(context: Context) -> Iterator[Bars | Absent]:
 PLUGINS = (
     SectionKind(NAME, 23, TITLE, set_durability, make_tables=_make_tables),
     FigureKind(FIGURE, 18, NAME, _plot_recovery, ("values",)),
-    FindingKind(
-        PowerCuts.kind,
-        lambda finding, unit: finding.sentence,
-        lead=lambda analysis: map(PowerCuts, _describe_all(analysis)),
-    ),  # fmt: skip
+    FindingKind(PowerCuts.kind, lambda finding, unit: finding.sentence, lead=find_leading),
 )
