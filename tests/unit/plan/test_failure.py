@@ -67,6 +67,7 @@ def test_a_wrong_key_is_refused(keys: str, others: dict[str, str], problem: str)
         ("osd-killed", {}, "it is not on a Ceph cluster"),
         ("{osd-lost: {osd: 3}}", CLUSTERS, "it has no osd 3, only 0 to 2"),
         ("{host-partitioned: {peer: 9}}", CLUSTERS, "it has no peer 9, only 1 to 3"),
+        ("{host-partitioned: {peer: 2}}", CLUSTERS, "host 2 cannot be cut off from itself"),
         ("osd-killed", {"one": "{ceph: {conf: /etc/ceph/ceph.conf, pool: p, allow_faults: true}}"},
          "with hosts of its own: it can have osd-down and osd-out"),
         ("osd-out", {"one": "{ceph: {conf: /etc/ceph/ceph.conf, pool: p}}"},

@@ -1,5 +1,6 @@
 """`stithy cluster fault`: break a part of a cluster, or fix all of it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -123,7 +124,8 @@ def _break(cluster: "Cluster", kind: str, number: int | None, how: BreakOptions)
             )
     if fault is None:
         return _hang_drive(cluster, number, read_seconds(how.duration or STALL, "--duration"))
-    fault.strike(folder, entry, number, _make_packets(how, fault, known))
+    peers = [host for host in known if host != number]
+    fault.strike(folder, entry, number, _make_packets(how, fault, peers))
     return f"{kind} {number} is done"
 
 
@@ -143,13 +145,13 @@ def _find_fault(cluster: "Cluster", kind: str) -> "ClusterFault | None":
     return FAULTS[kind]
 
 
-def _make_packets(how: BreakOptions, fault: "ClusterFault", hosts: range) -> "Packets":
+def _make_packets(how: BreakOptions, fault: "ClusterFault", peers: Sequence[int]) -> "Packets":
     from stithy.cluster.faults import Packets
 
-    if how.peer is not None and how.peer not in hosts:
+    if how.peer is not None and how.peer not in peers:
         raise UserError(
-            f"there is no host {how.peer}", where="--peer",
-            remedy=f"give {hosts.start} to {hosts.stop - 1}",
+            f"host {how.peer} is no other host of it", where="--peer",
+            remedy=f"give one of {', '.join(map(str, peers))}" if peers else "leave it out",
         )  # fmt: skip
     share = read_share(how.share or SHARE, "--share") if "share" in fault.takes else 1.0
     if not 0 < share <= 1:

@@ -112,6 +112,8 @@ class CephFault(FaultKind):
         for name, number in keys:
             if name in numbers and number not in (None, *(known := numbers[name])):
                 return f"it has no {name} {number}, only {known.start} to {known.stop - 1}"
+        if isinstance(keys, PartitionKeys) and keys.peer == keys.host:
+            return f"host {keys.host} cannot be cut off from itself: name another `peer`"
         return None
 
     def _explain_foreign(self, *, allowed: bool) -> str | None:
