@@ -50,8 +50,11 @@ def _set_space(page: Page) -> Iterator[Block]:
 
 def describe_reduction(frame: pl.DataFrame) -> str | None:
     """Say what databases compress by themselves; None where none does."""
-    rows = frame.drop_nulls("native_reduction").unique("candidate", maintain_order=True)
-    saved = [f"{row['candidate']} {row['native_reduction']:.2f}" for row in rows.to_dicts()]
+    loaded = frame.drop_nulls("native_reduction").unique("candidate", maintain_order=True)
+    saved = [
+        f"{row['candidate']} {row['native_reduction']:.2f}"
+        for row in loaded.sort("candidate").to_dicts()
+    ]
     if not saved:
         return None
     return (
