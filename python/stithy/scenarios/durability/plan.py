@@ -17,10 +17,10 @@ from pydantic import BaseModel, Field
 from stithy.activities.hammer.declared import USERS
 from stithy.drives.filesystems import KINDS
 from stithy.engines.engine import get_engine
-from stithy.errors import Refused, UserError
+from stithy.errors import UserError
 from stithy.plan.scenario import Scene
 from stithy.plan.steps import Block, Step, WindowPlan, derive_seed
-from stithy.point import Value
+from stithy.point import Point, Value
 from stithy.scenarios.durability.declared import (
     ACTIVITY,
     CONTROL,
@@ -143,9 +143,22 @@ class DurabilityScenario(LoadScenario):
         """The levels of the load, and the controls."""
         return {USERS.name: load.levels, CONTROL: (NONE, GIVEN_UP, LYING)}
 
+    def find_refusals(self, study: Study) -> Iterator[UserError]:
+        """Find each candidate whose power cannot be cut."""
+        for candidate in study.candidates:
+            if because := explain_uncut(study, candidate):
+                yield UserError(
+                    f"the power of {candidate} cannot be cut: {because}",
+                    where=f"candidates.{candidate}",
+                    remedy="use emulated drives (`drive`), alone or with the layer btrfs",
+                )
+
+    def list_activities(self, point: Point) -> tuple[str, ...]:
+        """The cut alone, which has the users in it."""
+        return (ACTIVITY,)
+
     def plan_steps(self, study: Study, scene: Scene) -> Iterator[Step]:
-        """As for a load, without its last check. Raises Refused for storage without power."""
-        require_possible(study)
+        """As for a load, without its last check."""
         yield from (step for step in super().plan_steps(study, scene) if not step.at_end)
 
     def plan_windows(
@@ -158,8 +171,7 @@ class DurabilityScenario(LoadScenario):
         engine = get_engine(study.at(block.point).database.engine)
         if control == GIVEN_UP and not engine.unsafe_settings:
             return
-        for window in super().plan_windows(study, block, tried=tried):
-            yield replace(window, activities=(ACTIVITY,))
+        yield from super().plan_windows(study, block, tried=tried)
 
     def plan_around(self, study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
         """As around each window of a load; a cut takes longer than its load."""
@@ -180,21 +192,6 @@ def explain_uncut(study: Study, candidate: str) -> str | None:
             array = f"its {role} is on an array of {spec.layer.name}"
             return f"{array}, which Stithy cannot assemble again"
     return None
-
-
-def require_possible(study: Study) -> None:
-    """Raise Refused for each candidate whose power cannot be cut."""
-    problems = [
-        UserError(
-            f"the power of {candidate} cannot be cut: {because}",
-            where=f"candidates.{candidate}",
-            remedy="use emulated drives (`drive`), alone or with the layer btrfs",
-        )
-        for candidate in study.candidates
-        if (because := explain_uncut(study, candidate))
-    ]
-    if problems:
-        raise Refused(tuple(problems), where=f"scenario.{NAME}")
 
 
 PLUGINS = (DurabilityScenario(),)

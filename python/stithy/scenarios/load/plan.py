@@ -7,16 +7,17 @@ block with a baseline check. After all windows the consistency conditions are ch
 last window of each candidate left.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pydantic import BaseModel
 
 from stithy.activities.hammer.declared import USERS
+from stithy.errors import Refused, UserError
 from stithy.needs import MemoryLimitNeed, OwnProgram
 from stithy.plan import cost, scenario
 from stithy.plan.scenario import DatabaseScene, PlannedScenario, Scene
 from stithy.plan.steps import Block, Step, WindowPlan, make_step_id
-from stithy.point import Value
+from stithy.point import Point, Value
 from stithy.restores.method import get_restore
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
@@ -61,7 +62,7 @@ def check_at_end(study: Study, scene: DatabaseScene) -> Iterator[Step]:
 
 
 class LoadScenario(PlannedScenario):
-    """Virtual users work at each point, on each candidate."""
+    """Virtual users work at each point, on each candidate; also what happens to them meanwhile."""
 
     name = "load"
     needs = (
@@ -70,20 +71,36 @@ class LoadScenario(PlannedScenario):
     )
     is_by_url = True
     checks_at_end = True
+    alike: frozenset[str] = frozenset()
+    """Factors of the scenario whose levels are compared with each other, in the same blocks."""
+
+    first: Callable[[Point], float] | None = None
+    """Within a round the points with the least of it come first."""
+
+    def find_refusals(self, study: Study) -> Iterator[UserError]:
+        """Find what candidates cannot have."""
+        return iter(())
+
+    def list_activities(self, point: Point) -> tuple[str, ...]:
+        """List what happens in a window of a point."""
+        return ("hammer",)
 
     def list_factors(self, _: BaseModel | None, load: Load) -> Mapping[str, Sequence[Value]]:
         """The levels of the load."""
         return {USERS.name: load.levels}
 
     def plan_steps(self, study: Study, scene: Scene) -> Iterator[Step]:
-        """The steps in their order."""
+        """The steps in their order. Raises Refused for what candidates cannot have."""
         assert isinstance(scene, DatabaseScene)  # its studies have a database
+        if problems := tuple(self.find_refusals(study)):
+            raise Refused(problems, where=f"scenario.{self.name}")
         yield from scenario.plan_provisions(study, scene)
         yield from load_database(study, scene)
         # A single ladder of users stays in its order; other factors are compared with each other.
         yield from scenario.plan_windows(
-            study, scene, self.plan_windows, self.plan_around, in_rounds=bool(study.vary)
-        )
+            study, scene, self.plan_windows, self.plan_around,
+            in_rounds=bool(study.vary or self.alike), first=self.first, alike=self.alike,
+        )  # fmt: skip
         yield from check_at_end(study, scene)
         yield from scenario.tear_downs(study, scene)
 
@@ -96,7 +113,7 @@ class LoadScenario(PlannedScenario):
             block,
             load.ramp_up_s,
             load.duration_s,
-            ("hammer",),
+            self.list_activities(block.point),
             checkpoint=load.checkpoint,
             tried=tried,
         )
@@ -105,10 +122,10 @@ class LoadScenario(PlannedScenario):
         """The steps of one window: a block's baseline check, the restore before it, and itself."""
         assert isinstance(scene, DatabaseScene)  # as in `steps`
         name, size = window.candidate, scene.find_size(window.point)
-        optional = scenario.may_be_spared(scene, window)
+        optional = scenario.may_be_spared(scene, window, self.alike)
         held, memory = scene.held, scene.memory(name)
         measured = cost.estimate_window(study, size, scene.workload, held, memory)
-        yield from scenario.plan_baseline_check(scene, window)
+        yield from scenario.plan_baseline_check(scene, window, self.alike)
         yield scenario.make_restore_step(study, scene, window, if_undecided=optional)
         yield Step(window.id, "window", name, measured, window, if_undecided=optional)
 
