@@ -26,7 +26,9 @@ SAMPLE = Sample(
         # Shared memory is not the volume, and an error of input says nothing of room.
         ("53100", SHARED): "other",
         (None, SHARED): "other",
-        ("58030", NO_ROOM): "other",
+        ("58030", NO_ROOM): "storage",
+        ("XX001", "invalid page in block 7 of relation base/5/16384"): "storage",
+        ("42501", 'could not create file "base/5/1": Read-only file system'): "storage",
         ("08006", "connection failure"): "lost",
         ("57P01", "terminating connection"): "lost",
         ("57014", "canceling statement"): "other",

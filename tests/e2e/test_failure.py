@@ -1,5 +1,6 @@
 """A server is killed and held under its users: nothing is lost, and nothing stays broken."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,10 @@ from support.running import Stithy, entries, left_by, write_study
 pytestmark = pytest.mark.needs_postgresql
 
 
-def study(place: Path, faults: str) -> Path:
+def study(place: Path, faults: str, candidates: Mapping[str, Path | str] | None = None) -> Path:
     """Two users on one candidate; a fault of a second after a second."""
     return write_study(
-        place / "study.yaml", {"a": place / "a"}, users=[2], duration="6 s",
+        place / "study.yaml", candidates or {"a": place / "a"}, users=[2], duration="6 s",
         load={"ledger": "true"}, scenario=f"{{failure: {{faults: {faults}, at: 1 s, heal: 1 s}}}}",
     )  # fmt: skip
 
@@ -53,3 +54,33 @@ def test_a_run_killed_in_a_fault_resumes(stithy: Stithy, place: Path) -> None:
 def _is_second(output: Path, number: int) -> bool:
     """Whether the users of a window have worked for so many seconds."""
     return f'"second":{number}' in output.read_text().replace(" ", "")
+
+
+MIRROR = "{drive: gp3, count: 2, layer: {btrfs: {level: raid1}}}"
+
+
+@pytest.mark.needs_drive
+def test_a_mirror_survives_a_lost_drive_and_a_power_cut(stithy: Stithy, place: Path) -> None:
+    """An empty drive is rebuilt; what was acknowledged is there after both, and nothing is left."""
+    faults = "{drive-lost: {drive: 2}, drive-power-cut: {lost: 100%, torn: 0%}}"
+    path = study(place, faults, {"m": MIRROR})
+    stithy.run("run", path, "--out", place / "run", "--no-wait")
+    suffered = {
+        of.fault: of for of in list_suffered(make_context(read_run(place / "run")).evidence)
+    }
+    assert suffered.keys() == {"drive-lost", "drive-power-cut"}
+    for fault, of in suffered.items():
+        [window] = of.evidence.at("m", of.point)
+        assert not of.list_lost(), fault
+        assert window.row["ledger_acknowledged"] > 0, fault
+        assert window.row["ledger_unverified_because"] is None, fault
+        found = {name: window.values[f"fault.{name}", "all"]["value"]
+                 for name in ("promised", "damaged")}  # fmt: skip
+        assert found == {"promised": 1, "damaged": 0}, fault
+        outcomes = {span["name"]: span["outcome"] for span in window.spans}
+        assert outcomes["check"] == "no damage", fault
+        assert outcomes.get("rebuild", "").endswith("rebuilt") is (fault == "drive-lost")
+    cut = suffered["drive-power-cut"].evidence.at("m", suffered["drive-power-cut"].point)[0]
+    assert cut.row["connections_lost"] == 2
+    assert cut.row["gap_s"] > 0.9
+    assert left_by(place / "run") == []

@@ -145,19 +145,22 @@ const FAULTS: &str = "\
 Written from `crates/drive/src/fault/`; do not edit.
 
 Set a fault on a running drive with `stithy drive fault`, or over the control socket (`wire/README.md`). Faults of different kinds add
-up. A fault replaces an earlier one of its kind. Random choices follow from the drive's seed; those of `corrupt` and `power-cut`
-from a seed of their own, 0 unless `--seed` says otherwise.
+up. A fault replaces an earlier one of its kind: on the
+socket `drive-stuttering` is a schedule, and `drive-read-only` are errors. Random choices follow from the drive's seed; those of `drive-corrupting` and
+`drive-power-cut` from a seed of their own, 0 unless `--seed` says otherwise.
 
 | fault | until | what it does |
 | --- | --- | --- |
-| `stall` | its duration is over, or `none` or `power-on` | no request is answered |
-| `slow` | `none` | a share of the requests takes a multiple of its time, plus an added time |
-| `schedule` | its last phase is over, or `none` | slow in phases; each phase has its shares of the reads and of the other requests; a request belongs to the phase in which it arrives |
-| `errors` | `none` | a share of the requests in a range fails; flushes are of every range and count as writes, as discards do |
-| `gone` | `none` | every request fails, including those in progress |
-| `lying-flush` | `none` | flushes are answered at once, and make nothing durable; meanwhile a protected cache protects nothing |
-| `corrupt` | permanent | bits of the image flip, without an error |
-| `power-cut` | `power-on` | each volatile write is kept, torn or lost; every request fails, nothing reaches the image |
+| `drive-hung` | its duration is over, or `heal` or `power-on` | no request is answered |
+| `drive-slow` | `heal` | a share of the requests takes a multiple of its time, plus an added time |
+| `drive-stuttering` | `heal` | requests of a part of each period take an added time |
+| `drive-scheduled` | its last phase is over, or `heal` | slow in phases; each phase has its shares of the reads and of the other requests; a request belongs to the phase in which it arrives |
+| `drive-errors` | `heal` | a share of the requests in a range fails; flushes are of every range and count as writes, as discards do |
+| `drive-read-only` | `heal` | every write, flush and discard fails |
+| `drive-gone` | `heal` | every request fails, including those in progress |
+| `drive-lying` | `heal` | flushes are answered at once, and make nothing durable; meanwhile a protected cache protects nothing |
+| `drive-corrupting` | permanent | bits of the image flip, without an error |
+| `drive-power-cut` | `power-on` | each volatile write is kept, torn or lost; every request fails, nothing reaches the image |
 
 Answers that a fault delays do not count as late: `late_answers` counts only errors of the emulation.
 

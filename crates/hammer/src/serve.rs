@@ -22,6 +22,10 @@ const RETRIES_MAX: u64 = 1_000;
 const RETRIES_AT_ONCE: u64 = 10;
 const RETRY_PAUSE: Duration = Duration::from_millis(1);
 
+/// After an error its user waits, as an application would: a database that fails at once is not asked
+/// thousands of times a second.
+const ERROR_PAUSE: Duration = Duration::from_millis(20);
+
 /// A drawn transaction that may begin.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Begun {
@@ -102,7 +106,13 @@ pub(crate) async fn serve<S: TransactionScript, C: Session>(
             answered: begun.answered.unwrap_or(ended.done),
         },
     });
+    let refused = ended.outcome == Outcome::Failed && !ended.lost;
     return_connection(held, &ended, pool, record);
+    if refused {
+        record
+            .unless_finishing(tokio::time::sleep(ERROR_PAUSE))
+            .await;
+    }
     Some(ended.done)
 }
 

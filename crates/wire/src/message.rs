@@ -273,6 +273,8 @@ pub enum ErrorKind {
     Retryable,
     /// The server has no room left on a volume.
     Full,
+    /// The database could not read or write its files, or found them damaged.
+    Storage,
     /// The connection is gone, and with it the answer.
     Lost,
     /// Anything else; the session goes on.

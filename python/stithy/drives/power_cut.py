@@ -132,7 +132,8 @@ def cut_power(
     _wait_for_the_end(pids, time)
     shut = {drive.folder: _leave(drive, time) for drive in _select_mounts(drives)}
     return tuple(
-        _witness(drive, stop, shut[drive.folder]) for drive, stop in zip(drives, stops, strict=True)
+        _verify_cut(drive, stop, shut[drive.folder])
+        for drive, stop in zip(drives, stops, strict=True)
     )
 
 
@@ -285,13 +286,13 @@ def _leave(drive: MountedDrive, time: Clock) -> bool:
     return was_shut
 
 
-def _witness(drive: MountedDrive, stop: _DriveStop, was_shut: bool) -> DriveCut:
+def _verify_cut(drive: MountedDrive, stop: _DriveStop, was_shut: bool) -> DriveCut:
     """Compare what the drive did with what it had done at the stop."""
     now = drive.control.read_counters(drive.name)
-    if _succeeded(now) != _succeeded(stop.counters):
+    if _count_done(now) != _count_done(stop.counters):
         raise InfrastructureError(
-            f"requests reached the drive after its power was cut: {_succeeded(stop.counters)} had "
-            f"succeeded at the stop, {_succeeded(now)} in the end",
+            f"requests reached the drive after its power was cut: {_count_done(stop.counters)} had "
+            f"succeeded at the stop, {_count_done(now)} in the end",
             where=f"drive {drive.name}",
             remedy="discard the results of this power cut, and report it as a bug",
         )
@@ -300,5 +301,5 @@ def _witness(drive: MountedDrive, stop: _DriveStop, was_shut: bool) -> DriveCut:
     return DriveCut(drive.name, stop.kept, stop.torn, stop.lost, refused, was_shut)
 
 
-def _succeeded(counters: DriveCounters) -> dict[str, int]:
+def _count_done(counters: DriveCounters) -> dict[str, int]:
     return {each.name: each.answered - each.errors for each in counters.operations}

@@ -5,14 +5,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from stithy.metrics import CollectedMetric
 from stithy.validity import Check, Recorded
 
-ErrorClass = Literal["retryable", "full", "lost", "other"]
-"""`retryable`: the transaction may be sent again; `full`: no room on the storage; `lost`: the
-connection or its server is gone. The hammer has the same classes."""
+ErrorClass = Literal["retryable", "full", "storage", "lost", "other"]
+"""`retryable`: the transaction may be sent again; `full`: no room on the storage; `storage`: files
+cannot be read or written, or are damaged; `lost`: the connection or its server is gone. The hammer
+has the same classes."""
 
 
 WaitGroup = Literal["cpu", "device", "log", "locks", "client", "other"]
@@ -67,7 +68,7 @@ class Declaration:
     """
 
     error_class: Callable[[str | None, str], ErrorClass] = lambda code, text: "other"
-    error_classes: frozenset[ErrorClass] = frozenset({"retryable", "full", "lost", "other"})
+    error_classes: frozenset[ErrorClass] = frozenset(get_args(ErrorClass))
     is_embedded: bool = False
     metrics: tuple[CollectedMetric, ...] = ()
     wait_types: Mapping[str, str] = field(default_factory=lambda: {"CPU": ""})

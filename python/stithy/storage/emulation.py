@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stithy.errors import InfrastructureError, StithyError
-from stithy.storage.provider import EmulatedDrive, Record, Role, Site
+from stithy.storage.provider import EmulatedDrive, Record, Role, Site, Volume
 
 if TYPE_CHECKING:
+    from stithy.drives.power_cut import MountedDrive
     from stithy.drives.profiles import DriveProfileFile
     from stithy.wire.drive.messages import DriveUp
 
@@ -102,6 +103,18 @@ def _describe(asked: AskedDrive, ready: "DriveUp", control: Path, log_stem: Path
         log_stem=log_stem,
         traced=asked.traced,
     )
+
+
+def list_mounted_drives(volume: Volume) -> tuple["MountedDrive", ...]:
+    """List all drives of a candidate, each with the file system that it carries."""
+    from stithy.drives.control import Control
+    from stithy.drives.power_cut import MountedDrive
+
+    return tuple(
+        MountedDrive(Control(drive.control), drive.name, drive.device, part.path, part.filesystem,
+                     tuple(part.mount_options.split(",")))
+        for part in volume.parts for drive in part.emulated
+    )  # fmt: skip
 
 
 @contextmanager

@@ -80,6 +80,10 @@ class LayerKeys(BaseModel):
         """List what a person must know before it holds data, a sentence each."""
         return ()
 
+    def finds_corruption(self) -> bool:
+        """Say whether a reader learns of data that a device has changed."""
+        return False
+
     def build(self, devices: Sequence[str], task: BuildTask) -> str:
         """Make it of devices that may be overwritten; give the device that is to be mounted."""
         raise NotImplementedError
@@ -108,6 +112,9 @@ class LayerKind(Plugin):
 
     repair: Callable[[Path, Runner], int] | None = None
     """Restore the redundancy of what is mounted there, and count what was corrected."""
+
+    exchange: Callable[[Path, int, str, Runner], None] | None = None
+    """Rebuild what is mounted there on a new device in the place of a lost one, by its number."""
 
     stored_below: Callable[[Path], int] | None = None
     """What its file system stores of the files below a folder, bytes."""

@@ -191,7 +191,7 @@ class Proof(Wire):
     in_doubt_found: U64 | None
 
 
-ErrorKind = Literal["retryable", "full", "lost", "other"]
+ErrorKind = Literal["retryable", "full", "storage", "lost", "other"]
 """What an error means, whatever the engine calls it."""
 
 

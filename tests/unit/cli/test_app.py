@@ -73,7 +73,7 @@ def test_mistakes_of_a_command_line_are_told_plainly(capsys: Captured) -> None:
         ("export runs/a", "stithy export: --to is missing."),
         ("run a.yaml --junit", "stithy run: --junit needs a value."),
         ("plan a.yaml b.yaml c.yaml", "stithy plan: More than it takes: b.yaml c.yaml."),
-        ("drive fault data stal", 'Did you mean "stall"?'),
+        ("drive fault data drive-slwo", "did you mean `drive-slow`?"),
         ("block gp3 --repeat 1.5", "--repeat: '1.5' is not a whole number"),
         ("drive up gp3 --sector 4k", "--sector: '4k' is not a whole number"),
         ("block gp3 --repeat ٣", "is not a whole number"),

@@ -11,7 +11,7 @@ from fakes.drives import done, serving
 from stithy.cli import app
 from stithy.cli.drive import fault, profile
 from stithy.drives import control as places
-from stithy.drives import program
+from stithy.drives import faults, program
 from stithy.drives.control import DriveEntry
 from stithy.drives.measure.measurement import DriveTarget
 from stithy.errors import PreconditionError, UserError
@@ -80,11 +80,11 @@ def test_settings_and_faults_reach_the_drive(heard: list[AnyCommand], capsys: Ca
     for words in (
         "set data --spin 500ms",
         "set data --paced off",
-        "fault data stall --duration 6s",
+        "fault data drive-hung --duration 6s",
     ):
         assert app.run(["drive", *words.split()]) == 0
     reported = "of 239 volatile writes 120 were kept, 61 torn, 58 lost"
-    assert reported in _told(capsys, "fault data power-cut --seed 7")[1]
+    assert reported in _told(capsys, "fault data drive-power-cut --seed 7")[1]
     cut = jobs.PowerCut(seed=7, lost_share=0.3, torn_share=0.4, unit_bytes=512)
     assert [each for each in heard if each.command in ("set", "fault")] == [
         messages.Set(drive="data", spin_s=0.5),
@@ -92,7 +92,7 @@ def test_settings_and_faults_reach_the_drive(heard: list[AnyCommand], capsys: Ca
         messages.Fault(drive="data", fault=jobs.StallFault(duration_s=6.0)),
         messages.Fault(drive="data", fault=cut),
     ]
-    assert app.run(["drive", "fault", "data", "power-cut", "--json"]) == 0
+    assert app.run(["drive", "fault", "data", "drive-power-cut", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["writes"] == {"kept": 120, "torn": 61, "lost": 58}
     for wrong in ("set data", "set data --spin 50"):
         assert app.run(["drive", *wrong.split()]) == 2
@@ -100,46 +100,52 @@ def test_settings_and_faults_reach_the_drive(heard: list[AnyCommand], capsys: Ca
 
 WHOLE: dict[str, Any] = {"offset_bytes": 0, "length_bytes": None, "share": 1}
 PART: dict[str, Any] = {"offset_bytes": 2**30, "length_bytes": 2**20, "share": 1}
+SIZE_BYTES = 2**31
 FAULTS: list[tuple[str, dict[str, Any], jobs.AnyFault]] = [
-    ("none", {}, jobs.NoFault()),
-    ("stall", {}, jobs.StallFault(duration_s=10.0)),
-    ("slow", {"factor": 10.0, "share": "0.1%"}, jobs.Slow(factor=10, added_s=0, share=0.001)),
-    ("slow", {"added": "5ms"}, jobs.Slow(factor=1, added_s=0.005, share=1)),
-    (
-        "errors", {"only": "reads", "offset": "1GiB", "length": "1MiB"},
-        jobs.Errors(reads=True, writes=False, **PART),
-    ),
-    ("errors", {"only": "writes"}, jobs.Errors(reads=False, writes=True, **WHOLE)),
-    ("errors", {}, jobs.Errors(reads=True, writes=True, **WHOLE)),
-    ("lying-flush", {}, jobs.LyingFlush()),
-    (
-        "corrupt", {"length": "4KiB", "bits": 3, "seed": 9},
-        jobs.Corrupt(offset_bytes=0, length_bytes=4096, bits=3, seed=9),
-    ),
+    ("heal", {}, jobs.NoFault()),
+    ("drive-hung", {"duration": "6s"}, jobs.StallFault(duration_s=6.0)),
+    ("drive-slow", {"factor": 10.0, "share": "0.1%"},
+     jobs.Slow(factor=10, added_s=0, share=0.001)),
+    ("drive-slow", {"factor": 1.0, "added": "5ms"}, jobs.Slow(factor=1, added_s=0.005, share=1)),
+    ("drive-scheduled", {}, jobs.FaultSchedule(schedule=jobs.Shipped(name="increasing"))),
+    ("drive-errors", {"only": "reads", "offset": "1GiB", "length": "1MiB"},
+     jobs.Errors(reads=True, writes=False, **PART)),
+    ("drive-read-only", {}, jobs.Errors(reads=False, writes=True, **WHOLE)),
+    ("drive-errors", {}, jobs.Errors(reads=True, writes=True, **WHOLE)),
+    ("drive-lying", {}, jobs.LyingFlush()),
+    ("drive-corrupting", {"length": "4KiB", "bits": 3, "seed": 9},
+     jobs.Corrupt(offset_bytes=0, length_bytes=4096, bits=3, seed=9)),
+    ("drive-corrupting", {"offset": "1GiB"},
+     jobs.Corrupt(offset_bytes=2**30, length_bytes=2**30, bits=1000, seed=0)),
 ]  # fmt: skip
 NO_FAULTS: list[tuple[str, dict[str, Any], str]] = [
-    ("stall", {"share": "5%"}, "--share: 'stall' does not have this option: leave it out"),
-    ("slow", {}, "neither a factor nor an added time is given"),
-    ("slow", {"factor": 0.5}, "--factor: the factor 0.5 is out of range"),
-    ("slow", {"factor": 2.0, "share": "0.5"}, "--share: '0.5' is not a share"),
-    ("slow", {"factor": 2.0, "share": "101%"}, "--share: '101%' is not a share"),
-    ("corrupt", {}, "--length: no range is given in which bits flip"),
-    ("corrupt", {"length": "1KiB", "bits": 0}, "--bits: 0 is too small: give 1 to"),
-    ("errors", {"offset": "12"}, "--offset: '12' is not a size"),
-    ("power-cut", {"lost": "70%"}, "the shares of lost and torn writes exceed 100%"),
-    ("power-cut", {"unit": 100}, "--unit: a unit of 100 bytes is not possible"),
+    ("drive-hung", {"share": "5%"}, "--share: 'drive-hung' does not have this option: leave it"),
+    ("drive-slow", {"factor": 0.5}, "--factor: 0.5: too small: at least 1"),
+    ("drive-slow", {"share": "0.5"}, "--share: '0.5': not a percentage"),
+    ("drive-slow", {"share": "101%"}, "--share: '101%': not a percentage"),
+    ("drive-stuttering", {"every": "1s", "slow": "1s"}, "never anything but slow"),
+    ("drive-scheduled", {"schedule": "no"}, "--schedule: 'no': not"),
+    ("drive-corrupting", {"bits": 0}, "--bits: 0: too small: at least 1"),
+    ("drive-errors", {"offset": "12"}, "--offset: '12': not a size"),
+    ("drive-power-cut", {"lost": "70%"}, "shares of lost and torn writes that are at most 100%"),
+    ("drive-power-cut", {"unit": 100}, "--unit: 100: "),
+    ("stall", {}, "it is called `drive-hung`"),
+    ("drive-hang", {}, "did you mean `drive-hung`?"),
 ]
 
 
 def test_words_become_a_fault_or_are_refused() -> None:
     """Shares are percent, times and sizes have units; no option is taken silently."""
     for kind, how, expected in FAULTS:
-        assert fault.make_fault(kind, fault.FaultOptions(**how)) == expected
+        assert fault.make_fault(kind, fault.FaultOptions(**how), SIZE_BYTES) == expected
     for kind, how, reported in NO_FAULTS:
         with pytest.raises(UserError) as caught:
-            fault.make_fault(kind, fault.FaultOptions(**how))
-        assert reported in str(caught.value)
-    assert set().union(*fault.TAKES.values()) == set(fault.FaultOptions.__dataclass_fields__)
+            fault.make_fault(kind, fault.FaultOptions(**how), SIZE_BYTES)
+        assert reported in str(caught.value), kind
+    options = (fault.find_options(kind) for kind in faults.FAULTS)
+    takes = {of.alias or name for option in options if option is not None
+             for name, of in option.model_fields.items()}  # fmt: skip
+    assert takes == set(fault.FaultOptions.__dataclass_fields__)
 
 
 def test_a_drive_goes_down_by_its_name_only(heard: list[AnyCommand], capsys: Captured) -> None:

@@ -1,12 +1,16 @@
 """What a study of failures plans, and which faults its candidates cannot have."""
 
+import json
+
 import pytest
 
 from stithy.errors import StithyError
 from stithy.registry import plugins
 from stithy.results.hlog import LoggedHistogram, LoggedInterval
 from stithy.results.phases import Phase, find_recovery_s, sum_phase, sum_phases
-from stithy.scenarios.failure.fault import FaultKind
+from stithy.scenarios.failure.fault import FaultKind, TogetherKeys
+from stithy.scenarios.failure.keys import FailureSpec
+from stithy.scenarios.failure.levels import get_fault
 from stithy.scenarios.failure.phases import list_phases
 from stithy.scenarios.failure.plan import find_spec, require_possible
 from stithy.study.load import parse_study
@@ -43,6 +47,12 @@ def study(
         ("faults: [none]", {}, "`none` among the faults"),
         ("faults: [drive-slwo]", {}, "did you mean `drive-slow`?"),
         ("faults: {drive-slow: {factor: 0.5}}", {}, "too small: 0.5"),
+        ("faults: {drive-power-cut: {lost: 70%}}", {}, "more than all writes"),
+        ("faults: [drive-slow+drive-slow]", {}, "a fault twice at once"),
+        ("faults: {drive-slow+server-hung: {drive-hung: {}}}", {}, "not one of the faults at once"),
+        ("faults: {drive-slow: {at: 55 s}}", {}, "ends before the fault is healed"),
+        ("during: {rate: 50%}", {"load": "rate: 100/s"}, "a rate beside a share of the maximum"),
+        ("random: {count: 0}", {}, "too small: 0"),
         ("faults: {drive-gone: {factor: 2}}", {}, "unknown key"),
         ("faults: [drive-slow], at: 50 s, heal: 20 s", {}, "ends before the fault is healed"),
         ("at: 0 s", {}, "a fault at once"),
@@ -61,9 +71,12 @@ def test_a_wrong_key_is_refused(keys: str, others: dict[str, str], problem: str)
     [
         ("drive-hung", {"one": "{path: /tmp/x}"}, "it has no emulated drives"),
         ("{drive-slow: {drive: 2}}", {}, "it has 1 drives, and no drive 2"),
-        ("drive-gone", {}, "no array of btrfs over it"),
-        ("drive-gone", {"one": "{drive: gp3, count: 2, layer: {btrfs: {level: raid0}}}"},
-         "its array has no redundancy"),
+        ("drive-gone", {"one": "{drive: gp3, count: 2, layer: {md: {level: raid1}}}"},
+         "only arrays of btrfs take back"),
+        ("drive-gone", {"engine": "sqlite"}, "users of sqlite hold its files open"),
+        ("drive-power-cut", {"engine": "sqlite"}, "run in the process of the database"),
+        ("storage-full", {"one": "{path: /tmp/x}"}, "its file system may be somebody's"),
+        ("drive-slow+server-killed", {"one": "{path: /tmp/x}"}, "it has no emulated drives"),
         ("osd-killed", {}, "it is not on a Ceph cluster"),
         ("{osd-lost: {osd: 3}}", CLUSTERS, "it has no osd 3, only 0 to 2"),
         ("{host-partitioned: {peer: 9}}", CLUSTERS, "it has no peer 9, only 1 to 3"),
@@ -116,6 +129,58 @@ def test_thresholds_and_questions_name_phases() -> None:
     assert [str(each).replace(slug, "drive-slow") for each in read.thresholds] == wanted
     assert read.primary is not None
     assert str(read.primary.metric) == "fault.p99_s of degraded"
+
+
+MIRROR = "{drive: gp3, count: 2, layer: {btrfs: {level: raid1}}}"
+STALE = "{drive: gp3, count: 2, layer: {btrfs: {level: raid1, checksum: false}}}"
+
+
+@pytest.mark.parametrize(
+    ("fault", "promised"),
+    [("drive-gone", (True, False)), ("drive-corrupting", (True, False)),
+     ("drive-slow", (True, True)), ("drive-power-cut", (True, True)),
+     ("drive-gone+server-killed", (True, False))],
+)  # fmt: skip
+def test_an_array_promises_what_its_checksums_tell(fault: str, promised: tuple[bool, bool]) -> None:
+    """A mirror without them may give the old data of a drive that missed a write."""
+    read = study(f"faults: [{fault}]", one=MIRROR, two=STALE)
+    keys = find_spec(read).get_levels()[fault]
+    assert tuple(get_fault(fault).promises(read, of, keys) for of in ("one", "two")) == promised
+
+
+def test_several_faults_strike_at_once_and_drawn_ones_by_a_seed() -> None:
+    """Each keeps its options; the same seed draws the same faults, times and lengths."""
+    read = study(
+        "faults: {drive-slow + server-killed: {for: 3 s, drive-slow: {factor: 5}}, server-hung: },"
+        "random: {count: 30, seed: 7}"
+    )
+    spec = find_spec(read)
+    drawn = list(spec.get_levels())
+    assert drawn == list(find_spec(study(write_yaml_of(spec))).get_levels())
+    assert {level.partition(".")[0] for level in drawn} == {
+        "drive-slow+server-killed", "server-hung"
+    }  # fmt: skip
+    both = spec.get_levels()[next(level for level in drawn if "+" in level)]
+    assert isinstance(both, TogetherKeys)
+    assert both.parts["drive-slow"].model_dump()["factor"] == 5
+    times = {spec.choose_times_s(60, level) for level in drawn}
+    assert len(times) == 30
+    assert all(6 <= length <= 24 for pair in times for length in pair)
+    alone = find_spec(study("faults: {drive-slow: {for: 3 s}}"))
+    assert alone.choose_times_s(60, "drive-slow") == (12, 3)
+
+
+def write_yaml_of(spec: FailureSpec) -> str:
+    """The keys of a study, as they are written where a run says what it was asked."""
+    return json.dumps(spec.model_dump(mode="json", by_alias=True, exclude_unset=True))[1:-1]
+
+
+def test_a_rate_is_a_share_of_a_maximum_that_is_measured_first() -> None:
+    """Once, with users who work back to back, and without a fault."""
+    read = study("faults: [drive-slow], during: {rate: 50%}", load="calibrate: false")
+    assert [(point.values["rate"], point.values["fault"]) for point in read.points] == [
+        ("maximum", "none"), ("50%", "none"), ("50%", "drive-slow")
+    ]  # fmt: skip
 
 
 def logged(second: float, count: int) -> LoggedInterval:

@@ -64,8 +64,7 @@ impl Faults {
     pub fn set(&mut self, now: Moment, fault: &DriveFault) -> Result<(), DriveError> {
         check::check(fault)?;
         if let DriveFault::Schedule { schedule } = fault {
-            let phases = schedule::phases(schedule)?;
-            self.schedule = Some(schedule::Running::new(now, phases));
+            self.schedule = Some(schedule::Running::begin(now, schedule)?);
         }
         match *fault {
             DriveFault::None => self.repair(now),
@@ -274,7 +273,10 @@ mod tests {
             ..SCHEDULES[0].phases[0]
         };
         let phases = vec![SCHEDULES[0].phases[0], phase];
-        let schedule = stithy_wire::FaultSchedule::Phases { phases };
+        let schedule = stithy_wire::FaultSchedule::Phases {
+            phases,
+            repeats: false,
+        };
         let fault = DriveFault::Schedule { schedule };
         let error = faults.set(Moment::START, &fault).unwrap_err();
         assert_eq!("write_share", error.place);

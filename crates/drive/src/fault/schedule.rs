@@ -1,7 +1,5 @@
 //! A drive that is slow in phases, as volumes that are about to fail were seen to be.
 
-use std::time::Duration;
-
 use stithy_measure::Moment;
 use stithy_wire::{FaultSchedule, ShippedSchedule, SlowPhase};
 
@@ -101,11 +99,11 @@ pub(super) fn phases(schedule: &FaultSchedule) -> Result<&[SlowPhase], DriveErro
         DriveError::usage("fault-invalid", problem, "schedule", remedy)
     };
     match schedule {
-        FaultSchedule::Phases { phases } if phases.is_empty() => Err(invalid(
+        FaultSchedule::Phases { phases, .. } if phases.is_empty() => Err(invalid(
             "the schedule has no phases",
             "give at least one".to_string(),
         )),
-        FaultSchedule::Phases { phases } => Ok(phases),
+        FaultSchedule::Phases { phases, .. } => Ok(phases),
         FaultSchedule::Shipped { name } => match SCHEDULES.iter().find(|each| each.name == name) {
             Some(shipped) => Ok(shipped.phases),
             None => {
@@ -123,20 +121,33 @@ pub(super) fn phases(schedule: &FaultSchedule) -> Result<&[SlowPhase], DriveErro
 pub(super) struct Running {
     began: Moment,
     phases: Vec<SlowPhase>,
+    repeats: bool,
 }
 
 impl Running {
-    pub(super) fn new(began: Moment, phases: &[SlowPhase]) -> Self {
-        let phases = phases.to_vec();
-        Running { began, phases }
+    /// Begins the phases of a schedule.
+    ///
+    /// Errors: there is no such schedule, or it has no phase.
+    pub(super) fn begin(began: Moment, schedule: &FaultSchedule) -> Result<Self, DriveError> {
+        let phases = phases(schedule)?.to_vec();
+        let repeats = matches!(schedule, FaultSchedule::Phases { repeats: true, .. });
+        Ok(Running {
+            began,
+            phases,
+            repeats,
+        })
     }
 
     /// The phase of a moment; None where the last is over.
     pub(super) fn phase(&self, at: Moment) -> Option<&SlowPhase> {
-        let mut end = self.began;
+        let mut left_s = at.since(self.began).as_secs_f64();
+        let round_s: f64 = self.phases.iter().map(|phase| phase.duration_s).sum();
+        if self.repeats && round_s > 0.0 {
+            left_s %= round_s;
+        }
         self.phases.iter().find(|phase| {
-            end = end + Duration::from_secs_f64(phase.duration_s);
-            at < end
+            left_s -= phase.duration_s;
+            left_s < 0.0
         })
     }
 }
@@ -153,7 +164,7 @@ mod tests {
             let schedule = FaultSchedule::Shipped {
                 name: shipped.name.to_string(),
             };
-            let running = Running::new(began, phases(&schedule).expect("it is shipped"));
+            let running = Running::begin(began, &schedule).expect("it is shipped");
             let last = running.phase(Moment::of_second(7 + 899));
             assert_eq!(shipped.phases.last(), last, "{}", shipped.name);
             assert_eq!(None, running.phase(Moment::of_second(7 + 900)));
@@ -164,13 +175,33 @@ mod tests {
     /// One phase follows the other at its moment.
     #[test]
     fn phases_follow_one_another() {
-        let running = Running::new(Moment::START, SCHEDULES[1].phases);
+        let name = SCHEDULES[1].name.to_string();
+        let schedule = FaultSchedule::Shipped { name };
+        let running = Running::begin(Moment::START, &schedule).expect("it is shipped");
         let added_s = |second| running.phase(Moment::of_second(second)).map(|p| p.added_s);
         assert_eq!(
             [Some(0.05), Some(0.05), Some(0.2)],
             [0, 179, 180].map(added_s)
         );
         assert_eq!([Some(1.0), Some(15.0), None], [719, 720, 900].map(added_s));
+    }
+
+    /// A schedule that repeats begins again after its last phase, for ever.
+    #[test]
+    fn a_schedule_may_repeat() {
+        let phases = vec![added(2.0, 0.5, 1.0, 1.0), recovery(1.0)];
+        let schedule = FaultSchedule::Phases {
+            phases,
+            repeats: true,
+        };
+        let running = Running::begin(Moment::of_second(7), &schedule).expect("it has phases");
+        let added_s = |second: u64| {
+            running
+                .phase(Moment::of_second(7 + second))
+                .map(|p| p.added_s)
+        };
+        let expected = [0.5, 0.5, 0.0, 0.5, 0.5, 0.0].map(Some);
+        assert_eq!(expected, [0, 1, 2, 3_000, 3_001, 3_002].map(added_s));
     }
 
     /// A schedule that nobody ships, or without a phase, is refused with what there is.
@@ -180,7 +211,10 @@ mod tests {
         let error = phases(&FaultSchedule::Shipped { name }).unwrap_err();
         assert_eq!(("fault-invalid", 2), (error.code, error.exit()));
         assert!(error.remedy.contains("increasing"), "{error}");
-        let nothing = FaultSchedule::Phases { phases: Vec::new() };
+        let nothing = FaultSchedule::Phases {
+            phases: Vec::new(),
+            repeats: true,
+        };
         assert!(phases(&nothing).is_err());
     }
 }

@@ -94,6 +94,8 @@ pub enum FaultSchedule {
     Phases {
         /// At least one.
         phases: Vec<SlowPhase>,
+        /// Whether the first follows the last, until `none`.
+        repeats: bool,
     },
 }
 

@@ -46,6 +46,7 @@ from stithy.wire.jobs import Pace, RunRequest, WireRate, WorkloadChoice
 from stithy.wire.messages import AnyMessage, SecondMessage
 
 WARM_UP_MAX = 20_000
+ERRORS_UNLIMITED = 2**53
 
 
 @dataclass
@@ -382,9 +383,9 @@ def make_request(
     start_at_s: float | None = None,
 ) -> RunRequest:
     """What the hammer is asked in a window, at the pace of the load if at no other."""
-    load = study.at(window.point).load
+    load, expected = study.at(window.point).load, collect_expected_errors(window.activities)
     outlast = {}
-    if "lost" in collect_expected_errors(window.activities):
+    if "lost" in expected:
         # What takes connections away says itself how long: users wait for it as long as they work.
         outlast = {"reconnect_limit_s": window.ramp_up_s + window.duration_s}
     return RunRequest(
@@ -396,7 +397,8 @@ def make_request(
         pace=pace or make_pace(load),
         start_at_s=start_at_s,
         isolation=load.isolation,
-        error_limit=load.error_limit,
+        # What is caused on purpose ends nothing: users try again until the window's end.
+        error_limit=load.error_limit if expected <= {"lost"} else ERRORS_UNLIMITED,
         hlog_stem=directory.hlog_stem,
         ledger=directory.ledger if load.ledger else None,
         **outlast,

@@ -1,19 +1,31 @@
 """`stithy drive fault`: break an emulated drive, or repair it, while it runs."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from cyclopts import Parameter
 
-from stithy.cli.drive import options
-from stithy.cli.talk.options import Json, read_seconds, read_size, require_within
+from stithy.cli.talk.options import Json
 from stithy.cli.talk.render import say, show_json
-from stithy.errors import UserError
+from stithy.errors import Refused, UserError
+from stithy.names import suggest_instead
 
 if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+    from stithy.drives.faults import DriveFaultOptions
     from stithy.wire.drive.jobs import AnyFault
     from stithy.wire.drive.messages import AnswerPowerCut
+
+HEAL, POWER_ON = "heal", "power-on"
+"""What ends faults: all but a power cut, and that."""
+
+RENAMED = {
+    "none": HEAL, "stall": "drive-hung", "slow": "drive-slow", "schedule": "drive-scheduled",
+    "errors": "drive-errors", "gone": "drive-gone", "corrupt": "drive-corrupting",
+    "lying-flush": "drive-lying", "power-cut": "drive-power-cut",
+}  # fmt: skip
+"""What faults were called before they had the names that studies have for them."""
 
 
 @Parameter(name="*")
@@ -22,13 +34,17 @@ class FaultOptions:
     """What a fault may be given; None: not given."""
 
     duration: str | None = None
-    """Length of a stall, such as 6s."""
+    """How long a drive hangs, such as 6s; default: until `heal`."""
     factor: float | None = None
-    """Factor on the time of slow requests, at least 1."""
+    """Factor on the time of slow requests, at least 1; default: 20."""
     added: str | None = None
     """Time added to slow requests, such as 5ms."""
     share: str | None = None
     """Share of the requests that is affected, such as 5%; default: all."""
+    every: str | None = None
+    """From the begin of one slow time of a stuttering drive to the next; default: 1s."""
+    slow: str | None = None
+    """How long each slow time lasts; default: 300ms."""
     schedule: str | None = None
     """A shipped schedule, by its name in `stithy drive catalogue`."""
     only: Literal["reads", "writes"] | None = None
@@ -38,7 +54,7 @@ class FaultOptions:
     length: str | None = None
     """Length of the range; default: to the end."""
     bits: int | None = None
-    """Number of bits that flip; default: 1."""
+    """Number of bits that flip; default: 1000."""
     lost: str | None = None
     """Share of the volatile writes that are lost; default: 30%."""
     torn: str | None = None
@@ -49,163 +65,71 @@ class FaultOptions:
     """Seed of the random choice; default: 0."""
 
 
-TAKES: Mapping[str, frozenset[str]] = {
-    "none": frozenset(),
-    "stall": frozenset({"duration"}),
-    "slow": frozenset({"factor", "added", "share"}),
-    "schedule": frozenset({"schedule"}),
-    "errors": frozenset({"only", "offset", "length", "share"}),
-    "gone": frozenset(),
-    "corrupt": frozenset({"offset", "length", "bits", "seed"}),
-    "lying-flush": frozenset(),
-    "power-cut": frozenset({"lost", "torn", "unit", "seed"}),
-    "power-on": frozenset(),
-}
-"""Which options each kind takes."""
+def make_fault(kind: str, how: FaultOptions, size_bytes: int) -> "AnyFault":
+    """Make the fault of a drive of this size that these words mean. Raises UserError, Refused."""
+    from pydantic import ValidationError
 
-BITS_MAX = 1_000_000
-"""As many as the drive program flips at once."""
+    from stithy.wire.drive.jobs import NoFault, PowerOn
 
-STALL = "10s"
-LOST, TORN = "30%", "40%"
-UNIT_BYTES = 512
-
-Keys = dict[str, Any]
-
-
-def make_fault(kind: str, how: FaultOptions) -> "AnyFault":
-    """The fault that these words mean. Raises UserError for what is wrong or of another kind."""
-    from pydantic import TypeAdapter
-
-    from stithy.wire.drive.jobs import DriveFault
-
-    _refuse_foreign(kind, how)
-    require_within("--bits", how.bits, 1, BITS_MAX)
-    require_within("--seed", how.seed, 0, 2**64 - 1)
-    keys = _KEYS[kind](how) if kind in _KEYS else {}
-    known: TypeAdapter[AnyFault] = TypeAdapter(DriveFault)
-    return known.validate_python({"kind": kind, **keys})
-
-
-def _refuse_foreign(kind: str, how: FaultOptions) -> None:
-    for option, value in vars(how).items():
-        if value is not None and option not in TAKES[kind]:
-            takes = ", ".join(f"--{name}" for name in sorted(TAKES[kind]))
+    given = {name: value for name, value in vars(how).items() if value is not None}
+    takes = find_options(kind)
+    names = _list_names(takes) if takes else []
+    for option in given:
+        if option not in names:
+            remedy = f"leave it out; it takes {', '.join(f'--{name}' for name in names)}"
             raise UserError(
                 f"{kind!r} does not have this option",
                 where=f"--{option}",
-                remedy=f"leave it out; it takes {takes}" if takes else "leave it out",
+                remedy=remedy if names else "leave it out",
             )
+    if takes is None:
+        return NoFault() if kind == HEAL else PowerOn()
+    try:
+        return takes.model_validate(given).make_fault(size_bytes)
+    except ValidationError as error:
+        raise _convert_problems(error) from error
 
 
-def _read_share(text: str | None, option: str, default: str = "100%") -> float:
-    return options.read_share(text or default, option)
+def find_options(kind: str) -> "type[DriveFaultOptions] | None":
+    """Find the options of a fault; None of what ends faults. Raises UserError for other words."""
+    from stithy.drives.faults import FAULTS
 
-
-def _make_stall(how: FaultOptions) -> Keys:
-    return {"duration_s": read_seconds(how.duration or STALL, "--duration")}
-
-
-def _make_slow(how: FaultOptions) -> Keys:
-    if how.factor is None and how.added is None:
+    if kind in (HEAL, POWER_ON):
+        return None
+    if kind not in FAULTS:
+        name = RENAMED.get(kind)
+        known = [*FAULTS, HEAL, POWER_ON]
         raise UserError(
-            "neither a factor nor an added time is given",
+            f"there is no fault {kind!r} of a drive",
             where="stithy drive fault",
-            remedy="give --factor, such as 10, or --added, such as 5ms",
+            remedy=f"it is called `{name}`" if name else suggest_instead(kind, known),
         )
-    factor = 1.0 if how.factor is None else how.factor
-    if not 1 <= factor <= 1e6:
-        raise UserError(
-            f"the factor {factor:g} is out of range",
-            where="--factor",
-            remedy="give 1 to 1e6; 10 takes ten times as long",
+    return FAULTS[kind]
+
+
+def _list_names(options: "type[DriveFaultOptions]") -> list[str]:
+    return [of.alias or name for name, of in options.model_fields.items()]
+
+
+def _convert_problems(error: "ValidationError") -> UserError | Refused:
+    from stithy.study.load import describe_error
+
+    problems = []
+    for problem in error.errors(include_url=False):
+        what, right = describe_error(problem, ())
+        option = "".join(f"--{part}" for part in problem["loc"][:1])
+        value = f"{problem['input']!r}: " if option else ""
+        problems.append(
+            UserError(f"{value}{what}", where=option or "stithy drive fault", remedy=right)
         )
-    added_s = read_seconds(how.added, "--added") if how.added else 0.0
-    return {"factor": factor, "added_s": added_s, "share": _read_share(how.share, "--share")}
-
-
-def _schedule(how: FaultOptions) -> Keys:
-    from stithy.drives.profiles import load_catalogue
-
-    shipped = load_catalogue()
-    if how.schedule is None:
-        raise UserError(
-            "no schedule is named",
-            where="--schedule",
-            remedy=f"give one of {', '.join(schedule.name for schedule in shipped.schedules)}",
-        )
-    return {"schedule": {"kind": "shipped", "name": shipped.schedule(how.schedule).name}}
-
-
-def _make_errors(how: FaultOptions) -> Keys:
-    return {
-        "reads": how.only != "writes",
-        "writes": how.only != "reads",
-        "offset_bytes": _read_offset(how),
-        "length_bytes": read_size(how.length, "--length") if how.length else None,
-        "share": _read_share(how.share, "--share"),
-    }
-
-
-def _make_corrupt(how: FaultOptions) -> Keys:
-    if how.length is None:
-        raise UserError(
-            "no range is given in which bits flip",
-            where="--length",
-            remedy="give the length of the range, such as 1MiB, and its start with --offset",
-        )
-    return {
-        "offset_bytes": _read_offset(how),
-        "length_bytes": read_size(how.length, "--length"),
-        "bits": 1 if how.bits is None else how.bits,
-        "seed": how.seed or 0,
-    }
-
-
-def _make_power_cut(how: FaultOptions) -> Keys:
-    lost, torn = _read_share(how.lost, "--lost", LOST), _read_share(how.torn, "--torn", TORN)
-    if lost + torn > 1:
-        raise UserError(
-            "the shares of lost and torn writes exceed 100% together",
-            where="--lost and --torn",
-            remedy="give shares that are at most 100% together",
-        )
-    unit_bytes = UNIT_BYTES if how.unit is None else how.unit
-    if unit_bytes not in (512, 4096):
-        raise UserError(
-            f"a unit of {unit_bytes} bytes is not possible",
-            where="--unit",
-            remedy="give 512 or 4096",
-        )
-    shares = {"lost_share": lost, "torn_share": torn}
-    return {"seed": how.seed or 0, **shares, "unit_bytes": unit_bytes}
-
-
-def _read_offset(how: FaultOptions) -> int:
-    return read_size(how.offset, "--offset") if how.offset else 0
-
-
-_KEYS: Mapping[str, Callable[[FaultOptions], Keys]] = {
-    "stall": _make_stall, "slow": _make_slow, "schedule": _schedule, "errors": _make_errors,
-    "corrupt": _make_corrupt, "power-cut": _make_power_cut,
-}  # fmt: skip
-"""The keys of each kind that has any, as on the wire."""
+    return (
+        problems[0] if len(problems) == 1 else Refused(tuple(problems), where="stithy drive fault")
+    )
 
 
 def inject_fault(
     name: str,
-    kind: Literal[
-        "none",
-        "stall",
-        "slow",
-        "schedule",
-        "errors",
-        "gone",
-        "corrupt",
-        "lying-flush",
-        "power-cut",
-        "power-on",
-    ],
+    kind: str,
     /,
     *,
     how: FaultOptions = FaultOptions(),
@@ -213,28 +137,30 @@ def inject_fault(
 ) -> None:
     """Inject a fault into a running drive, or end its faults.
 
-    Faults of different kinds add up. A fault replaces an earlier one of the same kind. Each kind
-    takes only its own options:
+    Studies know these faults by the same names. Faults of different kinds add up. A fault replaces
+    an earlier one of the same kind. Each kind takes only its own options:
 
-    - `stall`: no request is answered for --duration; default: 10 s.
-    - `slow`: a --share of the requests takes --factor times as long, plus --added.
-    - `schedule`: slow in phases, as in the shipped --schedule; it ends by itself.
-    - `errors`: a --share of the requests to a range fails, and of all flushes; --only reads or
-      writes.
-    - `gone`: every request fails.
-    - `corrupt`: --bits of a range flip permanently, without an error.
-    - `lying-flush`: flushes are answered at once, and make nothing durable.
-    - `power-cut`: writes not covered by a flush are lost, torn or kept, by a seeded choice. After
-      that every request fails.
+    - `drive-slow`: a --share of the requests takes --factor times as long, plus --added.
+    - `drive-stuttering`: for --slow of --every, requests take --added longer.
+    - `drive-scheduled`: slow in phases, as in the shipped --schedule; it ends by itself.
+    - `drive-hung`: no request is answered, for --duration.
+    - `drive-errors`: a --share of the requests to a range fails, and of all flushes; --only reads
+      or writes.
+    - `drive-read-only`: every write and flush fails.
+    - `drive-gone`: every request fails.
+    - `drive-corrupting`: --bits of a range flip permanently, without an error.
+    - `drive-lying`: flushes are answered at once, and make nothing durable.
+    - `drive-power-cut`: writes not covered by a flush are lost, torn or kept, by a seeded choice.
+      After that every request fails.
     - `power-on`: the power returns. Unmount the drive first.
-    - `none`: ends all faults except a power cut and flipped bits.
+    - `heal`: ends all faults except a power cut and flipped bits.
 
     Examples:
 
-        stithy drive fault data stall --duration 6s
-        stithy drive fault data slow --factor 10 --share 5%
-        stithy drive fault data errors --only reads --offset 1GiB --length 1MiB
-        stithy drive fault data power-cut --seed 7
+        stithy drive fault data drive-hung --duration 6s
+        stithy drive fault data drive-slow --factor 10 --share 5%
+        stithy drive fault data drive-errors --only reads --offset 1GiB --length 1MiB
+        stithy drive fault data drive-power-cut --seed 7
 
     Parameters
     ----------
@@ -245,31 +171,22 @@ def inject_fault(
     """
     from stithy.drives.program import find_drive
 
-    fault_made = make_fault(kind, how)
-    found = find_drive(name)
-    cut = found.control.set_fault(found.name, fault_made)
+    find_options(kind)
+    drive = find_drive(name)
+    facts = drive.facts or drive.control.list()[0]
+    fault_made = make_fault(kind, how, facts.size_bytes)
+    cut = drive.control.set_fault(drive.name, fault_made)
     if json:
         counts = cut.model_dump(mode="json", exclude={"answer"}) if cut else None
         show_json(
-            {"drive": found.name, "fault": fault_made.model_dump(mode="json"), "writes": counts}
+            {"drive": drive.name, "fault": fault_made.model_dump(mode="json"), "writes": counts}
         )
         return
-    say(_cut_text(found.name, cut) if cut else f"{found.name}: {TOLD[kind]}")
+    done = {HEAL: "repaired", POWER_ON: "the power is on again"}.get(kind, kind)
+    say(_cut_text(drive.name, cut) if cut else f"{drive.name}: {done}")
 
 
 COMMAND = inject_fault
-
-TOLD = {
-    "none": "repaired",
-    "stall": "answers nothing for a while",
-    "slow": "slow from now on",
-    "schedule": "slow by its schedule from now on",
-    "errors": "fails some requests from now on",
-    "gone": "gone: every request fails",
-    "corrupt": "bits have flipped",
-    "lying-flush": "flushes make nothing durable from now on",
-    "power-on": "the power is on again",
-}
 
 
 def _cut_text(name: str, cut: "AnswerPowerCut") -> str:

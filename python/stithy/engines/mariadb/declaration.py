@@ -13,6 +13,13 @@ RETRYABLE = ("1213", "1205", "1020", "1615")
 
 FULL = ("1114", "1021", "3", "28")
 LOST = ("1927", "1053", "1158", "1159", "1160", "1161", "2006", "2013")
+DAMAGED = (
+    "5", "30", "126", "1016", "1023", "1024", "1025", "1026", "1030", "1034", "1036", "1180",
+    "1712", "1877", "1932",
+)  # fmt: skip
+"""Errors of the system and of its engines; a table whose file could not be read is said not to
+exist, or to be in no engine."""
+
 NO_SPACE = ("error 28", "Errcode: 28", "No space left on device", "errno: 28")
 
 
@@ -24,8 +31,12 @@ def classify_error(code: str | None, text: str) -> ErrorClass:
     """
     if code in RETRYABLE:
         return "retryable"
-    if code in FULL or (code in (None, "1030") and any(word in text for word in NO_SPACE)):
+    if code in FULL or (
+        code in (None, "1026", "1030", "1180") and any(word in text for word in NO_SPACE)
+    ):
         return "full"
+    if code in DAMAGED:
+        return "storage"
     return "lost" if code in LOST else "other"
 
 

@@ -15,6 +15,12 @@ CONNECTION_EXCEPTION = "08"
 SHUTDOWNS = ("57P01", "57P02", "57P03", "57P05")
 """Ended by an administrator, by a crash, not yet started, ended because idle."""
 
+DAMAGED = ("58030", "XX001", "XX002")
+"""An I/O error, damaged tables, damaged indexes."""
+
+READ_ONLY = "Read-only file system"
+"""It has no code of its own."""
+
 NO_SPACE = "No space left on device"
 SHARED_MEMORY = "shared memory segment"
 """It lies in /dev/shm: no room for it is not a full volume."""
@@ -31,6 +37,8 @@ def classify_error(code: str | None, text: str) -> ErrorClass:
     is_full = code == DISK_FULL or (code is None and NO_SPACE in text)
     if is_full and SHARED_MEMORY not in text:
         return "full"
+    if code in DAMAGED or (code and READ_ONLY in text):
+        return "storage"
     if code and (code.startswith(CONNECTION_EXCEPTION) or code in SHUTDOWNS):
         return "lost"
     return "other"

@@ -35,6 +35,10 @@ LOG_BYTES = 64 * 2**20
 
 RETRYABLE, FULL = ("SQLITE_BUSY", "SQLITE_LOCKED"), ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
 
+DAMAGED = (
+    "SQLITE_IOERR", "SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_CANTOPEN", "SQLITE_READONLY",
+)  # fmt: skip
+
 NEVER_FLUSHED = (
     "nothing is flushed, so a crash of the machine may lose committed transactions and leave a "
     "database that cannot be repaired"
@@ -64,7 +68,9 @@ def classify_error(code: str | None, text: str) -> ErrorClass:
     if code and code.startswith(RETRYABLE):
         return "retryable"
     is_full = "database or disk is full" in text if code is None else code.startswith(FULL)
-    return "full" if is_full else "other"
+    if is_full:
+        return "full"
+    return "storage" if code and code.startswith(DAMAGED) else "other"
 
 
 class SQLite(Engine):
@@ -79,7 +85,7 @@ class SQLite(Engine):
     separate_roles = frozenset({"temp"})
     declaration = Declaration(
         error_class=classify_error,
-        error_classes=frozenset({"retryable", "full", "other"}),
+        error_classes=frozenset({"retryable", "full", "storage", "other"}),
         is_embedded=True,
         isolation="serializable",
         block_bytes=4096,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _NUMBERS: Mapping[ErrorClass, frozenset[int]] = {
     "retryable": frozenset({1205, 1222, 3960, 3961, 3966, 41301, 41302, 41305, 41325}),
     "full": frozenset({1101, 1103, 1105, 3257, 5144, 5145, 5149, 9002}),
+    "storage": frozenset({823, 824, 825, 8966}),
     "lost": frozenset({-1, 20, 64, 121, 233, 258, 596, 6005, 6104, 10053, 10054, 10060, 17892}),
 }
 NO_SPACE = ("There is not enough space on the disk", "No space left on device", "is full")

@@ -31,10 +31,9 @@ from stithy.scenarios.durability.trial import (
     Aftermath,
     choose_rule,
     commit_first,
-    list_mounted,
     users_at_work,
 )
-from stithy.storage.emulation import suspend_pacing
+from stithy.storage.emulation import list_mounted_drives, suspend_pacing
 from stithy.study.database import of_candidate
 from stithy.units import format_measured_duration
 from stithy.wire.drive import jobs
@@ -61,7 +60,7 @@ class CutActivity(BasicActivity):
         study, name = context.file.study.at(window.point), window.candidate
         self._volume = context.volumes.of(name)
         self._data = get_parts(self._volume).data
-        self._drives = list_mounted(study, name, self._volume)
+        self._drives = list_mounted_drives(self._volume)
         self._engine = get_engine(study.database.engine)
         self._control = str(window.point.values[CONTROL])
         self._is_given_up = bool(of_candidate(study.given_up, name))

@@ -11,15 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stithy.clock import SystemClock
-from stithy.drives.control import Control
-from stithy.drives.power_cut import CutRule, MountedDrive
+from stithy.drives.power_cut import CutRule
 from stithy.errors import InfrastructureError, Interrupted, StithyError
 from stithy.plan.steps import WindowPlan
 from stithy.scenarios.durability.declared import CONTROL, NONE
 from stithy.scenarios.durability.plan import derive_cut_seed
-from stithy.storage.formatted import MOUNT_OPTIONS
-from stithy.storage.provider import Volume
-from stithy.storage.providers.drive import DriveKeys
 from stithy.study.model import Study
 from stithy.wire.hammer import Checked, Driven, HammerProgram, LedgerVerified, ProgressWatch
 from stithy.wire.jobs import RunRequest, WorkloadChoice
@@ -54,20 +50,6 @@ def make_rule(seed: int, number: int) -> CutRule:
 def lose_all(seed: int) -> CutRule:
     """Make a rule by which nothing is kept that no flush had followed."""
     return CutRule(seed, lost_share=1.0, torn_share=0.0)
-
-
-def list_mounted(study: Study, candidate: str, volume: Volume) -> tuple[MountedDrive, ...]:
-    """List all drives of a candidate, each with the file system that it is mounted as."""
-    found = []
-    for role, part in volume.by_role.items():
-        spec = study.candidates[candidate].sources[role].spec
-        assert isinstance(spec, DriveKeys)  # the plan refuses others
-        options = (*MOUNT_OPTIONS, *(spec.layer.spec.list_mount_options() if spec.layer else ()))
-        for drive in part.emulated:
-            control = Control(drive.control)
-            mounted = (drive.name, drive.device, part.path, part.filesystem, options)
-            found.append(MountedDrive(control, *mounted))
-    return tuple(found)
 
 
 class UsersAtWork:

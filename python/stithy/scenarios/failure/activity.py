@@ -16,12 +16,15 @@ from stithy.run.activity import Activity, BasicActivity, Span, Subject, Times, W
 from stithy.run.context import Context
 from stithy.scenarios.failure.declared import PERCENTILES_OF_PHASES, PHASES, name_activity
 from stithy.scenarios.failure.fault import NONE, FaultKeys, FaultKind, Target
+from stithy.scenarios.failure.keys import FAULT
+from stithy.scenarios.failure.levels import get_fault, list_parts
 from stithy.scenarios.failure.phases import list_phases
 from stithy.scenarios.failure.plan import find_spec
 from stithy.units import format_measured_duration
 from stithy.wire.messages import RunSummary, parse_message
 
 POLL_S = 0.05
+UNCHECKED = "the engine did not check its files: the fault cannot change them, or it has no check"
 NOT_THERE = "the window has no fault"
 NOT_REACHED = "it did not come to it"
 UNNOTICED = "nothing noticed it"
@@ -53,21 +56,27 @@ class FaultActivity(BasicActivity):
 
     who = "the fault"
 
-    def __init__(self, fault: FaultKind | None, context: Context, window: WindowPlan) -> None:
-        """Nothing is broken yet."""
+    def __init__(self, name: str, context: Context, window: WindowPlan) -> None:
+        """Nothing is broken yet; of several faults at once the first one's activity does all."""
         super().__init__(context, window)
-        self._fault = fault
+        self._level = str(window.point.values[FAULT])
+        self._leads = name == list_parts(self._level)[0]
+        self._fault = None if self._level == NONE else get_fault(self._level)
         self._spec = find_spec(context.file.study.at(window.point))
         self._target = Target(context, window.candidate)
         self._at = FaultTimes()
         self._lost: str | None = None
         self._rebuilt: str | None = None
+        self._damage: str | None = None
+        self._checked: Span | None = None
 
     @contextmanager
     def ready(self) -> Iterator[Subject]:
         """Whatever happens inside, nothing stays broken."""
         try:
             yield Subject()
+            if self._fault is not None and self._fault.examines and self._at.struck_s is not None:
+                self._check_files()
         finally:
             if self._fault is not None and self._at.struck_s is not None:
                 self._clean_up(self._fault)
@@ -85,9 +94,12 @@ class FaultActivity(BasicActivity):
     def act(self) -> None:
         """Strike and heal at their times, and restore redundancy; until the users are done."""
         clock, stop = self.context.session.clock, self.context.session.stop
+        if not self._leads:
+            self.times = Times(*(3 * (clock.now_s(),)), complete=True)
+            return
         began_s = self.context.session.start.wait(stop)
         from_s = began_s + self.window.ramp_up_s
-        at_s, lasts_s = self._spec.choose_times_s(self.window.duration_s)
+        at_s, lasts_s = self._spec.choose_times_s(self.window.duration_s, self._level)
         strike_s = from_s + at_s
         self._wait_until(strike_s)
         if self._fault is None:
@@ -133,6 +145,14 @@ class FaultActivity(BasicActivity):
         if fault.is_detected(self._target):
             self._at.detected_s = self.context.session.clock.now_s()
 
+    def _check_files(self) -> None:
+        from stithy.scenarios.failure.service import check_files
+
+        clock = self.context.session.clock
+        from_s = clock.now_s()
+        self._damage = check_files(self._target)
+        self._checked = Span("check", from_s, clock.now_s(), self._damage or "no damage")
+
     def _wait_until(self, until_s: float, look: Callable[[], None] = lambda: None) -> None:
         clock, stop = self.context.session.clock, self.context.session.stop
         while (left_s := until_s - clock.now_s()) > 0:
@@ -143,7 +163,7 @@ class FaultActivity(BasicActivity):
     @property
     def _keys(self) -> FaultKeys:
         assert self._fault is not None  # as above
-        return self._spec.faults[self._fault.name]
+        return self._spec.get_levels()[self._level]
 
     @cached_property
     def _phases(self) -> list[Phase]:
@@ -164,12 +184,15 @@ class FaultActivity(BasicActivity):
 
     def values(self) -> Iterator[WindowValue]:
         """Times of the fault, and throughput and response time of each phase."""
+        if not self._leads:
+            return
         yield from self._list_phase_values()
         if self._fault is None:
             for name in TIMES:
                 yield WindowValue(name, None, missing_because=NOT_THERE)
             return
         yield self._get_promise(self._fault)
+        yield self._count_damage()
         yield from self._list_times(self._fault)
         yield self._find_recovery()
 
@@ -217,6 +240,11 @@ class FaultActivity(BasicActivity):
         promised = fault.promises(study, self.window.candidate, self._keys)
         return WindowValue("fault.promised", float(promised))
 
+    def _count_damage(self) -> WindowValue:
+        if self._damage is None:
+            return WindowValue("fault.damaged", None, missing_because=UNCHECKED)
+        return WindowValue("fault.damaged", float(bool(self._damage)))
+
     def _list_times(self, fault: FaultKind) -> Iterator[WindowValue]:
         at = self._at
         whole_s = at.whole_s if self._rebuilt else None
@@ -234,7 +262,7 @@ class FaultActivity(BasicActivity):
         at = self._at
         if self._fault is None or at.struck_s is None:
             return
-        yield Span("fault", at.struck_s, at.healing_s, self._fault.name)
+        yield Span("fault", at.struck_s, at.healing_s, self._level)
         if at.detected_s is not None:
             yield Span("undetected", at.struck_s, at.detected_s, "detected")
         if at.healing_s is not None and at.healed_s is not None:
@@ -243,6 +271,8 @@ class FaultActivity(BasicActivity):
             yield Span("lost", at.struck_s, at.lost_s, self._lost)
         if at.healed_s is not None and at.whole_s is not None and self._rebuilt is not None:
             yield Span("rebuild", at.healed_s, at.whole_s, self._rebuilt)
+        if self._checked is not None:
+            yield self._checked
 
     def said(self) -> str:
         """What broke, and how long it was broken."""
@@ -250,13 +280,10 @@ class FaultActivity(BasicActivity):
         if self._fault is None or at.struck_s is None or at.healed_s is None:
             return "no fault"
         lasted = format_measured_duration(at.healed_s - at.struck_s)
-        return f"{self._fault.name}: repaired after {lasted}"
+        return f"{self._level}: repaired after {lasted}"
 
 
-PLUGINS = (
-    Activity(name_activity(NONE), partial(FaultActivity, None)),
-    *(
-        Activity(name_activity(fault.name), partial(FaultActivity, fault))
-        for fault in plugins(FaultKind).values()
-    ),
+PLUGINS = tuple(
+    Activity(name_activity(name), partial(FaultActivity, name))
+    for name in (NONE, *plugins(FaultKind))
 )

@@ -37,6 +37,10 @@ def _list_metrics() -> Iterator[Metric]:
         "whether the policy promises to keep what was acknowledged: 1 if so, else 0", "Promised",
         compared=False,
     )  # fmt: skip
+    yield Metric(
+        "fault.damaged", "", "lower", "values", "",
+        "whether the engine's own check found damage: 1 if so, else 0", "Damaged", compared=False,
+    )  # fmt: skip
     yield _make_value("fault.recovery_s", "s", "lower",
                       "time from the repair until throughput is back", "Recovery")  # fmt: skip
     yield _make_value("fault.detect_s", "s", "lower",

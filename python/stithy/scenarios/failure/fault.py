@@ -1,11 +1,14 @@
 """The seam of faults: what one breaks, on which candidates, and what it explains."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from stithy.registry import Family, Plugin
+from stithy.study.problems import limit_quantity
+from stithy.units import ShownSeconds, format_duration
 
 if TYPE_CHECKING:
     from stithy.run.context import Context
@@ -16,18 +19,38 @@ NONE = "none"
 """The level without a fault."""
 
 
+DAY_S = 86_400.0
+Moment = Annotated[ShownSeconds, limit_quantity(0, DAY_S, format_duration)]
+
+
 class FaultKeys(BaseModel):
-    """The options of a fault in a study."""
+    """The options of a fault in a study; all have these."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    at_s: Moment | None = Field(
+        alias="at", default=None, json_schema_extra={"default": "`at` of all faults"},
+        description="When it strikes, after the beginning of the measurement.", examples=["10 s"],
+    )  # fmt: skip
+    for_s: Moment | None = Field(
+        alias="for", default=None, json_schema_extra={"default": "`heal` of all faults"},
+        description="How long it lasts.", examples=["20 s"],
+    )  # fmt: skip
+
+
+class TogetherKeys(FaultKeys):
+    """Several faults at once, each with its options; when is said of all."""
+
+    parts: Mapping[str, FaultKeys] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a fault breaks: a candidate of a run, while its users work."""
+    """What a fault breaks: a candidate of a run, while its users work; with the fault's notes."""
 
     context: "Context"
     candidate: str
+    notes: dict[str, str] = field(default_factory=dict)
 
     @property
     def volume(self) -> "Volume":
@@ -56,6 +79,14 @@ class FaultKind(Plugin):
 
     explains: frozenset[str] = frozenset()
     """Flags of windows that it causes on purpose."""
+
+    rank: int = 1
+    """Of several at once, those of a lower rank are repaired first: what hangs, then storage, then
+    what needs the storage."""
+
+    examines: bool = False
+    """Whether it may change what the storage holds: then the database is started anew, with cold
+    caches, and checked by its own means before the ledger is compared."""
 
     def explain_refusal(self, study: "Study", candidate: str, keys: Any) -> str | None:
         """Say why a candidate cannot have it; None where it can."""

@@ -27,13 +27,20 @@ UNREADABLE = Flag(
     invalidates=True,
 )
 
+DAMAGED = Flag(
+    "database damaged",
+    "The engine's own check found damage in the database after the fault.",
+    "The span `check` of this window says what.",
+    invalidates=True,
+)
+
 LOST = frozenset({
     "acknowledged work is gone", "acknowledged work disagrees", "consistency broken",
-    UNREADABLE.value,
+    UNREADABLE.value, DAMAGED.value,
 })  # fmt: skip
 """Flags of windows whose database lost or changed something."""
 
-PROMISED = ("fault.promised", ALL)
+PROMISED, DAMAGE = ("fault.promised", ALL), ("fault.damaged", ALL)
 
 
 def has_lost(window: Window) -> bool:
@@ -54,6 +61,11 @@ def find_unreadable(of: WindowRecord) -> Reason | None:
     if not struck or because in (None, *UNASKED) or of.window["proof_after"] is not None:
         return None
     return Reason(UNREADABLE, {"because": make_clause(because)})
+
+
+def find_damage(of: WindowRecord) -> Reason | None:
+    """Find whether the engine's own check found any in its files."""
+    return Reason(DAMAGED) if of.values.get(DAMAGE, {}).get("value") else None
 
 
 def weigh_loss(of: WindowRecord, reason: Reason) -> Reason:
@@ -155,7 +167,12 @@ class LossRuling(Ruling):
 
 
 FAILURE_CHECKS = WindowChecks(
-    "failure", 92, (Check(("values", "load"), find_unreadable, always=True),), weigh_loss
-)
+    "failure", 92,
+    (
+        Check(("values", "load"), find_unreadable, always=True),
+        Check(("values",), find_damage, always=True),
+    ),
+    weigh_loss,
+)  # fmt: skip
 
 PLUGINS = (FaultLosses(), LossRuling(), FAILURE_CHECKS)

@@ -17,16 +17,23 @@ from stithy.needs import Need
 from stithy.plan import scenario
 from stithy.plan.scenario import DatabaseScene, Scene
 from stithy.plan.steps import Block, Step, WindowPlan
-from stithy.point import Value
-from stithy.registry import plugins
+from stithy.point import Point, Value
 from stithy.scenarios.failure.declared import name_activity
-from stithy.scenarios.failure.fault import NONE, FaultKind
-from stithy.scenarios.failure.keys import FAULT, NAME, FailureSpec
+from stithy.scenarios.failure.fault import NONE
+from stithy.scenarios.failure.keys import (
+    FAULT,
+    MAXIMUM,
+    NAME,
+    RATE,
+    FailureSpec,
+    find_maximum,
+)
+from stithy.scenarios.failure.levels import get_fault, list_parts
 from stithy.scenarios.load.plan import LoadScenario, check_at_end, load_database
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
 
-ALIKE = frozenset({FAULT})
+ALIKE = frozenset({FAULT, RATE})
 """What is compared with each other, and so has the same blocks."""
 
 
@@ -34,6 +41,20 @@ def find_spec(study: Study) -> FailureSpec:
     """The keys of a study."""
     spec = study.scenario.spec
     return spec if isinstance(spec, FailureSpec) else FailureSpec()
+
+
+def _order_by_maximum(point: Point) -> float:
+    """Shares are of the maximum, so that is known before any of them."""
+    return float(point.values.get(RATE) != MAXIMUM)
+
+
+def _set_share(study: Study, window: WindowPlan, rate: str) -> WindowPlan:
+    return replace(
+        window,
+        rate_share=float(rate.removesuffix("%")) / 100,
+        maximum_of=tuple(study.candidates),
+        maximum_at=str(find_maximum(window.point)),
+    )
 
 
 class FailureScenario(LoadScenario):
@@ -47,12 +68,14 @@ class FailureScenario(LoadScenario):
 
     def list_factors(self, spec: BaseModel | None, load: Load) -> Mapping[str, Sequence[Value]]:
         """The levels of the load, without a fault and with each."""
-        faults = (spec if isinstance(spec, FailureSpec) else FailureSpec()).faults
-        return {USERS.name: load.levels, FAULT: (NONE, *faults)}
+        failure = spec if isinstance(spec, FailureSpec) else FailureSpec()
+        during = failure.during
+        rates = {RATE: (f"{during.rate_percent}%",)} if during else {}
+        return {USERS.name: load.levels, **rates, FAULT: (NONE, *failure.get_levels())}
 
     def explain_needs(self, study: Study) -> tuple[Need, ...]:
         """List what its faults need."""
-        kinds = (plugins(FaultKind)[name] for name in find_spec(study).faults)
+        kinds = (get_fault(name) for name in find_spec(study).faults)
         return tuple(dict.fromkeys(need for kind in kinds for need in kind.needs))
 
     def plan_steps(self, study: Study, scene: Scene) -> Iterator[Step]:
@@ -62,8 +85,9 @@ class FailureScenario(LoadScenario):
         yield from scenario.plan_provisions(study, scene)
         yield from load_database(study, scene)
         yield from scenario.plan_windows(
-            study, scene, self.plan_windows, self.plan_around, in_rounds=True, alike=ALIKE
-        )
+            study, scene, self.plan_windows, self.plan_around, in_rounds=True,
+            first=_order_by_maximum, alike=ALIKE,
+        )  # fmt: skip
         yield from check_at_end(study, scene)
         yield from scenario.tear_downs(study, scene)
 
@@ -71,9 +95,14 @@ class FailureScenario(LoadScenario):
         self, study: Study, block: Block, *, tried: bool = False
     ) -> Iterator[WindowPlan]:
         """The windows of a block, all with the fault of its point."""
-        activities = ("hammer", name_activity(str(block.point.values[FAULT])))
+        rate = block.point.values.get(RATE)
+        if rate == MAXIMUM and block.index:
+            return  # once is enough: all rates are shares of one number
+        faults = list_parts(str(block.point.values[FAULT]))
+        activities = ("hammer", *(name_activity(fault) for fault in faults))
         for window in super().plan_windows(study, block, tried=tried):
-            yield replace(window, activities=activities)
+            paced = _set_share(study, window, str(rate)) if rate not in (None, MAXIMUM) else window
+            yield replace(paced, activities=activities)
 
     def plan_around(self, study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
         """As around each window of a load."""
@@ -92,7 +121,7 @@ def require_possible(study: Study) -> None:
         )
         for name, keys in find_spec(study).faults.items()
         for candidate in study.candidates
-        if (because := plugins(FaultKind)[name].explain_refusal(study, candidate, keys))
+        if (because := get_fault(name).explain_refusal(study, candidate, keys))
     ]
     if problems:
         raise Refused(tuple(problems), where=f"scenario.{NAME}")

@@ -187,6 +187,10 @@ class BtrfsKeys(LevelKeys):
             sum(ordered[: len(ordered) - larger]) // (copies - larger) for larger in range(copies)
         )
 
+    def finds_corruption(self) -> bool:
+        """By the checksums of data."""
+        return self.checksum
+
     def list_cautions(self) -> tuple[str, ...]:
         """List what its manual page and tests warn of."""
         cautions = []
@@ -235,6 +239,8 @@ def scrub(mount_point: Path, runner: Runner) -> int:
 
     Raises InfrastructureError for errors that it could not correct.
     """
+    # It reads what the last commit has: what was written since has to be in it.
+    _run(runner, ("filesystem", "sync", str(mount_point)), SCRUB_TIMEOUT_S)
     words = ("scrub", "start", "-B", "-R", str(mount_point))
     finished = _run(runner, words, SCRUB_TIMEOUT_S)
     counts = {name: int(value) for name, _, value in
@@ -247,6 +253,23 @@ def scrub(mount_point: Path, runner: Runner) -> int:
             remedy="read the kernel log (dmesg) for what is lost",
         )
     return counts["corrected_errors"]
+
+
+def replace_device(mount_point: Path, lost: int, new: str, runner: Runner) -> None:
+    """Rebuild on a new device what a lost one held, of which nothing is read that others have.
+
+    `lost`: its number, from 1, in the order in which the array was made.
+
+    Raises InfrastructureError where it fails.
+    """
+    words = ("replace", "start", "-B", "-f", "-r", str(lost), new, str(mount_point))
+    finished = _run(runner, words, SCRUB_TIMEOUT_S)
+    if finished.code != 0:
+        raise InfrastructureError(
+            f"the array could not be rebuilt: {(finished.stderr or finished.stdout).strip()}",
+            where=str(mount_point),
+            remedy="read the kernel log (dmesg) for what is lost",
+        )
 
 
 def _run(runner: Runner, words: Sequence[str], timeout_s: float) -> Finished:
@@ -292,6 +315,7 @@ PLUGINS = (
         keys=BtrfsKeys,
         usage=read_usage,
         repair=scrub,
+        exchange=replace_device,
         stored_below=count_stored_bytes,
         needs=(
             ProgramNeed(

@@ -177,14 +177,15 @@ class Shipped(Wire):
 
 
 class Phases(Wire):
-    """These phases, one after the other."""
+    """These phases, one after the other; `repeats`: again and again, until `none`."""
 
     kind: Literal["phases"] = "phases"
     phases: tuple[SlowPhase, ...]
+    repeats: bool
 
 
 class FaultSchedule(Wire):
-    """Slow in phases, one after the other; ends by itself."""
+    """Slow in phases, one after the other; one that does not repeat ends by itself."""
 
     kind: Literal["schedule"] = "schedule"
     schedule: Annotated[Shipped | Phases, Field(discriminator="kind")]

@@ -127,6 +127,15 @@ impl ServerError {
         }
     }
 
+    /// Files cannot be read or written, or are damaged; a table whose file could not be read is said not
+    /// to exist, or to be in no engine.
+    fn is_of_storage(&self) -> bool {
+        matches!(
+            self.code,
+            5 | 30 | 126 | 1016 | 1023..=1026 | 1030 | 1034 | 1036 | 1180 | 1712 | 1877 | 1932
+        )
+    }
+
     /// The server ends the session: killed, shut down, or a network that fails.
     pub(super) fn ends_session(&self) -> bool {
         matches!(
@@ -141,6 +150,7 @@ impl ServerError {
         match self.code {
             1020 | 1205 | 1213 | 1615 => ErrorKind::Retryable,
             _ if self.is_full() => ErrorKind::Full,
+            _ if self.is_of_storage() => ErrorKind::Storage,
             _ if self.ends_session() => ErrorKind::Lost,
             _ => ErrorKind::Other,
         }

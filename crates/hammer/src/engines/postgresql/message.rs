@@ -16,6 +16,9 @@ pub(super) const HEAD_BYTES: usize = 5;
 /// be read as a length and waited for.
 pub(super) const ANSWERS_TO_START: &[u8] = b"RESKZNv";
 
+/// The system's words for a write to a file system that takes none.
+const READ_ONLY: &str = "Read-only file system";
+
 /// What the server said went wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerError {
@@ -28,11 +31,14 @@ pub struct ServerError {
 }
 
 impl ServerError {
-    /// A serialization failure and a deadlock are conflicts; "disk full" is one code.
+    /// A serialization failure and a deadlock are conflicts; "disk full" is one code; I/O errors, damaged
+    /// tables and indexes; a file system that has become read-only has no code of its own.
     fn kind(&self) -> ErrorKind {
         match self.sqlstate.as_str() {
             "40001" | "40P01" => ErrorKind::Retryable,
             "53100" => ErrorKind::Full,
+            "58030" | "XX001" | "XX002" => ErrorKind::Storage,
+            _ if self.text.contains(READ_ONLY) => ErrorKind::Storage,
             _ => ErrorKind::Other,
         }
     }

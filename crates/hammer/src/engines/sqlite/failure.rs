@@ -51,6 +51,11 @@ pub(super) fn session_error(error: &rusqlite::Error) -> SessionError {
         Some(code) if is_full(code) => ErrorKind::Full,
         Some(code) => match code.code {
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => ErrorKind::Retryable,
+            ErrorCode::SystemIoFailure
+            | ErrorCode::DatabaseCorrupt
+            | ErrorCode::NotADatabase
+            | ErrorCode::CannotOpen
+            | ErrorCode::ReadOnly => ErrorKind::Storage,
             _ => ErrorKind::Other,
         },
         None => ErrorKind::Other,

@@ -70,13 +70,15 @@ impl From<Failed> for SessionError {
 
 impl ServerError {
     /// A deadlock, a lock that was waited for too long, rows that changed since they were read, and the same
-    /// among tables in memory; a volume or a log that is full; a session that the server ends.
+    /// among tables in memory; a volume or a log that is full; files that cannot be read or written, or are
+    /// damaged (the server ends the session over most of them); a session that the server ends.
     pub(super) fn kind(&self) -> ErrorKind {
         match self.number {
             1205 | 1222 | 3960 | 3961 | 3966 | 41301 | 41302 | 41305 | 41325 => {
                 ErrorKind::Retryable
             }
             1101 | 1103 | 1105 | 3257 | 5144 | 5145 | 5149 | 9002 => ErrorKind::Full,
+            823..=825 | 8966 => ErrorKind::Storage,
             596 | 6005 | 6104 | 17892 => ErrorKind::Lost,
             _ if self.severity >= 20 => ErrorKind::Lost,
             _ => ErrorKind::Other,

@@ -1,80 +1,85 @@
-"""Faults of emulated drives: slow, hung, failing, gone.
+"""Faults of emulated drives: slow, hung, failing, corrupting, gone for good, without power.
 
 What one drive of an array loses the others give: where the array has redundancy, and restores it.
+Whatever else breaks is brought back when the drive is healed: the file system, and the server.
 """
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
+from pydantic import Field, create_model
 
+from stithy.drives.faults import FAULTS, DriveFaultOptions, PowerCutOptions
+from stithy.engines.engine import get_engine
 from stithy.registry import plugins
 from stithy.scenarios.failure.fault import FaultKeys, FaultKind, Target
+from stithy.storage.emulation import list_mounted_drives
 from stithy.storage.layer import LayerKind
+from stithy.storage.provider import NO_FILE_SYSTEM
 from stithy.storage.providers.drive import DriveKeys
-from stithy.study.problems import limit_quantity
-from stithy.units import FinePercent, ShownSeconds, format_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from stithy.hosts.runner import Runner
+    from stithy.storage.provider import EmulatedDrive
     from stithy.study.model import Study
-    from stithy.wire.drive.jobs import AnyFault
 
-SLOW_FACTOR, FACTOR_MOST = 20.0, 1e6
 SLOWNESS = frozenset({"emulated drive too slow", "emulated drive not as described"})
 """Flags of a drive that takes other times than its profile says."""
 
-Share = Annotated[FinePercent, limit_quantity(0.1, 100, lambda value: f"{value:g}%")]
+OUTAGE = frozenset(
+    {"commit counters disagree", "commit counters not verified", "contradicts itself"}
+)
+"""Flags of a server that was started again within a window."""
+
+ERRORS = frozenset({"lost", "storage", "full"})
+"""What users get of a database that cannot use its files."""
 
 
-class DriveFaultKeys(FaultKeys):
+class OneDriveKeys(FaultKeys):
     """Which drive of a candidate fails."""
 
     drive: int = Field(
-        default=1,
-        ge=1,
+        default=1, ge=1, examples=[2],
         description="The drive of the data, counted from 1, where an array has several.",
-        examples=[2],
-    )
+    )  # fmt: skip
 
 
-class ShareKeys(DriveFaultKeys):
-    """How many requests of a drive suffer."""
-
-    share: Share = Field(
-        default=100.0,
-        json_schema_extra={"default": "100%"},
-        description="Share of the requests that are slow, or fail.",
-        examples=["5%"],
-    )
+def join_keys(options: type[DriveFaultOptions], keys: type[FaultKeys]) -> type[FaultKeys]:
+    """Join the options of a drive's fault with the keys that it has in a study."""
+    bases: Any = (options, keys)
+    joined: type[FaultKeys] = create_model(f"{options.__name__}OfFault", __base__=bases)
+    return joined
 
 
-class SlowKeys(ShareKeys):
-    """How slow a drive becomes."""
+class OutageFault(FaultKind):
+    """A fault that may stop the database and its file system, which are then brought back."""
 
-    factor: float = Field(
-        default=SLOW_FACTOR,
-        ge=1,
-        le=FACTOR_MOST,
-        description="By how much the time of each request of the share is multiplied.",
-        examples=[5.0],
-    )
-    added_s: Annotated[ShownSeconds, limit_quantity(0, 60, format_duration)] = Field(
-        alias="added",
-        default=0.0,
-        json_schema_extra={"default": "0 s"},
-        description="Time that is added to each of these requests.",
-        examples=["5 ms"],
-    )
+    expects = ERRORS
+    explains = SLOWNESS | OUTAGE
+    examines = True
+
+    def heal(self, target: Target, keys: Any) -> None:
+        """Mount and start again what has stopped."""
+        from stithy.scenarios.failure.service import bring_back
+
+        bring_back(target)
+
+    def find_loss(self, target: Target, keys: Any) -> str | None:
+        """Say what did not come back."""
+        from stithy.scenarios.failure.service import find_outage
+
+        return find_outage(target)
 
 
 class DriveFault(FaultKind):
-    """A fault of one emulated drive under the data."""
+    """A fault of one emulated drive under the data, which answers all the same, if late."""
 
-    keys = DriveFaultKeys
     explains = SLOWNESS
+
+    def __init__(
+        self, name: str, text: str, options: type[DriveFaultOptions] | None = None
+    ) -> None:
+        """`options`: those of `stithy drive fault` where it has them under this name."""
+        self.name, self.text = name, text
+        self.keys = join_keys(options or FAULTS[name], OneDriveKeys)
 
     def explain_refusal(self, study: "Study", candidate: str, keys: Any) -> str | None:
         """Refuse a candidate without emulated drives, or with fewer."""
@@ -86,113 +91,151 @@ class DriveFault(FaultKind):
             return f"it has {len(names)} drives, and no drive {keys.drive}"
         return None
 
-    def make_fault(self, keys: Any) -> "AnyFault":
-        """Make what the drive program is asked."""
-        raise NotImplementedError
-
     def inject(self, target: Target, keys: Any) -> None:
         """Break the drive."""
-        _set_fault(target, keys, self.make_fault(keys))
+        from stithy.drives.control import Control
+
+        drive = get_drive(target, keys)
+        Control(drive.control).set_fault(drive.name, keys.make_fault(drive.size_bytes))
 
     def heal(self, target: Target, keys: Any) -> None:
         """End all faults of the drive that have an end."""
+        from stithy.drives.control import Control
         from stithy.wire.drive.jobs import NoFault
 
-        _set_fault(target, keys, NoFault())
+        drive = get_drive(target, keys)
+        Control(drive.control).set_fault(drive.name, NoFault())
 
 
-def _set_fault(target: Target, keys: DriveFaultKeys, fault: "AnyFault") -> None:
-    from stithy.drives.control import Control
-
-    drives = [drive for drive in target.volume.drives if drive.role == "data"]
-    drive = drives[keys.drive - 1]
-    Control(drive.control).set_fault(drive.name, fault)
+def get_drive(target: Target, keys: Any) -> "EmulatedDrive":
+    """Give the drive of the data that is meant."""
+    number: int = keys.drive
+    return [drive for drive in target.volume.drives if drive.role == "data"][number - 1]
 
 
-class SlowDrive(DriveFault):
-    """Requests of a drive take longer."""
+class BreakingFault(OutageFault, DriveFault):
+    """A fault by which requests of a drive fail, or give what was never written.
 
-    name = "drive-slow"
-    keys = SlowKeys
-    text = "a slow drive"
-
-    def make_fault(self, keys: SlowKeys) -> "AnyFault":
-        """Make it slow."""
-        from stithy.wire.drive.jobs import Slow
-
-        return Slow(factor=keys.factor, added_s=keys.added_s, share=keys.share / 100)
-
-
-class HungDrive(DriveFault):
-    """A drive answers nothing until it is healed."""
-
-    name = "drive-hung"
-    text = "a drive that hangs"
-
-    def make_fault(self, keys: DriveFaultKeys) -> "AnyFault":
-        """Let it answer nothing for longer than any window lasts."""
-        from stithy.wire.drive.jobs import StallFault
-
-        return StallFault(duration_s=HANG_S)
-
-
-HANG_S = 3600.0
-
-
-class RedundantDriveFault(DriveFault):
-    """Requests of one drive of an array fail; the array gives what it lacks, and restores it."""
+    An array gives what it lacks, and restores it. Without one the database stops, and is started
+    again once the drive is healed.
+    """
 
     def explain_refusal(self, study: "Study", candidate: str, keys: Any) -> str | None:
-        """Refuse a candidate whose data would be lost, or whose array does not repair itself."""
+        """Refuse what nobody puts together again here."""
         if because := super().explain_refusal(study, candidate, keys):
             return because
-        spec = study.candidates[candidate].spec
-        assert isinstance(spec, DriveKeys)  # as it has emulated drives
-        layer = spec.layer
-        if layer is None or _find_repair(layer.name) is None:
-            return "its drive has no array of btrfs over it: only that restores its redundancy here"
-        is_redundant = layer.spec.count_redundancy(spec.count) > 1
-        return None if is_redundant else "its array has no redundancy"
+        spec = get_spec(study, candidate)
+        if spec.layer is not None and plugins(LayerKind)[spec.layer.name].repair is None:
+            return "only arrays of btrfs take back, here, a drive that has failed"
+        engine = study.database.engine
+        if not is_redundant(spec) and get_engine(engine).declaration.is_embedded:
+            return f"users of {engine} hold its files open, which must be mounted again"
+        return None
+
+    def promises(self, study: "Study", candidate: str, keys: Any) -> bool:
+        """Whether another drive has all that this one loses, and who reads it knows which."""
+        spec = get_spec(study, candidate)
+        return is_redundant(spec) and spec.layer is not None and spec.layer.spec.finds_corruption()
+
+    def heal(self, target: Target, keys: Any) -> None:
+        """Heal the drive, then what stands on it."""
+        DriveFault.heal(self, target, keys)
+        super().heal(target, keys)
 
     def rebuild(self, target: Target, keys: Any) -> str | None:
         """Read all, compare with checksums or copies, and write what is wrong."""
         array, runner = target.volume.array, target.context.session.host.runner
-        repair = _find_repair(array.layer) if array else None
-        assert repair is not None  # the plan refuses others
+        repair = plugins(LayerKind)[array.layer].repair if array else None
+        if array is None or repair is None or array.redundancy <= 1:
+            return None
         return f"{repair(target.volume.path, runner)} corrected"
 
 
-def _find_repair(layer: str) -> "Callable[[Path, Runner], int] | None":
-    return plugins(LayerKind)[layer].repair
+def get_spec(study: "Study", candidate: str) -> DriveKeys:
+    """Give the keys of a candidate on emulated drives."""
+    spec = study.candidates[candidate].spec
+    assert isinstance(spec, DriveKeys)  # asked of no other
+    return spec
 
 
-class FailingDrive(RedundantDriveFault):
-    """A share of the requests of a drive fails."""
-
-    name = "drive-errors"
-    keys = ShareKeys
-    text = "a drive with errors"
-
-    def make_fault(self, keys: ShareKeys) -> "AnyFault":
-        """Fail reads and writes of all places."""
-        from stithy.wire.drive.jobs import Errors
-
-        return Errors(
-            reads=True, writes=True, offset_bytes=0, length_bytes=None, share=keys.share / 100
-        )
+def is_redundant(spec: DriveKeys) -> bool:
+    """Whether its array has all data more than once."""
+    return spec.layer is not None and spec.layer.spec.count_redundancy(spec.count) > 1
 
 
-class GoneDrive(RedundantDriveFault):
-    """All requests of a drive fail."""
+class LostDrive(BreakingFault):
+    """A drive is gone for good, and an empty one takes its place."""
 
-    name = "drive-gone"
-    text = "a drive that is gone"
+    def heal(self, target: Target, keys: Any) -> None:
+        """Repair nothing: the drive is gone."""
 
-    def make_fault(self, keys: DriveFaultKeys) -> "AnyFault":
-        """Fail every request."""
-        from stithy.wire.drive.jobs import Gone
+    def inject(self, target: Target, keys: Any) -> None:
+        """Let it fail, and have the volume made anew before the next window."""
+        target.context.volumes.moved.add(target.candidate)
+        super().inject(target, keys)
 
-        return Gone()
+    def find_loss(self, target: Target, keys: Any) -> str | None:
+        """Say that all is lost where no other drive has it."""
+        array = target.volume.array
+        if array is None or array.redundancy <= 1:
+            return "its drive was replaced by an empty one"
+        return None
+
+    def rebuild(self, target: Target, keys: Any) -> str | None:
+        """Let an empty drive take the place of the lost one while users go on."""
+        from stithy.scenarios.failure.spare import replace_drive
+
+        return replace_drive(target, get_drive(target, keys), keys.drive)
 
 
-PLUGINS = (SlowDrive(), HungDrive(), FailingDrive(), GoneDrive())
+class PowerCutFault(OutageFault):
+    """All drives of a candidate and its server lose their power at the same moment."""
+
+    name = "drive-power-cut"
+    keys = join_keys(PowerCutOptions, FaultKeys)
+    text = "a power cut"
+
+    def explain_refusal(self, study: "Study", candidate: str, keys: Any) -> str | None:
+        """Refuse what has no power that could be cut, or does not come back by itself."""
+        spec = study.candidates[candidate].spec
+        if not isinstance(spec, DriveKeys) or spec.filesystem == NO_FILE_SYSTEM:
+            return "it has no emulated drives: only these can be broken"
+        if spec.layer is not None and plugins(LayerKind)[spec.layer.name].repair is None:
+            return "only arrays of btrfs come back here by themselves"
+        if get_engine(study.database.engine).declaration.is_embedded:
+            return "its users run in the process of the database, and would be cut off with it"
+        return None
+
+    def promises(self, study: "Study", candidate: str, keys: Any) -> bool:
+        """Whether no setting of the study gives durability up."""
+        return not study.given_up
+
+    def inject(self, target: Target, keys: Any) -> None:
+        """Cut the power of the drives, and of the server before it could notice."""
+        from stithy.drives.power_cut import CutRule, cut_power
+        from stithy.scenarios.failure.service import list_live_pids
+
+        rule = CutRule(keys.seed, keys.lost / 100, keys.torn / 100, keys.unit)
+        cut_power(list_mounted_drives(target.volume), rule, lambda: list_live_pids(target))
+
+    def heal(self, target: Target, keys: Any) -> None:
+        """Bring back the drives, their file systems, and the server."""
+        from stithy.wire.drive.jobs import PowerOn
+
+        for drive in list_mounted_drives(target.volume):
+            drive.control.set_fault(drive.name, PowerOn())
+        super().heal(target, keys)
+
+
+PLUGINS = (
+    DriveFault("drive-slow", "a slow drive"),
+    DriveFault("drive-stuttering", "a drive that stutters"),
+    DriveFault("drive-scheduled", "a drive that is slow by a schedule"),
+    DriveFault("drive-hung", "a drive that hangs"),
+    BreakingFault("drive-errors", "a drive with errors"),
+    BreakingFault("drive-read-only", "a drive that refuses writes"),
+    BreakingFault("drive-gone", "a drive that is gone"),
+    BreakingFault("drive-corrupting", "a drive that changes data silently"),
+    LostDrive("drive-lost", "a drive replaced by an empty one", FAULTS["drive-gone"]),
+    PowerCutFault(),
+)

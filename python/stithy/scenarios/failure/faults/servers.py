@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 class ServerFault(FaultKind):
     """A fault of the only server of a candidate."""
 
+    rank = 2
+
     def explain_refusal(self, study: "Study", candidate: str, keys: Any) -> str | None:
         """Refuse a database by URL, and one without a server."""
         del keys
@@ -26,12 +28,11 @@ class ServerFault(FaultKind):
 
 
 def _find_server(target: Target) -> "ServerProcess":
-    from stithy.engines.served import ServerProcess
-    from stithy.run.volumes import get_parts
+    from stithy.scenarios.failure.service import find_server
 
-    instance = target.context.servers.live[get_parts(target.volume).data]
-    assert isinstance(instance, ServerProcess)  # the plan refuses others
-    return instance
+    server = find_server(target)
+    assert server is not None  # the plan refuses others
+    return server
 
 
 class KilledServer(ServerFault):
@@ -50,15 +51,16 @@ class KilledServer(ServerFault):
 
     def heal(self, target: Target, keys: Any) -> None:
         """Start it again, unless it runs."""
-        server = _find_server(target)
-        if server.ended_by() is not None:
-            target.context.servers.start_again(target.candidate)
+        from stithy.scenarios.failure.service import restart_server
+
+        restart_server(target)
 
 
 class HungServer(ServerFault):
     """All processes of the server are held, as if its host were frozen."""
 
     name = "server-hung"
+    rank = 0
     text = "a server that hangs"
 
     def inject(self, target: Target, keys: Any) -> None:

@@ -14,6 +14,7 @@ from stithy.report.findings import FindingKind
 from stithy.report.words.wording import CONSERVATIVE, T_INTERVAL
 from stithy.scenarios.failure.fault import NONE, FaultKind
 from stithy.scenarios.failure.keys import FAULT
+from stithy.scenarios.failure.levels import get_fault, list_parts
 from stithy.scenarios.failure.survival import Fate, Survival, list_faults, list_survivals
 from stithy.statements import Ends, Statement, Styled, join_list, join_parts
 from stithy.units import format_measured_duration, format_share
@@ -86,8 +87,8 @@ def _describe_fault(of: Sequence[Survival], is_load_said: bool, unit: str) -> St
 
 def name_fault(name: str) -> str:
     """Name a fault in a sentence; by its name where nobody declares it any more."""
-    known = plugins(FaultKind).get(name)
-    return known.text if known else name
+    known = set(list_parts(name)) <= set(plugins(FaultKind))
+    return get_fault(name).text if known else name
 
 
 def describe_one(of: Survival, through: str = "") -> Statement:

@@ -1,0 +1,68 @@
+"""Faults of a volume: its file system runs full."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stithy.errors import convert_machine_failures
+from stithy.scenarios.failure.fault import Target
+from stithy.scenarios.failure.faults.drives import OUTAGE, OutageFault
+from stithy.storage.provider import NO_FILE_SYSTEM
+from stithy.storage.providers.drive import DriveKeys
+
+if TYPE_CHECKING:
+    from stithy.study.model import Study
+
+FILLER = "stithy-fills-this"
+PIECE_BYTES, PIECE_BYTES_LEAST = 2**30, 2**12
+
+
+class FullStorage(OutageFault):
+    """A file takes all room of the data's volume, until it is removed."""
+
+    name = "storage-full"
+    text = "a full volume"
+    explains = OUTAGE
+    rank = 2
+
+    def explain_refusal(self, study: "Study", candidate: str, keys: Any) -> str | None:
+        """Refuse a volume on which others may have files."""
+        spec = study.candidates[candidate].spec
+        if not isinstance(spec, DriveKeys) or spec.filesystem == NO_FILE_SYSTEM:
+            return "its file system may be somebody's: Stithy fills only what it made on its drives"
+        return None
+
+    def inject(self, target: Target, keys: Any) -> None:
+        """Fill it, also with what is reserved for root, as whom a database may run."""
+        folder = target.volume.path
+        with convert_machine_failures(str(folder)):
+            space = os.statvfs(folder)
+            fill_file(folder / FILLER, space.f_bfree * space.f_frsize)
+
+    def heal(self, target: Target, keys: Any) -> None:
+        """Remove the file, and start a server that has ended over it."""
+        with convert_machine_failures(str(target.volume.path)):
+            (target.volume.path / FILLER).unlink(missing_ok=True)
+        super().heal(target, keys)
+
+
+def fill_file(file: Path, wanted_bytes: int) -> None:
+    """Make a file of that size, or as large as there is room; nothing is written into it.
+
+    A file system takes some of the room for itself, so that the last pieces become small.
+    """
+    descriptor = os.open(file, os.O_CREAT | os.O_WRONLY, 0o600)
+    try:
+        held, piece = 0, PIECE_BYTES
+        while held < wanted_bytes and piece >= PIECE_BYTES_LEAST:
+            size = min(piece, wanted_bytes - held)
+            try:
+                os.posix_fallocate(descriptor, held, size)
+                held += size
+            except OSError:
+                piece //= 2
+    finally:
+        os.close(descriptor)
+
+
+PLUGINS = (FullStorage(),)
