@@ -13,7 +13,7 @@ from support.running import Stithy, entries, left_by, write_study
 
 pytestmark = [pytest.mark.needs_drive, pytest.mark.needs_postgresql]
 
-CUT = "w-a-u2-controlnone-b0"
+CUT = "w-a-u2-controloff-b0"
 
 
 def test_a_run_killed_in_a_power_cut_resumes(stithy: Stithy, place: Path) -> None:

@@ -76,10 +76,11 @@ def test_each_cut_is_a_window_and_controls_have_fewer() -> None:
     windows = [step.window for step in expand(read).steps if step.kind == "window" and step.window]
     counted = Counter((str(window.point.values["control"]), window.candidate) for window in windows)
     assert counted == {
-        (control, name): 5 if control == "none" else 2
-        for control in ("none", "given-up", "flush-lies")
+        (control, name): 5 if control == "off" else 2
+        for control in ("off", "given-up", "flush-lies")
         for name in ("one", "two")
     }
+    assert read.asked_point.values["control"] == "off"
     drawn = {(window.block, choose_cut_s(read, window)) for window in windows}
     assert len(drawn) == 5
     assert all(2 <= at_s <= 5 for _, at_s in drawn)
@@ -88,7 +89,7 @@ def test_each_cut_is_a_window_and_controls_have_fewer() -> None:
     kept = {
         str(of.point.values["control"]) for of in windows if choose_rule(read, of).lost_share < 1
     }
-    assert kept == {"none"}
+    assert kept == {"off"}
     rules = [make_rule(7, number) for number in range(5)]
     assert [rule.unit_bytes for rule in rules[:4]] == [512, 4096, 512, 4096]
     assert (rules[4].lost_share, rules[4].torn_share) == (1, 0)
@@ -121,7 +122,7 @@ def make_window(control: str, block: int, lost: float, *, promised: bool = True)
     row = {"window_id": f"w-{control}-{block}", "candidate": "one", "point": point,
            "activity": "cut", "block": block, "position": 0, "attempt": 0, "tried": False,
            "missing_because": None, "measure_from_s": 0.0, "measure_to_s": 1.0}  # fmt: skip
-    values = {"cut.lost": lost, "cut.promised": float(promised and control == "none"),
+    values = {"cut.lost": lost, "cut.promised": float(promised and control == "off"),
               "cut.transactions_lost": 7 * lost, "cut.acknowledged": 100.0,
               "cut.recovery_s": 1.0 + block}  # fmt: skip
     return Window(row, {}, (), values={(name, "all"): {"value": value, "missing_because": None,
@@ -149,7 +150,7 @@ def test_a_broken_promise_and_a_silent_control_are_no_answer(
     lost: tuple[int, ...], controls: tuple[int, ...], promised: bool, answered: bool, said: str
 ) -> None:
     """A loss that nobody promised to prevent is one; controls lose, or nothing is proven."""
-    cuts = [make_window("none", block, of, promised=promised) for block, of in enumerate(lost)]
+    cuts = [make_window("off", block, of, promised=promised) for block, of in enumerate(lost)]
     named = zip(("given-up", "flush-lies"), controls, strict=False)
     evidence = gather(*cuts, *(make_window(name, 0, of) for name, of in named))
     [tally] = list_tallies(evidence)
@@ -162,6 +163,6 @@ def test_a_broken_promise_and_a_silent_control_are_no_answer(
 
 def test_another_study_is_ruled_by_nobody() -> None:
     """Without cuts the ruling is what it was."""
-    window = make_window("none", 0, 0)
+    window = make_window("off", 0, 0)
     other = replace(window, row={**window.row, "point": "users=4"})
     assert not CutRuling().rule(gather(other), answered=False)

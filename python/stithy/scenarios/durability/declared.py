@@ -10,7 +10,7 @@ NAME = "durability"
 CONTROL = "control"
 """The factor."""
 
-NONE, LYING, GIVEN_UP = "none", "flush-lies", "given-up"
+NONE, LYING, GIVEN_UP = "off", "flush-lies", "given-up"
 """Its values: the candidate as it is, and what must lose something. The first sorts last, so that
 the question is asked of it (`Study.asked_point`)."""
 
