@@ -35,6 +35,9 @@ ANSWER_S = 10.0
 CHECKSUMS_S = 3600.0
 """Reading all tables on a slow device takes as long as it takes."""
 
+DAMAGE_PATIENCE_S = 5.0
+"""How long a server is asked again whose log says that its files are damaged."""
+
 KILL_PATIENCE_S = 20.0
 """A killed process ends when the request that it waits for does."""
 
@@ -152,6 +155,8 @@ class ServerProcess:
 
     product: ClassVar[str]
     program: ClassVar[str]
+    damage: ClassVar[tuple[str, ...]] = ()
+    """Words of its log by which it refuses all, for damage that nothing repairs by itself."""
 
     def __init__(self, spawn: Callable[[], Running], start: Start) -> None:
         """`spawn` starts it as `start` says: now, and again after a kill."""
@@ -225,10 +230,21 @@ class ServerProcess:
             return "it left no log"
         return self.quote_log(lines)
 
+    def require_readable(self, asked_s: float) -> None:
+        """Raise InfrastructureError for one that has refused so long over damage of its files."""
+        if asked_s > DAMAGE_PATIENCE_S and any(word in self.last_words() for word in self.damage):
+            raise InfrastructureError(
+                f"{self.product} cannot be used: {self.last_words()}",
+                where=str(self.data),
+                remedy="restore it: its files are damaged",
+            )
+
     def wait_until_ready(self) -> None:
         """Return when it answers; one that ends before is an error with its last words."""
-        deadline = time.monotonic() + START_PATIENCE_S
+        began_s = time.monotonic()
+        deadline = began_s + START_PATIENCE_S
         while not self.can_answer():
+            self.require_readable(time.monotonic() - began_s)
             if ended := self.ended_by():
                 raise InfrastructureError(
                     f"{self.product} {ended} while starting: {self.last_words()}",

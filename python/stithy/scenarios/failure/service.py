@@ -35,13 +35,14 @@ def restart_server(target: Target) -> None:
     server, session = find_server(target), target.context.session
     if server is None:
         return
-    until_s = session.clock.monotonic_s() + START_PATIENCE_S
-    while session.clock.monotonic_s() < until_s:
+    began_s = session.clock.monotonic_s()
+    while (asked_s := session.clock.monotonic_s() - began_s) < START_PATIENCE_S:
         if server.ended_by() is not None:
             target.context.servers.start_again(target.candidate)
             return
         if server.can_answer():
             return
+        server.require_readable(asked_s)
         session.stop.check()
         session.stop.asked.wait(POLL_S)
 
@@ -90,9 +91,9 @@ def find_outage(target: Target) -> str | None:
             if not filesystems.is_mounted(drive.folder)]  # fmt: skip
     if lost:
         return f"its file system could not be mounted: {target.notes.get('outage')}"
-    if server is not None and server.ended_by() is not None:
-        return f"its database does not start: {target.notes.get('outage') or server.last_words()}"
-    return None
+    ended = server is not None and server.ended_by() is not None
+    outage = target.notes.get("outage") or (server.last_words() if server and ended else None)
+    return f"its database did not come back: {outage}" if outage else None
 
 
 def check_files(target: Target) -> str | None:
