@@ -247,9 +247,9 @@ def _choose_primary(
     """The primary question; of a run that had none, by what is usual or what it declares first."""
     plan = manifest.plan if manifest else None
     asked = _read_question(plan.question if plan else None, evidence.throughput)
-    # The first that is compared as good or bad; none of a load.
+    # The first that is compared as good or bad, and has a value of the whole; none of a load.
     compared = (each for each in declared_there if each.known.better and each.known.compared)
-    own = next((Quantity(each.metric) for each in compared), None)
+    own = next((Quantity(each.metric) for each in compared if each.known.of_several), None)
     if plan and plan.question is None and own is not None:
         asked = replace(asked, metric=own)
     if plan and plan.search and plan.search.alone:
