@@ -3,9 +3,13 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import polars as pl
 import pytest
 
-from stithy.report.context import make_context
+from stithy.report.blocks import Figure
+from stithy.report.context import Context, make_context
+from stithy.report.page import Page
+from stithy.report.sections.answer import answer
 from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory
 from stithy.scenarios.failure.judge import list_suffered
@@ -49,6 +53,23 @@ def test_a_run_killed_in_a_fault_resumes(stithy: Stithy, place: Path) -> None:
     killed = suffered["server-killed"].evidence.at("a", suffered["server-killed"].point)[0]
     assert (killed.row["connections_lost"], killed.row["errors"]) == (2, 0)
     assert left_by(out) == []
+    _assert_reported(context)
+
+
+def _assert_reported(context: Context) -> None:
+    """Both faults are in the first sentences, the matrix, the phases and a figure each."""
+    page, said = Page(context), answer(context)
+    assert said.headline.startswith("a kept every commit through a killed server, with a pause")
+    assert said.detail.startswith("a kept every commit through a server that hangs, with a pause")
+    [row] = page.tables["survival"].cells()
+    assert [cell.text[:22] for cell in row[1:]] == ["promised: kept, paused"] * 2
+    phases = page.tables["failure-phases"].frame
+    assert {*phases["fault"]} == {"server-killed", "server-hung"}
+    assert phases.filter(pl.col("phase") == "after")["tpm"].min() > 0  # type: ignore[operator] # a number
+    drawn = [each for each in page.find_drawn("failure") if isinstance(each, Figure)]
+    assert len(drawn) == 2
+    for rates in (each.table.frame["per_s"].to_list() for each in drawn):
+        assert min(rates) < 0.7 * max(rates), "a pause shows"
 
 
 def _is_second(output: Path, number: int) -> bool:
