@@ -5,6 +5,7 @@ import json
 import pytest
 
 from stithy.errors import StithyError
+from stithy.plan.expand import expand
 from stithy.registry import plugins
 from stithy.results.hlog import LoggedHistogram, LoggedInterval
 from stithy.results.phases import Phase, find_recovery_s, sum_phase, sum_phases
@@ -12,7 +13,7 @@ from stithy.scenarios.failure.fault import FaultKind, TogetherKeys
 from stithy.scenarios.failure.keys import FailureSpec
 from stithy.scenarios.failure.levels import get_fault
 from stithy.scenarios.failure.phases import list_phases
-from stithy.scenarios.failure.plan import find_spec, require_possible
+from stithy.scenarios.failure.plan import find_spec
 from stithy.study.load import parse_study
 from stithy.study.model import Study
 
@@ -94,7 +95,7 @@ def test_a_candidate_that_cannot_have_a_fault_is_refused(
     """Before anything is made, each with its reason."""
     faults = fault if fault.startswith("{") else f"[{fault}]"
     with pytest.raises(StithyError) as refused:
-        require_possible(study(f"faults: {faults}", **others))
+        expand(study(f"faults: {faults}", **others))
     assert because in refused.value.text
 
 

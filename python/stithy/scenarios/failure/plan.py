@@ -12,11 +12,9 @@ from dataclasses import replace
 from pydantic import BaseModel
 
 from stithy.activities.hammer.declared import USERS
-from stithy.errors import Refused, UserError
+from stithy.errors import UserError
 from stithy.needs import Need
-from stithy.plan import scenario
-from stithy.plan.scenario import DatabaseScene, Scene
-from stithy.plan.steps import Block, Step, WindowPlan
+from stithy.plan.steps import Block, WindowPlan
 from stithy.point import Point, Value
 from stithy.scenarios.failure.declared import name_activity
 from stithy.scenarios.failure.fault import NONE
@@ -29,23 +27,15 @@ from stithy.scenarios.failure.keys import (
     find_maximum,
 )
 from stithy.scenarios.failure.levels import get_fault, list_parts
-from stithy.scenarios.load.plan import LoadScenario, check_at_end, load_database
+from stithy.scenarios.load.plan import LoadScenario
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
-
-ALIKE = frozenset({FAULT, RATE})
-"""What is compared with each other, and so has the same blocks."""
 
 
 def find_spec(study: Study) -> FailureSpec:
     """The keys of a study."""
     spec = study.scenario.spec
     return spec if isinstance(spec, FailureSpec) else FailureSpec()
-
-
-def _order_by_maximum(point: Point) -> float:
-    """Shares are of the maximum, so that is known before any of them."""
-    return float(point.values.get(RATE) != MAXIMUM)
 
 
 def _set_share(study: Study, window: WindowPlan, rate: str) -> WindowPlan:
@@ -65,6 +55,7 @@ class FailureScenario(LoadScenario):
     is_by_url = False
     has_several_engines = False
     metric = "fault.pause_s"
+    alike = frozenset({FAULT, RATE})
 
     def list_factors(self, spec: BaseModel | None, load: Load) -> Mapping[str, Sequence[Value]]:
         """The levels of the load, without a fault and with each."""
@@ -78,18 +69,25 @@ class FailureScenario(LoadScenario):
         kinds = (get_fault(name) for name in find_spec(study).faults)
         return tuple(dict.fromkeys(need for kind in kinds for need in kind.needs))
 
-    def plan_steps(self, study: Study, scene: Scene) -> Iterator[Step]:
-        """As for a load, in rounds. Raises Refused for candidates that cannot have a fault."""
-        assert isinstance(scene, DatabaseScene)  # its studies have a database
-        require_possible(study)
-        yield from scenario.plan_provisions(study, scene)
-        yield from load_database(study, scene)
-        yield from scenario.plan_windows(
-            study, scene, self.plan_windows, self.plan_around, in_rounds=True,
-            first=_order_by_maximum, alike=ALIKE,
-        )  # fmt: skip
-        yield from check_at_end(study, scene)
-        yield from scenario.tear_downs(study, scene)
+    def get_rank(self, point: Point) -> float:
+        """Shares are of the maximum, so that is known before any of them."""
+        return float(point.values.get(RATE) != MAXIMUM)
+
+    def find_refusals(self, study: Study) -> Iterator[UserError]:
+        """Find each candidate that cannot have one of the faults."""
+        for name, keys in find_spec(study).faults.items():
+            for candidate in study.candidates:
+                if because := get_fault(name).explain_refusal(study, candidate, keys):
+                    yield UserError(
+                        f"{name} cannot be tried on {candidate}: {because}",
+                        where=f"scenario.{NAME}.faults",
+                        remedy="leave this fault or this candidate out",
+                    )
+
+    def list_activities(self, point: Point) -> tuple[str, ...]:
+        """The users, and all faults of a level."""
+        faults = list_parts(str(point.values[FAULT]))
+        return ("hammer", *(name_activity(fault) for fault in faults))
 
     def plan_windows(
         self, study: Study, block: Block, *, tried: bool = False
@@ -98,33 +96,9 @@ class FailureScenario(LoadScenario):
         rate = block.point.values.get(RATE)
         if rate == MAXIMUM and block.index:
             return  # once is enough: all rates are shares of one number
-        faults = list_parts(str(block.point.values[FAULT]))
-        activities = ("hammer", *(name_activity(fault) for fault in faults))
         for window in super().plan_windows(study, block, tried=tried):
-            paced = _set_share(study, window, str(rate)) if rate not in (None, MAXIMUM) else window
-            yield replace(paced, activities=activities)
-
-    def plan_around(self, study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
-        """As around each window of a load."""
-        optional = scenario.may_be_spared(scene, window, ALIKE)
-        for step in super().plan_around(study, scene, window):
-            yield replace(step, if_undecided=optional)
-
-
-def require_possible(study: Study) -> None:
-    """Raise Refused for each candidate that cannot have one of the faults."""
-    problems = [
-        UserError(
-            f"{name} cannot be tried on {candidate}: {because}",
-            where=f"scenario.{NAME}.faults",
-            remedy="leave this fault or this candidate out",
-        )
-        for name, keys in find_spec(study).faults.items()
-        for candidate in study.candidates
-        if (because := get_fault(name).explain_refusal(study, candidate, keys))
-    ]
-    if problems:
-        raise Refused(tuple(problems), where=f"scenario.{NAME}")
+            is_share = rate not in (None, MAXIMUM)
+            yield _set_share(study, window, str(rate)) if is_share else window
 
 
 PLUGINS = (FailureScenario(),)

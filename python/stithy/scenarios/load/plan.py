@@ -7,7 +7,7 @@ block with a baseline check. After all windows the consistency conditions are ch
 last window of each candidate left.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import BaseModel
 
@@ -74,8 +74,9 @@ class LoadScenario(PlannedScenario):
     alike: frozenset[str] = frozenset()
     """Factors of the scenario whose levels are compared with each other, in the same blocks."""
 
-    first: Callable[[Point], float] | None = None
-    """Within a round the points with the least of it come first."""
+    def get_rank(self, point: Point) -> float:
+        """Rank a point: those with the least of it come first in a round."""
+        return 0.0
 
     def find_refusals(self, study: Study) -> Iterator[UserError]:
         """Find what candidates cannot have."""
@@ -99,7 +100,8 @@ class LoadScenario(PlannedScenario):
         # A single ladder of users stays in its order; other factors are compared with each other.
         yield from scenario.plan_windows(
             study, scene, self.plan_windows, self.plan_around,
-            in_rounds=bool(study.vary or self.alike), first=self.first, alike=self.alike,
+            in_rounds=bool(study.vary or self.alike),
+            first=self.get_rank if self.alike else None, alike=self.alike,
         )  # fmt: skip
         yield from check_at_end(study, scene)
         yield from scenario.tear_downs(study, scene)

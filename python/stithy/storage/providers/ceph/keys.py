@@ -4,14 +4,21 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    model_validator,
+)
 
 from stithy.cluster.layout import CODES, GRACE_S, RedundancyPolicy
 from stithy.storage import provider
 from stithy.storage.layer import refuse
 from stithy.storage.providers.drive import MEMORY, Backing, DriveBytes, DriveProfile
-from stithy.study.problems import limit_quantity
-from stithy.units import Scale, ShownSeconds, format_duration
+from stithy.units import Scale, ShownSeconds
 
 HOSTS_MAX = 12
 CACHE_ENDING = "-cache"
@@ -39,6 +46,13 @@ def read_name(value: Any) -> str | None:
     if value is None or (isinstance(value, str) and NAME.fullmatch(value)):
         return value
     raise refuse("not such a name", "letters, digits, dots, hyphens, underlines")
+
+
+def check_grace_s(value: float) -> float:
+    """For pydantic: neither shorter than the beat, nor longer than a run may wait."""
+    if 2 <= value <= 3600:
+        return value
+    raise refuse("too short or too long for a heartbeat's grace", "2 s to 1 h")
 
 
 Name = Annotated[str | None, BeforeValidator(read_name), WithJsonSchema({"type": "string"})]
@@ -204,7 +218,7 @@ class CephKeys(BaseModel):
         description="Bandwidth of each host's link, Gbit/s in each direction, before `scale`.",
         examples=[10],
     )
-    heartbeat_grace_s: Annotated[ShownSeconds, limit_quantity(2, 3600, format_duration)] = Field(
+    heartbeat_grace_s: Annotated[ShownSeconds, AfterValidator(check_grace_s)] = Field(
         alias="heartbeat_grace",
         default=GRACE_S,
         json_schema_extra={"default": "20 s"},
