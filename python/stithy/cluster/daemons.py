@@ -299,6 +299,12 @@ class Status:
         return self.groups - sum(led) if len(led) == len(self.osds) else None
 
     @property
+    def has_orphans(self) -> bool:
+        """Whether all OSDs serve, and agree that nobody leads a placement group."""
+        is_serving = all(osd.state == "active" for osd in self.osds)
+        return is_serving and self.orphans is not None and self.orphans > 0
+
+    @property
     def health(self) -> str:
         """`healthy`, `recovering` or `degraded`, in words of what is not as it should be."""
         serving = sum(osd.state == "active" for osd in self.osds)

@@ -1,9 +1,15 @@
 """What a study of failures plans, and which faults its candidates cannot have."""
 
 import json
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from fakes.clock import FakeClock
+from stithy.cluster.daemons import OsdStatus, Status
 from stithy.errors import StithyError
 from stithy.plan.expand import expand
 from stithy.registry import plugins
@@ -14,6 +20,7 @@ from stithy.scenarios.failure.keys import FailureSpec
 from stithy.scenarios.failure.levels import get_fault
 from stithy.scenarios.failure.phases import list_phases
 from stithy.scenarios.failure.plan import find_spec
+from stithy.storage.providers.ceph.existing import explain_unfit
 from stithy.study.load import parse_study
 from stithy.study.model import Study
 
@@ -108,6 +115,67 @@ def test_a_policy_without_copies_does_not_survive_lost_data() -> None:
         for candidate in read.candidates
     }
     assert [at for at, promise in promised.items() if not promise] == [("osd-lost", "one")]
+
+
+@pytest.mark.parametrize(
+    ("osd", "changed", "because"),
+    [
+        (1, {}, None),
+        (7, {}, "the cluster has no osd.7, only 0, 1"),
+        (1, {"up": 0}, "osd.1 is down, out or not allowed up already, and not by Stithy"),
+        (1, {"in": 0, "weight": 0}, "osd.1 is down, out or"),
+        (1, {"state": ["exists", "up", "noup"]}, "osd.1 is down, out or"),
+        (1, {"weight": 0.85}, "osd.1 has the weight 0.85, which would be 1 afterwards"),
+    ],
+)
+def test_an_osd_that_would_not_be_as_it_was_is_left_alone(
+    osd: int, changed: dict[str, Any], because: str | None
+) -> None:
+    """Of somebody's cluster, whose administrator may have taken it out."""
+    state = {"up": 1, "in": 1, "weight": 1.0, "state": ["exists", "up"]}
+    found = explain_unfit({"osds": [{"osd": 0, **state}, {"osd": 1, **state, **changed}]}, osd)
+    assert (found or "").startswith(because or "\0") is (because is not None)
+
+
+STARTING, ONE = OsdStatus(0, 1, "starting", pgs=0), OsdStatus(0, 1, "active", pgs=12)
+OTHER, BOTH = OsdStatus(1, 2, "active", pgs=20), OsdStatus(1, 2, "active", pgs=40)
+
+
+@pytest.mark.parametrize(
+    ("seen", "loss"),
+    [
+        ([(STARTING, OTHER)] * 50 + [(ONE, OTHER)], None),
+        ([(OsdStatus(0, 1, "active"), OTHER)] * 50 + [(ONE, OTHER)], None),
+        ([(ONE, BOTH)] * 50 + [(ONE, OTHER)], None),
+        ([(ONE, ONE)] * 50, "8 of 32 placement groups have no copy left"),
+        ([(STARTING, OTHER)] * 800, "nobody knows how many of 32 placement groups"),
+    ],
+    ids=["it starts", "it does not tell", "they disagree", "lost", "it never serves"],
+)
+def test_nothing_is_lost_before_all_osds_say_so(
+    monkeypatch: pytest.MonkeyPatch, seen: list[tuple[OsdStatus, OsdStatus]], loss: str | None
+) -> None:
+    """A volume that counts as lost is made anew: one that is slow to come back must not."""
+    clock, answers = FakeClock(), iter(seen)
+    cut: list[object] = []
+    stop = SimpleNamespace(check=lambda: None, asked=SimpleNamespace(wait=lambda _: None))
+
+    def cut_off(*of: object) -> None:
+        cut.append(of)
+
+    def answer(folder: Path, entry: object) -> Status:
+        clock.sleep_s(1.0)
+        return Status(next(answers), 32, is_marked=False)
+
+    monkeypatch.setattr("stithy.cluster.daemons.read_status", answer)
+    monkeypatch.setattr("stithy.cluster.image.cut_image_off", cut_off)
+    monkeypatch.setattr("stithy.scenarios.failure.faults.cluster._find_cluster", lambda _: (0, 0))
+    session = SimpleNamespace(clock=clock, stop=stop)
+    target: Any = SimpleNamespace(context=SimpleNamespace(session=session))
+    fault = plugins(FaultKind)["osd-lost"]
+    lost = fault.find_loss(target, fault.keys())
+    assert (lost or "").startswith(loss or "\0") is (loss is not None)
+    assert bool(cut) is (loss is not None)
 
 
 def test_each_fault_is_a_point_beside_none() -> None:
@@ -229,3 +297,16 @@ def test_a_pause_is_cut_out(gap: tuple[float, float] | None, expected: str) -> N
         log = [logged(second, second) for second in range(30)]
         of = sum_phases(log, phases, 1000.0)["degraded"]
         assert (of.count, of.seconds, of.times and of.times.count) == (10 + 13, 2, 23)
+
+
+@pytest.mark.parametrize(
+    ("edges", "expected"),
+    [
+        ((1000.0, 1010.0, 1014.0, 1090.0, 1030.0), "baseline 10, degraded 4, rebuilding 16"),
+        ((1000.0, 1010.0, 1040.0, 1090.0, 1030.0), "baseline 10, degraded 20"),
+    ],
+)
+def test_no_phase_outlasts_the_users(edges: Sequence[float], expected: str) -> None:
+    """Seconds after their end have no transactions, and would count as seconds without one."""
+    phases = list_phases(edges, None)
+    assert ", ".join(f"{each.name} {each.to_s - each.from_s:.2g}" for each in phases) == expected

@@ -1,6 +1,7 @@
 """A window: its request, its memory, its ledger, what was around it, and what the driver can do."""
 
 import os
+import threading
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +15,8 @@ from fakes.hammer import FakeHammer
 from stithy.activities.hammer import activity as request
 from stithy.activities.hammer import headroom
 from stithy.activities.hammer.activity import HammerActivity
+from stithy.activities.hammer.declared import UNASKED
+from stithy.activities.hammer.rows import verify_after_end
 from stithy.engines.instance import CheckpointRule, MaintenanceCounters
 from stithy.errors import InfrastructureError
 from stithy.hosts.activity import ActivityCounters, BusyProgram, MachineActivity, Process
@@ -97,6 +100,27 @@ def test_what_others_used_during_the_calibration_is_kept_and_told(
     assert shown["others_share"] == row["driver_others_share"] == pytest.approx(cpu_s / 10)
     notes = [event.text for event in faked.events if isinstance(event, Note)]
     assert any("during the calibration of the driver (make)" in text for text in notes) is is_busy
+
+
+def test_whoever_wants_an_end_is_why_a_ledger_was_not_compared(tmp_path: Path) -> None:
+    """The server that a fault had killed says nothing of the database then."""
+    stop = threading.Event()
+    stop.set()
+    ledger = tmp_path / "ledger"
+    ledger.touch()
+    load = SimpleNamespace(ledger=True)
+    measured: Any = SimpleNamespace(
+        context=SimpleNamespace(
+            file=SimpleNamespace(study=SimpleNamespace(load=load)),
+            volumes=SimpleNamespace(lost={}),
+            session=SimpleNamespace(stop=SimpleNamespace(asked=stop)),
+        ),
+        directory=SimpleNamespace(ledger=ledger), window=SimpleNamespace(candidate="a"),
+        ended_because="the server was killed", ledger=None,
+        ledger_unverified_because="the server was killed",
+    )  # fmt: skip
+    verify_after_end(measured)
+    assert measured.ledger_unverified_because in UNASKED
 
 
 FAULTS = dict.fromkeys(("baseline", "calibrate", "verify-ledger"), FAULT)

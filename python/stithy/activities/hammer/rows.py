@@ -187,7 +187,10 @@ def verify_after_end(measured: "HammerActivity") -> None:
 def _verify_again(measured: "HammerActivity", *, wanted: bool) -> None:
     context, directory = measured.context, measured.directory
     ended = measured.ended_because is not None and measured.ledger is None
-    if not wanted or not ended or context.session.stop.asked.is_set():
+    if not wanted or not ended:
+        return
+    if context.session.stop.asked.is_set():
+        measured.ledger_unverified_because = STOPPED
         return
     with (
         suppress(Interrupted),

@@ -17,6 +17,7 @@ def list_phases(edges: Sequence[float], gap: tuple[float, float] | None) -> list
     began while the fault lasted or redundancy was restored.
     """
     names = [name for name in PHASES if name != "pause"]
+    edges = [min(edge, edges[-1]) for edge in edges]  # a repair may outlast the users
     pairs = zip(names, edges, edges[1:], strict=False)
     phases = [Phase(name, from_s, to_s) for name, from_s, to_s in pairs if to_s > from_s]
     if gap is None or gap[1] < PAUSE_LEAST_S:

@@ -21,6 +21,7 @@ from stithy.scenarios.failure.fault import FaultKeys, FaultKind, Target
 from stithy.storage.providers.ceph.existing import (
     FAULT,
     REPORTED_S,
+    explain_unfit,
     is_clean,
     list_fault_facts,
 )
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
 POLL_S = 0.25
 HEALTHY, UNMANAGED = "healthy", "no manager of the cluster says whether all is clean"
 LOSS_S = 30.0
-"""Own: how long OSDs that all serve again may take to agree who leads a placement group."""
+"""Own: how long OSDs that all serve may say that nobody leads a placement group, until it counts as
+lost. One that still starts has not said anything."""
 
 REBUILD_S = 600.0
 """Own: how long a cluster may take to have all copies again."""
@@ -139,6 +141,7 @@ class CephFault(FaultKind):
             share = keys.share / 100 if isinstance(keys, LossKeys) else 1.0
             packets = Packets(keys.direction, keys.peer, share)
         if entry.access:
+            _require_fit(target, folder, entry, number)
             record = target.context.session.books.recorder(target.candidate)
             record(FAULT, list_fault_facts(entry, number))
         self._fault.strike(folder, entry, number, packets)
@@ -158,11 +161,15 @@ class CephFault(FaultKind):
         from stithy.cluster.image import cut_image_off
 
         folder, entry = _find_cluster(target)
-        until_s = target.context.session.clock.monotonic_s() + LOSS_S
+        clock = target.context.session.clock
+        from_s = clear_s = clock.monotonic_s()
         while (status := read_status(folder, entry)).orphans != 0:
-            if target.context.session.clock.monotonic_s() > until_s:
+            now_s = clock.monotonic_s()
+            if not status.has_orphans:
+                clear_s = now_s
+            if now_s > min(clear_s + LOSS_S, from_s + REBUILD_S):
                 cut_image_off(folder, entry)
-                count = "all" if status.orphans is None else f"{status.orphans:,}"
+                count = f"{status.orphans:,}" if status.has_orphans else "nobody knows how many"
                 return f"{count} of {status.groups} placement groups have no copy left"
             _wait(target)
         return None
@@ -193,6 +200,15 @@ class CephFault(FaultKind):
 
         folder, entry = _find_cluster(target)
         return bool(entry.access) or has_noticed(folder, entry)
+
+
+def _require_fit(target: Target, folder: Path, entry: "ClusterEntry", osd: int) -> None:
+    dump = json.loads(administer(folder, entry, "osd", "dump", "--format", "json"))
+    if because := explain_unfit(dump, osd):
+        raise InfrastructureError(
+            because, where=f"candidate {target.candidate}",
+            remedy="name another OSD under `scenario.failure.faults`, or put this one right",
+        )  # fmt: skip
 
 
 def _read_health(target: Target) -> str:

@@ -208,6 +208,23 @@ def list_fault_facts(entry: ClusterEntry, osd: int) -> dict[str, str]:
     return {**entry.access, "osd": str(osd)}
 
 
+def explain_unfit(dump: Mapping[str, Any], osd: int) -> str | None:
+    """Say why an OSD cannot have a fault, by what `ceph osd dump` says; None where it can.
+
+    What ends a fault marks it up and in, with the weight 1: one that its administrator wanted
+    otherwise would not be as it was.
+    """
+    known = {each["osd"]: each for each in dump["osds"]}
+    if osd not in known:
+        return f"the cluster has no osd.{osd}, only {', '.join(map(str, sorted(known)))}"
+    state = known[osd]
+    if not state["up"] or not state["in"] or "noup" in state["state"]:
+        return f"osd.{osd} is down, out or not allowed up already, and not by Stithy"
+    if state["weight"] != 1:
+        return f"osd.{osd} has the weight {state['weight']:g}, which would be 1 afterwards"
+    return None
+
+
 def end_fault(facts: Mapping[str, str]) -> None:
     """Let the cluster use the OSD again. Idempotent."""
     words = [find_program("ceph"), "-c", facts["conf"], "--id", facts["user"]]
