@@ -268,7 +268,8 @@ def replace_device(mount_point: Path, lost: int, new: str, runner: Runner) -> No
         raise InfrastructureError(
             f"the array could not be rebuilt: {(finished.stderr or finished.stdout).strip()}",
             where=str(mount_point),
-            remedy="read the kernel log (dmesg) for what is lost",
+            remedy="give its drives a larger `size` where no space is left: btrfs needs room for "
+            "new chunks; else read the kernel log (dmesg)",
         )
 
 
