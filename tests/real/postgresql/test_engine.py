@@ -9,13 +9,19 @@ from pathlib import Path
 
 import pytest
 
+from stithy.engines.engine import get_engine
 from stithy.engines.instance import Configuration
+from stithy.engines.postgresql import upkeep
 from stithy.engines.postgresql.connection import connect
+from stithy.engines.postgresql.engine import find_installation
+from stithy.engines.postgresql.replication import read_end
 from stithy.engines.postgresql.server import Server, remove_segment
 from stithy.engines.postgresql.url import parse_url
 from stithy.errors import InfrastructureError, Refused, UserError
 from stithy.hosts.activity import count_made_between, list_births
+from stithy.hosts.host import LocalHost
 from stithy.hosts.processes import find_pids_inside
+from stithy.hosts.runner import LocalRunner
 from stithy.secrets import Secret
 from support.servers import engine, server_place, start
 
@@ -108,6 +114,29 @@ def test_autovacuum_finds_nothing_to_do_in_other_databases(place: Path) -> None:
     log = (place / "server.log").read_text()
     assert "database system is ready" in log
     assert re.findall(r'automatic .* of table "\w+\.pg_\w+\.\w+"', log) == []
+
+
+def test_where_a_log_ends_is_known_of_a_clean_end_alone(server: Server, place: Path) -> None:
+    """A server that was killed has log behind its latest checkpoint, which nobody may pass over."""
+    runner, data = LocalRunner(), place / "data"
+    programs = find_installation(LocalHost()).programs
+    server.stop(at_once=True)
+    with pytest.raises(InfrastructureError, match=r"did not shut down: .* in production"):
+        read_end(runner, programs, data)
+    server.start_again()
+    server.stop()
+    assert re.fullmatch("[0-9A-F]+/[0-9A-F]+", read_end(runner, programs, data))
+
+
+def test_the_check_of_a_large_database_takes_its_time(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Longer than an answer may take otherwise: what was not checked to its end is no damage."""
+    assert get_engine("postgresql").find_damage(server) == ""
+    monkeypatch.setattr(connect, "__kwdefaults__", {"database": None, "timeout_s": 0.1})
+    slow = "SELECT a::text, 0, '' FROM pg_sleep(0.5) a WHERE a::text <> ''"
+    monkeypatch.setattr(upkeep, "CHECK_HEAPS", slow)
+    assert get_engine("postgresql").find_damage(server) == ""
 
 
 def test_memory_of_a_living_server_stays(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,16 @@
 """What SQLite says of settings, and what of a study it refuses before anything starts."""
 
+import sqlite3
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from stithy.engines.backup import BackupOptions
 from stithy.engines.engine import get_engine
 from stithy.engines.instance import Configuration, Request
-from stithy.errors import Refused
+from stithy.errors import InfrastructureError, Refused
 from stithy.hosts.host import LocalHost
 from stithy.secrets import Secret
 from stithy.study.load import parse_study
@@ -65,3 +70,20 @@ def test_all_that_it_cannot_have_is_said_at_once() -> None:
         SQLITE.configure(request).check()
     for word in ("candidates.b.settings.page_size", "database.programs", "bandwidth", "processes"):
         assert word in caught.value.text
+
+
+def test_its_own_check_finds_damage(tmp_path: Path) -> None:
+    """Nothing in a sound file, pages that are gone in another; no file is no damage, but fails."""
+    file = tmp_path / "db"
+    asked: Any = SimpleNamespace(url=Secret(f"sqlite://{file}"))
+    with sqlite3.connect(file) as database:
+        database.execute("CREATE TABLE t (a)")
+        database.executemany("INSERT INTO t VALUES (?)", [("x" * 3000,)] * 9)
+    assert SQLITE.find_damage(asked) == ""
+    with file.open("r+b") as writing:
+        writing.seek(2 * 4096)
+        writing.write(b"\xff" * 4096)
+    assert "malformed" in str(SQLITE.find_damage(asked))
+    file.unlink()
+    with pytest.raises(InfrastructureError, match="cannot be read"):
+        SQLITE.find_damage(asked)

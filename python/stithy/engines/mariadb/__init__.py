@@ -200,8 +200,9 @@ class MariaDBEngine(Engine):
         from stithy.engines.mariadb.connection import connect
         from stithy.engines.mariadb.upkeep import find_damage
         from stithy.engines.mariadb.url import parse_url
+        from stithy.engines.served import ANSWER_PATIENCE_S
 
-        with connect(parse_url(instance.url)) as session:
+        with connect(parse_url(instance.url), timeout_s=ANSWER_PATIENCE_S) as session:
             return find_damage(session)
 
     def connect(self, url: Secret, password: Secret | None = None) -> "instance.Endpoint":

@@ -143,8 +143,9 @@ class PostgreSQLEngine(Engine):
         from stithy.engines.postgresql.connection import connect
         from stithy.engines.postgresql.upkeep import find_damage
         from stithy.engines.postgresql.url import parse_url
+        from stithy.engines.served import ANSWER_PATIENCE_S
 
-        with connect(parse_url(instance.url)) as session:
+        with connect(parse_url(instance.url), timeout_s=ANSWER_PATIENCE_S) as session:
             return find_damage(session)
 
     def forget(self, facts: Mapping[str, str]) -> None:

@@ -22,7 +22,10 @@ LAG = (
     "SELECT pg_wal_lsn_diff(pg_current_wal_flush_lsn(), replay_lsn)::bigint "
     "FROM pg_stat_replication WHERE state = 'streaming'"
 )
+STATE = re.compile(r"^Database cluster state:\s+(.+)$", re.MULTILINE)
 END = re.compile(r"^Latest checkpoint location:\s+(\S+)$", re.MULTILINE)
+SHUT_DOWN = "shut down"
+"""The state after a clean end alone: otherwise there is log behind the latest checkpoint."""
 
 
 def make_copy(url: Secret, programs: Path, place: Path) -> Command:
@@ -58,7 +61,10 @@ def count_lag_bytes(url: Secret) -> int | None:
 
 
 def read_end(runner: Runner, programs: Path, data: Path) -> str:
-    """Read the place of the shutdown's checkpoint, the last record of its log."""
+    """Read the place of the shutdown's checkpoint, the last record of its log.
+
+    Raises InfrastructureError for a server that did not shut down: nobody knows where its log ends.
+    """
     command = Command([str(programs / "pg_controldata"), str(data)], environment={"LC_ALL": "C"})
     finished = runner.run(command)
     if (match := END.search(finished.stdout)) is None:
@@ -66,6 +72,12 @@ def read_end(runner: Runner, programs: Path, data: Path) -> str:
             f"where its log ends cannot be read: {finished.stderr.strip() or finished.stdout[:80]}",
             where=str(data),
             remedy="try pg_controldata by hand",
+        )
+    if (state := STATE.search(finished.stdout)) is None or state[1] != SHUT_DOWN:
+        raise InfrastructureError(
+            f"the first server did not shut down: its files are {state[1] if state else 'unknown'}",
+            where=str(data),
+            remedy="read its log: it was killed, or it crashed",
         )
     return match[1]
 

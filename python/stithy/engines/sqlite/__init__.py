@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from stithy.engines.declaration import Declaration, ErrorClass
 from stithy.engines.engine import Engine
 from stithy.engines.sqlite.backups import BACKUPS
+from stithy.errors import InfrastructureError, give_reason
 from stithy.names import suggest_instead
 from stithy.secrets import Secret
 
@@ -32,6 +33,8 @@ DEFAULTS = {name: words[0] for name, words in WORDS.items()} | {
 
 LOG_BYTES = 64 * 2**20
 """Own: what the log comes to hold while readers keep a checkpoint from starting it anew."""
+
+READ_BYTES = 2**20
 
 RETRYABLE, FULL = ("SQLITE_BUSY", "SQLITE_LOCKED"), ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
 
@@ -139,11 +142,18 @@ class SQLite(Engine):
         from stithy.engines.sqlite.database import read_file
 
         file = read_file(instance.url)
-        file.read_bytes()  # so that the check, page by page, waits for no drive
         try:
+            with file.open("rb") as reading:  # so that the check, page by page, waits for no drive
+                while reading.read(READ_BYTES):
+                    pass
             check(str(file))
         except sqlite3.DatabaseError as error:
             return str(error)
+        except OSError as error:
+            raise InfrastructureError(
+                f"the file cannot be read: {give_reason(error)}", where=str(file),
+                remedy="read the kernel's log: a failing device is the usual cause",
+            ) from error  # fmt: skip
         return ""
 
     def connect(self, url: Secret, password: Secret | None = None) -> "instance.Endpoint":
