@@ -22,8 +22,8 @@ from stithy.point import Point
 from stithy.results.layout import RunDirectory
 from stithy.scenarios.failure.impact import list_impacts
 from stithy.scenarios.failure.judge import list_suffered
-from stithy.scenarios.failure.report.findings import describe_survival, find_survival
-from stithy.scenarios.failure.survival import DEGRADED
+from stithy.scenarios.failure.report.findings import describe_one, describe_survival, find_survival
+from stithy.scenarios.failure.survival import DEGRADED, list_survivals
 from stithy.statements import Statement
 from support.hlog import encode, histogram, log
 
@@ -99,8 +99,8 @@ KEPT_B = "; b kept every commit, with a pause of 2.00 s"
     [
         ([{}], "a kept every commit through a drive that is gone, with a pause of 2.00 s"
                f"{KEPT_B}."),
-        ([{"gap_s": 0.12}], "a kept every commit through a drive that is gone, with no noticeable "
-                            f"pause (120 ms){KEPT_B}."),
+        ([{"gap_s": 0.12}], "a kept every commit through a drive that is gone, with no noticeably "
+                            f"longer pause (120 ms){KEPT_B}."),
         ([{"gap_s": 3.6}, {"gap_s": 4.2}], "a kept every commit through a drive that is gone, with "
                                            f"a pause of 3.90 s (88.1 ms to 7.71 s){KEPT_B}."),
         ([{"errors": 1}], "a kept every commit through a drive that is gone; no window of it is "
@@ -135,6 +135,14 @@ def test_the_first_sentence_is_true(of_a: list[dict[str, Any]], expected: str) -
 
 def say(windows: list[Window], candidates: str = "ab", **paired: Effect) -> list[str]:
     """The sentences of a run of these windows; `paired`: throughput while degraded."""
+    [finding] = find_survival(analyse(windows, candidates, **paired))
+    said = describe_survival(finding, "user")
+    assert isinstance(said, Statement)
+    return [str(part) for part in said.values.values()]
+
+
+def analyse(windows: list[Window], candidates: str, **paired: Effect) -> Analysis:
+    """The run of these windows."""
     points = tuple(dict.fromkeys(each.point for each in windows))
     evidence = Evidence(tuple(candidates), points, tuple(windows))
     cells = {(name, FAULT): Paired(effect) for name, effect in paired.items()}
@@ -143,10 +151,7 @@ def say(windows: list[Window], candidates: str = "ab", **paired: Effect) -> list
             or reason.flag.value == LEDGER.value]  # fmt: skip
     rows = pl.DataFrame([GONE | {"window_id": name} for name in lost], schema=[*GONE])
     run: Any = SimpleNamespace(ledger=rows)
-    [finding] = find_survival(Analysis(run, evidence, run))
-    said = describe_survival(finding, "user")
-    assert isinstance(said, Statement)
-    return [str(part) for part in said.values.values()]
+    return Analysis(run, evidence, run)
 
 
 def test_a_loss_is_said_before_what_is_asked() -> None:
@@ -157,6 +162,22 @@ def test_a_loss_is_said_before_what_is_asked() -> None:
         "a kept every commit through a slow drive, with a pause of 2.00 s.",
         "a kept every commit through a drive that is gone, with a pause of 2.00 s.",
     ]
+
+
+def test_no_pause_is_said_only_where_none_may_be() -> None:
+    """On average it is short enough; two blocks do not show that it always is."""
+    gaps = enumerate((0.04, 0.20))
+    windows = [each for block, gap_s in gaps
+               for each in (window("a", None, block, gap_s=0.05),
+                            window("a", 1.0, block, gap_s=gap_s))]  # fmt: skip
+    [said, _] = say(windows, "a")
+    assert "with a pause of 120 ms" in said
+
+
+def test_a_factor_may_have_braces() -> None:
+    """Its values are not a part of the template."""
+    [survival] = list_survivals(analyse([window("a", None), window("a", 1.0)], "a"))
+    assert describe_one(survival, "through {it}").startswith("a kept every commit through {it}, ")
 
 
 @pytest.mark.parametrize(

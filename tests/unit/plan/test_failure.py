@@ -10,14 +10,14 @@ import pytest
 
 from fakes.clock import FakeClock
 from stithy.cluster.daemons import OsdStatus, Status
-from stithy.errors import StithyError
+from stithy.errors import InfrastructureError, StithyError
 from stithy.plan.expand import expand
 from stithy.registry import plugins
 from stithy.results.hlog import LoggedHistogram, LoggedInterval
 from stithy.results.phases import Phase, find_recovery_s, sum_phase, sum_phases
-from stithy.scenarios.failure.fault import FaultKind, TogetherKeys
+from stithy.scenarios.failure.fault import FaultKeys, FaultKind, Target, TogetherKeys
 from stithy.scenarios.failure.keys import FailureSpec
-from stithy.scenarios.failure.levels import get_fault
+from stithy.scenarios.failure.levels import FaultsTogether, get_fault
 from stithy.scenarios.failure.phases import list_phases
 from stithy.scenarios.failure.plan import find_spec
 from stithy.storage.providers.ceph.existing import explain_unfit
@@ -215,6 +215,44 @@ def test_an_array_promises_what_its_checksums_tell(fault: str, promised: tuple[b
     read = study(f"faults: [{fault}]", one=MIRROR, two=STALE)
     keys = find_spec(read).get_levels()[fault]
     assert tuple(get_fault(fault).promises(read, of, keys) for of in ("one", "two")) == promised
+
+
+@pytest.mark.parametrize("fault", ["server-killed", "drive-power-cut", "storage-full"])
+def test_a_database_that_does_not_wait_promises_nothing_after_a_crash(fault: str) -> None:
+    """The other candidate's does: what it loses is a broken promise."""
+    hasty = "{drive: gp3, settings: {synchronous_commit: 'off'}}"
+    read = study(f"faults: [{fault}, drive-slow]", one=hasty)
+    promised = {
+        (name, of): get_fault(name).promises(read, of, keys)
+        for name, keys in find_spec(read).get_levels().items()
+        for of in ("one", "two")
+    }
+    assert [at for at, promise in promised.items() if not promise] == [(fault, "one")]
+
+
+def test_of_several_faults_one_that_stays_keeps_no_other() -> None:
+    """Whatever is still broken would be in every later window."""
+    ended: list[str] = []
+
+    class Part(FaultKind):
+        """A fault of a name and rank."""
+
+        def __init__(self, name: str, rank: int) -> None:
+            """As it is called."""
+            self.name, self.rank = name, rank
+
+        def heal(self, target: Target, keys: Any) -> None:
+            """Note it; the first one cannot be repaired."""
+            ended.append(self.name)
+            if self.rank == 0:
+                raise InfrastructureError("it hangs", where="here", remedy="none")
+
+    parts = [Part("server", 2), Part("hung", 0), Part("drive", 1)]
+    keys = TogetherKeys(parts={part.name: FaultKeys() for part in parts})
+    target: Any = None
+    with pytest.raises(InfrastructureError):
+        FaultsTogether(parts).heal(target, keys)
+    assert ended == ["hung", "drive", "server"]
 
 
 def test_several_faults_strike_at_once_and_drawn_ones_by_a_seed() -> None:

@@ -58,6 +58,13 @@ class Target:
         return self.context.volumes.of(self.candidate)
 
 
+def is_durable(study: "Study", candidate: str) -> bool:
+    """Whether no setting of a candidate's own database gives durability up."""
+    from stithy.study.database import of_candidate
+
+    return not of_candidate(study.given_up, candidate)
+
+
 class FaultKind(Plugin):
     """A kind of fault.
 

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -79,8 +80,9 @@ class FaultsTogether(FaultKind):
 
     def heal(self, target: Target, keys: TogetherKeys) -> None:
         """Repair the storage first, then what stands on it."""
-        for part, of in sorted(self._pair(keys), key=lambda pair: pair[0].rank):
-            part.heal(target, of)
+        with ExitStack() as last_first:  # one that cannot be repaired keeps no other broken
+            for part, of in sorted(self._pair(keys), key=lambda pair: -pair[0].rank):
+                last_first.callback(part.heal, target, of)
 
     def find_loss(self, target: Target, keys: TogetherKeys) -> str | None:
         """Give the first loss of any."""

@@ -115,4 +115,5 @@ def check_files(target: Target) -> str | None:
             engine = context.servers.find_study(target.candidate).database.engine
             return get_engine(engine).find_damage(instance)
         except StithyError as error:
+            context.session.stop.check()  # a person's end says nothing of the files
             return f"it could not be checked: {error.text}"

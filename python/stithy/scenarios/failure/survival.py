@@ -79,9 +79,13 @@ class Survival:
 
     @property
     def is_paused(self) -> bool | None:
-        """Whether users waited noticeably longer than without the fault; None if not known."""
-        least, longer_s = PAUSE.known.negligible, self.longer.value
-        return None if longer_s is None or least is None else longer_s > least
+        """Whether users may have waited noticeably longer than without the fault.
+
+        None if not known.
+        """
+        least, longer = PAUSE.known.negligible, self.longer
+        most_s = longer.value if longer.high is None else longer.high
+        return None if most_s is None or least is None else most_s > least
 
 
 def list_survivals(analysis: Analysis) -> tuple[Survival, ...]:

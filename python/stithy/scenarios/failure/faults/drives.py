@@ -11,7 +11,7 @@ from pydantic import Field, create_model
 from stithy.drives.faults import FAULTS, DriveFaultOptions, PowerCutOptions
 from stithy.engines.engine import get_engine
 from stithy.registry import plugins
-from stithy.scenarios.failure.fault import FaultKeys, FaultKind, Target
+from stithy.scenarios.failure.fault import FaultKeys, FaultKind, Target, is_durable
 from stithy.storage.emulation import list_mounted_drives
 from stithy.storage.layer import LayerKind
 from stithy.storage.provider import NO_FILE_SYSTEM
@@ -55,6 +55,10 @@ class OutageFault(FaultKind):
     expects = ERRORS
     explains = SLOWNESS | OUTAGE
     examines = True
+
+    def promises(self, study: "Study", candidate: str, keys: Any) -> bool:
+        """Whether its database waits until a commit is durable: it may have to recover."""
+        return is_durable(study, candidate)
 
     def heal(self, target: Target, keys: Any) -> None:
         """Mount and start again what has stopped."""
@@ -205,10 +209,6 @@ class PowerCutFault(OutageFault):
         if get_engine(study.database.engine).declaration.is_embedded:
             return "its users run in the process of the database, and would be cut off with it"
         return None
-
-    def promises(self, study: "Study", candidate: str, keys: Any) -> bool:
-        """Whether no setting of the study gives durability up."""
-        return not study.given_up
 
     def inject(self, target: Target, keys: Any) -> None:
         """Cut the power of the drives, and of the server before it could notice."""

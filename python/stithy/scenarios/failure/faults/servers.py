@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from stithy.scenarios.failure.fault import FaultKind, Target
+from stithy.scenarios.failure.fault import FaultKind, Target, is_durable
 
 if TYPE_CHECKING:
     from stithy.engines.served import ServerProcess
@@ -44,6 +44,10 @@ class KilledServer(ServerFault):
     explains = frozenset(
         {"commit counters disagree", "commit counters not verified", "contradicts itself"}
     )
+
+    def promises(self, study: "Study", candidate: str, keys: Any) -> bool:
+        """Whether a commit is answered only when it can be recovered."""
+        return is_durable(study, candidate)
 
     def inject(self, target: Target, keys: Any) -> None:
         """Kill it."""

@@ -93,7 +93,8 @@ def name_fault(name: str) -> str:
 
 def describe_one(of: Survival, through: str = "") -> Statement:
     """Say what became of a candidate; `through`: the fault, where it was not said just before."""
-    at = f" {through}" if through else ""
+    # A value of a factor may have braces, which are none of the template's.
+    at = f" {through}".replace("{", "{{").replace("}", "}}") if through else ""
     if of.fate is Fate.UNREACHED:
         return Statement(
             f"{{candidate}} was not measured{at or ' under it'}", candidate=of.candidate
@@ -145,7 +146,7 @@ def _describe_pause(of: Survival) -> Iterator[Statement]:
     if of.pause.value is None:
         return
     if of.is_paused is False:
-        yield Statement("no noticeable pause ({pause:measured})", pause=of.pause.value)
+        yield Statement("no noticeably longer pause ({pause:measured})", pause=of.pause.value)
     else:
         yield Statement("a pause of {pause}", pause=write_effect(of.pause, write_time))
 

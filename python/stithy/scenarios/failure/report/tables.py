@@ -57,7 +57,7 @@ def _write_cell(of: Survival) -> Statement:
     if of.pause.value is None:
         return Statement(f"{promise}kept; no valid window")
     if of.is_paused is False:
-        return Statement(f"{promise}kept, no noticeable pause")
+        return Statement(f"{promise}kept, no noticeably longer pause")
     return Statement(f"{promise}kept, paused {{pause}}", pause=write_effect(of.pause, write_time))
 
 
