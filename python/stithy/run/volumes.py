@@ -83,7 +83,8 @@ class Volumes:
     restore of each candidate took. `recorded`: directories that are in the books, by owner and
     name. `lost`: by candidate what a fault has taken for good; its volume is made anew before its
     database is restored. `moved`: the candidates whose file system lies on the drive of the role
-    `target`, which is not mounted by itself any more, or on a spare; they are made anew, too.
+    `target`, which is not mounted by itself any more, or on a spare, or that a fault may have left
+    broken; they are made anew, too.
     """
 
     books: Books

@@ -2,19 +2,22 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from fakes.clock import FakeClock
 from stithy.cluster.daemons import OsdStatus, Status
-from stithy.errors import InfrastructureError, StithyError
+from stithy.errors import InfrastructureError, Interrupted, StithyError
 from stithy.plan.expand import expand
 from stithy.registry import plugins
 from stithy.results.hlog import LoggedHistogram, LoggedInterval
 from stithy.results.phases import Phase, find_recovery_s, sum_phase, sum_phases
+from stithy.scenarios.failure.activity import FaultActivity
 from stithy.scenarios.failure.fault import FaultKeys, FaultKind, Target, TogetherKeys
 from stithy.scenarios.failure.keys import FailureSpec
 from stithy.scenarios.failure.levels import FaultsTogether, get_fault
@@ -253,6 +256,34 @@ def test_of_several_faults_one_that_stays_keeps_no_other() -> None:
     with pytest.raises(InfrastructureError):
         FaultsTogether(parts).heal(target, keys)
     assert ended == ["hung", "drive", "server"]
+
+
+@pytest.mark.parametrize(
+    ("where", "error", "lost", "moved"),
+    [
+        ("heal", InfrastructureError("it hangs", where="here", remedy="none"), set(), {"one"}),
+        ("rebuild", Interrupted("stopped", where="here", remedy="none"), set(), {"one"}),
+        ("rebuild", InfrastructureError("slow", where="here", remedy="none"), {"one"}, set()),
+    ],
+)
+def test_storage_that_stays_broken_is_made_anew(
+    where: str, error: StithyError, lost: set[str], moved: set[str]
+) -> None:
+    """Nobody's later window has it; that it is lost is said only of what did not come back."""
+    read = study("faults: [osd-killed]", **CLUSTERS)
+    volumes = SimpleNamespace(lost={}, moved=set(), of=lambda _: SimpleNamespace(
+        clusters=[Path("cluster")], drives=[]))  # fmt: skip
+    context: Any = SimpleNamespace(
+        file=SimpleNamespace(study=read), volumes=volumes,
+        session=SimpleNamespace(clock=FakeClock()),
+    )  # fmt: skip
+    window: Any = SimpleNamespace(point=read.points[1], candidate="one")
+    activity, fails = FaultActivity("osd-killed", context, window), Mock(side_effect=error)
+    broken = Mock(**{"heal": Mock(), "rebuild": Mock(return_value=None), where: fails})
+    activity._fault, activity._at.struck_s, broken.examines = broken, 1.0, False
+    with suppress(InfrastructureError), activity.ready():
+        pass
+    assert (set(volumes.lost), volumes.moved) == (lost, moved)
 
 
 def test_several_faults_strike_at_once_and_drawn_ones_by_a_seed() -> None:

@@ -112,7 +112,7 @@ def test_whoever_wants_an_end_is_why_a_ledger_was_not_compared(tmp_path: Path) -
     measured: Any = SimpleNamespace(
         context=SimpleNamespace(
             file=SimpleNamespace(study=SimpleNamespace(load=load)),
-            volumes=SimpleNamespace(lost={}),
+            volumes=SimpleNamespace(lost={"a": "its repair was cut short"}),
             session=SimpleNamespace(stop=SimpleNamespace(asked=stop)),
         ),
         directory=SimpleNamespace(ledger=ledger), window=SimpleNamespace(candidate="a"),

@@ -180,6 +180,8 @@ def verify_after_end(measured: "HammerActivity") -> None:
     wanted = context.file.study.load.ledger and directory.ledger.exists()
     _verify_again(measured, wanted=wanted)
     lost = context.volumes.lost.get(measured.window.candidate)
+    if context.session.stop.asked.is_set():
+        return
     if wanted and measured.ledger is None and lost is not None:
         measured.ledger_unverified_because = f"its storage is lost: {lost}"
 

@@ -82,14 +82,22 @@ class FaultActivity(BasicActivity):
                 self._clean_up(self._fault)
 
     def _clean_up(self, fault: FaultKind) -> None:
+        candidate, volumes = self.window.candidate, self.context.volumes
         if self._at.healed_s is None:
-            self._heal()
-        candidate, lost = self.window.candidate, self.context.volumes.lost
-        if self._at.whole_s is None and candidate not in lost:
+            try:
+                self._heal()
+            except (InfrastructureError, Interrupted):
+                volume = self._target.volume
+                if volume.clusters or volume.drives:  # others only had a fault of their server
+                    volumes.moved.add(candidate)
+                raise
+        if self._at.whole_s is None and candidate not in volumes.lost:
             try:
                 fault.rebuild(self._target, self._keys)
-            except (InfrastructureError, Interrupted):
-                lost[candidate] = "its repair was cut short"
+            except InfrastructureError:
+                volumes.lost[candidate] = "its repair was cut short"
+            except Interrupted:
+                volumes.moved.add(candidate)
 
     def act(self) -> None:
         """Strike and heal at their times, and restore redundancy; until the users are done."""
