@@ -2,17 +2,21 @@
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from stithy.activities.hammer.judge import LEDGER
+from stithy.activity import get_table
 from stithy.analysis.evidence import Evidence, Window
-from stithy.errors import StithyError
+from stithy.analysis.gathering import WindowRecord, judge
+from stithy.errors import InfrastructureError, StithyError
 from stithy.plan.expand import expand
 from stithy.point import Point
 from stithy.scenarios.durability.judge import CutRuling, bound_share, list_tallies
 from stithy.scenarios.durability.plan import choose_cut_s
 from stithy.scenarios.durability.report import describe_controls, describe_tally
-from stithy.scenarios.durability.trial import choose_rule, make_rule
+from stithy.scenarios.durability.trial import Aftermath, choose_rule, make_rule
 from stithy.study.load import parse_study
 from stithy.study.model import Study
 
@@ -159,6 +163,29 @@ def test_a_broken_promise_and_a_silent_control_are_no_answer(
     assert CutRuling().rule(evidence, answered=True) is answered
     silent = any("NOTHING IS PROVEN" in text for text in describe_controls([tally]))
     assert silent is (0 in controls)
+
+
+@pytest.mark.parametrize("promised", [1.0, 0.0])
+def test_a_loss_is_a_finding_and_no_reason_for_another_cut(promised: float) -> None:
+    """The number of cuts would depend on what they lost; a broken promise still counts as one."""
+    columns = {column.name: None for column in get_table("window").columns}
+    gone = {column.name: 0 for column in get_table("ledger").columns} | {"deal": "order", "lost": 3}
+    values: dict[tuple[str, str], Any] = {("cut.promised", "all"): {"value": promised}}
+    row = {**columns, "activity": "cut", "complete": True, "tried": False}
+    tables = frozenset({"values", "ledger", "window"})
+    [reason] = judge(WindowRecord(row, values=values, ledger=[gone], tables=tables))
+    assert (reason.flag.value, reason.flag.is_finding) == (LEDGER.value, True)
+    assert reason.flag.is_failure is bool(promised)
+
+
+def test_a_cut_of_nothing_proves_nothing() -> None:
+    """Users who only read have no ledger; what is damaged is a loss all the same."""
+    with pytest.raises(InfrastructureError, match="nothing that could be lost"):
+        Aftermath(acknowledged=0).require_work("window w")
+    for other in (
+        Aftermath(acknowledged=1), Aftermath(), Aftermath(damage=["all"], acknowledged=0)
+    ):  # fmt: skip
+        other.require_work("window w")
 
 
 def test_another_study_is_ruled_by_nobody() -> None:

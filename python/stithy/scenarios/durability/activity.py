@@ -213,6 +213,7 @@ class CutActivity(BasicActivity):
                 found.keep("the engine's own check failed", lambda: found.add_check(
                     self._engine.find_damage(self._instance)
                 ))  # fmt: skip
+        found.require_work(f"window {self.window.id}")
         found.is_examined = True
 
     def _make_hammer(self) -> HammerProgram:

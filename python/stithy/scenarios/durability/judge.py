@@ -1,12 +1,14 @@
 """How many power cuts lost something, what that says of all others, and whether it could fail."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, lgamma, log, log1p
 from statistics import median
 
+from stithy.activities.hammer.judge import LEDGER
 from stithy.analysis.decision import Ruling
 from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.gathering import WindowChecks, WindowRecord
 from stithy.metrics import ALL
 from stithy.point import Point
 from stithy.scenarios.durability.declared import (
@@ -21,6 +23,7 @@ from stithy.scenarios.durability.declared import (
     PROMISED,
     RECOVERY,
 )
+from stithy.validity import Reason
 
 CONFIDENCE, STEPS = 0.95, 60
 """Own: so many halvings of 1 are far below what anybody prints."""
@@ -116,6 +119,21 @@ def _count(evidence: Evidence, candidate: str, point: Point) -> Tally:
     )  # fmt: skip
 
 
+def weigh_loss(of: WindowRecord, reason: Reason) -> Reason:
+    """What a cut lost is a finding: a second cut for it would make their number depend on it.
+
+    Where the study's settings promise no better, the window counts.
+    """
+    row = of.values.get((PROMISED, ALL))
+    if row is None or reason.flag.value != LEDGER.value:
+        return reason
+    if row["value"] == 1:
+        return replace(reason, flag=replace(reason.flag, is_finding=True))
+    advice = "The study's settings promise no better."
+    flag = replace(reason.flag, invalidates=False, advice=advice, is_finding=True)
+    return replace(reason, flag=flag)
+
+
 class CutRuling(Ruling):
     """A loss of what was promised is no answer, and neither is a test that could not fail."""
 
@@ -131,4 +149,4 @@ class CutRuling(Ruling):
         return all(tally.cuts and tally.controls and not tally.silent_controls for tally in tallies)
 
 
-PLUGINS = (CutRuling(),)
+PLUGINS = (CutRuling(), WindowChecks(NAME, 93, (), weigh_loss))

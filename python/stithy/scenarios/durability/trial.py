@@ -174,3 +174,14 @@ class Aftermath:
         self.ledger = verified
         self.acknowledged = sum(each.acknowledged for each in entries)
         self.gone = sum(each.lost + each.differing + each.returned for each in entries)
+
+    def require_work(self, where: str) -> None:
+        """Raise InfrastructureError where nothing was there to be lost, so that nothing is proven.
+
+        Transactions that only read are committed, but in no ledger.
+        """
+        if self.acknowledged == 0 and not self.damage:
+            raise InfrastructureError(
+                "nothing that could be lost was acknowledged before the power cut", where=where,
+                remedy="give a workload that writes, or measure for longer",
+            )  # fmt: skip
