@@ -9,7 +9,7 @@ from stithy.report.blocks import Figure, FigureKind
 from stithy.report.context import make_context
 from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory
-from stithy.scenarios.migration.report import Relocated, list_moved
+from stithy.scenarios.migration.judge import Relocated, list_moved
 from stithy.units import format_measured_duration
 from support.running import Stithy, entries, left_by, write_study
 
@@ -36,7 +36,7 @@ def test_a_run_killed_in_a_migration_resumes(stithy: Stithy, place: Path) -> Non
     assert not entries(out, "step-finished", id="w-a-u2-waycopy-b0")
     stithy.run("resume", out)
     context = make_context(read_run(out))
-    found = {each.method: each for each in list_moved(context)}
+    found = {each.method: each for each in list_moved(context.evidence)}
     assert found.keys() == {*WAYS}
     pauses = {name: check_moved(each) for name, each in found.items()}
     drawn = plugins(FigureKind)["migration-seconds"].draw(context)

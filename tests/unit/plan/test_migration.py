@@ -2,11 +2,16 @@
 
 import pytest
 
+from stithy.activities.hammer.judge import LEDGER
+from stithy.analysis.decision import is_answered
+from stithy.analysis.evidence import Evidence, Window
 from stithy.errors import StithyError
 from stithy.plan.expand import expand
+from stithy.point import Point
 from stithy.scenarios.migration.plan import find_spec
 from stithy.study.load import parse_study
 from stithy.study.model import Study
+from stithy.validity import Flag, Reason
 
 STUDY = """study: What does a migration cost?
 candidates:
@@ -84,3 +89,28 @@ def test_each_way_is_a_point_beside_none() -> None:
     assert find_spec(read).choose_begin_s(60) == 5
     windows = [step.window for step in expand(read).steps if step.kind == "window"]
     assert {each.activities[1] for each in windows if each} == {"migration-none", "migration-copy"}
+
+
+UNFINISHED = Flag("unfinished", "It was not done.", "Let it be.", invalidates=True)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "answered"),
+    [((), None, True), ((LEDGER,), (), False), ((UNFINISHED,), (), True),
+     ((UNFINISHED,), (UNFINISHED,), False)],
+)  # fmt: skip
+def test_a_loss_or_a_way_that_never_ended_is_no_answer(
+    first: tuple[Flag, ...], second: tuple[Flag, ...] | None, answered: bool
+) -> None:
+    """A loss is one although the block was measured a second time; nothing moved in the other."""
+
+    def make_window(way: str, attempt: int, flags: tuple[Flag, ...]) -> Window:
+        row = {"window_id": f"{way}-{attempt}", "candidate": "one", "activity": "hammer",
+               "point": str(Point.of(users=4, way=way)), "block": 0, "attempt": attempt,
+               "position": 0, "tried": False, "missing_because": None}  # fmt: skip
+        return Window(row, {}, tuple(Reason(flag, {"gone": "a", "example": "b"}) for flag in flags))
+
+    windows = [make_window("none", 0, ()), make_window("copy", 0, first)]
+    windows += [] if second is None else [make_window("copy", 1, second)]
+    points = tuple(dict.fromkeys(window.point for window in windows))
+    assert is_answered(Evidence(("one",), points, tuple(windows))) is answered

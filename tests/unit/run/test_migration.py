@@ -9,7 +9,7 @@ import pytest
 from fakes.clock import FakeClock
 from stithy.run.session import Stop
 from stithy.scenarios.migration.way import Move, UnfinishedError
-from stithy.scenarios.migration.ways.copy import FileCopy
+from stithy.scenarios.migration.ways.servers import FileCopy
 
 
 class Moving:

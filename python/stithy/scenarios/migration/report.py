@@ -3,15 +3,13 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations
 from typing import Any, ClassVar
 
 from stithy.analysis.analyze import Analysis
 from stithy.analysis.effect import Effect
-from stithy.analysis.evidence import Evidence, Window
-from stithy.metrics import ALL, TPM, Quantity
-from stithy.point import Point
+from stithy.analysis.evidence import Window
+from stithy.metrics import Quantity
 from stithy.report.blocks import (
     Absent,
     Block,
@@ -32,7 +30,8 @@ from stithy.report.tables import PageTable, Show, make_table
 from stithy.report.timelines import Timeline, TimelineWords, draw_timelines, find_pair
 from stithy.results.phases import Phase
 from stithy.scenarios.migration.declared import AFTER, BEFORE, MOVED, MOVING, SWITCHING
-from stithy.scenarios.migration.way import NAME, NONE, SWITCH, WAY
+from stithy.scenarios.migration.judge import Relocated, list_moved
+from stithy.scenarios.migration.way import NAME, SWITCH, WAY
 from stithy.statements import Statement, join_parts
 from stithy.units import format_list, format_measured_duration
 
@@ -50,76 +49,7 @@ NOTE = (
 )
 
 PAUSE = Quantity("migration.pause_s")
-PHASE_TPM, PHASE_P99 = "migration.tpm", "migration.p99_s"
-LOST = frozenset({"acknowledged work is gone", "acknowledged work disagrees", "consistency broken"})
-"""Flags of windows whose database lost or changed something."""
-
-
-@dataclass(frozen=True)
-class Relocated:
-    """A candidate whose database moved in one way, against its windows without, block by block."""
-
-    evidence: Evidence
-    candidate: str
-    point: Point
-
-    @property
-    def method(self) -> str:
-        """The name of the way."""
-        return str(self.point.values[WAY])
-
-    def list_counted(self) -> tuple[Window, ...]:
-        """Its valid windows."""
-        return self.evidence.valid_at(self.candidate, self.point)
-
-    def list_lost(self) -> tuple[Window, ...]:
-        """The windows in which something acknowledged was lost or changed, valid or not."""
-        every = self.evidence.at(self.candidate, self.point)
-        return tuple(window for window in every if LOST & {flag.value for flag in window.failures})
-
-    def list_unproven(self) -> tuple[Window, ...]:
-        """The valid windows whose ledger was not compared with the database that moved."""
-        return tuple(window for window in self.list_counted()
-                     if not window.row["ledger_acknowledged"]
-                     or window.row["ledger_unverified_because"])  # fmt: skip
-
-    @cached_property
-    def alone(self) -> Point:
-        """The point without a migration."""
-        return self.point.replaced(WAY, NONE)
-
-    def compare(self, quantity: Quantity, point: Point) -> Effect:
-        """Compare with the windows at another point, of the same blocks."""
-        name = self.candidate
-        return self.evidence.effect(name, name, self.point, quantity, point)
-
-    def average(self, metric: str, of: str | None = None) -> float | None:
-        """Average a value of its valid windows; of a phase by its name."""
-        quantity = Quantity(metric, of or (ALL if "pause" not in metric else None))
-        return self.evidence.level_of(self.candidate, self.point, quantity)
-
-    def compute_kept_share(self, phase: str) -> float | None:
-        """Throughput of a phase relative to before the migration; None where one is not known."""
-        before, during = (self.average(PHASE_TPM, name) for name in (BEFORE, phase))
-        return during / before if before and during is not None else None
-
-    def estimate_change(self) -> dict[str, float | None]:
-        """Throughput of the whole measurement, relative to that without a migration."""
-        effect = self.compare(TPM, self.alone)
-        numbers = {"change": effect.ratio, "low": effect.low, "high": effect.high}
-        return {name: None if each is None else each - 1 for name, each in numbers.items()}
-
-
-def list_moved(analysis: Analysis) -> tuple[Relocated, ...]:
-    """Each candidate at each point with a migration."""
-    evidence = analysis.evidence
-    return tuple(
-        Relocated(evidence, name, point)
-        for point in evidence.points
-        if point.values.get(WAY) not in (None, NONE)
-        for name in evidence.candidates
-        if evidence.at(name, point)
-    )
+PHASE_P99 = "migration.p99_s"
 
 
 @dataclass(frozen=True)
@@ -137,7 +67,7 @@ def list_verdicts(analysis: Analysis) -> Iterator[PauseVerdict]:
     Where the interval holds 0, or too few blocks have none, neither is called longer: the order is
     then that of the study, and the effect is not `distinguishable`.
     """
-    for a, b in combinations(list_moved(analysis), 2):
+    for a, b in combinations(list_moved(analysis.evidence), 2):
         if a.candidate == b.candidate and a.alone == b.alone:
             effect = b.compare(PAUSE, a.point)
             if effect.value is not None and effect.value < 0:
@@ -159,7 +89,9 @@ def _make_tables(page: Page) -> Iterator[PageTable]:
         Show("high", "to", "signed share"), Show("recovery_s", "Recovery", "duration"),
         Show("lost", "Lost", "count"),
     )  # fmt: skip
-    yield make_table(NAME, TITLE, shows, [_make_row(context, of) for of in list_moved(context)])
+    yield make_table(
+        NAME, TITLE, shows, [_make_row(context, of) for of in list_moved(context.evidence)]
+    )
 
 
 def _make_row(context: Context, of: Relocated) -> dict[str, Any]:
@@ -176,7 +108,7 @@ def _make_row(context: Context, of: Relocated) -> dict[str, Any]:
 
 def _set_migration(page: Page) -> Iterator[Block]:
     context = page.context
-    if not list_moved(context):
+    if not list_moved(context.evidence):
         return
     yield from set_bullets((f"{_judge(context, of)}." for of in list_verdicts(context)), "")
     yield from set_figures(page.find_drawn(NAME))
@@ -214,7 +146,7 @@ SHADES = TimelineWords(
 
 
 def _plot(context: Context) -> Iterator[Drawn]:
-    moved = list_moved(context)
+    moved = list_moved(context.evidence)
     for point in dict.fromkeys(of.point for of in moved):
         stem = f"{KEY}-{point.slug}"
         lines = {
@@ -261,7 +193,7 @@ class MigrationFinding:
 
 def _find_leading(analysis: Analysis) -> Iterator[MigrationFinding]:
     """Find what came of each candidate; a loss stands first, and then the shortest pause."""
-    moved = list_moved(analysis)
+    moved = list_moved(analysis.evidence)
     for name in dict.fromkeys(of.candidate for of in moved):
         mine = [of for of in moved if of.candidate == name]
         yield MigrationFinding(name, tuple(sorted(mine, key=_rank)))

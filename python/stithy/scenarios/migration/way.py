@@ -248,7 +248,8 @@ def read_ways(value: Any) -> tuple[str, ...]:
 
 
 def _list_ways() -> str:
-    return "; ".join(f"`{name}` {method.text}" for name, method in plugins(WayKind).items())
+    ways = plugins(WayKind)
+    return "; ".join(f"`{name}` {ways[name].text}" for name in sorted(ways))
 
 
 class MigrationSpec(ScenarioKeys):
