@@ -80,6 +80,10 @@ class LayerKeys(BaseModel):
         """List what a person must know before it holds data, a sentence each."""
         return ()
 
+    def count_survived(self) -> int:
+        """Count the devices that may fail at once, whichever they are."""
+        return 0
+
     def finds_corruption(self) -> bool:
         """Say whether a reader learns of data that a device has changed."""
         return False

@@ -220,6 +220,21 @@ def test_an_array_promises_what_its_checksums_tell(fault: str, promised: tuple[b
     assert tuple(get_fault(fault).promises(read, of, keys) for of in ("one", "two")) == promised
 
 
+@pytest.mark.parametrize(
+    ("drive", "level", "promised"),
+    [(1, "raid1", True), (2, "raid1", False), (2, "raid1c3", True), (2, "raid10", False)],
+)
+def test_an_array_promises_no_more_drives_than_it_has_copies(
+    drive: int, level: str, promised: bool
+) -> None:
+    """Each of the two faults alone is survived by all."""
+    array = f"{{drive: gp3, count: 4, layer: {{btrfs: {{level: {level}}}}}}}"
+    fault = "drive-gone+drive-errors"
+    read = study(f"faults: {{{fault}: {{drive-errors: {{drive: {drive}}}}}}}", one=array)
+    keys = find_spec(read).get_levels()[fault]
+    assert get_fault(fault).promises(read, "one", keys) is promised
+
+
 @pytest.mark.parametrize("fault", ["server-killed", "drive-power-cut", "storage-full"])
 def test_a_database_that_does_not_wait_promises_nothing_after_a_crash(fault: str) -> None:
     """The other candidate's does: what it loses is a broken promise."""

@@ -99,6 +99,10 @@ class FaultKind(Plugin):
         """Say why a candidate cannot have it; None where it can."""
         raise NotImplementedError
 
+    def list_taken(self, keys: Any) -> frozenset[int]:
+        """Which drives of an array it takes what they hold, by number, if only for its time."""
+        return frozenset()
+
     def promises(self, study: "Study", candidate: str, keys: Any) -> bool:
         """Whether the candidate's policy promises to keep what was acknowledged through it."""
         return True

@@ -70,8 +70,14 @@ class FaultsTogether(FaultKind):
         return next(filter(None, reasons), None)
 
     def promises(self, study: "Study", candidate: str, keys: TogetherKeys) -> bool:
-        """Whether each alone is promised to be survived; of both nobody promises more."""
-        return all(part.promises(study, candidate, of) for part, of in self._pair(keys))
+        """Whether each alone is survived, and no more drives fail than may at once."""
+        from stithy.scenarios.failure.faults.drives import count_survived
+
+        pairs = self._pair(keys)
+        taken = frozenset[int]().union(*(part.list_taken(of) for part, of in pairs))
+        if len(taken) > 1 and len(taken) > count_survived(study, candidate):
+            return False
+        return all(part.promises(study, candidate, of) for part, of in pairs)
 
     def inject(self, target: Target, keys: TogetherKeys) -> None:
         """Break all, one right after the other."""

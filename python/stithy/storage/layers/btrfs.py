@@ -187,6 +187,10 @@ class BtrfsKeys(LevelKeys):
             sum(ordered[: len(ordered) - larger]) // (copies - larger) for larger in range(copies)
         )
 
+    def count_survived(self) -> int:
+        """By the copies or the parity of the level."""
+        return PARITY.get(self.level, COPIES.get(self.level, 1) - 1)
+
     def finds_corruption(self) -> bool:
         """By the checksums of data."""
         return self.checksum

@@ -136,6 +136,10 @@ class BreakingFault(OutageFault, DriveFault):
             return f"users of {engine} hold its files open, which must be mounted again"
         return None
 
+    def list_taken(self, keys: Any) -> frozenset[int]:
+        """Its drive."""
+        return frozenset({keys.drive})
+
     def promises(self, study: "Study", candidate: str, keys: Any) -> bool:
         """Whether another drive has all that this one loses, and who reads it knows which."""
         spec = get_spec(study, candidate)
@@ -160,6 +164,13 @@ def get_spec(study: "Study", candidate: str) -> DriveKeys:
     spec = study.candidates[candidate].spec
     assert isinstance(spec, DriveKeys)  # asked of no other
     return spec
+
+
+def count_survived(study: "Study", candidate: str) -> int:
+    """Count the drives of a candidate that may fail at once."""
+    spec = study.candidates[candidate].spec
+    layer = spec.layer if isinstance(spec, DriveKeys) else None
+    return layer.spec.count_survived() if layer else 0
 
 
 def is_redundant(spec: DriveKeys) -> bool:
