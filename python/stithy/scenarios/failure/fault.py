@@ -95,6 +95,9 @@ class FaultKind(Plugin):
     """Whether it may change what the storage holds: then the database is started anew, with cold
     caches, and checked by its own means before the ledger is compared."""
 
+    room_share: float = 0.0
+    """What its repair needs of the data's storage, relative to what the database may need."""
+
     def explain_refusal(self, study: "Study", candidate: str, keys: Any) -> str | None:
         """Say why a candidate cannot have it; None where it can."""
         raise NotImplementedError

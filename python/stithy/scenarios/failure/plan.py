@@ -28,6 +28,7 @@ from stithy.scenarios.failure.keys import (
 )
 from stithy.scenarios.failure.levels import get_fault, list_parts
 from stithy.scenarios.load.plan import LoadScenario
+from stithy.storage.provider import Role
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
 
@@ -68,6 +69,11 @@ class FailureScenario(LoadScenario):
         """List what its faults need."""
         kinds = (get_fault(name) for name in find_spec(study).faults)
         return tuple(dict.fromkeys(need for kind in kinds for need in kind.needs))
+
+    def count_added_bytes(self, study: Study, held: int) -> Mapping[Role, int]:
+        """Count what the repair of the faults needs."""
+        shares = [get_fault(name).room_share for name in find_spec(study).faults]
+        return {"data": int(max(shares) * held)}
 
     def get_rank(self, point: Point) -> float:
         """Shares are of the maximum, so that is known before any of them."""

@@ -181,6 +181,9 @@ def is_redundant(spec: DriveKeys) -> bool:
 class LostDrive(BreakingFault):
     """A drive is gone for good, and an empty one takes its place."""
 
+    # While btrfs replaces a device it makes a new chunk for each that it copies.
+    room_share = 2.0
+
     def heal(self, target: Target, keys: Any) -> None:
         """Repair nothing: the drive is gone."""
 
