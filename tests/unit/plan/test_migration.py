@@ -6,6 +6,7 @@ from stithy.activities.hammer.judge import LEDGER
 from stithy.analysis.decision import is_answered
 from stithy.analysis.evidence import Evidence, Window
 from stithy.errors import StithyError
+from stithy.metrics import Quantity
 from stithy.plan.expand import expand
 from stithy.point import Point
 from stithy.scenarios.migration.plan import find_spec
@@ -114,3 +115,18 @@ def test_a_loss_or_a_way_that_never_ended_is_no_answer(
     windows += [] if second is None else [make_window("copy", 1, second)]
     points = tuple(dict.fromkeys(window.point for window in windows))
     assert is_answered(Evidence(("one",), points, tuple(windows))) is answered
+
+
+@pytest.mark.parametrize(("count", "number"), [(9_999, None), (10_000, 0.2)])
+def test_a_percentile_of_a_phase_needs_enough_transactions(
+    count: int, number: float | None
+) -> None:
+    """As everywhere: of fewer none is printed."""
+    point = Point.of(users=4, way="copy")
+    row = {"window_id": "w", "candidate": "one", "activity": "hammer", "point": str(point),
+           "block": 0, "attempt": 0, "position": 0, "tried": False, "missing_because": None,
+           "measure_from_s": 0.0, "measure_to_s": 1.0, "tpm": 1.0}  # fmt: skip
+    values = {("migration.p99_s", "moving"): {"value": 0.2, "missing_because": None,
+                                              "count": count}}  # fmt: skip
+    evidence = Evidence(("one",), (point,), (Window(row, {}, (), values=values),))
+    assert evidence.level_of("one", point, Quantity("migration.p99_s", "moving")) == number

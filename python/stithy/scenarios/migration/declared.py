@@ -40,15 +40,16 @@ def _list_metrics() -> Iterator[Metric]:
     yield _make_value(MOVED, "B", "lower", "bytes that came to the target", "Moved")
     yield _make_value("migration.tpm", "1/min", "higher", "transactions per minute of a phase",
                       "TPM", PHASES)  # fmt: skip
-    yield _make_value("migration.p99_s", "s", "lower",
-                      "99th percentile of response time of a phase", "p99", PHASES)  # fmt: skip
+    noun = "99th percentile of response time of a phase"
+    yield _make_value("migration.p99_s", "s", "lower", noun, "p99", PHASES, 99.0)
 
 
 def _make_value(
-    name: str, unit: Unit, better: Better, noun: str, label: str, subjects: tuple[str, ...] = ()
-) -> Metric:
+    name: str, unit: Unit, better: Better, noun: str, label: str, subjects: tuple[str, ...] = (),
+    percent: float | None = None,
+) -> Metric:  # fmt: skip
     return Metric(
-        name, unit, better, "values", "", noun, label, subjects=subjects, compared=False,
+        name, unit, better, "values", "", noun, label, percent, subjects=subjects, compared=False,
         of_several=None if subjects else "largest",
     )  # fmt: skip
 
