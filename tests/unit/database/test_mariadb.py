@@ -1,12 +1,13 @@
 """What MariaDB says of settings, URLs and sessions, and what is refused before anything starts."""
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from stithy.engines.engine import get_engine
 from stithy.engines.instance import Configuration, Request
-from stithy.engines.mariadb.activity import count_waits
+from stithy.engines.mariadb.activity import count_waits, read_counters
 from stithy.engines.mariadb.checks import find_missing_write_back
 from stithy.engines.mariadb.connection import connect, parse_version
 from stithy.engines.mariadb.engine import find_installation
@@ -194,6 +195,35 @@ def test_sessions_wait_for_what_their_server_counts() -> None:
     }  # fmt: skip
     assert parse_version("5.5.5-10.11.19-MariaDB-0+deb12u1") == (10, 11, 19)
     assert parse_version("8.0.36-28") == (8, 0, 36)
+    assert count_waits({"waiting for handler commit": 2}, {}) == {"Log:commit": 2}  # MySQL's
+
+
+STATUS = {
+    "8.0.15": {},
+    "9.7.4": {"innodb_redo_log_current_lsn": "90", "innodb_redo_log_checkpoint_lsn": "70"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("version", [*STATUS, "10.11.19-MariaDB"])
+def test_counters_have_one_name_wherever_they_are(version: str) -> None:
+    """MySQL has some in another table, and those of the log in its status since 8.0.30."""
+    session = Mock(version=version)
+    session.read_status.return_value = dict(STATUS.get(version, {"innodb_lsn_current": "1"}))
+    session.run.side_effect = lambda sql: (
+        [("lock_deadlocks", 3), ("trx_rseg_history_len", 5)] if "innodb_metrics" in sql
+        else [("InnoDB", "", "Log sequence number          90\nLast checkpoint at           70\n")]
+    )  # fmt: skip
+    counters = read_counters(session)
+    if version not in STATUS:
+        assert counters == {"innodb_lsn_current": "1"}
+        return
+    assert {name: counters[name] for name in (
+        "innodb_lsn_current", "innodb_checkpoint_age", "innodb_deadlocks",
+        "innodb_history_list_length",
+    )} == {
+        "innodb_lsn_current": "90", "innodb_checkpoint_age": "20", "innodb_deadlocks": "3",
+        "innodb_history_list_length": "5",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,19 @@
 """What a MariaDB or MySQL server does, second by second: rates, log, write-back, waits of sessions.
 
-One SHOW GLOBAL STATUS and one look at the list of sessions a second, about a millisecond each.
+One SHOW GLOBAL STATUS and one look at the list of sessions a second, about a millisecond each;
+of MySQL, which counts some things elsewhere, one more question.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from stithy.clock import Clock
 from stithy.collectors.collector import Sample
-from stithy.engines.mariadb.connection import ControlSession
+from stithy.engines.mariadb.connection import ControlSession, is_mariadb
 from stithy.engines.mariadb.declaration import TYPES, classify_state
 
-LSN = "innodb_lsn_current"
+LSN, AGE = "innodb_lsn_current", "innodb_checkpoint_age"
 
 RATES: Mapping[str, tuple[str, ...]] = {
     "commits_per_s": ("com_commit",),
@@ -37,7 +39,7 @@ RATES: Mapping[str, tuple[str, ...]] = {
 """The counters of each rate; one with a minus is taken off."""
 
 LEVELS = {
-    "checkpoint_age_bytes": "innodb_checkpoint_age",
+    "checkpoint_age_bytes": AGE,
     "dirty_pages": "innodb_buffer_pool_pages_dirty",
     "old_versions": "innodb_history_list_length",
 }
@@ -47,8 +49,40 @@ MISSING = {
     "last_checkpoint_at_s": "InnoDB makes checkpoints all the time, and says of none when it began",
     "maintenance_workers": "the server does not say how many of its purge threads are at work",
     "log_syncs_per_s": "the server counts syncs of its log with those of data (file_syncs_per_s)",
+    "checkpoint_buffers_per_s": "the server counts them with pages written to make room "
+    "(pages_written_per_s)",
 }
 UNCOUNTED = "this version of the server does not count it"
+
+NAMES = {"lock_deadlocks": "innodb_deadlocks", "trx_rseg_history_len": "innodb_history_list_length"}
+ELSEWHERE = (
+    "SELECT name, count FROM information_schema.innodb_metrics WHERE status = 'enabled'"
+    f" AND name IN {tuple(NAMES)}"
+)
+"""What MySQL counts there, and how MariaDB's status calls it."""
+
+
+def read_counters(session: ControlSession) -> dict[str, str]:
+    """Read all counters by MariaDB's names, those too that are not in MySQL's status.
+
+    Of MySQL the account needs the right PROCESS.
+    """
+    status = session.read_status()
+    if is_mariadb(session.version):
+        return status
+    status |= {NAMES[str(name).lower()]: str(count) for name, count in session.run(ELSEWHERE)}
+    log, flushed = (status.get(f"innodb_redo_log_{of}_lsn") for of in ("current", "checkpoint"))
+    if not (log and flushed):  # before 8.0.30
+        text = str(session.run("SHOW ENGINE INNODB STATUS")[0][2])
+        log, flushed = (
+            found and found[1]
+            for found in (re.search(rf"{of} +(\d+)", text) for of in (
+                "Log sequence number", "Last checkpoint at",
+            ))
+        )  # fmt: skip
+    if log and flushed:
+        status |= {LSN: log, AGE: str(int(log) - int(flushed))}
+    return status
 
 
 class StatusCollector:
@@ -63,7 +97,7 @@ class StatusCollector:
 
     def sample(self) -> Sequence[Sample]:
         """All metrics."""
-        now, now_s = self._session.read_status(), self._clock.monotonic_s()
+        now, now_s = read_counters(self._session), self._clock.monotonic_s()
         sessions = Counter(
             session.state for session in self._session.list_sessions() if session.is_active
         )

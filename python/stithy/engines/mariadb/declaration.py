@@ -20,7 +20,7 @@ DAMAGED = (
 """Errors of the system and of its engines; a table whose file could not be read is said not to
 exist, or to be in no engine."""
 
-NO_SPACE = ("error 28", "Errcode: 28", "No space left on device", "errno: 28")
+NO_SPACE = ("error 28", "error number 28", "Errcode: 28", "No space left on device", "errno: 28")
 
 
 def classify_error(code: str | None, text: str) -> ErrorClass:
@@ -49,8 +49,11 @@ TYPES = {
 }
 """Reported in every sample; with what they are, beside the words that are Stithy's own."""
 
-LOG_STATES = frozenset({"commit", "commit implicit", "updating status"})
-"""A session whose statement has ended and whose log is not flushed yet is in the last of these."""
+LOG_STATES = frozenset(
+    {"commit", "commit implicit", "updating status", "waiting for handler commit"}
+)
+"""A session whose statement has ended and whose log is not flushed yet is in `updating status`; of
+MySQL in the last of these."""
 
 
 def classify_state(state: str) -> str:

@@ -15,7 +15,7 @@ from stithy.engines.instance import (
     MaintenanceCounters,
     ServerFacts,
 )
-from stithy.engines.mariadb.activity import LSN, RATES, StatusCollector, sum_counters
+from stithy.engines.mariadb.activity import LSN, StatusCollector, read_counters, sum_counters
 from stithy.engines.mariadb.connection import ControlSession, connect, is_mariadb, parse_version
 from stithy.engines.mariadb.upkeep import list_tables
 from stithy.engines.mariadb.url import parse_url
@@ -40,11 +40,14 @@ TELLING = frozenset((
 """Settings that a reader of a storage comparison looks for, default or not."""
 
 PRIVATE = (
-    "address", "basename", "dir", "dirs", "file", "gtid", "hostname", "index", "init_connect",
-    "password", "path", "port", "report", "server_id", "socket", "ssl", "timestamp", "tls",
-    "uid", "version", "wsrep",
+    "address", "basename", "dir", "directories", "dirs", "file", "gtid", "hostname", "index",
+    "init_connect", "log_error", "password", "path", "port", "report", "secure_file", "server_id",
+    "socket", "ssl", "timestamp", "tls", "uid", "version", "wsrep",
 )  # fmt: skip
 """Beginnings and ends of names of settings that name places of a machine or could hold secrets."""
+
+LRU = "innodb_buffer_pool_pages_lru_flushed"
+"""Pages written to make room, which no checkpoint asked for."""
 
 GIVEN = (
     "SELECT LOWER(variable_name) FROM information_schema.system_variables"
@@ -83,10 +86,13 @@ class MariaDBEndpoint(ServedEndpoint):
     def maintenance(self) -> MaintenanceCounters:
         """Log and pages; InnoDB counts neither checkpoints nor runs of its own maintenance."""
         with self._connect() as session:
-            status = session.read_status()
+            status = read_counters(session)
+        flushed = ["innodb_buffer_pool_pages_flushed"]
+        if LRU in status:  # MySQL counts both as one
+            flushed.append(f"-{LRU}")
         return MaintenanceCounters(
             log_position_bytes=sum_counters(status, (LSN,)),
-            pages_written=sum_counters(status, RATES["checkpoint_buffers_per_s"]),
+            pages_written=sum_counters(status, flushed),
         )
 
     def checkpoint_rule(self) -> CheckpointRule | None:
