@@ -41,6 +41,19 @@ def missing_mariadb() -> str | None:
     return None if shutil.which("mariadbd", path=path) else "no MariaDB server: run `make setup`"
 
 
+def missing_mysql() -> str | None:
+    """MySQL's server; MariaDB brings a program of the same name."""
+    for folder in (*os.environ.get("PATH", "").split(os.pathsep), "/usr/sbin", "/usr/libexec"):
+        asked = [f"{folder}/mysqld", "--no-defaults", "--version"]
+        if not os.access(asked[0], os.X_OK):
+            continue
+        if "MariaDB" not in subprocess.run(asked, capture_output=True, text=True).stdout:
+            return None
+    return (
+        "NOTHING WAS TESTED AGAINST MYSQL: put the folder of its mysqld (8.0.30 or later) on PATH"
+    )
+
+
 def missing_sqlserver() -> str | None:
     """A SQL Server, which no test starts."""
     named = os.environ.get("STITHY_TEST_SQLSERVER")
@@ -208,6 +221,7 @@ PROBES: dict[str, Callable[[], str | None]] = {
     "fio": missing_fio,
     "kernel_arrays": missing_kernel_arrays,
     "mariadb": missing_mariadb,
+    "mysql": missing_mysql,
     "namespace": missing_namespace,
     "packet_filter": missing_packet_filter,
     "pgbackrest": missing_pgbackrest,

@@ -1,7 +1,6 @@
 """Every provider, engine, workload, scenario and check keeps its interface and names its needs."""
 
 import sys
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -131,7 +130,7 @@ def test_a_plug_in_names_its_needs(
 OF_WINDOWS: dict[str, tuple[ModuleType, tuple[Check[Any], ...]]] = {
     **{name: (sys.modules[plugin.checks[0].find.__module__], plugin.checks)
        for name, plugin in plugins(WindowChecks).items() if plugin.checks},
-    **{name: (import_module(f"stithy.engines.{name}.checks"), declaration(name).checks)
+    **{name: (sys.modules[declaration(name).checks[0].find.__module__], declaration(name).checks)
        for name in plugins(Engine) if declaration(name).checks},
 }  # fmt: skip
 

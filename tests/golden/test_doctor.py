@@ -20,6 +20,9 @@ NO_DEVICES = dict.fromkeys(
 NO_GROUP = "no control group can be created in /sys/fs/cgroup"
 SERVER = Judgement("postgresql", "there", "15.1 in /usr/lib/postgresql/15/bin")
 EMBEDDED = Judgement("sqlite", "there", "3.50.4 in /opt/stithy/bin")
+ABSENT = Judgement(
+    "mysql", "missing", "no MySQL server programs were found", "apt-get install mysql-server-core"
+)
 OTHER = Judgement("mariadb", "there", "10.11.19 in /usr/sbin")
 BY_URL = judge_engine(FakeMachine(), "sqlserver")
 NO_SERVER = Judgement(
@@ -90,6 +93,7 @@ def test_a_machine_is_shown_as_accepted(name: str, tmp_path: Path, accept_golden
         ask_engine={
             "postgresql": server,
             "mariadb": OTHER,
+            "mysql": ABSENT,
             "sqlite": EMBEDDED,
             "sqlserver": BY_URL,
         }.__getitem__,

@@ -216,9 +216,9 @@ def declaration(name: str | None) -> Declaration:
 def find_engine_of(url: Secret) -> Engine:
     """Find the engine whose URLs begin as this one. Raises UserError where there is none."""
     given, separator, _ = url.reveal().partition("://")
-    for engine in plugins(Engine).values():
-        if given in engine.url_schemes:
-            return engine
+    engines = [engine for engine in plugins(Engine).values() if given in engine.url_schemes]
+    if engines:  # the one whose own scheme it is
+        return min(engines, key=lambda engine: engine.url_schemes.index(given))
     beginnings = (f"{engine.url_schemes[0]}://" for engine in plugins(Engine).values())
     begins = f"begin with {given!r}" if separator else "have no ://"
     raise UserError(

@@ -5,13 +5,13 @@ from unittest.mock import Mock
 
 import pytest
 
-from stithy.engines.engine import get_engine
+from stithy.engines.engine import find_engine_of, get_engine
 from stithy.engines.instance import Configuration, Request
 from stithy.engines.mariadb.activity import count_waits, read_counters
 from stithy.engines.mariadb.checks import find_missing_write_back
 from stithy.engines.mariadb.connection import connect, parse_version
 from stithy.engines.mariadb.engine import find_installation
-from stithy.engines.mariadb.settings import complete
+from stithy.engines.mariadb.settings import MYSQL, complete
 from stithy.engines.mariadb.url import parse_url, write_password
 from stithy.errors import PreconditionError, Refused, UserError
 from stithy.hosts.host import LocalHost
@@ -51,12 +51,22 @@ def test_a_setting_is_refused_at_its_line(setting: str, words: str) -> None:
     assert problem.where.startswith("study.yaml:7:")
 
 
-def test_a_study_of_mysql_is_told_how() -> None:
-    """By URL, with the same engine."""
-    study = STUDY.replace("engine: mariadb", "engine: mysql").replace("SETTING", "sync_binlog: 1")
-    with pytest.raises(UserError) as caught:
-        parse_study("study.yaml", study.encode())
-    assert "candidates by URL" in caught.value.text
+def test_mysql_has_words_of_its_own() -> None:
+    """Its log is sized by another setting; a URL of either leads to the engine of its scheme."""
+    study = STUDY.replace("engine: mariadb", "engine: mysql")
+    [problem] = problems(study.replace("SETTING", "innodb_log_file_size: 1G"))
+    assert "sized by innodb_redo_log_capacity" in problem.text
+    study = study.replace("SETTING", "sync_binlog: 1")
+    parse_study("study.yaml", study.encode())
+    [problem] = problems(study.replace("engine: mysql", "engine: percona"))
+    assert "give `engine: mysql`" in (problem.remedy or "")
+    own = complete(Configuration({}, 512 * MIB), 8, 60.0, MYSQL)
+    assert own["innodb_redo_log_capacity"] == "240M"
+    assert not {"innodb_log_file_size", "ignore_db_dirs"} & {*own}
+    assert get_engine("mysql").count_log_bytes({"Innodb-Redo-Log-Capacity": "1G"}) == 2**30
+    assert [
+        find_engine_of(Secret(f"{scheme}://me@h/d")).name for scheme in ("mariadb", "mysql")
+    ] == ["mariadb", "mysql"]
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,14 @@
-"""MariaDB, and MySQL by URL: what studies, plans and reports know of them, without any server."""
+"""MariaDB: what studies, plans and reports know of it, without any server."""
 
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stithy.engines.backup import BackupMethod
 from stithy.engines.declaration import Declaration
 from stithy.engines.engine import Engine
-from stithy.engines.mariadb.backups import BACKUPS, NATIVE
+from stithy.engines.mariadb.backups import BACKUPS, MYSQL_BACKUPS, NATIVE
 from stithy.secrets import Secret
 
 if TYPE_CHECKING:
@@ -115,27 +116,23 @@ def has_binlog(settings: Mapping[str, str]) -> bool:
 
 
 class MariaDBEngine(Engine):
-    """MariaDB, and MySQL by URL: one protocol, and nearly the same words."""
+    """MariaDB, and MySQL by URL, which an engine of its own has, too: one protocol."""
 
     name = "mariadb"
-    url_schemes = ("mariadb", "mysql")
+    url_schemes: tuple[str, ...] = ("mariadb", "mysql")
     url_examples = (
         "mariadb://me:secret@localhost/test", "mysql://me@localhost/test?socket=/run/mysqld.sock",
     )  # fmt: skip
-    kin = dict.fromkeys(
-        ("mysql", "percona"),
-        "give `engine: mariadb`, and candidates by URL (`mysql://…`): Stithy starts no such server",
-    )
-    variables = ("MYSQL", "MARIADB", "LIBMYSQL")
+    variables: tuple[str, ...] = ("MYSQL", "MARIADB", "LIBMYSQL")
     accounts = ("mysql",)
     setting_examples = ({"innodb_io_capacity": "500"}, {"innodb_io_capacity": "20000"})
     owned_settings = OWNED_SETTINGS
     given_up = GIVEN_UP
     unsafe_settings = {"innodb_flush_log_at_trx_commit": "0", "innodb_flush_method": "nosync"}
     lean_settings = {"innodb_buffer_pool_size": "8M", "table_open_cache": "200"}
-    backups = BACKUPS
+    backups: tuple[BackupMethod, ...] = BACKUPS
     native_restore = "copies files back that `mariadb-backup` has prepared beside the database"
-    native_copy = NATIVE
+    native_copy: BackupMethod | None = NATIVE
     has_remote = True
 
     @property
@@ -190,7 +187,7 @@ class MariaDBEngine(Engine):
         return measure_reduction(data) if packs else None
 
     def configure(self, request: "instance.Request") -> "instance.ConfiguredEngine":
-        """Give MariaDB as a study asks for it; MySQL's servers are not started."""
+        """Give MariaDB as a study asks for it."""
         from stithy.engines.mariadb.engine import MariaDB
 
         return MariaDB(request)
@@ -230,4 +227,46 @@ class MariaDBEngine(Engine):
         return upkeep
 
 
-PLUGINS = (MariaDBEngine(),)
+REDO_SIZE = "innodb_redo_log_capacity"
+_SIZED = f"the log is sized by {REDO_SIZE}"
+
+
+class MySQLEngine(MariaDBEngine):
+    """MySQL, which shares protocol, storage engine and most words with MariaDB."""
+
+    name = "mysql"
+    url_schemes = ("mysql",)
+    url_examples = (
+        "mysql://me:secret@localhost/test", "mysql://me@localhost/test?socket=/run/mysqld.sock",
+    )  # fmt: skip
+    kin = {"percona": "give `engine: mysql`, and candidates by URL (`mysql://…`)"}
+    variables = ("MYSQL", "LIBMYSQL")
+    owned_settings = {
+        **OWNED_SETTINGS,
+        **dict.fromkeys(
+            ("innodb_directories", "innodb_doublewrite_dir", "innodb_temp_tablespaces_dir"), _PLACE
+        ),
+        **dict.fromkeys(("mysqlx", "mysqlx_port", "mysqlx_socket", "admin_address"), _REACH),
+        **dict.fromkeys(("innodb_log_file_size", "innodb_log_files_in_group"), _SIZED),
+        **dict.fromkeys(("initialize", "initialize_insecure"), _MADE),
+        "early_plugin_load": OWNED_SETTINGS["plugin_load"],
+        "secure_file_priv": "statements of an instance read and write no files",
+        "innodb_dedicated_server": "memory and log are sized by the study, not by the machine",
+    }
+    backups = MYSQL_BACKUPS
+    native_restore = ""
+    native_copy = None
+
+    def count_log_bytes(self, settings: Mapping[str, str], window_s: float = 0.0) -> int:
+        """Count what all files of the redo log hold."""
+        given = normalise_settings(settings).get(REDO_SIZE, "")
+        return parse_size(given) or choose_log_bytes(window_s)
+
+    def configure(self, request: "instance.Request") -> "instance.ConfiguredEngine":
+        """Give MySQL as a study asks for it."""
+        from stithy.engines.mariadb.engine import MySQL
+
+        return MySQL(request)
+
+
+PLUGINS = (MariaDBEngine(), MySQLEngine())

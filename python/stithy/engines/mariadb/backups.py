@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 from stithy.engines.backup import (
     ENDINGS,
@@ -250,9 +251,6 @@ class PreparedCopy(CopyBackup):
         ]
 
 
-DUMPER, LOADER, ANALYSER = "mariadb-dump", "mariadb", "mariadb-check"
-
-
 class StatementDump(BackupMethod):
     """All rows as statements."""
 
@@ -265,19 +263,24 @@ class StatementDump(BackupMethod):
     loads_rows = True
     no_bandwidth = "mariadb-dump reads as fast as it can"
     packs_with_zstd_alone = True
+    dumper, loader, analyser = "mariadb-dump", "mariadb", "mariadb-check"
+    package: ClassVar = CLIENT
+    words: ClassVar[Sequence[str]] = ()
+    """Of the dumper, beside those of every product."""
 
     def list_programs(self, options: BackupOptions) -> Mapping[str, Package]:
         """The clients of the distribution, and what compresses."""
-        return {**dict.fromkeys((DUMPER, LOADER, ANALYSER), CLIENT), **list_packers(options)}
+        own = dict.fromkeys((self.dumper, self.loader, self.analyser), self.package)
+        return {**own, **list_packers(options)}
 
     def ask_version(self, programs: Path) -> Command:
         """Without a server."""
-        return Command([str(find_tool(programs, DUMPER)), "--no-defaults", "--version"])
+        return Command([str(find_tool(programs, self.dumper)), "--no-defaults", "--version"])
 
     def back_up(self, job: BackupJob, source: Source) -> Command:
         """Read one snapshot, with procedures."""
         argv = [
-            str(find_tool(job.programs, DUMPER)), *list_client_words(source.url),
+            str(find_tool(job.programs, self.dumper)), *list_client_words(source.url), *self.words,
             "--single-transaction", "--quick", "--routines", "--hex-blob",
             "--databases", parse_url(source.url).database,
         ]  # fmt: skip
@@ -291,9 +294,9 @@ class StatementDump(BackupMethod):
     def load(self, job: BackupJob, fresh: Source) -> Sequence[Command]:
         """Run the statements, then gather statistics."""
         own = make_client_environment(fresh.url)
-        load = [str(find_tool(job.programs, LOADER)), *list_client_words(fresh.url)]
+        load = [str(find_tool(job.programs, self.loader)), *list_client_words(fresh.url)]
         analyse = [
-            str(find_tool(job.programs, ANALYSER)), *list_client_words(fresh.url),
+            str(find_tool(job.programs, self.analyser)), *list_client_words(fresh.url),
             "--analyze", "--silent", "--databases", parse_url(fresh.url).database,
         ]  # fmt: skip
         return [
@@ -304,8 +307,24 @@ class StatementDump(BackupMethod):
         ]
 
 
+class MySQLDump(StatementDump):
+    """The same by MySQL's own programs, which know how its accounts log in."""
+
+    summary = (
+        "writes all rows as statements (`mysqldump`), to be loaded into a new database (`mysql`); "
+        "it makes full backups with one process, which may compress, and has no limit of bandwidth"
+    )
+    no_bandwidth = "mysqldump reads as fast as it can"
+    dumper, loader, analyser = "mysqldump", "mysql", "mysqlcheck"
+    package = Package("mysql-client-core", "mysql")
+    words = ("--no-tablespaces", "--set-gtid-purged=OFF")
+
+
 BACKUPS = (CopyBackup(), ChainBackup(), StatementDump())
 """The default first."""
 
 NATIVE = PreparedCopy()
 """By it a loaded database is kept beside its files."""
+
+MYSQL_BACKUPS = (MySQLDump(),)
+"""Files are copied by products of others."""

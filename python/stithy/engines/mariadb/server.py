@@ -22,7 +22,6 @@ from stithy.hosts.processes import end
 from stithy.hosts.runner import Running, wait_for_end
 from stithy.secrets import Secret
 
-PROGRAM = "mariadbd"
 SOCKET = "mariadb.sock"
 LAST_LINES = 3
 _USUAL = re.compile("Aborted connection|max_open_files")
@@ -32,7 +31,7 @@ _USUAL = re.compile("Aborted connection|max_open_files")
 class MariaDBServer(ServerProcess, MariaDBEndpoint):
     """A server process and the way to talk to it."""
 
-    product, program = "MariaDB", PROGRAM
+    product, program, scheme = "MariaDB", "mariadbd", "mariadb"
 
     def __init__(
         self, spawn: Callable[[], Running], start: Start, password: Secret, key_block: str = ""
@@ -46,7 +45,7 @@ class MariaDBServer(ServerProcess, MariaDBEndpoint):
 
     def _make_url(self, role: str, password: Secret | None = None, **more: str) -> Secret:
         options = {"socket": str(self.sockets / SOCKET), **more}
-        return write_url("mariadb", role, password, "localhost:3306", DATABASE, options)
+        return write_url(self.scheme, role, password, "localhost:3306", DATABASE, options)
 
     def kept_url(self) -> str:
         """Its URL with a file beside the socket in place of the password."""
@@ -99,3 +98,9 @@ class MariaDBServer(ServerProcess, MariaDBEndpoint):
     def _keep_in_order(self) -> Iterator[ControlSession]:
         with self.explain_failure(), self._connect(ANSWER_PATIENCE_S) as session:
             yield session
+
+
+class MySQLServer(MariaDBServer):
+    """A server process of MySQL."""
+
+    product, program, scheme = "MySQL", "mysqld", "mysql"

@@ -3,6 +3,7 @@
 import re
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -10,14 +11,17 @@ from stithy.engines.instance import Configuration
 from stithy.engines.mariadb import (
     KEY_BLOCK,
     ON,
+    REDO_SIZE,
     choose_log_bytes,
     has_binlog,
     normalise_settings,
     parse_size,
 )
+from stithy.engines.mariadb.connection import OLDEST
 from stithy.engines.served import SPARE_CONNECTIONS, require_connections
 from stithy.errors import PreconditionError, Problems, UserError
 from stithy.hosts.runner import Command, Runner
+from stithy.needs import Package
 from stithy.units import format_size
 
 MIB = 2**20
@@ -69,17 +73,65 @@ SERVER_BYTES, BYTES_PER_CONNECTION = 112 * MIB, 7 * MIB // 4
 """Measured with order entry, MariaDB 10.11: what the server takes beside its buffer pool, and each
 session with its procedures and prepared statements."""
 
+MYSQL_BYTES = 160 * MIB
+"""Own, an estimate of the same for MySQL without its performance schema; 9.7 held it in 256 MiB."""
+
 TABLES_PER_CONNECTION, STATEMENTS_PER_CONNECTION = 20, 1000
 """Own: so many are open and prepared at once in any of the workloads, and more."""
 
 
-def choose_pool_bytes(memory_bytes: int, connections_max: int) -> int:
+@dataclass(frozen=True)
+class Product:
+    """What differs between MariaDB and MySQL: programs, settings, and how an installer is used.
+
+    `fixed`, `defaults`: settings. `server_bytes`: what a server takes beside pool and sessions.
+    `remove_root`: the statement that removes the account of a new database.
+    """
+
+    name: str
+    program: str
+    installer: str
+    oldest: tuple[int, ...]
+    package: Package
+    otherwise: str
+    fixed: Mapping[str, str]
+    defaults: Mapping[str, str]
+    log_size: str
+    server_bytes: int
+    remove_root: str
+
+
+MARIADB = Product(
+    "MariaDB", "mariadbd", "mariadb-install-db", OLDEST,
+    Package("mariadb-server-core mariadb-client", "mariadb-server"),
+    "a MySQL server is one of the engine mysql",
+    FIXED, DEFAULTS, "innodb_log_file_size", SERVER_BYTES,
+    "DELETE FROM mysql.global_priv WHERE User = 'root'",
+)  # fmt: skip
+MYSQL = Product(
+    # The first whose log has one size; older ones are measured by URL.
+    "MySQL", "mysqld", "mysqld", (8, 0, 30), Package("mysql-server-core", "mysql-server"),
+    "an older server is measured by its URL",
+    {**{name: value for name, value in FIXED.items() if name != "ignore_db_dirs"},
+     "mysqlx": "OFF", "secure_file_priv": "NULL", "innodb_dedicated_server": "OFF"},
+    {**{name: value for name, value in DEFAULTS.items() if name != "binlog_format"},
+     # As of MariaDB. Before 8.4 its own is to read and write through the page cache.
+     "innodb_flush_method": "O_DIRECT", "performance_schema": "OFF"},
+    REDO_SIZE, MYSQL_BYTES, "DROP USER root@localhost",
+)  # fmt: skip
+
+
+def choose_pool_bytes(
+    memory_bytes: int, connections_max: int, server_bytes: int = SERVER_BYTES
+) -> int:
     """Choose the size of the buffer pool, bytes; at least an eighth of a small memory."""
-    rest = memory_bytes - SERVER_BYTES - connections_max * BYTES_PER_CONNECTION
+    rest = memory_bytes - server_bytes - connections_max * BYTES_PER_CONNECTION
     return max(8 * MIB, memory_bytes // 8, min(memory_bytes // 2, rest))
 
 
-def complete(given: Configuration, connections_max: int, window_s: float) -> dict[str, str]:
+def complete(
+    given: Configuration, connections_max: int, window_s: float, product: Product = MARIADB
+) -> dict[str, str]:
     """Give all settings: Stithy's own first, the study's over them.
 
     Without a word from the study the buffer pool gets half of the memory, because files are read
@@ -87,15 +139,17 @@ def complete(given: Configuration, connections_max: int, window_s: float) -> dic
     tables and prepared statements enough for the users of any level.
     """
     connections = connections_max + SPARE_CONNECTIONS
-    pool_bytes = choose_pool_bytes(given.memory_bytes, connections_max)
+    pool_bytes = choose_pool_bytes(given.memory_bytes, connections_max, product.server_bytes)
     own = {
         "innodb_buffer_pool_size": f"{pool_bytes // MIB}M",
-        "innodb_log_file_size": f"{choose_log_bytes(window_s) // MIB}M",
+        product.log_size: f"{choose_log_bytes(window_s) // MIB}M",
         "max_connections": str(max(151, connections)),
         "table_open_cache": str(max(2000, TABLES_PER_CONNECTION * connections)),
         "max_prepared_stmt_count": str(max(16_382, STATEMENTS_PER_CONNECTION * connections)),
     }
-    settings = {**FIXED, **DEFAULTS, **own, **normalise_settings(given.settings)}
+    settings = {
+        **product.fixed, **product.defaults, **own, **normalise_settings(given.settings),
+    }  # fmt: skip
     settings.pop(KEY_BLOCK, None)
     if has_binlog(settings):
         return {**settings, "log_bin": f"{LOG_FOLDER}/binlog"}
@@ -109,7 +163,7 @@ def list_options(settings: Mapping[str, str]) -> list[str]:
 
 
 _REFUSED = re.compile(
-    r"\[(?:ERROR|Warning)\] (?:\S*mariadbd: )?"
+    r"\[(?:ERROR|Warning)\] (?:\[MY-\d+\] \[\w+\] )?(?:\S*(?:mariadbd|mysqld): )?"
     r"(unknown (?:variable|option) .*|option '.*adjusted to .*|Error while setting .*)"
 )
 """What the server says of a value that it does not take as it is."""
@@ -118,10 +172,11 @@ _REFUSED = re.compile(
 class SettingsProbe:
     """Asks the server program about settings, without a database."""
 
-    def __init__(self, runner: Runner, program: Path) -> None:
+    def __init__(self, runner: Runner, program: Path, product: str = MARIADB.name) -> None:
         """`program` is the server."""
         self._runner = runner
         self._program = program
+        self._product = product
         # It would also take the beginning of a name.
         self._known = self._ask({})[0]
 
@@ -161,10 +216,13 @@ class SettingsProbe:
     def _check_one(self, name: str, value: str, where: str) -> None:
         text = f"{name} is not a setting of this version"
         if name.replace("_", "-") in self._known:
-            text = self._ask({name: value})[1]
+            in_force, text = self._ask({name: value})
+            taken = in_force.get(name.replace("_", "-"), "")
+            if not text and taken.isdecimal() and parse_size(value) not in (0, int(taken)):
+                text = f"{value} adjusted to {taken}"  # MySQL does so without a word
         if text:
             raise UserError(
-                f"MariaDB refuses {name}: {text}",
+                f"{self._product} refuses {name}: {text}",
                 where=where,
                 remedy="correct it or leave it out; its manual lists all settings",
             )
