@@ -1,20 +1,17 @@
 """Every flag of a window by the name of its constant, wherever the check stands that raises it."""
 
 import sys
-from importlib import import_module
 
 from stithy.analysis.gathering import WindowChecks
 from stithy.engines.engine import Engine, declaration
 from stithy.registry import plugins
 from stithy.validity import Flag
 
-_CHECKS = (plugin.checks[0] for plugin in plugins(WindowChecks).values())
-_MODULES = [sys.modules[check.find.__module__] for check in _CHECKS]
-_MODULES += [
-    import_module(f"stithy.engines.{name}.checks")
-    for name in plugins(Engine)
-    if declaration(name).checks
+_FINDERS = [
+    *(plugin.checks[0].find for plugin in plugins(WindowChecks).values() if plugin.checks),
+    *(of.checks[0].find for name in plugins(Engine) if (of := declaration(name)).checks),
 ]
+_MODULES = [sys.modules[find.__module__] for find in _FINDERS]
 
 
 def __getattr__(name: str) -> Flag:

@@ -182,7 +182,9 @@ def test_an_own_scenario_goes_to_its_report(
     assert "`scenario.sleep.seconds`: too small: 0: at least 1" in capsys.readouterr().err
     scenarios = study_schema()["properties"]["scenario"]["anyOf"][0]["enum"]
     own = ["notes", "sleep"]
-    assert scenarios == ["backup", "block-io", "failure", "load", "noisy-neighbour", *own]
+    assert scenarios == [
+        "backup", "block-io", "durability", "failure", "load", "migration", "noisy-neighbour", *own
+    ]  # fmt: skip
 
 
 def _is_window(event: object) -> bool:

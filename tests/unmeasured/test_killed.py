@@ -114,6 +114,7 @@ ELSEWHERE = {
     "step-started prepare-backup": "as above",
     "step-started prove-other-engines": "the same work as that of prove-backup, once an engine",
     "creating cluster": "e2e/test_ceph.py kills a run after it",
+    "creating ceph-fault": "e2e/test_ceph.py kills a run in it",
     "creating rbd-image": "e2e/test_cluster_by_hand.py kills a run after it",
     "creating marked-database": "e2e/test_by_url.py kills a run on databases by URL",
     "creating zfs": "needs a kernel with ZFS; real/test_layers.py removes what it made",

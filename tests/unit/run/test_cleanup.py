@@ -205,8 +205,9 @@ def test_neither_a_failure_nor_a_full_disk_keeps_the_rest_from_going(tmp_path: P
     assert [path.name for path in tmp_path.iterdir()] == ["full"]
 
 
-FAR = {"marked-database"}
-"""On somebody's server: whether nothing is there only that server tells (e2e/test_by_url.py)."""
+FAR = {"marked-database", "ceph-fault"}
+"""On somebody's server or cluster: whether nothing is there only that tells (e2e/test_by_url.py,
+e2e/test_ceph.py)."""
 
 
 @pytest.mark.parametrize("kind", sorted({*cleaning.list_cleanup_handlers()} - FAR))

@@ -27,7 +27,7 @@ UNREADABLE = Flag(
     invalidates=True,
 )
 
-DAMAGED = Flag(
+DATABASE_DAMAGED = Flag(
     "database damaged",
     "The engine's own check found damage in the database after the fault.",
     "The span `check` of this window says what.",
@@ -36,7 +36,7 @@ DAMAGED = Flag(
 
 LOST = frozenset({
     "acknowledged work is gone", "acknowledged work disagrees", "consistency broken",
-    UNREADABLE.value, DAMAGED.value,
+    UNREADABLE.value, DATABASE_DAMAGED.value,
 })  # fmt: skip
 """Flags of windows whose database lost or changed something."""
 
@@ -65,7 +65,7 @@ def find_unreadable(of: WindowRecord) -> Reason | None:
 
 def find_damage(of: WindowRecord) -> Reason | None:
     """Find whether the engine's own check found any in its files."""
-    return Reason(DAMAGED) if of.values.get(DAMAGE, {}).get("value") else None
+    return Reason(DATABASE_DAMAGED) if of.values.get(DAMAGE, {}).get("value") else None
 
 
 def weigh_loss(of: WindowRecord, reason: Reason) -> Reason:
