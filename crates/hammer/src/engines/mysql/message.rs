@@ -225,7 +225,7 @@ mod tests {
     /// Conflicts are worth a retry, a full volume is told apart, and a session that the server ends is lost.
     #[test]
     fn errors_are_classified() {
-        use ErrorKind::{Full, Lost, Other, Retryable};
+        use ErrorKind::{Full, Lost, Other, Retryable, Storage};
         let text = "Got error 28 \"No space left on device\" from storage engine InnoDB";
         for (code, text, kind) in [
             (1213, "", Retryable),
@@ -238,7 +238,7 @@ mod tests {
             (
                 1030,
                 "Got error 5 \"Input/output error\" from storage engine",
-                Other,
+                Storage,
             ),
             (1927, "", Lost),
             (1053, "", Lost),
