@@ -130,6 +130,11 @@ def server(loaded: Loaded) -> Iterator[Instance]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Tests of what an engine says of itself need no server."""
+    """Tests of what an engine says of itself need no server, some its programs alone."""
     if "engine_name" in metafunc.fixturenames:
         metafunc.parametrize("engine_name", STARTED)
+    if "installed" in metafunc.fixturenames:
+        marked = [
+            pytest.param(name, marks=getattr(pytest.mark, f"needs_{name}")) for name in STARTED
+        ]
+        metafunc.parametrize("installed", marked)

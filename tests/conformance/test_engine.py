@@ -268,10 +268,10 @@ def sampled(loaded: Loaded, instance: Instance) -> Sequence[Sample] | Unavailabl
     return found
 
 
-def test_settings_are_refused_before_starting(engine_name: str) -> None:
+def test_settings_are_refused_before_starting(installed: str) -> None:
     """At the key that it stands under: the study's, or a candidate's own."""
-    known = sample(engine_name)
-    create = get_engine(engine_name).configure
+    known = sample(installed)
+    create = get_engine(installed).configure
     with pytest.raises(UserError, match=known.refused[0]) as caught:
         create(request(dict([known.refused]))).check()
     assert caught.value.where.startswith("database.settings")
@@ -281,10 +281,10 @@ def test_settings_are_refused_before_starting(engine_name: str) -> None:
     assert caught.value.where.startswith("candidates.b.settings")
 
 
-def test_a_start_that_fails_quotes_the_server(engine_name: str) -> None:
+def test_a_start_that_fails_quotes_the_server(installed: str) -> None:
     """A directory without a database has no server."""
     with server_place() as place, pytest.raises(InfrastructureError, match="while starting: "):
-        get_engine(engine_name).configure(request()).start(start(place))
+        get_engine(installed).configure(request()).start(start(place))
 
 
 def test_an_error_has_a_declared_class(engine_name: str) -> None:
