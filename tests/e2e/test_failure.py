@@ -85,7 +85,7 @@ def test_a_mirror_survives_a_lost_drive_and_a_power_cut(stithy: Stithy, place: P
     """An empty drive is rebuilt; what was acknowledged is there after both, and nothing is left."""
     faults = "{drive-lost: {drive: 2}, drive-power-cut: {lost: 100%, torn: 0%}}"
     path = study(place, faults, {"m": MIRROR})
-    stithy.run("run", path, "--out", place / "run", "--no-wait")
+    stithy.run_well("run", path, "--out", place / "run")
     suffered = {
         of.fault: of for of in list_suffered(make_context(read_run(place / "run")).evidence)
     }
