@@ -100,7 +100,7 @@ def test_what_no_new_study_can_be_is_a_mistake(tmp_path: Path, capsys: Captured)
         ("no/such/study.yaml", "this user sees no directory no/such"),
         ("x" * 300, "cannot be the name of a file: file name too long"),
         ("--engine postgre", "did you mean postgresql?"),
-        ("--engine x", "one of mariadb, postgresql, sqlite, sqlserver"),
+        ("--engine x", "one of mariadb, mysql, postgresql, sqlite, sqlserver"),
         ("--workload order_entri", "--workload: 'order_entri' is not a workload: did you mean"),
         ("--scenario backups", "'backups' is not a scenario: did you mean backup?"),
         ("--scenario block-io --size 3", "--size: the scenario block-io has no workload"),
