@@ -63,8 +63,8 @@ def test_a_drive_from_up_to_down(place: Path, capsys: Captured) -> None:
     assert row.split()[:2] == ["fast", device]
     assert "generic-nvme 1/8" in row
     assert str(point) in row
-    stithy("fault", "fast", "slow", "--factor", "2")
-    stithy("fault", "fast", "none")
+    stithy("fault", "fast", "drive-slow", "--factor", "2")
+    stithy("fault", "fast", "heal")
     stithy("set", "fast", "--paced", "off")
     assert app.run(["drive", "trace", "fast", str(point / "x")]) == 2
     assert "each write of the trace would be traced" in capsys.readouterr().err
@@ -189,7 +189,7 @@ def test_drives_of_a_killed_run_are_cleaned(place: Path) -> None:
     assert mounted(point)
     assert find_drive("data").full_name == "r1.nvme/data"
     assert app.run(["drive", "down", "data"]) == 3
-    stithy("fault", "data", "stall", "--duration", "1h")
+    stithy("fault", "data", "drive-hung", "--duration", "1h")
     assert app.run(["clean"]) == 0
     assert not point.exists()
     assert places.list_folders() == []
