@@ -20,6 +20,7 @@ from stithy.analysis.verdict import PrimaryComparison
 from stithy.metrics import ALL, Quantity
 from stithy.point import Point
 from stithy.results.layout import RunDirectory
+from stithy.scenarios.failure.declared import UNCHECKED
 from stithy.scenarios.failure.impact import list_impacts
 from stithy.scenarios.failure.judge import list_suffered
 from stithy.scenarios.failure.report.findings import describe_one, describe_survival, find_survival
@@ -41,7 +42,7 @@ TABLES = frozenset({"values", "load", "ledger", "window"})
 
 def window(
     candidate: str, promised: float | None, block: int = 0, gone: bool = False,
-    fault: str = "drive-gone", **row: Any,
+    fault: str = "drive-gone", damaged: float | str | None = None, **row: Any,
 ) -> Window:  # fmt: skip
     """A window as judged; `promised` None: without a fault."""
     point = NONE if promised is None else FAULT.replaced("fault", fault)
@@ -50,6 +51,8 @@ def window(
     values: dict[tuple[str, str], Any] = {}
     if promised is not None:
         values[("fault.promised", ALL)] = {"value": promised, "missing_because": None, "count": 1}
+        because, of = (damaged, None) if isinstance(damaged, str) else (None, damaged)
+        values[("fault.damaged", ALL)] = {"value": of, "missing_because": because, "count": 1}
         values[("fault.phase_s", "degraded")] = {"value": 40.0, "missing_because": None, "count": 1}
     record = WindowRecord(made, values=values, ledger=[GONE] if gone else [], tables=TABLES)
     spans = () if promised is None else ({"name": "fault", "from_s": 1.0, "to_s": 2.0},)
@@ -67,6 +70,11 @@ def window(
         (1.0, {"ledger_unverified_because": "no start", "proof_after": None}, False, False, 1),
         (0.0, {"ledger_unverified_because": "no start", "proof_after": None,
                "missing_because": "the server ended"}, False, True, 1),
+        (1.0, {"damaged": 1.0}, False, False, 1),
+        (0.0, {"damaged": 1.0}, True, True, 1),
+        (1.0, {"damaged": UNCHECKED}, True, True, 0),
+        (1.0, {"damaged": "no answer"}, True, True, 0),
+        (1.0, {"damaged": "no answer", "ledger_unverified_because": "no start"}, False, False, 1),
         (0.0, {"ledger_unverified_because": "stopped by a person", "proof_after": None,
                "missing_because": "stopped"}, False, False, 0),
         (0.0, {"errors": 5}, False, False, 0),
@@ -119,6 +127,13 @@ KEPT_B = "; b kept every commit, with a pause of 2.00 s"
         ([NO_START | {"promised": 0.0}],
          "a lost the database through a drive that is gone, "
          f"which it does not promise to survive{KEPT_B}."),
+        ([{"damaged": 1.0}], "a damaged the database through a drive that is gone, although it "
+                             f"promises to survive that{KEPT_B}."),
+        ([{"damaged": UNCHECKED}], "a kept every commit through a drive that is gone, with a pause "
+                                   f"of 2.00 s{KEPT_B}."),
+        ([{"damaged": "no answer"}], "a is not proven to have kept every commit through a drive "
+                                     "that is gone: its files could not be checked (no answer)"
+                                     f"{KEPT_B}."),
         ([DISAGREES], "a did not keep what it had acknowledged through a drive that is gone, "
                       f"although it promises to survive that{KEPT_B}."),
     ],

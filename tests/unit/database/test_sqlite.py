@@ -4,6 +4,7 @@ import sqlite3
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -72,8 +73,8 @@ def test_all_that_it_cannot_have_is_said_at_once() -> None:
         assert word in caught.value.text
 
 
-def test_its_own_check_finds_damage(tmp_path: Path) -> None:
-    """Nothing in a sound file, pages that are gone in another; no file is no damage, but fails."""
+def test_its_own_check_finds_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing in a sound file, pages that are gone in another; what cannot be read is no damage."""
     file = tmp_path / "db"
     asked: Any = SimpleNamespace(url=Secret(f"sqlite://{file}"))
     with sqlite3.connect(file) as database:
@@ -84,6 +85,10 @@ def test_its_own_check_finds_damage(tmp_path: Path) -> None:
         writing.seek(2 * 4096)
         writing.write(b"\xff" * 4096)
     assert "malformed" in str(SQLITE.find_damage(asked))
+    failing = Mock(side_effect=sqlite3.OperationalError("disk I/O error"))
+    monkeypatch.setattr("stithy.engines.sqlite.copies.check", failing)
+    with pytest.raises(InfrastructureError, match="cannot be read: disk I/O error"):
+        SQLITE.find_damage(asked)
     file.unlink()
     with pytest.raises(InfrastructureError, match="cannot be read"):
         SQLITE.find_damage(asked)

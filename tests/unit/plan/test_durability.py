@@ -143,8 +143,8 @@ def gather(*windows: Window) -> Evidence:
 @pytest.mark.parametrize(
     ("lost", "controls", "promised", "answered", "said"),
     [
-        ((0, 0, 0), (1, 1), True, True, "0 of 3 power cuts lost acknowledged work: at most 64 %"),
-        ((0, 1, 0), (1, 1), True, False, "1 of 3 power cuts LOST acknowledged work"),
+        ((0, 0, 0), (1, 1), True, True, "0 of 3 power cuts lost or damaged anything: at most 64 %"),
+        ((0, 1, 0), (1, 1), True, False, "1 of 3 power cuts LOST or damaged something"),
         ((0, 1, 0), (1, 1), False, True, "the study's settings promise no better"),
         ((0, 0, 0), (1, 0), True, False, "0 of 3"),
         ((0, 0, 0), (), True, False, "0 of 3"),
@@ -186,6 +186,30 @@ def test_a_cut_of_nothing_proves_nothing() -> None:
         Aftermath(acknowledged=1), Aftermath(), Aftermath(damage=["all"], acknowledged=0)
     ):  # fmt: skip
         other.require_work("window w")
+
+
+def test_a_check_that_fails_is_no_loss() -> None:
+    """Such a cut is not counted; it lost all where nobody can read anything."""
+
+    def fail() -> None:
+        raise InfrastructureError("no answer", where="here", remedy="none")
+
+    found = Aftermath(acknowledged=1)
+    found.read({"ledger": fail, "conditions": lambda: None})
+    assert not found.damage
+    with pytest.raises(InfrastructureError, match="ledger: "):
+        found.require_work("window w")
+    lost = Aftermath()
+    lost.read({"ledger": fail, "conditions": fail})
+    lost.require_work("window w")
+    assert lost.is_lost()
+    unknown = make_window("off", 1, 0)
+    evidence = gather(make_window("off", 0, 0), replace(unknown, values={}))
+    [tally] = list_tallies(evidence)
+    said = describe_tally(tally, several=False)
+    assert (len(tally.cuts), tally.unknown) == (1, 1)
+    assert said.startswith("0 of 1 power cuts lost or damaged anything: at most 95 %")
+    assert "; 1 window more had no cut that was looked at to its end" in said
 
 
 def test_another_study_is_ruled_by_nobody() -> None:

@@ -38,6 +38,7 @@ scenario: {{failure: {{{keys}}}}}
 """
 
 
+MIRROR = "{drive: gp3, count: 2, layer: {btrfs: {level: raid1}}}"
 CLUSTERS = {"one": "{ceph: {policy: {ftt: 0}}}", "two": "{ceph: {}}"}
 
 
@@ -61,6 +62,10 @@ def study(
         ("faults: {drive-power-cut: {lost: 70%}}", {}, "more than all writes"),
         ("faults: [drive-slow+drive-slow]", {}, "a fault twice at once"),
         ("faults: {drive-slow+server-hung: {drive-hung: {}}}", {}, "not one of the faults at once"),
+        ("faults: {drive-slow+drive-hung: {drive-hung: {at: 5 s}}}", {},
+         "a time of drive-hung alone"),
+        ("faults: {drive-slow: {for: 3 s}}, random: {count: 3}", {}, "a time beside drawn ones"),
+        ("heal: 3 s, random: {count: 3}", {}, "a time beside drawn ones"),
         ("faults: {drive-slow: {at: 55 s}}", {}, "ends before the fault is healed"),
         ("during: {rate: 50%}", {"load": "rate: 100/s"}, "a rate beside a share of the maximum"),
         ("random: {count: 0}", {}, "too small: 0"),
@@ -69,7 +74,7 @@ def study(
         ("at: 0 s", {}, "a fault at once"),
         ("faults: [drive-slow]", {"load": "ledger: false"}, "without a ledger shows no loss"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_key_is_refused(keys: str, others: dict[str, str], problem: str) -> None:
     """With what is wrong, and what would be right."""
     with pytest.raises(StithyError) as refused:
@@ -88,6 +93,10 @@ def test_a_wrong_key_is_refused(keys: str, others: dict[str, str], problem: str)
         ("drive-power-cut", {"engine": "sqlite"}, "run in the process of the database"),
         ("storage-full", {"one": "{path: /tmp/x}"}, "its file system may be somebody's"),
         ("drive-slow+server-killed", {"one": "{path: /tmp/x}"}, "it has no emulated drives"),
+        ("drive-errors+drive-read-only", {}, "both set `errors` of drive 1"),
+        ("drive-stuttering+drive-scheduled", {}, "both set `schedule` of drive 1"),
+        ("{drive-lost+drive-slow: {drive-slow: {drive: 2}, drive-lost: {drive: 2}}}",
+         {"one": MIRROR, "two": MIRROR}, "both set `slow` of drive 2"),
         ("osd-killed", {}, "it is not on a Ceph cluster"),
         ("{osd-lost: {osd: 3}}", CLUSTERS, "it has no osd 3, only 0 to 2"),
         ("{host-partitioned: {peer: 9}}", CLUSTERS, "it has no peer 9, only 1 to 3"),
@@ -203,7 +212,6 @@ def test_thresholds_and_questions_name_phases() -> None:
     assert str(read.primary.metric) == "fault.p99_s of degraded"
 
 
-MIRROR = "{drive: gp3, count: 2, layer: {btrfs: {level: raid1}}}"
 STALE = "{drive: gp3, count: 2, layer: {btrfs: {level: raid1, checksum: false}}}"
 
 
@@ -230,6 +238,7 @@ def test_an_array_promises_no_more_drives_than_it_has_copies(
     """Each of the two faults alone is survived by all."""
     array = f"{{drive: gp3, count: 4, layer: {{btrfs: {{level: {level}}}}}}}"
     fault = "drive-gone+drive-errors"
+    assert expand(study(f"faults: [{fault}]")), "of one drive they add up"
     read = study(f"faults: {{{fault}: {{drive-errors: {{drive: {drive}}}}}}}", one=array)
     keys = find_spec(read).get_levels()[fault]
     assert get_fault(fault).promises(read, "one", keys) is promised
@@ -301,10 +310,33 @@ def test_storage_that_stays_broken_is_made_anew(
     assert (set(volumes.lost), volumes.moved) == (lost, moved)
 
 
+def test_a_check_that_fails_says_nothing_of_the_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is neither damaged nor known to be whole, and why is said."""
+    read = study("faults: [drive-gone]", one=MIRROR, two=MIRROR)
+    stop = SimpleNamespace(check=lambda: None)
+    context: Any = SimpleNamespace(
+        file=SimpleNamespace(study=read), volumes=SimpleNamespace(lost={}),
+        session=SimpleNamespace(clock=FakeClock(), stop=stop),
+    )  # fmt: skip
+    window: Any = SimpleNamespace(point=read.points[1], candidate="one")
+    activity = FaultActivity("drive-gone", context, window)
+    at = activity._at
+    at.struck_s = at.healing_s = at.healed_s = at.whole_s = 1.0
+    fails = Mock(side_effect=InfrastructureError("no answer", where="here", remedy="none"))
+    monkeypatch.setattr("stithy.scenarios.failure.service.check_files", fails)
+    with activity.ready():
+        pass
+    damaged = activity._count_damage()
+    assert damaged.value is None
+    assert "no answer" in (damaged.missing_because or "")
+    [outcome] = [span.outcome for span in activity.spans() if span.name == "check"]
+    assert (outcome or "").startswith("not done: ")
+
+
 def test_several_faults_strike_at_once_and_drawn_ones_by_a_seed() -> None:
     """Each keeps its options; the same seed draws the same faults, times and lengths."""
     read = study(
-        "faults: {drive-slow + server-killed: {for: 3 s, drive-slow: {factor: 5}}, server-hung: },"
+        "faults: {drive-slow + server-killed: {drive-slow: {factor: 5}}, server-hung: },"
         "random: {count: 30, seed: 7}"
     )
     spec = find_spec(read)

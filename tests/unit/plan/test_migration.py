@@ -1,14 +1,22 @@
 """What a study of migrations plans, and which databases cannot be moved."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from stithy.activities.hammer.judge import LEDGER
+from stithy.activity import get_table
 from stithy.analysis.decision import is_answered
 from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.gathering import WindowRecord, judge
 from stithy.errors import StithyError
 from stithy.metrics import Quantity
 from stithy.plan.expand import expand
 from stithy.point import Point
+from stithy.registry import plugins
+from stithy.report.findings import FindingKind
+from stithy.scenarios.migration.declared import NOT_BEGUN, NOTHING_MOVES
 from stithy.scenarios.migration.plan import find_spec
 from stithy.study.load import parse_study
 from stithy.study.model import Study
@@ -115,6 +123,43 @@ def test_a_loss_or_a_way_that_never_ended_is_no_answer(
     windows += [] if second is None else [make_window("copy", 1, second)]
     points = tuple(dict.fromkeys(window.point for window in windows))
     assert is_answered(Evidence(("one",), points, tuple(windows))) is answered
+
+
+@pytest.mark.parametrize(
+    ("way", "missing", "row", "said"),
+    [
+        ("copy", None, {}, "by copy, and LOST the database in 1 window: it could not be read any "
+                           "more: no start"),
+        ("copy", "it did not come to it", {}, "by copy, and LOST the database in 1 window"),
+        ("copy", None, {"proof_after": 11}, "by copy, the ledger of 1 window not compared"),
+        ("copy", NOT_BEGUN, {}, "by copy in no valid window"),
+        ("none", NOTHING_MOVES, {}, None),
+    ],
+)  # fmt: skip
+def test_a_database_that_nobody_can_read_is_lost(
+    way: str, missing: str | None, row: dict[str, Any], said: str | None
+) -> None:
+    """Once its migration had begun; whether its users were done or not."""
+    columns = {column.name: None for name in ("window", "load")
+               for column in get_table(name).columns}  # fmt: skip
+    point = Point.of(users=4, way=way)
+    made = {**columns, "window_id": "w", "candidate": "one", "activity": f"hammer, migration-{way}",
+            "point": str(point), "block": 0, "attempt": 0, "position": 0, "tried": False,
+            "ledger_unverified_because": "no start", "ledger_acknowledged": 5, "tpm": 1.0,
+            "missing_because": None if row else "the server ended", **row}  # fmt: skip
+    values: dict[tuple[str, str], Any] = {
+        ("migration.duration_s", "all"): {"value": None, "missing_because": missing, "count": None}
+    }
+    tables = frozenset({"values", "load", "window"})
+    reasons = judge(WindowRecord(made, values=values, tables=tables))
+    if row:
+        reasons = tuple(each for each in reasons if each.flag.value == "ledger not compared")
+    evidence = Evidence(("one",), (point,), (Window(made, {}, reasons, values=values),))
+    analysis: Any = SimpleNamespace(evidence=evidence)
+    kind = plugins(FindingKind)["migration"]
+    sentences = [str(kind.describe(each, "user")) for each in kind.lead(analysis)]
+    assert [said in sentence for sentence in sentences if said] == [True] * bool(said)
+    assert is_answered(evidence) is (said is not None and "LOST" not in said and bool(row))
 
 
 @pytest.mark.parametrize(("count", "number"), [(9_999, None), (10_000, 0.2)])

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from stithy.activities.hammer.declared import ERRORS_NEGLIGIBLE
+from stithy.activities.hammer.declared import ERRORS_NEGLIGIBLE, UNASKED
 from stithy.activity import count_users
 from stithy.analysis.checks.instruments import DRIVER_LATE
-from stithy.analysis.gathering import WindowChecks
+from stithy.analysis.gathering import WindowChecks, WindowRecord
 from stithy.analysis.instruments import NOTED_SHARE, is_beyond, measure_headroom
 from stithy.analysis.invariants import bound_commits, count_servers, is_one_commit
 from stithy.engines.declaration import Declaration
@@ -383,5 +383,30 @@ LEDGER_CHECKS = WindowChecks(
         Check(("load",), lambda of: find_shared_device(of.window), always=True),
     ),
 )
+
+UNREADABLE = Flag(
+    "database not readable",
+    "The database could not be read after the {event}: {because}.",
+    "Read server.log and recovery.log of this window, and the storage's own log.",
+    invalidates=True,
+)
+
+LOSSES = frozenset(
+    flag.value for flag in (LEDGER, HEADLINE_COUNT, CONDITIONS, UNREADABLE)
+)  # fmt: skip
+"""Flags of windows whose database lost or changed something, or all."""
+
+
+def find_unreadable(of: WindowRecord, event: str, *, unchecked: bool = False) -> Reason | None:
+    """Find that nobody could read the database after an event: neither users nor who compares.
+
+    `unchecked`: whether the engine's own check could not read it either, whatever users did before.
+    """
+    because = of.window["ledger_unverified_because"]
+    was_read = of.window["proof_after"] is not None and not unchecked
+    if because in (None, *UNASKED) or was_read:
+        return None
+    return Reason(UNREADABLE, {"event": event, "because": make_clause(because)})
+
 
 PLUGINS = (DRIVING_CHECKS, WORK_CHECKS, LEDGER_CHECKS)

@@ -35,6 +35,15 @@ def quote_text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def is_corruption(error: InfrastructureError) -> bool:
+    """Whether the server found data or an index corrupted, or an inner contradiction.
+
+    Source: PostgreSQL's documentation, appendix A, class XX.
+    """
+    state = error.__cause__.sqlstate if isinstance(error.__cause__, psycopg.Error) else None
+    return state is not None and state.startswith("XX")
+
+
 class _Session(psycopg.Connection[list[Any]]):
     """A session whose every answer is waited for `patience_s`."""
 

@@ -2,7 +2,11 @@
 
 from collections.abc import Sequence
 
-from stithy.engines.postgresql.connection import MAINTENANCE_DATABASE, Connection
+from stithy.engines.postgresql.connection import (
+    MAINTENANCE_DATABASE,
+    Connection,
+    is_corruption,
+)
 from stithy.errors import InfrastructureError
 
 SEGMENTS_MIN = 5
@@ -80,13 +84,21 @@ so that those with a wrong checksum are found, too. Source: PostgreSQL's documen
 
 
 def find_damage(session: Connection) -> str | None:
-    """Find what `amcheck` finds in the session's database; None where it is not installed."""
+    """Find what `amcheck` finds in the session's database; None where it is not installed.
+
+    Raises InfrastructureError for all else that keeps it from its end.
+    """
     if session.run(HAS_AMCHECK) == [[0]]:
         return None
     session.run("CREATE EXTENSION IF NOT EXISTS amcheck")
-    damaged = [f"{table}, page {page}: {text}" for table, page, text in session.run(CHECK_HEAPS)]
-    try:
-        session.run(CHECK_INDEXES)
-    except InfrastructureError as error:
-        damaged.append(error.text)
+    damaged: list[str] = []
+    for check in (CHECK_HEAPS, CHECK_INDEXES):
+        try:
+            rows = session.run(check)
+        except InfrastructureError as error:
+            if not is_corruption(error):
+                raise
+            damaged.append(error.text)
+        else:
+            damaged += (f"{row[0]}, page {row[1]}: {row[2]}" for row in rows if len(row) == 3)
     return "; ".join(damaged)

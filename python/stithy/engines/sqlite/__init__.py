@@ -147,13 +147,14 @@ class SQLite(Engine):
                 while reading.read(READ_BYTES):
                     pass
             check(str(file))
-        except sqlite3.DatabaseError as error:
-            return str(error)
-        except OSError as error:
+        except (sqlite3.OperationalError, OSError) as error:
+            because = give_reason(error) if isinstance(error, OSError) else error
             raise InfrastructureError(
-                f"the file cannot be read: {give_reason(error)}", where=str(file),
+                f"the file cannot be read: {because}", where=str(file),
                 remedy="read the kernel's log: a failing device is the usual cause",
             ) from error  # fmt: skip
+        except sqlite3.DatabaseError as error:
+            return str(error)
         return ""
 
     def connect(self, url: Secret, password: Secret | None = None) -> "instance.Endpoint":

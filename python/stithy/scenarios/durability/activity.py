@@ -204,15 +204,17 @@ class CutActivity(BasicActivity):
         watch = ProgressWatch(raw_output=directory.ledger_output)
         if not found.damage:
             with suspend_pacing(self._volume.drives):
-                found.keep(NOT_COMPARED, lambda: found.add_ledger(
-                    hammer.verify_ledger(choice, directory.ledger, watch=watch)
-                ))  # fmt: skip
-                found.keep("conditions could not be verified", lambda: found.add_conditions(
-                    context.verify_conditions(hammer, choice, output, quick=False)
-                ))  # fmt: skip
-                found.keep("the engine's own check failed", lambda: found.add_check(
-                    self._engine.find_damage(self._instance)
-                ))  # fmt: skip
+                found.read({
+                    NOT_COMPARED: lambda: found.add_ledger(
+                        hammer.verify_ledger(choice, directory.ledger, watch=watch)
+                    ),
+                    "conditions could not be verified": lambda: found.add_conditions(
+                        context.verify_conditions(hammer, choice, output, quick=False)
+                    ),
+                    "the engine's own check failed": lambda: found.add_check(
+                        self._engine.find_damage(self._instance)
+                    ),
+                })  # fmt: skip
         found.require_work(f"window {self.window.id}")
         found.is_examined = True
 

@@ -66,6 +66,7 @@ def has_lost(window: Window) -> bool:
 class Tally:
     """The cuts of a candidate at a point, those that lost or damaged something, and its controls.
 
+    `unknown`: how many windows more had a cut that was not looked at to its end, or none.
     `is_promised`: no setting of the study gives durability up. `recovery_s`: median and maximum of
     valid windows. `silent_controls` lost nothing in any cut: the test could not have failed.
     """
@@ -74,6 +75,7 @@ class Tally:
     point: Point
     cuts: tuple[Window, ...]
     lost: tuple[Window, ...]
+    unknown: int
     bound: float
     is_promised: bool
     acknowledged: int
@@ -110,7 +112,8 @@ def _count(evidence: Evidence, candidate: str, point: Point) -> Tally:
     valid = (read_value(window, RECOVERY) for window in evidence.valid_at(candidate, point))
     times_s = [time_s for time_s in valid if time_s is not None]
     return Tally(
-        candidate, point, cuts, lost, bound_share(len(cuts), len(lost)),
+        candidate, point, cuts, lost, len(evidence.at(candidate, point)) - len(cuts),
+        bound_share(len(cuts), len(lost)),
         is_promised=all(read_value(window, PROMISED) == 1 for window in cuts),
         acknowledged=sum_up(ACKNOWLEDGED), transactions_lost=sum_up(GONE),
         recovery_s=(median(times_s), max(times_s)) if times_s else None,

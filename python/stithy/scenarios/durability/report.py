@@ -21,10 +21,10 @@ from stithy.report.drawing.plots import Bars, Duration, read_durations, write_du
 from stithy.report.findings import FindingKind
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show, make_table
-from stithy.report.words.wording import format_at_most, format_plural
+from stithy.report.words.wording import format_at_most
 from stithy.scenarios.durability.declared import CONTROL, GIVEN_UP, LYING, NAME, RECOVERY
 from stithy.scenarios.durability.judge import Tally, has_lost, list_tallies, read_value
-from stithy.statements import Statement, join_parts
+from stithy.statements import Statement, Styled, join_parts
 from stithy.units import format_list
 
 TITLE = "Durability"
@@ -58,16 +58,17 @@ def describe_tally(tally: Tally, *, several: bool) -> str:
     of = f" of {tally.candidate}" if several else ""
     if not tally.cuts:
         return f"No power cut{of} was looked at to its end."
-    gone = format_plural(tally.transactions_lost, "transaction")
-    why = f"; {gone} together" if tally.transactions_lost else ""
+    why = "; {gone:+transaction} together" if tally.transactions_lost else ""
     if tally.lost and not tally.is_promised:
         why += "; the study's settings promise no better"
+    if tally.unknown:
+        why += "; {unknown:+window} more had no cut that was looked at to its end"
+    verb = "LOST or damaged something" if tally.lost else "lost or damaged anything"
     return Statement(
-        "{lost:,} of {cuts:,} power cuts{of} {verb} acknowledged work: at most {bound} of all cuts "
-        "do (95 % sure){why}.",
-        lost=len(tally.lost), cuts=len(tally.cuts), of=of,
-        verb="LOST" if tally.lost else "lost", bound=format_at_most(tally.bound),
-        why=why,
+        f"{{lost:,}} of {{cuts:,}} power cuts{{of}} {verb}: at most {{bound}} of all cuts do (95 % "
+        f"sure){why}.",
+        lost=len(tally.lost), cuts=len(tally.cuts), of=of, unknown=tally.unknown,
+        bound=Styled(tally.bound, format_at_most(tally.bound)), gone=tally.transactions_lost,
     )  # fmt: skip
 
 

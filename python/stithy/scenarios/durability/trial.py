@@ -5,7 +5,7 @@ it is back.
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -120,13 +120,15 @@ class Aftermath:
     """What is there after a power cut; None and empty as far as it did not come to it.
 
     `damage`: in words what is not as it should be, apart from the ledger. `notes`: what was put
-    right on the way, or not looked at. `recovery_s`: from the start of the server to the first
-    commit. `acknowledged` and `gone`: transactions of the ledger, and those of them that are lost
-    or differ, with refused ones that are there. `is_examined`: all was looked at that can be.
+    right on the way, or not looked at. `unread`: what could not be. `recovery_s`: from the start of
+    the server to the first commit. `acknowledged` and `gone`: transactions of the ledger, and those
+    of them that are lost or differ, with refused ones that are there. `is_examined`: all was looked
+    at that can be.
     """
 
     damage: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
     recovery_s: float | None = None
     ledger: LedgerVerified | None = None
     acknowledged: int | None = None
@@ -155,6 +157,18 @@ class Aftermath:
             return False
         return True
 
+    def read(self, works: Mapping[str, Callable[[], object]]) -> None:
+        """Read the database in several ways; damage is where none of them can."""
+        for what, work in works.items():
+            try:
+                work()
+            except Interrupted:
+                raise
+            except StithyError as error:
+                self.unread.append(f"{what}: {error.text}")
+        if len(self.unread) == len(works):
+            self.damage += self.unread
+
     def add_check(self, damage: str | None) -> None:
         """Take what the engine's own check found; None: it has none here."""
         if damage is None:
@@ -176,10 +190,16 @@ class Aftermath:
         self.gone = sum(each.lost + each.differing + each.returned for each in entries)
 
     def require_work(self, where: str) -> None:
-        """Raise InfrastructureError where nothing was there to be lost, so that nothing is proven.
+        """Raise InfrastructureError where nothing is proven.
 
-        Transactions that only read are committed, but in no ledger.
+        Nothing was there to be lost, as transactions that only read are in no ledger, or not all of
+        what is there could be read, for whatever reason.
         """
+        if self.unread and not self.damage:
+            raise InfrastructureError(
+                "; ".join(self.unread), where=where,
+                remedy="see why: the cut is not counted, as not all could be looked at after it",
+            )  # fmt: skip
         if self.acknowledged == 0 and not self.damage:
             raise InfrastructureError(
                 "nothing that could be lost was acknowledged before the power cut", where=where,

@@ -14,7 +14,12 @@ from stithy.results.hlog import LoggedInterval
 from stithy.results.phases import Phase, PhaseResult, find_recovery_s, sum_phases
 from stithy.run.activity import Activity, BasicActivity, Span, Subject, Times, WindowValue
 from stithy.run.context import Context
-from stithy.scenarios.failure.declared import PERCENTILES_OF_PHASES, PHASES, name_activity
+from stithy.scenarios.failure.declared import (
+    PERCENTILES_OF_PHASES,
+    PHASES,
+    UNCHECKED,
+    name_activity,
+)
 from stithy.scenarios.failure.fault import NONE, FaultKeys, FaultKind, Target
 from stithy.scenarios.failure.keys import FAULT
 from stithy.scenarios.failure.levels import get_fault, list_parts
@@ -24,7 +29,6 @@ from stithy.units import format_measured_duration
 from stithy.wire.messages import RunSummary, parse_message
 
 POLL_S = 0.05
-UNCHECKED = "the engine did not check its files: the fault cannot change them, or it has no check"
 NOT_THERE = "the window has no fault"
 NOT_REACHED = "it did not come to it"
 UNNOTICED = "nothing noticed it"
@@ -68,6 +72,7 @@ class FaultActivity(BasicActivity):
         self._lost: str | None = None
         self._rebuilt: str | None = None
         self._damage: str | None = None
+        self._unchecked: str | None = None
         self._checked: Span | None = None
 
     @contextmanager
@@ -158,8 +163,15 @@ class FaultActivity(BasicActivity):
 
         clock = self.context.session.clock
         from_s = clock.now_s()
-        self._damage = check_files(self._target)
-        self._checked = Span("check", from_s, clock.now_s(), self._damage or "no damage")
+        try:
+            self._damage = check_files(self._target)
+        except InfrastructureError as error:
+            self.context.session.stop.check()  # a person's end says nothing of the files
+            self._unchecked = error.text
+        outcome = self._damage or (
+            f"not done: {self._unchecked}" if self._unchecked else "no damage"
+        )
+        self._checked = Span("check", from_s, clock.now_s(), outcome)
 
     def _wait_until(self, until_s: float, look: Callable[[], None] = lambda: None) -> None:
         clock, stop = self.context.session.clock, self.context.session.stop
@@ -250,7 +262,7 @@ class FaultActivity(BasicActivity):
 
     def _count_damage(self) -> WindowValue:
         if self._damage is None:
-            return WindowValue("fault.damaged", None, missing_because=UNCHECKED)
+            return WindowValue("fault.damaged", None, missing_because=self._unchecked or UNCHECKED)
         return WindowValue("fault.damaged", float(bool(self._damage)))
 
     def _list_times(self, fault: FaultKind) -> Iterator[WindowValue]:

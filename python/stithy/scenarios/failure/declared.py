@@ -17,6 +17,9 @@ PAUSE_NEGLIGIBLE_S = 0.1
 """Own: less than what a person notices. Source: Nielsen, Usability Engineering, chapter 5.5."""
 
 
+UNCHECKED = "the engine did not check its files: the fault cannot change them, or it has no check"
+"""Why there is no damage to be told where nobody wanted to know."""
+
 PERCENTILES_OF_PHASES = ("p50", "p95", "p99")
 
 

@@ -37,6 +37,11 @@ class FaultKeys(BaseModel):
         description="How long it lasts.", examples=["20 s"],
     )  # fmt: skip
 
+    @property
+    def has_times(self) -> bool:
+        """Whether it has a time of its own."""
+        return self.at_s is not None or self.for_s is not None
+
 
 class TogetherKeys(FaultKeys):
     """Several faults at once, each with its options; when is said of all."""
@@ -104,6 +109,10 @@ class FaultKind(Plugin):
 
     def list_taken(self, keys: Any) -> frozenset[int]:
         """Which drives of an array it takes what they hold, by number, if only for its time."""
+        return frozenset()
+
+    def list_rules(self, keys: Any) -> frozenset[str]:
+        """Name what it sets; where another fault sets the same, one of them ends the other."""
         return frozenset()
 
     def promises(self, study: "Study", candidate: str, keys: Any) -> bool:

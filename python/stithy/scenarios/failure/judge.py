@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from stithy.activities.hammer.declared import UNASKED
+from stithy.activities.hammer.judge import LOSSES, find_unreadable
 from stithy.analysis.analyze import Analysis, Loss, Losses
 from stithy.analysis.decision import Ruling
 from stithy.analysis.effect import Effect
@@ -12,7 +12,7 @@ from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.gathering import WindowChecks, WindowRecord
 from stithy.metrics import ALL, Quantity
 from stithy.point import Point
-from stithy.scenarios.failure.declared import ACTIVITY
+from stithy.scenarios.failure.declared import ACTIVITY, UNCHECKED
 from stithy.scenarios.failure.fault import NONE
 from stithy.scenarios.failure.impact import list_impacts
 from stithy.scenarios.failure.keys import FAULT
@@ -20,13 +20,6 @@ from stithy.validity import Check, Flag, Reason, Row, make_clause
 
 PAUSE, LOST_WORK = Quantity("fault.pause_s"), Quantity("fault.lost_work")
 P99_DEGRADED = Quantity("fault.p99_s", "degraded")
-UNREADABLE = Flag(
-    "database not readable",
-    "The database could not be read after the fault: {because}.",
-    "Read server.log and recovery.log of this window, and the storage's own log.",
-    invalidates=True,
-)
-
 DATABASE_DAMAGED = Flag(
     "database damaged",
     "The engine's own check found damage in the database after the fault.",
@@ -34,10 +27,13 @@ DATABASE_DAMAGED = Flag(
     invalidates=True,
 )
 
-LOST = frozenset({
-    "acknowledged work is gone", "acknowledged work disagrees", "consistency broken",
-    UNREADABLE.value, DATABASE_DAMAGED.value,
-})  # fmt: skip
+DATABASE_UNCHECKED = Flag(
+    "database not checked",
+    "The engine could not check the database after the fault: {because}.",
+    "The ledger and the consistency conditions still prove what they read. The rest is not proven.",
+)
+
+LOST = LOSSES | {DATABASE_DAMAGED.value}
 """Flags of windows whose database lost or changed something."""
 
 PROMISED, DAMAGE = ("fault.promised", ALL), ("fault.damaged", ALL)
@@ -54,17 +50,22 @@ def is_promised(values: Mapping[tuple[str, str], Row]) -> bool:
     return row is None or row["value"] != 0
 
 
-def find_unreadable(of: WindowRecord) -> Reason | None:
-    """Neither users nor whoever compares the ledger could read the database after a fault."""
-    struck = of.values.get(PROMISED, {}).get("value") is not None
-    because = of.window["ledger_unverified_because"]
-    if not struck or because in (None, *UNASKED) or of.window["proof_after"] is not None:
+def explain_unchecked(values: Mapping[tuple[str, str], Row]) -> str | None:
+    """Say why the engine could not check the files that it was to check; None where it did."""
+    because = values.get(DAMAGE, {}).get("missing_because")
+    return None if because == UNCHECKED else because
+
+
+def _find_unreadable(of: WindowRecord) -> Reason | None:
+    if of.values.get(PROMISED, {}).get("value") is None:
         return None
-    return Reason(UNREADABLE, {"because": make_clause(because)})
+    return find_unreadable(of, "fault", unchecked=explain_unchecked(of.values) is not None)
 
 
 def find_damage(of: WindowRecord) -> Reason | None:
-    """Find whether the engine's own check found any in its files."""
+    """Find whether the engine's own check found any in its files, or could not be done."""
+    if because := explain_unchecked(of.values):
+        return Reason(DATABASE_UNCHECKED, {"because": make_clause(because)})
     return Reason(DATABASE_DAMAGED) if of.values.get(DAMAGE, {}).get("value") else None
 
 
@@ -103,12 +104,13 @@ class Suffered:
         return tuple(window for window in self.list_all() if has_lost(window))
 
     def list_compared(self) -> tuple[Window, ...]:
-        """The windows in which it struck, and whose ledger was compared with the database after."""
+        """The windows in which it struck, with ledger compared and files checked afterwards."""
         is_none = self.fault == NONE
         return tuple(
             window for window in self.list_all()
             if window.row["ledger_acknowledged"] and not window.row["ledger_unverified_because"]
             and (is_none or any(span["name"] == "fault" for span in window.spans))
+            and not explain_unchecked(window.values)
         )  # fmt: skip
 
     @cached_property
@@ -169,7 +171,7 @@ class LossRuling(Ruling):
 FAILURE_CHECKS = WindowChecks(
     "failure", 92,
     (
-        Check(("values", "load"), find_unreadable, always=True),
+        Check(("values", "load"), _find_unreadable, always=True),
         Check(("values",), find_damage, always=True),
     ),
     weigh_loss,

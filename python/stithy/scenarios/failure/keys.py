@@ -85,9 +85,11 @@ def _read_together(name: str, keys: dict[str, Any]) -> TogetherKeys:
         when = TogetherKeys.model_validate(times)
     except ValidationError as error:
         raise put_below(name, error) from error
-    return when.model_copy(
-        update={"parts": {part: _read_options(part, keys.get(part)) for part in names}}
-    )
+    parts = {part: _read_options(part, keys.get(part)) for part in names}
+    if timed := next((name for name, of in parts.items() if of.has_times), None):
+        raise make_rule_error(f"a time of {timed} alone", f"`at` and `for` of {name}: they strike "
+                              "at once")  # fmt: skip
+    return when.model_copy(update={"parts": parts})
 
 
 def write_faults(faults: Faults) -> list[str] | dict[str, Any]:
@@ -230,6 +232,11 @@ class FailureSpec(ScenarioKeys):
 
     def find_conflicts(self, load: Load) -> Iterator[Violation]:
         """Find a measurement that ends before the fault is healed, and a missing ledger."""
+        if self.random:
+            own = {name: of.has_times for name, of in self.faults.items()}
+            own |= {"at": self.at_s is not None, "heal": self.heal_s is not None}
+            if timed := next((name for name in own if own[name]), None):
+                yield Violation("a time beside drawn ones", "leave it out, or `random`", timed)
         times = [self.choose_times_s(load.duration_s, level) for level in self.get_levels()]
         if any(at_s <= 0 for at_s, _ in times):
             yield Violation("a fault at once", "some seconds before it, to compare with")

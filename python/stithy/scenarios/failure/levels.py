@@ -5,6 +5,7 @@
 
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
+from itertools import combinations
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -65,9 +66,15 @@ class FaultsTogether(FaultKind):
         return [(part, keys.parts[part.name]) for part in self._parts]
 
     def explain_refusal(self, study: "Study", candidate: str, keys: TogetherKeys) -> str | None:
-        """Give the first reason of any."""
-        reasons = (part.explain_refusal(study, candidate, of) for part, of in self._pair(keys))
-        return next(filter(None, reasons), None)
+        """Give the first reason of any, or that one would end what another has begun."""
+        pairs = self._pair(keys)
+        reasons = (part.explain_refusal(study, candidate, of) for part, of in pairs)
+        if because := next(filter(None, reasons), None):
+            return because
+        for (one, of_one), (other, of_other) in combinations(pairs, 2):
+            if same := one.list_rules(of_one) & other.list_rules(of_other):
+                return f"{one.name} and {other.name} would end each other: both set {min(same)}"
+        return None
 
     def promises(self, study: "Study", candidate: str, keys: TogetherKeys) -> bool:
         """Whether each alone is survived, and no more drives fail than may at once."""

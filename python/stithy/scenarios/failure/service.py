@@ -7,7 +7,7 @@ from pathlib import Path
 from stithy.drives import filesystems
 from stithy.engines.engine import get_engine
 from stithy.engines.served import START_PATIENCE_S, ServerProcess
-from stithy.errors import StithyError
+from stithy.errors import StithyError, convert_machine_failures
 from stithy.scenarios.failure.fault import Target
 from stithy.storage.copy import drop_cached_pages, sync_filesystem
 from stithy.storage.emulation import list_mounted_drives, suspend_pacing
@@ -97,23 +97,21 @@ def find_outage(target: Target) -> str | None:
 
 
 def check_files(target: Target) -> str | None:
-    """Let the engine check all with cold caches: empty where all is well, None without a check."""
+    """Let the engine check all with cold caches: empty where all is well, None without a check.
+
+    Raises InfrastructureError where it could not be done: that says nothing of the files.
+    """
     from stithy.run.volumes import get_parts
 
     context, parts = target.context, get_parts(target.volume)
     server = find_server(target)
-    with suspend_pacing(target.volume.drives):
+    with suspend_pacing(target.volume.drives), convert_machine_failures(str(parts.data)):
         if server is not None and server.ended_by() is None:
             server.stop()
         for folder in filter(None, (parts.data, parts.log)):
             sync_filesystem(folder)
             drop_cached_pages(folder)
-        try:
-            if server is not None:
-                context.servers.start_again(target.candidate)
-            instance = context.servers.live[parts.data]
-            engine = context.servers.find_study(target.candidate).database.engine
-            return get_engine(engine).find_damage(instance)
-        except StithyError as error:
-            context.session.stop.check()  # a person's end says nothing of the files
-            return f"it could not be checked: {error.text}"
+        if server is not None:
+            context.servers.start_again(target.candidate)
+        engine = context.servers.find_study(target.candidate).database.engine
+        return get_engine(engine).find_damage(context.servers.live[parts.data])

@@ -6,6 +6,7 @@ from enum import Enum
 
 import polars as pl
 
+from stithy.activities.hammer.judge import CONDITIONS, UNREADABLE
 from stithy.analysis.analyze import Analysis
 from stithy.analysis.effect import Effect, estimate_level, make_unknown_effect
 from stithy.analysis.evidence import Evidence, Window
@@ -14,11 +15,12 @@ from stithy.point import Point
 from stithy.results.tables import GONE
 from stithy.scenarios.failure.fault import NONE
 from stithy.scenarios.failure.judge import (
+    DATABASE_DAMAGED,
     LOST_WORK,
     PAUSE,
     PROMISED,
-    UNREADABLE,
     Suffered,
+    explain_unchecked,
     list_suffered,
 )
 from stithy.scenarios.failure.keys import FAULT
@@ -52,11 +54,13 @@ class Survival:
     """A candidate under a fault at a point.
 
     `promised`: whether its policy promises to keep what was acknowledged; None where the fault
-    never struck. `windows`: all; `compared`: in which it struck and whose ledger was compared;
-    `lost`: in which something was lost or changed, `unreadable` of them all; `counted`: that are
-    valid. `because`: why a database could not be read, or a ledger not be compared. `pause`: the
-    longest time without a commit, over valid windows; `longer`: than without the fault. `degraded`:
-    throughput relative to that without the fault, and for how long. All of valid windows.
+    never struck. `windows`: all; `compared`: in which it struck, whose ledger was compared and
+    whose files were checked; `lost`: in which something was lost or changed: in `unreadable` of
+    them all, in `damaged` by the engine's own check, in `broken` by its conditions; `unchecked`: in
+    which that check failed; `counted`: that are valid. `because`: why a database could not be read,
+    or not be compared. `pause`: the longest time without a commit, over valid windows; `longer`:
+    than without the fault. `degraded`: throughput relative to that without the fault, and for how
+    long. All of valid windows.
     """
 
     candidate: str
@@ -68,6 +72,9 @@ class Survival:
     compared: int
     lost: int
     unreadable: int
+    damaged: int
+    broken: int
+    unchecked: int
     gone: tuple[LedgerLoss, ...]
     because: str | None
     counted: int
@@ -105,15 +112,16 @@ def list_survivals(analysis: Analysis) -> tuple[Survival, ...]:
 def _judge_survival(analysis: Analysis, of: Suffered) -> Survival:
     every, lost, compared = of.list_all(), of.list_lost(), of.list_compared()
     pauses = (window.value("gap_s") for window in of.list_counted())
-    unreadable = [
-        window
-        for window in lost
-        if any(reason.flag.value == UNREADABLE.value for reason in window.reasons)
-    ]
+    unreadable, damaged, broken = (
+        [window for window in lost if any(reason.flag.value == flag.value
+                                          for reason in window.reasons)]
+        for flag in (UNREADABLE, DATABASE_DAMAGED, CONDITIONS)
+    )  # fmt: skip
+    unchecked = sum(explain_unchecked(window.values) is not None for window in every)
     fate = Fate.LOST if lost else Fate.KEPT if compared else Fate.UNPROVEN
     return Survival(
         of.candidate, of.fault, of.point, fate if every else Fate.UNREACHED, _find_promise(every),
-        len(every), len(compared), len(lost), len(unreadable),
+        len(every), len(compared), len(lost), len(unreadable), len(damaged), len(broken), unchecked,
         tuple(_list_gone(analysis, lost)), _explain(unreadable or every), len(of.list_counted()),
         estimate_level([pause_s for pause_s in pauses if pause_s is not None]),
         of.compare(PAUSE), _find_effect(of, DEGRADED),
@@ -141,8 +149,8 @@ def _list_gone(analysis: Analysis, windows: Sequence[Window]) -> Iterator[Ledger
 
 
 def _explain(windows: Sequence[Window]) -> str | None:
-    reasons = (window.row["ledger_unverified_because"] or window.row["missing_because"]
-               for window in windows)  # fmt: skip
+    reasons = (window.row["ledger_unverified_because"] or explain_unchecked(window.values)
+               or window.row["missing_because"] for window in windows)  # fmt: skip
     return next((reason for reason in reasons if reason), None)
 
 

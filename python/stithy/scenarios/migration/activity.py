@@ -15,6 +15,8 @@ from stithy.scenarios.migration.declared import (
     BEFORE,
     MOVED,
     MOVING,
+    NOT_BEGUN,
+    NOTHING_MOVES,
     PHASES,
     SWITCHING,
     TIMES,
@@ -25,7 +27,6 @@ from stithy.scenarios.migration.way import NONE, SWITCH, Move, UnfinishedError, 
 from stithy.storage.consent import ASIDE, DATA
 from stithy.units import format_measured_duration, format_size
 
-NOTHING_MOVES = "nothing is moved in the window"
 NO_SWITCH = "a server answers all the time"
 NOT_REACHED = "it did not come to it"
 
@@ -111,7 +112,7 @@ class MigrationActivity(TimedActivity):
         results = self.sum_phases(self._phases)
         yield from self.list_phase_values(PHASES, results, "migration.tpm", "migration.p99_s")
         if self._method is None or self._move is None:
-            because = NOTHING_MOVES if self._method is None else NOT_REACHED
+            because = NOTHING_MOVES if self._method is None else NOT_BEGUN
             for name in (*TIMES, MOVED):
                 yield WindowValue(name, None, missing_because=because)
             return

@@ -19,6 +19,9 @@ PAUSE_NEGLIGIBLE_S = 0.1
 TIMES = ("migration.duration_s", "migration.switch_s", "migration.recovery_s")
 MOVED = "migration.moved_bytes"
 
+NOTHING_MOVES, NOT_BEGUN = "nothing is moved in the window", "the migration did not begin"
+"""Why a window has none of these."""
+
 
 def _list_metrics() -> Iterator[Metric]:
     yield Metric(

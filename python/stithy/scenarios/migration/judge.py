@@ -3,22 +3,30 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+from stithy.activities.hammer.judge import LOSSES, UNREADABLE, find_unreadable
 from stithy.analysis.decision import Ruling
 from stithy.analysis.effect import Effect
 from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.gathering import WindowChecks, WindowRecord
 from stithy.metrics import ALL, TPM, Quantity
 from stithy.point import Point
-from stithy.scenarios.migration.declared import BEFORE
+from stithy.scenarios.migration.declared import BEFORE, NOT_BEGUN, NOTHING_MOVES, TIMES
 from stithy.scenarios.migration.way import NAME, NONE, WAY
+from stithy.validity import Check, Reason
 
 PHASE_TPM = "migration.tpm"
-LOST = frozenset({"acknowledged work is gone", "acknowledged work disagrees", "consistency broken"})
-"""Flags of windows whose database lost or changed something."""
 
 
 def has_lost(window: Window) -> bool:
     """Whether something acknowledged was lost or changed in a window, valid or not."""
-    return any(flag.value in LOST for flag in window.failures)
+    return any(flag.value in LOSSES for flag in window.failures)
+
+
+def find_destroyed(of: WindowRecord) -> Reason | None:
+    """Find that nobody could read the database once its migration had begun."""
+    row = of.values.get((TIMES[0], ALL))
+    began = row is not None and row["missing_because"] not in (NOTHING_MOVES, NOT_BEGUN)
+    return find_unreadable(of, "migration") if began else None
 
 
 @dataclass(frozen=True)
@@ -43,9 +51,16 @@ class Relocated:
         every = self.evidence.at(self.candidate, self.point)
         return tuple(filter(has_lost, every))
 
+    def explain_destroyed(self) -> str | None:
+        """Say why the database of a window could not be read any more; None where all could."""
+        windows = self.evidence.at(self.candidate, self.point)
+        return next((str(window.row["ledger_unverified_because"]) for window in windows
+                     if any(flag.value == UNREADABLE.value for flag in window.failures)),
+                    None)  # fmt: skip
+
     def list_unproven(self) -> tuple[Window, ...]:
-        """The valid windows whose ledger was not compared with the database that moved."""
-        return tuple(window for window in self.list_counted()
+        """The windows whose ledger was not compared with the database that moved, valid or not."""
+        return tuple(window for window in self.evidence.at(self.candidate, self.point)
                      if not window.row["ledger_acknowledged"]
                      or window.row["ledger_unverified_because"])  # fmt: skip
 
@@ -104,4 +119,8 @@ class MigrationRuling(Ruling):
         return answered and ways == done
 
 
-PLUGINS = (MigrationRuling(),)
+MIGRATION_CHECKS = WindowChecks(
+    NAME, 94, (Check(("values", "load"), find_destroyed, always=True),)
+)  # fmt: skip
+
+PLUGINS = (MigrationRuling(), MIGRATION_CHECKS)

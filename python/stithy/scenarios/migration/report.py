@@ -34,6 +34,7 @@ from stithy.scenarios.migration.judge import Relocated, list_moved
 from stithy.scenarios.migration.way import NAME, SWITCH, WAY
 from stithy.statements import Statement, join_parts
 from stithy.units import format_list, format_measured_duration
+from stithy.validity import make_clause
 
 TITLE = "Migration"
 NOTE = (
@@ -218,10 +219,15 @@ def _describe_finding(finding: MigrationFinding, unit: str) -> Statement:
 def _describe_way(of: Relocated, unit: str) -> Statement:
     where = _name_load(of, unit)
     if lost := of.list_lost():
-        template = (
-            f"by {{method}}{where}, and LOST or changed acknowledged work in {{lost:+window}}"
+        because = of.explain_destroyed()
+        what = "or changed acknowledged work" if because is None else "the database"
+        why = "" if because is None else ": it could not be read any more: {because}"
+        return Statement(
+            f"by {{method}}{where}, and LOST {what} in {{lost:+window}}{why}",
+            method=of.method,
+            lost=len(lost),
+            because=make_clause(because or ""),
         )
-        return Statement(template, method=of.method, lost=len(lost))
     if not of.list_counted():
         return Statement(f"by {{method}}{where} in no valid window", method=of.method)
     pause_s, lasted_s = (of.average(f"migration.{name}") for name in ("pause_s", "duration_s"))

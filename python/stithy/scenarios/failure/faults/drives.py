@@ -95,6 +95,12 @@ class DriveFault(FaultKind):
             return f"it has {len(names)} drives, and no drive {keys.drive}"
         return None
 
+    def list_rules(self, keys: Any) -> frozenset[str]:
+        """What the drive has one of: requests that fail, a schedule, …"""
+        from stithy.drives.control import SIZE_BYTES_MAX
+
+        return frozenset({f"`{keys.make_fault(SIZE_BYTES_MAX).kind}` of drive {keys.drive}"})
+
     def inject(self, target: Target, keys: Any) -> None:
         """Break the drive."""
         from stithy.drives.control import Control
@@ -183,6 +189,11 @@ class LostDrive(BreakingFault):
 
     # While btrfs replaces a device it makes a new chunk for each that it copies.
     room_share = 2.0
+
+    def list_rules(self, keys: Any) -> frozenset[str]:
+        """All: a drive of which another fault is healed is whole again."""
+        lasting = ("stall", "slow", "schedule", "errors", "gone", "corrupt")
+        return frozenset(f"`{kind}` of drive {keys.drive}" for kind in lasting)
 
     def heal(self, target: Target, keys: Any) -> None:
         """Repair nothing: the drive is gone."""

@@ -22,8 +22,9 @@ from stithy.scenarios.failure.report import findings, seconds, tables
 TITLE = "Failure"
 SURVIVAL_NOTE = (
     "Kept: the commit ledger of each window was compared with the database after the repair, and "
-    "nothing acknowledged was missing or changed. Lost: something was, or the database could not "
-    "be read any more. Promised: by the candidate's policy and this fault; a promise that was "
+    "nothing acknowledged was missing or changed; where the fault may change files, the engine's "
+    "own check found no damage. Lost: something was, or the database could not be read any more. "
+    "Promised: by the candidate's policy and this fault; a promise that was "
     "broken makes the window invalid, and a loss that nothing promised to prevent does not."
 )
 LOSS_NOTE = (

@@ -104,7 +104,8 @@ def describe_one(of: Survival, through: str = "") -> Statement:
     if of.fate is Fate.UNPROVEN:
         because = f" ({make_clause(of.because)})" if of.because else ""
         template = f"{{candidate}} is not proven to have kept every commit{at}"
-        return Statement(f"{template}: no ledger was compared{{because}}", candidate=of.candidate,
+        what = "its files could not be checked" if of.unchecked else "no ledger was compared"
+        return Statement(f"{template}: {what}{{because}}", candidate=of.candidate,
                          because=because)  # fmt: skip
     part = "" if of.compared == of.windows else " in {compared} of {windows:+window}"
     return Statement(
@@ -119,6 +120,10 @@ def list_losses(of: Survival) -> list[Statement]:
              for gone in of.gone]  # fmt: skip
     if of.unreadable:
         parts.append(Statement("lost the database"))
+    if of.damaged:
+        parts.append(Statement("damaged the database"))
+    if of.broken:
+        parts.append(Statement("broke consistency conditions"))
     return parts or [Statement("did not keep what it had acknowledged")]
 
 

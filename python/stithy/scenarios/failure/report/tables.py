@@ -75,7 +75,8 @@ def make_losses_table(context: Context) -> PageTable:
     bounds = {f"{name}{end}": pl.Float64 for name in ("longer", "lost_work")
               for end in ("", "_low", "_high")}  # fmt: skip
     bounds |= dict.fromkeys(("pause_low", "pause_high"), pl.Float64)
-    counts = dict.fromkeys(("windows", "compared", "lost", "unreadable"), pl.Int64)
+    names = ("windows", "compared", "lost", "unreadable", "damaged", "broken", "unchecked")
+    counts = dict.fromkeys(names, pl.Int64)
     table = make_table(NAME, "Pause and loss", shows, rows, promised=pl.Boolean, because=pl.String,
                        **counts, **bounds)  # fmt: skip
     return table.told("candidate", "fate", "pause_s")
@@ -88,6 +89,7 @@ def _make_row(context: Context, of: Survival) -> dict[str, Any]:
         **context.list_factor_values(of.point), "candidate": of.candidate, "fate": of.fate.value,
         "blocks": of.counted, "promised": of.promised, "windows": of.windows,
         "compared": of.compared, "lost": of.lost, "unreadable": of.unreadable,
+        "damaged": of.damaged, "broken": of.broken, "unchecked": of.unchecked,
         "because": of.because, **times,
         "pause_s": of.pause.value, "pause_low": of.pause.low, "pause_high": of.pause.high,
         "longer_shown": write_effect(of.longer, partial(format_signed, PAUSE)),
