@@ -17,6 +17,7 @@ from stithy.storage.formatted import write_claim
 from stithy.storage.providers.device import DeviceSpec, DeviceStorage
 from support.arrays import make_site, provisioned, undo
 from support.loops import a_loop
+from support.running import wait_for
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_drive]
 
@@ -171,3 +172,37 @@ def test_a_device_without_a_file_system_is_the_volume(device: Path, place: Path)
         os.close(os.open(device, os.O_RDWR | os.O_EXCL))
     made.release()
     os.close(os.open(device, os.O_RDWR | os.O_EXCL))
+
+
+@pytest.mark.needs_ceph
+def test_a_dead_mount_keeps_no_array_from_being_made(device: Path, place: Path) -> None:
+    """One whose file another program served, and which was killed, as with a run of a cluster."""
+    image, socket, served, point = (place / each for each in ("image", "socket", "served", "point"))
+    served.mkdir()
+    point.mkdir()
+    image.write_bytes(bytes(2**26))
+    server: subprocess.Popen[str] = subprocess.Popen(
+        ["qemu-storage-daemon", f"--blockdev=file,filename={image},node-name=disk",
+         f"--nbd-server=addr.type=unix,addr.path={socket}",
+         "--export=nbd,id=disk,node-name=disk,name=disk,writable=on"], text=True,
+    )  # fmt: skip
+    wait_for(socket.exists, server)
+    bridge: subprocess.Popen[str] = subprocess.Popen(
+        ["nbdfuse", served / "disk", f"nbd+unix:///disk?socket={socket}"], text=True
+    )
+    wait_for((served / "disk").exists, bridge)
+    loop = subprocess.check_output(["losetup", "-f", "--show", served / "disk"], text=True).strip()
+    filesystems.make(loop, "ext4")
+    subprocess.run(["mount", loop, point], check=True)
+    try:
+        bridge.kill()
+        bridge.wait()
+        filesystems.make(str(device), "btrfs")
+        assert holds(device) == "btrfs"
+        assert filesystems.is_mounted(point)
+    finally:
+        server.kill()
+        server.wait()
+        subprocess.run(["umount", "-l", point], check=True)
+        subprocess.run(["losetup", "-d", loop], check=True)
+        subprocess.run(["umount", "-l", served], check=True)

@@ -9,7 +9,7 @@ from typing import Literal
 from stithy.clock import Clock, SystemClock
 from stithy.environment import search_path
 from stithy.errors import InfrastructureError, PreconditionError, UserError
-from stithy.hosts.devices import list_mounts
+from stithy.hosts.devices import list_dead_mounts, list_mounts
 from stithy.hosts.host import SYSTEM_FOLDERS
 from stithy.hosts.processes import find_users, name_users
 from stithy.hosts.runner import Command, Finished, LocalRunner, Runner
@@ -109,15 +109,37 @@ def make(
     tool, *words = _find_kind(kind).make
     if uuid is not None:
         words += [each.format(uuid) for each in _find_kind(kind).uuid]
-    finished = _run(
-        [find_program(tool, _find_kind(kind).package), *words, *options, device, *others], runner
-    )
+    program = find_program(tool, _find_kind(kind).package)
+    finished = _run(hide_dead_mounts([program, *words, *options, device, *others]), runner)
     if finished.code != 0:
         raise InfrastructureError(
             f"{kind} could not be created: {_take_last_words(finished)}",
             where=device,
             remedy="give the drive a larger size, or another file system",
         )
+
+
+def hide_dead_mounts(argv: Sequence[str]) -> Sequence[str]:
+    """Give a program a view of its own without mounts whose FUSE program has died.
+
+    Those of btrfs look at every mounted loop device of the machine before they write to another,
+    and give up at one that does not answer. Source: check_mounted_where of btrfs-progs.
+    """
+    dead = [str(each.point) for each in list_dead_mounts()]
+    if not dead:
+        return argv
+    hide = 'while [ "$1" != -- ]; do umount -l -- "$1"; shift; done; shift; exec "$@"'
+    return [
+        find_program("unshare", UTILITIES),
+        "--mount",
+        "sh",
+        "-c",
+        hide,
+        "sh",
+        *dead,
+        "--",
+        *argv,
+    ]
 
 
 def read_tag(

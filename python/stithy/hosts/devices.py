@@ -6,6 +6,7 @@ devices of a btrfs, the layers of an overlay. Nothing is found for memory and ne
 Counters are read from the text of /proc/diskstats.
 """
 
+import errno
 import os
 import re
 import socket
@@ -48,6 +49,18 @@ def parse_mount(line: str) -> Mount:
 
 def _unescape(text: str) -> str:
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
+
+
+def list_dead_mounts(block: Path = Path("/sys/class/block")) -> list[Mount]:
+    """Mounts of loop devices whose file was served by a program, with FUSE, that has died."""
+    dead = []
+    for mount in list_mounts():
+        if mount.source.startswith("/dev/loop"):
+            try:
+                Path((block / mount.source[5:] / "loop/backing_file").read_text().strip()).stat()
+            except OSError as error:
+                dead += [mount] if error.errno == errno.ENOTCONN else []
+    return dead
 
 
 def find_mount(path: Path, proc: Path = Path("/proc")) -> Mount:

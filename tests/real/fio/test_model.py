@@ -257,9 +257,9 @@ def are_near(ratios: Mapping[str, float]) -> bool:
 
 
 def compared(found: Figures, expected: Figures, how: str) -> dict[str, float]:
-    """Each expected figure with how many times as large it was found."""
+    """Each expected figure with how many times as large it was found: 0 where none was."""
     return {
-        f"{how}: {key[0]} of {key[1]}": round(found[key] / value, 3)
+        f"{how}: {key[0]} of {key[1]}": round(found.get(key, 0.0) / value, 3)
         for key, value in expected.items()
     }
 

@@ -279,7 +279,7 @@ def replace_device(mount_point: Path, lost: int, new: str, runner: Runner) -> No
 
 def _run(runner: Runner, words: Sequence[str], timeout_s: float) -> Finished:
     program = filesystems.find_program("btrfs", filesystems.KINDS[FILESYSTEM].package)
-    command = Command((program, *words), environment={"LC_ALL": "C"})
+    command = Command(filesystems.hide_dead_mounts((program, *words)), environment={"LC_ALL": "C"})
     return runner.run(command, timeout_s=timeout_s)
 
 

@@ -51,7 +51,9 @@ class BtrfsReplace(WayKind):
         filesystems.unmount(of.target.path, devices=(comes_to,), runner=runner)
         of.moved_bytes = read_usage(place, runner).physical_bytes
         of.begin(REPLACE)
-        words = (program, "replace", "start", "-B", "-f", leaves, comes_to, str(place))
+        words = filesystems.hide_dead_mounts(
+            (program, "replace", "start", "-B", "-f", leaves, comes_to, str(place))
+        )
         try:
             of.run(Command(words, environment={"LC_ALL": "C"}), as_server=False)
         except BaseException:
