@@ -272,8 +272,7 @@ def test_every_kind_of_sentence_follows(
 
 def test_every_kind_of_sentence_is_among_them() -> None:
     """Whoever adds one, adds a run that has it; searches and limits stand in the runs above, what
-    is lost in those of `test_recomputed_lost`, what faults did in `unit/analysis/test_failures`,
-    power cuts in `unit/plan/test_durability`, migrations in `e2e/test_migration`.
+    is lost in those of `test_recomputed_lost`, also to faults, power cuts and migrations.
     """
     elsewhere = {"served", "limits", "impact", "survival", "power-cuts", "migration"}
     assert {kind for kind, _, _ in KINDS} | elsewhere == {*plugins(FindingKind)}

@@ -1,16 +1,22 @@
-"""What users lose to backups and neighbours follows from the rawest files; a wrong one is found.
+"""What users lose to backups, neighbours and whatever breaks follows from the rawest files.
 
-The second way is `tests/recompute/lost.py`; runs that vary users alone are in `test_recomputed`.
+A wrong number is found. The second ways are `tests/recompute/lost.py` and `broken.py`; runs that
+vary users alone are in `test_recomputed`.
 """
 
+import copy
 import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import polars as pl
 import pytest
 
-from recompute import lost
+from recompute import broken, lost
 from recompute.files import Files, Row
 from recompute.walk import Outcome, Table, of_json, of_markdown, of_tables
+from stithy.results.layout import RunDirectory
+from support.broken_runs import with_cuts, with_faults, with_moves
 from support.lost_runs import with_backups, with_neighbour
 from support.reported import write_undrawn_report
 
@@ -72,3 +78,35 @@ def test_a_wrong_number_of_such_a_section_is_found(files: Files) -> None:
             assert outcome.disagreements, (name, key)
             tried += 1
     assert tried > 12
+
+
+BROKEN: Mapping[Callable[[Path], RunDirectory], set[str]] = {
+    with_faults: {"windows", "compared", "lost", "count", "value", "low", "high", "lasted"},
+    with_cuts: {"lost", "cuts", "unknown", "bound", "gone"},
+    with_moves: {"lost", "lasted", "pause", "unproven"},
+}
+"""By what makes a run: the values that its sentences have."""
+
+
+@pytest.mark.parametrize("make", BROKEN, ids=lambda made: made.__name__)
+def test_sentences_of_what_broke_follow(
+    make: Callable[[Path], RunDirectory], tmp_path: Path
+) -> None:
+    """And each of their values, altered alone, is found."""
+    root = make(tmp_path / "run").root
+    write_undrawn_report(root, ("md", "json"))
+    files, report = Files(root), json.loads((root / "report.json").read_text())
+    outcome = of_json(files, report)
+    assert outcome.disagreements == []
+    assert outcome.unexplained == []
+    every = [said for section in report["sections"].values() for said in section["statements"]
+             if broken.is_of(said)]  # fmt: skip
+    altered = [(said, at, name) for said in every for at, values in enumerate(said["values"])
+               for name, value in values.items()
+               if isinstance(value, int | float) and not isinstance(value, bool)]  # fmt: skip
+    assert {name for _, _, name in altered} == BROKEN[make]
+    for said, at, name in altered:
+        wrong = copy.deepcopy(said)
+        wrong["values"][at][name] = wrong["values"][at][name] * 1.001 + 1e-6
+        found = of_json(files, {"sections": {"answer": {"statements": [wrong]}}})
+        assert found.disagreements, (said["text"], name)

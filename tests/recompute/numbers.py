@@ -391,7 +391,10 @@ NUMBERS: Mapping[str, Of] = {
 """By the name of a value, what it must be."""
 
 
-def check(compare: Callable[[float, Any], None], files: Files, said: Row) -> list[str]:
+def check(
+    compare: Callable[[float, Any], None], files: Files, said: Row,
+    known: Mapping[str, Of] = NUMBERS,
+) -> list[str]:  # fmt: skip
     """Hold each number of a sentence against the files; list those of which nothing is known."""
     unknown = []
     for values in said["values"]:
@@ -400,7 +403,7 @@ def check(compare: Callable[[float, Any], None], files: Files, said: Row) -> lis
                 continue
             row = {**said["row"], **values}
             try:
-                expected = NUMBERS.get(name) or reasons.NUMBERS_OF[name]
+                expected = known.get(name) or reasons.NUMBERS_OF[name]
                 compare(value, expected(files, row))
             except KeyError as missing:
                 unknown.append(f"{name}, without {missing} in: {said['text']}")

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from recompute import between, facts, lost, markdown, numbers, stored, texts
+from recompute import between, broken, facts, lost, markdown, numbers, stored, texts
 from recompute.figures import source_of, title, title_pool, words_pool
 from recompute.files import Files, Row
 from recompute.printed import shown
@@ -161,7 +161,15 @@ def of_json(files: Files, report: Row) -> Outcome:
 
 def _of_section(outcome: Outcome, files: Files, of: tuple[str, str], found: Any) -> None:
     place = f"report.json:{'.'.join(of)}"
-    if of[1] != "tables" and lost.varies(files):
+    if of[1] == "statements":
+        for said in found:
+            if lost.varies(files) and not broken.is_of(said):
+                outcome.left_out[place] = lost.BEYOND_USERS
+                continue
+            known = broken.NUMBERS if broken.is_of(said) else numbers.NUMBERS
+            unknown = numbers.check(partial(outcome.compare, place), files, said, known)
+            outcome.unknown.update(f"{place}:{name}" for name in unknown)
+    elif of[1] != "tables" and lost.varies(files):
         outcome.left_out[place] = lost.BEYOND_USERS
     elif of == ("answer", "facts"):
         for name, said in found.items():
@@ -169,10 +177,6 @@ def _of_section(outcome: Outcome, files: Files, of: tuple[str, str], found: Any)
                 outcome.say(files, f"{place}.{name}", text, {})
     elif of == ("runs", "facts"):
         _of_runs(outcome, files, place, found["pairs"])
-    elif of[1] == "statements":
-        for said in found:
-            unknown = numbers.check(partial(outcome.compare, place), files, said)
-            outcome.unknown.update(f"{place}:{name}" for name in unknown)
     elif of[1] == "figures":
         for name, said in found.items():
             _of_title(outcome, files, f"{place}.{name}", name, said)

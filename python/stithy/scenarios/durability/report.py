@@ -69,6 +69,7 @@ def describe_tally(tally: Tally, *, several: bool) -> str:
         f"sure){why}.",
         lost=len(tally.lost), cuts=len(tally.cuts), of=of, unknown=tally.unknown,
         bound=Styled(tally.bound, format_at_most(tally.bound)), gone=tally.transactions_lost,
+        candidate=tally.candidate, point=str(tally.point),
     )  # fmt: skip
 
 

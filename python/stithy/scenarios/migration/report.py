@@ -223,11 +223,9 @@ def _describe_way(of: Relocated, unit: str) -> Statement:
         what = "or changed acknowledged work" if because is None else "the database"
         why = "" if because is None else ": it could not be read any more: {because}"
         return Statement(
-            f"by {{method}}{where}, and LOST {what} in {{lost:+window}}{why}",
-            method=of.method,
-            lost=len(lost),
-            because=make_clause(because or ""),
-        )
+            f"by {{method}}{where}, and LOST {what} in {{lost:+window}}{why}", method=of.method,
+            lost=len(lost), because=make_clause(because or ""), point=str(of.point),
+        )  # fmt: skip
     if not of.list_counted():
         return Statement(f"by {{method}}{where} in no valid window", method=of.method)
     pause_s, lasted_s = (of.average(f"migration.{name}") for name in ("pause_s", "duration_s"))
@@ -235,8 +233,10 @@ def _describe_way(of: Relocated, unit: str) -> Statement:
     paused = "" if pause_s is None else " with a pause of {pause:measured}"
     unproven = len(of.list_unproven())
     doubt = ", the ledger of {unproven:+window} not compared" if unproven else ""
-    return Statement(f"by {{method}}{where}{timed}{paused}{doubt}", method=of.method,
-                     lasted=lasted_s, pause=pause_s, unproven=unproven)  # fmt: skip
+    return Statement(
+        f"by {{method}}{where}{timed}{paused}{doubt}", method=of.method, lasted=lasted_s,
+        pause=pause_s, unproven=unproven, point=str(of.point),
+    )  # fmt: skip
 
 
 PLUGINS = (

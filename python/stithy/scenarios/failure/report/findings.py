@@ -110,14 +110,14 @@ def describe_one(of: Survival, through: str = "") -> Statement:
     part = "" if of.compared == of.windows else " in {compared} of {windows:+window}"
     return Statement(
         f"{{candidate}} kept every commit{at}{part}{{felt}}", candidate=of.candidate,
-        compared=of.compared, windows=of.windows, felt=_describe_felt(of),
+        compared=of.compared, windows=of.windows, felt=_describe_felt(of), point=str(of.point),
     )  # fmt: skip
 
 
 def list_losses(of: Survival) -> list[Statement]:
     """List what a candidate lost or changed, each as what it did."""
-    parts = [Statement(HOWS[gone.how].replace("deal", gone.deal), count=gone.count)
-             for gone in of.gone]  # fmt: skip
+    parts = [Statement(HOWS[gone.how].replace("deal", gone.deal), count=gone.count, how=gone.how,
+                       deal=gone.deal) for gone in of.gone]  # fmt: skip
     if of.unreadable:
         parts.append(Statement("lost the database"))
     if of.damaged:
@@ -136,7 +136,7 @@ def _describe_loss(of: Survival, at: str) -> Statement:
     within = " in {lost} of {windows:+window}" if of.windows > 1 else ""
     return Statement(
         f"{{candidate}} {{losses}}{at}{within}{promise}", candidate=of.candidate,
-        losses=join_list(list_losses(of)), lost=of.lost, windows=of.windows,
+        losses=join_list(list_losses(of)), lost=of.lost, windows=of.windows, point=str(of.point),
     )  # fmt: skip
 
 
@@ -151,7 +151,7 @@ def _describe_pause(of: Survival) -> Iterator[Statement]:
     if of.pause.value is None:
         return
     if of.is_paused is False:
-        yield Statement("no noticeably longer pause ({pause:measured})", pause=of.pause.value)
+        yield Statement("no noticeably longer pause ({value:measured})", value=of.pause.value)
     else:
         yield Statement("a pause of {pause}", pause=write_effect(of.pause, write_time))
 
@@ -165,8 +165,7 @@ def _describe_degraded(of: Survival) -> Iterator[Statement]:
     shares = [abs(1 - effect.ratio), *sorted(abs(1 - end) for end in ends)]
     yield Statement(
         f"{{share}} {'less' if less else 'more'} throughput for {{lasted:measured}}",
-        share=write_bounded(shares, format_share),
-        lasted=of.degraded_s,
+        share=write_bounded(shares, format_share), lasted=of.degraded_s,
     )  # fmt: skip
 
 

@@ -50,15 +50,18 @@ def _write_cell(of: Survival) -> Statement:
     promise = f"{PROMISES[of.promised]}: " if of.fault != NONE and of.promised is not None else ""
     if of.fate is Fate.LOST:
         known = join_parts(list_losses(of))
-        return Statement(f"{promise}LOST ({{known}}) in {{lost}} of {{windows:+window}}",
-                         known=known, lost=of.lost, windows=of.windows)  # fmt: skip
+        return Statement(
+            f"{promise}LOST ({{known}}) in {{lost}} of {{windows:+window}}", known=known,
+            lost=of.lost, windows=of.windows, point=str(of.point),
+        )  # fmt: skip
     if of.fate is not Fate.KEPT:
         return Statement(f"{promise}{of.fate.value}")
     if of.pause.value is None:
         return Statement(f"{promise}kept; no valid window")
     if of.is_paused is False:
         return Statement(f"{promise}kept, no noticeably longer pause")
-    return Statement(f"{promise}kept, paused {{pause}}", pause=write_effect(of.pause, write_time))
+    return Statement(f"{promise}kept, paused {{pause}}", point=str(of.point),
+                     pause=write_effect(of.pause, write_time))  # fmt: skip
 
 
 def make_losses_table(context: Context) -> PageTable:
