@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from stithy.errors import TextError
@@ -138,6 +138,27 @@ def _tell_unit(parse: Callable[[object], Any], what: str) -> Callable[[Any], Any
             raise PydanticCustomError("quantity", "{what}: {right}", context) from error
 
     return checked
+
+
+def make_rule_error(
+    what: str, right: str, part: tuple[int, int] | None = None
+) -> PydanticCustomError:
+    """An error about the value of a study that is being checked, or a part of it; to be raised."""
+    context = {"what": what, "right": right, "part": part}
+    return PydanticCustomError("rule", "{what}: {right}", context)
+
+
+def limit_quantity(low: float, high: float, show: Callable[[float], str]) -> AfterValidator:
+    """Bounds of a quantity, reported in the units of people."""
+
+    def check(value: float) -> float:
+        if value < low:
+            raise make_rule_error("too small", f"at least {show(low)}")
+        if value > high:
+            raise make_rule_error("too large", f"at most {show(high)}")
+        return value
+
+    return AfterValidator(check)
 
 
 def _describe_text(units: Iterable[str], example: str, again: str = "") -> WithJsonSchema:

@@ -8,9 +8,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, TypeAdapter, model_validator
-from pydantic_core import PydanticCustomError
 
-from stithy.units import FinePercent, ShownBytesOrNone, ShownSeconds, format_duration
+from stithy.units import (
+    FinePercent,
+    ShownBytesOrNone,
+    ShownSeconds,
+    format_duration,
+    make_rule_error,
+)
 
 if TYPE_CHECKING:
     from stithy.wire.drive.jobs import AnyFault
@@ -100,7 +105,7 @@ class StutteringOptions(DriveFaultOptions):
     def _refuse_always_slow(self) -> Self:
         if self.slow_s >= self.every_s:
             right = f"`slow` shorter than `every`, which is {format_duration(self.every_s)}"
-            raise _make_error("never anything but slow", right)
+            raise make_rule_error("never anything but slow", right)
         return self
 
     def make_fault(self, size_bytes: int) -> "AnyFault":
@@ -205,7 +210,7 @@ class PowerCutOptions(SeededOptions):
     def _refuse_more_than_all(self) -> Self:
         if self.lost + self.torn > 100:
             right = "shares of lost and torn writes that are at most 100% together"
-            raise _make_error("more than all writes", right)
+            raise make_rule_error("more than all writes", right)
         return self
 
     def make_fault(self, size_bytes: int) -> "AnyFault":
@@ -248,10 +253,6 @@ class ReadOnlyOptions(PlainOptions):
 
     wire = {"kind": "errors", "reads": False, "writes": True, "offset_bytes": 0,
             "length_bytes": None, "share": 1.0}  # fmt: skip
-
-
-def _make_error(what: str, right: str) -> PydanticCustomError:
-    return PydanticCustomError("rule", "{what}: {right}", {"what": what, "right": right})
 
 
 FAULTS: Mapping[str, type[DriveFaultOptions]] = {

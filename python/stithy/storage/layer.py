@@ -26,7 +26,7 @@ from stithy.needs import Need
 from stithy.registry import Family, Plugin, plugins
 from stithy.storage import provider
 from stithy.storage.provider import Record
-from stithy.units import format_size, parse_size
+from stithy.units import format_size, make_rule_error, parse_size
 
 if TYPE_CHECKING:
     from stithy.storage.space import Usage
@@ -216,7 +216,7 @@ class OneLayer:
             return value
         if not isinstance(value, dict) or len(value) != 1:
             names = " or ".join(f"{{{name}: {{…}}}}" for name in plugins(LayerKind))
-            raise refuse("not a layer", f"its name with its keys: {names}")
+            raise make_rule_error("not a layer", f"its name with its keys: {names}")
         keys = {name: {} if each is None else each for name, each in value.items()}
         known = self.make_model().model_validate(keys)
         [name] = known.model_fields_set
@@ -227,12 +227,6 @@ def _write(value: Layer | None) -> dict[str, Any] | None:
     if value is None:
         return None
     return {value.name: value.spec.model_dump(mode="json", by_alias=True)}
-
-
-def refuse(what: str, right: str) -> PydanticCustomError:
-    """An error in a study's value: what is wrong, and what would be right."""
-    context = {"what": what, "right": right}
-    return PydanticCustomError("rule", "{what}: {right}", context)
 
 
 def check_members(
@@ -254,7 +248,7 @@ def check_members(
     if misfit is not None:
         key, value, what, right = misfit
         key = {"count": counted_by, "layer": named_by}.get(key, key)
-        raise locate_error(key, value, refuse(what, right))
+        raise locate_error(key, value, make_rule_error(what, right))
 
 
 def locate_error(key: str, value: object, error: PydanticCustomError) -> ValidationError:
@@ -301,7 +295,7 @@ def check_power_of_two(value: str | None, most_bytes: int = 2**40) -> str | None
         if 4096 <= size <= most_bytes and not size & (size - 1):
             return format_size(size)
     right = f"a power of two from 4 KiB to {format_size(most_bytes)}, such as 64 KiB"
-    raise refuse("not a size of chunks or records", right)
+    raise make_rule_error("not a size of chunks or records", right)
 
 
 Level = Literal["single", "raid0", "raid1", "raid1c3", "raid10", "raid5", "raid6"]
@@ -356,7 +350,7 @@ class RaidKeys(LevelKeys):
     def _refuse_chunks_without_stripes(self) -> Self:
         if self.chunk is not None and self.level not in STRIPED:
             right = f"leave out `chunk`, or use {', '.join(STRIPED)}"
-            raise refuse(f"{self.level} has no stripes", right)
+            raise make_rule_error(f"{self.level} has no stripes", right)
         return self
 
     @property

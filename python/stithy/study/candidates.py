@@ -23,9 +23,9 @@ from stithy.registry import plugins
 from stithy.restores.method import RestoreMethod
 from stithy.storage.provider import Provider, Role
 from stithy.study.database import CpuCount, Memory, Settings, make_example_settings
-from stithy.study.problems import Violation, make_rule_error, refuse
+from stithy.study.problems import Violation, refuse
 from stithy.study.scenario import Scenario
-from stithy.units import MONEY_EXAMPLE, Money, parse_money
+from stithy.units import MONEY_EXAMPLE, Money, make_rule_error, parse_money
 
 if TYPE_CHECKING:
     from stithy.study.model import Study

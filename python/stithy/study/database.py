@@ -28,8 +28,8 @@ from stithy.engines.engine import DEMO_ENGINE, Engine, get_engine
 from stithy.names import suggest_instead
 from stithy.registry import plugins
 from stithy.restores.method import DEFAULT_RESTORE, RestoreMethod
-from stithy.study.problems import Violation, limit_quantity, make_rule_error, refuse, require_plugin
-from stithy.units import Bytes, format_size
+from stithy.study.problems import Violation, refuse, require_plugin
+from stithy.units import Bytes, format_size, limit_quantity, make_rule_error
 
 MIB = 2**20
 

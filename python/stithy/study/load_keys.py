@@ -30,8 +30,15 @@ from stithy.study.load_values import (
     Users,
     Within,
 )
-from stithy.study.problems import Violation, limit_quantity, refuse
-from stithy.units import Percent, PerSecondOrNone, Seconds, format_duration, format_rate
+from stithy.study.problems import Violation, refuse
+from stithy.units import (
+    Percent,
+    PerSecondOrNone,
+    Seconds,
+    format_duration,
+    format_rate,
+    limit_quantity,
+)
 
 DAY_S = 86_400.0
 CONNECTIONS_MAX = 10_000

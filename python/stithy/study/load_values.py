@@ -24,8 +24,8 @@ from stithy.errors import TextError
 from stithy.metrics import PERCENTILES
 from stithy.names import suggest_instead
 from stithy.search import ResponseTarget, read_time
-from stithy.study.problems import Violation, limit_quantity, make_rule_error
-from stithy.units import Seconds, format_duration
+from stithy.study.problems import Violation
+from stithy.units import Seconds, format_duration, limit_quantity, make_rule_error
 from stithy.workloads.workload import Driving
 
 Kind = Literal["none", "keyed", "think"]

@@ -44,7 +44,7 @@ from stithy.study.engines import ENGINE, find_engine_problems
 from stithy.study.load_keys import DAY_S, Load, drop_users
 from stithy.study.load_values import find_conflicts
 from stithy.study.primary import Primary
-from stithy.study.problems import Violation, join_problems, limit_quantity, make_rule_error, refuse
+from stithy.study.problems import Violation, join_problems, refuse
 from stithy.study.scenario import OPTIONAL
 from stithy.study.sections import ChosenScenario, read_workload
 from stithy.study.thresholds import EXAMPLE, read_thresholds
@@ -60,7 +60,7 @@ from stithy.study.vary import (
     select_combination,
 )
 from stithy.thresholds import Threshold
-from stithy.units import Seconds, format_duration
+from stithy.units import Seconds, format_duration, limit_quantity, make_rule_error
 from stithy.workloads.workload import Driving, Options, WorkloadKeys
 
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)

@@ -10,9 +10,9 @@ from stithy.metrics import UnknownQuantity, check, parse_quantity
 from stithy.point import Value
 from stithy.study.load_keys import LEVELS_KEY, describe_integer
 from stithy.study.load_values import USERS_MAX, Users
-from stithy.study.problems import Violation, limit_quantity, make_rule_error
+from stithy.study.problems import Violation
 from stithy.study.vary import OneValue
-from stithy.units import FinePercent
+from stithy.units import FinePercent, limit_quantity, make_rule_error
 
 BLOCKS_LEAST = 4
 """Fewer give no verdict. Source: docs/explanation/verdicts.md, the first look."""

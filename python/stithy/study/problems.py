@@ -4,7 +4,7 @@ A rule of the model says what is wrong with `wrong` and `refuse`; `locate` adds 
 problems of a file are carried by one error.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, get_args
 
 from pydantic import AfterValidator, ValidationError
@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, c
 from stithy.errors import StithyError, UserError
 from stithy.names import suggest_instead
 from stithy.registry import Plugin, plugins
+from stithy.units import make_rule_error
 
 Loc = tuple[str | int, ...]
 """The path to a value: keys and list indices from the top of the file."""
@@ -58,14 +59,6 @@ class Violation(NamedTuple):
     value: object = None
     loc: Loc = ()
     part: tuple[int, int] | None = None
-
-
-def make_rule_error(
-    what: str, right: str, part: tuple[int, int] | None = None
-) -> PydanticCustomError:
-    """An error about the value that is being checked, or a part of it; to be raised."""
-    context = {"what": what, "right": right, "part": part}
-    return PydanticCustomError("rule", "{what}: {right}", context)
 
 
 def refuse(found: Iterable[Violation]) -> None:
@@ -123,18 +116,5 @@ def require_plugin(family: type[Plugin], what: str) -> AfterValidator:
         if name not in known:
             raise make_rule_error(what, suggest_instead(name, known))
         return name
-
-    return AfterValidator(check)
-
-
-def limit_quantity(low: float, high: float, show: Callable[[float], str]) -> AfterValidator:
-    """Bounds of a quantity, reported in the units of people."""
-
-    def check(value: float) -> float:
-        if value < low:
-            raise make_rule_error("too small", f"at least {show(low)}")
-        if value > high:
-            raise make_rule_error("too large", f"at most {show(high)}")
-        return value
 
     return AfterValidator(check)

@@ -13,8 +13,9 @@ from stithy.point import Value
 from stithy.registry import plugins
 from stithy.storage.provider import Provider
 from stithy.study.candidates import Candidate
-from stithy.study.problems import Violation, make_rule_error, put_below, refuse
+from stithy.study.problems import Violation, put_below, refuse
 from stithy.study.scenario import OPTIONAL, NoKeys, Scenario, ScenarioKeys
+from stithy.units import make_rule_error
 from stithy.workloads.workload import Workload, WorkloadKeys, get_default_workload
 
 

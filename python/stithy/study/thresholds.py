@@ -23,7 +23,7 @@ from stithy.metrics import ALL, TPM, Quantity, check, find, find_uncollected
 from stithy.names import suggest_instead
 from stithy.point import Point, find_named, join_words, list_telling
 from stithy.study.load_keys import LEVELS_KEY
-from stithy.study.problems import Violation, make_rule_error, refuse
+from stithy.study.problems import Violation, refuse
 from stithy.study.sections import list_own_factors, list_transactions
 from stithy.study.vary import list_points
 from stithy.thresholds import (
@@ -39,6 +39,7 @@ from stithy.thresholds import (
     convert_fitting,
     read_number,
 )
+from stithy.units import make_rule_error
 
 EXAMPLE = "nvme.tpm_at_13 >= 1.2 * sata.tpm_at_13"
 THRESHOLDS_MAX = 200

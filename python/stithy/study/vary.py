@@ -23,8 +23,9 @@ from stithy.names import find_closest
 from stithy.point import Point, Value
 from stithy.study.engines import ENGINE, SETTINGS, drop_other_engines
 from stithy.study.load_keys import LEVELS_KEY, NOT_VARIED, SAME, Load
-from stithy.study.problems import Violation, make_rule_error, refuse
+from stithy.study.problems import Violation, refuse
 from stithy.study.sections import get_workload
+from stithy.units import make_rule_error
 
 if TYPE_CHECKING:
     from stithy.study.model import Study

@@ -5,10 +5,9 @@ from math import ceil
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
-from pydantic_core import PydanticCustomError
 
 from stithy.metrics import Metric
-from stithy.units import Percent, PercentOrNone
+from stithy.units import Percent, PercentOrNone, make_rule_error
 from stithy.wire.jobs import U32, DataShape, WorkloadChoice
 from stithy.workloads.workload import (
     HEADLINE_COLUMNS,
@@ -36,7 +35,7 @@ COMPRESSIBLE_MIN_PERCENT = 26
 def _check_compressible(value: int) -> int:
     if value < COMPRESSIBLE_MIN_PERCENT:
         right = f"at least {COMPRESSIBLE_MIN_PERCENT}%, or leave it out for random text"
-        raise PydanticCustomError("bound", "{what}: {right}", {"what": "too small", "right": right})
+        raise make_rule_error("too small", right)
     return value
 
 

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 from stithy.engines.engine import Engine
 from stithy.names import suggest_instead
 from stithy.registry import plugins
-from stithy.study.problems import make_rule_error
+from stithy.units import make_rule_error
 
 
 def describe_methods() -> str:

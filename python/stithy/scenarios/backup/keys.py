@@ -28,9 +28,9 @@ from stithy.engines.engine import get_engine
 from stithy.errors import UserError
 from stithy.point import OFF, Point
 from stithy.study.load_keys import Load
-from stithy.study.problems import Violation, limit_quantity, make_rule_error
+from stithy.study.problems import Violation
 from stithy.study.scenario import ScenarioKeys
-from stithy.units import FinePercent, ShownBytesOrNone
+from stithy.units import FinePercent, ShownBytesOrNone, limit_quantity, make_rule_error
 
 SHARES = ("50%", "80%")
 """Of the maximum, where the study says nothing. Sources: 50 % is the load of CockroachDB's

@@ -31,7 +31,7 @@ from stithy.fio.variants import Shape, apply_shape, mix_pattern
 from stithy.point import Value
 from stithy.scenarios.block_io.values import VOLUMES_MOST, read_rates, read_volumes, write_volumes
 from stithy.storage.provider import ROLES, Role
-from stithy.study.problems import Violation, limit_quantity, make_rule_error, refuse
+from stithy.study.problems import Violation, refuse
 from stithy.study.scenario import ScenarioKeys
 from stithy.units import (
     Bytes,
@@ -42,6 +42,8 @@ from stithy.units import (
     ShownSeconds,
     format_duration,
     format_size,
+    limit_quantity,
+    make_rule_error,
 )
 
 MIB = 2**20

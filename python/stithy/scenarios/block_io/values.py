@@ -13,8 +13,8 @@ from typing import Any, get_args
 from stithy.errors import TextError
 from stithy.point import Value
 from stithy.storage.provider import ROLES, Role
-from stithy.study.problems import Violation, make_rule_error, refuse
-from stithy.units import parse_rate
+from stithy.study.problems import Violation, refuse
+from stithy.units import make_rule_error, parse_rate
 
 RATE = "rate"
 """The factor."""

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from stithy.registry import Family, Plugin
-from stithy.study.problems import limit_quantity
-from stithy.units import ShownSeconds, format_duration
+from stithy.units import ShownSeconds, format_duration, limit_quantity
 
 if TYPE_CHECKING:
     from stithy.run.context import Context

@@ -20,9 +20,9 @@ from stithy.registry import plugins
 from stithy.scenarios.failure.fault import NONE, FaultKeys, FaultKind, Moment, TogetherKeys
 from stithy.scenarios.failure.levels import DRAWN, JOINT, draw_levels, draw_times_s
 from stithy.study.load_keys import Load
-from stithy.study.problems import Violation, limit_quantity, make_rule_error, put_below
+from stithy.study.problems import Violation, put_below
 from stithy.study.scenario import ScenarioKeys
-from stithy.units import Percent, format_duration
+from stithy.units import Percent, format_duration, limit_quantity, make_rule_error
 
 NAME = "failure"
 FAULT = "fault"

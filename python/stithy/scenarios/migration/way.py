@@ -17,9 +17,9 @@ from stithy.needs import Need
 from stithy.point import NOTHING
 from stithy.registry import Family, Plugin, plugins
 from stithy.study.load_keys import Load
-from stithy.study.problems import Violation, limit_quantity, make_rule_error
+from stithy.study.problems import Violation
 from stithy.study.scenario import ScenarioKeys
-from stithy.units import ShownSeconds, format_duration
+from stithy.units import ShownSeconds, format_duration, limit_quantity, make_rule_error
 
 if TYPE_CHECKING:
     from stithy.engines.instance import Instance, Replication

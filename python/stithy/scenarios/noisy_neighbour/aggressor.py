@@ -9,9 +9,15 @@ from stithy.engines.backup import BackupOptions
 from stithy.registry import Family, Plugin, plugins
 from stithy.storage.provider import Role
 from stithy.study.model import Study
-from stithy.study.problems import Violation, limit_quantity, refuse
+from stithy.study.problems import Violation, refuse
 from stithy.study.scenario import ScenarioKeys
-from stithy.units import ShownBytesOrNone, ShownPercentOrNone, ShownSeconds, format_duration
+from stithy.units import (
+    ShownBytesOrNone,
+    ShownPercentOrNone,
+    ShownSeconds,
+    format_duration,
+    limit_quantity,
+)
 
 USUAL = "block-io"
 """What the neighbour does in a study that does not say it."""

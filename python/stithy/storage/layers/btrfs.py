@@ -24,17 +24,9 @@ from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command, Finished, Runner
 from stithy.needs import KernelFileSystem, ProgramNeed
-from stithy.storage.layer import (
-    COPIES,
-    MEMBERS,
-    PARITY,
-    BuildTask,
-    LayerKind,
-    Level,
-    LevelKeys,
-    refuse,
-)
+from stithy.storage.layer import COPIES, MEMBERS, PARITY, BuildTask, LayerKind, Level, LevelKeys
 from stithy.storage.space import Usage
+from stithy.units import make_rule_error
 
 TREE_SEARCH_V2 = 0xC0709411
 """_IOWR(0x94, 17, struct btrfs_ioctl_search_args_v2), which has 112 bytes before its buffer."""
@@ -128,7 +120,7 @@ SCRUB_TIMEOUT_S = 3600.0
 def _check_compression(value: str) -> str:
     if COMPRESSION.fullmatch(value) is None:
         right = "none, lzo, zlib or zstd, the last two also with a level such as zstd:1"
-        raise refuse("not a compression of btrfs", right)
+        raise make_rule_error("not a compression of btrfs", right)
     return value
 
 
@@ -167,7 +159,7 @@ class BtrfsKeys(LevelKeys):
     def _refuse_compression_without_checksums(self) -> Self:
         if self.compression != "none" and not self.checksum:
             right = "leave out `checksum: false`, or `compression`"
-            raise refuse("btrfs compresses only what it keeps checksums of", right)
+            raise make_rule_error("btrfs compresses only what it keeps checksums of", right)
         return self
 
     def limit_members(self) -> tuple[int, int | None]:

@@ -31,9 +31,8 @@ from stithy.storage.layer import (
     Level,
     RaidKeys,
     make_chunk_field,
-    refuse,
 )
-from stithy.units import parse_size
+from stithy.units import make_rule_error, parse_size
 
 MIB = 2**20
 EXTENT_BYTES = 4 * MIB
@@ -299,7 +298,7 @@ class LvmKeys(GroupKeys):
     def _refuse_checksums_without_copies(self) -> Self:
         if self.checksum and self.level not in REDUNDANT:
             right = f"leave out `checksum`, or use {', '.join(REDUNDANT)}"
-            raise refuse(f"{self.level} cannot repair what a checksum finds wrong", right)
+            raise make_rule_error(f"{self.level} cannot repair what a checksum finds wrong", right)
         return self
 
     @property

@@ -27,11 +27,10 @@ from stithy.storage.layer import (
     Level,
     LevelKeys,
     check_power_of_two,
-    refuse,
 )
 from stithy.storage.provider import MIB
 from stithy.storage.space import Usage
-from stithy.units import parse_size
+from stithy.units import make_rule_error, parse_size
 
 PACKAGE = Package(
     "zfs-dkms zfsutils-linux",
@@ -168,7 +167,7 @@ WHY = "arrays of ZFS"
 
 def _check_compression(value: str) -> str:
     if COMPRESSION.fullmatch(value) is None:
-        raise refuse(
+        raise make_rule_error(
             "not a compression of ZFS", "none, lz4 or zstd, this also as zstd:1 to zstd:19"
         )
     return value
@@ -214,7 +213,9 @@ class ZfsKeys(LevelKeys):
     @model_validator(mode="after")
     def _refuse_deduplication_without_checksums(self) -> Self:
         if self.deduplication and not self.checksum:
-            raise refuse("ZFS finds duplicates by checksums", "leave out `checksum: false`")
+            raise make_rule_error(
+                "ZFS finds duplicates by checksums", "leave out `checksum: false`"
+            )
         return self
 
     @property

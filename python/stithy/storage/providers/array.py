@@ -25,7 +25,7 @@ from pydantic_core import PydanticCustomError
 
 from stithy.errors import UserError
 from stithy.registry import plugins
-from stithy.storage.layer import Layer, LayerKind, check_members, locate_error, refuse
+from stithy.storage.layer import Layer, LayerKind, check_members, locate_error
 from stithy.storage.provider import (
     NO_FILE_SYSTEM,
     FileSystem,
@@ -37,6 +37,7 @@ from stithy.storage.provider import (
 )
 from stithy.storage.providers import device, drive
 from stithy.storage.providers.drive import COUNT_MAX, MEMORY, DriveKeys
+from stithy.units import make_rule_error
 
 CODING = re.compile(r"(\d{1,2})\+(\d)")
 PARITY = {1: "raid5", 2: "raid6"}
@@ -49,7 +50,7 @@ def _check_coding(value: str) -> str:
     found = CODING.fullmatch(value)
     if found is None or int(found[2]) not in PARITY or int(found[1]) < 2:
         right = "data and parity, such as 3+1 or 4+2; there may be one or two of parity"
-        raise refuse("not an erasure coding", right)
+        raise make_rule_error("not an erasure coding", right)
     return value
 
 
@@ -81,9 +82,11 @@ class ArrayPolicy(BaseModel):
         _, parity = self.parts
         if "ftt" in self.model_fields_set and self.ftt != parity:
             right = f"{self.erasure_coding} tolerates {parity}: leave out `ftt`"
-            raise refuse("two numbers of failures to tolerate", right)
+            raise make_rule_error("two numbers of failures to tolerate", right)
         if self.stripe_width != 1:
-            raise refuse("a stripe width beside erasure coding", "leave out `stripe_width`")
+            raise make_rule_error(
+                "a stripe width beside erasure coding", "leave out `stripe_width`"
+            )
         return self
 
     @property
@@ -102,7 +105,7 @@ class ArrayPolicy(BaseModel):
             return self._choose_striped_level(count)
         levels = {0: "single", 1: "raid1", 2: "raid1c3"}
         if self.ftt not in levels:
-            raise refuse(
+            raise make_rule_error(
                 "no level has four copies", "tolerate 2 failures, or use erasure coding 4+2"
             )
         return levels[self.ftt]
@@ -111,7 +114,7 @@ class ArrayPolicy(BaseModel):
         levels = {0: "raid0", 1: "raid10"}
         if self.ftt not in levels:
             right = "`stripe_width: 1`, or erasure coding 4+2, which tolerates two failures"
-            raise refuse("no level stripes three copies or more", right)
+            raise make_rule_error("no level stripes three copies or more", right)
         copies = self.ftt + 1
         _need(count, copies * self.stripe_width, f"{copies} × a stripe width {self.stripe_width}")
         return levels[self.ftt]
@@ -119,7 +122,9 @@ class ArrayPolicy(BaseModel):
 
 def _need(count: int, needed: int, what: str) -> None:
     if count != needed:
-        raise refuse(f"{count} drives for {what}", f"`drives: {needed}`: arrays use all they have")
+        raise make_rule_error(
+            f"{count} drives for {what}", f"`drives: {needed}`: arrays use all they have"
+        )
 
 
 USUAL_ENGINE = "btrfs"
@@ -253,14 +258,18 @@ class ArrayKeys(BaseModel):
         """The engine with what the study asks of it. Raises what pydantic makes a problem of."""
         engines = plugins(LayerKind)
         if self.engine not in engines:
-            raise locate_error("engine", self.engine, refuse("not an engine", " or ".join(engines)))
+            raise locate_error(
+                "engine", self.engine, make_rule_error("not an engine", " or ".join(engines))
+            )
         spec = engines[self.engine].keys
         asked = {key: getattr(self, key) for key in OF_ENGINES}
         for key in (key for key, value in asked.items() if value is not None):
             if key not in spec.model_fields:
                 having = [name for name, kind in engines.items() if key in kind.keys.model_fields]
                 can = f", or use an engine that has it: {', '.join(having)}" if having else ""
-                error = refuse(f"the engine {self.engine} has no `{key}`", f"leave it out{can}")
+                error = make_rule_error(
+                    f"the engine {self.engine} has no `{key}`", f"leave it out{can}"
+                )
                 raise locate_error(key, asked[key], error)
         if self.policy is not None:
             asked["level"] = self._choose_level(self.policy, asked["level"])
@@ -286,20 +295,19 @@ class ArrayKeys(BaseModel):
     def _check_members_named(self) -> None:
         if (self.drive is None) == (self.devices is None):
             right = "`drive` with a profile for emulated drives, or `devices` with a list"
-            raise refuse("an array needs one kind of members", right)
+            raise make_rule_error("an array needs one kind of members", right)
         if self.devices is None and self.wipe:
-            raise locate_error(
-                "wipe", True, refuse("nothing to wipe", "leave it out: drives are made anew")
-            )
+            error = make_rule_error("nothing to wipe", "leave it out: drives are made anew")
+            raise locate_error("wipe", True, error)
         given = [key for key in ("drives", *OF_DRIVES) if getattr(self, key) is not None]
         if self.devices is not None and given:
-            error = refuse("a key of emulated drives", "leave it out, or use `drive`")
+            error = make_rule_error("a key of emulated drives", "leave it out, or use `drive`")
             raise locate_error(given[0], getattr(self, given[0]), error)
 
     def _choose_level(self, policy: ArrayPolicy, level: str | None) -> str:
         if level is not None:
             raise locate_error(
-                "level", level, refuse("a level beside a policy", "leave one of them out")
+                "level", level, make_rule_error("a level beside a policy", "leave one of them out")
             )
         try:
             return policy.choose_level(self.count)
@@ -317,7 +325,7 @@ class ArrayKeys(BaseModel):
         right = f"it has the levels {', '.join(levels)}; or use another engine"
         what = f"the engine {self.engine} cannot honour it: it has no {first['input']}"
         return locate_error(
-            "policy", self.policy.model_dump(exclude_unset=True), refuse(what, right)
+            "policy", self.policy.model_dump(exclude_unset=True), make_rule_error(what, right)
         )
 
 

@@ -25,10 +25,10 @@ from stithy.errors import PreconditionError, UserError, give_reason
 from stithy.hosts.devices import list_mounts
 from stithy.needs import Need, ProgramNeed, Root
 from stithy.storage import consent, formatted, provider
-from stithy.storage.layer import Layer, OneLayer, check_members, refuse
+from stithy.storage.layer import Layer, OneLayer, check_members
 from stithy.storage.provider import Provider, Record, Room, Site, Volume
 from stithy.storage.space import Space, measure_space
-from stithy.units import format_size
+from stithy.units import format_size, make_rule_error
 
 RIGHTS: tuple[Need, ...] = (Root(why="making file systems on devices and mounting them"),)
 NEEDS: tuple[Need, ...] = (
@@ -53,9 +53,9 @@ def read_nodes(value: Any) -> tuple[Path, ...]:
     named = tuple(Path(name) for name in given if isinstance(name, str | Path))
     if len(named) < len(given) or not all(map(_is_node, named)):
         right = "its path in full, such as /dev/disk/by-id/nvme-Example_S1234"
-        raise refuse("not a block device", right)
+        raise make_rule_error("not a block device", right)
     if not named or len(set(named)) < len(named):
-        raise refuse("not a list of devices", "name at least one, and each once")
+        raise make_rule_error("not a list of devices", "name at least one, and each once")
     return named
 
 

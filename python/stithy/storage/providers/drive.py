@@ -32,7 +32,7 @@ from stithy.needs import DeviceNeed, Need, OwnProgram, ProgramNeed, Root
 from stithy.storage import provider
 from stithy.storage.emulation import AskedDrive, bring_up, list_profile_times_s, suspend_pacing
 from stithy.storage.formatted import MadeAnew, VolumeSpec, build_volume, need_rights
-from stithy.storage.layer import Layer, OneLayer, check_members, refuse
+from stithy.storage.layer import Layer, OneLayer, check_members
 from stithy.storage.provider import (
     NO_FILE_SYSTEM,
     EmulatedDrive,
@@ -48,7 +48,7 @@ from stithy.storage.provider import (
 )
 from stithy.storage.space import Space, measure_space
 from stithy.storage.volume import measure_room
-from stithy.units import BytesOrNone, Scale, format_size
+from stithy.units import BytesOrNone, Scale, format_size, make_rule_error
 
 if TYPE_CHECKING:
     from stithy.drives.profiles import DriveProfileFile
@@ -63,7 +63,7 @@ def read_profile(value: Any) -> str:
     """For pydantic: the name or path of a drive profile."""
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
         right = "the name of a shipped one, such as generic-nvme, or the path of a file"
-        raise refuse("not a drive profile", right)
+        raise make_rule_error("not a drive profile", right)
     return value.strip()
 
 
@@ -74,7 +74,7 @@ def read_backing(value: Any) -> Path | None:
     if isinstance(value, str | Path) and Path(value).is_absolute() and str(value).isprintable():
         return Path(value)
     right = f"`{MEMORY}`, or a directory in full, such as /var/tmp/images"
-    raise refuse("not a place for a drive's bytes", right)
+    raise make_rule_error("not a place for a drive's bytes", right)
 
 
 def read_size(value: int | None) -> int | None:
@@ -83,7 +83,7 @@ def read_size(value: int | None) -> int | None:
         small = value < SIZE_BYTES_MIN
         bound = format_size(SIZE_BYTES_MIN if small else SIZE_BYTES_MAX)
         right = f"at {'least' if small else 'most'} {bound}"
-        raise refuse("too small" if small else "too large", right)
+        raise make_rule_error("too small" if small else "too large", right)
     return value and value // provider.MIB * provider.MIB
 
 

@@ -13,7 +13,6 @@ from stithy.hosts.processes import get_identity
 from stithy.hosts.runner import LocalRunner
 from stithy.storage import consent
 from stithy.storage.consent import MARK, DirectoryMark, read_mark, write_mark
-from stithy.storage.layer import refuse
 from stithy.storage.provider import Provider, Record, Room, Site, Storage, Volume
 from stithy.storage.space import Space, measure_space
 from stithy.storage.volume import (
@@ -23,14 +22,15 @@ from stithy.storage.volume import (
     measure_room,
     remove_own,
 )
+from stithy.units import make_rule_error
 
 
 def _require_plain(path: Path) -> Path:
     """A study means the same directory from wherever it is run, and its messages are one line."""
     if not path.is_absolute():
-        raise refuse("not an absolute path", "in full, such as /var/tmp/stithy")
+        raise make_rule_error("not an absolute path", "in full, such as /var/tmp/stithy")
     if not str(path).isprintable():
-        raise refuse("not a usable path", "one without line ends and tabs")
+        raise make_rule_error("not a usable path", "one without line ends and tabs")
     return path
 
 

@@ -11,9 +11,9 @@ from stithy.engines.instance import Demand, Mark, Remote
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
 from stithy.hosts.processes import get_identity, is_alive, parse_identity
 from stithy.secrets import Secret, read_given_secret
-from stithy.storage.layer import refuse
 from stithy.storage.provider import NOWHERE, Provider, Record, Site, Storage, Volume
 from stithy.storage.space import Space
+from stithy.units import make_rule_error
 
 EXAMPLE = f"{get_engine(DEMO_ENGINE).url_schemes[0]}://bench@db-a.example:5432/bench"
 SECRETS = ("password", "passfile", "sslpassword", "sslkey")
@@ -26,16 +26,16 @@ def _refuse_password(url: str) -> str:
         engine = find_engine_of(Secret(url))
         if re.search(rf"://[^/@]*:.*@|[?&]({'|'.join(SECRETS)})=", url):
             right = "take it out, and name a variable (`password_env`) or a file (`password_file`)"
-            raise refuse("a URL with a password in it", right)
+            raise make_rule_error("a URL with a password in it", right)
         engine.locate(Secret(url))
     except UserError as error:
-        raise refuse(error.problem, error.remedy) from error
+        raise make_rule_error(error.problem, error.remedy) from error
     return url
 
 
 def _require_variable(name: str) -> str:
     if not name.isidentifier():
-        raise refuse("not the name of a variable", "such as DB_A_PASSWORD")
+        raise make_rule_error("not the name of a variable", "such as DB_A_PASSWORD")
     return name
 
 

@@ -27,8 +27,7 @@ from stithy.storage.providers.ceph.existing import (
 )
 from stithy.storage.providers.ceph.keys import CephSpec
 from stithy.storage.providers.ceph.laboratory import FILTERS
-from stithy.study.problems import limit_quantity
-from stithy.units import FinePercent, format_duration
+from stithy.units import FinePercent, format_duration, limit_quantity
 
 if TYPE_CHECKING:
     from stithy.cluster.layout import ClusterEntry

@@ -12,8 +12,7 @@ from stithy.fio.profile import IoProfile
 from stithy.scenarios.noisy_neighbour.aggressor import Aggressor, Common, Levels
 from stithy.storage.provider import Role
 from stithy.study.model import Study
-from stithy.study.problems import limit_quantity, make_rule_error
-from stithy.units import Bytes, WholePerSecond, format_size
+from stithy.units import Bytes, WholePerSecond, format_size, limit_quantity, make_rule_error
 
 NAME = "block-io"
 

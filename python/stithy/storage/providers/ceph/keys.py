@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -16,9 +15,8 @@ from pydantic import (
 
 from stithy.cluster.layout import CODES, GRACE_S, RedundancyPolicy
 from stithy.storage import provider
-from stithy.storage.layer import refuse
 from stithy.storage.providers.drive import MEMORY, Backing, DriveBytes, DriveProfile
-from stithy.units import Scale, ShownSeconds
+from stithy.units import Scale, ShownSeconds, format_duration, limit_quantity, make_rule_error
 
 HOSTS_MAX = 12
 CACHE_ENDING = "-cache"
@@ -37,7 +35,7 @@ def read_conf(value: Any) -> Path | None:
     if value is None or isinstance(value, Path):
         return value
     if not isinstance(value, str) or not value.startswith("/") or set(value) & set(", \t\n"):
-        raise refuse("not the path of a ceph.conf", "such as /etc/ceph/ceph.conf")
+        raise make_rule_error("not the path of a ceph.conf", "such as /etc/ceph/ceph.conf")
     return Path(value)
 
 
@@ -45,14 +43,7 @@ def read_name(value: Any) -> str | None:
     """For pydantic: the name of a pool or user, which becomes part of options of programs."""
     if value is None or (isinstance(value, str) and NAME.fullmatch(value)):
         return value
-    raise refuse("not such a name", "letters, digits, dots, hyphens, underlines")
-
-
-def check_grace_s(value: float) -> float:
-    """For pydantic: neither shorter than the beat, nor longer than a run may wait."""
-    if 2 <= value <= 3600:
-        return value
-    raise refuse("too short or too long for a heartbeat's grace", "2 s to 1 h")
+    raise make_rule_error("not such a name", "letters, digits, dots, hyphens, underlines")
 
 
 Name = Annotated[str | None, BeforeValidator(read_name), WithJsonSchema({"type": "string"})]
@@ -102,18 +93,18 @@ class PolicyKeys(BaseModel):
         """A word of other storage, which Ceph has no choice of."""
         if isinstance(value, dict) and "stripe_width" in value:
             what = "`stripe_width`: Ceph stripes every image over all its drives, 4 MiB on each"
-            raise refuse(what, "leave it out")
+            raise make_rule_error(what, "leave it out")
         return value
 
     @model_validator(mode="after")
     def _require_one_policy(self) -> Self:
         if self.ftt is not None and self.erasure_coding is not None:
-            raise refuse("both copies and shards", "`ftt` or `erasure_coding`")
+            raise make_rule_error("both copies and shards", "`ftt` or `erasure_coding`")
         if self.space == "thick" and self.compression != "none":
             what = (
                 "`space: thick` with `compression` sets nothing aside, as zeros compress to nothing"
             )
-            raise refuse(what, "leave one of them out")
+            raise make_rule_error(what, "leave one of them out")
         return self
 
     @property
@@ -218,7 +209,7 @@ class CephKeys(BaseModel):
         description="Bandwidth of each host's link, Gbit/s in each direction, before `scale`.",
         examples=[10],
     )
-    heartbeat_grace_s: Annotated[ShownSeconds, AfterValidator(check_grace_s)] = Field(
+    heartbeat_grace_s: Annotated[ShownSeconds, limit_quantity(2, 3600, format_duration)] = Field(
         alias="heartbeat_grace",
         default=GRACE_S,
         json_schema_extra={"default": "20 s"},
@@ -262,9 +253,9 @@ class CephKeys(BaseModel):
         if wrong:
             with_or_without = "with" if self.conf is not None else "without"
             right = "keys of a cluster that is there, or of one to be raised"
-            raise refuse(f"`{min(wrong)}` {with_or_without} `conf`", right)
+            raise make_rule_error(f"`{min(wrong)}` {with_or_without} `conf`", right)
         if self.conf is not None and self.pool is None:
-            raise refuse("`conf` without `pool`", "name the pool of the image")
+            raise make_rule_error("`conf` without `pool`", "name the pool of the image")
         return self
 
     @model_validator(mode="after")
@@ -272,7 +263,9 @@ class CephKeys(BaseModel):
         policy = self.policy.policy
         if self.hosts < policy.hosts:
             hosts = "1 host" if self.hosts == 1 else f"{self.hosts} hosts"
-            raise refuse(f"{policy} cannot be kept on {hosts}", f"at least {policy.hosts} hosts")
+            raise make_rule_error(
+                f"{policy} cannot be kept on {hosts}", f"at least {policy.hosts} hosts"
+            )
         return self
 
     @property
