@@ -36,7 +36,7 @@ from stithy.errors import StithyError
 from stithy.hosts.host import LocalHost
 from stithy.hosts.processes import end, find_pids_inside, find_pids_within
 from stithy.hosts.runner import Command, LocalRunner, find_server_user
-from stithy.scenarios.durability.trial import LEDGER_S, UsersAtWork, users_at_work
+from stithy.scenarios.durability.trial import LEDGER_S, UsersAtWork, run_users
 from stithy.secrets import generate_password
 from stithy.storage.copy import copy_tree, sync_filesystem
 from stithy.wire.drive import jobs
@@ -214,7 +214,7 @@ class Machine:
         request = RunRequest(
             seed=seed, users=USERS, ramp_up_s=0.0, duration_s=600.0, ledger=self.ledger_of(seed)
         )
-        with users_at_work(lambda watch: hammer.run(SIZE, request, watch=watch)) as users:
+        with run_users(lambda watch: hammer.run(SIZE, request, watch=watch)) as users:
             users.wait_for_commits(COMMITTED_MIN, START_PATIENCE_S)
             yield users
         if users.failure is not None and not self._is_embedded:

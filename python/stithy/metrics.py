@@ -196,18 +196,36 @@ def _own() -> Iterator[Metric]:
             yield Metric(asked, "s", "lower", "drives", operation, noun, asked, percent)
 
 
-def make_paired_metrics(of: str, said: str) -> Iterator[Metric]:
+PAUSE_NEGLIGIBLE_S = 0.1
+"""Own: less than what a person notices. Source: Nielsen, Usability Engineering, chapter 5.5."""
+
+
+def make_pause_metrics(of: str) -> Iterator[Metric]:
+    """How long users stood still by what happened, such as `fault`: all of them, and each."""
+    for name, column, noun, label in (
+        ("pause_s", "gap_s", "longest time in which no transaction was committed", "Pause"),
+        ("user_pause_s", "user_gap_p99_s",
+         "longest time without a commit of a user, 99th percentile over users", "Pause of users"),
+    ):  # fmt: skip
+        yield Metric(f"{of}.{name}", "s", "lower", "window", column, noun, label,
+                     negligible=PAUSE_NEGLIGIBLE_S)  # fmt: skip
+
+
+def make_paired_metrics(
+    of: str, said: str, percentiles: Sequence[str] = ("p95", "p99"), subjects: tuple[str, ...] = ()
+) -> Iterator[Metric]:
     """Throughput and percentiles of users with what is beside them, relative to those without.
 
-    `of`: what is beside them; `said`: `with backups`.
+    `of`: what is beside them; `said`: `with backups`. `subjects`: as `Metric` has it.
     """
     whole = f"{said} relative to that without"
     yield Metric(f"{of}.throughput_ratio", "", "higher", "values", "tpm",
-                 f"throughput {whole}", f"Throughput {said}", combined="paired")  # fmt: skip
-    for name in ("p95", "p99"):
+                 f"throughput {whole}", f"Throughput {said}", subjects=subjects,
+                 combined="paired")  # fmt: skip
+    for name in percentiles:
         noun = f"{PERCENTILES[name][1]} of response time {whole}"
         yield Metric(f"{of}.{name}_ratio", "", "lower", "values", name, noun, f"{name} {said}",
-                     combined="paired")  # fmt: skip
+                     subjects=subjects, combined="paired")  # fmt: skip
 
 
 SAMPLER, SAMPLING = "sampler", "Stithy's sampling"

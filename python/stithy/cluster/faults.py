@@ -150,15 +150,15 @@ def _filter(entry: ClusterEntry, host: int, *words: str) -> None:
 
 
 def _mark_down(folder: Path, entry: ClusterEntry, osd: int, packets: Packets) -> None:
-    administer(folder, entry, "osd", "set-group", "noup", f"osd.{osd}")
-    administer(folder, entry, "osd", "down", str(osd))
+    run_admin_command(folder, entry, "osd", "set-group", "noup", f"osd.{osd}")
+    run_admin_command(folder, entry, "osd", "down", str(osd))
 
 
 def _mark_out(folder: Path, entry: ClusterEntry, osd: int, packets: Packets) -> None:
-    administer(folder, entry, "osd", "out", str(osd))
+    run_admin_command(folder, entry, "osd", "out", str(osd))
 
 
-def administer(folder: Path, entry: ClusterEntry, *words: str) -> str:
+def run_admin_command(folder: Path, entry: ClusterEntry, *words: str) -> str:
     """Ask the cluster as its administrator, or as the user of one that was there before."""
     if not entry.access:
         return ask_ceph(folder, *words)

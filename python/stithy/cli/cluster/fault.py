@@ -100,7 +100,7 @@ def _heal(cluster: "Cluster") -> str:
         control.set_fault(drive.drive, NoFault())
     folder, entry = cluster.alive
     osds = [osd for osd, _ in entry.osds]
-    faults.readmit_osds(partial(faults.administer, folder, entry), osds)
+    faults.readmit_osds(partial(faults.run_admin_command, folder, entry), osds)
     faults.repair_cluster(folder, entry)
     return "everything is fixed"
 

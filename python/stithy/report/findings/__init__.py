@@ -12,13 +12,8 @@ from stithy.analysis.evidence import Evidence
 from stithy.registry import Family, Plugin, plugins
 
 
-def _find_none(evidence: Evidence) -> Iterator[Any]:
-    del evidence
-    yield from ()
-
-
-def _lead_none(analysis: Analysis) -> Iterator[Any]:
-    del analysis
+def _find_none(of: Evidence | Analysis) -> Iterator[Any]:
+    del of
     yield from ()
 
 
@@ -36,7 +31,7 @@ class FindingKind(Plugin):
     name: str
     describe: Callable[[Any, str], str]
     find: Callable[[Evidence], Iterable[Any]] = _find_none
-    lead: Callable[[Analysis], Iterable[Any]] = _lead_none
+    lead: Callable[[Analysis], Iterable[Any]] = _find_none
 
 
 def find_others(evidence: Evidence) -> Iterator[Any]:

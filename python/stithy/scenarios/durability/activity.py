@@ -31,7 +31,7 @@ from stithy.scenarios.durability.trial import (
     Aftermath,
     choose_rule,
     commit_first,
-    users_at_work,
+    run_users,
 )
 from stithy.storage.emulation import list_mounted_drives, suspend_pacing
 from stithy.study.database import of_candidate
@@ -138,7 +138,7 @@ class CutActivity(BasicActivity):
                 return pids
             return [server.pid]  # a thread may end after the one that names the process
 
-        with users_at_work(self._drive_users, self._directory.hammer_output) as users:
+        with run_users(self._drive_users, self._directory.hammer_output) as users:
             while clock.now_s() < began_s + self._cut_after_s and not stop.asked.wait(POLL_S):
                 users.check()
             stop.check()

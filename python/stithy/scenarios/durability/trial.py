@@ -37,17 +37,17 @@ Work = Callable[[ProgressWatch], Driven]
 def choose_rule(study: Study, window: WindowPlan) -> CutRule:
     """Choose what a cut leaves; nothing that no flush had followed survives one of a control."""
     seed, is_control = derive_cut_seed(study, window), window.point.values[CONTROL] != NONE
-    return lose_all(seed) if is_control else make_rule(seed, window.block)
+    return make_total_loss(seed) if is_control else make_rule(seed, window.block)
 
 
 def make_rule(seed: int, number: int) -> CutRule:
     """Make the rule of a cut by its number: torn at 512 bytes or 4 KiB in turns; or all is lost."""
     if number % ALL_LOST_EVERY == ALL_LOST_EVERY - 1:
-        return lose_all(seed)
+        return make_total_loss(seed)
     return CutRule(seed, unit_bytes=512 if number % 2 == 0 else 4096)
 
 
-def lose_all(seed: int) -> CutRule:
+def make_total_loss(seed: int) -> CutRule:
     """Make a rule by which nothing is kept that no flush had followed."""
     return CutRule(seed, lost_share=1.0, torn_share=0.0)
 
@@ -97,8 +97,8 @@ class UsersAtWork:
 
 
 @contextmanager
-def users_at_work(work: Work, output: Path | None = None) -> Iterator[UsersAtWork]:
-    """Users who have ended at the end of the block, whatever happens in it."""
+def run_users(work: Work, output: Path | None = None) -> Iterator[UsersAtWork]:
+    """Run users until the end of the block, whatever happens in it."""
     users = UsersAtWork(work, output)
     try:
         yield users

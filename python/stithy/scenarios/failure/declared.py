@@ -3,7 +3,14 @@
 from collections.abc import Iterator
 
 from stithy.activity import DeclaredActivity
-from stithy.metrics import PERCENTILES, Better, Metric, Unit
+from stithy.metrics import (
+    PERCENTILES,
+    Better,
+    Metric,
+    Unit,
+    make_paired_metrics,
+    make_pause_metrics,
+)
 from stithy.registry import plugins
 from stithy.scenarios.failure.fault import NONE, FaultKind
 
@@ -13,10 +20,6 @@ PHASES = ("baseline", "pause", "degraded", "rebuilding", "after")
 """Of a window: until the fault; its longest time without a commit, if the fault began it; the rest
 until it is healed; until redundancy is restored; until the end."""
 
-PAUSE_NEGLIGIBLE_S = 0.1
-"""Own: less than what a person notices. Source: Nielsen, Usability Engineering, chapter 5.5."""
-
-
 UNCHECKED = "the engine did not check its files: the fault cannot change them, or it has no check"
 """Why there is no damage to be told where nobody wanted to know."""
 
@@ -24,17 +27,13 @@ PERCENTILES_OF_PHASES = ("p50", "p95", "p99")
 
 
 def _list_metrics() -> Iterator[Metric]:
+    yield from make_pause_metrics(ACTIVITY)
+    yield from make_paired_metrics(ACTIVITY, "with the fault", PERCENTILES_OF_PHASES, PHASES)
     yield Metric(
-        "fault.pause_s", "s", "lower", "window", "gap_s",
-        "longest time in which no transaction was committed", "Pause",
-        negligible=PAUSE_NEGLIGIBLE_S,
+        "fault.lost_work", "", "lower", "values", "",
+        "transactions that users got less done than without the fault", "Lost work",
+        combined="paired", negligible=1.0,
     )  # fmt: skip
-    yield Metric(
-        "fault.user_pause_s", "s", "lower", "window", "user_gap_p99_s",
-        "longest time without a commit of a user, 99th percentile over users", "Pause of users",
-        negligible=PAUSE_NEGLIGIBLE_S,
-    )  # fmt: skip
-    yield from _list_impacts()
     yield Metric(
         "fault.promised", "", None, "values", "",
         "whether the policy promises to keep what was acknowledged: 1 if so, else 0", "Promised",
@@ -60,24 +59,6 @@ def _list_metrics() -> Iterator[Metric]:
             f"fault.{name}_s", "s", "lower", "values", "", f"{noun} of response time in a phase",
             name, percent, subjects=PHASES, of_several=None,
         )  # fmt: skip
-
-
-def _list_impacts() -> Iterator[Metric]:
-    """What is held against the window without the fault, of the same block."""
-    for name in ("throughput", *PERCENTILES_OF_PHASES):
-        known = PERCENTILES.get(name)
-        noun = f"{known[1]} of response time" if known else name
-        yield Metric(
-            f"fault.{name}_ratio", "", "lower" if known else "higher", "values",
-            name if known else "tpm", f"{noun} with the fault relative to that without",
-            f"{name.capitalize() if known is None else name} with the fault",
-            subjects=PHASES, combined="paired",
-        )  # fmt: skip
-    yield Metric(
-        "fault.lost_work", "", "lower", "values", "",
-        "transactions that users got less done than without the fault", "Lost work",
-        combined="paired", negligible=1.0,
-    )  # fmt: skip
 
 
 def _make_value(

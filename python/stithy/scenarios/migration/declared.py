@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from stithy.activity import DeclaredActivity
-from stithy.metrics import Better, Metric, Unit
+from stithy.metrics import Better, Metric, Unit, make_pause_metrics
 from stithy.registry import plugins
 from stithy.scenarios.migration.way import NONE, WayKind
 
@@ -13,9 +13,6 @@ BEFORE, MOVING, SWITCHING, AFTER = PHASES = ("before", "moving", "switch", "afte
 """Of a window: until the migration begins, while both answer or one does, while none does, and
 until the end. A way may lack the second or the third."""
 
-PAUSE_NEGLIGIBLE_S = 0.1
-"""Own: less than what a person notices. Source: Nielsen, Usability Engineering, chapter 5.5."""
-
 TIMES = ("migration.duration_s", "migration.switch_s", "migration.recovery_s")
 MOVED = "migration.moved_bytes"
 
@@ -24,16 +21,7 @@ NOTHING_MOVES, NOT_BEGUN = "nothing is moved in the window", "the migration did 
 
 
 def _list_metrics() -> Iterator[Metric]:
-    yield Metric(
-        "migration.pause_s", "s", "lower", "window", "gap_s",
-        "longest time in which no transaction was committed", "Pause",
-        negligible=PAUSE_NEGLIGIBLE_S,
-    )  # fmt: skip
-    yield Metric(
-        "migration.user_pause_s", "s", "lower", "window", "user_gap_p99_s",
-        "longest time without a commit of a user, 99th percentile over users", "Pause of users",
-        negligible=PAUSE_NEGLIGIBLE_S,
-    )  # fmt: skip
+    yield from make_pause_metrics(ACTIVITY)
     yield _make_value(TIMES[0], "s", "lower", "time that the migration took", "Migration")
     yield _make_value(TIMES[1], "s", "lower",
                       "time in which no server answered at the switch", "Switch")  # fmt: skip

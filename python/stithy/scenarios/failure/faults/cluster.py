@@ -11,9 +11,9 @@ from stithy.cluster.faults import (
     FAULTS,
     ClusterFault,
     Packets,
-    administer,
     readmit_osds,
     repair_cluster,
+    run_admin_command,
 )
 from stithy.errors import InfrastructureError
 from stithy.needs import Need
@@ -149,7 +149,7 @@ class CephFault(FaultKind):
         """End it, and start what is not there."""
         folder, entry = _find_cluster(target)
         if self._fault.remote:
-            readmit_osds(partial(administer, folder, entry), [keys.osd])
+            readmit_osds(partial(run_admin_command, folder, entry), [keys.osd])
         repair_cluster(folder, entry)
 
     def find_loss(self, target: Target, keys: Any) -> str | None:
@@ -202,7 +202,7 @@ class CephFault(FaultKind):
 
 
 def _require_fit(target: Target, folder: Path, entry: "ClusterEntry", osd: int) -> None:
-    dump = json.loads(administer(folder, entry, "osd", "dump", "--format", "json"))
+    dump = json.loads(run_admin_command(folder, entry, "osd", "dump", "--format", "json"))
     if because := explain_unfit(dump, osd):
         raise InfrastructureError(
             because, where=f"candidate {target.candidate}",
@@ -217,7 +217,7 @@ def _read_health(target: Target) -> str:
     folder, entry = _find_cluster(target)
     if not entry.access:
         return read_status(folder, entry).health
-    clean = is_clean(json.loads(administer(folder, entry, "status", "--format", "json")))
+    clean = is_clean(json.loads(run_admin_command(folder, entry, "status", "--format", "json")))
     if clean is None:
         return UNMANAGED
     return HEALTHY if clean else "not all placement groups are clean"
