@@ -12,7 +12,7 @@ from stithy.report.page import Page
 from stithy.report.sections.answer import answer
 from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory
-from stithy.scenarios.failure.judge import list_suffered
+from stithy.scenarios.failure.judge import Suffered
 from support.running import Stithy, entries, left_by, write_study
 
 pytestmark = pytest.mark.needs_postgresql
@@ -39,7 +39,7 @@ def test_a_run_killed_in_a_fault_resumes(stithy: Stithy, place: Path) -> None:
     assert not entries(out, "step-finished", id=window)
     stithy.run("resume", out)
     context = make_context(read_run(out))
-    suffered = {each.fault: each for each in list_suffered(context.evidence)}
+    suffered = {each.happened: each for each in Suffered.list_in(context.evidence)}
     assert suffered.keys() == {"server-killed", "server-hung"}
     for fault, each in suffered.items():
         [of] = each.evidence.at("a", each.point)
@@ -87,7 +87,7 @@ def test_a_mirror_survives_a_lost_drive_and_a_power_cut(stithy: Stithy, place: P
     path = study(place, faults, {"m": MIRROR})
     stithy.run_well("run", path, "--out", place / "run")
     suffered = {
-        of.fault: of for of in list_suffered(make_context(read_run(place / "run")).evidence)
+        of.happened: of for of in Suffered.list_in(make_context(read_run(place / "run")).evidence)
     }
     assert suffered.keys() == {"drive-lost", "drive-power-cut"}
     for fault, of in suffered.items():

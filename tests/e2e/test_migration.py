@@ -9,7 +9,7 @@ from stithy.report.blocks import Figure, FigureKind
 from stithy.report.context import make_context
 from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory
-from stithy.scenarios.migration.judge import Relocated, list_moved
+from stithy.scenarios.migration.judge import Relocated
 from stithy.units import format_measured_duration
 from support.running import Stithy, entries, left_by, write_study
 
@@ -36,12 +36,12 @@ def test_a_run_killed_in_a_migration_resumes(stithy: Stithy, place: Path) -> Non
     assert not entries(out, "step-finished", id="w-a-u2-waycopy-b0")
     stithy.run("resume", out)
     context = make_context(read_run(out))
-    found = {each.method: each for each in list_moved(context.evidence)}
+    found = {each.happened: each for each in Relocated.list_in(context.evidence)}
     assert found.keys() == {*WAYS}
     pauses = {name: check_moved(each) for name, each in found.items()}
     drawn = plugins(FigureKind)["migration-seconds"].draw(context)
     assert [each.title for each in drawn if isinstance(each, Figure)] == [
-        f"Moved by {name}, users paused {format_measured_duration(gap_s)} on a"
+        f"With a migration by {name} users paused {format_measured_duration(gap_s)} on a"
         for name, gap_s in pauses.items()
     ]
     assert entries(out, "step-finished", id="check-end-a")
@@ -56,14 +56,14 @@ def check_moved(of: Relocated) -> float:
     Gives their longest pause.
     """
     [window] = of.evidence.at("a", of.point)
-    assert not of.list_lost(), of.method
-    assert window.row["ledger_acknowledged"] > 0, of.method
-    assert window.row["ledger_unverified_because"] is None, of.method
-    assert window.row["errors"] == 0, of.method
+    assert not of.list_lost(), of.happened
+    assert window.row["ledger_acknowledged"] > 0, of.happened
+    assert window.row["ledger_unverified_because"] is None, of.happened
+    assert window.row["errors"] == 0, of.happened
     spans = {span["name"]: span["to_s"] - span["from_s"] for span in window.spans}
-    assert window.row["gap_s"] > 0.9 * spans["switch"], of.method
+    assert window.row["gap_s"] > 0.9 * spans["switch"], of.happened
     values = {key: row["value"] for key, row in window.values.items()}
-    assert values["migration.duration_s", "all"] == pytest.approx(sum(spans.values())), of.method
-    assert values["migration.moved_bytes", "all"] > 2**26, of.method
-    assert values["migration.tpm", "after"] > 0, of.method
+    assert values["migration.duration_s", "all"] == pytest.approx(sum(spans.values())), of.happened
+    assert values["migration.moved_bytes", "all"] > 2**26, of.happened
+    assert values["migration.tpm", "after"] > 0, of.happened
     return float(window.row["gap_s"])

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean, median
+from typing import ClassVar, Self
 
 from stithy.activity import list_tables
 from stithy.analysis.effect import (
@@ -25,7 +26,7 @@ from stithy.analysis.steadiness import Steadiness
 from stithy.analysis.surroundings import Baseline
 from stithy.analysis.verdict import PrimaryComparison
 from stithy.metrics import ALL, P95, TPM, Quantity, count_values_needed, has_enough, is_mean
-from stithy.point import Point, list_telling
+from stithy.point import NOTHING, Point, list_telling
 from stithy.search import Search
 from stithy.validity import Flag, Reason, Row, is_valid
 
@@ -106,6 +107,10 @@ class Window:
     def failures(self) -> tuple[Flag, ...]:
         """What makes it invalid by itself, whatever became of its block."""
         return tuple(reason.flag for reason in self.reasons if reason.flag.is_failure)
+
+    def is_flagged(self, *flags: str) -> bool:
+        """Whether a reason has one of these flags, invalidating or not."""
+        return any(reason.flag.value in flags for reason in self.reasons)
 
     @property
     def measured(self) -> bool:
@@ -390,6 +395,77 @@ class Evidence:
             if not any(window.valid for window in windows):
                 return f"no window of {candidate} is valid"
         return "no block has a valid window of both"
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A candidate at a point where something happens, against its windows without, by block.
+
+    `factor`: says what happens, or `NOTHING`. `losses`: flags of windows whose database lost or
+    changed something.
+    """
+
+    factor: ClassVar[str]
+    losses: ClassVar[frozenset[str]]
+    evidence: Evidence
+    candidate: str
+    point: Point
+
+    @classmethod
+    def list_in(cls, evidence: Evidence) -> tuple[Self, ...]:
+        """List each candidate at each point where something happens."""
+        return tuple(
+            cls(evidence, name, point)
+            for point in evidence.points
+            if point.values.get(cls.factor) not in (None, NOTHING)
+            for name in evidence.candidates
+            if evidence.at(name, point)
+        )
+
+    @property
+    def happened(self) -> str:
+        """The name of what happens."""
+        return str(self.point.values[self.factor])
+
+    @cached_property
+    def alone(self) -> Point:
+        """The point at which nothing does."""
+        return self.point.replaced(self.factor, NOTHING)
+
+    def list_counted(self) -> tuple[Window, ...]:
+        """Its valid windows."""
+        return self.evidence.valid_at(self.candidate, self.point)
+
+    def list_all(self) -> tuple[Window, ...]:
+        """Its windows, valid or not."""
+        return self.evidence.at(self.candidate, self.point)
+
+    def list_lost(self) -> tuple[Window, ...]:
+        """The windows in which something acknowledged was lost or changed, valid or not."""
+        return tuple(window for window in self.list_all() if window.is_flagged(*self.losses))
+
+    def average(self, quantity: Quantity) -> float | None:
+        """A quantity of its valid windows."""
+        return self.evidence.level_of(self.candidate, self.point, quantity)
+
+    def compare(self, quantity: Quantity, point: Point | None = None) -> Effect:
+        """Compare with the windows of the same blocks at another point, by default `alone`."""
+        name = self.candidate
+        return self.evidence.effect(name, name, self.point, quantity, point or self.alone)
+
+    def find_effect(self, quantity: Quantity) -> Effect:
+        """Find what happens to a paired quantity, over all blocks that have both."""
+        paired = self.evidence.paired_of(self.candidate, self.point, quantity)
+        return make_unknown_effect("it was not measured") if paired is None else paired.effect
+
+    def find_pair(self) -> tuple[Window, Window] | None:
+        """Find the first block with a window at each point, those that count first."""
+        for choose in (self.evidence.valid_at, self.evidence.at):
+            without = {window.block: window for window in choose(self.candidate, self.alone)}
+            for window in choose(self.candidate, self.point):
+                if window.measured and window.block in without:
+                    return window, without[window.block]
+        return None
 
 
 def _drop_factor(point: Point, axis: str) -> Point:

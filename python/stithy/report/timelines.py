@@ -3,16 +3,16 @@
 What happened shades phases and marks events; the scenario says which.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import altair as alt
 import polars as pl
 
-from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.evidence import Contrast, Window
 from stithy.analysis.latencies import read_seconds
 from stithy.point import NOTHING, Point
-from stithy.report.blocks import Figure
+from stithy.report.blocks import Absent, Drawn, Figure
 from stithy.report.context import Context
 from stithy.report.drawing import annotations, palette
 from stithy.report.drawing.annotations import MS_PER_S, draw_marks, draw_spans, select_marks
@@ -37,6 +37,7 @@ from stithy.report.metrics import SECONDS_PER_MINUTE, read_tpm
 from stithy.report.tables import PageTable, Show
 from stithy.results.hlog import LoggedHistogram, merge
 from stithy.results.phases import Phase
+from stithy.units import format_list, format_measured_duration
 
 HEIGHT, COLUMNS_MOST, EXTENT, TICKS_MOST = 96, 3, 40, 4
 TYPES = {"window": pl.String, "second": pl.Int64, "per_s": pl.Float64, "p99_s": pl.Float64}
@@ -61,26 +62,44 @@ class Timeline:
 
 @dataclass(frozen=True)
 class TimelineWords:
-    """How a scenario calls what happened: one word, its shades by phase, and what they mean."""
+    """How a scenario calls what happened: one word, its shades by phase, and what they mean.
+
+    `happened`: such as `with {name}`, for titles.
+    """
 
     kind: str
+    happened: str
     looks: Mapping[str, tuple[str, float]]
     explained: str
 
 
-def find_pair(
-    evidence: Evidence, candidate: str, point: Point, alone: Point
-) -> tuple[Window, Window] | None:
-    """Find the first block with a window at each point, those that count first."""
-    for choose in (evidence.valid_at, evidence.at):
-        without = {window.block: window for window in choose(candidate, alone)}
-        for window in choose(candidate, point):
-            if window.measured and window.block in without:
-                return window, without[window.block]
-    return None
+def draw_each_point(
+    context: Context, key: str, contrasts: Sequence[Contrast], words: TimelineWords,
+    make_line: Callable[[Window, Window], Timeline],
+) -> Iterator[Drawn]:  # fmt: skip
+    """Draw each point at which something happened, or say why not."""
+    for point in dict.fromkeys(of.point for of in contrasts):
+        stem, mine = f"{key}-{point.slug}", [of for of in contrasts if of.point == point]
+        lines = {of.candidate: make_line(*pair) for of in mine if (pair := of.find_pair())}
+        if lines:
+            title = _write_title(lines, words.happened.format(name=mine[0].happened))
+            yield _draw_timelines(context, stem, title, point, lines, words)
+        else:
+            yield Absent(stem, f"throughput over time with {point}", "no block has both windows")
 
 
-def draw_timelines(
+def _write_title(lines: Mapping[str, Timeline], happened: str) -> str:
+    pauses = [
+        f"{format_measured_duration(pause_s)} on {name}"
+        for name, line in lines.items()
+        if (pause_s := line.window.row.get("gap_s")) is not None
+    ]
+    if not pauses:
+        return f"Throughput over time {happened}"
+    return f"{happened[0].upper()}{happened[1:]} users paused {format_list(pauses)}"
+
+
+def _draw_timelines(
     context: Context, stem: str, title: str, point: Point, lines: Mapping[str, Timeline],
     words: TimelineWords,
 ) -> Figure:  # fmt: skip

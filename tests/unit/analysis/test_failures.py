@@ -22,7 +22,7 @@ from stithy.point import Point
 from stithy.results.layout import RunDirectory
 from stithy.scenarios.failure.declared import UNCHECKED
 from stithy.scenarios.failure.impact import list_impacts
-from stithy.scenarios.failure.judge import list_suffered
+from stithy.scenarios.failure.judge import Suffered
 from stithy.scenarios.failure.report.findings import describe_one, describe_survival, find_survival
 from stithy.scenarios.failure.survival import DEGRADED, list_survivals
 from stithy.statements import Statement
@@ -89,7 +89,7 @@ def test_a_loss_breaks_a_promise_or_is_a_finding(
         window("a", promised, **row), window("b", 1.0),
     )  # fmt: skip
     evidence = Evidence(("a", "b"), (NONE, FAULT), windows, primary=PrimaryComparison(point=FAULT))
-    [of_a, of_b] = list_suffered(evidence)
+    [of_a, of_b] = Suffered.list_in(evidence)
     assert (windows[2].valid, len(of_a.list_lost())) == (valid, lost)
     findings = [reason for reason in windows[2].reasons if reason.flag.is_finding]
     assert bool(findings) == (lost and not promised), "such a window is not measured again"

@@ -122,7 +122,7 @@ def test_a_policy_without_copies_does_not_survive_lost_data() -> None:
     """What comes back after a fault is promised by any policy."""
     read = study("faults: [osd-lost, host-off]", **CLUSTERS)
     promised = {
-        (name, candidate): plugins(FaultKind)[name].promises(read, candidate, keys)
+        (name, candidate): plugins(FaultKind)[name].is_promised(read, candidate, keys)
         for name, keys in find_spec(read).faults.items()
         for candidate in read.candidates
     }
@@ -225,7 +225,7 @@ def test_an_array_promises_what_its_checksums_tell(fault: str, promised: tuple[b
     """A mirror without them may give the old data of a drive that missed a write."""
     read = study(f"faults: [{fault}]", one=MIRROR, two=STALE)
     keys = find_spec(read).get_levels()[fault]
-    assert tuple(get_fault(fault).promises(read, of, keys) for of in ("one", "two")) == promised
+    assert tuple(get_fault(fault).is_promised(read, of, keys) for of in ("one", "two")) == promised
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_an_array_promises_no_more_drives_than_it_has_copies(
     assert expand(study(f"faults: [{fault}]")), "of one drive they add up"
     read = study(f"faults: {{{fault}: {{drive-errors: {{drive: {drive}}}}}}}", one=array)
     keys = find_spec(read).get_levels()[fault]
-    assert get_fault(fault).promises(read, "one", keys) is promised
+    assert get_fault(fault).is_promised(read, "one", keys) is promised
 
 
 @pytest.mark.parametrize("fault", ["server-killed", "drive-power-cut", "storage-full"])
@@ -250,7 +250,7 @@ def test_a_database_that_does_not_wait_promises_nothing_after_a_crash(fault: str
     hasty = "{drive: gp3, settings: {synchronous_commit: 'off'}}"
     read = study(f"faults: [{fault}, drive-slow]", one=hasty)
     promised = {
-        (name, of): get_fault(name).promises(read, of, keys)
+        (name, of): get_fault(name).is_promised(read, of, keys)
         for name, keys in find_spec(read).get_levels().items()
         for of in ("one", "two")
     }

@@ -257,7 +257,7 @@ class FaultActivity(BasicActivity):
         if self._at.struck_s is None:
             return WindowValue("fault.promised", None, missing_because=NOT_REACHED)
         study = self.context.file.study.at(self.window.point)
-        promised = fault.promises(study, self.window.candidate, self._keys)
+        promised = fault.is_promised(study, self.window.candidate, self._keys)
         return WindowValue("fault.promised", float(promised))
 
     def _count_damage(self) -> WindowValue:

@@ -114,7 +114,7 @@ class FaultKind(Plugin):
         """Name what it sets; where another fault sets the same, one of them ends the other."""
         return frozenset()
 
-    def promises(self, study: "Study", candidate: str, keys: Any) -> bool:
+    def is_promised(self, study: "Study", candidate: str, keys: Any) -> bool:
         """Whether the candidate's policy promises to keep what was acknowledged through it."""
         return True
 

@@ -1,17 +1,14 @@
 """What a fault cost users, by candidate, and whether anything acknowledged was lost."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 
 from stithy.activities.hammer.judge import LOSSES, find_unreadable
 from stithy.analysis.analyze import Analysis, Loss, Losses
 from stithy.analysis.decision import Ruling
-from stithy.analysis.effect import Effect
-from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.evidence import Contrast, Evidence, Window
 from stithy.analysis.gathering import WindowChecks, WindowRecord
 from stithy.metrics import ALL, Quantity
-from stithy.point import Point
 from stithy.scenarios.failure.declared import ACTIVITY, UNCHECKED
 from stithy.scenarios.failure.fault import NONE
 from stithy.scenarios.failure.impact import list_impacts
@@ -37,11 +34,6 @@ LOST = LOSSES | {DATABASE_DAMAGED.value}
 """Flags of windows whose database lost or changed something."""
 
 PROMISED, DAMAGE = ("fault.promised", ALL), ("fault.damaged", ALL)
-
-
-def has_lost(window: Window) -> bool:
-    """Whether something acknowledged was lost or changed in a window, or all, promised or not."""
-    return any(reason.flag.value in LOST for reason in window.reasons)
 
 
 def is_promised(values: Mapping[tuple[str, str], Row]) -> bool:
@@ -78,62 +70,20 @@ def weigh_loss(of: WindowRecord, reason: Reason) -> Reason:
     return replace(reason, flag=flag)
 
 
-@dataclass(frozen=True)
-class Suffered:
+class Suffered(Contrast):
     """A candidate under a fault at a point, against its windows without it, block by block."""
 
-    evidence: Evidence
-    candidate: str
-    point: Point
-
-    @property
-    def fault(self) -> str:
-        """The name of the fault."""
-        return str(self.point.values[FAULT])
-
-    def list_counted(self) -> tuple[Window, ...]:
-        """Its valid windows."""
-        return self.evidence.valid_at(self.candidate, self.point)
-
-    def list_all(self) -> tuple[Window, ...]:
-        """Its windows, valid or not."""
-        return self.evidence.at(self.candidate, self.point)
-
-    def list_lost(self) -> tuple[Window, ...]:
-        """The windows in which something acknowledged was lost or changed, valid or not."""
-        return tuple(window for window in self.list_all() if has_lost(window))
+    factor, losses = FAULT, LOST
 
     def list_compared(self) -> tuple[Window, ...]:
         """The windows in which it struck, with ledger compared and files checked afterwards."""
-        is_none = self.fault == NONE
+        is_none = self.happened == NONE
         return tuple(
             window for window in self.list_all()
             if window.row["ledger_acknowledged"] and not window.row["ledger_unverified_because"]
             and (is_none or any(span["name"] == "fault" for span in window.spans))
             and not explain_unchecked(window.values)
         )  # fmt: skip
-
-    @cached_property
-    def alone(self) -> Point:
-        """The point without the fault."""
-        return self.point.replaced(FAULT, NONE)
-
-    def compare(self, quantity: Quantity) -> Effect:
-        """Compare with the windows without the fault, of the same blocks."""
-        return self.evidence.effect(
-            self.candidate, self.candidate, self.point, quantity, self.alone
-        )
-
-
-def list_suffered(evidence: Evidence) -> tuple[Suffered, ...]:
-    """Each candidate at each point with a fault."""
-    return tuple(
-        Suffered(evidence, name, point)
-        for point in evidence.points
-        if point.values.get(FAULT) not in (None, NONE)
-        for name in evidence.candidates
-        if evidence.at(name, point)
-    )
 
 
 class FaultLosses(Losses):
@@ -145,7 +95,7 @@ class FaultLosses(Losses):
 
     def find_losses(self, analysis: Analysis) -> Iterator[Loss]:
         """Find what each fault costs each candidate, where a window without it is there."""
-        for of in list_suffered(analysis.evidence):
+        for of in Suffered.list_in(analysis.evidence):
             if analysis.evidence.at(of.candidate, of.alone):
                 for quantity, paired in list_impacts(analysis, of.candidate, of.point, of.alone):
                     yield Loss(ACTIVITY, quantity, of.candidate, of.point, paired)
@@ -158,9 +108,9 @@ class LossRuling(Ruling):
 
     def rule(self, evidence: Evidence, *, answered: bool) -> bool:
         """Rule by the losses of all windows, also of those without a fault."""
-        suffered = list_suffered(evidence)
+        suffered = Suffered.list_in(evidence)
         every = evidence.windows if suffered else ()
-        losses = [window for window in every if has_lost(window)]
+        losses = [window for window in every if window.is_flagged(*LOST)]
         if not losses:
             return answered
         if any(is_promised(window.values) for window in losses):

@@ -76,7 +76,7 @@ class FaultsTogether(FaultKind):
                 return f"{one.name} and {other.name} would end each other: both set {min(same)}"
         return None
 
-    def promises(self, study: "Study", candidate: str, keys: TogetherKeys) -> bool:
+    def is_promised(self, study: "Study", candidate: str, keys: TogetherKeys) -> bool:
         """Whether each alone is survived, and no more drives fail than may at once."""
         from stithy.scenarios.failure.faults.drives import count_survived
 
@@ -84,7 +84,7 @@ class FaultsTogether(FaultKind):
         taken = frozenset[int]().union(*(part.list_taken(of) for part, of in pairs))
         if len(taken) > 1 and len(taken) > count_survived(study, candidate):
             return False
-        return all(part.promises(study, candidate, of) for part, of in pairs)
+        return all(part.is_promised(study, candidate, of) for part, of in pairs)
 
     def inject(self, target: Target, keys: TogetherKeys) -> None:
         """Break all, one right after the other."""

@@ -8,7 +8,7 @@ import polars as pl
 
 from stithy.activities.hammer.judge import CONDITIONS, UNREADABLE
 from stithy.analysis.analyze import Analysis
-from stithy.analysis.effect import Effect, estimate_level, make_unknown_effect
+from stithy.analysis.effect import Effect, estimate_level
 from stithy.analysis.evidence import Evidence, Window
 from stithy.metrics import Quantity
 from stithy.point import Point
@@ -21,7 +21,6 @@ from stithy.scenarios.failure.judge import (
     PROMISED,
     Suffered,
     explain_unchecked,
-    list_suffered,
 )
 from stithy.scenarios.failure.keys import FAULT
 
@@ -98,7 +97,7 @@ class Survival:
 def list_survivals(analysis: Analysis) -> tuple[Survival, ...]:
     """Each candidate under each fault; without a fault where something was lost all the same."""
     evidence = analysis.evidence
-    if not list_suffered(evidence):
+    if not Suffered.list_in(evidence):
         return ()
     every = (
         Suffered(evidence, name, point)
@@ -106,38 +105,32 @@ def list_survivals(analysis: Analysis) -> tuple[Survival, ...]:
         for name in evidence.candidates
     )  # fmt: skip
     return tuple(_judge_survival(analysis, of) for of in every
-                 if of.fault != NONE or of.list_lost())  # fmt: skip
+                 if of.happened != NONE or of.list_lost())  # fmt: skip
 
 
 def _judge_survival(analysis: Analysis, of: Suffered) -> Survival:
     every, lost, compared = of.list_all(), of.list_lost(), of.list_compared()
     pauses = (window.value("gap_s") for window in of.list_counted())
     unreadable, damaged, broken = (
-        [window for window in lost if any(reason.flag.value == flag.value
-                                          for reason in window.reasons)]
+        [window for window in lost if window.is_flagged(flag.value)]
         for flag in (UNREADABLE, DATABASE_DAMAGED, CONDITIONS)
     )  # fmt: skip
     unchecked = sum(explain_unchecked(window.values) is not None for window in every)
     fate = Fate.LOST if lost else Fate.KEPT if compared else Fate.UNPROVEN
     return Survival(
-        of.candidate, of.fault, of.point, fate if every else Fate.UNREACHED, _find_promise(every),
-        len(every), len(compared), len(lost), len(unreadable), len(damaged), len(broken), unchecked,
+        of.candidate, of.happened, of.point, fate if every else Fate.UNREACHED,
+        _find_promise(every), len(every), len(compared), len(lost), len(unreadable),
+        len(damaged), len(broken), unchecked,
         tuple(_list_gone(analysis, lost)), _explain(unreadable or every), len(of.list_counted()),
         estimate_level([pause_s for pause_s in pauses if pause_s is not None]),
-        of.compare(PAUSE), _find_effect(of, DEGRADED),
-        of.evidence.level_of(of.candidate, of.point, Quantity("fault.phase_s", "degraded")),
-        _find_effect(of, LOST_WORK),
+        of.compare(PAUSE), of.find_effect(DEGRADED),
+        of.average(Quantity("fault.phase_s", "degraded")), of.find_effect(LOST_WORK),
     )  # fmt: skip
 
 
 def _find_promise(windows: Sequence[Window]) -> bool | None:
     known = (window.values.get(PROMISED, {}).get("value") for window in windows)
     return next((value != 0 for value in known if value is not None), None)
-
-
-def _find_effect(of: Suffered, quantity: Quantity) -> Effect:
-    paired = of.evidence.paired_of(of.candidate, of.point, quantity)
-    return make_unknown_effect("it was not measured") if paired is None else paired.effect
 
 
 def _list_gone(analysis: Analysis, windows: Sequence[Window]) -> Iterator[LedgerLoss]:

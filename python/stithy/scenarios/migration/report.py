@@ -11,7 +11,6 @@ from stithy.analysis.effect import Effect
 from stithy.analysis.evidence import Window
 from stithy.metrics import Quantity
 from stithy.report.blocks import (
-    Absent,
     Block,
     Drawn,
     FigureKind,
@@ -27,13 +26,13 @@ from stithy.report.drawing.points import drop_factor
 from stithy.report.findings import FindingKind
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show, make_table
-from stithy.report.timelines import Timeline, TimelineWords, draw_timelines, find_pair
+from stithy.report.timelines import Timeline, TimelineWords, draw_each_point
 from stithy.results.phases import Phase
-from stithy.scenarios.migration.declared import AFTER, BEFORE, MOVED, MOVING, SWITCHING
-from stithy.scenarios.migration.judge import Relocated, list_moved
+from stithy.scenarios.migration.declared import AFTER, BEFORE, MOVED, MOVING, SWITCHING, TIMES
+from stithy.scenarios.migration.judge import Relocated
 from stithy.scenarios.migration.way import NAME, SWITCH, WAY
 from stithy.statements import Statement, join_parts
-from stithy.units import format_list, format_measured_duration
+from stithy.units import format_measured_duration
 from stithy.validity import make_clause
 
 TITLE = "Migration"
@@ -50,7 +49,7 @@ NOTE = (
 )
 
 PAUSE = Quantity("migration.pause_s")
-PHASE_P99 = "migration.p99_s"
+DURATION, PHASE_P99 = Quantity(TIMES[0]), "migration.p99_s"
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ def list_verdicts(analysis: Analysis) -> Iterator[PauseVerdict]:
     Where the interval holds 0, or too few blocks have none, neither is called longer: the order is
     then that of the study, and the effect is not `distinguishable`.
     """
-    for a, b in combinations(list_moved(analysis.evidence), 2):
+    for a, b in combinations(Relocated.list_in(analysis.evidence), 2):
         if a.candidate == b.candidate and a.alone == b.alone:
             effect = b.compare(PAUSE, a.point)
             if effect.value is not None and effect.value < 0:
@@ -91,7 +90,7 @@ def _make_tables(page: Page) -> Iterator[PageTable]:
         Show("lost", "Lost", "count"),
     )  # fmt: skip
     yield make_table(
-        NAME, TITLE, shows, [_make_row(context, of) for of in list_moved(context.evidence)]
+        NAME, TITLE, shows, [_make_row(context, of) for of in Relocated.list_in(context.evidence)]
     )
 
 
@@ -99,17 +98,18 @@ def _make_row(context: Context, of: Relocated) -> dict[str, Any]:
     times = ("duration_s", "switch_s", "pause_s", "user_pause_s", "recovery_s")
     return {
         **context.list_factor_values(of.point), "candidate": of.candidate,
-        "blocks": len(of.list_counted()), "size_bytes": of.average(MOVED),
-        **{name: of.average(f"migration.{name}") for name in times},
+        "blocks": len(of.list_counted()), "size_bytes": of.average(Quantity(MOVED)),
+        **{name: of.average(Quantity(f"migration.{name}")) for name in times},
         "kept": of.compute_kept_share(MOVING), "kept_after": of.compute_kept_share(AFTER),
-        **{f"p99_{phase}_s": of.average(PHASE_P99, phase) for phase in (BEFORE, MOVING, AFTER)},
+        **{f"p99_{phase}_s": of.average(Quantity(PHASE_P99, phase))
+           for phase in (BEFORE, MOVING, AFTER)},
         **of.estimate_change(), "lost": len(of.list_lost()),
     }  # fmt: skip
 
 
 def _set_migration(page: Page) -> Iterator[Block]:
     context = page.context
-    if not list_moved(context.evidence):
+    if not Relocated.list_in(context.evidence):
         return
     yield from set_bullets((f"{_judge(context, of)}." for of in list_verdicts(context)), "")
     yield from set_figures(page.find_drawn(NAME))
@@ -126,48 +126,28 @@ def _name_load(of: Relocated, unit: str) -> str:
 def _judge(context: Context, of: PauseVerdict) -> str:
     """In one sentence, which of two ways paused users longer, or that it is not known."""
     where = f"On {of.longer.candidate}{_name_load(of.longer, context.level_unit)}"
-    effect, names = of.effect, f"{of.longer.method} and {of.shorter.method}"
+    effect, names = of.effect, f"{of.longer.happened} and {of.shorter.happened}"
     if effect.low is None or effect.high is None:
         return f"{where} too few blocks tell the pauses of {names} apart"
     low, high = (format_measured_duration(abs(bound)) for bound in (effect.low, effect.high))
     if not effect.distinguishable or effect.plain:
         return f"{where} the pauses of {names} are not shown to differ"
     return (
-        f"{where} users paused longer by {of.longer.method} than by {of.shorter.method}: by "
+        f"{where} users paused longer by {of.longer.happened} than by {of.shorter.happened}: by "
         f"{format_measured_duration(effect.value or 0.0)} ({low} to {high})"
     )
 
 
 KEY = "migration-seconds"
 SHADES = TimelineWords(
-    "migration",
+    "migration", "with a migration by {name}",
     {SWITCHING: (palette.AXIS[0], 0.75), MOVING: (palette.GRID[0], 0.9)},
     "the time in which data move, darker the switch",
 )  # fmt: skip
 
 
 def _plot(context: Context) -> Iterator[Drawn]:
-    moved = list_moved(context.evidence)
-    for point in dict.fromkeys(of.point for of in moved):
-        stem = f"{KEY}-{point.slug}"
-        lines = {
-            of.candidate: _make_line(*pair)
-            for of in moved
-            if of.point == point
-            and (pair := find_pair(of.evidence, of.candidate, of.point, of.alone))
-        }
-        if lines:
-            pauses = [
-                f"{format_measured_duration(pause_s)} on {name}"
-                for name, line in lines.items()
-                if (pause_s := line.window.row.get("gap_s")) is not None
-            ]
-            title = f"Throughput over time with a migration by {point.values[WAY]}"
-            if pauses:
-                title = f"Moved by {point.values[WAY]}, users paused {format_list(pauses)}"
-            yield draw_timelines(context, stem, title, point, lines, SHADES)
-        else:
-            yield Absent(stem, f"throughput over time with {point}", "no block has both windows")
+    return draw_each_point(context, KEY, Relocated.list_in(context.evidence), SHADES, _make_line)
 
 
 def _make_line(window: Window, alone: Window) -> Timeline:
@@ -194,14 +174,14 @@ class MigrationFinding:
 
 def _find_leading(analysis: Analysis) -> Iterator[MigrationFinding]:
     """Find what came of each candidate; a loss stands first, and then the shortest pause."""
-    moved = list_moved(analysis.evidence)
+    moved = Relocated.list_in(analysis.evidence)
     for name in dict.fromkeys(of.candidate for of in moved):
         mine = [of for of in moved if of.candidate == name]
         yield MigrationFinding(name, tuple(sorted(mine, key=_rank)))
 
 
 def _rank(of: Relocated) -> tuple[bool, float]:
-    pause_s = of.average("migration.pause_s")
+    pause_s = of.average(PAUSE)
     return not of.list_lost(), math.inf if pause_s is None else pause_s
 
 
@@ -223,18 +203,18 @@ def _describe_way(of: Relocated, unit: str) -> Statement:
         what = "or changed acknowledged work" if because is None else "the database"
         why = "" if because is None else ": it could not be read any more: {because}"
         return Statement(
-            f"by {{method}}{where}, and LOST {what} in {{lost:+window}}{why}", method=of.method,
+            f"by {{method}}{where}, and LOST {what} in {{lost:+window}}{why}", method=of.happened,
             lost=len(lost), because=make_clause(because or ""), point=str(of.point),
         )  # fmt: skip
     if not of.list_counted():
-        return Statement(f"by {{method}}{where} in no valid window", method=of.method)
-    pause_s, lasted_s = (of.average(f"migration.{name}") for name in ("pause_s", "duration_s"))
+        return Statement(f"by {{method}}{where} in no valid window", method=of.happened)
+    pause_s, lasted_s = of.average(PAUSE), of.average(DURATION)
     timed = "" if lasted_s is None else " in {lasted:measured}"
     paused = "" if pause_s is None else " with a pause of {pause:measured}"
     unproven = len(of.list_unproven())
     doubt = ", the ledger of {unproven:+window} not compared" if unproven else ""
     return Statement(
-        f"by {{method}}{where}{timed}{paused}{doubt}", method=of.method, lasted=lasted_s,
+        f"by {{method}}{where}{timed}{paused}{doubt}", method=of.happened, lasted=lasted_s,
         pause=pause_s, unproven=unproven, point=str(of.point),
     )  # fmt: skip
 

@@ -125,7 +125,7 @@ class CephFault(FaultKind):
             return "its cluster is somebody's: only `allow_faults: true` beside `conf` allows it"
         return None
 
-    def promises(self, study: "Study", candidate: str, keys: Any) -> bool:
+    def is_promised(self, study: "Study", candidate: str, keys: Any) -> bool:
         """Whether another copy is there of data that are lost; all others come back."""
         spec = study.candidates[candidate].spec
         assert isinstance(spec, CephSpec)  # the plan refuses others

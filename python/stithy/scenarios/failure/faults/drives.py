@@ -56,7 +56,7 @@ class OutageFault(FaultKind):
     explains = SLOWNESS | OUTAGE
     examines = True
 
-    def promises(self, study: "Study", candidate: str, keys: Any) -> bool:
+    def is_promised(self, study: "Study", candidate: str, keys: Any) -> bool:
         """Whether its database waits until a commit is durable: it may have to recover."""
         return is_durable(study, candidate)
 
@@ -146,7 +146,7 @@ class BreakingFault(OutageFault, DriveFault):
         """Its drive."""
         return frozenset({keys.drive})
 
-    def promises(self, study: "Study", candidate: str, keys: Any) -> bool:
+    def is_promised(self, study: "Study", candidate: str, keys: Any) -> bool:
         """Whether another drive has all that this one loses, and who reads it knows which."""
         spec = get_spec(study, candidate)
         return is_redundant(spec) and spec.layer is not None and spec.layer.spec.finds_corruption()

@@ -45,7 +45,7 @@ class KilledServer(ServerFault):
         {"commit counters disagree", "commit counters not verified", "contradicts itself"}
     )
 
-    def promises(self, study: "Study", candidate: str, keys: Any) -> bool:
+    def is_promised(self, study: "Study", candidate: str, keys: Any) -> bool:
         """Whether a commit is answered only when it can be recovered."""
         return is_durable(study, candidate)
 

@@ -15,7 +15,7 @@ from stithy.report.blocks import (
 from stithy.report.page import Page
 from stithy.report.tables import PageTable
 from stithy.scenarios.failure.declared import ACTIVITY
-from stithy.scenarios.failure.judge import list_suffered
+from stithy.scenarios.failure.judge import Suffered
 from stithy.scenarios.failure.keys import NAME
 from stithy.scenarios.failure.report import findings, seconds, tables
 
@@ -52,7 +52,7 @@ def _make_tables(page: Page) -> Iterator[PageTable]:
 
 def _set_failure(page: Page) -> Iterator[Block]:
     context = page.context
-    if not list_suffered(context.evidence):
+    if not Suffered.list_in(context.evidence):
         return
     yield from set_open(page.tables[tables.SURVIVAL])
     yield from set_paragraph(SURVIVAL_NOTE, style="note")

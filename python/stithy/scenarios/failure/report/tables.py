@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.effect import Effect, make_unknown_effect
+from stithy.analysis.effect import Effect
 from stithy.metrics import PERCENTILES, Quantity
 from stithy.report.context import Context
 from stithy.report.drawing.points import drop_factor
@@ -15,7 +15,7 @@ from stithy.report.words.wording import format_count, format_signed, format_sign
 from stithy.scenarios.failure.declared import PERCENTILES_OF_PHASES, PHASES
 from stithy.scenarios.failure.fault import NONE
 from stithy.scenarios.failure.impact import find_percentile, total_phases
-from stithy.scenarios.failure.judge import PAUSE, Suffered, list_suffered
+from stithy.scenarios.failure.judge import PAUSE, Suffered
 from stithy.scenarios.failure.keys import FAULT, NAME
 from stithy.scenarios.failure.report.findings import list_losses, write_effect, write_time
 from stithy.scenarios.failure.survival import Fate, Survival, list_survivals
@@ -119,39 +119,33 @@ def make_phases_table(context: Context) -> PageTable:
         Show("p95_s", "p95", "duration"), Show("p99_s", "p99", "duration"),
         Show("p99_shown", "Change of p99"),
     )  # fmt: skip
-    rows = [row for of in list_suffered(context.evidence) for row in _list_phase_rows(context, of)]
+    rows = [
+        row for of in Suffered.list_in(context.evidence) for row in _list_phase_rows(context, of)
+    ]
     types = {f"{name}_ratio{end}": pl.Float64 for name in ("throughput", *PERCENTILES_OF_PHASES)
              for end in ("", "_low", "_high")}  # fmt: skip
     return make_table(PHASE_TABLE, "Phases", shows, rows, tpm=pl.Float64, **types)
 
 
 def _list_phase_rows(context: Context, of: Suffered) -> Iterator[dict[str, Any]]:
-    at = of.candidate, of.point
-    totals = total_phases(context, *at)
+    totals = total_phases(context, of.candidate, of.point)
     for phase in PHASES:
         total = totals.get(phase)
         if total is None or not total.seconds:
             continue
-        ratios = {name: _find_ratio(context, of, name, phase)
+        ratios = {name: of.find_effect(Quantity(f"fault.{name}_ratio", phase))
                   for name in ("throughput", *PERCENTILES_OF_PHASES)}  # fmt: skip
         times = {f"{name}_s": find_percentile(total, PERCENTILES[name][0])
                  for name in PERCENTILES_OF_PHASES}  # fmt: skip
         bounds = [_list_bounds(f"{name}_ratio", effect) for name, effect in ratios.items()]
         yield {
             **context.list_factor_values(of.point), "candidate": of.candidate, "phase": phase,
-            "phase_s": context.evidence.level_of(*at, Quantity("fault.phase_s", phase)),
+            "phase_s": of.average(Quantity("fault.phase_s", phase)),
             "tpm": total.per_minute,
             "tpm_shown": write_effect(ratios["throughput"], _write_change), **times,
             "p99_shown": write_effect(ratios["p99"], _write_change),
             **{name: value for each in bounds for name, value in each.items()},
         }  # fmt: skip
-
-
-def _find_ratio(context: Context, of: Suffered, name: str, phase: str) -> Effect:
-    paired = context.evidence.paired_of(
-        of.candidate, of.point, Quantity(f"fault.{name}_ratio", phase)
-    )
-    return make_unknown_effect("no block has both") if paired is None else paired.effect
 
 
 def _write_change(ratio: float) -> str:
