@@ -66,4 +66,6 @@ def check_moved(of: Relocated) -> float:
     assert values["migration.duration_s", "all"] == pytest.approx(sum(spans.values())), of.happened
     assert values["migration.moved_bytes", "all"] > 2**26, of.happened
     assert values["migration.tpm", "after"] > 0, of.happened
+    assert values["migration.tables_compared", "all"] >= 10, window.values
+    assert values["migration.tables_differing", "all"] == 0, of.happened
     return float(window.row["gap_s"])

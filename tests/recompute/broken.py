@@ -4,6 +4,7 @@ Counts of windows, losses, pauses and what is degraded follow from the tables of
 from latency logs, second by second.
 """
 
+import json
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -73,7 +74,9 @@ def _has_lost(files: Files, window: Row) -> bool:
     disagrees = None not in counts and after - before != acknowledged + (
         window["headline_in_doubt_found"] or 0
     )
-    damaged = _read(files, window, "fault.damaged")["value"] == 1
+    damaged = _read(files, window, "fault.damaged")["value"] == 1 or any(
+        each["source"] != each["target"] for each in (_list_tables(files, window) or {}).values()
+    )
     return bool(gone or broken or disagrees or damaged or _is_unreadable(files, window))
 
 
@@ -186,10 +189,28 @@ def _lasted(files: Files, row: Row) -> float | None:
     return _average(*metric)(files, row)
 
 
+def _list_tables(files: Files, window: Row) -> Row | None:
+    """The checksums at source and target, of a window in which they were compared."""
+    path = files.root / "windows" / window["window_id"] / "moved-tables.json"
+    tables: Row | None = json.loads(path.read_text())["tables"] if path.exists() else None
+    return tables
+
+
+def _count_tables(files: Files, row: Row) -> float | None:
+    """How many each comparison had, all of which were equal: else the window is invalid."""
+    every = (_list_tables(files, each) for each in _at(files, row, valid=True))
+    known = [tables for tables in every if tables is not None]
+    if any(each["source"] != each["target"] for tables in known for each in tables.values()):
+        return None
+    return fmean(map(len, known)) if known else None
+
+
 NUMBERS: Mapping[str, Callable[[Files, Row], Any]] = {
     "windows": lambda files, row: len(_at(files, row)), "lost": _count_lost, "count": _count_gone,
     "compared": _count_compared, "value": _bounded(0), "low": _bounded(1), "high": _bounded(2),
     "lasted": _lasted, "pause": lambda files, row: fmean(_list_pauses(files, row)),
+    "tables": _count_tables, "uncompared": lambda files, row: sum(
+        _list_tables(files, each) is None for each in _at(files, row, valid=True)),
     "unproven": lambda files, row: sum(
         not _is_compared(files, each) for each in _at(files, row)),
     "cuts": lambda files, row: len(_list_cuts(files, row)), "bound": _bound, "gone": _sum_gone,

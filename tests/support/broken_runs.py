@@ -8,7 +8,7 @@ import polars as pl
 
 from stithy.point import Point
 from stithy.results import tables
-from stithy.results.files import write_table
+from stithy.results.files import write_json, write_table
 from stithy.results.layout import RunDirectory
 from support.sample_run import Shape, build_run, rewrite, window_id
 
@@ -73,7 +73,17 @@ def with_moves(root: Path) -> RunDirectory:
             of_load |= {"ledger_unverified_because": "no start", "proof_after": None}
         elif (level, block) == ("base-backup", 1):
             of_load |= {"ledger_unverified_because": "no space"}
-        return {("migration.duration_s", "all"): 5.0 + block}, {}, of_load
+        names = ("compared", "differing")
+        tables: Values = {(f"migration.tables_{name}", "all"): "no answer" for name in names}
+        if (level, block) != ("base-backup", 2) and not is_gone:
+            differing = (row["candidate"], level, block) == ("disk", "base-backup", 3)
+            wrong = 5 if differing else None
+            sums = {f"t{n}": {"source": "7 rows, 1", "target": f"7 rows, {1 + (n == wrong)}"}
+                    for n in range(11)}  # fmt: skip
+            write_json(root / "windows" / row["window_id"] / "moved-tables.json", {"tables": sums})
+            counts = zip(names, (11.0, float(differing)), strict=True)
+            tables = {(f"migration.tables_{name}", "all"): count for name, count in counts}
+        return {("migration.duration_s", "all"): 5.0 + block, **tables}, {}, of_load
 
     return _build(root, "way", {9: "none", 1: "copy", 4: "base-backup"}, happen, lost)
 

@@ -285,6 +285,9 @@ class Replication(Protocol):
     def set_up_follower(self, url: Secret, place: Path) -> Mapping[str, str]:
         """Let a server on such a copy follow the one at the URL; give the settings of its start."""
 
+    def keep_log(self, url: Secret) -> None:
+        """Let the server at a URL keep the log from now on that a follower will ask for."""
+
     def count_lag_bytes(self, url: Secret) -> int | None:
         """Count the log that the follower of the server at a URL lacks; None without one."""
 

@@ -131,7 +131,8 @@ def test_a_loss_or_a_way_that_never_ended_is_no_answer(
         ("copy", None, {}, "by copy, and LOST the database in 1 window: it could not be read any "
                            "more: no start"),
         ("copy", "it did not come to it", {}, "by copy, and LOST the database in 1 window"),
-        ("copy", None, {"proof_after": 11}, "by copy, the ledger of 1 window not compared"),
+        ("copy", None, {"proof_after": 11}, "by copy, tables not compared in 1 window, "
+         "the ledger of 1 window not compared"),
         ("copy", NOT_BEGUN, {}, "by copy in no valid window"),
         ("none", NOTHING_MOVES, {}, None),
     ],

@@ -3,12 +3,18 @@
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 
 from fakes.clock import FakeClock
+from stithy.errors import InfrastructureError
+from stithy.results.layout import RunDirectory
 from stithy.run.session import Stop
-from stithy.scenarios.migration.way import Move, UnfinishedError
+from stithy.scenarios.migration.activity import SUMS, MigrationActivity
+from stithy.scenarios.migration.declared import TABLES
+from stithy.scenarios.migration.judge import find_differing
+from stithy.scenarios.migration.way import Move, TableSums, UnfinishedError
 from stithy.scenarios.migration.ways.servers import FileCopy
 
 
@@ -60,6 +66,37 @@ class Moving:
         window = cast(Any, SimpleNamespace(id="w", candidate="one", point=None))
         ends_s = self.clock.now_s() + lasts_s
         return Move(context, window, cast(Any, self.source), cast(Any, self.target), ends_s)
+
+
+@pytest.mark.parametrize(
+    ("sums", "compared", "differing"),
+    [({"a": ("1", "1"), "b": ("2", "2")}, 2, 0), ({"a": ("1", "1"), "b": ("2", None)}, 2, 1),
+     (None, None, None)],
+)  # fmt: skip
+def test_tables_are_compared_once_users_are_done(
+    tmp_path: Path, sums: TableSums | None, compared: int | None, differing: int | None
+) -> None:
+    """One that differs, or is missing, is lost; what could not be compared is not known."""
+    moving = Moving(tmp_path)
+    move = moving.move(60)
+    FileCopy().move(move)
+    move.begin("end")
+    fails = InfrastructureError("no answer", where="here", remedy="none")
+    way: Any = Mock(parts=(), compare=Mock(side_effect=fails) if sums is None else lambda _: sums)
+    move.context.session.directory = RunDirectory(tmp_path / "run")  # type: ignore[misc]
+    folder = move.find_folder()
+    folder.mkdir(parents=True)
+    activity = MigrationActivity(way, move.context, move.window)
+    activity._move = move
+    with activity.ready():
+        pass
+    found = {value.metric: value for value in activity.values()}
+    assert [found[name].value for name in TABLES] == [compared, differing]
+    assert found[TABLES[1]].missing_because == ("no answer" if sums is None else None)
+    assert (folder / SUMS).exists() is (sums is not None)
+    values: dict[tuple[str, str], Any] = {(name, "all"): vars(of) for name, of in found.items()}
+    record: Any = SimpleNamespace(values=values)
+    assert (find_differing(record) is not None) is bool(differing)
 
 
 def test_a_copied_server_works_at_the_target(tmp_path: Path) -> None:

@@ -53,6 +53,12 @@ def set_up_follower(url: Secret, place: Path) -> Mapping[str, str]:
     return {"primary_conninfo": conninfo, "primary_slot_name": SLOT}
 
 
+def keep_log(url: Secret) -> None:
+    """Make the slot, from the latest checkpoint on."""
+    with _open(url) as session:
+        session.run("SELECT pg_create_physical_replication_slot(%(slot)s, true)", slot=SLOT)
+
+
 def count_lag_bytes(url: Secret) -> int | None:
     """Count what it has not replayed of what is durable here."""
     with _open(url) as session:

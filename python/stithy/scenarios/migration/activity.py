@@ -4,29 +4,34 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 
-from stithy.errors import StithyError, convert_machine_failures
+from stithy.errors import InfrastructureError, StithyError, convert_machine_failures
 from stithy.plan.steps import WindowPlan
 from stithy.registry import plugins
+from stithy.results.files import write_json
 from stithy.results.phases import Phase
 from stithy.run.activity import Activity, Span, Subject, TimedActivity, Times, WindowValue
 from stithy.run.context import Context
 from stithy.scenarios.migration.declared import (
     AFTER,
     BEFORE,
+    COMPARED,
+    DIFFERING,
     MOVED,
     MOVING,
     NOT_BEGUN,
     NOTHING_MOVES,
     PHASES,
     SWITCHING,
+    TABLES,
     TIMES,
     name_activity,
 )
 from stithy.scenarios.migration.plan import find_spec
-from stithy.scenarios.migration.way import NONE, SWITCH, Move, UnfinishedError, WayKind
+from stithy.scenarios.migration.way import NONE, SWITCH, Move, TableSums, UnfinishedError, WayKind
 from stithy.storage.consent import ASIDE, DATA
 from stithy.units import format_measured_duration, format_size
 
+END, SUMS = "end", "moved-tables.json"
 NO_SWITCH = "a server answers all the time"
 NOT_REACHED = "it did not come to it"
 
@@ -43,11 +48,29 @@ class MigrationActivity(TimedActivity):
         self._begun_s: float | None = None
         self._ended_s: float | None = None
         self._move: Move | None = None
+        self._sums: TableSums | None = None
+        self._uncompared: str | None = None
 
     @contextmanager
     def ready(self) -> Iterator[Subject]:
-        """Nothing of its own is needed."""
+        """Nothing of its own is needed; once the users are done, tables are compared."""
         yield Subject()
+        move = self._move
+        if self._method is not None and move is not None and move.marks[-1][0] == END:
+            self._compare(self._method, move)
+
+    def _compare(self, method: WayKind, move: Move) -> None:
+        """Compare every table, and keep the checksums beside the window's tables."""
+        try:
+            with convert_machine_failures("the comparison of tables"):
+                self._sums = method.compare(move)
+        except InfrastructureError as error:
+            self.context.session.stop.check()  # a person's end says nothing of tables
+            self._uncompared = error.problem
+        else:
+            both = {name: dict(zip(("source", "target"), sums, strict=True))
+                    for name, sums in sorted(self._sums.items())}  # fmt: skip
+            write_json(move.find_folder() / SUMS, {"tables": both})
 
     def act(self) -> None:
         """Move at its time, and let users go on at the target; until they are done."""
@@ -71,7 +94,7 @@ class MigrationActivity(TimedActivity):
         try:
             with convert_machine_failures(f"the migration by {method.name}"):
                 method.move(move)
-                move.begin("end")
+                move.begin(END)
         except UnfinishedError as error:
             self.ended_because = str(error)
             raise
@@ -113,7 +136,7 @@ class MigrationActivity(TimedActivity):
         yield from self.list_phase_values(PHASES, results, "migration.tpm", "migration.p99_s")
         if self._method is None or self._move is None:
             because = NOTHING_MOVES if self._method is None else NOT_BEGUN
-            for name in (*TIMES, MOVED):
+            for name in (*TIMES, MOVED, *TABLES):
                 yield WindowValue(name, None, missing_because=because)
             return
         lasted = {name: to_s - from_s for name, from_s, to_s in self._parts}
@@ -122,11 +145,18 @@ class MigrationActivity(TimedActivity):
         absent = NO_SWITCH if SWITCH not in self._method.parts else NOT_REACHED
         for name, value, because in (
             (TIMES[0], whole_s, NOT_REACHED), (TIMES[1], switch_s, absent),
-            (MOVED, moved, NOT_REACHED),
+            (MOVED, moved, NOT_REACHED), *self._count_tables(),
         ):  # fmt: skip
             yield WindowValue(name, value, missing_because=because if value is None else None)
         ends = self._phases[-1] if self._phases else Phase(AFTER, 0.0, 0.0)
         yield self.find_recovery(TIMES[2], results.get(BEFORE), ends.from_s, ends.to_s)
+
+    def _count_tables(self) -> Iterator[tuple[str, float | None, str]]:
+        """Count the tables that were compared, and those that differ; or say why there are none."""
+        sums, because = self._sums, self._uncompared or NOT_REACHED
+        differing = None if sums is None else sum(a != b for a, b in sums.values())
+        yield COMPARED, None if sums is None else len(sums), because
+        yield DIFFERING, differing, because
 
     def spans(self) -> Iterator[Span]:
         """Each part of the migration."""
@@ -134,7 +164,7 @@ class MigrationActivity(TimedActivity):
         for name, from_s, to_s in self._parts:
             yield Span(name, from_s, to_s, "done")
         for name, at_s in self._move.marks if self._move else []:
-            if name not in ended and name != "end":
+            if name not in ended and name != END:
                 yield Span(name, at_s)
 
     def said(self) -> str:

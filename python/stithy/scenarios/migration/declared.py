@@ -16,6 +16,8 @@ until the end. A way may lack the second or the third."""
 TIMES = ("migration.duration_s", "migration.switch_s", "migration.recovery_s")
 MOVED = "migration.moved_bytes"
 
+TABLES = COMPARED, DIFFERING = "migration.tables_compared", "migration.tables_differing"
+
 NOTHING_MOVES, NOT_BEGUN = "nothing is moved in the window", "the migration did not begin"
 """Why a window has none of these."""
 
@@ -29,6 +31,10 @@ def _list_metrics() -> Iterator[Metric]:
                       "time from the end of the migration until throughput is back",
                       "Recovery")  # fmt: skip
     yield _make_value(MOVED, "B", "lower", "bytes that came to the target", "Moved")
+    yield _make_value(COMPARED, "", "higher", "tables that were compared with the source by "
+                      "checksums, once the users were done", "Tables compared")  # fmt: skip
+    yield _make_value(DIFFERING, "", "lower", "tables that differed from the source",
+                      "Tables differing")  # fmt: skip
     yield _make_value("migration.tpm", "1/min", "higher", "transactions per minute of a phase",
                       "TPM", PHASES)  # fmt: skip
     noun = "99th percentile of response time of a phase"

@@ -5,11 +5,29 @@ from stithy.analysis.decision import Ruling
 from stithy.analysis.evidence import Contrast, Evidence, Window
 from stithy.analysis.gathering import WindowChecks, WindowRecord
 from stithy.metrics import ALL, TPM, Quantity
-from stithy.scenarios.migration.declared import BEFORE, NOT_BEGUN, NOTHING_MOVES, TIMES
+from stithy.scenarios.migration.declared import (
+    BEFORE,
+    COMPARED,
+    DIFFERING,
+    NOT_BEGUN,
+    NOTHING_MOVES,
+    TABLES,
+    TIMES,
+)
 from stithy.scenarios.migration.way import NAME, WAY
-from stithy.validity import Check, Reason
+from stithy.validity import Check, Flag, Reason
 
 PHASE_TPM = "migration.tpm"
+
+TABLES_DIFFER = Flag(
+    "moved tables differ",
+    "{differing:+table} of {compared} had other rows than at the source, by checksums.",
+    "The file moved-tables.json of this window says which. Do not trust this way or this target.",
+    invalidates=True,
+)
+
+LOST = LOSSES | {TABLES_DIFFER.value}
+"""Flags of windows whose database lost or changed something."""
 
 
 def find_destroyed(of: WindowRecord) -> Reason | None:
@@ -19,10 +37,17 @@ def find_destroyed(of: WindowRecord) -> Reason | None:
     return find_unreadable(of, "migration") if began else None
 
 
+def find_differing(of: WindowRecord) -> Reason | None:
+    """Find that tables had not the rows that they have at the source."""
+    compared, differing = (of.values.get((name, ALL), {}).get("value") or 0 for name in TABLES)
+    counts = {"compared": round(compared), "differing": round(differing)}
+    return Reason(TABLES_DIFFER, counts) if differing else None
+
+
 class Relocated(Contrast):
     """A candidate whose database moved in one way, against its windows without, block by block."""
 
-    factor, losses = WAY, LOSSES
+    factor, losses = WAY, LOST
 
     def explain_destroyed(self) -> str | None:
         """Say why the database of a window could not be read any more; None where all could."""
@@ -34,6 +59,18 @@ class Relocated(Contrast):
         return tuple(window for window in self.list_all()
                      if not window.row["ledger_acknowledged"]
                      or window.row["ledger_unverified_because"])  # fmt: skip
+
+    def count_differing(self) -> int | None:
+        """Count tables that differed, over all windows; None where none was compared."""
+        counts = [window.values.get((DIFFERING, ALL), {}).get("value")
+                  for window in self.list_all()]  # fmt: skip
+        known = [count for count in counts if count is not None]
+        return round(sum(known)) if known else None
+
+    def list_uncompared(self) -> tuple[Window, ...]:
+        """The valid windows whose tables were not compared with the source."""
+        return tuple(window for window in self.list_counted()
+                     if window.values.get((COMPARED, ALL), {}).get("value") is None)  # fmt: skip
 
     def compute_kept_share(self, phase: str) -> float | None:
         """Throughput of a phase relative to before the migration; None where one is not known."""
@@ -57,7 +94,7 @@ class MigrationRuling(Ruling):
         moved = Relocated.list_in(evidence)
         if not moved:
             return answered
-        if any(window.is_flagged(*LOSSES) for window in evidence.windows):
+        if any(window.is_flagged(*LOST) for window in evidence.windows):
             return False
         ways = {(of.candidate, of.happened) for of in moved}
         done = {(of.candidate, of.happened) for of in moved if of.list_counted()}
@@ -65,7 +102,11 @@ class MigrationRuling(Ruling):
 
 
 MIGRATION_CHECKS = WindowChecks(
-    NAME, 94, (Check(("values", "load"), find_destroyed, always=True),)
+    NAME, 94,
+    (
+        Check(("values", "load"), find_destroyed, always=True),
+        Check(("values",), find_differing, always=True),
+    ),
 )  # fmt: skip
 
 PLUGINS = (MigrationRuling(), MIGRATION_CHECKS)

@@ -16,6 +16,7 @@ from stithy.engines.backup import BackupOptions
 from stithy.engines.engine import get_engine
 from stithy.errors import UserError
 from stithy.needs import Need
+from stithy.plan.cost import estimate_checksums
 from stithy.plan.scenario import DatabaseScene, Scene
 from stithy.plan.steps import Step, WindowPlan
 from stithy.point import Point, Value
@@ -81,12 +82,19 @@ class MigrationScenario(LoadScenario):
         return ("hammer", name_activity(str(point.values[WAY])))
 
     def plan_around(self, study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
-        """As around each window of a load; a way may need the memory of another server."""
+        """As around each window of a load; another server may run beside, and tables be read."""
         assert isinstance(scene, DatabaseScene)  # as in `plan_steps`
         method = plugins(WayKind).get(str(window.point.values[WAY]))
-        more = method.servers_beside * scene.memory_bytes[window.candidate] if method else 0
+        engine = get_engine(study.at(window.point).database.engine)
+        compares = method is not None and method.leaves_source and engine.replica_copy is not None
+        beside = max(method.servers_beside if method else 0, int(compares))
+        more = beside * scene.memory_bytes[window.candidate]
+        read = estimate_checksums(scene.find_size(window.point), 0)
         for step in super().plan_around(study, scene, window):
             cost = replace(step.cost, memory_bytes=step.cost.memory_bytes + more)
+            if compares:  # at the source and at the target
+                cost = replace(cost, time_s=cost.time_s + 2 * read.time_s,
+                               time_s_max=cost.time_s_max + 2 * read.time_s_max)  # fmt: skip
             yield replace(step, cost=cost if step.kind == "window" else step.cost)
 
 

@@ -28,7 +28,15 @@ from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show, make_table
 from stithy.report.timelines import Timeline, TimelineWords, draw_each_point
 from stithy.results.phases import Phase
-from stithy.scenarios.migration.declared import AFTER, BEFORE, MOVED, MOVING, SWITCHING, TIMES
+from stithy.scenarios.migration.declared import (
+    AFTER,
+    BEFORE,
+    COMPARED,
+    MOVED,
+    MOVING,
+    SWITCHING,
+    TIMES,
+)
 from stithy.scenarios.migration.judge import Relocated
 from stithy.scenarios.migration.way import NAME, SWITCH, WAY
 from stithy.statements import Statement, join_parts
@@ -45,7 +53,10 @@ NOTE = (
     "same block; the interval holds 95 % and is conservative from four blocks on. Recovery: from "
     "the end of the migration until throughput was within 10 % of that before, for five seconds. "
     "After each window the commit ledger and the consistency conditions were compared with the "
-    "database at the target: lost counts windows in which something was missing or changed."
+    "database at the target: lost counts windows in which something was missing or changed. "
+    "Tables: where a server can follow on the source's files, it got the target's log once users "
+    "were done; then the rows of every table were compared by checksums. Differing: over all "
+    "windows."
 )
 
 PAUSE = Quantity("migration.pause_s")
@@ -87,6 +98,7 @@ def _make_tables(page: Page) -> Iterator[PageTable]:
         *(Show(f"p99_{phase}_s", f"p99 {phase}", "duration") for phase in (BEFORE, MOVING, AFTER)),
         Show("change", "Change", "signed share"), Show("low", "from", "signed share"),
         Show("high", "to", "signed share"), Show("recovery_s", "Recovery", "duration"),
+        Show("tables", "Tables compared", "count"), Show("differing", "differing", "count"),
         Show("lost", "Lost", "count"),
     )  # fmt: skip
     yield make_table(
@@ -103,7 +115,8 @@ def _make_row(context: Context, of: Relocated) -> dict[str, Any]:
         "kept": of.compute_kept_share(MOVING), "kept_after": of.compute_kept_share(AFTER),
         **{f"p99_{phase}_s": of.average(Quantity(PHASE_P99, phase))
            for phase in (BEFORE, MOVING, AFTER)},
-        **of.estimate_change(), "lost": len(of.list_lost()),
+        **of.estimate_change(), "tables": of.average(Quantity(COMPARED)),
+        "differing": of.count_differing(), "lost": len(of.list_lost()),
     }  # fmt: skip
 
 
@@ -200,7 +213,7 @@ def _describe_way(of: Relocated, unit: str) -> Statement:
     where = _name_load(of, unit)
     if lost := of.list_lost():
         because = of.explain_destroyed()
-        what = "or changed acknowledged work" if because is None else "the database"
+        what = "or changed data" if because is None else "the database"
         why = "" if because is None else ": it could not be read any more: {because}"
         return Statement(
             f"by {{method}}{where}, and LOST {what} in {{lost:+window}}{why}", method=of.happened,
@@ -211,11 +224,16 @@ def _describe_way(of: Relocated, unit: str) -> Statement:
     pause_s, lasted_s = of.average(PAUSE), of.average(DURATION)
     timed = "" if lasted_s is None else " in {lasted:measured}"
     paused = "" if pause_s is None else " with a pause of {pause:measured}"
-    unproven = len(of.list_unproven())
+    unproven, uncompared = len(of.list_unproven()), len(of.list_uncompared())
+    tables = of.average(Quantity(COMPARED))
+    same = ", all {tables:,.0f} tables equal by checksums" if tables is not None else ""
+    if uncompared:
+        same += ", tables not compared in {uncompared:+window}"
     doubt = ", the ledger of {unproven:+window} not compared" if unproven else ""
     return Statement(
-        f"by {{method}}{where}{timed}{paused}{doubt}", method=of.happened, lasted=lasted_s,
-        pause=pause_s, unproven=unproven, point=str(of.point),
+        f"by {{method}}{where}{timed}{paused}{same}{doubt}", method=of.happened, lasted=lasted_s,
+        pause=pause_s, unproven=unproven, tables=tables, uncompared=uncompared,
+        point=str(of.point),
     )  # fmt: skip
 
 

@@ -38,6 +38,10 @@ SWITCH = "switch"
 """The part of a migration in which no server answers."""
 
 
+TableSums = Mapping[str, tuple[str | None, str | None]]
+"""By table the checksums of its rows at source and target; None where it is not there."""
+
+
 class UnfinishedError(InfrastructureError):
     """The users were done before the migration was."""
 
@@ -122,18 +126,20 @@ class Move:
         """Find the window's folder among the results."""
         return self.context.session.directory.window(self.window.id).root
 
-    def start_beside(self, data: Path, settings: Mapping[str, str]) -> "Instance":
+    def start_beside(
+        self, data: Path, settings: Mapping[str, str], held: ExitStack, name: str = "migration"
+    ) -> "Instance":
         """Start a second server on files of its own, with the memory that the first one has.
 
-        It lasts until the window's database was verified.
+        `held` ends it. `name`: by which its log and sockets differ from those of others.
         """
         window, servers = self.window, self.context.servers
-        limit = self.held.enter_context(servers.limited(window.candidate, window.point))
+        limit = held.enter_context(servers.limited(window.candidate, window.point))
         self._group = limit.group.path if limit.group else None
-        return self.held.enter_context(
+        return held.enter_context(
             servers.second(
-                window.candidate, data, self.find_folder() / "migration.server.log", settings,
-                name="m", memory_cgroup=self._group, point=window.point,
+                window.candidate, data, self.find_folder() / f"{name}.server.log", settings,
+                name=name[0], memory_cgroup=self._group, point=window.point,
             )
         )  # fmt: skip
 
@@ -191,9 +197,22 @@ class WayKind(Plugin):
     servers_beside: int = 0
     """How many servers more run meanwhile, each with the memory of the database."""
 
+    leaves_source: bool = False
+    """Whether a server can follow on the source's files afterwards, where the engine's can."""
+
     def explain_refusal(self, study: "Study", candidate: str) -> str | None:
         """Say why it cannot move a candidate's database; None where it can."""
         raise NotImplementedError
+
+    def compare(self, of: Move) -> TableSums:
+        """Compare every table at the target with the source, once the users are done.
+
+        Raises InfrastructureError where it cannot be done.
+        """
+        raise InfrastructureError(
+            "nothing is left of the source to compare with", where=f"window {of.window.id}",
+            remedy="none: the ledger and the consistency conditions are what is compared",
+        )  # fmt: skip
 
     def move(self, of: Move) -> None:
         """Move it. The server that users know works with the target's files afterwards.

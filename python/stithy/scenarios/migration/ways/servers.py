@@ -4,11 +4,17 @@ Base backup: a second server on the target follows the first, until it takes its
 server is stopped, its files are copied and synced, and it is started with the copy.
 """
 
+import math
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING
 
-from stithy.scenarios.migration.way import SWITCH, Move, WayKind, explain_unmovable
+from stithy.errors import InfrastructureError
+from stithy.scenarios.migration.way import SWITCH, Move, TableSums, WayKind, explain_unmovable
 
 if TYPE_CHECKING:
+    from stithy.engines.instance import Instance
     from stithy.study.model import Study
 
 COPY, CATCH_UP = "base backup", "catch up"
@@ -18,7 +24,57 @@ LAG_BYTES = 2**20
 """Own: so much is sent while a server shuts down, without a pause that anybody would notice."""
 
 
-class BaseBackupWay(WayKind):
+FOLLOW_S = 60.0
+"""Own: how long a server may get no nearer to one that nobody works with."""
+
+
+class ServerWay(WayKind):
+    """The source's files stay as they were when its server ended."""
+
+    leaves_source = True
+
+    def compare(self, of: Move) -> TableSums:
+        """Let a server on the source's files follow until it has all, and read both.
+
+        What users did since the switch came with the target's log.
+        """
+        from stithy.engines.engine import get_engine
+        from stithy.storage.consent import ASIDE
+        from stithy.storage.emulation import suspend_pacing
+
+        servers, window, target = of.context.servers, of.window, of.find_server()
+        engine = get_engine(servers.find_study(window.candidate, window.point).database.engine)
+        if engine.replica_copy is None:
+            return super().compare(of)
+        replication, aside = engine.get_replication(), of.source.path / ASIDE
+        with ExitStack() as held, suspend_pacing(of.source.drives):
+            replication.keep_log(target.url)
+            settings = replication.set_up_follower(target.url, aside)
+            source = of.start_beside(aside, settings, held, "comparison")
+            _wait_for_all(of, source, partial(replication.count_lag_bytes, target.url))
+            sums = source.checksums(), target.checksums()
+        return {name: (sums[0].get(name), sums[1].get(name)) for name in {**sums[0], **sums[1]}}
+
+
+def _wait_for_all(
+    of: Move, follower: "Instance", count_lag_bytes: Callable[[], int | None]
+) -> None:
+    session = of.context.session
+    least, until_s = math.inf, session.clock.monotonic_s() + FOLLOW_S
+    while (lag_bytes := count_lag_bytes()) != 0:
+        session.stop.check()
+        if lag_bytes is not None and lag_bytes < least:
+            least, until_s = lag_bytes, session.clock.monotonic_s() + FOLLOW_S
+        if session.clock.monotonic_s() > until_s:
+            raise InfrastructureError(
+                f"a server on the source's files did not get the target's log: "
+                f"{follower.last_words()}", where=follower.place,
+                remedy="let users work for less time after the move, or raise `max_wal_size`",
+            )  # fmt: skip
+        session.stop.asked.wait(POLL_S)
+
+
+class BaseBackupWay(ServerWay):
     """Users pause only while the first server ends and the second takes over."""
 
     name = "base-backup"
@@ -57,7 +113,7 @@ class BaseBackupWay(WayKind):
         of.run(replication.make_copy(first.url, programs, place))
         of.moved_bytes = measure_tree(place)[1]
         of.begin(CATCH_UP)
-        second = of.start_beside(place, replication.set_up_follower(first.url, place))
+        second = of.start_beside(place, replication.set_up_follower(first.url, place), of.held)
 
         def is_near() -> bool:
             lag_bytes = replication.count_lag_bytes(first.url)
@@ -79,7 +135,7 @@ class BaseBackupWay(WayKind):
         of.switch_to(second, place, replication)
 
 
-class FileCopy(WayKind):
+class FileCopy(ServerWay):
     """The plain way: nobody works meanwhile, so users pause for the whole copy."""
 
     name = "copy"
