@@ -66,7 +66,7 @@ class MigrationActivity(TimedActivity):
                 self._sums = method.compare(move)
         except InfrastructureError as error:
             self.context.session.stop.check()  # a person's end says nothing of tables
-            self._uncompared = error.problem
+            self._uncompared = error.text
         else:
             both = {name: dict(zip(("source", "target"), sums, strict=True))
                     for name, sums in sorted(self._sums.items())}  # fmt: skip
