@@ -14,7 +14,7 @@ also when the folder has gone.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -31,7 +31,9 @@ from stithy.hosts.host import NAMESPACES, Host, LocalHost, NamespaceHost
 from stithy.hosts.processes import find_pids_inside, is_held, read_cmdline
 from stithy.hosts.runner import Command, LocalRunner, Running
 
-PATIENCE_S = 60.0
+PATIENCE_S, STARTED_S = 60.0, 5.0
+"""Own: how long OSDs may take to serve, and the program that starts one to become it."""
+
 HERE = LocalHost()
 
 _STARTED: list[Running] = []
@@ -81,7 +83,7 @@ def bring_up(
             each.result()
     for osd, host in entry.osds:
         start_osd(folder, entry, osd, host)
-    _wait(folder, len(uuids))
+    wait_for_osds(folder, len(uuids))
 
 
 def start_osd(folder: Path, entry: ClusterEntry, osd: int, host: int) -> None:
@@ -107,13 +109,17 @@ def make_osd(folder: Path, osd: int, device: str, cache: str | None, uuid: str) 
     call([find_program("ceph-osd"), *words, "--no-mon-config"], folder)
 
 
-def _wait(folder: Path, count: int) -> None:
+def wait_for_osds(folder: Path, count: int) -> None:
+    """Return once all OSDs serve. Raises InfrastructureError, at once where one has ended."""
     clock = SystemClock()
-    until_s = clock.monotonic_s() + PATIENCE_S
-    while (up := sum(is_serving(folder, osd) for osd in range(count))) < count:
-        if clock.monotonic_s() > until_s:
+    began_s = clock.monotonic_s()
+    while down := [osd for osd in range(count) if not is_serving(folder, osd)]:
+        lasted_s = clock.monotonic_s() - began_s
+        dead = [] if lasted_s < STARTED_S else sorted({*down} - find_osd_pids(folder).keys())
+        if dead or lasted_s > PATIENCE_S:
+            what = f"osd.{dead[0]} has ended" if dead else f"within {PATIENCE_S:g} s"
             raise InfrastructureError(
-                f"only {up} of {count} OSDs came up within {PATIENCE_S:g} s",
+                f"only {count - len(down)} of {count} OSDs came up: {what}",
                 where="cluster",
                 remedy=f"look into the logs in {folder}; free CPU and memory, and try again",
             )
@@ -125,7 +131,7 @@ IMAGE_DAEMON = "image"
 """What the way from the image to its block device is called, by the name of its socket."""
 
 
-def try_ask(folder: Path, daemon: str, command: str, **words: str) -> Any | None:
+def try_ask(folder: Path, daemon: str, command: str, **words: str | list[str]) -> Any | None:
     """The answer of `osd.0` and the like; None where it does not answer.
 
     `words`: more of the command.
@@ -320,7 +326,32 @@ class Status:
         if self.orphans:
             lacking = max(0, self.orphans)
             return f"degraded: no OSD leads {lacking} of {self.groups} placement groups"
-        return "healthy"
+        return HEALTHY
+
+
+HEALTHY, HEALTH_S = "healthy", 600.0
+"""Own: how long a cluster may take to have all copies again."""
+
+
+def wait_for_health(
+    read: Callable[[], str], pause: Callable[[], None], good: Container[str] = (HEALTHY,)
+) -> str:
+    """Return the health of a cluster once it is good. Raises InfrastructureError after a limit.
+
+    It is read twice: OSDs may not have heard of the last map when they are asked first.
+    """
+    clock = SystemClock()
+    until_s = clock.monotonic_s() + HEALTH_S
+    before, health = "", read()
+    while health != before or health not in good:
+        if clock.monotonic_s() > until_s:
+            raise InfrastructureError(
+                f"the cluster is not whole after {HEALTH_S:g} s: {health}", where="cluster",
+                remedy="give it less data, faster drives or more CPUs",
+            )  # fmt: skip
+        pause()
+        before, health = health, read()
+    return health
 
 
 def read_status(folder: Path, entry: ClusterEntry) -> Status:
@@ -328,6 +359,11 @@ def read_status(folder: Path, entry: ClusterEntry) -> Status:
     pids = find_osd_pids(folder)
     osds = tuple(_read_osd(folder, entry, osd, host, pids) for osd, host in entry.osds)
     return Status(osds, entry.groups, has_noticed(folder, entry))
+
+
+def read_health(folder: Path, entry: ClusterEntry) -> str:
+    """Say how a cluster is, by what its OSDs say."""
+    return read_status(folder, entry).health
 
 
 def has_noticed(folder: Path, entry: ClusterEntry) -> bool:

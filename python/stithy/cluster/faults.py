@@ -20,7 +20,7 @@ from typing import Literal
 from uuid import uuid4
 
 from stithy.cluster.daemons import find_osd_pids, make_osd, set_link, start_osd
-from stithy.cluster.layout import Access, ClusterEntry, ask_ceph, call, find_program
+from stithy.cluster.layout import Access, ClusterEntry, ask_ceph, call, find_program, list_devices
 from stithy.errors import InfrastructureError
 from stithy.hosts.host import NamespaceHost
 from stithy.hosts.processes import end, resume_processes
@@ -103,11 +103,9 @@ LABEL_BYTES = 2**20
 
 
 def _lose_osd(folder: Path, entry: ClusterEntry, osd: int, packets: Packets) -> None:
-    home = folder / f"osd.{osd}"
     _end_osds(folder, [osd], signal.SIGKILL)
-    links = [home / name for name in ("block", "block.db")]
-    devices = [str(link.readlink()) for link in links if link.is_symlink()]
-    (home / LOST).write_text("\n".join(devices))
+    devices = list_devices(folder, osd)
+    (folder / f"osd.{osd}" / LOST).write_text("\n".join(devices))
     for device in devices:
         descriptor = os.open(device, os.O_WRONLY | os.O_SYNC)
         with os.fdopen(descriptor, "wb", buffering=0) as file:

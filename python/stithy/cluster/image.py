@@ -74,6 +74,9 @@ OWN = Access()
 SOCKET = "nbd.sock"
 CONNECTIONS = 4
 PATIENCE_S = 30.0
+FENCE_S = 600.0
+"""Own: the image answers when the cluster has found out which hosts are dead."""
+
 FEATURES = "layering,exclusive-lock"
 WHOLE_DISCARDS = ("rbd_skip_partial_discard", "false")
 THICK_TIMEOUT_S = 3600.0
@@ -128,15 +131,27 @@ def _set_qualities(folder: Path, policy: RedundancyPolicy) -> None:
         ask_ceph(folder, "osd", "pool", "set", POOL, key, value)
 
 
-def attach(
-    folder: Path, entry: ClusterEntry, access: Access = OWN, *, limited: bool = False
-) -> str:
-    """Make a block device of the image, by the kernel's client where there is one.
-
-    `limited`: limits of the image must hold.
-    """
-    by_kernel = map_image(entry.pool, entry.image, access, folder, limited=limited)
+def attach(folder: Path, entry: ClusterEntry, access: Access = OWN) -> str:
+    """Make a block device of the image, by the kernel's client where there is one."""
+    by_kernel = map_image(entry.pool, entry.image, access, folder, limited=entry.limited)
     return by_kernel or _attach_through_programs(folder, entry, access)
+
+
+def attach_again(folder: Path, entry: ClusterEntry) -> str:
+    """Make a block device of a laboratory's image whose client has died with its machine.
+
+    The dead client is fenced, as whoever starts a database elsewhere does: it might only be silent,
+    and the cluster would wait for it for 30 s. Raises InfrastructureError.
+    """
+    cut_image_off(folder, entry)
+    detach(folder, [entry.image])
+    for name in (SOCKET, "device"):
+        (folder / name).unlink(missing_ok=True)
+    shown = run_rbd(folder, "lock", "list", "--format", "json", f"{entry.pool}/{entry.image}",
+                    timeout_s=FENCE_S)  # fmt: skip
+    for lock in json.loads(shown):
+        ask_ceph(folder, "osd", "blocklist", "add", lock["address"])
+    return attach(folder, entry)
 
 
 def _attach_through_programs(folder: Path, entry: ClusterEntry, access: Access) -> str:

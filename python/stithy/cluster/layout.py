@@ -123,8 +123,8 @@ class ClusterEntry:
 
     `tag` is in the names of its bridge and namespaces. `subnet` are the first three numbers of its
     addresses. `policy` in words; `least` copies or shards must serve. `image` is made in `pool`,
-    under a name that no other has. `access`: how a cluster is reached that was there before, and
-    has no hosts here.
+    under a name that no other has; `limited`: its limits must hold. `access`: how a cluster is
+    reached that was there before, and has no hosts here.
     """
 
     name: str
@@ -137,6 +137,7 @@ class ClusterEntry:
     least: int | None = None
     pool: str = POOL
     image: str = IMAGE
+    limited: bool = False
     access: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -221,7 +222,10 @@ def make_entry(
     if policy is None:
         return entry
     pool = METADATA_POOL if policy.is_coded else POOL
-    return replace(entry, policy=str(policy), least=policy.min_size, pool=pool)
+    limited = policy.iops_limit is not None
+    return replace(
+        entry, policy=str(policy), least=policy.min_size, pool=pool, limited=limited
+    )  # fmt: skip
 
 
 def find_free_subnet(routes: Path = ROUTES) -> str:
@@ -250,9 +254,10 @@ def _list_routes(routes: Path) -> Iterator[IPv4Network]:
         yield IPv4Network(f"{IPv4Address(address)}/{IPv4Address(mask)}", strict=False)
 
 
-def get_drive(folder: Path, osd: int) -> str:
-    """The block device under an OSD."""
-    return str((folder / f"osd.{osd}" / "block").readlink())
+def list_devices(folder: Path, osd: int) -> list[str]:
+    """The block devices under an OSD: that of its data, and the faster one beside it."""
+    links = (folder / f"osd.{osd}" / name for name in ("block", "block.db"))
+    return [str(link.readlink()) for link in links if link.is_symlink()]
 
 
 def make(folder: Path, entry: ClusterEntry) -> None:
@@ -411,6 +416,7 @@ PACKAGES = {
     "ceph-mon": Package("ceph-mon", "ceph-mon"),
     "ceph-osd": Package("ceph-osd", "ceph-osd"),
     "ceph": Package("ceph-common", "ceph-common"),
+    "rados": Package("ceph-common", "ceph-common"),
     "rbd": Package("ceph-common", "ceph-common"),
     "rbd-nbd": Package("rbd-nbd", "rbd-nbd"),
     "monmaptool": Package("ceph-common", "ceph-common"),

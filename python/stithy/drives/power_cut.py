@@ -59,7 +59,8 @@ class CheckedFileSystem:
 class MountedDrive:
     """A drive with its file system; `kind` is ext4, xfs or btrfs.
 
-    Drives of an array have the same `folder`. `options`: what it is mounted with.
+    Drives of an array, or under a cluster, have the same `folder`; `device` is what is mounted
+    there. `options`: what it is mounted with.
     """
 
     control: Control
@@ -111,23 +112,28 @@ def cut_power(
     *,
     linger_s: float = 0.0,
     clock: Clock | None = None,
+    held: Sequence[MountedDrive] = (),
+    release: Callable[[], object] = lambda: None,
 ) -> tuple[DriveCut, ...]:
     """Cut the power of a machine with these drives, which are unmounted afterwards.
 
     `linger_s`: how long its processes go on after the drives' end, for what they write elsewhere.
+    `held`: drives of other machines, which keep their power and stand still until all is cut.
+    `release`: lets fail what killed processes wait for besides drives.
 
     Raises InfrastructureError where a process does not end or a write reached a drive after the
     stop, PreconditionError that names who keeps a file system from being unmounted.
     """
     time = clock or SystemClock()
     try:
-        for each in drives:
+        for each in (*drives, *held):
             each.control.set_fault(each.name, jobs.StallFault(duration_s=SILENCE_S))
         stops = [_cut(each, rule) for each in drives]
         time.sleep_s(linger_s)
         _kill(pids)
+        release()
     finally:
-        for each in drives:
+        for each in (*drives, *held):
             each.control.set_fault(each.name, jobs.StallFault(duration_s=0.0))
     _wait_for_the_end(pids, time)
     shut = {drive.folder: _leave(drive, time) for drive in _select_mounts(drives)}
@@ -140,13 +146,18 @@ def cut_power(
 def restore_power(
     drives: Sequence[MountedDrive], *, runner: Runner | None = None
 ) -> tuple[str, ...]:
-    """Bring the drives back, then their file systems, whose logs are replayed by mounting.
+    """Bring the drives back, then their file systems; see `mount_again`."""
+    for each in drives:
+        each.control.set_fault(each.name, jobs.PowerOn())
+    return mount_again(drives, runner=runner)
+
+
+def mount_again(drives: Sequence[MountedDrive], *, runner: Runner | None = None) -> tuple[str, ...]:
+    """Mount the file systems of drives, whose logs are replayed by it.
 
     Returns what `repair` wrote, for each file system that the kernel does not mount: the superblock
     of ext4 takes two sectors of 512 bytes and has one checksum, so that a cut may tear it.
     """
-    for each in drives:
-        each.control.set_fault(each.name, jobs.PowerOn())
     repairs = []
     for drive in _select_mounts(drives):
         try:

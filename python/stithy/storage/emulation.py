@@ -111,8 +111,9 @@ def list_mounted_drives(volume: Volume) -> tuple["MountedDrive", ...]:
     from stithy.drives.power_cut import MountedDrive
 
     return tuple(
-        MountedDrive(Control(drive.control), drive.name, drive.device, part.path, part.filesystem,
-                     tuple(part.mount_options.split(",")))
+        MountedDrive(Control(drive.control), drive.name,
+                     f"/dev/{part.devices[0]}" if part.cluster else drive.device, part.path,
+                     part.filesystem, tuple(part.mount_options.split(",")))
         for part in volume.parts for drive in part.emulated
     )  # fmt: skip
 

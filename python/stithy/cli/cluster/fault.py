@@ -162,12 +162,12 @@ def _make_packets(how: BreakOptions, fault: "ClusterFault", peers: Sequence[int]
 
 
 def _hang_drive(cluster: "Cluster", osd: int, duration_s: float) -> str:
-    from stithy.cluster.layout import get_drive
+    from stithy.cluster.layout import list_devices
     from stithy.wire.drive.jobs import StallFault
 
     folder, _ = cluster.alive
     control, drives = cluster.drive_control
-    device = get_drive(folder, osd)
+    device = list_devices(folder, osd)[0]
     drive = next(drive.drive for drive in drives if drive.device == device)
     control.set_fault(drive, StallFault(duration_s=duration_s))
     return f"the drive {drive} of osd.{osd} hangs for {duration_s:g} s"

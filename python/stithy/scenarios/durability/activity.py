@@ -1,18 +1,21 @@
 """A power cut under the users of one window, and what is there when the power is back.
 
-Users work at the drives' pace, and so does recovery. What is done between power and the server's
-start, and all checks after the first commit, takes the drives no time.
+Users work at the drives' pace, and so does what comes back: a cluster, and the database. Checks of
+the file system, and all after the first commit, take the drives no time.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 
 from stithy.activities.hammer.activity import choose_pace, make_request
+from stithy.cluster.daemons import read_health, wait_for_health
+from stithy.cluster.scrub import scrub_deeply
 from stithy.collectors.collector import TimedSample
 from stithy.drives import filesystems
-from stithy.drives.power_cut import DriveCut, check_file_system, cut_power, restore_power
+from stithy.drives.power_cut import DriveCut, check_file_system
 from stithy.engines.engine import get_engine
 from stithy.engines.served import ServerProcess
 from stithy.errors import InfrastructureError, StithyError
@@ -25,7 +28,7 @@ from stithy.run.context import Context
 from stithy.run.volumes import get_parts
 from stithy.scenarios.durability import declared
 from stithy.scenarios.durability.declared import CONTROL, GIVEN_UP, LYING, NONE
-from stithy.scenarios.durability.plan import choose_cut_s
+from stithy.scenarios.durability.plan import choose_cut_s, choose_host
 from stithy.scenarios.durability.trial import (
     LEDGER_S,
     Aftermath,
@@ -34,6 +37,8 @@ from stithy.scenarios.durability.trial import (
     run_users,
 )
 from stithy.storage.emulation import list_mounted_drives, suspend_pacing
+from stithy.storage.power import cut_volume, list_laboratories, mount_volume, power_on
+from stithy.storage.provider import Volume
 from stithy.study.database import of_candidate
 from stithy.units import format_measured_duration
 from stithy.wire.drive import jobs
@@ -47,6 +52,9 @@ PATIENCE_S = 60.0
 FIRST = "first-commit.jsonl"
 NOT_RECOVERED = "the database did not recover, or nothing was committed"
 NOT_COMPARED = "the ledger could not be compared"
+NO_CLUSTER = "its storage is no cluster"
+NO_HOST_LATE = "all hosts had power when the database came back"
+NOT_SCRUBBED = "the cluster could not be scrubbed"
 
 
 class CutActivity(BasicActivity):
@@ -58,9 +66,8 @@ class CutActivity(BasicActivity):
         """Nothing has begun."""
         super().__init__(context, window)
         study, name = context.file.study.at(window.point), window.candidate
-        self._volume = context.volumes.of(name)
         self._data = get_parts(self._volume).data
-        self._drives = list_mounted_drives(self._volume)
+        self._host = choose_host(study, window)
         self._engine = get_engine(study.database.engine)
         self._control = str(window.point.values[CONTROL])
         self._is_given_up = bool(of_candidate(study.given_up, name))
@@ -69,6 +76,12 @@ class CutActivity(BasicActivity):
         self._found: Aftermath | None = None
         self._cuts: tuple[DriveCut, ...] = ()
         self._at_s: dict[str, float] = {}
+        self._is_off = False
+
+    @property
+    def _volume(self) -> Volume:
+        """As it is now: after a cut an image may be another device."""
+        return self.context.volumes.of(self.window.candidate)
 
     @contextmanager
     def ready(self) -> Iterator[Subject]:
@@ -96,11 +109,14 @@ class CutActivity(BasicActivity):
         try:
             yield
         finally:
+            drives = list_mounted_drives(self._volume)
             with suppress(StithyError):  # a drive that is gone needs no power
-                for drive in self._drives:
+                for drive in drives:
                     drive.control.set_fault(drive.name, jobs.NoFault())
-                if not all(filesystems.is_mounted(drive.folder) for drive in self._drives):
-                    restore_power(self._drives)
+                if self._is_off:
+                    self._power_on()
+                if not all(filesystems.is_mounted(drive.folder) for drive in drives):
+                    self._mount()
             if "cut" in self._at_s and (self._found is None or self._found.is_lost()):
                 # Whatever else the cut has spoiled, no later window finds it.
                 self.context.volumes.lost[self.window.candidate] = "a power cut spoiled it"
@@ -111,7 +127,7 @@ class CutActivity(BasicActivity):
         if self.window.checkpoint:
             self._instance.checkpoint()
         if self._control == LYING:
-            for drive in self._drives:
+            for drive in list_mounted_drives(self._volume):
                 drive.control.set_fault(drive.name, jobs.LyingFlush())
         began_s = session.clock.now_s()
         session.start.give(began_s)
@@ -151,8 +167,10 @@ class CutActivity(BasicActivity):
                     where=f"window {self.window.id}",
                     remedy="measure for longer, or with more users",
                 )
-            self._at_s["cut"] = clock.now_s()
-            self._cuts = cut_power(self._drives, self._rule, list_pids, linger_s=linger_s)
+            self._at_s["cut"], self._is_off = clock.now_s(), True
+            self._cuts = cut_volume(
+                self._volume, self._rule, list_pids, host=self._host, linger_s=linger_s
+            )
         if isinstance(server, ServerProcess):
             server.stop(at_once=True)
         self._at_s["dead"] = clock.now_s()
@@ -167,17 +185,43 @@ class CutActivity(BasicActivity):
         return self._make_hammer().run(context.choice_at(window.point), asked, watch=watch)
 
     def _bring_back(self, found: Aftermath) -> None:
-        def work() -> None:
-            found.notes += restore_power(self._drives)
+        clock, clusters = self.context.session.clock, list(list_laboratories(self._volume))
+        from_s = clock.now_s() if self._host is None else self._at_s["cut"]
+
+        def restore() -> None:
+            if self._host is None:
+                self._power_on()
+            found.notes += self._mount()
+            if clusters:
+                found.storage_s = clock.now_s() - from_s
+
+        def check() -> None:
             # Of an array the kernel names the first drive.
-            for drive in {drive.folder: drive for drive in reversed(self._drives)}.values():
+            drives = reversed(list_mounted_drives(self._volume))
+            for drive in {drive.folder: drive for drive in drives}.values():
                 checked = check_file_system(drive)
                 if not checked.clean:
                     text = " ".join(checked.text.splitlines()[-3:])
                     found.damage.append(f"the file system is not clean: {text}")
 
-        with suspend_pacing(self._volume.drives):
-            found.keep("the file system did not come back", work)
+        with nullcontext() if clusters else suspend_pacing(self._volume.drives):
+            is_back = found.keep("the storage did not come back", restore)
+        if is_back:
+            with suspend_pacing(self._volume.drives):
+                found.keep("the file system could not be checked", check)
+
+    def _power_on(self) -> None:
+        power_on(self._volume, self._host)
+        self._is_off = False
+
+    def _mount(self) -> tuple[str, ...]:
+        books, name, volumes = (
+            self.context.session.books,
+            self.window.candidate,
+            self.context.volumes,
+        )
+        volumes.made[name], repairs = mount_volume(self._volume, books.recorder(name))
+        return repairs
 
     def _recover(self, found: Aftermath) -> None:
         """Start the server, which recovers, and let one user do one transaction."""
@@ -202,8 +246,10 @@ class CutActivity(BasicActivity):
         context, directory, hammer = self.context, self._directory, self._make_hammer()
         choice, output = context.choice_at(self.window.point), directory.check_output
         watch = ProgressWatch(raw_output=directory.ledger_output)
+        if self._host is not None and not found.damage:
+            self._return_host(found)
         if not found.damage:
-            with suspend_pacing(self._volume.drives):
+            with suspend_pacing(self._volume.drives), self._scrub_beside(found):
                 found.read({
                     NOT_COMPARED: lambda: found.add_ledger(
                         hammer.verify_ledger(choice, directory.ledger, watch=watch)
@@ -217,6 +263,42 @@ class CutActivity(BasicActivity):
                 })  # fmt: skip
         found.require_work(f"window {self.window.id}")
         found.is_examined = True
+
+    def _return_host(self, found: Aftermath) -> None:
+        """Give the host that was off its power back, and wait until it has what it missed."""
+        from_s = self.context.session.clock.now_s()
+
+        def work() -> None:
+            self._power_on()
+            self._wait_for_health()
+            found.rebuild_s = self.context.session.clock.now_s() - from_s
+
+        found.keep("the host did not come back", work)
+
+    def _wait_for_health(self) -> None:
+        for cluster in list_laboratories(self._volume):
+            wait_for_health(partial(read_health, *cluster), self._pause)
+
+    def _pause(self) -> None:
+        stop = self.context.session.stop
+        stop.check()
+        stop.asked.wait(POLL_S)
+
+    @contextmanager
+    def _scrub_beside(self, found: Aftermath) -> Iterator[None]:
+        """Meanwhile all copies of the clusters are scrubbed."""
+        clusters = list(list_laboratories(self._volume))
+        if not found.keep("not all copies came back", self._wait_for_health):
+            yield
+            return
+        with ThreadPoolExecutor() as pool:
+            scrubs = [pool.submit(scrub_deeply, folder, entry, self._pause)
+                      for folder, entry in clusters]  # fmt: skip
+            yield
+            try:
+                found.add_scrubs([scrub.result() for scrub in scrubs])
+            except InfrastructureError as error:
+                found.unread.append(f"{NOT_SCRUBBED}: {error.text}")
 
     def _make_hammer(self) -> HammerProgram:
         """The driver; where the database runs in it, it works in its folder and is found there."""
@@ -238,6 +320,7 @@ class CutActivity(BasicActivity):
             (declared.RECOVERY, found.recovery_s, NOT_RECOVERED),
             (declared.ACKNOWLEDGED, found.acknowledged, NOT_COMPARED),
             (declared.GONE, found.gone, NOT_COMPARED),
+            *self._list_of_cluster(found),
         ):
             missing = because if value is None else None
             yield WindowValue(name, value, missing_because=missing)
@@ -245,6 +328,15 @@ class CutActivity(BasicActivity):
         yield WindowValue("cut.writes_kept", float(sum(cut.kept for cut in self._cuts)))
         yield WindowValue("cut.writes_torn", float(sum(cut.torn for cut in self._cuts)))
         yield WindowValue("cut.writes_lost", float(sum(cut.lost for cut in self._cuts)))
+
+    def _list_of_cluster(self, found: Aftermath) -> Iterator[tuple[str, float | None, str]]:
+        """What only a cluster has, each with why it is missing elsewhere."""
+        entries = [entry for _, entry in list_laboratories(self._volume)]
+        spared = None if self._host is None else max(entry.hosts for entry in entries) - 1
+        yield declared.SPARED, spared or (0.0 if entries else None), NO_CLUSTER
+        yield declared.STORAGE, found.storage_s, NOT_RECOVERED if entries else NO_CLUSTER
+        yield declared.REBUILD, found.rebuild_s, NOT_RECOVERED if spared else NO_HOST_LATE
+        yield declared.INCONSISTENT, found.inconsistent, NOT_SCRUBBED if entries else NO_CLUSTER
 
     def spans(self) -> Iterator[Span]:
         """The cut, the time without power and file systems, and recovery with what came of it."""

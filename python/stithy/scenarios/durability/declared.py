@@ -16,6 +16,8 @@ the question is asked of it (`Study.asked_point`)."""
 
 ACTIVITY = "cut"
 RECOVERY, LOST, PROMISED = "cut.recovery_s", "cut.lost", "cut.promised"
+STORAGE, REBUILD = "cut.storage_s", "cut.rebuild_s"
+SPARED, INCONSISTENT = "cut.hosts_spared", "cut.inconsistent"
 ACKNOWLEDGED, GONE = "cut.acknowledged", "cut.transactions_lost"
 
 
@@ -29,6 +31,14 @@ def _list_metrics() -> Iterator[Metric]:
                      "power cut", "Acknowledged")  # fmt: skip
     yield _make_fact(GONE, "acknowledged transactions that a power cut lost or changed",
                      "Transactions lost")  # fmt: skip
+    yield _make_fact(STORAGE, "time until a cluster served its image again: from the return of all "
+                     "power, or from the cut where other hosts kept theirs", "Storage back",
+                     "s")  # fmt: skip
+    yield _make_fact(REBUILD, "time from the return of one host until it had what it missed",
+                     "Rebuild", "s")  # fmt: skip
+    yield _make_fact(SPARED, "hosts of a cluster that kept their power", "Hosts spared")
+    yield _make_fact(INCONSISTENT, "objects of a cluster of which a deep scrub found a wrong copy",
+                     "Inconsistent")  # fmt: skip
     yield _make_fact("cut.at_s", "time from the users' start to the power cut", "Cut at", "s")
     yield _make_fact("cut.writes_kept", "writes without a flush that the drives kept",
                      "Writes kept")  # fmt: skip

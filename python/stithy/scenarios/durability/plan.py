@@ -10,7 +10,7 @@ drives whose flush does nothing, have fewer; they must lose something.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from pydantic import BaseModel, Field
 
@@ -31,6 +31,7 @@ from stithy.scenarios.durability.declared import (
     RECOVERY,
 )
 from stithy.scenarios.load.plan import LoadScenario
+from stithy.storage.providers.ceph.keys import CephSpec
 from stithy.storage.providers.drive import DriveKeys
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
@@ -40,8 +41,9 @@ from stithy.study.scenario import ScenarioKeys
 EARLIEST_SHARE = 0.25
 """Own: of the measurement, before which no power is cut, so that there is something to be lost."""
 
-RECOVERY_S = (5.0, 60.0)
-"""Of a cut besides its load, likely and at most: power, file system, server, and all checks."""
+RECOVERY_S, CLUSTER_S = (5.0, 60.0), (35.0, 600.0)
+"""Of a cut besides its load, likely and at most: power, file system, server, and all checks; and
+what a cluster takes more, with the deep scrub."""
 CUTS, CONTROLS, CUTS_MOST = 20, 2, 10_000
 
 
@@ -72,6 +74,14 @@ class DurabilitySpec(ScenarioKeys):
             "(`flush-lies`). Without a loss there the test proves nothing."
         ),
         examples=[3],
+    )
+    hosts: Literal["all", "one"] = Field(
+        default="all",
+        description=(
+            "Which hosts of a cluster lose their power: all at once, with the database; or the one "
+            "that the database is on, which the seed draws. Then the database is started elsewhere "
+            "while that host is off, and its power comes back after the first commit."
+        ),
     )
     seed: int | None = Field(
         default=None,
@@ -128,6 +138,18 @@ def choose_cut_s(study: Study, window: WindowPlan) -> float:
     return window.ramp_up_s + share * window.duration_s
 
 
+def choose_host(study: Study, window: WindowPlan) -> int | None:
+    """Choose by the seed the only host whose power is cut, counted from 1; None: all there are.
+
+    Of drives that lie nothing would be lost while others keep their power.
+    """
+    if find_spec(study).hosts == "all" or window.point.values[CONTROL] == LYING:
+        return None
+    specs = (source.spec for source in study.candidates[window.candidate].sources.values())
+    least = min(spec.ceph.hosts for spec in specs if isinstance(spec, CephSpec))
+    return 1 + derive_cut_seed(study, window) % least
+
+
 class DurabilityScenario(LoadScenario):
     """The power is cut under load, and all that was acknowledged must be there afterwards."""
 
@@ -145,12 +167,15 @@ class DurabilityScenario(LoadScenario):
 
     def find_refusals(self, study: Study) -> Iterator[UserError]:
         """Find each candidate whose power cannot be cut."""
+        modes = dict.fromkeys(find_spec(study.at(point)).hosts for point in study.points)
         for candidate in study.candidates:
-            if because := explain_uncut(study, candidate):
+            if because := next(filter(None, (explain_uncut(study, candidate, mode)
+                                             for mode in modes)), None):  # fmt: skip
                 yield UserError(
                     f"the power of {candidate} cannot be cut: {because}",
                     where=f"candidates.{candidate}",
-                    remedy="use emulated drives (`drive`), alone or with the layer btrfs",
+                    remedy="use emulated drives (`drive`), alone or with the layer btrfs, or a "
+                    "laboratory cluster (`ceph`)",
                 )
 
     def list_activities(self, point: Point) -> tuple[str, ...]:
@@ -176,16 +201,27 @@ class DurabilityScenario(LoadScenario):
     def plan_around(self, study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
         """As around each window of a load; a cut takes longer than its load."""
         for step in super().plan_around(study, scene, window):
-            likely_s, most_s = RECOVERY_S if step.kind == "window" else (0.0, 0.0)
-            time_s, time_s_max = step.cost.time_s + likely_s, step.cost.time_s_max + most_s
+            kinds = {
+                source.provider for source in study.candidates[window.candidate].sources.values()
+            }
+            added = [RECOVERY_S] if step.kind == "window" else []
+            added += [CLUSTER_S] if added and "ceph" in kinds else []
+            time_s = step.cost.time_s + sum(likely_s for likely_s, _ in added)
+            time_s_max = step.cost.time_s_max + sum(most_s for _, most_s in added)
             cost = replace(step.cost, time_s=time_s, time_s_max=time_s_max)
             yield replace(step, cost=cost, if_undecided=False)
 
 
-def explain_uncut(study: Study, candidate: str) -> str | None:
-    """Say why the power of a candidate cannot be cut; None where it can."""
+def explain_uncut(study: Study, candidate: str, hosts: str) -> str | None:
+    """Say why the power of all hosts of a candidate, or `one`, cannot be cut; None: it can."""
     for role, source in study.candidates[candidate].sources.items():
         spec = source.spec
+        if isinstance(spec, CephSpec) and spec.ceph.conf is None:
+            if hosts == "one" and spec.ceph.policy.policy.failures == 0:
+                return f"`hosts: one` takes a host that {spec.ceph.policy.policy} cannot do without"
+            continue
+        if hosts == "one":
+            return f"`hosts: one` is of clusters, and its {role} would go with its only machine"
         if not isinstance(spec, DriveKeys):
             return f"its {role} is on storage that is not emulated, and has no power to be cut"
         if spec.layer is not None and spec.layer.filesystem not in KINDS:

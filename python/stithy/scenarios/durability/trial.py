@@ -5,12 +5,13 @@ it is back.
 """
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from stithy.clock import SystemClock
+from stithy.cluster.scrub import ScrubResult
 from stithy.drives.power_cut import CutRule
 from stithy.errors import InfrastructureError, Interrupted, StithyError
 from stithy.plan.steps import WindowPlan
@@ -122,14 +123,18 @@ class Aftermath:
     `damage`: in words what is not as it should be, apart from the ledger. `notes`: what was put
     right on the way, or not looked at. `unread`: what could not be. `recovery_s`: from the start of
     the server to the first commit. `acknowledged` and `gone`: transactions of the ledger, and those
-    of them that are lost or differ, with refused ones that are there. `is_examined`: all was looked
-    at that can be.
+    of them that are lost or differ, with refused ones that are there. `storage_s`: until a cluster
+    served its image; `rebuild_s`: until a host that was off had what it missed. `inconsistent`:
+    objects of which a copy is wrong. `is_examined`: all was looked at that can be.
     """
 
     damage: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     recovery_s: float | None = None
+    storage_s: float | None = None
+    rebuild_s: float | None = None
+    inconsistent: int | None = None
     ledger: LedgerVerified | None = None
     acknowledged: int | None = None
     gone: int | None = None
@@ -181,6 +186,12 @@ class Aftermath:
         if checked is not None and checked.broken:
             numbers = ", ".join(map(str, checked.broken))
             self.damage.append(f"conditions {numbers} do not hold")
+
+    def add_scrubs(self, scrubs: Sequence[ScrubResult]) -> None:
+        """Take what the deep scrubs of clusters found."""
+        self.inconsistent = sum(len(scrub.inconsistent) for scrub in scrubs) if scrubs else None
+        wrong = (scrub.describe() for scrub in scrubs if scrub.inconsistent)
+        self.damage.extend(f"the deep scrub: {words}" for words in wrong)
 
     def add_ledger(self, verified: LedgerVerified) -> None:
         """Count what it says."""

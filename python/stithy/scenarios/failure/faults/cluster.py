@@ -27,14 +27,14 @@ from stithy.storage.providers.ceph.existing import (
 )
 from stithy.storage.providers.ceph.keys import CephSpec
 from stithy.storage.providers.ceph.laboratory import FILTERS
-from stithy.units import FinePercent, format_duration, limit_quantity
+from stithy.units import FinePercent, limit_quantity
 
 if TYPE_CHECKING:
     from stithy.cluster.layout import ClusterEntry
     from stithy.study.model import Study
 
 POLL_S = 0.25
-HEALTHY, UNMANAGED = "healthy", "no manager of the cluster says whether all is clean"
+UNMANAGED = "no manager of the cluster says whether all is clean"
 LOSS_S = 30.0
 """Own: how long OSDs that all serve may say that nobody leads a placement group, until it counts as
 lost. One that still starts has not said anything."""
@@ -175,22 +175,12 @@ class CephFault(FaultKind):
 
     def rebuild(self, target: Target, keys: Any) -> str | None:
         """Wait until all copies are there again. Raises InfrastructureError after a limit."""
-        clock, stop = target.context.session.clock, target.context.session.stop
-        until_s = clock.monotonic_s() + REBUILD_S
+        from stithy.cluster.daemons import HEALTHY, wait_for_health
+
         if _find_cluster(target)[1].access:
-            stop.asked.wait(REPORTED_S)
-        # Twice: OSDs may not have heard of the last map when they are asked first.
-        before, health = "", _read_health(target)
-        while health != before or health not in (HEALTHY, UNMANAGED):
-            if clock.monotonic_s() > until_s:
-                raise InfrastructureError(
-                    f"the cluster is not whole {format_duration(REBUILD_S)} after {self.name}: "
-                    f"{health}",
-                    where=f"candidate {target.candidate}",
-                    remedy="give it less data, faster drives or more CPUs",
-                )
-            _wait(target)
-            before, health = health, _read_health(target)
+            target.context.session.stop.asked.wait(REPORTED_S)
+        good = (HEALTHY, UNMANAGED)
+        health = wait_for_health(lambda: _read_health(target), lambda: _wait(target), good)
         return "clean" if health == HEALTHY else health
 
     def is_detected(self, target: Target) -> bool:
@@ -212,11 +202,11 @@ def _require_fit(target: Target, folder: Path, entry: "ClusterEntry", osd: int) 
 
 def _read_health(target: Target) -> str:
     """As its OSDs say it; of somebody's cluster its manager."""
-    from stithy.cluster.daemons import read_status
+    from stithy.cluster.daemons import HEALTHY, read_health
 
     folder, entry = _find_cluster(target)
     if not entry.access:
-        return read_status(folder, entry).health
+        return read_health(folder, entry)
     clean = is_clean(json.loads(run_admin_command(folder, entry, "status", "--format", "json")))
     if clean is None:
         return UNMANAGED
