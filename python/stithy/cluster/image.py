@@ -116,10 +116,8 @@ def _create_coded_pool(folder: Path, policy: RedundancyPolicy, pgs: str) -> None
 
 
 def _make_replicated_pool(folder: Path, pool: str, pgs: str, count: int) -> None:
-    ask_ceph(folder, "osd", "pool", "create", pool, pgs, pgs, "replicated")
-    sure = ["--yes-i-really-mean-it"] if count == 1 else []
-    ask_ceph(folder, "osd", "pool", "set", pool, "size", str(count), *sure)
-    ask_ceph(folder, "osd", "pool", "set", pool, "min_size", "1")
+    words = ["create", pool, pgs, pgs, "replicated", "--size", str(count)]
+    ask_ceph(folder, "osd", "pool", *words)
     ask_ceph(folder, "osd", "pool", "application", "enable", pool, "rbd")
 
 
@@ -364,11 +362,13 @@ def _write(descriptor: int, writer: int, seed: bytes) -> None:
 def _count_wrong_blocks(descriptor: int, seed: bytes, zeroed: range = range(0)) -> int:
     """How many blocks hold neither what was written nor, those of `zeroed`, zeros."""
     wrong = 0
-    with mmap.mmap(-1, BLOCK_BYTES) as buffer:
-        for block in range(WRITERS * BLOCKS):
-            os.preadv(descriptor, [buffer], block * BLOCK_BYTES)
-            right = bytes(BLOCK_BYTES) if block in zeroed else _make_pattern(block, seed)
-            wrong += buffer[:] != right
+    with mmap.mmap(-1, WRITERS * BLOCK_BYTES) as buffer:
+        for first in range(0, WRITERS * BLOCKS, WRITERS):
+            os.preadv(descriptor, [buffer], first * BLOCK_BYTES)
+            for block in range(first, first + WRITERS):
+                right = bytes(BLOCK_BYTES) if block in zeroed else _make_pattern(block, seed)
+                wrong += buffer.read(BLOCK_BYTES) != right
+            buffer.seek(0)
     return wrong
 
 

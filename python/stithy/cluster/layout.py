@@ -319,6 +319,7 @@ crash dir = .
 log max recent = 100
 debug ms = 0
 osd pool default pg autoscale mode = off
+osd pool default min size = 1
 mon max pg per osd = 1000
 mon allow pool size one = true
 mon allow pool delete = true

@@ -16,12 +16,16 @@ from stithy.scenarios.durability.declared import (
     CONTROL,
     GIVEN_UP,
     GONE,
+    INCONSISTENT,
     LOST,
     LYING,
     NAME,
     NONE,
     PROMISED,
+    REBUILD,
     RECOVERY,
+    SPARED,
+    STORAGE,
 )
 from stithy.validity import Reason
 
@@ -69,6 +73,8 @@ class Tally:
     `unknown`: how many windows more had a cut that was not looked at to its end, or none.
     `is_promised`: no setting of the study gives durability up. `recovery_s`: median and maximum of
     valid windows. `silent_controls` lost nothing in any cut: the test could not have failed.
+    `spared`: hosts that kept their power. `storage_s`, `rebuild_s`, `inconsistent`: the most of any
+    cut; all these None without a cluster.
     """
 
     candidate: str
@@ -83,6 +89,10 @@ class Tally:
     recovery_s: tuple[float, float] | None
     controls: Mapping[str, tuple[Window, ...]]
     silent_controls: tuple[str, ...]
+    spared: float | None
+    storage_s: float | None
+    rebuild_s: float | None
+    inconsistent: float | None
 
 
 def list_tallies(evidence: Evidence) -> tuple[Tally, ...]:
@@ -104,6 +114,10 @@ def _count(evidence: Evidence, candidate: str, point: Point) -> Tally:
     def sum_up(metric: str) -> int:
         return round(sum(read_value(window, metric) or 0 for window in cuts))
 
+    def find_most(metric: str) -> float | None:
+        values = (read_value(window, metric) for window in cuts)
+        return max((value for value in values if value is not None), default=None)
+
     cuts = list_cuts(NONE)
     lost = tuple(filter(has_lost, cuts))
     planned = (name for name in (GIVEN_UP, LYING)
@@ -119,6 +133,8 @@ def _count(evidence: Evidence, candidate: str, point: Point) -> Tally:
         recovery_s=(median(times_s), max(times_s)) if times_s else None,
         controls=controls,
         silent_controls=tuple(name for name in controls if not any(map(has_lost, controls[name]))),
+        spared=find_most(SPARED), storage_s=find_most(STORAGE), rebuild_s=find_most(REBUILD),
+        inconsistent=find_most(INCONSISTENT),
     )  # fmt: skip
 
 

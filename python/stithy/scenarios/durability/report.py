@@ -37,7 +37,12 @@ NOTE = (
     "storage; all consistency conditions and the engine's own check follow. At most: the greatest "
     "chance of a loss by a cut that so many leave, exact binomial, 95 %. Recovery: from the start "
     "of the server to the first commit. A control must lose something: an engine that does not "
-    "wait for storage, and drives whose flush does nothing."
+    "wait for storage, and drives whose flush does nothing. Of a cluster all hosts lose power "
+    "with the database, and come back; or one of them does, with the database on it, which is "
+    "started elsewhere while that host is off. Drives that lie are cut on all hosts. Storage back: "
+    "until the cluster serves the image, from the return of all power or from the cut of one host. "
+    "Rebuild: from a host's return until it has what it missed. Then all copies are scrubbed: "
+    "read, and compared with their checksums and with each other."
 )
 CONTROLS = {
     GIVEN_UP: "an engine that does not wait for storage",
@@ -55,7 +60,8 @@ class PowerCuts:
 
 def describe_tally(tally: Tally, *, several: bool) -> str:
     """Say how many cuts of a candidate lost something, and what that leaves possible."""
-    of = f" of {tally.candidate}" if several else ""
+    of = "" if tally.spared is None else " of one host" if tally.spared else " of all hosts"
+    of += f" of {tally.candidate}" if several else ""
     if not tally.cuts:
         return f"No power cut{of} was looked at to its end."
     why = "; {gone:+transaction} together" if tally.transactions_lost else ""
@@ -104,17 +110,23 @@ def find_leading(analysis: Analysis) -> Iterator[PowerCuts]:
 
 def _make_tables(page: Page) -> Iterator[PageTable]:
     context = page.context
+    tallies = list_tallies(context.evidence)
+    of_clusters = () if all(tally.spared is None for tally in tallies) else (
+        Show("storage_max_s", "Storage back, longest", "duration"),
+        Show("rebuild_max_s", "Rebuild, longest", "duration"),
+        Show("inconsistent_max", "Inconsistent objects", "count"),
+    )  # fmt: skip
     shows = (
         *(show for show in context.factor_shows if show.column != CONTROL),
         Show("candidate", "Candidate"), Show("cuts", "Cuts", "count"),
         Show("lost", "Lost something", "count"), Show("bound", "At most", "share"),
         Show("acknowledged", "Acknowledged", "count"), Show("transactions_lost", "Lost", "count"),
         Show("recovery_p50_s", "Recovery, median", "duration"),
-        Show("recovery_max_s", "longest", "duration"),
+        Show("recovery_max_s", "longest", "duration"), *of_clusters,
         Show("given_up", "Control: durability given up"),
         Show("flush_lies", "Control: flushes that lie"),
     )  # fmt: skip
-    rows = [_make_row(context, tally) for tally in list_tallies(context.evidence)]
+    rows = [_make_row(context, tally) for tally in tallies]
     yield make_table(NAME, TITLE, shows, rows)
 
 
@@ -129,7 +141,9 @@ def _make_row(context: Context, tally: Tally) -> dict[str, Any]:
         "cuts": len(tally.cuts), "lost": len(tally.lost), "bound": tally.bound,
         "acknowledged": tally.acknowledged, "transactions_lost": tally.transactions_lost,
         "recovery_p50_s": middle_s, "recovery_max_s": longest_s, "given_up": given_up,
-        "flush_lies": flush_lies,
+        "flush_lies": flush_lies, "storage_max_s": tally.storage_s,
+        "rebuild_max_s": tally.rebuild_s,
+        "inconsistent_max": None if tally.inconsistent is None else round(tally.inconsistent),
     }  # fmt: skip
 
 

@@ -353,6 +353,7 @@ class LaboratoryStorage(MadeAnew):
         grace_s = keys.heartbeat_grace_s
         daemons.bring_up(folder, entry, devices[:count], devices[count:], grace_s)
         image.make(folder, entry, policy, self._volume_bytes)
+        daemons.set_damping(folder, daemons.DAMPING_S)
         device = image.attach(folder, entry)
         image.check(Path(device))
         return device
