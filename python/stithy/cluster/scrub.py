@@ -39,7 +39,8 @@ class ScrubResult:
         """Say how many objects are wrong, and the first of them."""
         if not self.inconsistent:
             return "no copy is wrong"
-        return f"{len(self.inconsistent)} objects inconsistent: {'; '.join(self.inconsistent[:3])}"
+        named = "; ".join(self.inconsistent[:3])
+        return f"inconsistent objects: {len(self.inconsistent):,}, such as {named}"
 
 
 def scrub_deeply(

@@ -1,6 +1,6 @@
 """What a study of power cuts plans, what it refuses, and what so many cuts say of all others."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from stithy.errors import InfrastructureError, StithyError
 from stithy.plan.expand import expand
 from stithy.point import Point
 from stithy.scenarios.durability.judge import CutRuling, bound_share, list_tallies
-from stithy.scenarios.durability.plan import choose_cut_s
+from stithy.scenarios.durability.plan import choose_cut_s, choose_host
 from stithy.scenarios.durability.report import describe_controls, describe_tally
 from stithy.scenarios.durability.trial import Aftermath, choose_rule, make_rule
 from stithy.study.load import parse_study
@@ -23,19 +23,23 @@ from stithy.study.model import Study
 STUDY = """study: What does a power cut cost?
 candidates:
   one: {one}
-  two: {{drive: gp3, count: 2, layer: {{btrfs: {{level: raid1}}}}}}
+  two: {two}
 database: {{engine: {engine}, memory: 192 MiB}}
 workload: {{name: order-entry, warehouses: 1}}
 load: {{users: [4], ramp_up: 1 s, duration: 4 s{load}}}
 scenario: {{durability: {{{keys}}}}}
-"""
+{more}"""
+MIRROR = "{drive: gp3, count: 2, layer: {btrfs: {level: raid1}}}"
+CLUSTER = "{ceph: {hosts: 3, policy: {ftt: 1}}}"
+VARIED = "vary: {scenario.durability.hosts: [all, one]}\n"
 
 
 def study(
-    keys: str = "cuts: 5", *, one: str = "{drive: gp3}", load: str = "", engine: str = "postgresql"
-) -> Study:
+    keys: str = "cuts: 5", *, one: str = "{drive: gp3}", two: str = MIRROR, load: str = "",
+    engine: str = "postgresql", more: str = "",
+) -> Study:  # fmt: skip
     """A study of one load under power cuts."""
-    text = STUDY.format(keys=keys, one=one, load=load, engine=engine)
+    text = STUDY.format(keys=keys, one=one, two=two, load=load, engine=engine, more=more)
     return parse_study("study.yaml", text.encode())
 
 
@@ -55,6 +59,45 @@ def test_a_wrong_key_is_refused(keys: str, load: str, problem: str) -> None:
     with pytest.raises(StithyError) as refused:
         study(keys, load=load)
     assert problem in refused.value.text
+
+
+@pytest.mark.parametrize(
+    ("one", "because"),
+    [
+        (
+            CLUSTER.replace("ftt: 1", "ftt: 0"),
+            "takes a host that FTT 0 (1 copy, min_size 1) cannot",
+        ),
+        (CLUSTER.replace("}}}", "}}, roles: {log: {drive: gp3}}}"), "and its log would go with"),
+        ("{drive: gp3}", "`hosts: one` is of clusters, and its data would go with"),
+    ],
+)
+def test_a_host_without_which_nothing_goes_on_is_refused(one: str, because: str) -> None:
+    """Also where only some points cut the power of one host."""
+    for keys, more in (("hosts: one", ""), ("hosts: all", VARIED)):
+        with pytest.raises(StithyError) as refused:
+            expand(study(keys, one=one, two=CLUSTER, more=more))
+        assert because in refused.value.text
+
+
+def test_a_cluster_has_one_host_without_power_or_all() -> None:
+    """The seed draws the host; drives that lie lose it on all, for else nothing would be lost."""
+    read = study("cuts: 20", one=CLUSTER, two=CLUSTER, more=VARIED)
+    plan = expand(read)
+    hosts: dict[tuple[str, str], set[int | None]] = defaultdict(set)
+    for window in (step.window for step in plan.steps if step.kind == "window" and step.window):
+        values = window.point.values
+        key = str(values["scenario.durability.hosts"]), str(values["control"])
+        hosts[key].add(choose_host(read.at(window.point), window))
+    assert hosts["one", "off"] == {1, 2, 3}
+    assert {key for key, drawn in hosts.items() if drawn == {None}} == {
+        ("one", "flush-lies"),
+        *(("all", control) for control in ("off", "given-up", "flush-lies")),
+    }
+    likely = [
+        sum(step.cost.time_s for step in of.steps) for of in (plan, expand(study("cuts: 20")))
+    ]
+    assert likely[0] > 2 * likely[1]
 
 
 @pytest.mark.parametrize(
@@ -163,6 +206,18 @@ def test_a_broken_promise_and_a_silent_control_are_no_answer(
     assert CutRuling().rule(evidence, answered=True) is answered
     silent = any("NOTHING IS PROVEN" in text for text in describe_controls([tally]))
     assert silent is (0 in controls)
+
+
+@pytest.mark.parametrize(
+    ("spared", "said"), [(None, "1 power cuts lost"), (0.0, "of all hosts"), (2.0, "of one host")]
+)
+def test_whose_power_was_cut_is_said(spared: float | None, said: str) -> None:
+    """Of drives there is nothing to say."""
+    cut = make_window("off", 0, 0)
+    row = {"value": spared, "missing_because": None, "count": None}
+    evidence = gather(replace(cut, values={**cut.values, ("cut.hosts_spared", "all"): row}))
+    [tally] = list_tallies(evidence)
+    assert said in describe_tally(tally, several=False)
 
 
 @pytest.mark.parametrize("promised", [1.0, 0.0])
