@@ -25,6 +25,7 @@
     verify-ledger.jsonl         raw output of comparing it with the database
     <drive>.trace               each request of an emulated drive, where the study wants it
     recovery.log                what a server wrote that was started again for that
+    moved-tables.json           checksums of every table at source and target of a migration
     window.parquet  transactions.parquet  seconds.parquet  series.parquet  conditions.parquet
     histograms.parquet          the logs of the measurement merged, for whoever needs no seconds
     ledger.parquet  ledger_findings.parquet  drives.parquet  surroundings.parquet

@@ -22,7 +22,7 @@ from stithy.scenarios.failure.fault import FaultKeys, FaultKind, Target, Togethe
 from stithy.scenarios.failure.keys import FailureSpec
 from stithy.scenarios.failure.levels import FaultsTogether, get_fault
 from stithy.scenarios.failure.phases import list_phases
-from stithy.scenarios.failure.plan import find_spec
+from stithy.scenarios.failure.plan import FailureScenario, find_spec
 from stithy.storage.providers.ceph.existing import explain_unfit
 from stithy.study.load import parse_study
 from stithy.study.model import Study
@@ -255,6 +255,15 @@ def test_a_database_that_does_not_wait_promises_nothing_after_a_crash(fault: str
         for of in ("one", "two")
     }
     assert [at for at, promise in promised.items() if not promise] == [(fault, "one")]
+
+
+def test_a_lost_drive_needs_the_room_of_its_rebuild_beside_another_fault() -> None:
+    """Else its rebuild would end for want of space."""
+    needed = {
+        fault: FailureScenario().count_added_bytes(study(f"faults: [{fault}]", one=MIRROR), 2**30)
+        for fault in ("drive-lost", "drive-lost+server-killed", "server-killed")
+    }
+    assert [of["data"] for of in needed.values()] == [2 * 2**30, 2 * 2**30, 0]
 
 
 def test_of_several_faults_one_that_stays_keeps_no_other() -> None:

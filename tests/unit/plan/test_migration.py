@@ -163,6 +163,24 @@ def test_a_database_that_nobody_can_read_is_lost(
     assert is_answered(evidence) is (said is not None and "LOST" not in said and bool(row))
 
 
+def test_a_loss_of_any_candidate_is_said_first() -> None:
+    """Whichever of them the study names first."""
+    point = Point.of(users=4, way="copy")
+    windows = []
+    for name, flags in (("one", ()), ("two", (LEDGER,))):
+        row = {"window_id": name, "candidate": name, "activity": "hammer", "point": str(point),
+               "block": 0, "attempt": 0, "position": 0, "tried": False, "missing_because": None,
+               "measure_from_s": 0.0, "measure_to_s": 1.0, "tpm": 1.0, "gap_s": 0.5,
+               "ledger_acknowledged": 5, "ledger_unverified_because": None}  # fmt: skip
+        reasons = tuple(Reason(flag, {"gone": "a", "example": "b"}) for flag in flags)
+        windows.append(Window(row, {}, reasons))
+    analysis: Any = SimpleNamespace(evidence=Evidence(("one", "two"), (point,), tuple(windows)))
+    [finding] = plugins(FindingKind)["migration"].lead(analysis)
+    said = str(plugins(FindingKind)["migration"].describe(finding, "user"))
+    assert said.startswith("two moved to its target by copy, and LOST or changed data in 1 window.")
+    assert said.endswith(" Nothing acknowledged was lost.")
+
+
 @pytest.mark.parametrize(("count", "number"), [(9_999, None), (10_000, 0.2)])
 def test_a_percentile_of_a_phase_needs_enough_transactions(
     count: int, number: float | None

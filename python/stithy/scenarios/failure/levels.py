@@ -60,6 +60,7 @@ class FaultsTogether(FaultKind):
         self.explains = frozenset().union(*(part.explains for part in self._parts))
         self.needs = tuple(need for part in self._parts for need in part.needs)
         self.is_noticeable = any(part.is_noticeable for part in self._parts)
+        self.room_share = max(part.room_share for part in self._parts)
         self.examines = any(part.examines for part in self._parts)
 
     def _pair(self, keys: TogetherKeys) -> list[tuple[FaultKind, FaultKeys]]:

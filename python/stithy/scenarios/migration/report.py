@@ -178,19 +178,22 @@ def _make_line(window: Window, alone: Window) -> Timeline:
 
 @dataclass(frozen=True)
 class MigrationFinding:
-    """What came of a candidate's database in all ways, those with the shortest pause first."""
+    """What came of the candidates' databases, those that lost something first.
+
+    Of each all ways, those with the shortest pause first.
+    """
 
     kind: ClassVar[str] = NAME
-    candidate: str
-    of: tuple[Relocated, ...]
+    of: tuple[tuple[Relocated, ...], ...]
 
 
 def _find_leading(analysis: Analysis) -> Iterator[MigrationFinding]:
     """Find what came of each candidate; a loss stands first, and then the shortest pause."""
     moved = Relocated.list_in(analysis.evidence)
-    for name in dict.fromkeys(of.candidate for of in moved):
-        mine = [of for of in moved if of.candidate == name]
-        yield MigrationFinding(name, tuple(sorted(mine, key=_rank)))
+    mine = [tuple(sorted((of for of in moved if of.candidate == name), key=_rank))
+            for name in dict.fromkeys(of.candidate for of in moved)]  # fmt: skip
+    if mine:
+        yield MigrationFinding(tuple(sorted(mine, key=lambda ways: not ways[0].list_lost())))
 
 
 def _rank(of: Relocated) -> tuple[bool, float]:
@@ -199,13 +202,16 @@ def _rank(of: Relocated) -> tuple[bool, float]:
 
 
 def _describe_finding(finding: MigrationFinding, unit: str) -> Statement:
-    parts = [_describe_way(of, unit) for of in finding.of]
+    return join_parts([_describe_candidate(ways, unit) for ways in finding.of], " ")
+
+
+def _describe_candidate(ways: tuple[Relocated, ...], unit: str) -> Statement:
     proven = not any(of.list_lost() or of.list_unproven() or not of.list_counted()
-                     for of in finding.of)  # fmt: skip
+                     for of in ways)  # fmt: skip
     kept = " Nothing acknowledged was lost." if proven else ""
     return Statement(
-        f"{{candidate}} moved to its target {{ways}}.{kept}", candidate=finding.candidate,
-        ways=join_parts(parts, "; "),
+        f"{{candidate}} moved to its target {{ways}}.{kept}", candidate=ways[0].candidate,
+        ways=join_parts([_describe_way(of, unit) for of in ways], "; "),
     )  # fmt: skip
 
 
