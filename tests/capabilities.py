@@ -115,6 +115,11 @@ def _cannot_limit(parent: Path, limit: str) -> str | None:
     return None
 
 
+def missing_snmpget() -> str | None:
+    """net-snmp's program, which asks power distribution units."""
+    return None if shutil.which("snmpget") else "snmpget is not there: apt-get install snmp"
+
+
 def missing_fio() -> str | None:
     """fio, which reads its own job files."""
     return None if shutil.which("fio") else "fio is not there: run `make setup`"
@@ -219,6 +224,7 @@ PROBES: dict[str, Callable[[], str | None]] = {
     "cgroup": missing_cgroup,
     "drive": missing_drive,
     "fio": missing_fio,
+    "snmpget": missing_snmpget,
     "kernel_arrays": missing_kernel_arrays,
     "mariadb": missing_mariadb,
     "mysql": missing_mysql,

@@ -19,7 +19,7 @@ from stithy.errors import UserError
 from stithy.names import find_closest, make_plain, suggest_instead
 from stithy.registry import plugins
 
-Unit = Literal["s", "1/min", "1/s", "B", "B/s", "share", ""]
+Unit = Literal["s", "1/min", "1/s", "B", "B/s", "W", "J", "share", ""]
 Better = Literal["higher", "lower"]
 OfSeveral = Literal["sum", "largest"]
 Source = Literal["window", "transactions", "drives", "series", "values"]
@@ -42,7 +42,7 @@ class CollectedMetric:
     """
 
     name: str
-    unit: Literal["s", "1/s", "B", "B/s", ""]
+    unit: Literal["s", "1/s", "B", "B/s", "W", ""]
     meaning: str
     better: Better | None = None
     weight: str | None = None
@@ -358,7 +358,7 @@ _SHORT = {"cpu": "CPU", "io": "I/O", "irq": "interrupt", "iowait": "I/O wait"}
 def _describe_metric(name: str) -> str:
     """`reads per second` of `reads_per_s`, `read latency` of `read_latency_s`."""
     rate = name.endswith("_per_s")
-    for unit in ("_per_s", "_s"):
+    for unit in ("_per_s", "_s", "_w"):
         name = name.removesuffix(unit)
     words = " ".join(_SHORT.get(part, part) for part in name.split("_"))
     return f"{words} per second" if rate else words

@@ -21,15 +21,16 @@ Kind = Literal["bare", "time", "rate", "size", "flow", "percent"]
 
 UNITS: Mapping[Unit, str] = {
     "s": "a time", "1/min": "a number per minute", "1/s": "a number per second", "B": "a size",
-    "B/s": "a size per second", "share": "a share", "": "a number",
+    "B/s": "a size per second", "W": "a number of watts", "J": "a number of joules",
+    "share": "a share", "": "a number",
 }  # fmt: skip
 """What a metric is, by its unit."""
 
 EXAMPLES: Mapping[Unit, str] = {
     "s": "a duration such as 5 ms", "1/min": "a number such as 5000, or 100/s",
     "1/s": "a number such as 5000, or 100/s", "B": "a size such as 64 MiB",
-    "B/s": "a size per second such as 64 MiB/s", "share": "a share such as 90%, or 0.9",
-    "": "a number such as 8",
+    "B/s": "a size per second such as 64 MiB/s", "W": "a number such as 250",
+    "J": "a number such as 0.5", "share": "a share such as 90%, or 0.9", "": "a number such as 8",
 }  # fmt: skip
 """How a number of a unit is written."""
 
@@ -88,6 +89,8 @@ def convert_fitting(number: Number, unit: Unit) -> float | None:
         "1/s": {"bare": value, "rate": value},
         "B": {"size": value},
         "B/s": {"flow": value},
+        "W": {"bare": value},
+        "J": {"bare": value},
         "share": {"bare": value, "percent": value},
         "": {"bare": value},
     }

@@ -79,7 +79,14 @@ def test_a_collector_delivers_what_it_declares(name: str, scope: Scope) -> None:
 @pytest.mark.parametrize("name", COLLECTORS)
 def test_a_collector_declares_its_metrics_in_full(name: str) -> None:
     """Name, unit in the name or none, meaning in a sentence; shares and counts have no unit."""
-    units = {"bytes": "B", "bytes_per_s": "B/s", "_per_s": "1/s", "_s": "s", "_share": ""}
+    units = {
+        "bytes": "B",
+        "bytes_per_s": "B/s",
+        "_per_s": "1/s",
+        "_s": "s",
+        "_w": "W",
+        "_share": "",
+    }
     names = [metric.name for metric in COLLECTORS[name].metrics]
     assert len(set(names)) == len(names)
     assert COLLECTORS[name].subject

@@ -27,6 +27,8 @@ PROGRAMS = {
     "e2fsck": "e2fsck 1.47.0 (5-Feb-2023)",
     "mkfs.xfs": "mkfs.xfs version 6.1.0",
     "xfs_repair": "xfs_repair version 6.1.0",
+    "ipmitool": "ipmitool version 1.8.19",
+    "snmpget": "NET-SNMP version: 5.9.3",
     "mdadm": "mdadm - v4.2 - 2021-12-30",
     "lvm": "LVM version: 2.03.16(2) (2022-05-18)",
     "vdoformat": "vdoformat version is: 8.3.0.71",
@@ -53,6 +55,8 @@ TEXTS = {
     "/proc/filesystems": "nodev\tproc\n\text4\n\txfs\n\tbtrfs",
     "/proc/diskstats": "254 0 vda",
     "/proc/stat": "cpu 1",
+    "/sys/class/powercap/intel-rapl:0/energy_uj": "1",
+    "/sys/class/hwmon/hwmon0/name": "power_meter",
     "/proc/meminfo": "MemTotal: 33554432 kB\nMemAvailable: 31457280 kB\nSwapTotal: 0 kB\n"
     "SwapFree: 0 kB",
     "/proc/net/dev": "lo:",
@@ -62,7 +66,8 @@ TEXTS = {
     "/sys/fs/cgroup/cgroup.controllers": "cpu io memory",
 }
 NAMES = {"/sys/kernel/btf": ("vmlinux",), "/dev": ("fuse", "loop-control", "null", "zfs"),
-         "/sys/module": ("dm_vdo",),
+         "/sys/module": ("dm_vdo",), "/sys/class/hwmon": ("hwmon0",),
+         "/sys/class/hwmon/hwmon0": ("name", "power1_average"),
          "/dev/mapper": ("control",),
          "/proc/self/ns": ("mnt", "net")}  # fmt: skip
 

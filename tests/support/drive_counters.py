@@ -24,6 +24,7 @@ def counters(
     late: tuple[int, float] | None = None,
     late_answers: int = 0,
     cpu_s: float | None = None,
+    energy_j: float | None = None,
     paced: bool = True,
 ) -> DriveCounters:
     """A drive that did the same of each operation; `latency` and `late`: number and mean."""
@@ -38,5 +39,6 @@ def counters(
     return DriveCounters(
         drive=drive, at_s=0.0, duration_s=1.0, operations=operations, depth=3, depth_max=5,
         cache_fill_bytes=None, volatile_bytes=0, late=times(*late) if late else times(),
-        late_answers=late_answers, cpu_s=cpu_s, cpu_wait_s=None, paced=paced,
+        late_answers=late_answers, cpu_s=cpu_s, cpu_wait_s=None,
+        energy_j=energy_j, paced=paced,
     )  # fmt: skip

@@ -97,7 +97,11 @@ impl Device {
             orders().map_err(|e| failed("its thread cannot be woken", spec, e))?;
         let opened = image(spec, orders.bell(), before_all)?;
         let store = Store::new(opened.image, resolved.volatile_bytes);
-        let drive = Drive::new(store, resolved.model(spec.seed), spec.seed, counters);
+        let mut drive = Drive::new(store, resolved.model(spec.seed), spec.seed, counters);
+        drive.draw(
+            clock.now(),
+            resolved.profile.as_ref().and_then(|profile| profile.power),
+        );
         let (session, mount) = fuse::open(spec.size_bytes)?;
         let timing = resolved.timing;
         let failure = Arc::new(OnceLock::new());

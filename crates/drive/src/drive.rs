@@ -4,6 +4,7 @@
 
 mod breaking;
 mod client_depth;
+mod draw;
 mod pace;
 mod recording;
 
@@ -17,6 +18,7 @@ use stithy_measure::{nanoseconds, Clock, Moment};
 use stithy_wire::CutCounts;
 
 use self::client_depth::ClientDepth;
+use self::draw::Draw;
 use self::pace::Pace;
 use self::recording::{Asked, Recording};
 use crate::backing::{Mark, Need, Store, Write};
@@ -24,6 +26,7 @@ use crate::counters::{Answered, Counters, State};
 use crate::fault::Faults;
 use crate::latency_compensation::LatencyCompensation;
 use crate::model::{Done, Model, Snapshot};
+use crate::profile::Power;
 use crate::request::{Operation, Request};
 use crate::trace::Tracer;
 use crate::transport::{Incoming, Transport};
@@ -84,6 +87,8 @@ pub struct Drive {
     ahead: Duration,
     under_way: HashMap<u64, UnderWay>,
     client_depth: ClientDepth,
+    /// What it draws; None where its profile states no watts.
+    draw: Option<Draw>,
     /// The newest request, if it is a write whose content lies in the transport still.
     not_kept: Option<u64>,
     due: BinaryHeap<Reverse<(Moment, u64)>>,
@@ -115,6 +120,7 @@ impl Drive {
             ahead: Duration::ZERO,
             under_way: HashMap::new(),
             client_depth: ClientDepth::default(),
+            draw: None,
             not_kept: None,
             due: BinaryHeap::new(),
             waiting: Vec::new(),
@@ -122,6 +128,12 @@ impl Drive {
             arrivals: 0,
             recording: Recording::new(counters),
         }
+    }
+
+    /// Counts what it draws from `now` on, where its profile states it.
+    pub fn draw(&mut self, now: Moment, power: Option<Power>) {
+        self.draw = power.map(|power| Draw::new(power, now));
+        self.observe();
     }
 
     /// By how much answers are made earlier, to make up for the transport's latency.
@@ -165,6 +177,9 @@ impl Drive {
         self.under_way.insert(incoming.id, under_way);
         let operation = incoming.request.operation;
         let depth = self.client_depth.arrive(now, operation);
+        if let Some(draw) = &mut self.draw {
+            draw.arrive(now, operation);
+        }
         let at_once =
             !self.powered || self.faults.is_gone || (lying && operation == Operation::Flush);
         if at_once {
@@ -326,6 +341,9 @@ impl Drive {
         }
         self.client_depth
             .answer(now, asked.request.operation, transport_time);
+        if let Some(draw) = &mut self.draw {
+            draw.answer(now, asked.request.operation);
+        }
         transport.answer(&incoming, outcome)?;
         self.let_go(need);
         Ok(())
@@ -356,6 +374,7 @@ impl Drive {
             depth: self.under_way.len() as u64,
             cache_fill_bytes: self.model.cache_fill_bytes(),
             volatile_bytes: self.store.volatile_bytes(),
+            energy: self.draw.as_ref().map(Draw::energy),
         }
     }
 }

@@ -70,8 +70,11 @@ numbers it gives).
   oldest. Sequential reads come from the read-ahead. Without a cache, late writes lose a rotation.
 - **Size.** A drive may be smaller than its profile's capacity. A spinning disk then uses only its outermost tracks, where seeks are
   short and the bandwidth is highest. A profile with a smaller capacity spreads the drive over all tracks.
-- **`scale`** divides capacity, IOPS, bandwidth, the size of the cache, and the amount that can be written before the drive slows
-  down. It keeps latencies. A spinning disk cannot be scaled: its rates follow from its latencies.
+- **Power.** A drive counts its energy by the watts that `power` states: idle while no request is in progress, else those of reads
+  and of other requests, by their shares of the requests in progress. One request counts as much as many. What a write cache does
+  later is not counted.
+- **`scale`** divides capacity, IOPS, bandwidth, power, the size of the cache, and the amount that can be written before the drive
+  slows down. It keeps latencies. A spinning disk cannot be scaled: its rates follow from its latencies.
 
 ## Shipped profiles
 

@@ -67,7 +67,7 @@ def _list_needs_of_commands() -> "Mapping[str, tuple[Need, ...]]":
 WIDTH = 100
 INDENT = 18
 FAMILIES = (
-    "provider", "layer", "engine", "backup method", "scenario", "collector", "command"
+    "provider", "layer", "engine", "backup method", "scenario", "collector", "meter", "command"
 )  # fmt: skip
 OWN_PREFIX = "stithy-"
 

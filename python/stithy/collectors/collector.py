@@ -12,6 +12,7 @@ from stithy.registry import Family, Plugin
 
 if TYPE_CHECKING:
     from stithy.engines.instance import Endpoint
+    from stithy.meters.meter import GivenMeter
     from stithy.metrics import CollectedMetric
 
 
@@ -71,7 +72,7 @@ class Scope:
     `drives`: the control sockets of its emulated drives, by the drives' names. `clusters`: folders
     of the laboratory clusters under it. `server_cpus`: the CPUs that its servers are bound to, all
     of them to the same, None for any. `proc`, `sys`: roots of those file systems (a seam for
-    tests).
+    tests). `meters`: those of the study that measure the candidate, by name.
     """
 
     volumes: tuple[Path, ...]
@@ -82,6 +83,7 @@ class Scope:
     drives: Mapping[str, Path] = field(default_factory=dict)
     server_cpus: tuple[int, ...] | None = None
     clusters: tuple[Path, ...] = ()
+    meters: "Mapping[str, GivenMeter]" = field(default_factory=dict)
 
 
 class LiveCollector(Protocol):

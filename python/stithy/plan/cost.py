@@ -225,6 +225,11 @@ def estimate_baseline_check(wait_s: float) -> Cost:
     return Cost(likely_s, bound_s, space_bytes=0, memory_bytes=0)
 
 
+def estimate_idle(idle_s: float) -> Cost:
+    """The idle machine for so long, and the last rows of meters that are files."""
+    return Cost(idle_s + 3.0, idle_s + 30.0, space_bytes=0, memory_bytes=0)
+
+
 def estimate_preconditioning(study: Study, size: DatabaseSizes, memory: int) -> Cost:
     """Users who work on the loaded database before it is kept; a server is started for them."""
     asked = study.load.precondition

@@ -141,9 +141,11 @@ WindowsOf = Callable[[Study, Block], Iterator[WindowPlan]]
 
 
 def plan_provisions(study: Study, scene: Scene) -> Iterator[Step]:
-    """The volume of each candidate is made."""
+    """The volume of each candidate is made, and the idle machine measured if there are meters."""
     for name in study.candidates:
         yield Step(make_step_id("provision", name), "provision", name, cost.provision(scene.held))
+    if study.power is not None:
+        yield Step("measure-idle", "measure-idle", None, cost.estimate_idle(study.power.idle_s))
 
 
 def tear_downs(study: Study, scene: Scene) -> Iterator[Step]:

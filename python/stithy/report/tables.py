@@ -45,6 +45,8 @@ SHOW: dict[str, Callable[[Any], str]] = {
     "chance": format_chance,
     "size": format_size,
     "bandwidth": lambda value: f"{format_size(value)}/s",
+    "watts": lambda value: f"{format_number(value)} W",
+    "joules": lambda value: f"{format_number(value)} J",
     "truth": lambda value: "yes" if value else "no",
 }
 
@@ -60,7 +62,7 @@ TYPES: Mapping[str, Any] = {
 
 KINDS: Mapping[Unit, str] = {
     "s": "duration", "1/min": "count", "1/s": "rate", "share": "share", "B": "size",
-    "B/s": "bandwidth", "": "rate",
+    "B/s": "bandwidth", "W": "watts", "J": "joules", "": "rate",
 }  # fmt: skip
 """How values of a unit are shown."""
 

@@ -17,6 +17,7 @@ from stithy.engines.instance import Configuration, Request
 from stithy.errors import StithyError
 from stithy.hosts.checks import MachineCheck, read_memory
 from stithy.hosts.host import Host
+from stithy.meters.meter import Meter
 from stithy.needs import Judgement, Machine, Need
 from stithy.registry import Plugin, plugins
 from stithy.results.layout import RunDirectory
@@ -28,7 +29,7 @@ from stithy.storage.volume import find_existing_part
 from stithy.study.scenario import Scenario
 from stithy.units import format_size
 
-FAMILIES = ("provider", "layer", "scenario", "collector")
+FAMILIES = ("provider", "layer", "scenario", "collector", "meter")
 """Families whose plug-ins name their needs; engines are asked otherwise."""
 
 _KINDS: dict[str, type[Plugin]] = {
@@ -36,6 +37,7 @@ _KINDS: dict[str, type[Plugin]] = {
     "layer": LayerKind,
     "scenario": Scenario,
     "collector": Collector,
+    "meter": Meter,
 }
 
 DEMO_PARTS = (("provider", "drive"), ("scenario", "load"), ("engine", DEMO_ENGINE))

@@ -8,6 +8,7 @@ from stithy.run.activity import StepKind
 from stithy.run.context import Context
 from stithy.run.datasets import restore_step
 from stithy.run.events import Note
+from stithy.run.power import measure_idle
 from stithy.run.surroundings import check_baseline
 from stithy.run.window import measure_window
 from stithy.storage.provider import Volume
@@ -66,6 +67,8 @@ def tear_down(context: Context, step: Step) -> str:
 
 PLUGINS = (
     StepKind("provision", provision, "around", "create the volume", "create volumes", True),
+    StepKind("measure-idle", measure_idle, "around", "measure the idle power",
+             "measure the idle power", True),
     StepKind("prepare", datasets.prepare, "loading", "load the database", "load"),
     StepKind(
         "check", check_conditions, "loading", "check all consistency conditions", "check"

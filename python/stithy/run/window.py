@@ -12,17 +12,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from stithy.activity import collect_expected_errors
-from stithy.collectors.collector import Scope, TimedSample
+from stithy.collectors.collector import TimedSample
 from stithy.errors import InfrastructureError, StithyError, convert_machine_failures
 from stithy.hosts.devices import average_times_s
 from stithy.plan.steps import Step, WindowPlan
+from stithy.power import NAME as POWER
 from stithy.registry import plugins
 from stithy.results import tables
 from stithy.results.drives import LOG_SUFFIX, make_drive_rows, read_log
 from stithy.results.files import list_window_tables, write_table
 from stithy.results.layout import WindowDirectory
 from stithy.results.tables import Row
-from stithy.run import surroundings
+from stithy.run import power, surroundings
 from stithy.run.activity import Activity, Subject, Times, WindowActivity
 from stithy.run.context import Context
 from stithy.run.drives import Counters, read_counters, trace_window
@@ -149,16 +150,9 @@ def _act_together(works: Sequence[Callable[[], None]], stop: threading.Event) ->
 
 @contextmanager
 def _sample_inside(context: Context, measured: MeasuredWindow, subject: Subject) -> Iterator[None]:
-    volume = context.volumes.of(measured.window.candidate)
+    scope = power.make_scope(context, measured.window.candidate)
     sampler = Sampler(
-        Scope(
-            volumes=tuple(part.path for part in volume.parts),
-            drives={drive.name: drive.control for drive in volume.drives},
-            clusters=volume.clusters,
-            instances=subject.instances,
-            clock=context.session.clock,
-            server_cpus=subject.cpus,
-        ),
+        replace(scope, instances=subject.instances, server_cpus=subject.cpus),
         context.host.collectors,
     )
     sampler.start()
@@ -184,6 +178,7 @@ def _stop_when_full(context: Context, measured: MeasuredWindow) -> None:
 def write_window(context: Context, directory: WindowDirectory, measured: "MeasuredWindow") -> str:
     """Write all tables of a window; returns in words what came of it."""
     row = make_window_row(context, measured)
+    _add_power_records(context, measured)
     around = [surroundings.make_row(context, measured)] if measured.snapshots else []
     pairs = list(zip(measured.window.activities, measured.activities, strict=True))
     found: dict[str, list[Row]] = {
@@ -201,6 +196,7 @@ def write_window(context: Context, directory: WindowDirectory, measured: "Measur
         "drives": _make_drive_rows(context, measured),
         "surroundings": around,
     }
+    found["values"] += _list_power_values(context, measured, found["values"])
     own = {
         table.name: (table, rows)
         for activity in measured.activities
@@ -216,6 +212,27 @@ def write_window(context: Context, directory: WindowDirectory, measured: "Measur
     if not row["complete"]:
         return f"no measurement: {row['missing_because']}"
     return "; ".join(activity.said() for activity in measured.activities)
+
+
+def _add_power_records(context: Context, measured: "MeasuredWindow") -> None:
+    """Add the samples that meters have recorded by themselves."""
+    if (times := measured.times) is not None:
+        within = (times.measure_from_s, times.measure_to_s)
+        records = power.read_records(context, measured.window.candidate, *within)
+        measured.readings = (*measured.readings, *records)
+
+
+def _list_power_values(
+    context: Context, measured: "MeasuredWindow", values: Sequence[Row]
+) -> list[Row]:
+    """List what meters say of the measurement; `values`: what activities say of it."""
+    if (times := measured.times) is None:
+        return []
+    within, candidate = (times.measure_from_s, times.measure_to_s), measured.window.candidate
+    return [
+        {"window_id": measured.window.id, "activity": POWER, **vars(value)}
+        for value in power.list_values(context, candidate, within, measured.readings, values)
+    ]
 
 
 def make_window_row(context: Context, measured: "MeasuredWindow") -> Row:

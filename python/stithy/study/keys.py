@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from stithy.activity import get_level_factor
+from stithy.meters.meter import Meter
 from stithy.metrics import find
 from stithy.registry import plugins
 from stithy.storage.layer import OneLayer
@@ -68,6 +69,9 @@ def list_all_keys() -> Iterator[Key]:
                 yield from _list_keys(spec, (name, scenario), kind)
         elif below := find_model(info):
             yield from _list_keys(below, (name,), None)
+        if name == "power":
+            for plugin, meter in plugins(Meter).items():
+                yield from _list_keys(meter.keys, (name, "meters", ANY), plugin)
 
 
 def list_known(loc: Loc, plugin: str | None = None) -> list[str]:

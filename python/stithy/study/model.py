@@ -43,6 +43,8 @@ from stithy.study.database import Database, GivenUp, list_all_given_up
 from stithy.study.engines import ENGINE, find_engine_problems
 from stithy.study.load_keys import DAY_S, Load, drop_users
 from stithy.study.load_values import find_conflicts
+from stithy.study.power import EXAMPLE as POWER_EXAMPLE
+from stithy.study.power import Power, find_power_problems
 from stithy.study.primary import Primary
 from stithy.study.problems import Violation, join_problems, refuse
 from stithy.study.scenario import OPTIONAL
@@ -183,6 +185,12 @@ class Study(BaseModel):
         json_schema_extra={"default": "{wait: 2 min}"},
         description="How long each block waits until other programs leave the machine quiet.",
         examples=[{"wait": "5 min"}],
+    )
+    power: Power | None = Field(
+        default=None,
+        json_schema_extra={"default": "not measured"},
+        description="What measures the power that candidates draw.",
+        examples=[POWER_EXAMPLE],
     )
     seed: int = Field(
         default=1,
@@ -481,6 +489,11 @@ class Study(BaseModel):
             for rule in (sections.find_raw_devices, sections.find_server_keys)
             for each in rule(self.candidates, self.scenario)
         )
+        return self
+
+    @model_validator(mode="after")
+    def _check_power(self) -> Self:
+        refuse(find_power_problems(self))
         return self
 
     @model_validator(mode="after")

@@ -63,6 +63,26 @@ pub struct State {
     pub cache_fill_bytes: Option<u64>,
     /// Bytes that a power cut could take away.
     pub volatile_bytes: u64,
+    /// What it drew, where its profile states watts.
+    pub energy: Option<Energy>,
+}
+
+/// What a drive drew until a moment, and what it draws from then on.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Energy {
+    /// The moment.
+    pub at: Moment,
+    /// Drawn until then, joules.
+    pub drawn_j: f64,
+    /// Watts from then on.
+    pub power_w: f64,
+}
+
+impl Energy {
+    /// Drawn until `now`, joules.
+    pub fn until(&self, now: Moment) -> f64 {
+        self.drawn_j + self.power_w * now.since(self.at).as_secs_f64()
+    }
 }
 
 /// What a drive's thread counts, since it was taken out last.

@@ -34,6 +34,8 @@ pub struct Span {
     depth_max: u64,
     late: Histogram<u64>,
     late_answers: u64,
+    /// What the drive had drawn at the beginning, joules.
+    drawn_before_j: f64,
 }
 
 impl Span {
@@ -51,7 +53,14 @@ impl Span {
             depth_max: 0,
             late: histogram(),
             late_answers: 0,
+            drawn_before_j: 0.0,
         }
+    }
+
+    /// Notes what the drive had drawn when it began.
+    pub(super) fn begin_energy(&mut self, state: &State) {
+        let energy = state.energy.unwrap_or_default();
+        self.drawn_before_j = energy.until(self.begin);
     }
 
     /// Empties it, to begin at a moment; its memory stays.
@@ -133,6 +142,9 @@ impl Span {
             late_answers: self.late_answers,
             cpu_s: None,
             cpu_wait_s: None,
+            energy_j: state
+                .energy
+                .map(|energy| energy.until(now) - self.drawn_before_j),
             paced: true,
         }
     }

@@ -52,6 +52,7 @@ impl Tally {
             .second
             .told(&self.drive, self.start_s, now, &self.state);
         self.second.clear(now);
+        self.second.begin_energy(&self.state);
         self.second.observe_depth(self.state.depth);
         told
     }

@@ -67,6 +67,26 @@ fn seconds_add_up_to_the_total() {
     assert_eq!(None, total.operations[1].latency.p50_s);
 }
 
+/// What was drawn goes on between observations, and seconds of it add up to the total.
+#[test]
+fn energy_goes_on_between_observations() {
+    let mut bench = Bench::new();
+    let energy = Energy {
+        at: Moment::of_second(0),
+        drawn_j: 0.0,
+        power_w: 3.0,
+    };
+    let state = State {
+        energy: Some(energy),
+        ..State::default()
+    };
+    assert_eq!(None, bench.total(0).energy_j);
+    bench.counters.lock().unwrap().observe(state);
+    let seconds = [1, 3].map(|at| bench.second(at).energy_j);
+    assert_eq!([Some(3.0), Some(6.0)], seconds);
+    assert_eq!(Some(12.0), bench.total(4).energy_j);
+}
+
 /// Times far beyond what the histograms begin with are kept as they are.
 #[test]
 fn long_times_are_not_cut() {

@@ -33,7 +33,7 @@ impl Drive {
                 if !self.powered {
                     self.fail_all(now, transport)?;
                 }
-                self.powered = true;
+                self.switch(now, true);
             }
             DriveFault::Corrupt {
                 offset_bytes,
@@ -50,6 +50,14 @@ impl Drive {
             _ => {}
         }
         Ok(FaultOutcome::Set)
+    }
+
+    fn switch(&mut self, now: Moment, is_on: bool) {
+        self.powered = is_on;
+        if let Some(draw) = &mut self.draw {
+            draw.switch(now, is_on);
+        }
+        self.observe();
     }
 
     fn check_range(&self, fault: &DriveFault) -> Result<(), DriveError> {
@@ -86,7 +94,7 @@ impl Drive {
             let problem = "the power is cut already";
             return Err(DriveError::usage("power-is-cut", problem, "fault", remedy));
         }
-        self.powered = false;
+        self.switch(now, false);
         let mut writes: Vec<(u64, Write)> = self
             .under_way
             .values_mut()

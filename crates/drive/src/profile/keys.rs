@@ -153,6 +153,10 @@ pub const KEYS: &[Key] = keys! {
     "disk.read_ahead_bytes": Whole(0.0), "B", InTable, "amount that it reads ahead after a read";
     "disk.zones": Pairs, "1, B/s", InTable,
         "pairs of a share of the capacity and its bandwidth, from the outermost tracks inwards";
+    "power.idle_w": NotNegative, "W", InTable, "power while no request is in progress";
+    "power.read_w": Positive, "W", InTable, "power while reads are in progress";
+    "power.write_w": Positive, "W", InTable,
+        "power while writes, flushes or discards are in progress";
     "provenance.assumed": Texts, "", Optional,
         "keys, or whole tables, whose values were neither published nor measured, or were not \
          looked up";

@@ -44,8 +44,21 @@ pub struct Profile {
     pub cache: Option<WriteCache>,
     /// How writing slows down; None where it does not.
     pub sustained: Option<Sustained>,
+    /// What it draws; None where nobody states it.
+    pub power: Option<Power>,
     /// Where the numbers come from.
     pub provenance: Provenance,
+}
+
+/// What a drive draws, watts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Power {
+    /// While no request is in progress.
+    pub idle_w: f64,
+    /// While reads are.
+    pub read_w: f64,
+    /// While anything else is.
+    pub write_w: f64,
 }
 
 /// How a drive finds its bytes.

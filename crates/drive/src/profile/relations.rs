@@ -24,6 +24,8 @@ pub(super) fn problems(values: &Values) -> Vec<ProfileProblem> {
     found.cache();
     found.sustained();
     found.disk();
+    found.at_most("power.idle_w", "power.read_w");
+    found.at_most("power.idle_w", "power.write_w");
     found.provenance();
     found.problems
 }

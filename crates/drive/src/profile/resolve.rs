@@ -2,8 +2,8 @@
 
 use super::written::Values;
 use super::{
-    Access, Caps, Disk, Latency, LoadRow, LoadTimes, Medium, Profile, Provenance, Rates, Solid,
-    Sustained, WriteCache, Zone,
+    Access, Caps, Disk, Latency, LoadRow, LoadTimes, Medium, Power, Profile, Provenance, Rates,
+    Solid, Sustained, WriteCache, Zone,
 };
 
 const S_PER_US: f64 = 1e-6;
@@ -34,11 +34,20 @@ pub(super) fn profile(values: &Values) -> Option<Profile> {
             true => Some(sustained(values)?),
             false => None,
         },
+        power: power(values),
         provenance: Provenance {
             sources: values.sources.clone(),
             assumed: values.get("provenance.assumed").unwrap_or_default(),
             note: values.get("provenance.note"),
         },
+    })
+}
+
+fn power(values: &Values) -> Option<Power> {
+    Some(Power {
+        idle_w: values.number("power.idle_w")?,
+        read_w: values.number("power.read_w")?,
+        write_w: values.number("power.write_w")?,
     })
 }
 

@@ -1,6 +1,6 @@
 //! A drive at a fraction of its size: capacity, IOPS and bandwidth divided, latencies kept.
 
-use super::{Access, Caps, Medium, Profile, Rates, Solid, Sustained, WriteCache};
+use super::{Access, Caps, Medium, Power, Profile, Rates, Solid, Sustained, WriteCache};
 use crate::error::DriveError;
 use crate::model::rates_max;
 
@@ -9,7 +9,7 @@ impl Profile {
     ///
     /// Where the profile has no cap, what its channels reach becomes one, divided. What fills up, the
     /// write cache and the room before writing slows down, is divided too, so that it fills in the
-    /// same time.
+    /// same time. So is the power, of which the same share of the drive is used.
     /// Errors: a divisor below 1; a disk, whose rates follow from its arm and cannot be had without
     /// other latencies.
     pub fn scaled(&self, divisor: f64) -> Result<Self, DriveError> {
@@ -45,6 +45,11 @@ impl Profile {
                 after_bytes: divided(sustained.after_bytes, divisor),
                 slowed: sustained.slowed.divided(divisor),
                 recovery_bytes_per_s: sustained.recovery_bytes_per_s / divisor,
+            }),
+            power: self.power.map(|power| Power {
+                idle_w: power.idle_w / divisor,
+                read_w: power.read_w / divisor,
+                write_w: power.write_w / divisor,
             }),
             ..self.clone()
         })

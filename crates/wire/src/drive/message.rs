@@ -95,6 +95,8 @@ pub struct DriveCounters {
     /// How long its thread had something to do and no CPU to do it on; null as above. Requests that
     /// arrived in that time are older than their latency says.
     pub cpu_wait_s: Option<f64>,
+    /// What it drew by the watts of its profile, joules; null where the profile states none.
+    pub energy_j: Option<f64>,
     /// Whether requests take the profile's time, at the end.
     pub paced: bool,
 }

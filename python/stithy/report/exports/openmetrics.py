@@ -37,7 +37,7 @@ WORDS = {"tpm": "transactions_per_min", "iops": "requests_per_s"}
 """Ends of names of metrics that say their unit in a letter."""
 ENDINGS = {
     "s": "s", "1/s": "per_s", "1/min": "per_min", "B": "bytes", "B/s": "bytes_per_s",
-    "share": "share",
+    "W": "watts", "J": "joules", "share": "share",
 }  # fmt: skip
 """By units of metrics, how names end that say them."""
 

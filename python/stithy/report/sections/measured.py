@@ -32,7 +32,7 @@ def _draw_measured_figures(page: Page) -> Iterator[Drawn]:
     for metric in _list_metrics(page):
         drawn = metric.percent in (None, DRAWN_PERCENT)
         if metric.better is not None and metric.compared and drawn:
-            yield from _draw_metric(page.context, metric)
+            yield from draw_metric(page.context, metric)
 
 
 def _set_measured(page: Page) -> Iterator[Block]:
@@ -77,7 +77,8 @@ def _list_values(page: Page) -> PageTable:
     return table.told("candidate")
 
 
-def _draw_metric(context: Context, metric: Metric) -> Iterator[Drawn]:
+def draw_metric(context: Context, metric: Metric) -> Iterator[Drawn]:
+    """Draw a metric of activities at all points; nothing where no window has a value."""
     quantity = Quantity(metric.name)
     lines, points = read_quantity_rows(context, quantity)
     if not points:

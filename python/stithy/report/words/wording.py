@@ -145,6 +145,8 @@ def format_measured(value: float, unit: Unit) -> str:
         return f"{format_size(value)}{unit.removeprefix('B')}"
     if unit == "share":
         return f"{100 * value:.3g} %"
+    if unit in ("W", "J"):
+        return f"{format_number(value)} {unit}"
     return f"{format_number(value)}{unit.removeprefix('1')}"
 
 
@@ -201,7 +203,7 @@ def _format_exact(value: float, unit: Unit, digits: int) -> str:
     short = format_decimal(float(f"{value:.{digits}g}"))
     if unit in ("1/min", "1/s"):
         return f"{short}{unit.removeprefix('1')}"
-    return f"{short} {unit}" if unit in ("s", "B", "B/s") else short
+    return f"{short} {unit}" if unit in ("s", "B", "B/s", "W", "J") else short
 
 
 """A hyphen would read as a range between two numbers."""

@@ -61,7 +61,8 @@ class DriveCounters(Wire):
     how much later than due answers were given, `late_answers` counts those late by more than 5% of
     the time they were due to take and by more than 50 µs: the emulation's own fault. `cpu_s` is
     the CPU time of the drive's thread and of those that read and write its image in a file,
-    `cpu_wait_s` how long the first waited for a CPU; None where the kernel does not tell. `paced`:
+    `cpu_wait_s` how long the first waited for a CPU; None where the kernel does not tell.
+    `energy_j` is what it drew by the watts of its profile, None where that states none. `paced`:
     requests take the profile's time, at the end.
     """
 
@@ -77,6 +78,7 @@ class DriveCounters(Wire):
     late_answers: U64
     cpu_s: float | None
     cpu_wait_s: float | None
+    energy_j: float | None
     paced: bool
 
 

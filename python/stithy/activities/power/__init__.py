@@ -1,0 +1,1 @@
+"""Power: what is declared of it, and its section of the report."""

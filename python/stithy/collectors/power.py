@@ -1,0 +1,70 @@
+"""What each meter of the study shows, in watts; without a meter nothing.
+
+Subjects are the meters' names. A counter of energy gives the mean since its last reading. A meter
+that is a file is read after the window, so that its samples have the times of its rows.
+"""
+
+from collections.abc import Sequence
+
+from stithy.collectors.collector import Collector, Sample, Scope, Unavailable
+from stithy.meters.meter import GivenMeter, LiveMeter, Unreadable, require_watts
+from stithy.metrics import CollectedMetric
+
+NAME = "power"
+DRAW = CollectedMetric(
+    "draw_w", "W", "power that the meter shows", "lower", of_several=None, compared=False
+)
+
+EARLY_S = 0.1
+"""Own: the sampler is late by less, so that a meter of one second is asked each second."""
+
+
+class MeterReadings:
+    """The meters of a window, asked one after the other."""
+
+    def __init__(self, scope: Scope) -> None:
+        """Open all; what is not there says so in its samples."""
+        self._clock = scope.clock
+        self._meters = {name: of for name, of in scope.meters.items() if not of.plugin.is_record}
+        self._open = {name: _open_meter(given, scope) for name, given in self._meters.items()}
+        self._due_s = dict.fromkeys(self._meters, 0.0)
+        self._primed = False
+
+    def sample(self) -> Sequence[Sample]:
+        """Ask each that may have a new value; the first reading only begins counters."""
+        now_s = self._clock.monotonic_s()
+        asked = [name for name, due_s in self._due_s.items() if now_s >= due_s - EARLY_S]
+        self._due_s |= {name: now_s + self._meters[name].keys.every_s for name in asked}
+        found = [sample for name in asked if (sample := self._read(name)) is not None]
+        first, self._primed = not self._primed, True
+        return [] if first else found
+
+    def _read(self, name: str) -> Sample | None:
+        meter = self._open[name]
+        try:
+            watts = None if isinstance(meter, str) else meter.read_w()
+            if isinstance(meter, str):
+                return Sample(name, DRAW.name, None, meter)
+            return None if watts is None else Sample(name, DRAW.name, require_watts(watts))
+        except Unreadable as reason:
+            return Sample(name, DRAW.name, None, str(reason))
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def _open_meter(given: GivenMeter, scope: Scope) -> LiveMeter | str:
+    try:
+        return given.plugin.open(given.keys, scope)
+    except Unreadable as reason:
+        return str(reason)
+
+
+def create(scope: Scope) -> MeterReadings:
+    """The collector; Unavailable where the study names no meter that is asked live."""
+    if all(of.plugin.is_record for of in scope.meters.values()):
+        raise Unavailable("the study names no meter to be asked")
+    return MeterReadings(scope)
+
+
+PLUGINS = (Collector(name=NAME, subject="the meters", metrics=(DRAW,), create=create, blocks=True),)

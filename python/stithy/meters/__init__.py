@@ -1,0 +1,1 @@
+"""Meters: what tells watts, a file each."""

@@ -1,0 +1,153 @@
+"""Power of the idle machine and of windows: means, sums, energy per order, and what is missing."""
+
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import polars as pl
+import pytest
+
+from fakes.clock import HurriedClock
+from fakes.hammer import START_S
+from stithy.collectors.collector import Sample, TimedSample
+from stithy.meters.meter import GivenMeter, Meter
+from stithy.power import ABOVE_IDLE_W, JOULES, MARGINAL, MEAN_W, METERS, SAMPLED
+from stithy.registry import plugins
+from stithy.results.files import read_rows
+from stithy.results.tables import SERIES, VALUES
+from stithy.run.power import average_draw, list_draws
+from stithy.study.power import Power
+from support.faked_run import FakedRun
+from support.running import write_study
+from support.studies import refused, study
+
+POWER = """\
+power:
+  idle: 5 s
+  meters:
+    plug: {{file: {plug}, timezone: unix}}
+    side: {{file: {side}, timezone: unix, candidates: [a]}}
+  total: [plug]
+"""
+
+
+def _sample(at_s: float, value: float | None, name: str = "wall") -> TimedSample:
+    why = None if value is not None else "no answer"
+    return TimedSample(at_s, "power", "W", Sample(name, "draw_w", value, why))
+
+
+def _meter(**keys: Any) -> GivenMeter:
+    return GivenMeter("tasmota", plugins(Meter)["tasmota"].keys.model_validate(
+        {"tasmota": "http://x", **keys}))  # fmt: skip
+
+
+def test_a_mean_needs_nine_of_ten_samples() -> None:
+    """What lies outside, or is of another meter, does not count; the first reason is kept."""
+    readings = [_sample(100.4, 900.0), _sample(111.6, 900.0), _sample(105.0, 900.0, "other")]
+    readings += [_sample(100.6 + second, 10.0 * second) for second in range(10)]
+    whole = average_draw("wall", _meter(), readings, 100.0, 110.2)
+    assert (whole.watts, whole.samples, whole.share) == (45.0, 10, 1.0)
+    readings[5] = _sample(102.6, None)
+    less = average_draw("wall", _meter(), readings, 100.0, 110.2)
+    assert (less.watts, less.share) == (pytest.approx(430 / 9), 0.9)
+    readings[6] = _sample(103.6, None)
+    few = average_draw("wall", _meter(), readings, 100.0, 110.2)
+    why = "wall has 80% of its samples, 90% are needed: no answer"
+    assert (few.watts, few.missing_because) == (None, why)
+    slow = average_draw("wall", _meter(every="5 s"), readings, 97.0, 110.0)
+    assert slow.share == 1.0
+
+
+def test_watts_of_two_outlets_are_added_and_missing_where_one_is() -> None:
+    """The third meter is beside them; a candidate without the second outlet has one."""
+    meters = {"left": _meter(), "right": _meter(candidates=["disks"]), "cpu": _meter()}
+    power = Power.model_validate({"meters": meters, "total": ["left", "right"]})
+    names = {"left": 50.0, "right": 30.0, "cpu": 20.0}
+    readings = [_sample(at_s + 0.5, watts, name) for at_s in range(10, 20)
+                for name, watts in names.items()]  # fmt: skip
+    draws = list_draws(power, "disks", readings, 10.0, 20.0)
+    assert {name: draw.watts for name, draw in draws.items()} == {**names, "all": 80.0}
+    assert list_draws(power, "ssds", readings, 10.0, 20.0)["all"].watts == 50.0
+    without = [reading for reading in readings if reading.sample.subject != "right"]
+    lost = list_draws(power, "disks", without, 10.0, 20.0)["all"]
+    assert (lost.watts, lost.share) == (None, 0.0)
+    assert "right has 0%" in (lost.missing_because or "")
+
+
+@pytest.fixture
+def ran(tmp_path: Path, own_state: Path) -> FakedRun:
+    """A run with a plug that draws more each second, and a meter that ends before the windows."""
+    text = write_study(tmp_path / "s.yaml", {n: tmp_path / n for n in "ab"}).read_text()
+    files = {name: tmp_path / f"{name}.csv" for name in ("plug", "side")}
+    # The machine is idle by the run's clock, and users work by that of the hammer.
+    for name, begins in (("plug", (999_990, round(START_S) - 10)), ("side", (999_990,))):
+        rows = (f"{begin + at},{100 + at % 7}\n" for begin in begins for at in range(900))
+        files[name].write_text("time,watts\n" + "".join(rows))
+    faked = FakedRun(tmp_path, text=text + POWER.format(**files), clock=HurriedClock())
+    outcome = faked.run()
+    assert (outcome.end, outcome.error) == ("finished", None)
+    return faked
+
+
+def test_energy_of_an_order_follows_from_samples_and_orders(ran: FakedRun) -> None:
+    """Recomputed of each window from its samples, its orders a minute, and the idle machine."""
+    idle = {(row["candidate"], row["meter"]): row
+            for row in read_rows(ran.out / "tables/meters.parquet", METERS)}  # fmt: skip
+    assert all(row["idle_w"] is not None for row in idle.values())
+    assert [idle["a", name]["counted"] for name in ("plug", "side", "all")] == [True, False, True]
+    windows = sorted((ran.out / "windows").iterdir())
+    assert len(windows) == 4
+    for folder in windows:
+        [window] = pl.read_parquet(folder / "window.parquet").to_dicts()
+        within = (window["measure_from_s"], window["measure_to_s"])
+        known = {(row["metric"], row["of"]): row["value"]
+                 for row in read_rows(folder / "values.parquet", VALUES)}  # fmt: skip
+        watts = [row["value"] for row in read_rows(folder / "series.parquet", SERIES)
+                 if (row["collector"], row["subject"]) == ("power", "plug")
+                 and within[0] <= row["at_s"] - 0.5 < within[1]]  # fmt: skip
+        mean_w = fmean(watts)
+        above_w = mean_w - idle[window["candidate"], "all"]["idle_w"]
+        orders_per_s = known["nopm", "all"] / 60
+        assert known[MEAN_W, "all"] == known[MEAN_W, "plug"] == pytest.approx(mean_w)
+        assert known[ABOVE_IDLE_W, "all"] == pytest.approx(above_w)
+        assert known[JOULES, "all"] == pytest.approx(mean_w / orders_per_s)
+        assert known[MARGINAL, "all"] == pytest.approx(above_w / orders_per_s)
+        beside = [value for (metric, of), value in known.items() if of == "side"]
+        assert beside == ([None, 0.0] if window["candidate"] == "a" else [])
+        assert known[SAMPLED, "all"] == 1.0
+
+
+OF = "study:", "power: {{meters: {{{}}}{}}}\nstudy:"
+
+
+@pytest.mark.parametrize(("meters", "more", "places"), [
+    ("w: {tasmota: 'http://x'}", "", []),
+    ("w: {tasmota: 'http://x'}, v: {rapl: [package]}", "", ["power.meters"] * 2),
+    ("w: {tasmota: 'http://x'}, v: {rapl: [package]}", ", total: [v]", []),
+    ("w: {ipmi: local}, v: {rapl: [package]}", ", total: [w, v]", ["power.total"] * 2),
+    ("w: {tasmota: 'http://x'}", ", total: [w, w, y]", ["power.total[1]", "power.total[2]"]),
+    ("w: {tasmota: 'http://x', candidates: [disk]}", "", ["power.meters"]),
+    ("w: {tasmota: 'http://x', candidates: [nvme, disk, memory]}", "",
+     ["power.meters.w.candidates"]),
+    ("all: {tasmota: 'http://x'}", "", ["power.meters.all"]),
+    ("w: {tasmota: 'http://a:b@x'}", "", ["power.meters.w.tasmota"]),
+    ("w: {every: 1 s}", "", ["power.meters.w"]),
+    ("w: {tasmoto: 1}", "", ["power.meters.w"]),
+    ("w: {file: /x}", "", ["power.meters.w"]),
+    ("", "", ["power.meters"]),
+], ids=str)  # fmt: skip
+def test_meters_that_cannot_be_added_up_are_refused(
+    meters: str, more: str, places: list[str]
+) -> None:
+    """Each at its key: several without a total, one server twice, a candidate without a meter."""
+    assert refused((OF[0], OF[1].format(meters, more))) == places
+
+
+def test_a_question_about_power_needs_a_meter() -> None:
+    """In the primary question and in thresholds; with a meter both are read."""
+    asks = ("study:", "primary: {metric: power.mean_w}\n"
+            "thresholds: ['disk.power.joules_per_order_at_4 <= 2.5']\nstudy:")  # fmt: skip
+    assert refused(asks) == ["primary.metric", "thresholds[0]"]
+    read = study(asks, ("study:", OF[1].format("w: {tasmota: 'http://x'}", "")))
+    assert read.primary.metric == MEAN_W
+    assert str(read.thresholds[0]) == "disk.power.joules_per_order_at_4 <= 2.5"
