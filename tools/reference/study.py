@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from stithy.engines.engine import Engine
+from stithy.meters.meter import Meter
 from stithy.registry import plugins
 from stithy.storage.provider import Provider
 from stithy.study.candidates import make_candidate_model
@@ -41,6 +42,8 @@ def study_schema() -> dict[str, Any]:
     ]
     properties["scenario"]["anyOf"] = [named, *keyed]
     schema["allOf"] = [_needed(name) for name in plugins(Scenario)]
+    meters = {name: meter.keys for name, meter in plugins(Meter).items()}
+    _names(schema["$defs"]["Power"]["properties"]["meters"], {"anyOf": _specs(meters)})
     database = schema["$defs"]["Database"]["properties"]
     database["engine"]["enum"] = list(plugins(Engine))
     return {"$schema": DIALECT, **schema, "title": "A study of Stithy"}
@@ -157,6 +160,10 @@ def _sections(schema: dict[str, Any]) -> Iterator[str]:
             yield _page_section(f"`scenario.{name}`{of_kind}", keys)
     yield _page_section("`primary`", schema["$defs"]["Primary"])
     yield _page_section("`quiet`", schema["$defs"]["Quiet"])
+    power = schema["$defs"]["Power"]
+    yield _page_section("`power`", power)
+    for spec in power["properties"]["meters"]["additionalProperties"]["anyOf"]:
+        yield _page_section(f"`power.meters.<name>` of the kind `{spec['title']}`", spec)
 
 
 def _sections_below(above: str, schema: dict[str, Any]) -> Iterator[str]:
@@ -187,6 +194,10 @@ def _row(schema: dict[str, Any], name: str, key: dict[str, Any]) -> str:
     return f"| {' | '.join(each.replace('|', chr(92) + '|') for each in cells)} |"
 
 
+_PATTERNS = {"min": "a duration", "iB": "a size"}
+"""What a text is whose pattern has this part."""
+
+
 def _value_kind(key: dict[str, Any]) -> str:
     """What a key takes, in words."""
     if "enum" in key or "const" in key:
@@ -208,7 +219,8 @@ def _value_kind(key: dict[str, Any]) -> str:
     if "/" in key.get("pattern", ""):
         return "a scale" if r"s*1" in key["pattern"] else "a rate"
     if "pattern" in key:
-        return "a duration" if "min" in key["pattern"] else "a size"
+        found = (text for part, text in _PATTERNS.items() if part in key["pattern"])
+        return next(found, "text")
     if key["type"] == "array":
         return f"a list; each entry is {_value_kind(key['items'])}"
     return _bounded(key)

@@ -11,13 +11,14 @@ from pydantic import AfterValidator, Field
 
 from stithy.errors import give_reason
 from stithy.meters.meter import Meter, MeterKeys, Unreadable, require_watts
+from stithy.units import make_rule_error
 
 UNIX = "unix"
 
 
 def _check_zone(name: str) -> str:
     if name != UNIX and name not in available_timezones():
-        raise ValueError("`unix`, `UTC`, or a name such as Europe/Berlin is needed")
+        raise make_rule_error("not a time zone", "`unix`, `UTC`, or a name such as Europe/Berlin")
     return name
 
 

@@ -9,6 +9,7 @@ from pydantic import AfterValidator
 
 from stithy.errors import give_reason
 from stithy.meters.meter import Unreadable
+from stithy.units import make_rule_error
 
 PATIENCE_S = 2.0
 BYTES_MAX = 2**20
@@ -17,7 +18,7 @@ BYTES_MAX = 2**20
 def _check_address(text: str) -> str:
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
-        raise ValueError("an address such as http://192.168.0.7 is needed, without a password")
+        raise make_rule_error("not an address", "such as http://192.168.0.7, without a password")
     return text.rstrip("/")
 
 

@@ -29,6 +29,7 @@ from stithy.plan.expand import find_likely_memory_backed
 from stithy.plan.scenario import find_scenario
 from stithy.plan.steps import Question, block, name_instance
 from stithy.point import Point
+from stithy.power import NAME as POWER
 from stithy.registry import plugins
 from stithy.study.candidates import name_drives
 from stithy.study.model import Study
@@ -169,12 +170,14 @@ def _list_of_thresholds(study: Study) -> Iterator[Requested]:
 
 def _list_planned(study: Study) -> Planned:
     scenario, names = find_scenario(study), tuple(study.candidates)
+    # Meters measure every window, whatever happens in it.
+    metered = {POWER} if study.power else set()
     return {
         point: frozenset(
             name
             for window in scenario.plan_windows(study, block(names, point, 0, study.seed))
             for name in window.activities
-        )
+        ).union(metered)
         for point in study.points
     }
 
@@ -213,7 +216,8 @@ def _is_measured(activities: frozenset[str], known: Metric) -> bool:
     if known.source != "values":
         return True
     declared = (known in plugins(DeclaredActivity)[name].metrics for name in activities)
-    return (known.combined != "paired" or len(activities) > 1) and any(declared)
+    beside = len(activities - {POWER}) > 1
+    return (known.combined != "paired" or beside) and any(declared)
 
 
 def _check_servers(study: Study, asked: Requested) -> UserError | None:

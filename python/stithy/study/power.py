@@ -18,9 +18,9 @@ from stithy.metrics import ALL
 from stithy.names import find_closest
 from stithy.power import NAME
 from stithy.registry import plugins
-from stithy.study.problems import Violation, limit_quantity, make_rule_error, refuse
+from stithy.study.problems import Violation, refuse
 from stithy.thresholds import MeasuredSide
-from stithy.units import Seconds, format_duration
+from stithy.units import Seconds, format_duration, limit_quantity, make_rule_error
 
 if TYPE_CHECKING:
     from stithy.study.model import Study

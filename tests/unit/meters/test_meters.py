@@ -3,7 +3,7 @@
 import json
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,7 +22,7 @@ from stithy.registry import plugins
 from stithy.wire.drive.messages import AnswerStats
 from support.drive_counters import counters
 
-Files = Mapping[str, str]
+Files = dict[str, str]
 
 
 def given(**keys: Any) -> GivenMeter:
