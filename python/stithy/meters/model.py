@@ -58,7 +58,7 @@ def _read_energy(name: str, control: "Control") -> tuple[float, float]:
     return counted.energy_j, counted.duration_s
 
 
-class Model(Meter):
+class DriveModel(Meter):
     """The power of emulated drives, by their profiles."""
 
     name = "model"
@@ -76,4 +76,4 @@ class Model(Meter):
         return DriveEnergy(scope.drives)
 
 
-PLUGINS = (Model(),)
+PLUGINS = (DriveModel(),)
