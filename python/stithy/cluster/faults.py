@@ -61,6 +61,7 @@ class ClusterFault:
 
     `takes`: which of `Packets` it has. `remote`: whether an administrator's commands do it, so that
     a cluster that was there before can have it. `loses`: whether what the OSD stored is gone.
+    `cuts`: whether a host's drives lose their power, too, which is for whoever has them to do.
     """
 
     name: str
@@ -70,6 +71,7 @@ class ClusterFault:
     takes: frozenset[str] = frozenset()
     remote: bool = False
     loses: bool = False
+    cuts: bool = False
 
 
 def _end_osds(folder: Path, osds: list[int], sent: signal.Signals) -> None:
@@ -175,7 +177,7 @@ FAULTS: Mapping[str, ClusterFault] = {
         ClusterFault("osd-down", "OSD", "an OSD marked down", _mark_down, remote=True),
         ClusterFault("osd-out", "OSD", "an OSD taken out", _mark_out, remote=True),
         ClusterFault("host-link-down", "host", "a host cut off", _cut_host),
-        ClusterFault("host-off", "host", "a host without power", _cut_power),
+        ClusterFault("host-off", "host", "a host without power", _cut_power, cuts=True),
         ClusterFault("host-hung", "host", "a host that hangs", _suspend_host),
         ClusterFault("host-partitioned", "host", "a partitioned network", _drop_packets,
                      takes=PARTITION),

@@ -114,12 +114,14 @@ def cut_power(
     clock: Clock | None = None,
     held: Sequence[MountedDrive] = (),
     release: Callable[[], object] = lambda: None,
+    leaves: bool = True,
 ) -> tuple[DriveCut, ...]:
     """Cut the power of a machine with these drives, which are unmounted afterwards.
 
     `linger_s`: how long its processes go on after the drives' end, for what they write elsewhere.
     `held`: drives of other machines, which keep their power and stand still until all is cut.
-    `release`: lets fail what killed processes wait for besides drives.
+    `release`: lets fail what killed processes wait for besides drives. `leaves`: whether who uses
+    their file systems goes with them, so that these are unmounted.
 
     Raises InfrastructureError where a process does not end or a write reached a drive after the
     stop, PreconditionError that names who keeps a file system from being unmounted.
@@ -136,9 +138,10 @@ def cut_power(
         for each in (*drives, *held):
             each.control.set_fault(each.name, jobs.StallFault(duration_s=0.0))
     _wait_for_the_end(pids, time)
-    shut = {drive.folder: _leave(drive, time) for drive in _select_mounts(drives)}
+    left = _select_mounts(drives) if leaves else []
+    shut = {drive.folder: _leave(drive, time) for drive in left}
     return tuple(
-        _verify_cut(drive, stop, shut[drive.folder])
+        _verify_cut(drive, stop, shut.get(drive.folder, False))
         for drive, stop in zip(drives, stops, strict=True)
     )
 

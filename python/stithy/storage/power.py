@@ -28,12 +28,14 @@ def list_laboratories(volume: Volume) -> Iterator[tuple[Path, ClusterEntry]]:
 
 
 def cut_volume(
-    volume: Volume, rule: CutRule, pids: Pids, *, host: int | None = None, linger_s: float = 0.0
-) -> tuple[DriveCut, ...]:
+    volume: Volume, rule: CutRule, pids: Pids | None, *, host: int | None = None,
+    linger_s: float = 0.0,
+) -> tuple[DriveCut, ...]:  # fmt: skip
     """Cut the power of all drives, or those of a host, and of the database; see `cut_power`.
 
-    `pids`: the database's. `host` falls silent before, so that nobody hears its connections being
-    closed; the other hosts keep their power.
+    `pids`: the database's; None where it is on none of these hosts, and goes on. `host` falls
+    silent before, so that nobody hears its connections being closed; the other hosts keep their
+    power.
     """
     clusters = list(list_laboratories(volume))
     dying = [(folder, osd) for folder, entry in clusters
@@ -41,19 +43,20 @@ def cut_volume(
     lost = list_drives_of(volume, host)
 
     def list_pids() -> Iterator[int]:
-        yield from pids()
+        yield from pids() if pids else ()
         running = {folder: find_osd_pids(folder) for folder, _ in clusters}
         yield from (running[folder][osd] for folder, osd in dying if osd in running[folder])
 
     def release() -> None:
-        for folder, entry in clusters:
+        for folder, entry in clusters if pids else ():
             image.cut_image_off(folder, entry)
 
     if host is not None:
         for _, entry in clusters:
             set_link(entry, host, up=False)
     held = [drive for drive in list_mounted_drives(volume) if drive not in lost]
-    return cut_power(lost, rule, list_pids, linger_s=linger_s, held=held, release=release)
+    return cut_power(lost, rule, list_pids, linger_s=linger_s, held=held, release=release,
+                     leaves=pids is not None)  # fmt: skip
 
 
 def list_drives_of(volume: Volume, host: int | None) -> list[MountedDrive]:

@@ -40,6 +40,8 @@ scenario: {{failure: {{{keys}}}}}
 
 MIRROR = "{drive: gp3, count: 2, layer: {btrfs: {level: raid1}}}"
 CLUSTERS = {"one": "{ceph: {policy: {ftt: 0}}}", "two": "{ceph: {}}"}
+SAFE = CLUSTERS | {"one": "{ceph: {}}"}
+AWAY = "host-off-with-database"
 
 
 def study(
@@ -106,6 +108,16 @@ def test_a_wrong_key_is_refused(keys: str, others: dict[str, str], problem: str)
         ("osd-out", {"one": "{ceph: {conf: /etc/ceph/ceph.conf, pool: p}}"},
          "only `allow_faults: true` beside `conf` allows it"),
         ("server-killed", {"engine": "sqlite"}, "sqlite has no server"),
+        ("{drive-slow: {drive: 4}}", CLUSTERS, "it has 3 drives, and no drive 4"),
+        ("drive-lost", CLUSTERS, "of a cluster this is `osd-lost`"),
+        ("drive-gone", {"one": "{ceph: {conf: /etc/ceph/ceph.conf, pool: p, allow_faults: true}}"},
+         "it has no emulated drives"),
+        ("drive-gone", CLUSTERS | {"engine": "sqlite"}, "users of sqlite hold its files open"),
+        (AWAY, {}, "it is not on a Ceph cluster that Stithy made"),
+        (AWAY, CLUSTERS, "FTT 0 (1 copy, min_size 1) cannot do without a host"),
+        (f"{{{AWAY}: {{host: 4}}}}", SAFE, "it has no host 4, only 1 to 3"),
+        (AWAY, SAFE | {"engine": "sqlite"}, "run in the process of the database"),
+        (AWAY, SAFE | {"one": "{ceph: {}, roles: {log: {drive: gp3}}}"}, "log is on no cluster"),
     ],
 )  # fmt: skip
 def test_a_candidate_that_cannot_have_a_fault_is_refused(
@@ -181,7 +193,7 @@ def test_nothing_is_lost_before_all_osds_say_so(
 
     monkeypatch.setattr("stithy.cluster.daemons.read_status", answer)
     monkeypatch.setattr("stithy.cluster.image.cut_image_off", cut_off)
-    monkeypatch.setattr("stithy.scenarios.failure.faults.cluster._find_cluster", lambda _: (0, 0))
+    monkeypatch.setattr("stithy.scenarios.failure.faults.cluster.find_cluster", lambda _: (0, 0))
     session = SimpleNamespace(clock=clock, stop=stop)
     target: Any = SimpleNamespace(context=SimpleNamespace(session=session))
     fault = plugins(FaultKind)["osd-lost"]
@@ -226,6 +238,25 @@ def test_an_array_promises_what_its_checksums_tell(fault: str, promised: tuple[b
     read = study(f"faults: [{fault}]", one=MIRROR, two=STALE)
     keys = find_spec(read).get_levels()[fault]
     assert tuple(get_fault(fault).is_promised(read, of, keys) for of in ("one", "two")) == promised
+
+
+def test_a_cluster_promises_what_copies_and_checksums_give() -> None:
+    """Without copies nothing of a drive that breaks, without checksums not what it changes."""
+    blind = "{ceph: {policy: {ftt: 1, checksum: none}}}"
+    faults = "drive-slow, drive-gone, drive-corrupting, drive-power-cut, drive-gone+osd-killed"
+    kept = {}
+    for number, candidates in enumerate((CLUSTERS, CLUSTERS | {"one": blind})):
+        read = study(f"faults: [{faults}]", **candidates)
+        levels = find_spec(read).get_levels()
+        for of in ("one", "two"):
+            kept[number, of] = {name for name, keys in levels.items()
+                                if get_fault(name).is_promised(read, of, keys)}  # fmt: skip
+    assert kept[0, "two"] == set(faults.split(", "))
+    assert kept[0, "one"] == {"drive-slow", "drive-power-cut"}
+    assert kept[1, "one"] == kept[0, "two"] - {"drive-corrupting"}
+    read = study(f"faults: [{AWAY}]", **SAFE)
+    assert expand(read)
+    assert get_fault(AWAY).is_promised(read, "one", find_spec(read).faults[AWAY])
 
 
 @pytest.mark.parametrize(

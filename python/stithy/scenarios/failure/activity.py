@@ -1,6 +1,7 @@
 """A fault under the users of one window: injected, detected, healed, and what it left repaired."""
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -128,7 +129,10 @@ class FaultActivity(BasicActivity):
         clock = self.context.session.clock
         self._at.struck_s = clock.now_s()
         fault.inject(self._target, self._keys)
-        self._wait_until(heal_s, self._look)
+        with ThreadPoolExecutor() as pool:
+            moved = pool.submit(fault.fail_over, self._target, self._keys)
+            self._wait_until(heal_s, self._look)
+            moved.result()
         self._heal()
         self._lost = fault.find_loss(self._target, self._keys)
         self._at.lost_s = clock.now_s()
@@ -153,9 +157,9 @@ class FaultActivity(BasicActivity):
 
     def _look(self) -> None:
         fault = self._fault
-        if fault is None or not fault.is_noticeable or self._at.detected_s is not None:
+        if fault is None or self._at.detected_s is not None:
             return
-        if fault.is_detected(self._target):
+        if fault.is_noticeable(self._target) and fault.is_detected(self._target):
             self._at.detected_s = self.context.session.clock.now_s()
 
     def _check_files(self) -> None:
@@ -270,7 +274,7 @@ class FaultActivity(BasicActivity):
         whole_s = at.whole_s if self._rebuilt else None
         for name, from_s, to_s, because in (
             ("fault.detect_s", at.struck_s, at.detected_s,
-             UNNOTICED if fault.is_noticeable else UNNOTICEABLE),
+             UNNOTICED if fault.is_noticeable(self._target) else UNNOTICEABLE),
             ("fault.heal_s", at.healing_s, at.healed_s, NOT_REACHED),
             ("fault.rebuild_s", at.healed_s, whole_s, NO_REDUNDANCY),
         ):  # fmt: skip

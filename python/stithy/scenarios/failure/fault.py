@@ -85,9 +85,6 @@ class FaultKind(Plugin):
     expects: frozenset[str] = frozenset()
     """Classes of errors that users may get from it."""
 
-    is_noticeable: bool = False
-    """Whether the storage can know of it."""
-
     explains: frozenset[str] = frozenset()
     """Flags of windows that it causes on purpose."""
 
@@ -122,6 +119,10 @@ class FaultKind(Plugin):
         """Break it. Raises what the machine does."""
         raise NotImplementedError
 
+    def fail_over(self, target: Target, keys: Any) -> None:
+        """Do what whoever runs the database does at once, while it is broken."""
+        return
+
     def heal(self, target: Target, keys: Any) -> None:
         """Repair it; redundancy is restored by what follows. Idempotent."""
         raise NotImplementedError
@@ -137,6 +138,10 @@ class FaultKind(Plugin):
     def rebuild(self, target: Target, keys: Any) -> str | None:
         """Restore redundancy after `heal`; say what came of it, None where there is none."""
         return None
+
+    def is_noticeable(self, target: Target) -> bool:
+        """Whether the storage can know of it."""
+        return False
 
     def is_detected(self, target: Target) -> bool:
         """Whether the storage knows of it; asked only of one that it can notice."""

@@ -59,7 +59,6 @@ class FaultsTogether(FaultKind):
         self.expects = frozenset().union(*(part.expects for part in self._parts))
         self.explains = frozenset().union(*(part.explains for part in self._parts))
         self.needs = tuple(need for part in self._parts for need in part.needs)
-        self.is_noticeable = any(part.is_noticeable for part in self._parts)
         self.room_share = max(part.room_share for part in self._parts)
         self.examines = any(part.examines for part in self._parts)
 
@@ -92,6 +91,11 @@ class FaultsTogether(FaultKind):
         for part, of in self._pair(keys):
             part.inject(target, of)
 
+    def fail_over(self, target: Target, keys: TogetherKeys) -> None:
+        """Do it for all, one after the other."""
+        for part, of in self._pair(keys):
+            part.fail_over(target, of)
+
     def heal(self, target: Target, keys: TogetherKeys) -> None:
         """Repair the storage first, then what stands on it."""
         with ExitStack() as last_first:  # one that cannot be repaired keeps no other broken
@@ -108,6 +112,11 @@ class FaultsTogether(FaultKind):
         outcomes = [part.rebuild(target, of) for part, of in self._pair(keys)]
         return "; ".join(filter(None, outcomes)) or None
 
+    def is_noticeable(self, target: Target) -> bool:
+        """Whether the storage can know of any."""
+        return any(part.is_noticeable(target) for part in self._parts)
+
     def is_detected(self, target: Target) -> bool:
         """Whether the storage knows of any."""
-        return any(part.is_noticeable and part.is_detected(target) for part in self._parts)
+        parts = (part for part in self._parts if part.is_noticeable(target))
+        return any(part.is_detected(target) for part in parts)

@@ -33,14 +33,18 @@ if TYPE_CHECKING:
     from stithy.cluster.layout import ClusterEntry
     from stithy.study.model import Study
 
+
 POLL_S = 0.25
 UNMANAGED = "no manager of the cluster says whether all is clean"
-LOSS_S = 30.0
+LOSS_S, REBUILD_S = 30.0, 600.0
 """Own: how long OSDs that all serve may say that nobody leads a placement group, until it counts as
-lost. One that still starts has not said anything."""
+lost, for one that still starts has not said anything; and how long it may take until all serve."""
 
-REBUILD_S = 600.0
-"""Own: how long a cluster may take to have all copies again."""
+OFF = "off"
+"""The note that says which host has no power."""
+
+REPLACED = "replaced"
+"""The note that says which OSDs did not start again."""
 
 
 class OsdKeys(FaultKeys):
@@ -93,8 +97,6 @@ def _choose_keys(fault: ClusterFault) -> type[FaultKeys]:
 class CephFault(FaultKind):
     """A fault of a part of a cluster: of a laboratory, or of one that a study lets Stithy break."""
 
-    is_noticeable = True
-
     def __init__(self, fault: ClusterFault) -> None:
         """As it is called everywhere."""
         self.name, self.text, self.keys = fault.name, fault.text, _choose_keys(fault)
@@ -133,7 +135,7 @@ class CephFault(FaultKind):
 
     def inject(self, target: Target, keys: Any) -> None:
         """Break it; of somebody's cluster the register knows it before."""
-        folder, entry = _find_cluster(target)
+        folder, entry = find_cluster(target)
         number = keys.osd if isinstance(keys, OsdKeys) else keys.host
         packets = Packets()
         if isinstance(keys, PartitionKeys):
@@ -143,52 +145,38 @@ class CephFault(FaultKind):
             _require_fit(target, folder, entry, number)
             record = target.context.session.books.recorder(target.candidate)
             record(FAULT, list_fault_facts(entry, number))
-        self._fault.strike(folder, entry, number, packets)
+        if not self._fault.cuts:
+            self._fault.strike(folder, entry, number, packets)
+            return
+        from stithy.drives.power_cut import CutRule
+        from stithy.storage.power import cut_volume
+
+        target.notes[OFF] = str(number)
+        cut_volume(target.volume, CutRule(number), None, host=number)
 
     def heal(self, target: Target, keys: Any) -> None:
         """End it, and start what is not there."""
-        folder, entry = _find_cluster(target)
+        folder, entry = find_cluster(target)
         if self._fault.remote:
             readmit_osds(partial(run_admin_command, folder, entry), [keys.osd])
+        return_host(target)
         repair_cluster(folder, entry)
 
     def find_loss(self, target: Target, keys: Any) -> str | None:
         """Count the placement groups that nobody leads once all OSDs serve."""
-        if not self._fault.loses:
-            return None
-        from stithy.cluster.daemons import read_status
-        from stithy.cluster.image import cut_image_off
-
-        folder, entry = _find_cluster(target)
-        clock = target.context.session.clock
-        from_s = clear_s = clock.monotonic_s()
-        while (status := read_status(folder, entry)).orphans != 0:
-            now_s = clock.monotonic_s()
-            if not status.has_orphans:
-                clear_s = now_s
-            if now_s > min(clear_s + LOSS_S, from_s + REBUILD_S):
-                cut_image_off(folder, entry)
-                count = f"{status.orphans:,}" if status.has_orphans else "nobody knows how many"
-                return f"{count} of {status.groups} placement groups have no copy left"
-            _wait(target)
-        return None
+        return find_orphans(target) if self._fault.loses else None
 
     def rebuild(self, target: Target, keys: Any) -> str | None:
         """Wait until all copies are there again. Raises InfrastructureError after a limit."""
-        from stithy.cluster.daemons import HEALTHY, wait_for_health
+        return wait_until_clean(target)
 
-        if _find_cluster(target)[1].access:
-            target.context.session.stop.asked.wait(REPORTED_S)
-        good = (HEALTHY, UNMANAGED)
-        health = wait_for_health(lambda: _read_health(target), lambda: _wait(target), good)
-        return "clean" if health == HEALTHY else health
+    def is_noticeable(self, target: Target) -> bool:
+        """Whether the storage can know of it: its monitor."""
+        return True
 
     def is_detected(self, target: Target) -> bool:
         """Whether the monitor has marked an OSD; of somebody's cluster Stithy had it done."""
-        from stithy.cluster.daemons import has_noticed
-
-        folder, entry = _find_cluster(target)
-        return bool(entry.access) or has_noticed(folder, entry)
+        return is_noticed(target)
 
 
 def _require_fit(target: Target, folder: Path, entry: "ClusterEntry", osd: int) -> None:
@@ -200,11 +188,110 @@ def _require_fit(target: Target, folder: Path, entry: "ClusterEntry", osd: int) 
         )  # fmt: skip
 
 
+def find_cluster(target: Target) -> tuple[Path, "ClusterEntry"]:
+    """Find the folder of the cluster that serves the volume, and its entry."""
+    from stithy.cluster.layout import read_entry
+
+    folder = target.volume.clusters[0]
+    entry = read_entry(folder)
+    assert entry is not None  # it serves the volume
+    return folder, entry
+
+
+def return_host(target: Target) -> None:
+    """Give a host that is off its power back. Idempotent."""
+    from stithy.storage.power import power_on
+
+    if OFF in target.notes:
+        power_on(target.volume, int(target.notes[OFF]))
+        del target.notes[OFF]
+
+
+def is_noticed(target: Target) -> bool:
+    """Whether the monitor has marked an OSD; of somebody's cluster Stithy had it done."""
+    from stithy.cluster.daemons import has_noticed
+
+    folder, entry = find_cluster(target)
+    return bool(entry.access) or has_noticed(folder, entry)
+
+
+def bring_osds_back(target: Target, *, replaces: bool) -> None:
+    """Start OSDs that are not there; `replaces`: an empty one for each that cannot start."""
+    from stithy.cluster.daemons import find_osd_pids, wait_for_osds
+    from stithy.cluster.faults import FAULTS, Packets, repair_cluster
+
+    folder, entry = find_cluster(target)
+    repair_cluster(folder, entry)
+    try:
+        wait_for_osds(folder, len(entry.osds))
+    except InfrastructureError:
+        dead = [osd for osd, _ in entry.osds if osd not in find_osd_pids(folder)]
+        if not (replaces and dead):
+            raise
+        for osd in dead:
+            FAULTS["osd-lost"].strike(folder, entry, osd, Packets())
+        repair_cluster(folder, entry)
+        wait_for_osds(folder, len(entry.osds))
+        target.notes[REPLACED] = ", ".join(f"osd.{osd}" for osd in dead)
+
+
+def find_orphans(target: Target) -> str | None:
+    """Count the placement groups that nobody leads once all OSDs serve; None where there are none.
+
+    Requests of the image then fail at once.
+    """
+    from stithy.cluster.daemons import read_status
+    from stithy.cluster.image import cut_image_off
+
+    folder, entry = find_cluster(target)
+    clock = target.context.session.clock
+    from_s = clear_s = clock.monotonic_s()
+    while (status := read_status(folder, entry)).orphans != 0:
+        now_s = clock.monotonic_s()
+        if not status.has_orphans:
+            clear_s = now_s
+        if now_s > min(clear_s + LOSS_S, from_s + REBUILD_S):
+            cut_image_off(folder, entry)
+            count = f"{status.orphans:,}" if status.has_orphans else "nobody knows how many"
+            return f"{count} of {status.groups} placement groups have no copy left"
+        _wait(target)
+    return None
+
+
+def wait_until_clean(target: Target) -> str:
+    """Wait until all copies are there again. Raises InfrastructureError after a limit."""
+    from stithy.cluster.daemons import HEALTHY, wait_for_health
+
+    if find_cluster(target)[1].access:
+        target.context.session.stop.asked.wait(REPORTED_S)
+    good = (HEALTHY, UNMANAGED)
+    health = wait_for_health(partial(_read_health, target), partial(_wait, target), good)
+    return "clean" if health == HEALTHY else health
+
+
+def scrub_clean(target: Target) -> str:
+    """Wait for all copies, have them scrubbed, and wrong ones replaced; say what came of it.
+
+    Where a wrong one has no right copy the volume is made anew before the next window.
+    """
+    from stithy.cluster.scrub import scrub_deeply
+
+    wait_until_clean(target)
+    found = scrub_deeply(*find_cluster(target), partial(_wait, target), repairs=True)
+    wait_until_clean(target)
+    if found.inconsistent:
+        target.context.volumes.moved.add(target.candidate)
+        return found.describe()
+    made = f", {target.notes[REPLACED]} made anew" if REPLACED in target.notes else ""
+    return f"clean, copies repaired: {found.repaired:,}{made}"
+
+
 def _read_health(target: Target) -> str:
     """As its OSDs say it; of somebody's cluster its manager."""
     from stithy.cluster.daemons import HEALTHY, read_health
+    from stithy.cluster.faults import run_admin_command
 
-    folder, entry = _find_cluster(target)
+    folder, entry = find_cluster(target)
     if not entry.access:
         return read_health(folder, entry)
     clean = is_clean(json.loads(run_admin_command(folder, entry, "status", "--format", "json")))
@@ -217,15 +304,6 @@ def _wait(target: Target) -> None:
     session = target.context.session
     session.stop.check()
     session.stop.asked.wait(POLL_S)
-
-
-def _find_cluster(target: Target) -> tuple[Path, "ClusterEntry"]:
-    from stithy.cluster.layout import read_entry
-
-    folder = target.volume.clusters[0]
-    entry = read_entry(folder)
-    assert entry is not None  # it serves the volume
-    return folder, entry
 
 
 PLUGINS = tuple(map(CephFault, FAULTS.values()))

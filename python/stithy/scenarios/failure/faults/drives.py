@@ -2,6 +2,8 @@
 
 What one drive of an array loses the others give: where the array has redundancy, and restores it.
 Whatever else breaks is brought back when the drive is healed: the file system, and the server.
+Under a cluster the OSD on the drive may end: it is started again, or an empty one takes its place;
+what checksums say is wrong a deep scrub finds, and repairs from another copy.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -9,12 +11,22 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, create_model
 
 from stithy.drives.faults import FAULTS, DriveFaultOptions, PowerCutOptions
+from stithy.drives.filesystems import is_mounted
 from stithy.engines.engine import get_engine
+from stithy.errors import InfrastructureError
 from stithy.registry import plugins
 from stithy.scenarios.failure.fault import FaultKeys, FaultKind, Target, is_durable
+from stithy.scenarios.failure.faults.cluster import (
+    bring_osds_back,
+    find_orphans,
+    is_noticed,
+    scrub_clean,
+    wait_until_clean,
+)
 from stithy.storage.emulation import list_mounted_drives
 from stithy.storage.layer import LayerKind
 from stithy.storage.provider import NO_FILE_SYSTEM
+from stithy.storage.providers.ceph.keys import CephSpec
 from stithy.storage.providers.drive import DriveKeys
 
 if TYPE_CHECKING:
@@ -89,7 +101,7 @@ class DriveFault(FaultKind):
         """Refuse a candidate without emulated drives, or with fewer."""
         source = study.candidates[candidate]
         names = source.kind.name_drives(source.spec)
-        if not names or source.provider != "drive":
+        if not names:
             return "it has no emulated drives: only these can be broken"
         if keys.drive > len(names):
             return f"it has {len(names)} drives, and no drive {keys.drive}"
@@ -115,6 +127,20 @@ class DriveFault(FaultKind):
 
         drive = get_drive(target, keys)
         Control(drive.control).set_fault(drive.name, NoFault())
+        if target.volume.clusters:
+            bring_osds_back(target, replaces=self.examines)
+
+    def rebuild(self, target: Target, keys: Any) -> str | None:
+        """Wait until a cluster has all copies again."""
+        return wait_until_clean(target) if target.volume.clusters else None
+
+    def is_noticeable(self, target: Target) -> bool:
+        """Whether the storage can know of it: a monitor sees OSDs."""
+        return bool(target.volume.clusters)
+
+    def is_detected(self, target: Target) -> bool:
+        """Whether the monitor has marked the OSD."""
+        return is_noticed(target)
 
 
 def get_drive(target: Target, keys: Any) -> "EmulatedDrive":
@@ -134,8 +160,9 @@ class BreakingFault(OutageFault, DriveFault):
         """Refuse what nobody puts together again here."""
         if because := super().explain_refusal(study, candidate, keys):
             return because
-        spec = get_spec(study, candidate)
-        if spec.layer is not None and plugins(LayerKind)[spec.layer.name].repair is None:
+        spec = study.candidates[candidate].spec
+        layer = spec.layer if isinstance(spec, DriveKeys) else None
+        if layer is not None and plugins(LayerKind)[layer.name].repair is None:
             return "only arrays of btrfs take back, here, a drive that has failed"
         engine = study.database.engine
         if not is_redundant(spec) and get_engine(engine).declaration.is_embedded:
@@ -148,16 +175,23 @@ class BreakingFault(OutageFault, DriveFault):
 
     def is_promised(self, study: "Study", candidate: str, keys: Any) -> bool:
         """Whether another drive has all that this one loses, and who reads it knows which."""
-        spec = get_spec(study, candidate)
-        return is_redundant(spec) and spec.layer is not None and spec.layer.spec.finds_corruption()
+        spec = study.candidates[candidate].spec
+        if isinstance(spec, CephSpec):
+            return is_redundant(spec)  # OSDs know what each of them has missed
+        layer = spec.layer if isinstance(spec, DriveKeys) else None
+        return layer is not None and is_redundant(spec) and layer.spec.finds_corruption()
 
     def heal(self, target: Target, keys: Any) -> None:
         """Heal the drive, then what stands on it."""
         DriveFault.heal(self, target, keys)
+        if target.volume.clusters and (orphans := find_orphans(target)):
+            target.notes["outage"] = orphans
         super().heal(target, keys)
 
     def rebuild(self, target: Target, keys: Any) -> str | None:
         """Read all, compare with checksums or copies, and write what is wrong."""
+        if target.volume.clusters:
+            return scrub_clean(target)
         array, runner = target.volume.array, target.context.session.host.runner
         repair = plugins(LayerKind)[array.layer].repair if array else None
         if array is None or repair is None or array.redundancy <= 1:
@@ -165,23 +199,30 @@ class BreakingFault(OutageFault, DriveFault):
         return f"{repair(target.volume.path, runner)} corrected"
 
 
-def get_spec(study: "Study", candidate: str) -> DriveKeys:
-    """Give the keys of a candidate on emulated drives."""
-    spec = study.candidates[candidate].spec
-    assert isinstance(spec, DriveKeys)  # asked of no other
-    return spec
-
-
 def count_survived(study: "Study", candidate: str) -> int:
     """Count the drives of a candidate that may fail at once."""
     spec = study.candidates[candidate].spec
+    if isinstance(spec, CephSpec):
+        return spec.ceph.policy.policy.failures
     layer = spec.layer if isinstance(spec, DriveKeys) else None
     return layer.spec.count_survived() if layer else 0
 
 
-def is_redundant(spec: DriveKeys) -> bool:
-    """Whether its array has all data more than once."""
+def is_redundant(spec: Any) -> bool:
+    """Whether its array or cluster has all data more than once."""
+    if isinstance(spec, CephSpec):
+        return spec.ceph.policy.policy.failures > 0
     return spec.layer is not None and spec.layer.spec.count_redundancy(spec.count) > 1
+
+
+class CorruptingDrive(BreakingFault):
+    """A drive changes what it holds, and says nothing."""
+
+    def is_promised(self, study: "Study", candidate: str, keys: Any) -> bool:
+        """Whether another drive has it, and a checksum tells which of them is right."""
+        spec = study.candidates[candidate].spec
+        known = not isinstance(spec, CephSpec) or spec.ceph.policy.checksum != "none"
+        return known and super().is_promised(study, candidate, keys)
 
 
 class LostDrive(BreakingFault):
@@ -189,6 +230,12 @@ class LostDrive(BreakingFault):
 
     # While btrfs replaces a device it makes a new chunk for each that it copies.
     room_share = 2.0
+
+    def explain_refusal(self, study: "Study", candidate: str, keys: Any) -> str | None:
+        """Refuse a cluster, whose word for it is another."""
+        if isinstance(study.candidates[candidate].spec, CephSpec):
+            return "of a cluster this is `osd-lost`"
+        return super().explain_refusal(study, candidate, keys)
 
     def list_rules(self, keys: Any) -> frozenset[str]:
         """All: a drive of which another fault is healed is whole again."""
@@ -227,9 +274,11 @@ class PowerCutFault(OutageFault):
     def explain_refusal(self, study: "Study", candidate: str, keys: Any) -> str | None:
         """Refuse what has no power that could be cut, or does not come back by itself."""
         spec = study.candidates[candidate].spec
-        if not isinstance(spec, DriveKeys) or spec.filesystem == NO_FILE_SYSTEM:
+        drives = study.candidates[candidate].kind.name_drives(spec)
+        if not drives or (isinstance(spec, DriveKeys) and spec.filesystem == NO_FILE_SYSTEM):
             return "it has no emulated drives: only these can be broken"
-        if spec.layer is not None and plugins(LayerKind)[spec.layer.name].repair is None:
+        layer = spec.layer if isinstance(spec, DriveKeys) else None
+        if layer is not None and plugins(LayerKind)[layer.name].repair is None:
             return "only arrays of btrfs come back here by themselves"
         if get_engine(study.database.engine).declaration.is_embedded:
             return "its users run in the process of the database, and would be cut off with it"
@@ -237,19 +286,31 @@ class PowerCutFault(OutageFault):
 
     def inject(self, target: Target, keys: Any) -> None:
         """Cut the power of the drives, and of the server before it could notice."""
-        from stithy.drives.power_cut import CutRule, cut_power
+        from stithy.drives.power_cut import CutRule
         from stithy.scenarios.failure.service import list_live_pids
+        from stithy.storage.power import cut_volume
 
         rule = CutRule(keys.seed, keys.lost / 100, keys.torn / 100, keys.unit)
-        cut_power(list_mounted_drives(target.volume), rule, lambda: list_live_pids(target))
+        cut_volume(target.volume, rule, lambda: list_live_pids(target))
 
     def heal(self, target: Target, keys: Any) -> None:
         """Bring back the drives, their file systems, and the server."""
-        from stithy.wire.drive.jobs import PowerOn
+        from stithy.storage.power import mount_volume, power_on
 
-        for drive in list_mounted_drives(target.volume):
-            drive.control.set_fault(drive.name, PowerOn())
+        volumes, books = target.context.volumes, target.context.session.books
+        if not all(is_mounted(drive.folder) for drive in list_mounted_drives(target.volume)):
+            try:
+                power_on(target.volume)
+                volumes.made[target.candidate], _ = mount_volume(
+                    target.volume, books.recorder(target.candidate)
+                )
+            except InfrastructureError as error:
+                target.notes["outage"] = error.text
         super().heal(target, keys)
+
+    def rebuild(self, target: Target, keys: Any) -> str | None:
+        """Have all copies of a cluster scrubbed."""
+        return scrub_clean(target) if target.volume.clusters else None
 
 
 PLUGINS = (
@@ -260,7 +321,7 @@ PLUGINS = (
     BreakingFault("drive-errors", "a drive with errors"),
     BreakingFault("drive-read-only", "a drive that refuses writes"),
     BreakingFault("drive-gone", "a drive that is gone"),
-    BreakingFault("drive-corrupting", "a drive that changes data silently"),
+    CorruptingDrive("drive-corrupting", "a drive that changes data silently"),
     LostDrive("drive-lost", "a drive replaced by an empty one", FAULTS["drive-gone"]),
     PowerCutFault(),
 )
