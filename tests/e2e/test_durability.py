@@ -47,6 +47,27 @@ def test_a_run_killed_in_a_power_cut_resumes(stithy: Stithy, place: Path) -> Non
     assert left_by(out) == []
 
 
+@pytest.mark.long
+@pytest.mark.needs_ceph
+def test_hosts_without_power_lose_nothing_but_by_controls(stithy: Stithy, place: Path) -> None:
+    """All at once, and the one that the database is on. Long: a cluster that controls spoil."""
+    cluster = "{ceph: {hosts: 2, policy: {ftt: 1}, heartbeat_grace: 5 s}}"
+    study = write_study(
+        place / "study.yaml", {"a": cluster}, users=[2], duration="1 s",
+        vary="{scenario.durability.hosts: [all, one]}",
+        load={"repeat": "", "pace": "", "calibrate": ""},
+        scenario="{durability: {cuts: 1, controls: 1}}",
+    )  # fmt: skip
+    stithy.run("run", study, "--out", place / "run")
+    tallies = list_tallies(make_context(read_run(place / "run")).evidence)
+    assert {tally.spared for tally in tallies} == {0, 1}
+    for tally in tallies:
+        assert (tally.lost, tally.inconsistent, tally.silent_controls) == ((), 0, ())
+        assert (tally.rebuild_s is None) is (tally.spared == 0)
+        assert (tally.storage_s or 0) > 0
+    stithy.assert_nothing_left(place / "run")
+
+
 def _list_mounts(out: Path) -> list[Path]:
     """Where the run has mounted something, by its journal."""
     made = entries(out, "creating", kind="mount")
