@@ -6,6 +6,7 @@ A layer lies between a source, whose provider gives the devices (its members), a
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
@@ -20,6 +21,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
+from stithy.environment import list_plugin_folders
 from stithy.errors import TextError
 from stithy.hosts.runner import Runner
 from stithy.needs import Need
@@ -182,6 +184,17 @@ class Layer:
         return ", ".join([words, *(f"{key} {of}" for key, of in others)])
 
 
+@cache
+def _make_model_with(places: tuple[Path, ...]) -> type[BaseModel]:
+    """Make it of Stithy's layers and of those in these folders."""
+    fields: dict[str, Any] = {
+        name: (kind.keys | None, Field(default=None, description=kind.keys.__doc__))
+        for name, kind in plugins(LayerKind).items()
+    }
+    config = ConfigDict(extra="forbid", frozen=True)
+    return create_model("Layer", __config__=config, **fields)
+
+
 class OneLayer:
     """For pydantic: a layer by its name with its keys, as in `{raid: {level: 1}}`.
 
@@ -190,12 +203,7 @@ class OneLayer:
 
     def make_model(self) -> type[BaseModel]:
         """All layers as keys, of which one is given."""
-        fields: dict[str, Any] = {
-            name: (kind.keys | None, Field(default=None, description=kind.keys.__doc__))
-            for name, kind in plugins(LayerKind).items()
-        }
-        config = ConfigDict(extra="forbid", frozen=True)
-        return create_model("Layer", __config__=config, **fields)
+        return _make_model_with(list_plugin_folders())
 
     def __get_pydantic_core_schema__(self, _source: Any, _handler: Any) -> core_schema.CoreSchema:
         """Read by `read`, written as in a study file."""

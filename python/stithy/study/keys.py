@@ -3,12 +3,15 @@
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, get_args
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from stithy.activity import get_level_factor
+from stithy.environment import list_plugin_folders
 from stithy.meters.meter import Meter
 from stithy.metrics import find
 from stithy.registry import plugins
@@ -52,26 +55,34 @@ class Key:
         return len(self.path) == len(loc) and all(own in (ANY, other) for own, other in pairs)
 
 
-def list_all_keys() -> Iterator[Key]:
+def list_all_keys() -> tuple[Key, ...]:
     """All keys in the order of the reference page; those of plug-ins after what they belong to."""
+    return _list_all_with(list_plugin_folders())
+
+
+@cache
+def _list_all_with(places: tuple[Path, ...]) -> tuple[Key, ...]:
+    """List those of Stithy and of plug-ins in these folders; a wrong key asks for them often."""
+    keys: list[Key] = []
     for field, info in Study.model_fields.items():
         name = info.alias or field
-        yield Key((name,), info)
+        keys.append(Key((name,), info))
         if name == "candidates":
             for plugin, provider in plugins(Provider).items():
-                yield from _list_keys(provider.spec, (name, ANY), plugin)
-            yield from _list_keys(CandidateKeys, (name, ANY), None)
+                keys += _list_keys(provider.spec, (name, ANY), plugin)
+            keys += _list_keys(CandidateKeys, (name, ANY), None)
         elif name == "workload":
             for plugin, workload in plugins(Workload).items():
-                yield from _list_keys(workload.keys, (name,), plugin)
+                keys += _list_keys(workload.keys, (name,), plugin)
         elif name == "scenario":
             for scenario, kind, spec in list_scenarios():
-                yield from _list_keys(spec, (name, scenario), kind)
+                keys += _list_keys(spec, (name, scenario), kind)
         elif below := find_model(info):
-            yield from _list_keys(below, (name,), None)
+            keys += _list_keys(below, (name,), None)
         if name == "power":
             for plugin, meter in plugins(Meter).items():
-                yield from _list_keys(meter.keys, (name, "meters", ANY), plugin)
+                keys += _list_keys(meter.keys, (name, "meters", ANY), plugin)
+    return tuple(keys)
 
 
 def list_known(loc: Loc, plugin: str | None = None) -> list[str]:
