@@ -13,13 +13,7 @@ from stithy.errors import Exit
 from stithy.results.layout import RunDirectory
 from support.html_page import page_text
 from support.offers import WORD, Offer, offer
-from support.running import (
-    Stithy,
-    entries,
-    seconds_measured,
-    wait_for,
-    window_row,
-)
+from support.running import Stithy, entries, seconds_measured, wait_for, window_row
 
 pytestmark = pytest.mark.needs_postgresql
 VARIABLE = "STITHY_TEST_OFFER"

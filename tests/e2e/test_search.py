@@ -11,14 +11,7 @@ from stithy.report.context import make_context
 from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory
 from support.html_page import page_text
-from support.running import (
-    Stithy,
-    entries,
-    left_by,
-    manifest,
-    seconds_measured,
-    write_study,
-)
+from support.running import Stithy, entries, left_by, manifest, seconds_measured, write_study
 
 pytestmark = pytest.mark.needs_postgresql
 

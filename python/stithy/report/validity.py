@@ -14,12 +14,7 @@ from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show, make_table
 from stithy.report.words import loads
 from stithy.report.words.loads import restore_method
-from stithy.report.words.wording import (
-    begin_sentence,
-    choose_form,
-    format_moment,
-    format_plural,
-)
+from stithy.report.words.wording import begin_sentence, choose_form, format_moment, format_plural
 from stithy.results.manifest import SessionFacts
 from stithy.statements import Statement, join_parts, merge
 from stithy.study.scenario import Scenario

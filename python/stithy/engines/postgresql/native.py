@@ -10,11 +10,7 @@ Source: CREATE DATABASE in PostgreSQL's manual.
 from collections.abc import Iterator
 from contextlib import ExitStack
 
-from stithy.engines.postgresql.connection import (
-    MAINTENANCE_DATABASE,
-    connect,
-    quote_name,
-)
+from stithy.engines.postgresql.connection import MAINTENANCE_DATABASE, connect, quote_name
 from stithy.engines.postgresql.upkeep import OTHERS, fill_log, freeze
 from stithy.engines.postgresql.url import parse_url
 from stithy.engines.served import ANSWER_PATIENCE_S, select_large

@@ -2,11 +2,7 @@
 
 from collections.abc import Sequence
 
-from stithy.engines.postgresql.connection import (
-    MAINTENANCE_DATABASE,
-    Connection,
-    is_corruption,
-)
+from stithy.engines.postgresql.connection import MAINTENANCE_DATABASE, Connection, is_corruption
 from stithy.errors import InfrastructureError
 
 SEGMENTS_MIN = 5

@@ -18,14 +18,7 @@ from stithy.plan.steps import Block, WindowPlan
 from stithy.point import Point, Value
 from stithy.scenarios.failure.declared import name_activity
 from stithy.scenarios.failure.fault import NONE
-from stithy.scenarios.failure.keys import (
-    FAULT,
-    MAXIMUM,
-    NAME,
-    RATE,
-    FailureSpec,
-    find_maximum,
-)
+from stithy.scenarios.failure.keys import FAULT, MAXIMUM, NAME, RATE, FailureSpec, find_maximum
 from stithy.scenarios.failure.levels import get_fault, list_parts
 from stithy.scenarios.load.plan import LoadScenario
 from stithy.storage.provider import Role
@@ -37,15 +30,6 @@ def find_spec(study: Study) -> FailureSpec:
     """The keys of a study."""
     spec = study.scenario.spec
     return spec if isinstance(spec, FailureSpec) else FailureSpec()
-
-
-def _set_share(study: Study, window: WindowPlan, rate: str) -> WindowPlan:
-    return replace(
-        window,
-        rate_share=float(rate.removesuffix("%")) / 100,
-        maximum_of=tuple(study.candidates),
-        maximum_at=str(find_maximum(window.point)),
-    )
 
 
 class FailureScenario(LoadScenario):
@@ -103,8 +87,10 @@ class FailureScenario(LoadScenario):
         if rate == MAXIMUM and block.index:
             return  # once is enough: all rates are shares of one number
         for window in super().plan_windows(study, block, tried=tried):
-            is_share = rate not in (None, MAXIMUM)
-            yield _set_share(study, window, str(rate)) if is_share else window
+            yield window if rate in (None, MAXIMUM) else replace(
+                window, rate_share=float(str(rate).removesuffix("%")) / 100,
+                maximum_of=tuple(study.candidates), maximum_at=str(find_maximum(window.point)),
+            )  # fmt: skip
 
 
 PLUGINS = (FailureScenario(),)

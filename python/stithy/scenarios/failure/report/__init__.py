@@ -4,14 +4,7 @@ from collections.abc import Iterator
 
 from stithy.activity import DeclaredActivity
 from stithy.registry import plugins
-from stithy.report.blocks import (
-    Block,
-    SectionKind,
-    set_figures,
-    set_grid,
-    set_open,
-    set_paragraph,
-)
+from stithy.report.blocks import Block, SectionKind, set_figures, set_grid, set_open, set_paragraph
 from stithy.report.page import Page
 from stithy.report.tables import PageTable
 from stithy.scenarios.failure.declared import ACTIVITY
