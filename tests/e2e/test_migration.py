@@ -11,7 +11,7 @@ from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory
 from stithy.scenarios.migration.judge import Relocated
 from stithy.units import format_measured_duration
-from support.running import Stithy, entries, left_by, write_study
+from support.running import Stithy, entries, is_replacing, left_by, write_study
 
 pytestmark = pytest.mark.needs_postgresql
 WAYS = ("copy", "base-backup")
@@ -48,6 +48,21 @@ def test_a_run_killed_in_a_migration_resumes(stithy: Stithy, place: Path) -> Non
     assert left_by(out) == []
     assert not (place / "a" / "data").exists()
     assert not moved.exists()
+
+
+@pytest.mark.needs_drive
+def test_a_run_killed_in_a_replacement_leaves_nothing(stithy: Stithy, place: Path) -> None:
+    """While blocks move below the running server, the file system is on both drives."""
+    out, drive = place / "run", "drive: gp3, filesystem: btrfs"
+    path = write_study(
+        place / "study.yaml", {"a": f"{{{drive}, roles: {{target: {{{drive}}}}}}}"}, users=[2],
+        duration="6 s", load={"ledger": "true"},
+        scenario="{migration: {ways: [btrfs-replace], at: 1 s}}",
+    )  # fmt: skip
+    stithy.kill(lambda: out.exists() and is_replacing(out, 2), "run", path, "--out", out)
+    assert not entries(out, "step-finished", id="w-a-u2-waybtrfs-replace-b0")
+    stithy.run_well("clean")
+    stithy.assert_nothing_left(out)
 
 
 def check_moved(of: Relocated) -> float:

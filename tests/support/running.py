@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import PIPE, Popen
@@ -208,6 +209,19 @@ def entries(out: Path, event: str, **facts: str) -> list[JournalEntry]:
         for entry in read_journal(RunDirectory(out).journal)
         if entry.event == event and facts.items() <= entry.facts.items()
     ]
+
+
+def is_replacing(out: Path, drives: int) -> bool:
+    """Whether btrfs replaces a drive of a file system that the journal has on so many."""
+    made = entries(out, "creating", kind="mount") if RunDirectory(out).journal.exists() else []
+    facts = (each.facts["facts"] for each in made)
+    points = {each["path"] for each in facts if len(each["device"].split()) == drives}
+    for path in Path("/proc").glob("[0-9]*/cmdline") if points else ():
+        with suppress(OSError):  # it has just ended
+            words = path.read_text().split("\0")
+            if "replace" in words and points & {*words}:
+                return True
+    return False
 
 
 def seconds_measured(out: Path, window_id: str) -> int:
