@@ -77,7 +77,7 @@ class RecordFile(Meter):
     name = "file"
     keys = FileKeys
     sees = "what its writer measures"
-    misses = "what its writer does not measure; its clock may be off"
+    misses = "anything else; the clock of its writer may be off"
     resolution = "as written"
     is_record = True
 

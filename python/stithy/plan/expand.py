@@ -225,6 +225,7 @@ def nullify_study(study: Study) -> Study:
             "primary": primary,
             "thresholds": (),
             "given_load": load,
+            "power": study.power and study.power.narrow_to(name),
         }
     )
 

@@ -33,7 +33,7 @@ MEMORY_SHARE = 0.01
 
 NOT_KNOWN = "not known"
 
-PROFILE, SUBMISSION = "profile.", "submission."
+PROFILE, SUBMISSION, METERS = "profile.", "submission.", "meters"
 """Begin facts of I/O profiles. Those of one run alone are other points, which are not compared."""
 
 
@@ -78,6 +78,7 @@ MEANINGS: Mapping[str, Meaning] = {
         "workload", "how requests of an I/O profile are submitted, and by which engines of fio; of "
         "those that both runs have"
     ),
+    METERS: Meaning("workload", "meters whose watts count, of runs that both have some"),
     **_group_fields("load", LoadFacts),
     **_group("database", {
         "engine": "database product; of several the study's own",
@@ -314,7 +315,7 @@ def find_differences(
         FactDifference(name, subject, _shorten_value(a), _shorten_value(b))
         for subject, name in dict.fromkeys([*ours, *theirs])
         if not _is_same(name, a := ours.get((subject, name)), b := theirs.get((subject, name)))
-        and not (name.startswith((PROFILE, SUBMISSION)) and (a is None or b is None))
+        and not (name.startswith((PROFILE, SUBMISSION, METERS)) and (a is None or b is None))
     ]
     order = list(MEANINGS.values())
     return tuple(sorted(found, key=lambda each: order.index(find_meaning(each.name))))

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 import stithy
 from stithy.engines.instance import UNSEEN
 from stithy.hosts.processes import read_boot_id
-from stithy.results.comparability import check_comparable, make_comparability_key
+from stithy.results.comparability import METERS, check_comparable, make_comparability_key
 from stithy.results.files import write_json
 from stithy.results.manifest import (
     ArrayFacts,
@@ -78,9 +78,10 @@ class ManifestFile:
         memory, others = self._describe_memory(), tuple(map(self._describe_engine, more))
         sessions = self._list_sessions(end, because, ended_at_s)
         candidates = tuple(self._candidate(name, own) for name in study.candidates)
+        meters = {METERS: str(study.power)} if study.power else {}
         parts = check_comparable(
             study.scenario.comparable, workload, load, database, memory, stithy.__version__,
-            candidates, context.state.known.io_facts, others,
+            candidates, context.state.known.io_facts | meters, others,
         )  # fmt: skip
         return Manifest(
             stithy_version=stithy.__version__,

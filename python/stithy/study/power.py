@@ -90,6 +90,20 @@ class Power(BaseModel):
         examples=["2 min"],
     )
 
+    def __str__(self) -> str:
+        """What counts: `wall: shelly (what is plugged in there)`."""
+        counted = {name: self.meters[name] for name in self.total or self.meters}
+        return "; ".join(f"{name}: {of.kind} ({of.sees})" for name, of in counted.items())
+
+    def narrow_to(self, candidate: str) -> "Power":
+        """Keep the meters of one candidate, for every candidate that a study then has."""
+        meters = {
+            name: GivenMeter(of.kind, of.keys.model_copy(update={"candidates": None}))
+            for name, of in self.list_meters(candidate).items()
+        }
+        total = tuple(self.list_counted(candidate))
+        return self.model_copy(update={"meters": meters, "total": total})
+
     def list_meters(self, candidate: str) -> Mapping[str, GivenMeter]:
         """List the meters that measure windows of a candidate."""
         return {name: of for name, of in self.meters.items() if of.applies_to(candidate)}

@@ -1,5 +1,6 @@
 """Power of the idle machine and of windows: means, sums, energy per order, and what is missing."""
 
+import re
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -8,16 +9,18 @@ import polars as pl
 import pytest
 
 from fakes.clock import HurriedClock
-from fakes.hammer import START_S
+from fakes.hammer import START_S, FakeHammer
 from stithy.collectors.collector import Sample, TimedSample
 from stithy.meters.meter import GivenMeter, Meter
+from stithy.plan.expand import expand, nullify_study
 from stithy.power import ABOVE_IDLE_W, JOULES, MARGINAL, MEAN_W, METERS, SAMPLED
 from stithy.registry import plugins
-from stithy.results.files import read_rows
+from stithy.results.files import read_manifest, read_rows
 from stithy.results.tables import SERIES, VALUES
 from stithy.run.power import average_draw, list_draws
 from stithy.study.power import Power
 from support.faked_run import FakedRun
+from support.reported import write_undrawn_report
 from support.running import write_study
 from support.studies import refused, study
 
@@ -84,7 +87,8 @@ def ran(tmp_path: Path, own_state: Path) -> FakedRun:
     for name, begins in (("plug", (999_990, round(START_S) - 10)), ("side", (999_990,))):
         rows = (f"{begin + at},{100 + at % 7}\n" for begin in begins for at in range(900))
         files[name].write_text("time,watts\n" + "".join(rows))
-    faked = FakedRun(tmp_path, text=text + POWER.format(**files), clock=HurriedClock())
+    faked = FakedRun(tmp_path, text=text + POWER.format(**files), clock=HurriedClock(),
+                    hammer=FakeHammer(sound=True))  # fmt: skip
     outcome = faked.run()
     assert (outcome.end, outcome.error) == ("finished", None)
     return faked
@@ -116,6 +120,36 @@ def test_energy_of_an_order_follows_from_samples_and_orders(ran: FakedRun) -> No
         beside = [value for (metric, of), value in known.items() if of == "side"]
         assert beside == ([None, 0.0] if window["candidate"] == "a" else [])
         assert known[SAMPLED, "all"] == 1.0
+
+
+def test_a_report_says_what_meters_see_and_compares_at_equal_load(ran: FakedRun) -> None:
+    """Beside each mean, what the meter does not see; where both do as much, what each draws."""
+    [path] = write_undrawn_report(ran.out, ["md"])
+    text = path.read_text().replace("\N{NO-BREAK SPACE}", " ")
+    facts = read_manifest(ran.out / "manifest.json")
+    assert facts is not None
+    assert facts.comparability["meters"] == "plug: file (what its writer measures)"
+    power = text.partition("## Power\n")[2].partition("\n## ")[0]
+    assert re.search(r"At equal load \(at 2 users\), a draws 10\d W and b draws 10\d W\.", power)
+    assert "- plug (file) measures what its writer measures. It does not see anything else" in power
+    assert re.search(r"\| 2 \| b \| 10\d W \| .* W \| [\d.]+ J \| .* J \| 100 % \|", power)
+    assert re.search(
+        r"\| a \| side \| no \| as written \| 1.00 s \| – \| 10\d W \| 5.00 s \|", power
+    )
+
+
+def test_the_idle_machine_is_a_step_of_the_plan_with_its_time() -> None:
+    """Once for all candidates, after their volumes; in a null study by the first one's meters."""
+    meters = "w: {tasmota: 'http://x', candidates: [disk]}, v: {rapl: [package]}"
+    change = OF[0], OF[1].format(meters, ", total: [w, v], idle: 90 s")
+    metered = study(change)
+    steps = expand(metered).steps
+    assert [step.kind for step in steps[:3]] == ["provision", "provision", "measure-idle"]
+    assert (steps[2].candidate, steps[2].cost.time_s) == (None, 93.0)
+    assert all(step.kind != "measure-idle" for step in expand(study()).steps)
+    null = nullify_study(metered)
+    assert null.power is not None
+    assert [sorted(null.power.list_counted(name)) for name in null.candidates] == [["v", "w"]] * 2
 
 
 OF = "study:", "power: {{meters: {{{}}}{}}}\nstudy:"

@@ -112,14 +112,20 @@ def _make_tables(page: Page) -> Iterator[PageTable]:
         Show(SAMPLED, known[SAMPLED].label, "share"),
     )  # fmt: skip
     yield make_table(NAME, TITLE, shows, rows, **context.factor_types).told("candidate")
+    asked = evidence.choose_asked(evidence.points)
     shows = (
         Show("candidate", "Candidate"), Show("meter", "Meter"), Show("counted", "Counted", "truth"),
         Show("resolution", "Step"), Show("every_s", "New value each", "duration"),
+        Show("mean_w", f"Mean {asked.at(context.level_unit)}" if asked else "Mean", "watts"),
         Show("idle_w", "Idle", "watts"), Show("idle_s", "Idle for", "duration"),
         Show("missing_because", "Idle is missing because"),
     )  # fmt: skip
     # What several meters come to stands above; of a single one that would be said twice.
-    rows = [meter for meter in meters if meter["meter"] != ALL]
+    rows = [
+        {**meter, "mean_w": asked and evidence.level_of(
+            meter["candidate"], asked, Quantity(MEAN_W, meter["meter"]))}
+        for meter in meters if meter["meter"] != ALL
+    ]  # fmt: skip
     yield make_table(METERS.name, "Meters, and the idle machine", shows, rows).told("candidate")
 
 
