@@ -343,6 +343,7 @@ keyring = osd.$id/keyring
 bluestore cache autotune = false
 bluestore cache size = {cache}
 bluestore debug enforce settings = ssd
+bluestore fsck on mkfs = false
 osd op num shards = 2
 osd op num threads per shard = 1
 osd class load list = *
