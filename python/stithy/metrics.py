@@ -238,9 +238,18 @@ SAMPLER_METRICS = (
 )
 """What the sampler of the collectors says of itself."""
 
-OWN: Mapping[str, Metric] = {each.name: each for each in _own()}
+COST_METRICS = (
+    Metric("cost.per_million", "", "lower", "values", "",
+           "cost of a million transactions", "Cost per million"),
+    Metric("cost.per_user", "", "lower", "values", "",
+           "yearly cost per user within the response-time target", "Cost per user"),
+)  # fmt: skip
+"""Of a study that states what its candidates cost, in its currency."""
+
+OWN: Mapping[str, Metric] = {each.name: each for each in (*_own(), *COST_METRICS)}
 """The metrics that neither a collector nor an activity gives."""
 
+COST_PER_MILLION, COST_PER_USER = (Quantity(metric.name) for metric in COST_METRICS)
 TPM = Quantity("tpm")
 P95 = Quantity("p95")
 P99 = Quantity("p99")

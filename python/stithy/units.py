@@ -1,4 +1,4 @@
-"""Durations, sizes and money as people write them; inside the code only seconds and bytes.
+"""Durations and sizes as people write them; inside the code only seconds and bytes.
 
 Decimal units are powers of 1000 and binary ones powers of 1024; so are K, M, G and T alone, as fio
 and dd have them. PostgreSQL's own `kB`, `MB`, `GB` are passed through in `database.settings` and
@@ -8,7 +8,6 @@ never read by this module.
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Any
 
@@ -339,45 +338,3 @@ def _pad_three_digits(value: float) -> str:
     if value == 0:
         return "0"
     return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f}"
-
-
-MONEY_EXAMPLE = "1200 EUR"
-
-_MONEY = re.compile(r"(\d{1,12}(?:\.\d{1,2})?)\s*([A-Z]{3})", re.ASCII)
-_ZERO = re.compile(r"[0.]+")
-
-
-@dataclass(frozen=True)
-class Money:
-    """A sum above 0; `currency` is three capital letters, as ISO 4217 has them."""
-
-    amount: float
-    currency: str
-
-    @property
-    def shown(self) -> str:
-        """For people: `1,200 EUR`."""
-        return f"{_format_whole(f'{self.amount:,.2f}')} {self.currency}"
-
-    def __str__(self) -> str:
-        """As it is written in a study."""
-        return f"{_format_whole(f'{self.amount:.2f}')} {self.currency}"
-
-
-def parse_money(text: object) -> Money:
-    """The sum that a text such as `1200 EUR` or `0.5 USD` names.
-
-    Raises TextError, with what would be right, for anything else, and for nothing.
-    """
-    match = _MONEY.fullmatch(text.strip()) if isinstance(text, str) else None
-    if match is None:
-        raise TextError(
-            f"a plain number and the code of a currency are needed, such as {MONEY_EXAMPLE}"
-        )
-    if _ZERO.fullmatch(match[1]):
-        raise TextError("more than 0 is needed; what costs nothing, or is not known, has no cost")
-    return Money(float(match[1]), match[2])
-
-
-def _format_whole(digits: str) -> str:
-    return digits.removesuffix(".00")

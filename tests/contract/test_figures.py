@@ -16,13 +16,12 @@ from stithy.report.blocks import Absent, Figure, FigureKind
 from stithy.report.context import Context
 from stithy.report.page import Page
 from stithy.results.manifest import LimitFacts
-from stithy.units import Money
 from support.drawn import context_built
+from support.priced import PRICING, make_pricing
 from support.sample_run import Shape, window_id
 
 FAMILIES = plugins(FigureKind)
 LIMIT = LimitFacts(percentile="p95", transaction="new-order", limit_s=0.1)
-COSTS = {name: Money(amount=100.0, currency="EUR") for name in ("disk", "memory")}
 
 UNASKED = {
     "backup-durations", "backup-frontier", "backup-seconds", "durability-recovery",
@@ -38,16 +37,16 @@ drawn by `unmeasured/test_faked.py`, `unit/report/test_backup_durations.py`,
 @pytest.fixture(scope="module")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Context:
     """A run with everything: limit, costs, enough blocks for a verdict, a changed machine."""
-    odd = {window_id(name, 4, 0): {"one_rounds_per_s": 90_000.0} for name in COSTS}
-    usual = Shape(repeat=4, logs=True, drives={"disk": 0.0}, limit=LIMIT, costs=COSTS)
+    odd = {window_id(name, 4, 0): {"one_rounds_per_s": 90_000.0} for name in ("disk", "memory")}
+    usual = Shape(repeat=4, logs=True, drives={"disk": 0.0}, limit=LIMIT, pricing=PRICING)
     return context_built(tmp_path_factory.mktemp("full"), replace(usual, baselines=odd))
 
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Context:
     """A run without windows."""
-    gone = frozenset(window_id(name, 1, 0) for name in COSTS)
-    shape = Shape(users=(1,), left_out=gone, limit=LIMIT, costs=COSTS)
+    gone = frozenset(window_id(name, 1, 0) for name in ("disk", "memory"))
+    shape = Shape(users=(1,), left_out=gone, limit=LIMIT, pricing=PRICING)
     return context_built(tmp_path_factory.mktemp("empty"), shape)
 
 
@@ -118,7 +117,7 @@ def test_names_of_candidates_never_stand_in_an_expression(tmp_path: Path) -> Non
     name = "datum.evil"
     shape = Shape(
         candidates=("disk", name), users=(1, 4), repeat=4, logs=True, drives={"disk": 0.0},
-        limit=LIMIT, costs=dict.fromkeys(("disk", name), COSTS["disk"]),
+        limit=LIMIT, pricing=make_pricing("disk", [name]),
     )  # fmt: skip
     context = context_built(tmp_path, shape)
     drawn = [figure for family in FAMILIES.values() for figure in family.draw(context)]

@@ -39,9 +39,9 @@ from stithy.results.files import write_table
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import LimitFacts, QuestionFacts, SearchFacts
 from stithy.study.thresholds import Names, parse_threshold
-from stithy.units import Money
 from support.drawn import context_built
 from support.points import at
+from support.priced import PRICING
 from support.reported import write_undrawn_report
 from support.sample_run import TRANSACTIONS, Shape, build_run, window_id
 from support.server_work import with_server_work
@@ -50,7 +50,7 @@ FLAWED = Shape(
     users=(1, 2, 4), planned=(1, 2, 4), duration_s=5, repeat=4, logs=True, ledger=True,
     drives={"disk": 0.02},
     limit=LimitFacts(percentile="p95", transaction="new-order", limit_s=0.1),
-    costs={name: Money(amount=100.0, currency="EUR") for name in ("disk", "memory")},
+    pricing=PRICING,
     changes={
         window_id("memory", 4, 1): {"errors": 1, "error_text": "deadlock detected"},
         window_id("disk", 2, 0): {"headline_acknowledged": 31, "server_commits": 77},

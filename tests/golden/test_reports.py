@@ -20,9 +20,9 @@ from stithy.report.sections.answer import answer
 from stithy.report.sections.certainty import describe_question
 from stithy.report.validity import describe_lost
 from stithy.results.manifest import LimitFacts, QuestionFacts
-from stithy.units import Money
 from support import golden
 from support.drawn import context_built, draw_all
+from support.priced import PRICING
 from support.sample_run import Shape, window_id
 
 HERE = Path(__file__).parent
@@ -44,8 +44,7 @@ SLOWED = {window_id(name, 4, 0): {"one_rounds_per_s": 90_000.0} for name in ("di
 LIMITED = Shape(
     repeat=4, series=False, baselines=SLOWED,
     limit=LimitFacts(percentile="p95", transaction="new-order", limit_s=0.1),
-    costs={"disk": Money(amount=300.0, currency="EUR"),
-           "memory": Money(amount=1200.0, currency="EUR")},
+    pricing=PRICING,
 )  # fmt: skip
 """With a limit, costs, four blocks of each level, and a machine that changed."""
 

@@ -6,11 +6,11 @@ from functools import cache, partial
 from itertools import accumulate, pairwise, product
 from statistics import fmean
 
-from recompute import between, bounds, statistics
+from recompute import between, bounds, cost, statistics
 from recompute.asked import limit_of
 from recompute.files import Files, Row
 from recompute.levels import bounds_of, level, logs_of, needed, printed
-from recompute.tables import Expected, Rows, Source, candidate, compared, query, question, users_of
+from recompute.tables import Expected, Rows, Source, compared, query, question
 
 PLACE = "users candidate block"
 PARTS = {
@@ -93,16 +93,6 @@ def _course(files: Files, row: Row) -> Expected:
         half = max(half, math.log(high) - fmean(logs)) if high else half
         found |= {"boundary_low": math.exp(-half), "boundary_high": math.exp(half)}
     return found
-
-
-def _cost(files: Files, row: Row) -> Expected:
-    verdicts = files.manifest["plan"]["question"] or {}
-    users = users_of(verdicts) or max(files.levels)
-    found = candidate(files, {**row, "users": users})
-    return {
-        "cost": found["cost_amount"], "value": found["throughput"],
-        "each": found["cost_per_throughput"], "windows": found["windows"],
-    }  # fmt: skip
 
 
 def _percentiles(files: Files, row: Row) -> Expected:
@@ -264,7 +254,12 @@ FIGURES: dict[str, Source] = {
     "throughput-ratio": lambda files, row: _ratio(files, row, "NOPM"),
     "question-ratio": _ratio,
     "forest": _forest,
-    "cost": _cost,
+    "cost-inputs": lambda files, row: cost.of_swing(files, row["input"]),
+    "cost-per-million": lambda files, row: {
+        "users": row["users"],
+        "block": row["block"],
+        "value": cost.of_windows(files, row),
+    },
     "heat": _heat,
     "verdict-by-block": _course,
     "limits": _limits,
@@ -337,6 +332,8 @@ def title_pool(files: Files, row: Row) -> list[float]:
         found += files.column(f"SELECT unnest([value, 1 / value]) FROM {table}")
     if name == "response-by-transaction":
         found.append(files.one("SELECT count(DISTINCT transaction) FROM tx_rows") - 1)
+    if name == "cost-inputs":
+        found += [0.2, cost.answer(files, files.manifest["cost"]) or 0.0]
     if name == "baselines":
         found += [bounds.odd_blocks(files), files.one("SELECT count(*) FROM baseline")]
     return [*found, *[each["limit_s"] for each in (plan["limit"], plan["search"]) if each]]

@@ -229,6 +229,7 @@ class Files:
         found |= {each.rstrip(".") for each in self.column(QUOTED) if _is_quoted(each)}
         found |= {quote for each in self.others for quote in each.quotes}
         found |= {each.rstrip(".") for each in self.statements}
+        found |= {each for each in self.texts if re.fullmatch(r"\d{4}-\d\d-\d\d", each)}
         moments = [value for key, value in self.facts if key.endswith("ed_at_s")]
         found |= {f"{datetime.fromtimestamp(each, UTC):%Y-%m-%d %H:%M:%S} UTC" for each in moments}
         return sorted(found, key=len, reverse=True)

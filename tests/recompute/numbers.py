@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from statistics import fmean, median
 from typing import Any
 
-from recompute import asked, between, bounds, delays, reasons, stalls, steady, work
+from recompute import asked, between, bounds, cost, delays, reasons, stalls, steady, work
 from recompute.files import Files, Row
 from recompute.levels import bounds_of, by_block, in_report, level, metric_of, needed, printed
 from recompute.tables import (
@@ -385,6 +385,7 @@ NUMBERS: Mapping[str, Of] = {
                                     for rows in _runs(files)],
     "change_ratio": _changed("ratio"), "change_low": _changed("low"),
     "change_high": _changed("high"),
+    **cost.NUMBERS,
     "limited": _limited(0), "of_windows": _limited(1), "storage_most": _storage_most,
     "times_most": lambda files, row: [1 / (1 - share) for share in _storage_most(files, row)],
 }  # fmt: skip

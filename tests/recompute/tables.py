@@ -11,7 +11,7 @@ from functools import cache
 from statistics import fmean
 from typing import Any
 
-from recompute import asked, bounds, stalls, statistics, steady, work
+from recompute import asked, bounds, cost, stalls, statistics, steady, work
 from recompute.files import Files, Row
 from recompute.levels import bounds_of, by_block, in_report, level, logs_of, printed
 
@@ -139,7 +139,7 @@ def _candidate(files: Files, name: str, users: int) -> Expected:
         "SELECT count(*) FROM win WHERE valid AND candidate = ? AND users = ?", name, users
     )
     facts = next(each for each in files.manifest["candidates"] if each["name"] == name)
-    nopm, cost = level(files, name, users, "NOPM"), (facts["cost"] or {}).get("amount")
+    nopm = level(files, name, users, "NOPM")
     served = asked.bracket(files, name)
     return {
         "users": users, "windows": windows, "throughput": nopm,
@@ -147,7 +147,6 @@ def _candidate(files: Files, name: str, users: int) -> Expected:
         **{f"{p}_s": printed(files, name, users, p) for p in ("p95", "p99")},
         "within_users": served.low, "within_not_at": served.high,
         **device(files, name, users, emulated=bool(facts["drives"])),
-        "cost_amount": cost, "cost_per_throughput": cost / nopm if cost and nopm else None,
     }  # fmt: skip
 
 
@@ -447,6 +446,10 @@ TABLES: dict[str, Source] = {
     "work": work.of_level,
     "stalls": stalls.row,
     "candidates": candidate,
+    "costs": cost.of_candidate,
+    "cost-terms": cost.of_term,
+    "prices": cost.of_input,
+    "measured": cost.of_level,
     "findings": finding,
     "identities": identity,
     "reasons": counted,

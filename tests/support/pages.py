@@ -8,12 +8,11 @@ from stithy.report.formats.html import render
 from stithy.report.page import Page
 from stithy.results.files import read_run
 from stithy.results.manifest import LimitFacts
-from stithy.units import Money
+from support.priced import PRICING, make_pricing
 from support.sample_run import Shape, build_run, window_id
 from support.sample_thresholds import thresholds
 
 LIMIT = LimitFacts(percentile="p95", transaction="new-order", limit_s=0.1)
-COST = Money(amount=300.0, currency="EUR")
 NAMES = (*(f"candidate-{n}" for n in range(8)), "a-name-without-any-end-" * 3, '"<b>é 😀')
 USUAL = Shape(
     users=(1, 4),
@@ -24,7 +23,7 @@ USUAL = Shape(
     ledger=True,
     thresholds=thresholds(),
     limit=LIMIT,
-    costs={"disk": COST, "memory": Money(amount=1200.0, currency="EUR")},
+    pricing=PRICING,
     baselines={
         window_id(name, 4, 1): {"one_rounds_per_s": 90_000.0} for name in ("disk", "memory")
     },
@@ -36,7 +35,7 @@ CROWD = Shape(
     ramp_up_s=1,
     duration_s=4,
     limit=LIMIT,
-    costs=dict.fromkeys(NAMES, COST),
+    pricing=make_pricing(NAMES[0], NAMES[1:]),
 )
 
 

@@ -25,6 +25,7 @@ from stithy.activities.hammer.declared import LOAD
 from stithy.activity import list_every_table
 from stithy.collectors.collector import Collector
 from stithy.point import Point
+from stithy.pricing.keys import Pricing
 from stithy.registry import plugins
 from stithy.results import tables
 from stithy.results.comparability import check_comparable, make_comparability_key
@@ -48,7 +49,6 @@ from stithy.results.manifest import (
     hash_text,
 )
 from stithy.thresholds import Threshold
-from stithy.units import Money
 from support.places import quick_parent
 from support.sample_conditions import condition, full_checks
 from support.sample_drives import drive_rows, sample_drive
@@ -128,7 +128,7 @@ class Shape:
     primary: QuestionFacts | None = None
     search: SearchFacts | None = None
     limit: LimitFacts | None = None
-    costs: Mapping[str, Money] = field(default_factory=dict)
+    pricing: Pricing | None = None
     null: bool = False
     skipped: frozenset[str] = frozenset()
     sessions: tuple[SessionFacts, ...] = ()
@@ -278,7 +278,7 @@ def manifest(shape: Shape) -> Manifest:
         candidates=tuple(_candidate(shape, index) for index in range(len(shape.candidates))),
         environment=_environment(), started_at_s=START_S,
         ended_at_s=START_S + 100.0 * len(windows), end=shape.end,
-        end_because=shape.end_because, thresholds=shape.thresholds,
+        end_because=shape.end_because, thresholds=shape.thresholds, cost=shape.pricing,
         sessions=shape.sessions,
     )  # fmt: skip
 
@@ -289,7 +289,7 @@ def _candidate(shape: Shape, index: int) -> CandidateFacts:
         name=shape.candidates[index], provider="path", path=f"/var/tmp/stithy-{index}",
         filesystem="tmpfs" if fast else "ext4", mount_point="/dev/shm" if fast else "/",
         mount_options="rw,relatime", devices=() if fast else ("vda",), memory_backed=fast,
-        master=index == 0, cost=shape.costs.get(shape.candidates[index]),
+        master=index == 0,
         drives=(sample_drive(),) if shape.candidates[index] in shape.drives else (),
         effective_settings={},
     ).model_copy(update=dict(shape.own.get(shape.candidates[index], {})))  # fmt: skip

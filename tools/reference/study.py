@@ -164,6 +164,16 @@ def _sections(schema: dict[str, Any]) -> Iterator[str]:
     yield _page_section("`power`", power)
     for spec in power["properties"]["meters"]["additionalProperties"]["anyOf"]:
         yield _page_section(f"`power.meters.<name>` of the kind `{spec['title']}`", spec)
+    for name, of in COSTS.items():
+        yield _page_section(f"`{name}`", schema["$defs"][of])
+
+
+COSTS = {
+    "cost": "Pricing", "cost.duty": "Duty", "cost.site": "SiteCost",
+    "cost.items.<name>": "PricedItem", "cost.items.<name>.per_gb": "ListRate",
+    "cost.licences.<name>": "Licence",
+}  # fmt: skip
+"""The sections of prices, and their models."""
 
 
 def _sections_below(above: str, schema: dict[str, Any]) -> Iterator[str]:

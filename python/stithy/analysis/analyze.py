@@ -21,6 +21,7 @@ from stithy.analysis.bottlenecks.observe import (
     read_ability,
 )
 from stithy.analysis.comparisons import UNPAIRED
+from stithy.analysis.cost import list_cost_rows, measure_costs
 from stithy.analysis.effect import Paired
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.gathering import gather
@@ -179,7 +180,7 @@ def judge_run(run: Run) -> Analysis:
         evidence, merged=merged, primary=asked, search=_make_search(search),
         measures=measure(run, evidence, samples, wanted),
     )  # fmt: skip
-    return _add_losses(Analysis(run, whole, samples))
+    return _add_costs(_add_losses(Analysis(run, whole, samples)))
 
 
 def judge_windows(run: Run, samples: Sampled | None = None) -> Evidence:
@@ -285,12 +286,30 @@ def _add_losses(analysis: Analysis) -> Analysis:
     if not losses:
         return analysis
     also = tuple(each for judge, found in by_judge if found for each in judge.compared)
-    run, evidence = analysis.run, analysis.evidence
+    evidence = analysis.evidence
     levels: dict[Quantity, dict[tuple[str, Point], Paired]] = {}
     rows: list[Row] = []
     for loss in losses:
         levels.setdefault(loss.quantity, {})[loss.candidate, loss.point] = loss.paired
         rows += _list_rows(evidence, loss)
+    found = _add_values(analysis, rows)
+    whole = replace(found.evidence, paired=levels, also_compared=also)
+    return replace(found, evidence=whole)
+
+
+def _add_costs(analysis: Analysis) -> Analysis:
+    """Add what work and users cost by the study's prices, likewise."""
+    pricing = analysis.manifest.pricing if analysis.manifest else None
+    if pricing is None:
+        return analysis
+    evidence = analysis.evidence
+    found = _add_values(analysis, [*list_cost_rows(pricing, evidence)])
+    measures = {**evidence.measures, **measure_costs(pricing, evidence, analysis.limit)}
+    return replace(found, evidence=replace(found.evidence, measures=measures))
+
+
+def _add_values(analysis: Analysis, rows: Sequence[Row]) -> Analysis:
+    run, evidence = analysis.run, analysis.evidence
     by_window: dict[str, list[Row]] = {}
     for row in rows:
         by_window.setdefault(row["window_id"], []).append(row)
@@ -299,7 +318,7 @@ def _add_losses(analysis: Analysis) -> Analysis:
     return replace(
         analysis,
         run=replace(run, values=pl.concat([run.values, frame])),
-        evidence=replace(evidence, windows=windows, paired=levels, also_compared=also),
+        evidence=replace(evidence, windows=windows),
     )
 
 

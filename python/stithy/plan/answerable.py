@@ -16,6 +16,8 @@ from stithy.activity import DeclaredActivity, list_tables
 from stithy.errors import InvalidMeasurement, StithyError, UserError
 from stithy.metrics import (
     ALL,
+    COST_METRICS,
+    COST_PER_MILLION,
     IN_COLUMNS,
     Metric,
     Quantity,
@@ -105,7 +107,8 @@ def find_unanswerable(
     planned = _list_planned(study) if every else {}
     for asked in every:
         error = (
-            _find_unplanned(study, asked, planned)
+            _check_prices(study, asked)
+            or _find_unplanned(study, asked, planned)
             or _check_servers(study, asked)
             or _check_drives(study, asked)
             or _check_devices(study, asked)
@@ -210,14 +213,34 @@ def _is_measured(activities: frozenset[str], known: Metric) -> bool:
 
     What is paired needs something beside the users.
     """
-    if known.source in IN_COLUMNS:
-        needed = "load" if known.source == "window" else "transactions"
+    if known.source in IN_COLUMNS or known in COST_METRICS:
+        needed = "transactions" if known.source == "transactions" else "load"
         return needed in list_tables(", ".join(activities))
     if known.source != "values":
         return True
     declared = (known in plugins(DeclaredActivity)[name].metrics for name in activities)
     beside = len(activities - {POWER}) > 1
     return (known.combined != "paired" or beside) and any(declared)
+
+
+def _check_prices(study: Study, asked: Requested) -> UserError | None:
+    if asked.quantity.known not in COST_METRICS:
+        return None
+    needs_duty = asked.quantity == COST_PER_MILLION
+    if study.cost is None or (needs_duty and study.cost.duty is None):
+        return UserError(
+            f"`{asked.quantity}` without prices",
+            where=asked.where,
+            remedy="add the section `cost`" + " with its `duty`" * needs_duty,
+        )
+    load = study.given_load
+    if not needs_duty and not (load and (load.limit or load.find)):
+        return UserError(
+            f"`{asked.quantity}` without a response-time target",
+            where=asked.where,
+            remedy="add `load.limit`, such as `limit: p95 of all <= 1 s`",
+        )
+    return None
 
 
 def _check_servers(study: Study, asked: Requested) -> UserError | None:

@@ -43,7 +43,6 @@ def expand(study: Study, *, null: bool = False) -> Plan:
         null=null,
         search=_search(study),
         limit=study.load.response_limit if study.given_load else None,
-        costs={name: each.cost for name, each in study.candidates.items() if each.cost},
     )
 
 
@@ -203,9 +202,10 @@ AGAIN = "-again"
 def nullify_study(study: Study) -> Study:
     """The study with its first candidate and its like; its question names no pair.
 
-    It demands nothing: thresholds ask for what a null study cannot say. Nor does it search: what a
-    search finds has no interval that could hold a difference; its limit stays, as one that is
-    drawn. A nulled study stays as it is. Raises UserError where nothing but a search is left.
+    It demands nothing and costs nothing: thresholds ask for what a null study cannot say. Nor does
+    it search: what a search finds has no interval that could hold a difference; its limit stays, as
+    one that is drawn. A nulled study stays as it is. Raises UserError where nothing but a search is
+    left.
     """
     if not study.points:
         raise UserError(
@@ -224,6 +224,7 @@ def nullify_study(study: Study) -> Study:
             "candidates": {name: candidate, f"{name}{AGAIN}": _make_like(candidate)},
             "primary": primary,
             "thresholds": (),
+            "cost": None,
             "given_load": load,
             "power": study.power and study.power.narrow_to(name),
         }

@@ -56,7 +56,7 @@ def narrow_study(content: bytes, pair: tuple[str, str], asked: Question, rename:
     primary = {key: each for key, each in (data.get("primary") or {}).items() if key != "at"}
     data["primary"] = {**primary, levels: asked.point.level, "metric": asked.metric,
                        "candidates": list(pair)}  # fmt: skip
-    for name in ("thresholds", "vary"):
+    for name in ("thresholds", "vary", "cost"):
         data.pop(name, None)
     data = place_values(data, dict(asked.point.others))
     return (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode()

@@ -27,7 +27,6 @@ from stithy.search import ResponseTarget, Search
 from stithy.study.model import Study
 from stithy.study.primary import BLOCKS_LEAST
 from stithy.study.sections import get_workload
-from stithy.units import Money
 
 
 def make_window_id(candidate: str, point: Point, block: int, *, attempt: int = 0) -> str:
@@ -242,8 +241,7 @@ class Plan:
     `write_question` is None where a single candidate is measured.
     `null`: both candidates are alike in all, and a difference is an error of the measurement.
     `search` is None where nothing is searched for; which windows it needs is not known before.
-    `limit` is that of the response times, searched for or not. `costs`: what candidates cost, where
-    the study says it.
+    `limit` is that of the response times, searched for or not.
     """
 
     seed: int
@@ -256,7 +254,6 @@ class Plan:
     null: bool = False
     search: Search | None = None
     limit: ResponseTarget | None = None
-    costs: Mapping[str, Money] = field(default_factory=dict)
 
     @property
     def database_bytes(self) -> int:

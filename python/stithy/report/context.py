@@ -9,9 +9,16 @@ import polars as pl
 
 from stithy.activity import Factor, get_factor, get_level_factor
 from stithy.analysis.analyze import Analysis, judge_run
+from stithy.analysis.cost import CandidateCost, price_work
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.findings import Finding, choose_answer_level, list_findings
+from stithy.analysis.findings import (
+    Finding,
+    answer_question,
+    choose_answer_level,
+    list_findings,
+)
 from stithy.point import Point, are_amounts, format_value, list_telling, measure_magnitude
+from stithy.pricing.keys import Pricing
 from stithy.registry import plugins
 from stithy.report.blocks import SectionKind
 from stithy.report.drawing.palette import Style, choose_styles
@@ -274,6 +281,26 @@ class Context(Analysis):
     def answer_level(self) -> Point | None:
         """The level at which candidates are reported side by side: that of the question, mostly."""
         return choose_answer_level(self.evidence)
+
+    @property
+    def pricing(self) -> Pricing | None:
+        """What the study states of the cost of its candidates; None without a word of it."""
+        return self.manifest.pricing if self.manifest else None
+
+    @cached_property
+    def costs(self) -> tuple[CandidateCost, ...]:
+        """What each candidate costs, and its work and users; empty without prices."""
+        if self.pricing is None:
+            return ()
+        return price_work(self.pricing, self.evidence, self.answer_level, self.limit)
+
+    @property
+    def cost_pair(self) -> tuple[str, str] | None:
+        """The candidates whose costs are compared: the first, and the answer's other or next."""
+        first, *others = self.evidence.candidates
+        answered = answer_question(self.evidence) if others else None
+        asked = [name for name in others if answered and name in (answered.a, answered.b)]
+        return (first, (asked or others)[0]) if others else None
 
     @cached_property
     def memory_brief(self) -> str:

@@ -139,6 +139,7 @@ MEANINGS: Mapping[str, Meaning] = {
         "stithy_version": "version of Stithy",
         "hammer_version": "version of the load driver",
         "seed": "seed of data, random choices and order; other seeds must give the same answer",
+        "cost.*": "inputs of what candidates cost",
     }, needed=False),
     **_group_fields("reported", LoadFacts, needed=False),
 }  # fmt: skip
@@ -425,8 +426,16 @@ def _list_told_only(manifest: Manifest) -> dict[str, Any]:
         "stithy_version": manifest.stithy_version,
         "hammer_version": manifest.hammer_version,
         "seed": manifest.seed,
+        **_list_inputs(manifest),
         **{name: vars(load)[name] for name in reported},
     }
+
+
+def _list_inputs(manifest: Manifest) -> dict[str, float | str]:
+    if (pricing := manifest.pricing) is None:
+        return {}
+    numbers = {".".join(("cost", *path)): value for path, value in pricing.list_numbers()}
+    return {"cost.currency": pricing.currency, "cost.date": pricing.date, **numbers}
 
 
 def _list_candidate_facts(candidate: CandidateFacts) -> Iterator[tuple[str, Any]]:

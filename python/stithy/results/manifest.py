@@ -14,12 +14,12 @@ from pydantic_core import PydanticCustomError
 
 from stithy.metrics import PERCENTILES, find, parse_quantity
 from stithy.point import Point, PointText
+from stithy.pricing.keys import Pricing
 from stithy.study.engines import ENGINE
 from stithy.study.load_values import Levels
 from stithy.thresholds import MeasuredSide, Threshold
-from stithy.units import Money
 
-SCHEMA_VERSION = 18
+SCHEMA_VERSION = 19
 """Version of `manifest.json` and of the tables, kept in each of them; every other is refused."""
 
 Scalar = str | int | float | bool | None
@@ -131,7 +131,6 @@ class CandidateFacts(_Facts):
     name: str
     provider: str
     path: str
-    cost: Money | None = None
     filesystem: str | None = None
     mount_point: str | None = None
     mount_options: str | None = None
@@ -393,8 +392,9 @@ class Manifest(_Facts):
     """`manifest.json`; a study without a database has neither workload nor load nor memory.
 
     `scenario` is as a study has it, `scenario_facts` what its keys come to. `profile_words`: what
-    became of the words of other tools' files, by file. `database` and what candidates have of it
-    are of the study's own engine, `other_engines` of those with which it is compared.
+    became of the words of other tools' files, by file. `pricing`: what candidates cost, as the
+    study states it, price lists included. `database` and what candidates have of it are of the
+    study's own engine, `other_engines` of those with which it is compared.
     """
 
     model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
@@ -415,6 +415,7 @@ class Manifest(_Facts):
     given_load: LoadFacts | None = Field(default=None, alias="load")
     plan: PlanFacts
     thresholds: Thresholds = ()
+    pricing: Pricing | None = Field(default=None, alias="cost")
     candidates: tuple[CandidateFacts, ...]
     given_database: DatabaseFacts | None = Field(default=None, alias="database")
     other_engines: tuple[EngineFacts, ...] = ()

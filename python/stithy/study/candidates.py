@@ -17,36 +17,18 @@ from pydantic import (
 )
 
 from stithy.engines.engine import Engine, get_engine
-from stithy.errors import TextError
 from stithy.names import find_closest
+from stithy.pricing.keys import explain_move
 from stithy.registry import plugins
 from stithy.restores.method import RestoreMethod
 from stithy.storage.provider import Provider, Role
 from stithy.study.database import CpuCount, Memory, Settings, make_example_settings
 from stithy.study.problems import Violation, refuse
 from stithy.study.scenario import Scenario
-from stithy.units import MONEY_EXAMPLE, Money, make_rule_error, parse_money
+from stithy.units import make_rule_error
 
 if TYPE_CHECKING:
     from stithy.study.model import Study
-
-
-def _read_cost(value: Any) -> Money | None:
-    if value is None or isinstance(value, Money):
-        return value
-    try:
-        return parse_money(value)
-    except TextError as error:
-        raise make_rule_error("not a cost", str(error)) from error
-
-
-CostValue = Annotated[
-    Money | None,
-    PlainValidator(_read_cost),
-    PlainSerializer(lambda cost: None if cost is None else str(cost)),
-    WithJsonSchema({"type": "string"}),
-]
-"""A cost in a study file."""
 
 
 def _read_source(value: Any) -> "Candidate | None":
@@ -115,15 +97,6 @@ class CandidateKeys(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    cost: CostValue = Field(
-        default=None,
-        json_schema_extra={"default": "unknown"},
-        description=(
-            "Cost of the storage, in one currency and on one basis for all candidates: its "
-            "purchase, or one year of it. The report divides it by throughput."
-        ),
-        examples=[MONEY_EXAMPLE],
-    )
     memory_bytes: Memory | None = Field(
         alias="memory",
         default=None,
@@ -192,11 +165,6 @@ class Candidate:
         return self.spec if isinstance(self.spec, CandidateKeys) else CandidateKeys()
 
     @property
-    def cost(self) -> Money | None:
-        """What it costs, None where the study does not say."""
-        return self.keys.cost
-
-    @property
     def memory_bytes(self) -> int | None:
         """The memory limit of its server, None where it has none of its own."""
         return self.keys.memory_bytes
@@ -222,6 +190,7 @@ def read_candidate(value: Any) -> Candidate:
     if isinstance(value, Candidate):
         return value
     name = _find_provider(value, "candidate")
+    refuse([explain_move(value["cost"])] if "cost" in value else [])
     return Candidate(name, make_candidate_model(name).model_validate(value))
 
 
@@ -246,22 +215,9 @@ def _find_provider(value: Any, what: str) -> str:
 
 
 def read_candidates(candidates: dict[str, Candidate]) -> dict[str, Candidate]:
-    """Refuses candidates that would stand on the same storage, and costs in several currencies."""
-    refuse([*_find_shared(list(candidates.items())), *_find_other_currency(candidates)])
+    """Refuse candidates that would stand on the same storage."""
+    refuse(_find_shared(list(candidates.items())))
     return candidates
-
-
-def _find_other_currency(candidates: dict[str, Candidate]) -> Iterator[Violation]:
-    costs = [(name, each.cost) for name, each in candidates.items() if each.cost is not None]
-    for name, cost in costs:
-        first, known = costs[0]
-        if cost.currency != known.currency:
-            yield Violation(
-                f"another currency than that of `{first}`",
-                f"give all costs in one currency, such as {known.currency}: nothing is converted",
-                str(cost),
-                (name, "cost"),
-            )
 
 
 def _find_shared(candidates: list[tuple[str, Candidate]]) -> Iterator[Violation]:
@@ -355,7 +311,7 @@ def _list_followed(study: "Study") -> frozenset[str]:
 
 def _check_candidate(study: "Study", name: str, url: str) -> Iterator[Violation]:
     given = study.candidates[name].spec.model_fields_set & set(CandidateKeys.model_fields)
-    for field in sorted(given - {"cost", *_list_followed(study)}):
+    for field in sorted(given - _list_followed(study)):
         key = CandidateKeys.model_fields[field].alias or field
         yield Violation(ELSEWHERE, "leave this key out", key, ("candidates", name, key))
     database = study.given_database

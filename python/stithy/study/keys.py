@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -142,7 +142,8 @@ def _list_keys(model: type[BaseModel], above: tuple[str, ...], plugin: str | Non
         path = (*above, info.alias or name)
         yield Key(path, info, plugin)
         if below := find_model(info):
-            yield from _list_keys(below, path, plugin)
+            named = (ANY,) if get_origin(info.annotation) is dict else ()
+            yield from _list_keys(below, (*path, *named), plugin)
 
 
 def find_model(info: FieldInfo) -> type[BaseModel] | None:

@@ -1,19 +1,21 @@
 """From a file's path to a study that was checked, or to all that is wrong with it."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from stithy.names import find_closest, make_printable, read_named
+from stithy.pricing.keys import Pricing, find_unknown
 from stithy.secrets import mask_passwords
 from stithy.study.document import Document, FilePlace, find_position, read_document, write_yaml
 from stithy.study.keys import Key, find_key, list_all_keys, list_known, list_needed, list_plugins
 from stithy.study.model import Study
-from stithy.study.problems import Loc, StudyError, StudyProblem
+from stithy.study.problems import Loc, StudyError, StudyProblem, refuse
 
 SIZE_BYTES_MAX = 2**20
 """A study is a page of text; more is some other file."""
@@ -72,6 +74,35 @@ def parse_study(name: str, content: bytes) -> Study:
         by_place = sorted(problems, key=lambda each: [*map(int, each.where.rsplit(":", 2)[1:])])
         raise StudyError(name, by_place)
     return study
+
+
+class Prices(BaseModel):
+    """A file of prices: the section `cost` alone."""
+
+    cost: Pricing
+
+
+def read_prices(path: Path, candidates: Sequence[str]) -> Pricing:
+    """Read the section `cost` of a file of prices, for a run of these candidates.
+
+    Raises StudyError with every problem in it.
+    """
+    name, what = make_printable(str(path)), "file of prices"
+    document = read_document(name, _decode(name, read_named(path, SIZE_BYTES_MAX, what)))
+    data = document.data if isinstance(document.data, dict) else {}
+    found = [
+        document.problem(document.keys[key,], f"a key beside `cost`: {shorten(key)}",
+                         "leave it out: a file of prices has `cost:` alone")
+        for key in data if key != "cost"
+    ]  # fmt: skip
+    try:
+        pricing = Prices.model_validate({"cost": data.get("cost", {})}).cost
+        refuse(each._replace(loc=("cost", *each.loc)) for each in find_unknown(pricing, candidates))
+    except ValidationError as error:
+        found += locate(document, error)
+    if problems := document.problems + found:
+        raise StudyError(name, problems, what)
+    return pricing
 
 
 def _decode(name: str, content: bytes) -> str:
@@ -263,6 +294,7 @@ def _give_examples(key: Key, loc: Loc) -> str:
 
 _BOUNDS = {
     "greater_than_equal": ("too small", "at least {ge}"),
+    "greater_than": ("too small", "more than {gt}"),
     "less_than_equal": ("too large", "at most {le}"),
     "less_than": ("too large", "below {lt}"),
     "too_long": ("too long", "at most {max_length}"),

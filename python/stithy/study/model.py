@@ -28,6 +28,8 @@ from stithy.engines.engine import get_engine
 from stithy.metrics import check
 from stithy.names import make_plain
 from stithy.point import NOTHING, Point, Value, order
+from stithy.pricing.keys import EXAMPLE as COST_EXAMPLE
+from stithy.pricing.keys import Pricing, find_unknown
 from stithy.registry import plugins
 from stithy.restores.method import RestoreMethod
 from stithy.search import Search
@@ -179,6 +181,15 @@ class Study(BaseModel):
         json_schema_extra={"default": "derived"},
         description="The primary question, which the study decides; the report answers it first.",
         examples=[{get_level_factor().name: 4, "metric": "tpm", "margin": "2%"}],
+    )
+    cost: Pricing | None = Field(
+        default=None,
+        json_schema_extra={"default": "nothing of the cost is reported"},
+        description=(
+            "What the candidates cost, with every input. The report then has their yearly cost, "
+            "and that of a user and of a million transactions. See docs/how-to/compare-costs.md."
+        ),
+        examples=[COST_EXAMPLE],
     )
     quiet: Quiet = Field(
         default=Quiet(),
@@ -436,6 +447,13 @@ class Study(BaseModel):
             for problem in find_problems(study, written)
         )
         return study
+
+    @model_validator(mode="after")
+    def _check_cost(self) -> Self:
+        if self.cost is not None:
+            found = find_unknown(self.cost, list(self.candidates))
+            refuse(each._replace(loc=("cost", *each.loc)) for each in found)
+        return self
 
     @model_validator(mode="after")
     def _check_roles(self) -> Self:

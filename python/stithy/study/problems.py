@@ -35,11 +35,13 @@ class StudyProblem(UserError):
 class StudyError(UserError):
     """A study file that cannot be used: carries all problems, in the order of the file."""
 
-    def __init__(self, file: str, problems: Sequence[StudyProblem]) -> None:
+    def __init__(
+        self, file: str, problems: Sequence[StudyProblem], what: str = "study file"
+    ) -> None:
         """`problems` has at least one entry."""
         count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         super().__init__(
-            f"{count} in this study file", where=file, remedy="fix the file; nothing was done"
+            f"{count} in this {what}", where=file, remedy="fix the file; nothing was done"
         )
         self.problems = tuple(problems)
 

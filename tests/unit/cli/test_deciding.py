@@ -27,7 +27,6 @@ from stithy.run.deciders import find_invalid, judge_by, make_deciders
 from stithy.run.deciding import Deciders
 from stithy.run.events import InterimAnalysis, StepStarted
 from stithy.run.executor import RunOutcome, execute
-from stithy.units import Money
 from stithy.wire.jobs import RunRequest
 from support.faked_run import FakedRun
 from support.points import at
@@ -53,9 +52,9 @@ def _measured(faked: FakedRun) -> list[str]:
 
 
 def test_a_null_study_of_equals_ends_at_the_look_that_decides(tmp_path: Path) -> None:
-    """Equivalent after four of twenty blocks, with like volumes, the same cost and memory."""
+    """Equivalent after four of twenty blocks, with like volumes, the same memory."""
     faked = FakedRun(tmp_path, hammer=FakeHammer(sound=True), users=(1,), load=UNTIL_DECIDED,
-                     keys={"a": "cost: 7 EUR, memory: 256 MiB"})  # fmt: skip
+                     keys={"a": "memory: 256 MiB"})  # fmt: skip
     assert execute(faked.start(null=True), Deciders(judge_by(describe_status))).end == "finished"
     [look] = [event for event in faked.events if isinstance(event, InterimAnalysis)]
     assert (look.blocks, look.decided, "equivalent within 2 %" in look.text) == (4, True, True)
@@ -66,9 +65,8 @@ def test_a_null_study_of_equals_ends_at_the_look_that_decides(tmp_path: Path) ->
     assert (read.evidence.candidates, is_answered(read.evidence)) == (names, True)
     assert "NULL STUDY" in (read.label or "")
     assert read.manifest is not None
-    shown = [(each.path, each.cost, each.memory_limit_bytes) for each in read.manifest.candidates]
-    cost = Money(amount=7, currency="EUR")
-    assert shown == [(str(tmp_path / name), cost, 2**28) for name in names]
+    shown = [(each.path, each.memory_limit_bytes) for each in read.manifest.candidates]
+    assert shown == [(str(tmp_path / name), 2**28) for name in names]
 
 
 def test_what_a_measurement_was_made_for_needs_a_valid_block_or_window(tmp_path: Path) -> None:

@@ -13,10 +13,8 @@ from stithy.point import Point
 from stithy.report.blocks import Figure
 from stithy.report.drawing.titles import count_missing, name_by
 from stithy.report.figures.heat import _find_slowest_s
-from stithy.report.figures.throughput import _CandidateCost, _name_missing
 from stithy.results.hlog import LoggedHistogram
 from stithy.scenarios.block_io.report import sweeps
-from stithy.units import Money
 from support.drawn import context_built, draw_all
 from support.sample_run import Shape
 
@@ -54,14 +52,6 @@ def test_those_between_are_counted(count: int, most: int, reported: str) -> None
     """A candidate without a value lies nowhere."""
     values = {"abcde"[number]: float(number) for number in range(count)}
     assert name_by(values, "{:.0f}".format, most=most) == reported
-
-
-def test_the_lowest_cost_says_who_is_missing() -> None:
-    """Its cost was not given, or no window is valid."""
-    context: Any = SimpleNamespace(evidence=SimpleNamespace(candidates=("a", "b", "c")))
-    places = [_CandidateCost(name, Money(amount=1.0, currency="EUR"), 10.0) for name in ("a", "b")]
-    assert _name_missing(context, places) == " of those with a cost and a valid window (without: c)"
-    assert _name_missing(context, [*places, _CandidateCost("c", places[0].cost, 1.0)]) == ""
 
 
 @pytest.mark.parametrize(("counts", "slowest"), [

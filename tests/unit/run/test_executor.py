@@ -19,7 +19,6 @@ from stithy.results.manifest import LimitFacts
 from stithy.run import events
 from stithy.run.cleaning import clean
 from stithy.run.executor import execute
-from stithy.units import Money
 from stithy.wire.messages import ErrorCount
 from support.faked_run import FakedRun
 from support.running import entries, left_by, manifest, window_row
@@ -53,7 +52,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STITHY_STATE", str(root / "state"))
         faked = FakedRun(root, engine=engine, hammer=FakeHammer(before_run=strike), users=(1, 3),
-                         load=load, keys={"b": "cost: 1200.50 EUR"})  # fmt: skip
+                         load=load)  # fmt: skip
         context = faked.start()
         outcome = execute(context)
         assert (outcome.end, outcome.error, outcome.left) == ("finished", None, ())
@@ -88,7 +87,7 @@ def test_every_step_of_the_plan_is_done_and_written_down_and_nothing_is_left(who
 
 
 def test_what_a_run_found_out_beside_its_windows_is_kept(whole: Whole) -> None:
-    """The driver's calibration, limit, costs, ledgers. tests/e2e has them of a real server."""
+    """The driver's calibration, limit, ledgers. tests/e2e has them of a real server."""
     faked, run, shown = whole.faked, whole.run, whole.run.manifest
     assert [(row["point"], row["block"]) for row in run.baseline.to_dicts()] == [
         ("users=1", 0),
@@ -102,8 +101,6 @@ def test_what_a_run_found_out_beside_its_windows_is_kept(whole: Whole) -> None:
     assert set(run.window["driver_rate_per_s_max"]) == {1000.0}
     assert shown is not None
     assert shown.plan.limit == LimitFacts(percentile="p99", transaction="payment", limit_s=0.072)
-    costs = [candidate.cost for candidate in shown.candidates]
-    assert costs == [None, Money(amount=1200.5, currency="EUR")]
     assert sorted(run.ledger["deal"]) == ["order"] * 4 + ["payment"] * 4
     assert set(run.window["ledger_acknowledged"]) == {20}
     notes = [event.text for event in faked.events if isinstance(event, events.Note)]

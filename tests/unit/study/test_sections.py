@@ -12,7 +12,6 @@ from stithy.study.load_keys import Load
 from stithy.study.load_values import Pace
 from stithy.study.thresholds import NotAThreshold, parse_threshold
 from stithy.thresholds import Constant, MeasuredSide, Threshold
-from stithy.units import Money
 from stithy.workloads.order_entry import OrderEntryKeys
 from stithy.workloads.workload import Driving
 from support.points import at
@@ -138,19 +137,6 @@ def test_a_question_may_ask_about_any_metric_and_margin_that_fits_the_study() ->
 
 
 PLACE, SHM = "{path: /var/tmp/stithy}", "{path: /dev/shm/stithy}"
-COST = (PLACE, "{path: /var/tmp/stithy, cost: 1200 EUR}")
-
-
-def test_costs_are_in_one_currency_and_make_no_place_another_one() -> None:
-    """What is not said is not known; it is never 0."""
-    read = study(COST).candidates
-    assert (read["disk"].cost, read["memory"].cost) == (Money(1200.0, "EUR"), None)
-    for changes, key in (
-        ([COST, (SHM, "{path: /dev/shm/stithy, cost: 1300 USD}")], "`candidates.memory.cost`"),
-        ([(PLACE, "{path: here, cost: 1.200 EUR}")], "`candidates.disk.cost`: not a cost: 1.200"),
-        ([COST, (SHM, "{path: /var/tmp/stithy, cost: 5 EUR}")], "share the same storage"),
-    ):
-        assert any(key in str(each) for each in problems(study_text(*changes)))
 
 
 def test_a_candidate_may_have_memory_cpus_and_settings_of_its_own() -> None:

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import groupby
 
 from stithy.activity import get_factor, get_level_factor
+from stithy.analysis.cost import price_candidate
 from stithy.cli.talk.prospects import Outlook
 from stithy.cli.talk.prospects import make_text as outlook_text
 from stithy.cli.talk.prospects import make_values as outlook_values
@@ -26,6 +27,7 @@ from stithy.plan.sensitivity import SHARE
 from stithy.plan.steps import Plan, Step
 from stithy.point import format_value
 from stithy.registry import plugins
+from stithy.report.words.costs import describe_years
 from stithy.report.words.wording import format_quantity
 from stithy.restores.method import get_restore
 from stithy.run.activity import StepKind
@@ -73,7 +75,17 @@ def make_json(
         "durability_given_up": [asdict(point) for point in study.given_up],
         "prospects": outlook_values(expected) if expected else None,
         "profile_words": describe_profiles(study),
+        "costs": _list_costs(study),
     }
+
+
+def _list_costs(study: Study) -> list[dict[str, object]]:
+    """What each candidate costs in a year, as far as the study states it."""
+    if study.cost is None:
+        return []
+    yearly = (price_candidate(study.cost, name) for name in study.candidates)
+    currency = study.cost.currency
+    return [{**asdict(each), "total": each.total, "currency": currency} for each in yearly]
 
 
 def _sum_search(plan: Plan, tried: Sequence[Step]) -> dict[str, object] | None:
@@ -122,6 +134,7 @@ def make_text(
         *(["\n".join(lost)] if (lost := write_sentences(study.given_up)) else []),
         _describe_totals(study, plan),
         *([outlook_text(expected)] if expected else []),
+        *(["\n".join(describe_years(study.cost, study.candidates))] if study.cost else []),
         _describe_candidates(study, plan),
         *describe_profile_tables(study),
         _describe_steps(plan) if all_steps else _fold_steps(plan),

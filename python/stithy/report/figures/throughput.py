@@ -1,19 +1,15 @@
-"""Throughput against users, the ratio of candidates with its interval, and what work costs."""
+"""Throughput against users, and the ratio of candidates with its interval."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import altair as alt
-import polars as pl
 
 from stithy.analysis.comparisons import list_comparisons
 from stithy.analysis.findings import answer_question
 from stithy.analysis.statistics import BLOCKS_LEAST
 from stithy.analysis.verdict import DIFFERENT
 from stithy.metrics import Quantity
-from stithy.point import Point
 from stithy.report.blocks import Absent, Drawn, FigureKind
 from stithy.report.context import Context
 from stithy.report.drawing import palette, ratios
@@ -24,12 +20,9 @@ from stithy.report.drawing.chart import (
     WIDTH,
     Axis,
     draw_intervals,
-    find_domain,
     make_candidate_channels,
     make_level_axis,
     make_level_tip,
-    make_value_axis,
-    make_x_axis,
     make_y_axis,
     place_apart,
 )
@@ -37,23 +30,19 @@ from stithy.report.drawing.compose import (
     Drawing,
     Rows,
     Spec,
-    estimate_spans,
-    explain_bars,
     merge_layers,
 )
 from stithy.report.drawing.plots import ByLevel, Series
 from stithy.report.drawing.points import read_window_rows
-from stithy.report.drawing.titles import CLOSE_FACTOR, compare_title, name_each
-from stithy.report.tables import PageTable, Show, make_table
+from stithy.report.drawing.titles import CLOSE_FACTOR, compare_title
+from stithy.report.tables import Show, make_table
 from stithy.report.words.escape import truncate_name
 from stithy.report.words.wording import (
     CONSERVATIVE,
     begin_sentence,
     format_multiple,
-    format_number,
     name_upper_bound,
 )
-from stithy.units import Money, format_list
 
 NAME = "throughput-by-users"
 
@@ -74,163 +63,6 @@ def _plot_throughput(context: Context) -> Iterator[ByLevel | Absent]:
         rows=[[Series(lines, points)]],
         value=Show("value", metric.title, "rate"),
     )
-
-
-COST_ROOM = 1.05
-"""Own: so that no mark stands on the edge."""
-
-
-@dataclass(frozen=True)
-class _CandidateCost:
-    """What a candidate costs, and what it did at the level that is reported."""
-
-    candidate: str
-    cost: Money
-    done: float
-
-    @property
-    def each(self) -> float:
-        """Cost of each transaction per minute."""
-        return self.cost.amount / self.done
-
-
-def _plot_cost(context: Context) -> list[Drawn]:
-    known = context.manifest.candidates if context.manifest else ()
-    costs = {each.name: each.cost for each in known if each.cost is not None}
-    if not costs:
-        return []
-    places, point = _list_costs(context, costs), context.answer_level
-    if len(places) < 2 or point is None:
-        because = "fewer than two candidates have both a cost and a valid window"
-        return [Absent("cost", "throughput against cost", because)]
-    metric = context.evidence.throughput
-    points = _list_cost_windows(context, point, places)
-    drawing = Drawing()
-    return [
-        drawing.figure(
-            context, "cost", f"Cost per {metric.label} {context.at(point)}: {_write_costs(places)}",
-            _draw_cost(context, drawing, places, points), _make_cost_table(metric, places, points),
-            caption=f"{metric.title} {context.at(point)} against the cost of each "
-            "candidate as the study gives it. Both axes begin at zero. "
-            f"{_find_best(places).candidate} has the lowest cost per {metric.label}"
-            f"{_name_missing(context, places)}. Points on the "
-            f"broken line have the same cost per {metric.label}; points below it have a higher "
-            f"one.{explain_bars(points)} "
-            "Only the author of the study knows what the cost includes.",
-            description="Chart of throughput against cost with a mark for each candidate "
-            "and a line from zero through the one whose throughput costs least.",
-        )
-    ]  # fmt: skip
-
-
-def _list_costs(context: Context, costs: dict[str, Money]) -> list[_CandidateCost]:
-    evidence, point = context.evidence, context.answer_level
-    found = []
-    for name, cost in costs.items():
-        done = evidence.level_of(name, point, evidence.throughput) if point is not None else None
-        if done:
-            found.append(_CandidateCost(name, cost, done))
-    return found
-
-
-def _find_best(places: Sequence[_CandidateCost]) -> _CandidateCost:
-    return min(places, key=lambda place: place.each)
-
-
-def _name_missing(context: Context, places: Sequence[_CandidateCost]) -> str:
-    """Among whom the best was chosen, where not all candidates can be compared."""
-    names = {place.candidate for place in places}
-    missing = [name for name in context.evidence.candidates if name not in names]
-    if not missing:
-        return ""
-    return f" of those with a cost and a valid window (without: {format_list(missing)})"
-
-
-def _write_costs(places: Sequence[_CandidateCost]) -> str:
-    return name_each(
-        sorted(places, key=lambda place: place.each),
-        lambda place: place.each,
-        lambda place: f"{format_number(place.each)} {place.cost.currency} on {place.candidate}",
-    )
-
-
-def _list_cost_windows(context: Context, point: Point, places: Sequence[_CandidateCost]) -> Rows:
-    amounts = {place.candidate: place.cost.amount for place in places}
-    column = context.evidence.throughput.known.column
-    return [
-        {
-            "candidate": window.candidate, **context.place(point), "block": window.block,
-            "cost": amounts[window.candidate], "value": done, "valid": window.valid,
-        }
-        for window in context.drawn
-        if window.point == point and window.candidate in amounts
-        and (done := window.value(column)) is not None
-    ]  # fmt: skip
-
-
-def _draw_cost(
-    context: Context, drawing: Drawing, places: Sequence[_CandidateCost], points: Rows
-) -> Spec:
-    metric = context.evidence.throughput
-    marks = [
-        {"candidate": place.candidate, "cost": place.cost.amount, "value": place.done,
-         "each": place.each}
-        for place in places
-    ]  # fmt: skip
-    bars = [
-        {**span, "cost": place.cost.amount}
-        for span in estimate_spans(points, log=False)
-        for place in places
-        if place.candidate == span["candidate"]
-    ]
-    ends = find_domain([{"value": place.cost.amount * COST_ROOM} for place in places], log=False)
-    tops = [
-        *({"value": place.done * COST_ROOM} for place in places),
-        *({"value": bar["high"]} for bar in bars),
-    ]
-    y = make_value_axis(Axis(metric.title), find_domain(tops, log=False))
-    title = f"Cost ({places[0].cost.currency})"
-    x = make_x_axis("cost", title, ends, format=NUMBERS, tickCount=6)
-    layers = [_draw_equal_cost(drawing, _find_best(places), ends[1], x, y)]
-    channels = make_candidate_channels(context)
-    layers += draw_intervals(drawing, bars, {"x": x, "color": channels["color"]}, strokeWidth=2)
-    tips = [
-        alt.Tooltip("candidate:N"), alt.Tooltip("cost:Q", format=",~f"),
-        alt.Tooltip("value:Q", title=metric.label, format=",.0f"),
-        alt.Tooltip("each:Q", title=f"cost per {metric.label}", format=",.4~g"),
-    ]  # fmt: skip
-    at = {"x": x, "y": y, "tooltip": tips, **channels}
-    layers.append(drawing.mark("point", marks, at, filled=True, size=130, opacity=1))
-    return merge_layers(layers, width=WIDTH, height=240)
-
-
-def _draw_equal_cost(
-    drawing: Drawing, best: _CandidateCost, most: float, x: alt.X, y: alt.Y
-) -> Spec:
-    """The line from zero on which work costs as much as with the best."""
-    line: list[dict[str, Any]] = [
-        {"cost": 0.0, "value": 0.0}, {"cost": most, "value": most / best.each}
-    ]  # fmt: skip
-    look = {"color": palette.MARK[0], "strokeDash": [6, 4], "strokeWidth": 1.5, "clip": True}
-    return drawing.mark("line", line, {"x": x, "y": y}, **look)
-
-
-def _make_cost_table(metric: Quantity, places: Sequence[_CandidateCost], points: Rows) -> PageTable:
-    windows = Counter(point["candidate"] for point in points if point["valid"])
-    rows = [
-        {
-            "candidate": place.candidate, "cost": place.cost.amount,
-            "currency": place.cost.currency, "value": place.done, "each": place.each,
-            "windows": windows[place.candidate],
-        }
-        for place in places
-    ]  # fmt: skip
-    shows = (
-        Show("candidate", "candidate"), Show("cost", f"cost, {places[0].cost.currency}", "rate"),
-        Show("value", metric.label, "count"), Show("each", f"cost per {metric.label}", "rate"),
-        Show("windows", "valid windows", "count"),
-    )  # fmt: skip
-    return PageTable("cost", "Throughput against cost", shows, pl.DataFrame(rows))
 
 
 RATIO_ROOM = 1.06
@@ -381,6 +213,5 @@ _HOLLOW: dict[str, Any] = {"filled": False, "fill": palette.PAPER[0], "strokeWid
 
 PLUGINS = (
     FigureKind(NAME, 10, "throughput", _plot_throughput, ("load",)),
-    FigureKind("cost", 14, "throughput", _plot_cost, ("load",)),
     FigureKind("throughput-ratio", 12, "throughput", _plot_ratio, ("load",)),
 )

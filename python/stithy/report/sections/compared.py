@@ -273,7 +273,7 @@ def _describe_end(session: SessionFacts) -> str:
 
 
 _SHOWN_APART = {
-    "name", "environment", "drives", "arrays", "cost", "memory_limit_bytes", "cpus", "settings",
+    "name", "environment", "drives", "arrays", "memory_limit_bytes", "cpus", "settings",
     "effective_settings", "server_version",
 }  # fmt: skip
 
@@ -292,8 +292,6 @@ def _describe_candidate(manifest: Manifest, candidate: CandidateFacts) -> dict[s
     for engine, of in manifest.by_engine.items():
         effective = of.find(candidate.name).effective_settings or {}
         own |= _flatten(_name_of("effective settings", manifest, engine), effective, verbatim=True)
-    if candidate.cost is not None:
-        own["cost"] = candidate.cost.shown
     own |= {f"array for {array.role}": str(array) for array in candidate.arrays}
     for drive in candidate.drives:
         own[f"emulated drive for {drive.role}"] = f"{name_drive(drive)}: {drive.title}"

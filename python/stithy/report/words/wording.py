@@ -187,6 +187,13 @@ DIGITS_MOST = 17
 """Own: as many as tell any two numbers apart."""
 
 
+def format_money(amount: float) -> str:
+    """Format an amount of money: to the hundredth below 10,000, and small ones by their digits."""
+    if 0.1 <= abs(amount) < 10_000:
+        return f"{amount:,.2f}"
+    return format_number(amount)
+
+
 def format_apart(left: float, right: float, unit: Unit) -> tuple[str, str]:
     """Both in the unit itself, with the fewest digits from four on with which they differ.
 

@@ -1,4 +1,4 @@
-"""The table of candidates: what each one did at one level, whom it serves, and what that costs."""
+"""The table of candidates: what each one did at one level, and whom it serves."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,8 +39,7 @@ _SCHEMA: dict[str, Any] = {
     "within_users": pl.Int64, "within_at_least": pl.Boolean, "within_not_at": pl.Int64,
     "within_shown": pl.String,
     **dict.fromkeys(NO_DEVICE, pl.Float64), "device_source": pl.String,
-    "cost_amount": pl.Float64, "cost_currency": pl.String, "cost_shown": pl.String,
-    "cost_per_throughput": pl.Float64, "missing_because": pl.String,
+    "missing_because": pl.String,
 }  # fmt: skip
 
 
@@ -110,11 +109,6 @@ def note(context: Context, reported: PageTable) -> str | None:
             f"{devices} The slowest of several devices is shown. Requests per second are those of "
             f"the busiest block device{drives}."
         )
-    if frame["cost_per_throughput"].count():
-        label = context.evidence.throughput.label
-        parts.append(
-            f"Cost per {label} is the cost that the study gives divided by the {label} beside it."
-        )
     known = frame.select("candidate", "missing_because").drop_nulls("missing_because")
     return " ".join([*parts, *explain_missing(known.iter_rows())])
 
@@ -148,10 +142,6 @@ def _list_columns(context: Context, frame: pl.DataFrame) -> tuple[Show, ...]:
         shows.append(
             Show("within_shown", f"{level} within {format_duration(context.limit.limit_s)}")
         )
-    if frame["cost_amount"].count():
-        currency = frame["cost_currency"].drop_nulls()[0]
-        shows.append(Show("cost_shown", "Cost"))
-        shows.append(Show("cost_per_throughput", f"{currency} per {label}", "rate"))
     return tuple(shows)
 
 
@@ -174,15 +164,10 @@ def _make_row(
     values = {key: here.printable_level(name, point, of) for key, of in columns.items()}
     served = count_users_within(context.evidence, name, context.limit) if context.limit else None
     device = _find_device(context, here, name, point, kernel)
-    facts = context.find_facts(name)
-    cost = facts.cost if facts else None
-    rate, asked = values["throughput"], _list_asked(context)
+    asked = _list_asked(context)
     missing = [*_find_gaps(here, name, point, values), *device.missing]
     if served and served.missing_because and served.not_at is None:
         missing.append(f"users within target ({served.missing_because})")
-    others = map(context.find_facts, context.evidence.candidates)
-    if cost is None and any(other and other.cost for other in others):
-        missing.append("cost (the study gives none)")
     return {
         "candidate": name, **context.list_factor_values(point),
         "windows": len(here.valid_at(name, point)), **values,
@@ -195,10 +180,6 @@ def _make_row(
         **NO_DEVICE, **device.cells,
         "device_source": device.source,
         **_describe_server(context, name),
-        "cost_amount": cost.amount if cost else None,
-        "cost_currency": cost.currency if cost else None,
-        "cost_shown": cost.shown if cost else None,
-        "cost_per_throughput": cost.amount / rate if cost and rate else None,
         "missing_because": f"{format_list(missing)}." if missing else None,
     }  # fmt: skip
 
