@@ -1,5 +1,7 @@
 """A database moves under its users: nothing is lost, and nothing stays behind."""
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,27 +15,31 @@ from stithy.scenarios.migration.judge import Relocated
 from stithy.units import format_measured_duration
 from support.running import Stithy, entries, is_replacing, left_by, write_study
 
-pytestmark = pytest.mark.needs_postgresql
-WAYS = ("copy", "base-backup")
+WAYS, FOLLOWER_LOG = ("replication", "copy"), "migration.server.log"
 
 
-def study(place: Path) -> Path:
+def study(place: Path, ways: Sequence[str] = WAYS, duration: str = "6 s") -> Path:
     """Two users on one directory, whose database moves to another after a second."""
     candidate = f"{{path: {place / 'a'}, roles: {{target: {{path: {place / 'b'}}}}}}}"
     return write_study(
-        place / "study.yaml", {"a": candidate}, users=[2], duration="6 s",
+        place / "study.yaml", {"a": candidate}, users=[2], duration=duration,
         load={"ledger": "true"},
-        scenario=f"{{migration: {{ways: [{', '.join(WAYS)}], at: 1 s}}}}",
+        scenario=f"{{migration: {{ways: [{', '.join(ways)}], at: 1 s}}}}",
     )  # fmt: skip
 
 
+@pytest.mark.needs_postgresql
 def test_a_run_killed_in_a_migration_resumes(stithy: Stithy, place: Path) -> None:
-    """The files at the target go with it; the resumed run has moved by all ways, and no loss."""
-    out = place / "run"
-    journal, moved = RunDirectory(out).journal, place / "b" / "moved"
-    stithy.kill(lambda: journal.exists() and moved.exists(), "run", study(place), "--out", out)
+    """Both servers and the files at the target go; the resumed run has moved by all ways, no loss.
+
+    It is killed while the second server catches up.
+    """
+    out, killed = place / "run", "w-a-u2-wayreplication-b0"
+    moved, log = place / "b" / "moved", RunDirectory(out).window(killed).root / FOLLOWER_LOG
+    stithy.kill(log.exists, "run", study(place), "--out", out)
+    assert moved.exists()
     assert (place / "a" / "data").exists()
-    assert not entries(out, "step-finished", id="w-a-u2-waycopy-b0")
+    assert not entries(out, "step-finished", id=killed)
     stithy.run("resume", out)
     context = make_context(read_run(out))
     found = {each.happened: each for each in Relocated.list_in(context.evidence)}
@@ -84,3 +90,26 @@ def check_moved(of: Relocated) -> float:
     assert values["migration.tables_compared", "all"] >= 10, window.values
     assert values["migration.tables_differing", "all"] == 0, of.happened
     return float(window.row["gap_s"])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("engine", "ways"),
+    [pytest.param("postgresql", ("base-backup",), marks=pytest.mark.needs_postgresql),
+     pytest.param("mariadb", WAYS, marks=pytest.mark.needs_mariadb)],
+)  # fmt: skip
+def test_other_engines_and_ways_lose_nothing(
+    stithy: Stithy, place: Path, engine: str, ways: Sequence[str]
+) -> None:
+    """Users of either engine go on at the target; its settings are those of the source."""
+    path, out = study(place, ways, "15 s"), place / "run"
+    text = path.read_text().replace("engine: postgresql", f"engine: {engine}")
+    if engine == "mariadb":
+        text = re.sub(r"settings: .*", "settings: {innodb_buffer_pool_size: 32M}", text)
+    path.write_text(text)
+    stithy.run("run", path, "--out", out)
+    found = list_moved(make_context(read_run(out)).evidence)
+    assert {each.method for each in found} == {*ways}
+    for each in found:
+        check_moved(each)
+    assert left_by(out) == []

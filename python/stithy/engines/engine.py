@@ -76,6 +76,18 @@ class Engine(Plugin):
     replica_copy: BackupMethod | None = None
     """By what a second server begins that follows the first; None where none can."""
 
+    replica_settings: Mapping[str, str] = {}
+    """What a server is started with that another one is to follow, beside its usual settings."""
+
+    replica_cost: str = ""
+    """What these cost its users, as a sentence goes on."""
+
+    unfollowed: Mapping[str, frozenset[str]] = {}
+    """By setting, in lower case, the values with which no server follows."""
+
+    tells_log_end: bool = False
+    """Whether the files of a server that was stopped say where its log ends."""
+
     has_remote: bool = False
     """Whether candidates may be databases of servers that run already."""
 
@@ -111,6 +123,13 @@ class Engine(Plugin):
             for name, value in settings.items()
         }
         return {name: because for name, because in lost.items() if because}
+
+    def find_unfollowed(self, settings: Mapping[str, str]) -> str | None:
+        """Find a setting with which no server can follow, as a study has it; None without one."""
+        for name, value in settings.items():
+            if value.strip().lower() in self.unfollowed.get(self.normalise_name(name), ()):
+                return f"`{name}: {value}`"
+        return None
 
     def count_log_bytes(self, settings: Mapping[str, str], window_s: float = 0.0) -> int:
         """Count what its log holds at most with these settings; 0 if unknown.

@@ -5,6 +5,7 @@ are while no server runs on them. What an `Instance` counts is in words that hol
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn, Protocol
@@ -286,22 +287,31 @@ class Replication(Protocol):
         """Let a server on such a copy follow the one at the URL; give the settings of its start."""
 
     def keep_log(self, url: Secret) -> None:
-        """Let the server at a URL keep the log from now on that a follower will ask for."""
+        """Let the server at a URL keep the log from now on that a follower will ask for.
 
-    def count_lag_bytes(self, url: Secret) -> int | None:
-        """Count the log that the follower of the server at a URL lacks; None without one."""
+        Only with `Engine.tells_log_end`.
+        """
+
+    def count_lag_bytes(self, url: Secret, follower: Secret) -> int | None:
+        """Count the log of the server at a URL that its follower lacks; None where it has none."""
+
+    def stop_commits(self, url: Secret, socket: Path) -> AbstractContextManager[str]:
+        """Let nobody commit inside, and give where the log ends. The server is to be killed inside.
+
+        `socket`: that of the server, which is removed.
+        """
 
     def read_end(self, runner: Runner, programs: Path, data: Path) -> str:
-        """Read from the files of a server that was stopped where its log ends."""
+        """Read where its log ends from the files of a server that was stopped.
+
+        Only with `Engine.tells_log_end`.
+        """
 
     def has_all(self, url: Secret, end: str) -> bool:
         """Whether the follower at a URL has what was logged up to this end."""
 
     def promote(self, url: Secret) -> None:
         """Let the follower at a URL be a server that writes."""
-
-    def hand_over(self, sockets: Path, to: Path) -> None:
-        """Lead who connects in one directory of sockets to the server of another one."""
 
 
 class NativeRestore(Protocol):

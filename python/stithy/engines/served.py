@@ -155,6 +155,9 @@ class ServerProcess:
 
     product: ClassVar[str]
     program: ClassVar[str]
+    socket: ClassVar[str]
+    """File name of its socket."""
+
     damage: ClassVar[tuple[str, ...]] = ()
     """Words of its log by which it refuses all, for damage that nothing repairs by itself."""
 
@@ -200,9 +203,11 @@ class ServerProcess:
         self.wait_until_ready()
 
     def continue_as(self, other: "ServerProcess") -> None:
-        """Be another server from now on, whose sockets are where this one's were."""
+        """Be another server from now on; a link to its socket is where this one's was."""
         self._spawn, self._running = other._spawn, other._running
         self.data, self.log = other.data, other.log
+        (self.sockets / self.socket).unlink(missing_ok=True)
+        (self.sockets / self.socket).symlink_to(other.sockets / self.socket)
 
     def suspend(self) -> None:
         """Let none of its processes go on."""

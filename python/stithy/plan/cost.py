@@ -71,7 +71,7 @@ def estimate_sizes(study: Study, workload: Workload, variants: Sequence[Study]) 
     aged = _count_preconditioning(study, workload) * workload.bytes_per_transaction
     data = workload.data_bytes(variants[0].workload.size) + round(aged)
     transactions = max(_count_transactions(variant, workload) for variant in variants)
-    log = _log_bytes(study, variants[0].database.engine)
+    log = bound_log_bytes(study, variants[0].database.engine)
     return DatabaseSizes(
         data_bytes=data,
         database_bytes=data + log,
@@ -82,7 +82,7 @@ def estimate_sizes(study: Study, workload: Workload, variants: Sequence[Study]) 
     )
 
 
-def _log_bytes(study: Study, engine: str) -> int:
+def bound_log_bytes(study: Study, engine: str) -> int:
     """The most that an engine's log holds on any candidate: all get the same files and room."""
     window_s = study.load.ramp_up_s + study.load.duration_s
     every = (database for database in study.databases if database.engine == engine)
@@ -146,7 +146,7 @@ def sum_role_bytes(
     It holds the database of one dataset at a time, a copy for each instance, each with the
     `inside_bytes` that its server keeps beside it.
     """
-    log = max(_log_bytes(study, engine) for engine in study.engines)
+    log = max(bound_log_bytes(study, engine) for engine in study.engines)
     held = max(map(sum_held_bytes, sizes))
     one: dict[Role, int] = {
         "data": held + inside_bytes,

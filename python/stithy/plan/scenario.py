@@ -126,6 +126,14 @@ class PlannedScenario(Scenario):
         """Whether devices without a file system keep what they hold until the first window."""
         return False
 
+    def list_server_settings(self, study: Study) -> Mapping[str, str]:
+        """List settings that servers have in all windows, beside those of the study."""
+        return {}
+
+    def describe_settings(self, study: Study) -> Iterator[str]:
+        """Say what these are and what they cost, a sentence each."""
+        return iter(())
+
     def list_backups(self, study: Study) -> list[tuple[str, BackupOptions]]:
         """List the methods of backup that a study uses, with their options."""
         return []

@@ -27,6 +27,7 @@ from stithy.needs import Machine
 from stithy.plan import sensitivity
 from stithy.plan.answerable import find_doubtful, find_unanswerable
 from stithy.plan.expand import expand, find_data_bytes
+from stithy.plan.scenario import find_scenario
 from stithy.plan.sensitivity import list_profiles
 from stithy.plan.steps import Plan
 from stithy.registry import plugins
@@ -101,6 +102,7 @@ def check_machine(
         {key: s for storage in usable.values() for key, s in storage.list_profile_times_s().items()}
     )
     warnings += [*_describe_cpus(equipped), *_describe_versions(equipped)] if equipped else ()
+    warnings += find_scenario(file.study).describe_settings(file.study)
     warnings += describe_rounding(read_document("study", file.content.decode("utf-8-sig")).data)
     return Preflight(equipped, problems, (*warnings, *list_cautions(file.study, host)))
 

@@ -20,6 +20,7 @@ from stithy.engines.served import ServerProcess
 from stithy.hosts.resources import GroupMemoryLimit, Throttle, make_cap, make_group, make_throttle
 from stithy.hosts.runner import Command
 from stithy.plan.expand import sum_needed_bytes
+from stithy.plan.scenario import find_scenario
 from stithy.plan.steps import Plan, WindowPlan, name_instance
 from stithy.point import Point
 from stithy.run.activity import Subject
@@ -386,7 +387,9 @@ class Servers:
         if loading or self.volumes.held.get(candidate) not in self.volumes.masters:
             # What is loaded is nobody's own, and what becomes the master copy lies in one place.
             return start
-        more = self.more.get(parts.data, {})
+        study = self.find_study(candidate, point)
+        needed = find_scenario(study).list_server_settings(study)
+        more = {**needed, **self.more.get(parts.data, {})}
         return replace(start, temp=parts.temp, own=self._own(candidate, point), more=more)
 
     def _own(self, candidate: str, point: Point | None) -> Configuration | None:

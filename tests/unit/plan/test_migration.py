@@ -13,11 +13,13 @@ from stithy.analysis.gathering import WindowRecord, judge
 from stithy.errors import StithyError
 from stithy.metrics import Quantity
 from stithy.plan.expand import expand
+from stithy.plan.scenario import find_scenario
 from stithy.point import Point
 from stithy.registry import plugins
 from stithy.report.findings import FindingKind
 from stithy.scenarios.migration.declared import NOT_BEGUN, NOTHING_MOVES
 from stithy.scenarios.migration.plan import find_spec
+from stithy.scenarios.migration.way import SETTINGS
 from stithy.study.load import parse_study
 from stithy.study.model import Study
 from stithy.validity import Flag, Reason
@@ -69,7 +71,15 @@ def test_a_wrong_key_is_refused(keys: str, others: dict[str, str], problem: str)
 @pytest.mark.parametrize(
     ("keys", "others", "because"),
     [
-        ("ways: [base-backup]", {"engine": "mariadb"}, "no server of mariadb follows another"),
+        ("ways: [base-backup]", {"engine": "mariadb"}, "the files of mariadb do not say"),
+        ("ways: [replication]", {"engine": "mysql"}, "no server of mysql follows another"),
+        ("ways: [replication]", {"engine": "sqlite"}, "no server of sqlite follows another"),
+        ("ways: [replication]", {"engine": "postgresql, settings: {WAL_level: Minimal}"},
+         "no server follows one with `WAL_level: Minimal`"),
+        ("ways: [base-backup]", {"engine": "postgresql, settings: {max_wal_senders: 0}"},
+         "no server follows one with `max_wal_senders: 0`"),
+        ("ways: [replication]", {"engine": "mariadb, settings: {LOG_BIN: 'off'}"},
+         "no server follows one with `LOG_BIN: off`"),
         ("ways: [copy]", {"engine": "sqlite"}, "sqlite has no server"),
         ("ways: [btrfs-replace]", {}, "its storage is not a single emulated drive"),
         ("ways: [btrfs-replace]", {"source": "{drive: gp3, filesystem: btrfs"},
@@ -98,6 +108,24 @@ def test_each_way_is_a_point_beside_none() -> None:
     assert find_spec(read).choose_begin_s(60) == 5
     windows = [step.window for step in expand(read).steps if step.kind == "window"]
     assert {each.activities[1] for each in windows if each} == {"migration-none", "migration-copy"}
+
+
+@pytest.mark.parametrize(
+    ("engine", "way", "words"),
+    [("mariadb", "replication", ["mariadb has log_bin=ON, ", "each commit is written to"]),
+     ("mariadb", "copy", []), ("postgresql", "replication", [])],
+)  # fmt: skip
+def test_what_lets_a_server_follow_is_set_and_said(engine: str, way: str, words: list[str]) -> None:
+    """In all windows, with what it costs; its log has room. PostgreSQL's own settings do."""
+    read = study(f"ways: [{way}]", engine=engine)
+    scenario = find_scenario(read)
+    said = [*scenario.describe_settings(read)]
+    assert len(said) == bool(words)
+    assert all(word in said[0] for word in words)
+    assert ("log_bin" in scenario.list_server_settings(read)) is bool(words)
+    assert scenario.list_facts(read) == {SETTINGS: " ".join(said)}
+    more = scenario.count_added_bytes(read, 0)
+    assert more.keys() == ({"data", "target"} if way == "replication" else set())
 
 
 UNFINISHED = Flag("unfinished", "It was not done.", "Let it be.", invalidates=True)

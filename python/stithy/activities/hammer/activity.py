@@ -77,6 +77,7 @@ class HammerActivity:
     ledger_unverified_because: str | None = None
     ended_because: str | None = None
     _instance: Instance | None = None
+    _first_pid: int | None = None
 
     @contextmanager
     def ready(self) -> Iterator[Subject]:
@@ -135,6 +136,7 @@ class HammerActivity:
         if self.window.checkpoint:
             self._server.checkpoint()
         self._read()
+        self._first_pid = self._get_pid()
         self.checkpoint_rule = self._server.checkpoint_rule()
 
     def act(self) -> None:
@@ -161,9 +163,9 @@ class HammerActivity:
             session.start.give(session.clock.now_s())
 
     def end(self) -> None:
-        """Read the counters again; a server that was started anew meanwhile has others.
+        """Read the counters again, but of another process, which has counted from another begin.
 
-        Raises InfrastructureError for that.
+        Raises InfrastructureError for a server that was started anew.
         """
         if ended := self._server.ended_by():
             raise InfrastructureError(
@@ -171,7 +173,12 @@ class HammerActivity:
                 where=f"candidate {self.window.candidate}",
                 remedy="read its log, and measure the window again",
             )
-        self._read()
+        if self._get_pid() == self._first_pid:
+            self._read()
+
+    def _get_pid(self) -> int | None:
+        """Get the server's process; None of one that Stithy did not start."""
+        return None if isinstance(self._server, NotStarted) else self._server.pid
 
     def aftermath(self) -> None:
         """Where the server ended under the users: compare the ledger all the same."""

@@ -79,7 +79,7 @@ GIVEN_UP: Mapping[str, Mapping[str, str]] = {
 }
 """By setting and value what may be lost. Source: MariaDB's documentation of InnoDB's variables."""
 
-ON = ("on", "1", "true")
+ON, OFF = ("on", "1", "true"), ("off", "0", "false")
 _FACTORS = {letter: 2 ** (10 * power) for power, letter in enumerate("kmgtpe", start=1)}
 SMALLEST_LOG, LARGEST_LOG = 16 * 2**20, 2**30
 LOG_BYTES_PER_S = 2**22
@@ -112,7 +112,7 @@ def choose_log_bytes(window_s: float) -> int:
 
 def has_binlog(settings: Mapping[str, str]) -> bool:
     """Whether these settings, by folded names, ask for a binary log."""
-    return settings.get("log_bin", "off").strip().lower() not in ("off", "0", "false")
+    return settings.get("log_bin", "off").strip().lower() not in OFF
 
 
 class MariaDBEngine(Engine):
@@ -133,6 +133,13 @@ class MariaDBEngine(Engine):
     backups: tuple[BackupMethod, ...] = BACKUPS
     native_restore = "copies files back that `mariadb-backup` has prepared beside the database"
     native_copy: BackupMethod | None = NATIVE
+    replica_copy: BackupMethod | None = NATIVE
+    replica_settings = {"log_bin": "ON", "skip_networking": "OFF", "bind_address": "127.0.0.1"}
+    replica_cost = (
+        "each commit is written to the binary log, too, and flushed there before it is to the redo "
+        "log; the window without a migration has that cost as well"
+    )
+    unfollowed = {"log_bin": frozenset(OFF)}
     has_remote = True
 
     @property
@@ -220,6 +227,12 @@ class MariaDBEngine(Engine):
 
         return parse_url(url).place
 
+    def get_replication(self) -> "instance.Replication":
+        """Give replication by global transaction ids."""
+        from stithy.engines.mariadb import replication
+
+        return replication
+
     def get_chores(self) -> "instance.Chores":
         """Give what makes databases anew and scans tables."""
         from stithy.engines.mariadb import upkeep
@@ -255,7 +268,7 @@ class MySQLEngine(MariaDBEngine):
     }
     backups = MYSQL_BACKUPS
     native_restore = ""
-    native_copy = None
+    native_copy = replica_copy = None
 
     def count_log_bytes(self, settings: Mapping[str, str], window_s: float = 0.0) -> int:
         """Count what all files of the redo log hold."""

@@ -49,9 +49,13 @@ class ControlSession:
     """An open connection; each statement is a transaction of its own."""
 
     def __init__(self, target: MariaDBAddress, session: Any) -> None:
-        """`session` commits by itself. `version`: the server's, such as `10.11.19-MariaDB`."""
+        """`session` commits by itself. `version`: the server's, such as `10.11.19-MariaDB`.
+
+        `columns`: the names of those of the last answer.
+        """
         self._target = target
         self._session = session
+        self.columns: list[str] = []
         self.version = str(session.get_server_info())
 
     def run(self, sql: str, *parameters: object) -> list[Sequence[Any]]:
@@ -62,6 +66,7 @@ class ControlSession:
         try:
             with self._session.cursor() as cursor:
                 cursor.execute(sql, parameters or None)
+                self.columns = [name for name, *_ in cursor.description or ()]
                 return list(cursor.fetchall())
         except (pymysql.Error, OSError) as error:
             raise InfrastructureError(

@@ -14,6 +14,7 @@ from functools import partial
 from glob import glob
 from os.path import expanduser
 from pathlib import Path
+from socket import create_server
 from typing import ClassVar
 
 from stithy.engines.engine import get_engine
@@ -32,6 +33,7 @@ from stithy.engines.mariadb.settings import (
     SettingsProbe,
     complete,
     list_options,
+    place_binlog,
 )
 from stithy.engines.mariadb.url import ADMIN, DATABASE, ROLE
 from stithy.engines.served import BackupTools, choose_installation, require_short, run_as_user
@@ -208,9 +210,12 @@ class MariaDB:
             settings[TEMP_FILE] = f"{os.path.relpath(start.temp, start.data)}/{name}"
             places |= dict.fromkeys(self.temp_places, str(start.temp))
         settings |= {**(LOADING if start.loading else {}), **start.more}
+        if settings["skip_networking"] == "OFF":
+            with create_server(("127.0.0.1", 0)) as free:
+                places["port"] = str(free.getsockname()[1])
         asked = [str(self._make_installation().programs / self.program), "--no-defaults"]
         command = replace(
-            self._make_command([*asked, *list_options({**settings, **places})]),
+            self._make_command([*asked, *list_options({**place_binlog(settings), **places})]),
             memory_cgroup=start.memory_cgroup,
             detached=True,
             cpus=start.cpus,

@@ -32,6 +32,7 @@ class MariaDBServer(ServerProcess, MariaDBEndpoint):
     """A server process and the way to talk to it."""
 
     product, program, scheme = "MariaDB", "mariadbd", "mariadb"
+    socket = SOCKET
 
     def __init__(
         self, spawn: Callable[[], Running], start: Start, password: Secret, key_block: str = ""

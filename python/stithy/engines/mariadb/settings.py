@@ -151,10 +151,15 @@ def complete(
         **product.fixed, **product.defaults, **own, **normalise_settings(given.settings),
     }  # fmt: skip
     settings.pop(KEY_BLOCK, None)
+    return place_binlog(settings)
+
+
+def place_binlog(settings: Mapping[str, str]) -> dict[str, str]:
+    """Have the binary log beside the redo log, or none where the settings ask for none."""
+    others = {name: settings[name] for name in settings if name not in ("log_bin", "skip_log_bin")}
     if has_binlog(settings):
-        return {**settings, "log_bin": f"{LOG_FOLDER}/binlog"}
-    settings.pop("log_bin", None)
-    return {**settings, "skip_log_bin": "ON"}
+        return {**others, "log_bin": f"{LOG_FOLDER}/binlog"}
+    return {**others, "skip_log_bin": "ON"}
 
 
 def list_options(settings: Mapping[str, str]) -> list[str]:

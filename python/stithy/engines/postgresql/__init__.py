@@ -95,6 +95,11 @@ class PostgreSQLEngine(Engine):
     backups = BACKUPS
     unsafe_settings = {"fsync": "off"}
     replica_copy = BACKUPS[0]
+    unfollowed = {
+        "wal_level": frozenset({"minimal"}), "max_wal_senders": frozenset({"0", "1"}),
+        "max_replication_slots": frozenset({"0"}),
+    }  # fmt: skip
+    tells_log_end = True
     native_restore = "copies a template database within its server"
     has_remote = True
 

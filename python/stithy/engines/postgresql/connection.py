@@ -75,6 +75,11 @@ class Connection:
         return self._session.info.server_version
 
     @property
+    def pid(self) -> int:
+        """The server's process of the session."""
+        return self._session.info.backend_pid
+
+    @property
     def password(self) -> Secret | None:
         """The password, wherever libpq has it from; None where it has none."""
         word = self._session.info.password
@@ -88,7 +93,7 @@ class Connection:
     @property
     def is_pooled(self) -> bool:
         """Whether something in between lends connections: the server itself has another process."""
-        return self.run("SELECT pg_backend_pid()") != [[self._session.info.backend_pid]]
+        return self.run("SELECT pg_backend_pid()") != [[self.pid]]
 
     def prepare(self, sql: str) -> Callable[[], list[list[Any]]]:
         """A statement that is asked again and again; errors as in `run`."""

@@ -183,8 +183,7 @@ class PostgreSQL:
 
     def start(self, start: Start) -> Server:
         """Start a server and wait until it answers."""
-        socket = start.sockets / ".s.PGSQL.5432"
-        require_short(socket)
+        require_short(start.sockets / Server.socket)
         asked = [self._find_program("postgres"), "-D", str(start.data), "-k", str(start.sockets)]
         extra = list_options(self._make_loading_settings()) if start.loading else []
         extra += list_options(self._own(start))

@@ -1,29 +1,42 @@
 """Streaming replication: a second server on a base backup follows the first, and takes over.
 
 The log that it still needs is kept by a slot. The first server's fast shutdown waits until all of
-its log was sent; where that ends is in its control file.
+its log was sent; where that ends is in its control file. One that goes on has an end of its log
+once nobody can commit.
 """
 
 import os
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from stithy.engines.postgresql.connection import MAINTENANCE_DATABASE, Connection, connect
+from stithy.engines.postgresql.upkeep import FILL
 from stithy.engines.postgresql.url import list_client_words, make_client_environment, parse_url
 from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command, Runner
 from stithy.secrets import Secret
 
 SLOT = "stithy"
-SOCKET = ".s.PGSQL.5432"
-PROMOTE_S = 60
+PROMOTE_S, PROMOTED_S = 60, 0.005
 LAG = (
     "SELECT pg_wal_lsn_diff(pg_current_wal_flush_lsn(), replay_lsn)::bigint "
     "FROM pg_stat_replication WHERE state = 'streaming'"
 )
 STATE = re.compile(r"^Database cluster state:\s+(.+)$", re.MULTILINE)
 END = re.compile(r"^Latest checkpoint location:\s+(\S+)$", re.MULTILINE)
+END_SESSIONS = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+    "WHERE datname = %(database)s AND backend_type = 'client backend' AND pid <> %(mine)s"
+)
+LOCK = """DO $$ DECLARE named text; BEGIN
+SET LOCAL lock_timeout = '10s';
+FOR named IN SELECT oid::regclass::text FROM pg_class
+  WHERE relkind IN ('r', 'p') AND relpersistence <> 't' AND relnamespace NOT IN
+  (SELECT oid FROM pg_namespace WHERE nspname IN ('pg_catalog', 'information_schema'))
+LOOP EXECUTE 'LOCK TABLE ' || named || ' IN EXCLUSIVE MODE'; END LOOP; END $$"""
 SHUT_DOWN = "shut down"
 """The state after a clean end alone: otherwise there is log behind the latest checkpoint."""
 
@@ -59,7 +72,7 @@ def keep_log(url: Secret) -> None:
         session.run("SELECT pg_create_physical_replication_slot(%(slot)s, true)", slot=SLOT)
 
 
-def count_lag_bytes(url: Secret) -> int | None:
+def count_lag_bytes(url: Secret, follower: Secret) -> int | None:
     """Count what it has not replayed of what is durable here."""
     with _open(url) as session:
         rows = session.run(LAG)
@@ -99,21 +112,35 @@ def has_all(url: Secret, end: str) -> bool:
 
 def promote(url: Secret) -> None:
     """Return when it writes. Raises InfrastructureError where it does not."""
+    until_s = time.monotonic() + PROMOTE_S
     with _open(url) as session:
-        [[promoted]] = session.run(f"SELECT pg_promote(true, {PROMOTE_S})")
-    if not promoted:
-        raise InfrastructureError(
-            f"the second server did not take over within {PROMOTE_S} s",
-            where=parse_url(url).host,
-            remedy="read its log; a device that hangs is the usual cause",
-        )
+        session.run("SELECT pg_promote(false)")  # which itself would look every 100 ms only
+        while session.run("SELECT pg_is_in_recovery()") == [[True]]:
+            if time.monotonic() > until_s:
+                raise InfrastructureError(
+                    f"the second server did not take over within {PROMOTE_S} s",
+                    where=parse_url(url).host,
+                    remedy="read its log; a device that hangs is the usual cause",
+                )
+            time.sleep(PROMOTED_S)
 
 
-def hand_over(sockets: Path, to: Path) -> None:
-    """Put a link to the other socket where the first server's was."""
-    socket = sockets / SOCKET
-    socket.unlink(missing_ok=True)
-    socket.symlink_to(to / SOCKET)
+@contextmanager
+def stop_commits(url: Secret, socket: Path) -> Iterator[str]:
+    """Let nobody in, end the sessions of users, and lock their tables; give the end of the log.
+
+    Who has no locks any more can commit no change, and who waits for one never gets it.
+    """
+    address = parse_url(url)
+    with connect(address) as holder, _open(url) as other:
+        socket.unlink()
+        other.run(END_SESSIONS, database=address.database, mine=holder.pid)
+        holder.run("BEGIN")
+        holder.run(LOCK)
+        [[end]] = other.run("SELECT pg_current_wal_insert_lsn()::text")
+        other.run("SET synchronous_commit = on")
+        other.run(FILL)
+        yield str(end)
 
 
 def _open(url: Secret) -> Connection:

@@ -135,6 +135,7 @@ class Server(ServerProcess, PostgreSQLEndpoint):
     """A server process and the way to talk to it."""
 
     product, program = "PostgreSQL", PROGRAM
+    socket = ".s.PGSQL.5432"
     damage = ("invalid page in block", "could not read block")
 
     def __init__(self, spawn: Callable[[], Running], start: Start, password: Secret) -> None:

@@ -16,7 +16,7 @@ from stithy.engines.backup import BackupOptions
 from stithy.engines.engine import get_engine
 from stithy.errors import UserError
 from stithy.needs import Need
-from stithy.plan.cost import estimate_checksums
+from stithy.plan.cost import bound_log_bytes, estimate_checksums
 from stithy.plan.scenario import DatabaseScene, Scene
 from stithy.plan.steps import Step, WindowPlan
 from stithy.point import Point, Value
@@ -24,7 +24,8 @@ from stithy.registry import plugins
 from stithy.restores.method import RestoreMethod
 from stithy.scenarios.load.plan import LoadScenario
 from stithy.scenarios.migration.declared import name_activity
-from stithy.scenarios.migration.way import NAME, NONE, WAY, MigrationSpec, WayKind
+from stithy.scenarios.migration.way import NAME, NONE, SETTINGS, WAY, MigrationSpec, WayKind
+from stithy.storage.provider import Role
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
 
@@ -33,6 +34,10 @@ def find_spec(study: Study) -> MigrationSpec:
     """The keys of a study."""
     spec = study.scenario.spec
     return spec if isinstance(spec, MigrationSpec) else MigrationSpec()
+
+
+def _has_followers(study: Study) -> bool:
+    return any(plugins(WayKind)[name].servers_beside for name in find_spec(study).ways)
 
 
 class MigrationScenario(LoadScenario):
@@ -59,8 +64,32 @@ class MigrationScenario(LoadScenario):
     def list_backups(self, study: Study) -> list[tuple[str, BackupOptions]]:
         """By what a second server begins: its programs are looked for before a run."""
         copy = get_engine(study.database.engine).replica_copy
-        beside = any(plugins(WayKind)[name].servers_beside for name in find_spec(study).ways)
-        return [(copy.name, BackupOptions())] if copy and beside else []
+        return [(copy.name, BackupOptions())] if copy and _has_followers(study) else []
+
+    def list_server_settings(self, study: Study) -> Mapping[str, str]:
+        """What lets a second server follow, without a migration, too: all windows are alike."""
+        return get_engine(study.database.engine).replica_settings if _has_followers(study) else {}
+
+    def describe_settings(self, study: Study) -> Iterator[str]:
+        """Say what they cost the users of each engine."""
+        for engine in map(get_engine, study.engines if _has_followers(study) else ()):
+            if engine.replica_settings:
+                given = ", ".join(map("=".join, engine.replica_settings.items()))
+                yield (
+                    f"So that another server can follow, {engine.name} has {given} in all windows: "
+                    f"{engine.replica_cost}."
+                )
+
+    def list_facts(self, study: Study) -> Mapping[str, float | str]:
+        """The same for the report."""
+        return {SETTINGS: " ".join(self.describe_settings(study))}
+
+    def count_added_bytes(self, study: Study, held: int) -> Mapping[Role, int]:
+        """Count the log that is kept for a server that follows, on either side."""
+        if not _has_followers(study):
+            return {}
+        log = max(bound_log_bytes(study, engine) for engine in study.engines)
+        return {"data": log, "target": log}
 
     def explain_refusal(self, study: Study, method: RestoreMethod) -> str | None:
         """What the server keeps within itself would move, too."""
@@ -86,7 +115,7 @@ class MigrationScenario(LoadScenario):
         assert isinstance(scene, DatabaseScene)  # as in `plan_steps`
         method = plugins(WayKind).get(str(window.point.values[WAY]))
         engine = get_engine(study.at(window.point).database.engine)
-        compares = method is not None and method.leaves_source and engine.replica_copy is not None
+        compares = method is not None and method.leaves_source and engine.tells_log_end
         beside = max(method.servers_beside if method else 0, int(compares))
         more = beside * scene.memory_bytes[window.candidate]
         read = estimate_checksums(scene.find_size(window.point), 0)

@@ -38,7 +38,7 @@ from stithy.scenarios.migration.declared import (
     TIMES,
 )
 from stithy.scenarios.migration.judge import Relocated
-from stithy.scenarios.migration.way import NAME, SWITCH, WAY
+from stithy.scenarios.migration.way import NAME, SETTINGS, SWITCH, WAY
 from stithy.statements import Statement, join_parts
 from stithy.units import format_measured_duration
 from stithy.validity import make_clause
@@ -127,7 +127,9 @@ def _set_migration(page: Page) -> Iterator[Block]:
     yield from set_bullets((f"{_judge(context, of)}." for of in list_verdicts(context)), "")
     yield from set_figures(page.find_drawn(NAME))
     yield from set_grid(page.tables[NAME])
-    yield from set_paragraph(NOTE, context.footer + ".", style="note")
+    settings = context.manifest.scenario_facts.get(SETTINGS) if context.manifest else None
+    said = str(settings) if settings else None
+    yield from set_paragraph(NOTE, said, context.footer + ".", style="note")
 
 
 def _name_load(of: Relocated, unit: str) -> str:

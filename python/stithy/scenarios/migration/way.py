@@ -22,7 +22,8 @@ from stithy.study.scenario import ScenarioKeys
 from stithy.units import ShownSeconds, format_duration, limit_quantity, make_rule_error
 
 if TYPE_CHECKING:
-    from stithy.engines.instance import Instance, Replication
+    from stithy.engines.instance import Instance
+    from stithy.engines.served import ServerProcess
     from stithy.hosts.runner import Command
     from stithy.plan.steps import WindowPlan
     from stithy.run.context import Context
@@ -69,6 +70,20 @@ class Move:
         from stithy.run.volumes import get_parts
 
         return self.context.servers.live[get_parts(self.source).data]
+
+    def find_process(self) -> "ServerProcess":
+        """Find the process of that server: a way is refused where Stithy did not start it."""
+        from stithy.engines.served import ServerProcess
+
+        server = self.find_server()
+        assert isinstance(server, ServerProcess)
+        return server
+
+    def find_programs(self) -> Path:
+        """Find the directory of the programs of its engine."""
+        servers = self.context.servers
+        study = servers.find_study(self.window.candidate, self.window.point)
+        return servers.get_found(study).installation.programs
 
     def has_holes(self) -> bool:
         """Whether copies of the database's files must keep their holes."""
@@ -143,16 +158,15 @@ class Move:
             )
         )  # fmt: skip
 
-    def switch_to(self, second: "Instance", data: Path, replication: "Replication") -> None:
+    def switch_to(self, second: "Instance", data: Path) -> None:
         """Let the second server be the candidate's, with its files and its memory."""
         from stithy.engines.served import ServerProcess
 
-        first = self.find_server()
-        assert isinstance(first, ServerProcess)  # the plan refuses others
         assert isinstance(second, ServerProcess)  # as the first one is
-        self.context.servers.continue_as(self.window.candidate, second, self._group)
         self.settle_at(data)
-        replication.hand_over(first.sockets, second.sockets)
+        first = self.find_process()
+        self.held.callback((first.sockets / first.socket).unlink, missing_ok=True)
+        self.context.servers.continue_as(self.window.candidate, second, self._group)
 
     def make_place(self) -> Path:
         """Make an empty directory for the database on the target."""
@@ -210,7 +224,7 @@ class WayKind(Plugin):
         Raises InfrastructureError where it cannot be done.
         """
         raise InfrastructureError(
-            "nothing is left of the source to compare with", where=f"window {of.window.id}",
+            "no server follows the target from what is left of the source", where=f"window {of.window.id}",
             remedy="none: the ledger and the consistency conditions are what is compared",
         )  # fmt: skip
 
@@ -238,6 +252,9 @@ def explain_unmovable(study: "Study", candidate: str) -> str | None:
 NAME = "migration"
 WAY = "way"
 """The factor."""
+
+SETTINGS = "settings"
+"""The fact of a run: what servers have beside the settings of the study."""
 
 AT_SHARE = 0.2
 """Own: of the measurement, where a study does not say it."""

@@ -1,7 +1,7 @@
 """By servers: one ends here and one goes on there, on a copy of the files.
 
-Base backup: a second server on the target follows the first, until it takes its place. Copy: the
-server is stopped, its files are copied and synced, and it is started with the copy.
+Base backup and replication: a second server on the target follows the first, until it takes its
+place. Copy: the server is stopped, its files are copied and synced, and it starts with the copy.
 """
 
 import math
@@ -14,15 +14,14 @@ from stithy.errors import InfrastructureError
 from stithy.scenarios.migration.way import SWITCH, Move, TableSums, WayKind, explain_unmovable
 
 if TYPE_CHECKING:
-    from stithy.engines.instance import Instance
+    from stithy.engines.instance import Instance, Replication
     from stithy.study.model import Study
 
 COPY, CATCH_UP = "base backup", "catch up"
 POLL_S = 0.1
 
-LAG_BYTES = 2**20
-"""Own: so much is sent while a server shuts down, without a pause that anybody would notice."""
-
+EXPLAINED = frozenset({"commit counters not verified", "contradicts itself"})
+"""Another server counts from another begin, and who waits for it is in no transaction."""
 
 FOLLOW_S = 60.0
 """Own: how long a server may get no nearer to one that nobody works with."""
@@ -44,14 +43,14 @@ class ServerWay(WayKind):
 
         servers, window, target = of.context.servers, of.window, of.find_server()
         engine = get_engine(servers.find_study(window.candidate, window.point).database.engine)
-        if engine.replica_copy is None:
+        if not (self.leaves_source and engine.tells_log_end):
             return super().compare(of)
         replication, aside = engine.get_replication(), of.source.path / ASIDE
         with ExitStack() as held, suspend_pacing(of.source.drives):
             replication.keep_log(target.url)
             settings = replication.set_up_follower(target.url, aside)
             source = of.start_beside(aside, settings, held, "comparison")
-            _wait_for_all(of, source, partial(replication.count_lag_bytes, target.url))
+            _wait_for_all(of, source, partial(replication.count_lag_bytes, target.url, source.url))
             sums = source.checksums(), target.checksums()
         return {name: (sums[0].get(name), sums[1].get(name)) for name in {**sums[0], **sums[1]}}
 
@@ -74,65 +73,129 @@ def _wait_for_all(
         session.stop.asked.wait(POLL_S)
 
 
-class BaseBackupWay(ServerWay):
-    """Users pause only while the first server ends and the second takes over."""
+class FollowingWay(ServerWay):
+    """A second server on a copy of the files follows the first, and then takes over from it."""
 
-    name = "base-backup"
-    text = (
-        "copies the files of the running server, lets a second one on the copy follow it, and "
-        "switches over once that has nearly all"
-    )
     expects = frozenset({"lost"})
-    explains = frozenset(
-        {"commit counters disagree", "commit counters not verified", "contradicts itself"}
-    )
+    explains = EXPLAINED
     parts = (COPY, CATCH_UP, SWITCH)
     servers_beside = 1
+    near_bytes: int
+    """How little log the second may lack at the switch."""
+
+    shuts_down: bool
+    """Whether the switch begins with a shutdown of the first."""
 
     def explain_refusal(self, study: "Study", candidate: str) -> str | None:
-        """Refuse engines of which no server follows another."""
+        """Refuse engines of which no server follows another, and settings with which none does."""
         from stithy.engines.engine import get_engine
 
-        lacking = [name for name in study.engines if get_engine(name).replica_copy is None]
-        if lacking:
-            return f"no server of {lacking[0]} follows another here"
+        for name in study.engines:
+            engine = get_engine(name)
+            if engine.replica_copy is None:
+                return f"no server of {name} follows another here"
+            settings = study.select_engine(name).give_database(candidate).settings
+            if given := engine.find_unfollowed(settings):
+                return f"no server follows one with {given}"
         return explain_unmovable(study, candidate)
 
     def move(self, of: Move) -> None:
-        """Copy, follow, switch; the first is started again where the second lacks anything."""
+        """Copy, follow, switch."""
         from stithy.engines.engine import get_engine
-        from stithy.storage.consent import DATA
         from stithy.storage.copy import measure_tree
 
         servers, window, first = of.context.servers, of.window, of.find_server()
         study = servers.find_study(window.candidate, window.point)
         replication = get_engine(study.database.engine).get_replication()
-        programs = servers.get_found(study).installation.programs
         place = of.make_place()
         of.begin(COPY)
-        of.run(replication.make_copy(first.url, programs, place))
+        of.run(replication.make_copy(first.url, of.find_programs(), place))
         of.moved_bytes = measure_tree(place)[1]
         of.begin(CATCH_UP)
         second = of.start_beside(place, replication.set_up_follower(first.url, place), of.held)
 
         def is_near() -> bool:
-            lag_bytes = replication.count_lag_bytes(first.url)
-            return lag_bytes is not None and lag_bytes <= LAG_BYTES
+            lag_bytes = replication.count_lag_bytes(first.url, second.url)
+            return lag_bytes is not None and lag_bytes <= self.near_bytes
 
         of.wait_until(is_near, POLL_S)
-        first.checkpoint()  # or the shutdown would write what is dirty while users wait
-        of.wait_until(is_near, POLL_S)
+        if self.shuts_down:
+            first.checkpoint()  # or the shutdown would write what is dirty while users wait
+            of.wait_until(is_near, POLL_S)
         of.begin(SWITCH)
+        self.switch(of, second, replication)
+        of.switch_to(second, place)
+
+    def switch(self, of: Move, second: "Instance", replication: "Replication") -> None:
+        """Let the second take over; the first is started again where that lacks anything."""
         try:
-            first.stop()
-            runner = of.context.session.host.runner
-            end = replication.read_end(runner, programs, of.source.path / DATA)
-            of.wait_until(lambda: replication.has_all(second.url, end))
-            replication.promote(second.url)
+            self.take_over(of, second, replication)
         except BaseException:
-            servers.start_again(window.candidate)
+            of.find_server().stop(at_once=True)
+            of.context.servers.start_again(of.window.candidate)
             raise
-        of.switch_to(second, place, replication)
+
+    def take_over(self, of: Move, second: "Instance", replication: "Replication") -> None:
+        """End the first, and promote the second once it has all; users still pause."""
+        raise NotImplementedError
+
+
+class BaseBackupWay(FollowingWay):
+    """Users pause only while the first server shuts down and the second takes over."""
+
+    name = "base-backup"
+    text = (
+        "copies the files of the running server, lets a second one on the copy follow it, and "
+        "switches over by a shutdown of the first once that has nearly all"
+    )
+    near_bytes = 2**20
+    """Own: so much is sent while a server shuts down, without a pause that anybody would notice."""
+
+    shuts_down = True
+
+    def explain_refusal(self, study: "Study", candidate: str) -> str | None:
+        """Refuse engines, too, whose end of the log is not in their files."""
+        from stithy.engines.engine import get_engine
+
+        if because := super().explain_refusal(study, candidate):
+            return because
+        silent = [name for name in study.engines if not get_engine(name).tells_log_end]
+        return f"the files of {silent[0]} do not say where its log ends" if silent else None
+
+    def take_over(self, of: Move, second: "Instance", replication: "Replication") -> None:
+        """Shut the first down: it sends all of its log, and says where that ends."""
+        from stithy.storage.consent import DATA
+
+        of.find_server().stop()
+        runner = of.context.session.host.runner
+        end = replication.read_end(runner, of.find_programs(), of.source.path / DATA)
+        of.wait_until(lambda: replication.has_all(second.url, end))
+        replication.promote(second.url)
+
+
+class ReplicationWay(FollowingWay):
+    """Users pause only from the moment when they cannot commit until the second takes over."""
+
+    name = "replication"
+    text = (
+        "lets a second server on a copy of the files follow the first, and switches over, once it "
+        "has all but some transactions, by an end of all commits: the first is killed once the "
+        "second has them all"
+    )
+    near_bytes = 2**16
+    """Own: some tens of transactions, which a server that keeps up has in a moment."""
+
+    shuts_down = False
+    leaves_source = False  # whose log may go on where that of the second begins anew
+
+    def take_over(self, of: Move, second: "Instance", replication: "Replication") -> None:
+        """Let nobody commit at the first, and end it at once when the second has all."""
+        first = of.find_process()
+        socket = first.sockets / first.socket
+        with replication.stop_commits(of.find_server().url, socket) as end:
+            of.wait_until(lambda: replication.has_all(second.url, end))
+            first.stop(at_once=True)
+            replication.promote(second.url)
 
 
 class FileCopy(ServerWay):
@@ -141,6 +204,7 @@ class FileCopy(ServerWay):
     name = "copy"
     text = "stops the server, copies its files, syncs them, and starts it with the copy"
     expects = frozenset({"lost"})
+    explains = EXPLAINED
     parts = (SWITCH,)
 
     def explain_refusal(self, study: "Study", candidate: str) -> str | None:
@@ -168,4 +232,4 @@ class FileCopy(ServerWay):
         servers.start_again(of.window.candidate, place)
 
 
-PLUGINS = (BaseBackupWay(), FileCopy())
+PLUGINS = (BaseBackupWay(), FileCopy(), ReplicationWay())
