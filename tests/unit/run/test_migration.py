@@ -1,5 +1,7 @@
 """Files that are copied under a server: it works with the copy, or goes on with its own."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -8,6 +10,7 @@ from unittest.mock import Mock
 import pytest
 
 from fakes.clock import FakeClock
+from stithy.engines.served import ServerProcess
 from stithy.errors import InfrastructureError
 from stithy.results.layout import RunDirectory
 from stithy.run.session import Stop
@@ -15,7 +18,23 @@ from stithy.scenarios.migration.activity import SUMS, MigrationActivity
 from stithy.scenarios.migration.declared import TABLES
 from stithy.scenarios.migration.judge import find_differing
 from stithy.scenarios.migration.way import Move, TableSums, UnfinishedError
-from stithy.scenarios.migration.ways.servers import FileCopy
+from stithy.scenarios.migration.ways.servers import FileCopy, ReplicationWay
+from stithy.secrets import Secret
+
+
+class FirstServer(ServerProcess):
+    """A server without a process."""
+
+    socket, url = "socket", Secret("first")
+
+    def __init__(self, moving: "Moving") -> None:
+        """It only says how it ends, to the migration."""
+        self.moving, self.sockets = moving, moving.source.path
+
+    def stop(self, *, at_once: bool = False) -> None:
+        """End after a second."""
+        self.moving.said.append("killed" if at_once else "stopped")
+        self.moving.clock.sleep_s(1)
 
 
 class Moving:
@@ -32,6 +51,7 @@ class Moving:
         self.data.mkdir()
         (self.data / "table").write_text("rows")
         self.clock = FakeClock()
+        self.server, self.looks = FirstServer(self), 0
 
     def make_tree(self, candidate: str, name: str, role: str = "data") -> Path:
         """Make an empty directory."""
@@ -39,14 +59,25 @@ class Moving:
         path.mkdir()
         return path
 
+    @contextmanager
+    def stop_commits(self, url: Secret, socket: Path) -> Iterator[str]:
+        """Say that nobody commits any more."""
+        self.said.append("no commits")
+        yield "end"
+
+    def has_all(self, url: Secret, end: str) -> bool:
+        """Have it after the third look, a second each."""
+        self.clock.sleep_s(1)
+        self.looks += 1
+        return self.looks >= 3
+
+    def promote(self, url: Secret) -> None:
+        """Say so."""
+        self.said.append("promoted")
+
     def start_again(self, candidate: str, moved_to: Path | None = None) -> None:
         """Say where its files are."""
         self.said.append(f"{candidate} at {moved_to}")
-
-    def stop(self) -> None:
-        """End after a second."""
-        self.said.append("stopped")
-        self.clock.sleep_s(1)
 
     def move(self, lasts_s: float) -> Move:
         """Make a migration that users outlast by so much."""
@@ -54,7 +85,7 @@ class Moving:
         context: Any = SimpleNamespace(
             volumes=SimpleNamespace(make_tree=self.make_tree),
             servers=SimpleNamespace(
-                live={self.data: SimpleNamespace(stop=self.stop)},
+                live={self.data: self.server},
                 start_again=self.start_again,
             ),
             session=SimpleNamespace(
@@ -121,3 +152,19 @@ def test_a_copy_that_takes_too_long_is_undone(tmp_path: Path) -> None:
     assert moving.said == ["stopped", "one at None"]
     assert not moving.data.is_symlink()
     assert [path.name for path in moving.data.iterdir()] == ["table"]
+
+
+def test_the_first_server_is_killed_before_the_second_one_writes(tmp_path: Path) -> None:
+    """Once nobody commits at it and the other has all: there are never two that take commits."""
+    moving = Moving(tmp_path)
+    ReplicationWay().switch(moving.move(60), cast(Any, moving.server), cast(Any, moving))
+    assert moving.looks == 3
+    assert moving.said == ["no commits", "killed", "promoted"]
+
+
+def test_a_switch_that_does_not_end_is_undone(tmp_path: Path) -> None:
+    """The second never has all: the first goes on, from what it had."""
+    moving = Moving(tmp_path)
+    with pytest.raises(UnfinishedError):
+        ReplicationWay().switch(moving.move(2), cast(Any, moving.server), cast(Any, moving))
+    assert moving.said == ["no commits", "killed", "one at None"]

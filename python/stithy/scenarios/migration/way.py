@@ -224,7 +224,8 @@ class WayKind(Plugin):
         Raises InfrastructureError where it cannot be done.
         """
         raise InfrastructureError(
-            "no server follows the target from what is left of the source", where=f"window {of.window.id}",
+            "no server follows the target from what is left of the source",
+            where=f"window {of.window.id}",
             remedy="none: the ledger and the consistency conditions are what is compared",
         )  # fmt: skip
 
