@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from statistics import fmean, median
 from typing import Any
 
-from recompute import asked, between, bounds, cost, delays, reasons, stalls, steady, work
+from recompute import asked, between, bounds, cost, delays, power, reasons, stalls, steady, work
 from recompute.files import Files, Row
 from recompute.levels import bounds_of, by_block, in_report, level, metric_of, needed, printed
 from recompute.tables import (
@@ -306,6 +306,7 @@ CHECKS = "SELECT count(*) FROM baseline"
 GONE = "SELECT sum({kind}) FROM ledger WHERE lost + differing + returned > 0"
 
 NUMBERS: Mapping[str, Of] = {
+    "mean_w": power.drawn,
     "windows": once(WINDOWS), "held": once(CONDITIONS.format("")),
     "broken": once(CONDITIONS.format("NOT")), "restores": once("SELECT count(*) FROM restores"),
     "failed": lambda files, row: len(asked.invalid(files)[0]),

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 UNITS = {
     "": 1.0, "%": 0.01, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0,
     "B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40,
-    "MB/s": 1.0, "/s": 1.0, "/min": 1.0,
+    "MB/s": 1.0, "/s": 1.0, "/min": 1.0, "W": 1.0, "J": 1.0,
 }  # fmt: skip
 ONE = (
     r"(?<![\w.⁄/])(?<![^\s(]-)(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?!\w|/\d)"
-    r"(?:[ \N{NO-BREAK SPACE}](?:%|µs|ms|s|min|h|[KMGT]iB|B|MB/s)(?!\w)|/(?:s|min)(?!\w))?"
+    r"(?:[ \N{NO-BREAK SPACE}](?:%|µs|ms|s|min|h|[KMGT]iB|B|MB/s|W|J)(?!\w)|/(?:s|min)(?!\w))?"
 )
 NUMBER = rf"{ONE}(?:(?<=min) \d+ s|(?<= h) \d+ min)?"
 _PARTS = re.compile(r"([\d,]+(?:\.\d+)?)[ \N{NO-BREAK SPACE}]?(\D*)")

@@ -11,7 +11,7 @@ from functools import cache
 from statistics import fmean
 from typing import Any
 
-from recompute import asked, bounds, cost, stalls, statistics, steady, work
+from recompute import asked, bounds, cost, power, stalls, statistics, steady, work
 from recompute.files import Files, Row
 from recompute.levels import bounds_of, by_block, in_report, level, logs_of, printed
 
@@ -435,6 +435,8 @@ def planned(files: Files, row: Row) -> Expected:
 
 TABLES: dict[str, Source] = {
     "points": planned,
+    "power": power.of_level,
+    "meters": power.of_meter,
     "summary": summary,
     "verdicts": compared,
     "certainty": certain,

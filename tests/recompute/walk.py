@@ -88,6 +88,9 @@ NOT_RECOMPUTED = {
     **{f"windows/drives:{name}": f"a counter of the drive or of its block device {_ONCE}"
        for name in ("answered", "moved_bytes", "errors", "device_mean_s", "added_mean_s",
                     "late_answers", "late_mean_s", "cpu_s", "cpu_wait_s")},
+    **{f"{place}:{name}": f"a mean of samples or a study's key that {_ONCE}"
+       for place in ("tables/meters.parquet", "report.json:power.tables.meters")
+       for name in ("every_s", "idle_s", "idle_w")},
     **{f"windows/baseline:{name}": "which block it was is known to the run alone"
        for name in ("block", "attempt", "at_s")},
 }  # fmt: skip

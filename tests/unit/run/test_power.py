@@ -10,6 +10,7 @@ import pytest
 
 from fakes.clock import HurriedClock
 from fakes.hammer import START_S, FakeHammer
+from recompute.walk import recompute
 from stithy.collectors.collector import Sample, TimedSample
 from stithy.meters.meter import GivenMeter, Meter
 from stithy.plan.expand import expand, nullify_study
@@ -124,7 +125,11 @@ def test_energy_of_an_order_follows_from_samples_and_orders(ran: FakedRun) -> No
 
 def test_a_report_says_what_meters_see_and_compares_at_equal_load(ran: FakedRun) -> None:
     """Beside each mean, what the meter does not see; where both do as much, what each draws."""
-    [path] = write_undrawn_report(ran.out, ["md"])
+    path, _ = sorted(write_undrawn_report(ran.out, ["json", "md"]), reverse=True)
+    found = recompute(ran.out)
+    wrong = [*found.disagreements, *found.unexplained]
+    assert [each for each in wrong if re.search(r"power|meters|\d [WJ]\b", each)] == []
+    assert min(found.checked[f"tables/{name}.parquet"] for name in ("power", "meters")) > 0
     text = path.read_text().replace("\N{NO-BREAK SPACE}", " ")
     facts = read_manifest(ran.out / "manifest.json")
     assert facts is not None
