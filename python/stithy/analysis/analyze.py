@@ -21,7 +21,7 @@ from stithy.analysis.bottlenecks.observe import (
     read_ability,
 )
 from stithy.analysis.comparisons import UNPAIRED
-from stithy.analysis.cost import list_cost_rows, measure_costs
+from stithy.analysis.cost import add_measured_power, list_cost_rows, measure_costs
 from stithy.analysis.effect import Paired
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.gathering import gather
@@ -38,6 +38,8 @@ from stithy.engines.declaration import Declaration, join_declarations
 from stithy.engines.engine import declaration
 from stithy.metrics import ALL, Quantity, map_weights, parse_quantity
 from stithy.point import Point
+from stithy.power import METERS
+from stithy.pricing.keys import Pricing
 from stithy.registry import Family, Plugin, plugins
 from stithy.results.files import Run
 from stithy.results.hlog import LoggedHistogram
@@ -119,6 +121,16 @@ class Analysis:
     def is_null(self) -> bool:
         """Whether one candidate was measured against itself."""
         return self.manifest is not None and self.manifest.plan.null
+
+    def find_prices(self, point: Point | None) -> Pricing | None:
+        """Find what the study states of costs, with the power measured at a point; None: nothing.
+
+        Of several meters those that count together.
+        """
+        pricing = self.manifest.pricing if self.manifest else None
+        rows = self.run.detail(METERS.name).filter(pl.col("meter") == ALL)
+        idle_w = dict(rows.select("candidate", "idle_w").iter_rows())
+        return pricing and add_measured_power(pricing, self.evidence, point, idle_w)
 
     @property
     def limit(self) -> ResponseTarget | None:
@@ -299,12 +311,14 @@ def _add_losses(analysis: Analysis) -> Analysis:
 
 def _add_costs(analysis: Analysis) -> Analysis:
     """Add what work and users cost by the study's prices, likewise."""
-    pricing = analysis.manifest.pricing if analysis.manifest else None
-    if pricing is None:
+    if analysis.manifest is None or analysis.manifest.pricing is None:
         return analysis
     evidence = analysis.evidence
-    found = _add_values(analysis, [*list_cost_rows(pricing, evidence)])
-    measures = {**evidence.measures, **measure_costs(pricing, evidence, analysis.limit)}
+    every = {*evidence.points, *(window.point for window in evidence.windows)}
+    at = {point: analysis.find_prices(point) for point in every}
+    prices = {point: pricing for point, pricing in at.items() if pricing is not None}.__getitem__
+    found = _add_values(analysis, [*list_cost_rows(prices, evidence)])
+    measures = {**evidence.measures, **measure_costs(prices, evidence, analysis.limit)}
     return replace(found, evidence=replace(found.evidence, measures=measures))
 
 

@@ -15,6 +15,7 @@ from stithy.analysis.evidence import Evidence
 from stithy.analysis.measures import Cell, Measure
 from stithy.metrics import ALL, COST_PER_MILLION, COST_PER_USER, Quantity
 from stithy.point import Point
+from stithy.power import MEAN_W
 from stithy.pricing.keys import Licence, PricedItem, Pricing
 from stithy.search import ResponseTarget
 
@@ -149,6 +150,30 @@ def _list_unstated(
         yield "licences"
 
 
+def add_measured_power(
+    pricing: Pricing, evidence: Evidence, point: Point | None, idle_w: Mapping[str, float | None]
+) -> Pricing:
+    """Add what meters measured of each candidate at a point, as the power of an item of its own.
+
+    Nothing where an item states watts, or without duty and PUE. Edge cases: a candidate without a
+    mean there, or without the idle power that the duty needs, has none.
+    """
+    duty = pricing.duty
+    if point is None or duty is None or pricing.site.pue is None or pricing.states_watts:
+        return pricing
+    items = dict(pricing.items)
+    for name in evidence.candidates:
+        watts, idle = evidence.level_of(name, point, Quantity(MEAN_W)), idle_w.get(name)
+        if watts is not None and (idle is not None or duty.load == 100):
+            power = {"for": [name], "watts": watts, "idle_watts": idle}
+            items[f"{name}-metered"] = PricedItem.model_validate(power)
+    return pricing.model_copy(update={"items": items})
+
+
+PricesAt = Callable[[Point], Pricing]
+"""The prices with the power that was measured at a point."""
+
+
 @dataclass(frozen=True)
 class CandidateCost:
     """What a candidate costs, by what it did at the point where candidates are reported.
@@ -253,38 +278,44 @@ def price_million(pricing: Pricing, yearly: YearlyCost, per_s: float | None) -> 
     return yearly.total / (per_s * duty.load / 100 * duty.hours * 3600 / MILLION)
 
 
-def list_cost_rows(pricing: Pricing, evidence: Evidence) -> Iterator[dict[str, Any]]:
+def list_cost_rows(prices: PricesAt, evidence: Evidence) -> Iterator[dict[str, Any]]:
     """List the cost of a million transactions of each window, as rows of the table `values`."""
-    yearly = {name: price_candidate(pricing, name) for name in evidence.candidates}
     column = evidence.throughput.known.column
-    for window in evidence.windows if pricing.duty else ():
+    for window in evidence.windows:
+        pricing = prices(window.point)
+        if pricing.duty is None:
+            continue
+        yearly = price_candidate(pricing, window.candidate)
         done = window.value(column) if "load" in window.tables else None
         per_s = done / _PER_S[evidence.throughput.known.unit] if done else None
-        value = price_million(pricing, yearly[window.candidate], per_s)
+        value = price_million(pricing, yearly, per_s)
         yield {
             "window_id": window.id, "activity": "cost", "metric": COST_PER_MILLION.metric,
             "of": ALL, "count": None, "value": value,
             "missing_because": None if value is not None
-            else _explain_million(pricing, yearly[window.candidate], per_s),
+            else _explain_million(pricing, yearly, per_s),
         }  # fmt: skip
 
 
 def measure_costs(
-    pricing: Pricing, evidence: Evidence, limit: ResponseTarget | None
+    prices: PricesAt, evidence: Evidence, limit: ResponseTarget | None
 ) -> dict[Quantity, Measure]:
     """Measure what a million transactions cost at each point, and a user of each setting."""
     millions: dict[Cell, float] = {}
     users: dict[Cell, float] = {}
     for name in evidence.candidates:
-        yearly = price_candidate(pricing, name)
+        within = {
+            setting.others: count_priced_users(evidence.at_setting(setting), name, limit)[0]
+            for setting in evidence.settings
+        }
         for point in evidence.points:
+            pricing = prices(point)
+            yearly, served = price_candidate(pricing, name), within.get(point.others)
             per_s = measure_rate(evidence, name, point)
             if (value := price_million(pricing, yearly, per_s)) is not None:
                 millions[name, point] = value
-        for setting in evidence.settings if yearly.total is not None else ():
-            within, _ = count_priced_users(evidence.at_setting(setting), name, limit)
-            here = (point for point in evidence.points if point.others == setting.others)
-            users |= {(name, point): (yearly.total or 0.0) / within for point in here if within}
+            if yearly.total is not None and served:
+                users[name, point] = yearly.total / served
     return {COST_PER_MILLION: Measure({}, millions), COST_PER_USER: Measure({}, users)}
 
 

@@ -28,6 +28,7 @@ def cost(directory: Path, /, *, prices: Path | None = None, json: bool = False) 
     json
         Print all numbers as JSON.
     """
+    from stithy.power import METERS
     from stithy.report.context import make_context
     from stithy.report.page import Page
     from stithy.report.sections.cost import (
@@ -46,7 +47,8 @@ def cost(directory: Path, /, *, prices: Path | None = None, json: bool = False) 
                         remedy="name a run whose manifest can be read")  # fmt: skip
     if prices is not None:
         names = [candidate.name for candidate in manifest.candidates]
-        pricing = read_prices(prices, names)
+        is_metered = not run.detail(METERS.name).is_empty()
+        pricing = read_prices(prices, names, is_metered=is_metered)
         run = replace(run, manifest=manifest.model_copy(update={"pricing": pricing}))
     elif manifest.pricing is None:
         raise UserError("the study of this run states no prices", where=str(directory),

@@ -298,7 +298,7 @@ class Pricing(CostKeys):
         if not (self.items or self.licences or self.site.admin_hours):
             right = "add `items`, `licences` or `site.admin_hours`"
             raise make_rule_error("nothing that costs anything", right)
-        refuse([*self._find_lacking(), *self._find_unused()])
+        refuse(self._find_lacking())
         return self
 
     def _find_lacking(self) -> Iterator[Violation]:
@@ -323,18 +323,10 @@ class Pricing(CostKeys):
                 what = f"prices in another currency than {self.currency}"
                 yield Violation(what, right, item.price_list.currency, (*where, "list"))
 
-    def _find_unused(self) -> Iterator[Violation]:
-        powered = any(item.watts is not None for item in self.items.values())
-        racked = any(item.rack_units is not None for item in self.items.values())
-        for key, value, needed, there in (
-            ("energy_price", self.site.energy_price, "watts", powered),
-            ("pue", self.site.pue, "watts", powered),
-            ("rack_price", self.site.rack_price, "rack_units", racked),
-        ):
-            if value is not None and not there:
-                right = f"add `{needed}` to an item, or leave this out"
-                what = f"`{key}` for nothing: no item has `{needed}`"
-                yield Violation(what, right, value, ("site", key))
+    @property
+    def states_watts(self) -> bool:
+        """Whether any of its items states its power."""
+        return any(item.watts is not None for item in self.items.values())
 
 
 def _walk_numbers(above: tuple[str, ...], of: object) -> Iterator[Inputs]:
@@ -348,8 +340,13 @@ def _walk_numbers(above: tuple[str, ...], of: object) -> Iterator[Inputs]:
         yield above, float(of)
 
 
-def find_unknown(pricing: Pricing, candidates: Sequence[str]) -> Iterator[Violation]:
-    """Find what is for candidates that a study does not have, each at its place."""
+def find_misfits(
+    pricing: Pricing, candidates: Sequence[str], *, is_metered: bool
+) -> Iterator[Violation]:
+    """Find what a study has not to which prices refer: its candidates, or any power.
+
+    `is_metered`: the study measures power, which counts where no item states watts.
+    """
     for section, priced in (("items", pricing.items), ("licences", pricing.licences)):
         for name, each in priced.items():
             for place, candidate in enumerate(each.candidates or ()):
@@ -357,6 +354,20 @@ def find_unknown(pricing: Pricing, candidates: Sequence[str]) -> Iterator[Violat
                     yield Violation("a candidate that the study does not have",
                                     suggest_instead(candidate, candidates), candidate,
                                     (section, name, "for", place))  # fmt: skip
+    site, racked = pricing.site, any(item.rack_units for item in pricing.items.values())
+    if site.rack_price is not None and not racked:
+        right = "add `rack_units` to an item, or leave this out"
+        yield Violation("a price of rack units for nothing", right, site.rack_price,
+                        ("site", "rack_price"))  # fmt: skip
+    for key, value in (("energy_price", site.energy_price), ("pue", site.pue)):
+        if value is None or pricing.states_watts:
+            continue
+        if not is_metered:
+            right = "add `watts` to an item, or `power` to the study, or leave this out"
+            yield Violation(f"`{key}` for nothing: no power is known", right, value, ("site", key))
+        elif pricing.duty is None or site.pue is None:
+            right = "add `duty` and `site.pue`: nothing is assumed"
+            yield Violation(f"`{key}` without hours or PUE", right, value, ("site", key))
 
 
 def explain_move(cost: object) -> Violation:

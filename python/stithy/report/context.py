@@ -282,10 +282,10 @@ class Context(Analysis):
         """The level at which candidates are reported side by side: that of the question, mostly."""
         return choose_answer_level(self.evidence)
 
-    @property
+    @cached_property
     def pricing(self) -> Pricing | None:
-        """What the study states of the cost of its candidates; None without a word of it."""
-        return self.manifest.pricing if self.manifest else None
+        """What the study states of costs, with the power measured where candidates are reported."""
+        return self.find_prices(self.answer_level)
 
     @cached_property
     def costs(self) -> tuple[CandidateCost, ...]:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from stithy.names import find_closest, make_printable, read_named
-from stithy.pricing.keys import Pricing, find_unknown
+from stithy.pricing.keys import Pricing, find_misfits
 from stithy.secrets import mask_passwords
 from stithy.study.document import Document, FilePlace, find_position, read_document, write_yaml
 from stithy.study.keys import Key, find_key, list_all_keys, list_known, list_needed, list_plugins
@@ -82,8 +82,10 @@ class Prices(BaseModel):
     cost: Pricing
 
 
-def read_prices(path: Path, candidates: Sequence[str]) -> Pricing:
+def read_prices(path: Path, candidates: Sequence[str], *, is_metered: bool) -> Pricing:
     """Read the section `cost` of a file of prices, for a run of these candidates.
+
+    `is_metered`: the run measured power.
 
     Raises StudyError with every problem in it.
     """
@@ -97,7 +99,8 @@ def read_prices(path: Path, candidates: Sequence[str]) -> Pricing:
     ]  # fmt: skip
     try:
         pricing = Prices.model_validate({"cost": data.get("cost", {})}).cost
-        refuse(each._replace(loc=("cost", *each.loc)) for each in find_unknown(pricing, candidates))
+        misfits = find_misfits(pricing, candidates, is_metered=is_metered)
+        refuse(each._replace(loc=("cost", *each.loc)) for each in misfits)
     except ValidationError as error:
         found += locate(document, error)
     if problems := document.problems + found:

@@ -29,7 +29,7 @@ from stithy.metrics import check
 from stithy.names import make_plain
 from stithy.point import NOTHING, Point, Value, order
 from stithy.pricing.keys import EXAMPLE as COST_EXAMPLE
-from stithy.pricing.keys import Pricing, find_unknown
+from stithy.pricing.keys import Pricing, find_misfits
 from stithy.registry import plugins
 from stithy.restores.method import RestoreMethod
 from stithy.search import Search
@@ -451,7 +451,8 @@ class Study(BaseModel):
     @model_validator(mode="after")
     def _check_cost(self) -> Self:
         if self.cost is not None:
-            found = find_unknown(self.cost, list(self.candidates))
+            is_metered = self.power is not None
+            found = find_misfits(self.cost, list(self.candidates), is_metered=is_metered)
             refuse(each._replace(loc=("cost", *each.loc)) for each in found)
         return self
 

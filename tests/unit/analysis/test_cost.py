@@ -1,6 +1,7 @@
 """What candidates cost by stated inputs: known sums, and what no input may do."""
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from conftest import ROOT
 from stithy.analysis.cost import (
+    add_measured_power,
     annualize,
     compare_prices,
     find_break_even,
@@ -17,6 +19,7 @@ from stithy.analysis.cost import (
     rank_inputs,
 )
 from stithy.metrics import COST_PER_MILLION, COST_PER_USER
+from stithy.power import MEAN_W
 from stithy.pricing.keys import Pricing
 from stithy.report.context import Context
 from stithy.results.manifest import LimitFacts
@@ -116,6 +119,28 @@ def test_work_and_users_share_the_cost(context: Context) -> None:
                for each in evidence.valid_at("disk", point)]  # fmt: skip
     assert len(windows) == 4
     assert all(windows)
+
+
+def test_measured_power_counts_where_none_is_stated(context: Context) -> None:
+    """At the load and idle; without the idle power a candidate has none, unless it never idles."""
+    row = {"value": 120.0, "count": None, "missing_because": None}
+    windows = tuple(replace(each, values={**each.values, (MEAN_W, "all"): row})
+                    for each in context.evidence.windows)  # fmt: skip
+    evidence = replace(context.evidence, windows=windows)
+    work: dict[str, Any] = {"site": {"pue": 1.5, "energy_price": 0.2}, "items": {
+        "server": {"purchase": 600.0, "life": 3.0, "rest": 0.0}}}  # fmt: skip
+    some, always = (priced(duty={"hours": 8000.0, "load": load}, **work)
+                    for load in ("40%", "100%"))  # fmt: skip
+    idle_w = {"disk": 80.0, "memory": None}
+    found = add_measured_power(some, evidence, at(13), idle_w)
+    disk, memory = (price_candidate(found, name) for name in ("disk", "memory"))
+    assert disk.kwh == pytest.approx(1.5 * 8.0 * (0.4 * 120 + 0.6 * 80))
+    assert disk.total == pytest.approx(200 + 0.2 * (disk.kwh or 0))
+    assert (memory.kwh, memory.total) == (None, 200)
+    full = add_measured_power(always, evidence, at(13), {})
+    assert price_candidate(full, "memory").kwh == pytest.approx(1.5 * 8.0 * 120)
+    assert add_measured_power(PRICING, evidence, at(13), idle_w) is PRICING
+    assert add_measured_power(some, context.evidence, at(13), idle_w) == some
 
 
 def test_at_the_equal_price_work_costs_the_same(context: Context) -> None:

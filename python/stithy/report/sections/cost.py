@@ -45,6 +45,7 @@ from stithy.statements import Statement, Styled
 from stithy.units import format_list
 
 NAME = "cost"
+METERED = "the meters of this run, and of what they see"
 OLD_YEARS = 2
 """Prices that are older when a run begins are said to be."""
 
@@ -128,7 +129,9 @@ def list_notes(context: Context) -> Iterator[str]:
         if (priced := item.price_list) is not None:
             yield f"Prices of {name}: {priced.title}, {priced.date} ({priced.source})."
     if any(cost.yearly.watts is not None for cost in context.costs):
-        yield "Energy is that of stated watts, not measured; that of a transaction is without PUE."
+        is_stated = manifest.pricing is not None and manifest.pricing.states_watts
+        source = "stated watts, not measured" if is_stated else METERED
+        yield f"Energy is that of {source}; that of a transaction is without PUE."
     begun = datetime.fromtimestamp(manifest.started_at_s, UTC).date()
     years = (begun - pricing.stated_at).days / 365.25
     if years > OLD_YEARS:
