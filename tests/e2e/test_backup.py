@@ -12,27 +12,32 @@ from stithy.report.context import make_context
 from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory
 from stithy.wire.drive.jobs import Gone
-from support.running import Stithy, entries, left_by, wait_for, write_study
+from support.html_page import page_text
+from support.running import Stithy, entries, left_by, manifest, wait_for, write_study
 from support.scenarios import PROVEN
 
 pytestmark = pytest.mark.needs_postgresql
 
 
-def study(place: Path, scenario: str = "{}", vary: str = "") -> Path:
+def study(place: Path, scenario: str = "{}", workload: str = "") -> Path:
     """Two users at a rate, on one candidate, with and without backups."""
     return write_study(
-        place / "study.yaml", {"a": place / "a"}, users=[2],
-        load={"rate": "40/s", "ledger": "true"}, scenario=f"{{backup: {scenario}}}", vary=vary,
+        place / "study.yaml", {"a": place / "a"}, users=[2], workload=workload,
+        load={"rate": "40/s", "arrivals": "constant", "ledger": "true"},
+        scenario=f"{{backup: {scenario}}}",
     )  # fmt: skip
 
 
 def test_a_run_killed_in_its_proof_resumes(stithy: Stithy, place: Path) -> None:
-    """The proof is made again; its windows' backups are restored, and nobody else's commits."""
+    """The proof is made again; its windows' backups are restored, and nobody else's commits.
+
+    Its users are an open loop in HammerDB's profile, which it says everywhere.
+    """
     out = place / "run"
     journal = RunDirectory(out).journal
     stithy.kill(
         lambda: journal.exists() and entries(out, "step-started", kind="prove-backup"),
-        "run", study(place), "--out", out,
+        "run", study(place, workload="profile: hammerdb"), "--out", out,
     )  # fmt: skip
     resumed = stithy.run("resume", out)
     assert "10 tables are equal after backup and restore" in resumed.stdout + resumed.stderr
@@ -41,6 +46,16 @@ def test_a_run_killed_in_its_proof_resumes(stithy: Stithy, place: Path) -> None:
     assert {"done", PROVEN} <= outcomes
     assert COMMITS not in {reason.flag for window in windows for reason in window.reasons}
     assert left_by(out) == []
+    for row in (window.row for window in windows):
+        assert (row["pace"], row["rate_per_s"]) == ("rate", 40.0)
+        assert "profile=hammerdb" in row["options"]
+        assert (row["suppressed_arrivals"], row["backlog"] is None) == (None, False)
+        assert row["transactions"] + row["backlog"] == pytest.approx(80, abs=20)
+    page = page_text(RunDirectory(out).page)
+    assert "<title>PROFILE HAMMERDB" in page
+    assert "Open loop, 40/s at constant intervals" in page
+    load = manifest(out)["load"]
+    assert (load["rate_per_s"], load["arrivals"]) == (40.0, "constant")
 
 
 @pytest.mark.long

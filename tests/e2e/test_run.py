@@ -1,7 +1,7 @@
 """A study from its file to its report, with all that it tells on its way and leaves at its end.
 
-One run for all tests, which only look. Two candidates, one of them on a disk; calibrated before,
-with a ledger of each window, and asked for its live numbers while one is measured.
+One run for all tests, which only look. Two candidates, one of them on a disk; users who think over
+a pool, calibrated before, with a ledger of each window, and asked for live numbers in one.
 """
 
 import json
@@ -42,7 +42,9 @@ from support.running import (
 pytestmark = pytest.mark.needs_postgresql
 
 ADDRESS = re.compile(r"live numbers: http://127\.0\.0\.1:(\d+)/metrics\n")
-LOAD = {"calibrate": "true", "ledger": "true", "ramp_up": "1 s", "pace": ""}
+LOAD = {"calibrate": "true", "ledger": "true", "ramp_up": "1 s", "pace": "{think: 200 ms}",
+        "connections": "2"}  # fmt: skip
+USERS = 40
 NOW = "stithy_now_transactions_per_minute"
 
 
@@ -67,7 +69,7 @@ def finished() -> Iterator[Finished]:
         (place / "b").mkdir()
         own = f"{{path: {place / 'b'}, memory: 256 MiB, settings: {{shared_buffers: 64MB}}}}"
         candidates: dict[str, Path | str] = {"a": disk / "a", "b": own}
-        study = write_study(place / "study.yaml", candidates, users=[2], load=LOAD)
+        study = write_study(place / "study.yaml", candidates, users=[USERS], load=LOAD)
         try:
             yield _finished(stithy, study, disk / "a", place / "out")
         finally:
@@ -152,7 +154,7 @@ def test_a_study_is_calibrated_before_its_first_window(finished: Finished) -> No
     """
     out = finished.out
     kept = json.loads(RunDirectory(out).calibration.read_text())
-    assert (kept["connections"], kept["think_s"]) == (2, None)
+    assert (kept["connections"], kept["think_s"]) == (2, 0.2)
     assert RunDirectory(out).calibrate_output.exists()
     facts = manifest(out)["calibration"]
     for window_id in manifest(out)["plan"]["windows"]:
@@ -206,3 +208,20 @@ def test_what_was_acknowledged_is_there_after_every_window(finished: Finished) -
     assert "that the ledgers hold as acknowledged is missing" in page_text(
         context.run.directory.page
     )
+
+
+def test_users_who_think_share_a_pool(finished: Finished) -> None:
+    """Forty of them over two connections obey Little's law, their pauses included."""
+    run = RunDirectory(finished.out)
+    for name in "ab":
+        row = window_row(run.root, f"w-{name}-u{USERS}-b0")
+        assert (row["pace"], row["connections_opened"]) == ("think", 2)
+        assert row["suppressed_arrivals"] is not None
+        window = run.window(row["window_id"]).root
+        assert (window / "hammer.pool-wait.hlog").exists()
+        merged = pl.read_parquet(window / "transactions.parquet").filter(transaction="all")
+        assert merged["pool_wait_p99_s"].item() is not None
+    laws = pl.read_parquet(run.report / "tables" / "identities.parquet")
+    of_pauses = laws.filter(name="users = throughput × (response + pause)")
+    assert of_pauses["holds"].to_list() == [True, True]
+    assert "think 200 ms" in page_text(run.page)
