@@ -321,6 +321,17 @@ fn scaling_divides_rates_and_keeps_latencies() {
         (1_250_000_000, 12_500_000.0),
         (sustained.after_bytes, sustained.recovery_bytes_per_s)
     );
+    let power =
+        "[power]\nidle_w = 2\nread_w = 8\nwrite_w = 16\n\n[provenance]\nassumed = [\"power\", ";
+    let powered = SOLID.replace("[provenance]\nassumed = [", power);
+    let powered = Profile::check(&powered).expect("it is right").scaled(8.0);
+    let expected = Power {
+        idle_w: 0.25,
+        read_w: 1.0,
+        write_w: 2.0,
+    };
+    assert_eq!(Some(expected), powered.expect("it can be scaled").power);
+    assert_eq!(None, eighth.power);
     assert!(profile.scaled(0.5).is_err() && profile.scaled(f64::NAN).is_err());
     let disk = Profile::check(DISK).expect("it is right");
     assert_eq!(Ok(&disk), disk.scaled(1.0).as_ref().map_err(|e| e.code));
