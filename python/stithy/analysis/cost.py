@@ -283,10 +283,10 @@ def list_cost_rows(prices: PricesAt, evidence: Evidence) -> Iterator[dict[str, A
     column = evidence.throughput.known.column
     for window in evidence.windows:
         pricing = prices(window.point)
-        if pricing.duty is None:
+        if pricing.duty is None or "load" not in window.tables:
             continue
         yearly = price_candidate(pricing, window.candidate)
-        done = window.value(column) if "load" in window.tables else None
+        done = window.value(column)
         per_s = done / _PER_S[evidence.throughput.known.unit] if done else None
         value = price_million(pricing, yearly, per_s)
         yield {
