@@ -22,13 +22,13 @@ pub(crate) struct DeferredWork<S> {
     /// The type that is queued.
     pub(crate) kind: usize,
     /// In the order they came.
-    pub(crate) waiting: Queue<Deferred<S>>,
+    pub(crate) waiting: Arc<Queue<Deferred<S>>>,
 }
 
 /// One who does them, one after the other.
 pub(crate) struct Worker<S, C> {
     /// What to do.
-    pub(crate) queue: Arc<DeferredWork<S>>,
+    pub(crate) waiting: Arc<Queue<Deferred<S>>>,
     /// Over which connections.
     pub(crate) pool: Arc<Pool<C>>,
     /// Where it is recorded.
@@ -40,7 +40,7 @@ impl<S: TransactionScript, C: Session> Worker<S, C> {
     pub(crate) async fn live(self) {
         while !self.record.finishing.requested() {
             let free_since = self.record.now();
-            let next = self.queue.waiting.take();
+            let next = self.waiting.take();
             let Some(Deferred { mut script, begun }) = self.record.unless_finishing(next).await
             else {
                 return;

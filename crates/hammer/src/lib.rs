@@ -1,5 +1,6 @@
 //! The load driver: workloads, virtual users, clients.
 
+pub mod agenda;
 mod alarm;
 pub mod condition;
 pub mod connections;

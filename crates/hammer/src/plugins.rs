@@ -6,6 +6,7 @@ use stithy_wire::{Job, WorkloadChoice};
 use crate::engines::{mysql, postgresql, sqlite, sqlserver, Target};
 use crate::error::HammerError;
 use crate::job::execute_as;
+use crate::workloads::brokerage::{self, Brokerage};
 use crate::workloads::oltp::{self, Oltp};
 use crate::workloads::order_entry::{OnMySql, OnPostgresql, OnSqlServer, OnSqlite, OrderEntry};
 use crate::workloads::{Context, Workload};
@@ -46,7 +47,7 @@ macro_rules! plugins {
 }
 
 plugins! {
-    postgresql::Target: OrderEntry<OnPostgresql>, Oltp<oltp::OnPostgresql>;
+    postgresql::Target: OrderEntry<OnPostgresql>, Oltp<oltp::OnPostgresql>, Brokerage<brokerage::OnPostgresql>;
     sqlite::Target: OrderEntry<OnSqlite>, Oltp<oltp::OnSqlite>;
     mysql::Target: OrderEntry<OnMySql>, Oltp<oltp::OnMySql>;
     sqlserver::Target: OrderEntry<OnSqlServer>, Oltp<oltp::OnSqlServer>;

@@ -45,8 +45,8 @@ pub async fn drive<S: TransactionScript, C: Session>(
         pool.close().await;
     }
     let mut window = window?;
-    window.suppressed_arrivals = closed.and_then(|(wait, deferred)| {
-        suppressed_arrivals(&window.measured, &window.unanswered, wait, deferred)
+    window.suppressed_arrivals = closed.and_then(|(wait, unattended)| {
+        suppressed_arrivals(&window.measured, &window.unanswered, wait, &unattended)
     });
     Ok(window)
 }
@@ -54,10 +54,10 @@ pub async fn drive<S: TransactionScript, C: Session>(
 /// What counting suppressed arrivals needs to know; None in an open loop, which misses none.
 fn closed_loop<S: TransactionScript, C: Session>(
     users: &VirtualUsers<S, C>,
-) -> Option<(Duration, Option<usize>)> {
+) -> Option<(Duration, Vec<usize>)> {
     match users.timing {
         Timing::Closed { wait_mean_s, .. } => {
-            Some((Duration::from_secs_f64(wait_mean_s), users.deferred()))
+            Some((Duration::from_secs_f64(wait_mean_s), users.unattended()))
         }
         Timing::Open(_) => None,
     }

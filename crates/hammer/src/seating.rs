@@ -11,7 +11,7 @@ use crate::error::HammerError;
 use crate::pace::{self, BackToBack, Poisson, Steady, Waiting, Waits};
 use crate::pool::{Opener, Pool};
 use crate::virtual_users::{Deferral, Pools, Timing, VirtualUsers};
-use crate::workloads::{Deferrable, Run};
+use crate::workloads::Run;
 
 /// What the random numbers of users' pace are drawn for. A workload's own streams have other numbers.
 pub const PACE_STREAM: u64 = 14;
@@ -27,25 +27,28 @@ pub(crate) struct Places {
     workers: u32,
     /// The type that is deferred.
     deferred: Option<usize>,
+    /// Of what the workload itself makes due.
+    agenda: u32,
 }
 
 impl Places {
     /// What a job needs. In an open loop nothing is deferred, as nobody waits.
-    pub(crate) fn of(job: &RunJob, deferrable: Option<Deferrable>) -> Self {
+    pub(crate) fn of(job: &RunJob, run: &impl Run) -> Self {
         let closed = !matches!(job.pace, Pace::Rate { .. });
-        let deferrable = deferrable.filter(|_| closed);
+        let deferrable = run.deferrable().filter(|_| closed);
         let own = deferrable.filter(|_| job.connections.is_none());
         Places {
             users: job.connections.unwrap_or(job.users),
             shared: job.connections.is_some(),
             workers: own.map_or(0, |own| job.users.div_ceil(own.users_per_worker)),
             deferred: deferrable.map(|deferrable| deferrable.kind),
+            agenda: run.agenda().map_or(0, |agenda| agenda.connections),
         }
     }
 
     /// All of them.
     pub(crate) fn connections(&self) -> u32 {
-        self.users + self.workers
+        self.users + self.workers + self.agenda
     }
 }
 
@@ -70,7 +73,12 @@ pub(crate) async fn seat<T: Target, R: Run>(
         priority::stand_back();
     }
     let opener = opening.opener();
-    let workers = sessions.split_off(places.users as usize);
+    let mut workers = sessions.split_off(places.users as usize);
+    let agenda_sessions = workers.split_off(places.workers as usize);
+    let agenda = run.agenda().map(|agenda| {
+        let pool = Pool::new(agenda_sessions, opener.clone());
+        (agenda, Arc::new(pool))
+    });
     let own = Arc::new(Pool::new(workers, opener.clone()));
     let pools = pools(places, sessions, &opener);
     let deferral = places.deferred.map(|kind| deferral(kind, &pools, own));
@@ -81,6 +89,7 @@ pub(crate) async fn seat<T: Target, R: Run>(
         timing: timing(job, run),
         pools,
         deferral,
+        agenda,
     })
 }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use crate::deferred::{DeferredWork, Worker};
+use crate::agenda::Agenda;
+use crate::deferred::{Deferred, DeferredWork, Worker};
 use crate::engines::Session;
 use crate::open_loop::{arrive, Arrived, Attendant};
 use crate::pace::Pace;
@@ -53,6 +54,8 @@ pub struct VirtualUsers<S, C> {
     pub pools: Pools<C>,
     /// What is left to others; only in a closed loop.
     pub deferral: Option<Deferral<C>>,
+    /// What the workload itself makes due, and the connections for it.
+    pub agenda: Option<(Arc<Agenda<S>>, Arc<Pool<C>>)>,
 }
 
 impl<S: TransactionScript, C: Session> VirtualUsers<S, C> {
@@ -66,7 +69,13 @@ impl<S: TransactionScript, C: Session> VirtualUsers<S, C> {
     pub(crate) fn waits(&self, kind: usize) -> bool {
         let shared = matches!(self.pools, Pools::Shared(_));
         let open = matches!(self.timing, Timing::Open(_));
-        shared || open || self.deferred() == Some(kind)
+        shared || open || self.unattended().contains(&kind)
+    }
+
+    /// The types for whose answers no user waits.
+    pub(crate) fn unattended(&self) -> Vec<usize> {
+        let agenda = self.agenda.iter().flat_map(|(agenda, _)| agenda.kinds);
+        agenda.copied().chain(self.deferred()).collect()
     }
 
     /// The type that is left to others.
@@ -83,6 +92,7 @@ impl<S: TransactionScript, C: Session> VirtualUsers<S, C> {
         let deferral = self.deferral.iter().map(|deferral| &deferral.pool);
         let apart = deferral.filter(|pool| !all.iter().any(|other| Arc::ptr_eq(other, pool)));
         all.extend(apart.cloned().collect::<Vec<_>>());
+        all.extend(self.agenda.iter().map(|(_, pool)| pool.clone()));
         all
     }
 
@@ -90,20 +100,14 @@ impl<S: TransactionScript, C: Session> VirtualUsers<S, C> {
     pub(crate) fn start(self, record: &Arc<Record>) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
         let queue = self.deferral.map(|deferral| {
-            let queue = Arc::new(DeferredWork {
-                kind: deferral.kind,
-                waiting: Queue::default(),
-            });
-            for _ in 0..deferral.pool.size() {
-                let worker = Worker::<S, C> {
-                    queue: queue.clone(),
-                    pool: deferral.pool.clone(),
-                    record: record.clone(),
-                };
-                tasks.spawn(worker.live());
-            }
-            queue
+            let waiting = spawn_workers(&mut tasks, &deferral.pool, record);
+            let kind = deferral.kind;
+            Arc::new(DeferredWork { kind, waiting })
         });
+        if let Some((agenda, pool)) = self.agenda {
+            let waiting = spawn_workers(&mut tasks, &pool, record);
+            tasks.spawn(agenda.keep(waiting, record.clone()));
+        }
         let users = self.scripts.into_iter().zip(pool_of_each(self.pools));
         match self.timing {
             Timing::Closed { paces, .. } => {
@@ -134,6 +138,24 @@ impl<S: TransactionScript, C: Session> VirtualUsers<S, C> {
         }
         tasks
     }
+}
+
+/// Lets one work over each connection of a pool; gives the queue of what they do.
+fn spawn_workers<S: TransactionScript, C: Session>(
+    tasks: &mut JoinSet<()>,
+    pool: &Arc<Pool<C>>,
+    record: &Arc<Record>,
+) -> Arc<Queue<Deferred<S>>> {
+    let waiting = Arc::<Queue<Deferred<S>>>::default();
+    for _ in 0..pool.size() {
+        let worker = Worker {
+            waiting: waiting.clone(),
+            pool: pool.clone(),
+            record: record.clone(),
+        };
+        tasks.spawn(worker.live());
+    }
+    waiting
 }
 
 /// The pool of one user after the other.

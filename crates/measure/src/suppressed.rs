@@ -41,19 +41,19 @@ impl Unanswered {
 ///
 /// The usual pace is one transaction in `wait`, the mean of keying and thinking, and the median
 /// response time, weighted by type. Each answer over ten times the median of its type misses the time
-/// above that median divided by this cycle; so does what was still unanswered at the end. `deferred` is
-/// the index of a type for whose answers nobody waits. None where users were held up and nothing was
+/// above that median divided by this cycle; so does what was still unanswered at the end. `unattended` are
+/// the types for whose answers nobody waits. None where users were held up and nothing was
 /// answered, which leaves no usual pace.
 /// Defined in docs/explanation/method.md, "Closed and open loop".
 pub fn suppressed_arrivals(
     measured: &Interval,
     unanswered: &Unanswered,
     wait: Duration,
-    deferred: Option<usize>,
+    unattended: &[usize],
 ) -> Option<u64> {
     let all = measured.types.iter().zip(&unanswered.0).enumerate();
     let awaited: Vec<_> = all
-        .filter(|(kind, _)| Some(*kind) != deferred)
+        .filter(|(kind, _)| !unattended.contains(kind))
         .map(|(_, (measured, unanswered))| (&measured.response, unanswered))
         .collect();
     let count: u64 = awaited.iter().map(|(response, _)| response.len()).sum();
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn a_stall_misses_what_the_users_would_have_begun() {
         let stalled = with([(2_000, 5_000), (2_002_000, 8)]);
-        let missed = suppressed_arrivals(&stalled, &answered(), Duration::ZERO, None).unwrap();
+        let missed = suppressed_arrivals(&stalled, &answered(), Duration::ZERO, &[]).unwrap();
         assert!((7_980..8_020).contains(&missed), "{missed}");
     }
 
@@ -121,7 +121,7 @@ mod tests {
     fn waits_between_transactions_make_the_misses_few() {
         let stalled = with([(2_000, 5_000), (2_002_000, 80)]);
         let wait = Duration::from_millis(998);
-        let missed = suppressed_arrivals(&stalled, &answered(), wait, None).unwrap();
+        let missed = suppressed_arrivals(&stalled, &answered(), wait, &[]).unwrap();
         assert!((159..=161).contains(&missed), "{missed}");
     }
 
@@ -130,7 +130,7 @@ mod tests {
     fn ordinary_answers_miss_nothing() {
         let spread = with((1_000..5_000).map(|us| (us, 1)));
         for measured in [spread, Interval::new(&[true])] {
-            let missed = suppressed_arrivals(&measured, &answered(), Duration::ZERO, None);
+            let missed = suppressed_arrivals(&measured, &answered(), Duration::ZERO, &[]);
             assert_eq!(Some(0), missed);
         }
     }
@@ -141,10 +141,10 @@ mod tests {
         let mut unanswered = answered();
         (0..8).for_each(|_| unanswered.add(0, Duration::from_millis(2_002)));
         let usual = with([(2_000, 5_000)]);
-        let missed = suppressed_arrivals(&usual, &unanswered, Duration::ZERO, None).unwrap();
+        let missed = suppressed_arrivals(&usual, &unanswered, Duration::ZERO, &[]).unwrap();
         assert!((7_980..8_020).contains(&missed), "{missed}");
         let nothing = Interval::new(&[true]);
-        let missed = suppressed_arrivals(&nothing, &unanswered, Duration::ZERO, None);
+        let missed = suppressed_arrivals(&nothing, &unanswered, Duration::ZERO, &[]);
         assert_eq!(None, missed, "there is no usual pace");
     }
 
@@ -153,7 +153,7 @@ mod tests {
     fn what_is_under_way_at_the_end_misses_nothing() {
         let mut unanswered = answered();
         unanswered.add(0, Duration::from_millis(3));
-        let missed = suppressed_arrivals(&with([(2_000, 50)]), &unanswered, Duration::ZERO, None);
+        let missed = suppressed_arrivals(&with([(2_000, 50)]), &unanswered, Duration::ZERO, &[]);
         assert_eq!(Some(0), missed);
     }
 }

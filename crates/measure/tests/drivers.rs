@@ -40,7 +40,7 @@ impl Given {
         (
             types.map(|each| percentiles(&each.response)).collect(),
             percentiles(&self.measured.late()),
-            suppressed_arrivals(&self.measured, &self.unanswered, wait, Some(2)),
+            suppressed_arrivals(&self.measured, &self.unanswered, wait, &[2]),
         )
     }
 }

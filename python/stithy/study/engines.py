@@ -8,6 +8,8 @@ from stithy.names import suggest_instead
 from stithy.registry import plugins
 from stithy.study.database import find_refused_settings, is_by_engine, select_settings
 from stithy.study.problems import Loc, Violation
+from stithy.study.sections import get_workload
+from stithy.units import format_list
 
 if TYPE_CHECKING:
     from stithy.study.model import Study
@@ -66,6 +68,7 @@ def find_engine_problems(study: "Study", data: Mapping[str, Any]) -> Iterator[Vi
         yield Violation("not a database engine", right, name, ("vary", ENGINE, i))
     if unknown:
         return
+    yield from _find_engines_without_workload(study)
     own = study.database.engine
     if own not in study.engines:
         what, right = "engines without the study's own", f"add {own}, or correct `{ENGINE}`"
@@ -85,6 +88,18 @@ def find_engine_problems(study: "Study", data: Mapping[str, Any]) -> Iterator[Vi
         if key.startswith(SETTINGS):
             what, right = "a setting beside several engines", "vary it in a study of one engine"
             yield Violation(what, right, key, ("vary", key))
+
+
+def _find_engines_without_workload(study: "Study") -> Iterator[Violation]:
+    if study.given_workload is None:
+        return
+    workload = get_workload(study.workload.name)
+    known = workload.engines or frozenset(study.engines)
+    for engine in study.engines:
+        if engine not in known:
+            what, right = f"{workload.name} on {engine}", f"use {format_list(sorted(known))}"
+            where = ("database", "engine") if len(study.engines) == 1 else ("vary", ENGINE)
+            yield Violation(what, right, engine, where)
 
 
 def _find_misfits(engines: tuple[str, ...], settings: Mapping[str, Any]) -> Iterator[Violation]:

@@ -93,7 +93,8 @@ class Workload(Plugin):
     whether a commit ledger can keep its transactions, `counts_headline` whether its data show how
     many transactions of the headline type were done.
 
-    `is_default`: it is the one where none is named.
+    `engines`: those that it has statements for; None: every one. `is_default`: it is the one where
+    none is named.
     """
 
     family: ClassVar = Family("workloads", interface=frozenset({"words", "workload"}))
@@ -123,6 +124,7 @@ class Workload(Plugin):
     conditions: Conditions | None = None
     has_ledger: bool = False
     counts_headline: bool = False
+    engines: frozenset[str] | None = None
     is_default: bool = False
 
     @property
@@ -212,6 +214,10 @@ class Workload(Plugin):
                 ("load", "ledger"),
             )
         yield from keys.misfits(driving)
+
+    def get_nominal_rate(self, size: Size) -> float | None:
+        """The specified rate for a size, by its metric; None where the size specifies none."""
+        return None
 
     def label(self, options: Options) -> str | None:
         """What must stand beside every number of users with these options; None: nothing.

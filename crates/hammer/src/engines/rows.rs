@@ -12,6 +12,19 @@ pub trait RowFormat: Sync {
     /// An integer of four bytes.
     fn int4(&self, out: &mut Vec<u8>, value: u32);
 
+    /// An integer of eight bytes.
+    fn int8(&self, out: &mut Vec<u8>, value: i64);
+
+    /// An integer of four bytes that may be below 0, as one of eight where the engine does not mind the size.
+    fn signed(&self, out: &mut Vec<u8>, value: i32) {
+        self.int8(out, value.into());
+    }
+
+    /// A day, counted from the start of 2000; the moment of its beginning where the engine has no form of its own.
+    fn date(&self, out: &mut Vec<u8>, value_days: i32) {
+        self.timestamp(out, i64::from(value_days) * 86_400_000_000);
+    }
+
     /// A moment, in microseconds since the start of 2000, UTC.
     fn timestamp(&self, out: &mut Vec<u8>, value_us: i64);
 

@@ -105,6 +105,9 @@ pub trait Params {
     /// An integer of four bytes.
     fn int4(&mut self, value: i32);
 
+    /// An integer of eight bytes.
+    fn int8(&mut self, value: i64);
+
     /// A moment, in microseconds since 2000-01-01 UTC.
     fn timestamp(&mut self, value_us: i64);
 
@@ -119,6 +122,9 @@ pub trait Params {
 
     /// A list of integers of four bytes, in the engine's own encoding of lists.
     fn int4_list(&mut self, values: impl ExactSizeIterator<Item = i32>);
+
+    /// A list of integers of eight bytes, in the engine's own encoding of lists.
+    fn int8_list(&mut self, values: impl ExactSizeIterator<Item = i64>);
 }
 
 /// The answers to one batch.

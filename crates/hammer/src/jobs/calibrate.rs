@@ -209,6 +209,7 @@ impl<T: Target> Bench<'_, T> {
             timing: timing(asked),
             pools: Pools::Shared(Arc::new(Pool::new(sessions, opening.opener()))),
             deferral: None,
+            agenda: None,
         })
     }
 }

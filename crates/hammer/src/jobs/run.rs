@@ -87,10 +87,11 @@ async fn make_ready<T: Target, W: Workload>(job: &RunJob) -> Result<Ready<T, W::
     let found = Found::<T, W>::at(&job.url, options).await?;
     let ledger = open_ledger(job, &found)?;
     let run = W::run(job, &found.base, ledger.clone())?;
-    let places = Places::of(job, run.deferrable());
+    let places = Places::of(job, &run);
     let (target, control) = (found.target, found.control);
     control.require_connections(places.connections()).await?;
     let users = seat(job, &target, places, &run).await?;
+    run.clean_up(&control).await?;
     let count_before = run.count(&control).await?;
     let sizes = control.sizes().await;
     Ok(Ready {

@@ -59,6 +59,21 @@ impl Rows {
         self.format.int4(&mut self.bytes, value);
     }
 
+    /// An integer of four bytes, which may be below 0.
+    pub fn signed(&mut self, value: i32) {
+        self.format.signed(&mut self.bytes, value);
+    }
+
+    /// An integer of eight bytes.
+    pub fn int8(&mut self, value: i64) {
+        self.format.int8(&mut self.bytes, value);
+    }
+
+    /// A day, counted from the start of 2000.
+    pub fn date(&mut self, value_days: i32) {
+        self.format.date(&mut self.bytes, value_days);
+    }
+
     /// A moment, in microseconds since the start of 2000, UTC.
     pub fn timestamp(&mut self, value_us: i64) {
         self.format.timestamp(&mut self.bytes, value_us);

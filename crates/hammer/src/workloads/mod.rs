@@ -1,6 +1,8 @@
 //! What a workload gives. Users, pools, pace, timing and summaries lie outside: a workload is one folder
 //! here, and its type in the list of `crates/hammer/src/plugins.rs`.
 
+pub mod brokerage;
+pub mod deck;
 pub mod meta;
 pub mod oltp;
 pub mod order_entry;
@@ -12,6 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use stithy_wire::{Message, PrepareJob, RunJob, WarmUpJob, WorkloadChoice};
 
+use crate::agenda::Agenda;
 use crate::condition::ConditionQuery;
 use crate::connections::Statements;
 use crate::engines::{Control, Session, SessionError};
@@ -149,6 +152,16 @@ pub trait Run {
 
     /// What is left to be done behind the users' backs; None where users wait for everything.
     fn deferrable(&self) -> Option<Deferrable>;
+
+    /// What the workload itself makes due besides what users do; None where users do everything.
+    fn agenda(&self) -> Option<Arc<Agenda<Self::Script>>> {
+        None
+    }
+
+    /// Brings a database that was run before to where a run begins.
+    fn clean_up(&self, _: &impl Control) -> impl Future<Output = Result<(), HammerError>> {
+        async { Ok(()) }
+    }
 
     /// How many counted transactions the database holds by its own account: the growth over a run is
     /// compared with what users counted.

@@ -204,6 +204,9 @@ impl Params for Integers {
     fn int4(&mut self, value: i32) {
         self.0.push(value.into());
     }
+    fn int8(&mut self, value: i64) {
+        self.0.push(value);
+    }
 
     fn timestamp(&mut self, value_us: i64) {
         self.0.push(value_us);
@@ -223,6 +226,10 @@ impl Params for Integers {
 
     fn int4_list(&mut self, values: impl ExactSizeIterator<Item = i32>) {
         self.0.extend(values.map(i64::from));
+    }
+
+    fn int8_list(&mut self, values: impl ExactSizeIterator<Item = i64>) {
+        self.0.extend(values);
     }
 }
 
@@ -402,6 +409,8 @@ impl RowFormat for Words {
     fn int4(&self, out: &mut Vec<u8>, value: u32) {
         out.extend_from_slice(&value.to_le_bytes());
     }
+
+    fn int8(&self, _: &mut Vec<u8>, _: i64) {}
 
     fn timestamp(&self, _: &mut Vec<u8>, _: i64) {}
 

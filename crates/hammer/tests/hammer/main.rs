@@ -6,6 +6,7 @@
     reason = "outside #[test] functions too: a test that cannot go on fails"
 )]
 
+mod brokerage;
 mod calibrate;
 mod check;
 mod connect;

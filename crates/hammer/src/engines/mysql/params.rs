@@ -135,6 +135,12 @@ impl engines::Params for Params {
         });
     }
 
+    fn int8(&mut self, value: i64) {
+        self.put(kind::LONGLONG, |out| {
+            out.extend_from_slice(&value.to_le_bytes())
+        });
+    }
+
     /// A `DATETIME` in UTC, whatever the session's time zone.
     fn timestamp(&mut self, value_us: i64) {
         let date = Date::of(value_us);
@@ -171,6 +177,10 @@ impl engines::Params for Params {
 
     fn int4_list(&mut self, values: impl ExactSizeIterator<Item = i32>) {
         self.list(values.map(i64::from));
+    }
+
+    fn int8_list(&mut self, values: impl ExactSizeIterator<Item = i64>) {
+        self.list(values);
     }
 }
 

@@ -37,6 +37,10 @@ impl RowFormat for TextRows {
         put(out, format_args!("{value}"));
     }
 
+    fn int8(&self, out: &mut Vec<u8>, value: i64) {
+        put(out, format_args!("{value}"));
+    }
+
     fn timestamp(&self, out: &mut Vec<u8>, value_us: i64) {
         put(out, format_args!("{}", Date::of(value_us)));
     }

@@ -9,6 +9,7 @@ use crate::engines;
 /// Object identifiers of the element types of arrays (`pg_type.dat`).
 const INT2_OID: u32 = 21;
 const INT4_OID: u32 = 23;
+const INT8_OID: u32 = 20;
 
 /// What an array has before its first element.
 const ARRAY_HEAD_BYTES: usize = 20;
@@ -73,6 +74,10 @@ impl engines::Params for Params<'_> {
         self.begin(4);
         self.out.put_i32(value);
     }
+    fn int8(&mut self, value: i64) {
+        self.begin(8);
+        self.out.put_i64(value);
+    }
 
     fn timestamp(&mut self, value_us: i64) {
         self.begin(8);
@@ -110,5 +115,14 @@ impl engines::Params for Params<'_> {
             [0, 0, 0, 4, a, b, c, d]
         });
         self.array(INT4_OID, elements);
+    }
+
+    fn int8_list(&mut self, values: impl ExactSizeIterator<Item = i64>) {
+        let elements = values.map(|value| {
+            let mut element = [0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0];
+            element[4..].copy_from_slice(&value.to_be_bytes());
+            element
+        });
+        self.array(INT8_OID, elements);
     }
 }

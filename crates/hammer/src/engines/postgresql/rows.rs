@@ -29,6 +29,21 @@ impl RowFormat for BinaryRows {
         out.extend_from_slice(&value.to_be_bytes());
     }
 
+    fn int8(&self, out: &mut Vec<u8>, value: i64) {
+        out.extend_from_slice(&8u32.to_be_bytes());
+        out.extend_from_slice(&value.to_be_bytes());
+    }
+
+    fn signed(&self, out: &mut Vec<u8>, value: i32) {
+        out.extend_from_slice(&4u32.to_be_bytes());
+        out.extend_from_slice(&value.to_be_bytes());
+    }
+
+    /// The server, too, counts days from the start of 2000.
+    fn date(&self, out: &mut Vec<u8>, value_days: i32) {
+        self.signed(out, value_days);
+    }
+
     fn timestamp(&self, out: &mut Vec<u8>, value_us: i64) {
         out.extend_from_slice(&8u32.to_be_bytes());
         out.extend_from_slice(&value_us.to_be_bytes());

@@ -304,6 +304,9 @@ impl engines::Params for Params<'_> {
     fn int4(&mut self, value: i32) {
         self.integer(value.into());
     }
+    fn int8(&mut self, value: i64) {
+        self.integer(value);
+    }
 
     fn timestamp(&mut self, value_us: i64) {
         self.integer(value_us);
@@ -325,5 +328,9 @@ impl engines::Params for Params<'_> {
 
     fn int4_list(&mut self, values: impl ExactSizeIterator<Item = i32>) {
         self.list(values.map(i64::from));
+    }
+
+    fn int8_list(&mut self, values: impl ExactSizeIterator<Item = i64>) {
+        self.list(values);
     }
 }

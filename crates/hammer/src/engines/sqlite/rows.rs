@@ -32,6 +32,10 @@ impl RowFormat for TaggedRows {
         put(out, INT4, value.to_le_bytes());
     }
 
+    fn int8(&self, out: &mut Vec<u8>, value: i64) {
+        put(out, INT8, value.to_le_bytes());
+    }
+
     fn timestamp(&self, out: &mut Vec<u8>, value_us: i64) {
         put(out, INT8, value_us.to_le_bytes());
     }

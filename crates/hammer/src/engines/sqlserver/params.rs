@@ -225,6 +225,9 @@ impl engines::Params for Params {
     fn int4(&mut self, value: i32) {
         self.integer(Kind::Int4, &value.to_le_bytes());
     }
+    fn int8(&mut self, value: i64) {
+        self.integer(Kind::Int8, &value.to_le_bytes());
+    }
 
     fn timestamp(&mut self, value_us: i64) {
         self.put(Kind::Moment, |out, _| {
@@ -260,6 +263,10 @@ impl engines::Params for Params {
 
     fn int4_list(&mut self, values: impl ExactSizeIterator<Item = i32>) {
         self.list(values.map(i64::from));
+    }
+
+    fn int8_list(&mut self, values: impl ExactSizeIterator<Item = i64>) {
+        self.list(values);
     }
 }
 

@@ -37,6 +37,10 @@ impl RowFormat for TaggedRows {
         put(out, INTEGER, value.into());
     }
 
+    fn int8(&self, out: &mut Vec<u8>, value: i64) {
+        put(out, INTEGER, value);
+    }
+
     fn timestamp(&self, out: &mut Vec<u8>, value_us: i64) {
         put(out, MOMENT, value_us);
     }

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use arrayvec::ArrayVec;
 
 pub use super::input_profile::District;
-use super::input_profile::{Deck, InputProfile, MIX};
+use super::input_profile::{InputProfile, MIX};
 use super::options::Profile;
 use super::random::{last_name, Domain, LastName, Rng};
 use super::tables::{CUSTOMERS, DISTRICTS, ITEMS};
 use crate::engines::Access;
+use crate::workloads::deck::Deck;
 
 /// The transaction types in the workload's order.
 pub const NAMES: &[&str] = &[

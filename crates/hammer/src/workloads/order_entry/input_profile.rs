@@ -2,12 +2,8 @@
 //!
 //! Clause numbers are those of the specification's revision 5.11.
 
-use std::sync::Mutex;
-
-use stithy_measure::locked;
-
 use super::options::{Options, Profile};
-use super::random::{Domain, NurandConstants, Rng};
+use super::random::NurandConstants;
 use super::tables::DISTRICTS;
 use crate::error::HammerError;
 use crate::pace::Waits;
@@ -17,59 +13,6 @@ use crate::pace::Waits;
 /// what is under way at both ends of a window takes no share below it. HammerDB's mix has the same
 /// weights. Source: its driver script, `RandomNumber 1 23`.
 pub const MIX: [u32; 5] = [10, 10, 1, 1, 1];
-
-const CARDS: usize = 23;
-
-/// Deals the types of a run's transactions: one deck after the other, each shuffled, to all users.
-///
-/// A deck for each user would leave every user's last deck half dealt at a window's end.
-#[derive(Debug)]
-pub struct Deck(Mutex<Shuffled>);
-
-#[derive(Debug)]
-struct Shuffled {
-    rng: Rng,
-    cards: [u8; CARDS],
-    dealt: usize,
-}
-
-impl Deck {
-    /// The decks of a run.
-    pub fn new(seed: u64) -> Self {
-        let mut cards = [0; CARDS];
-        let kinds = (0..)
-            .zip(MIX)
-            .flat_map(|(kind, count)| (0..count).map(move |_| kind));
-        cards
-            .iter_mut()
-            .zip(kinds)
-            .for_each(|(card, kind)| *card = kind);
-        Deck(Mutex::new(Shuffled {
-            rng: Rng::of(seed, Domain::Deck, 0, 0),
-            cards,
-            dealt: CARDS,
-        }))
-    }
-
-    /// The type of the next transaction, whoever does it.
-    pub fn deal(&self) -> usize {
-        locked(&self.0).deal()
-    }
-}
-
-impl Shuffled {
-    fn deal(&mut self) -> usize {
-        if self.dealt == CARDS {
-            self.dealt = 0;
-            for last in (1..CARDS).rev() {
-                let other = self.rng.uniform(0, last as u32) as usize;
-                self.cards.swap(last, other);
-            }
-        }
-        self.dealt += 1;
-        self.cards[self.dealt - 1].into()
-    }
-}
 
 /// Keying and thinking as specified (clause 5.2.5.7), by type.
 pub fn keyed() -> Waits {

@@ -9,10 +9,10 @@ use serde_json::{json, Map};
 use stithy_wire::RunJob;
 
 use super::input::{Draws, DELIVERY};
-use super::input_profile::{keyed, Deck, InputProfile, TouchedWarehouses};
+use super::input_profile::{keyed, InputProfile, TouchedWarehouses, MIX};
 use super::options::{Options, Profile};
 use super::order_book::{OrderBook, OrderKey};
-use super::random::NurandConstants;
+use super::random::{Domain, NurandConstants, Rng};
 use super::statements::{Pair, Transactions};
 use super::terminal::{Books, Terminal};
 use super::OrderEntry;
@@ -21,6 +21,7 @@ use crate::engines::{Control, Session, SessionError, Value};
 use crate::error::HammerError;
 use crate::ledger::write::Ledger;
 use crate::pace::Waits;
+use crate::workloads::deck::Deck;
 use crate::workloads::{Account, Base, Deferrable, Run};
 
 /// Users with connections of their own leave their deliveries to others, who have one for so many
@@ -56,7 +57,7 @@ impl<P: Pair> OrderEntryRun<P> {
                 kind: options.profile,
                 touched: TouchedWarehouses::of(options, job.users)?,
             },
-            deck: dealt.then(|| Arc::new(Deck::new(job.seed))),
+            deck: dealt.then(|| Arc::new(Deck::new(Rng::of(job.seed, Domain::Deck, 0, 0), &MIX))),
             books: Books {
                 orders: Arc::new(OrderBook::new(job.users)),
                 dates: Arc::default(),

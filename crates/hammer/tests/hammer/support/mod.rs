@@ -166,10 +166,15 @@ impl Instance {
     /// then copied.
     pub fn loaded_database_of(&self, warehouses: u32) -> String {
         self.load(warehouses);
-        let name = format!("test_{}", COUNTER.fetch_add(1, Ordering::Relaxed));
+        self.copy_database(&self.url(&format!("loaded_{warehouses}")))
+    }
+
+    /// Makes a new database that is a copy of another one, to which nobody is connected.
+    pub fn copy_database(&self, url: &str) -> String {
+        let (name, template) = (COUNTER.fetch_add(1, Ordering::Relaxed), database_of(url));
+        let name = format!("test_{name}");
         // Files are copied in half the time that a log of every page takes.
-        let copied =
-            format!("CREATE DATABASE {name} TEMPLATE loaded_{warehouses} STRATEGY FILE_COPY");
+        let copied = format!("CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY");
         self.sql("postgres", &copied);
         self.url(&name)
     }

@@ -344,6 +344,7 @@ def describe_specified(context: Context) -> tuple[str, ...]:
         *_describe_retries([window.row for window in windows]),
         *_describe_deferred(manifest, workload, types),
         *_describe_unit(manifest, workload, windows),
+        *_describe_nominal(manifest, workload, windows),
         *_describe_unproven(workload),
         *_describe_uncounted(context, workload),
         f"All other differences from the specification, with reasons: {workload.deviations}.",
@@ -424,4 +425,35 @@ def _describe_unit(
         of_unit=max(work),
         because=workload.throughput_per_unit_because,
         of_unit_max=most,
+    )
+
+
+ALLOWED = 1.02
+"""Times the nominal rate that a result may have at most. Source: TPC-E 1.14, scaling."""
+
+
+def _describe_nominal(
+    manifest: Manifest, workload: Workload, windows: Sequence[Window]
+) -> Iterator[Statement]:
+    nominal = workload.get_nominal_rate(manifest.workload.size)
+    column = workload.throughput.known.column
+    times = [
+        window.row[column] / count_servers(window.values) / nominal
+        for window in windows
+        if nominal is not None and window.row[column] is not None
+    ]
+    if not times:
+        return
+    more = (
+        " The specification allows at most {allowed:.2f} times: here few customers do the work of "
+        "many."
+    )
+    yield Statement(
+        f"The load had {{least:,.2f}} to {{most:,.2f}} times the nominal "
+        f"{workload.throughput.label} of its size, {{nominal:,.0f}}."
+        + more * (max(times) > ALLOWED),
+        least=min(times),
+        most=max(times),
+        nominal=nominal,
+        allowed=ALLOWED,
     )

@@ -81,7 +81,7 @@ fn below(kinds: &[usize]) -> Vec<usize> {
 #[test]
 fn no_stretch_of_a_run_is_below_the_specified_minima() {
     for users in [1, 4, 100] {
-        let deck = Arc::new(Deck::new(3));
+        let deck = Arc::new(Deck::new(Rng::of(3, Domain::Deck, 0, 0), &MIX));
         let users = (0..users).map(|user| {
             let constants = NurandConstants::for_run(3, 7);
             let touched = TouchedWarehouses::spread(4);
