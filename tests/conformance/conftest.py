@@ -20,7 +20,7 @@ from stithy.wire.jobs import WorkloadChoice
 from stithy.workloads.workload import Driving, Size, Workload
 from support import servers
 
-WORKLOADS = list(plugins(Workload))
+WORKLOADS = plugins(Workload)
 STARTED = [name for name, engine in plugins(Engine).items() if not engine.no_server]
 """The engines of which Stithy starts servers; tests/real has the others."""
 
@@ -101,7 +101,8 @@ class Loaded:
     params=[
         pytest.param((name, workload), marks=getattr(pytest.mark, f"needs_{name}"))
         for name in STARTED
-        for workload in WORKLOADS
+        for workload, plugin in WORKLOADS.items()
+        if plugin.engines is None or name in plugin.engines
     ],
     ids=lambda of: "-".join(of),
 )

@@ -44,6 +44,9 @@ pub struct Deferral<C> {
     pub pool: Arc<Pool<C>>,
 }
 
+/// What a workload itself makes due, and the connections for it.
+pub type OwnAgenda<S, C> = (Arc<Agenda<S>>, Arc<Pool<C>>);
+
 /// Everybody who acts in a window.
 pub struct VirtualUsers<S, C> {
     /// What each user does.
@@ -55,7 +58,7 @@ pub struct VirtualUsers<S, C> {
     /// What is left to others; only in a closed loop.
     pub deferral: Option<Deferral<C>>,
     /// What the workload itself makes due, and the connections for it.
-    pub agenda: Option<(Arc<Agenda<S>>, Arc<Pool<C>>)>,
+    pub agenda: Option<OwnAgenda<S, C>>,
 }
 
 impl<S: TransactionScript, C: Session> VirtualUsers<S, C> {

@@ -59,7 +59,7 @@ impl Options {
         let options: Options = workloads::options(choice)?;
         let step = UNIT_CUSTOMERS as u32;
         let customers = options.customers;
-        if customers == 0 || customers % step != 0 || customers > 1_000_000 {
+        if customers == 0 || !customers.is_multiple_of(step) || customers > 1_000_000 {
             return Err(refuse(
                 "customers",
                 customers,

@@ -28,10 +28,6 @@ fn near(percent: f64, count: u32) {
     );
 }
 
-fn count(kind: usize, is: impl Fn(&Input) -> bool) -> u32 {
-    draws(kind).filter(|input| is(input)).count() as u32
-}
-
 /// A deck has 890 cards, which are dealt as often as specified.
 #[test]
 fn types_come_as_specified() {
@@ -68,99 +64,60 @@ fn orders_have_the_specified_shares() {
         .all(|order| order.kind.is_market() == (order.limit_cents == 0)));
 }
 
-/// Frames, lists and names have their shares.
+/// Of inputs of a kind, how many are of each of four groups; those of no group are left out.
+fn assert_shares(kind: usize, group: fn(&Input) -> Option<usize>, percents: [f64; 4]) {
+    let mut counts = [0; 4];
+    draws(kind)
+        .filter_map(|input| group(&input))
+        .for_each(|group| counts[group] += 1);
+    percents
+        .into_iter()
+        .zip(counts)
+        .for_each(|(percent, count)| near(percent, count));
+}
+
+/// Half of the positions are asked for by tax number, and half show the history.
 #[test]
-fn reads_have_the_specified_shares() {
-    near(
-        50.0,
-        count(1, |input| {
-            matches!(
-                input,
-                Input::CustomerPosition {
-                    by_tax_number: true,
-                    ..
-                }
-            )
+fn positions_and_details_have_the_specified_shares() {
+    let position = |input: &Input| match input {
+        Input::CustomerPosition {
+            by_tax_number,
+            history_of,
+            ..
+        } => Some(2 * usize::from(*by_tax_number) + usize::from(history_of.is_some())),
+        _ => None,
+    };
+    assert_shares(1, position, [25.0; 4]);
+    let detail = |input: &Input| match input {
+        Input::SecurityDetail { whole_articles, .. } => Some(usize::from(*whole_articles)),
+        _ => None,
+    };
+    assert_shares(3, detail, [99.0, 1.0, 0.0, 0.0]);
+}
+
+/// Lists, accounts and industries are watched, and lookups and updates have their frames.
+#[test]
+fn watches_and_lookups_have_the_specified_shares() {
+    let watched = |input: &Input| match input {
+        Input::MarketWatch { list, .. } => Some(match list {
+            Watched::List(_) => 0,
+            Watched::Account(_) => 1,
+            Watched::Industry(..) => 2,
         }),
-    );
-    near(
-        50.0,
-        count(1, |input| {
-            matches!(
-                input,
-                Input::CustomerPosition {
-                    history_of: Some(_),
-                    ..
-                }
-            )
+        _ => None,
+    };
+    assert_shares(2, watched, [60.0, 35.0, 5.0, 0.0]);
+    let frame = |input: &Input| match input {
+        Input::TradeLookup(lookup) | Input::TradeUpdate(lookup) => Some(match lookup {
+            Lookup::Numbers(_) => 0,
+            Lookup::Account(..) => 1,
+            Lookup::Security(..) => 2,
+            Lookup::Holdings(..) => 3,
         }),
-    );
-    near(
-        60.0,
-        count(2, |input| {
-            matches!(
-                input,
-                Input::MarketWatch {
-                    list: Watched::List(_),
-                    ..
-                }
-            )
-        }),
-    );
-    near(
-        5.0,
-        count(2, |input| {
-            matches!(
-                input,
-                Input::MarketWatch {
-                    list: Watched::Industry(..),
-                    ..
-                }
-            )
-        }),
-    );
-    near(
-        1.0,
-        count(3, |input| {
-            matches!(
-                input,
-                Input::SecurityDetail {
-                    whole_articles: true,
-                    ..
-                }
-            )
-        }),
-    );
-    near(
-        30.0,
-        count(4, |input| {
-            matches!(input, Input::TradeLookup(Lookup::Numbers(_)))
-        }),
-    );
-    near(
-        30.0,
-        count(4, |input| {
-            matches!(input, Input::TradeLookup(Lookup::Account(..)))
-        }),
-    );
-    near(
-        10.0,
-        count(4, |input| {
-            matches!(input, Input::TradeLookup(Lookup::Holdings(..)))
-        }),
-    );
-    near(
-        33.0,
-        count(7, |input| {
-            matches!(input, Input::TradeUpdate(Lookup::Numbers(_)))
-        }),
-    );
-    near(
-        34.0,
-        count(7, |input| {
-            matches!(input, Input::TradeUpdate(Lookup::Security(..)))
-        }),
-    );
+        _ => None,
+    };
+    assert_shares(4, frame, [30.0, 30.0, 30.0, 10.0]);
+    assert_shares(7, frame, [33.0, 33.0, 34.0, 0.0]);
 }
 
 /// From 20 to 40 different brokers, and twenty different trades in the order of their numbers.
