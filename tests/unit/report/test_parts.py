@@ -24,7 +24,7 @@ from stithy.report.sections import answer, certainty, factors
 from stithy.report.sections import levels as searches
 from stithy.report.sections.method import describe_unequal_settings
 from stithy.report.sections.validity import machine
-from stithy.report.sections.validity.work import describe_specified
+from stithy.report.sections.validity.work import describe_nominal, describe_specified
 from stithy.results.manifest import (
     CalibrationFacts,
     CandidateFacts,
@@ -34,7 +34,8 @@ from stithy.results.manifest import (
 )
 from stithy.search import ResponseTarget, Search
 from stithy.statements import Statement
-from stithy.workloads.order_entry import ORDER_ENTRY
+from stithy.workloads.order_entry import ORDER_ENTRY, OrderEntry
+from stithy.workloads.workload import Size
 from support.drawn import context_built, draw_one
 from support.sample_drives import sample_drive
 from support.sample_observation import disk, observed, sessions
@@ -190,6 +191,26 @@ def test_each_tenant_has_warehouses_of_its_own(tmp_path: Path) -> None:
 
     assert "per warehouse. " not in says(12.0)
     assert "up to 15 NOPM per warehouse. " in says(15.0)
+
+
+def test_a_load_is_told_by_its_nominal_rate(tmp_path: Path) -> None:
+    """The least and the most of all windows; more than is allowed is said."""
+
+    class Rated(OrderEntry):
+        def get_nominal_rate(self, size: Size) -> float:
+            return 1000.0
+
+    def says(most: float) -> str:
+        rates = {"w-disk-u4-b0": {"headline_per_min": most}}
+        of = run(tmp_path / str(most), candidates=("disk",), changes=rates)
+        assert of.manifest is not None
+        windows = of.evidence.windows
+        assert [*describe_nominal(of.manifest, ORDER_ENTRY, windows)] == []
+        return str(*describe_nominal(of.manifest, Rated(**vars(ORDER_ENTRY)), windows))
+
+    assert "had 0.50 to 0.50 times the nominal NOPM of its size, 1,000." in says(500.0)
+    assert "allows at most 1.02 times" not in says(1020.0)
+    assert "allows at most 1.02 times" in says(1030.0)
 
 
 def test_windows_that_were_not_needed_are_not_missing(tmp_path: Path) -> None:

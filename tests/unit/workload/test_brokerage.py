@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from stithy.study.problems import StudyError
 from stithy.study.load import parse_study
+from stithy.study.problems import StudyError
 from stithy.workloads.brokerage import BROKERAGE, BrokerageKeys
 from stithy.workloads.workload import Driving
 

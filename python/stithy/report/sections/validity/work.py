@@ -344,7 +344,7 @@ def describe_specified(context: Context) -> tuple[str, ...]:
         *_describe_retries([window.row for window in windows]),
         *_describe_deferred(manifest, workload, types),
         *_describe_unit(manifest, workload, windows),
-        *_describe_nominal(manifest, workload, windows),
+        *describe_nominal(manifest, workload, windows),
         *_describe_unproven(workload),
         *_describe_uncounted(context, workload),
         f"All other differences from the specification, with reasons: {workload.deviations}.",
@@ -432,9 +432,10 @@ ALLOWED = 1.02
 """Times the nominal rate that a result may have at most. Source: TPC-E 1.14, scaling."""
 
 
-def _describe_nominal(
+def describe_nominal(
     manifest: Manifest, workload: Workload, windows: Sequence[Window]
 ) -> Iterator[Statement]:
+    """The rate of windows by what is specified for the size of the database."""
     nominal = workload.get_nominal_rate(manifest.workload.size)
     column = workload.throughput.known.column
     times = [
@@ -451,7 +452,8 @@ def _describe_nominal(
     yield Statement(
         f"The load had {{least:,.2f}} to {{most:,.2f}} times the nominal "
         f"{workload.throughput.label} of its size, {{nominal:,.0f}}."
-        + more * (max(times) > ALLOWED),
+        + more
+        * (max(times) > ALLOWED),
         least=min(times),
         most=max(times),
         nominal=nominal,
