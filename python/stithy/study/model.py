@@ -405,9 +405,14 @@ class Study(BaseModel):
     def connections_max(self) -> int:
         """The most connections that a server has at any point."""
         return max(
-            max(variant.load.connections_max, variant.scenario.keys.count_connections())
+            max(variant._count_connections(), variant.scenario.keys.count_connections())
             for variant in self.variants
         )
+
+    def _count_connections(self) -> int:
+        own = self.given_workload
+        of_workload = own.count_connections(self.load.users_max) if own else 0
+        return self.load.connections_max + of_workload
 
     @property
     def given_up(self) -> tuple[GivenUp, ...]:

@@ -157,6 +157,10 @@ class BrokerageKeys(WorkloadKeys):
             "exchange_connections": self.exchange_connections,
         }
 
+    def count_connections(self, users: int) -> int:
+        """Those of the exchange, as many as the hammer takes where none are given."""
+        return self.exchange_connections or max(2, users // 8)
+
     def misfits(self, driving: Driving) -> Iterator[Misfit]:
         """Users touch everything: the specification wants all load units used evenly."""
         if driving.touch_percent != 100:

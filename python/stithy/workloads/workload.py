@@ -319,6 +319,10 @@ class WorkloadKeys(BaseModel):
         """The most users that it has room for; None without a bound."""
         return None
 
+    def count_connections(self, users: int) -> int:
+        """The connections that it has besides those of its users."""
+        return 0
+
     def misfits(self, driving: Driving) -> Iterator[Misfit]:
         """What does not go together with how users are driven."""
         yield from ()

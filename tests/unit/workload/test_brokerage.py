@@ -51,6 +51,12 @@ def test_the_hammer_is_told_every_number() -> None:
     assert words[0] == "prices swing once in 15 min"
 
 
+def test_the_exchange_has_connections_of_its_own() -> None:
+    """One for eight users, at least two, or as many as are given."""
+    assert [keys().count_connections(users) for users in (1, 16, 800)] == [2, 2, 100]
+    assert keys(exchange_connections=7).count_connections(800) == 7
+
+
 def test_users_touch_all_customers_and_have_no_pauses() -> None:
     """A part of the data and keyed pace are refused, each at its key."""
     found = BROKERAGE.find_misfits(keys(), Driving(touch_percent=50, is_keyed=True))

@@ -4,6 +4,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -31,6 +32,7 @@ pub struct Exchange<S> {
     clock: SystemClock,
     /// What it has made due.
     pub agenda: Arc<Agenda<S>>,
+    upkeeps: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -72,6 +74,7 @@ impl<S> Exchange<S> {
             maintenance_interval: Duration::from_secs_f64(options.maintenance_interval_s),
             clock: SystemClock::start(),
             agenda: Arc::new(agenda),
+            upkeeps: AtomicU64::new(0),
             state: Mutex::default(),
         }
     }
@@ -86,8 +89,9 @@ impl<S> Exchange<S> {
         population.price_cents(security, self.now_s(), self.price_period_s)
     }
 
-    /// The upkeep of a number, when it is due.
-    pub fn upkeep(&self, number: u64) -> (Moment, Input) {
+    /// The next upkeep, and when it is due.
+    pub fn plan_upkeep(&self) -> (Moment, Input) {
+        let number = self.upkeeps.fetch_add(1, Ordering::Relaxed);
         let mut rng = Rng::of(self.seed, Domain::Exchange, number, 2);
         let due = Moment::START + self.maintenance_interval * (number as u32 + 1);
         (

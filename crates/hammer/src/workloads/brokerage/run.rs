@@ -26,9 +26,6 @@ use crate::pace::Waits;
 use crate::workloads::deck::Deck;
 use crate::workloads::{Account, Base, Deferrable, Run};
 
-/// Upkeep that is planned: more than a day of it, one a second.
-const UPKEEP_PLANNED: u64 = 2_000;
-
 /// A run of brokerage.
 pub struct BrokerageRun<P: Pair> {
     pair: PhantomData<P>,
@@ -72,8 +69,7 @@ impl<P: Pair> Run for BrokerageRun<P> {
         let rng = Rng::of(self.seed, Domain::User, user.into(), 0);
         let script = User::new(self.shared.clone(), rng, transactions.clone());
         if user == 0 {
-            let planned = (0..UPKEEP_PLANNED).map(|number| self.shared.exchange.upkeep(number));
-            planned.for_each(|upkeep| script.schedule(upkeep));
+            script.schedule(self.shared.exchange.plan_upkeep());
         }
         script
     }

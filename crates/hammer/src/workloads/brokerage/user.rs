@@ -182,6 +182,9 @@ impl<M: Transactions> TransactionScript for User<M> {
                 self.shared.source.draw(kind, &mut self.rng)
             }
         };
+        if let Input::DataMaintenance(_) = input {
+            self.schedule(self.shared.exchange.plan_upkeep());
+        }
         let kind = input.kind();
         self.input = Some(input);
         kind
