@@ -218,10 +218,6 @@ async fn a_run_of_brokerage_keeps_its_books() {
         reached > 0 && reached == ledger.entries["feed"].acknowledged,
         "{ledger:?}"
     );
-    assert!(
-        ledger.entries["order"].refused > 0,
-        "one order in 101 is rolled back"
-    );
     instance.sql_at(
         &url,
         "DELETE FROM settlement WHERE se_t_id = (SELECT max(se_t_id) FROM settlement)",
