@@ -4,11 +4,34 @@ import copy
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from recompute import asked
+from recompute import asked, power
 from recompute.files import Files, Row
 from recompute.levels import level
 
 Of = Callable[[Files, Row], Any]
+
+
+BLANK = dict.fromkeys((
+    "purchase", "life", "rest", "maintenance", "rack_units", "list", "per_gb", "per_iops",
+    "per_mb_s", "gb", "iops", "mb_s",
+))  # fmt: skip
+
+
+def stated(files: Files, users: int | None = None) -> Row:
+    """The prices; where these state no watts, with the power that meters showed at a level."""
+    prices: Row = copy.deepcopy(files.manifest["cost"])
+    watts = [item["watts"] for item in prices["items"].values() if item["watts"] is not None]
+    if watts or not prices["duty"] or prices["site"]["pue"] is None or not power.is_metered(files):
+        return prices
+    for name in files.candidates:
+        of = {"candidate": name, "users": users or files.told_level}
+        drawn, idle = power.of_level(files, of)["power.mean_w"], power.idle_w(files, name)
+        if drawn is not None and (idle is not None or prices["duty"]["load"] == "100%"):
+            prices["items"][f"{name} (metered)"] = {
+                **BLANK, "for": [name], "count": 1, "share": "100%", "watts": drawn,
+                "idle_watts": idle,
+            }  # fmt: skip
+    return prices
 
 
 def _share(text: str | None) -> float:
@@ -67,8 +90,12 @@ def terms(prices: Row, name: str) -> dict[str, float]:
 
 
 def total(prices: Row, name: str) -> float | None:
-    """Their sum; None without any."""
+    """Their sum; None without any, and where its energy is priced and not known."""
     found = terms(prices, name)
+    watts = [item["watts"] for _, item in _mine(prices, "items", name)]
+    by_person = [item["watts"] for key, item in prices["items"].items() if "(metered)" not in key]
+    if prices["site"]["energy_price"] is not None and {*watts, *by_person} <= {None}:
+        return None
     return sum(found.values()) if found else None
 
 
@@ -118,14 +145,14 @@ def _own(prices: Row, factor: float, files: Files) -> Row:
 
 def _even(files: Files) -> float | None:
     """The factor at which the answer is 1, by the line through two of its points."""
-    prices = files.manifest["cost"]
+    prices = stated(files)
     low, high = (answer(files, _own(prices, factor, files)) for factor in (1.0, 3.0))
     return None if low is None or high in (None, low) else 1 + 2 * (1 - low) / (high - low)
 
 
 def of_candidate(files: Files, row: Row) -> Row:
     """A row of the table of costs."""
-    prices, name = files.manifest["cost"], row["candidate"]
+    prices, name = stated(files), row["candidate"]
     yearly, per_s = total(prices, name), _per_s(files, name, files.told_level)
     powered = [each for _, each in _mine(prices, "items", name) if each["watts"] is not None]
     watts = sum(each["count"] * _share(each["share"]) * each["watts"] for each in powered)
@@ -135,14 +162,14 @@ def of_candidate(files: Files, row: Row) -> Row:
         "per_user": yearly / users if users and yearly else None,
         "per_million": _million(prices, name, per_s), "per_s": per_s,
         "kwh": sum(_kwh(prices, each) for each in powered) if powered else None,
-        "energy_j": watts / per_s if powered and per_s else None,
+        "energy_j": watts / per_s if powered and per_s and not power.is_metered(files) else None,
         "even_factor": _even(files) if is_second else None, "even_purchase": None,
     }  # fmt: skip
 
 
 def of_term(files: Files, row: Row) -> Row:
     """A term of a yearly cost, and its share."""
-    found = terms(files.manifest["cost"], row["candidate"])
+    found = terms(stated(files), row["candidate"])
     return {"amount": found[row["term"]], "share": found[row["term"]] / sum(found.values())}
 
 
@@ -156,12 +183,12 @@ def _find(prices: Row, path: str) -> tuple[Row, str, float]:
 
 def of_input(files: Files, row: Row) -> Row:
     """An input, as it was stated."""
-    return {"value": _find(files.manifest["cost"], row["input"])[2]}
+    return {"value": _find(stated(files), row["input"])[2]}
 
 
 def of_swing(files: Files, path: str) -> Row:
     """The answer with an input a fifth lower and higher."""
-    prices = files.manifest["cost"]
+    prices = stated(files)
     found: Row = {}
     for name, factor in (("low", 0.8), ("high", 1.2)):
         changed = copy.deepcopy(prices)
@@ -169,6 +196,7 @@ def of_swing(files: Files, path: str) -> Row:
         is_share = isinstance(place[key], str)
         value *= factor
         value = min(value, 100.0) if is_share else max(value, 1.0) if key == "pue" else value
+        value = min(value, 8784) if key == "hours" else value
         place[key] = f"{value}%" if is_share else value
         found |= {name: answer(files, changed), f"{name}_input": value}
     return {**found, "value": _find(prices, path)[2], "stated": answer(files, prices)}
@@ -177,7 +205,7 @@ def of_swing(files: Files, path: str) -> Row:
 def of_level(files: Files, row: Row) -> Row:
     """What a million transactions cost at a level."""
     per_s = _per_s(files, row["candidate"], row["users"])
-    value = _million(files.manifest["cost"], row["candidate"], per_s)
+    value = _million(stated(files, row["users"]), row["candidate"], per_s)
     return {"users": row["users"], "cost.per_million": value}
 
 
@@ -187,22 +215,22 @@ def of_windows(files: Files, row: Row) -> list[float | None]:
         "SELECT headline_per_min FROM win WHERE candidate = ? AND users = ? AND block = ?",
         (row["candidate"], row["users"], row["block"]),
     )
-    prices = files.manifest["cost"]
+    prices = stated(files, row["users"])
     return [_million(prices, row["candidate"], each / 60 if each else None) for each in done]
 
 
 def _small(files: Files, row: Row) -> list[float]:
-    found = sorted(terms(files.manifest["cost"], row["candidate"]).values(), reverse=True)
+    found = sorted(terms(stated(files), row["candidate"]).values(), reverse=True)
     return [each for each in found[5:] if each]
 
 
 NUMBERS: Mapping[str, Of] = {
-    "yearly": lambda files, row: total(files.manifest["cost"], row["candidate"]),
+    "yearly": lambda files, row: total(stated(files), row["candidate"]),
     "term_amount": lambda files, row: of_term(files, row)["amount"],
     "term_share": lambda files, row: of_term(files, row)["share"],
     "small_terms": lambda files, row: len(_small(files, row)),
     "small_amount": lambda files, row: sum(_small(files, row)),
-    "cost_ratio": lambda files, row: answer(files, files.manifest["cost"]),
+    "cost_ratio": lambda files, row: answer(files, stated(files)),
     "even_factor": lambda files, row: _even(files),
 }
 """By the name of a value in a sentence, what it must be."""

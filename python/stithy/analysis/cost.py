@@ -16,7 +16,7 @@ from stithy.analysis.measures import Cell, Measure
 from stithy.metrics import ALL, COST_PER_MILLION, COST_PER_USER, Quantity
 from stithy.point import Point
 from stithy.power import MEAN_W
-from stithy.pricing.keys import Licence, PricedItem, Pricing
+from stithy.pricing.keys import HOURS_MOST, METERED, Licence, PricedItem, Pricing
 from stithy.search import ResponseTarget
 
 MONTHS = 12
@@ -46,7 +46,7 @@ class YearlyCost:
     """What a candidate costs in a year, its terms from the largest.
 
     `watts` at the compared load, without PUE, and `kwh` of a year with it: None where no item of it
-    has any. `not_stated`: what the sum does not contain.
+    has any. `not_stated`: what the sum does not contain. `missing_because`: why there is no sum.
     """
 
     candidate: str
@@ -54,11 +54,12 @@ class YearlyCost:
     watts: float | None
     kwh: float | None
     not_stated: tuple[str, ...]
+    missing_because: str | None = None
 
     @property
     def total(self) -> float | None:
-        """The sum; None where nothing is stated that has a price."""
-        return sum((term.amount for term in self.terms), 0.0) if self.terms else None
+        """The sum; None where nothing is stated that has a price, or a part is not known."""
+        return None if self.missing_because else sum((term.amount for term in self.terms), 0.0)
 
 
 def annualize(purchase: float, rest: float, life: float, interest: float) -> float:
@@ -87,8 +88,15 @@ def price_candidate(pricing: Pricing, candidate: str) -> YearlyCost:
     watts = sum(_count(item) * (item.watts or 0) for item in powered) if powered else None
     kwh = sum(_measure_kwh(pricing, item) for item in powered) if powered else None
     ordered = sorted(terms, key=lambda term: (-term.amount, term.name))
-    missing = tuple(_list_unstated(pricing, items, licences))
-    return YearlyCost(candidate, tuple(ordered), watts, kwh, missing)
+    unstated = tuple(_list_unstated(pricing, items, licences))
+    because = None if terms else "nothing of it has a price in the study"
+    if pricing.site.energy_price is not None and not powered and not pricing.states_watts:
+        because = NO_POWER
+    return YearlyCost(candidate, tuple(ordered), watts, kwh, unstated, because)
+
+
+NO_POWER = "its energy has a price, and its power was not measured, at this load or idle"
+"""A sum without it would be too low beside that of a candidate with it."""
 
 
 def _count(item: PricedItem) -> float:
@@ -135,9 +143,11 @@ def _list_unstated(
     pricing: Pricing, items: Mapping[str, PricedItem], licences: Mapping[str, Licence]
 ) -> Iterator[str]:
     bought = [name for name, item in items.items() if item.purchase is not None]
+    is_metered = any(name.endswith(METERED) for name in items)
     for kind, lacking in (
         ("maintenance", [name for name in bought if items[name].maintenance is None]),
-        ("energy", [name for name in bought if items[name].watts is None]),
+        # Nobody knows here which of these things meters see.
+        ("energy", [name for name in bought if items[name].watts is None and not is_metered]),
         ("rack space", [name for name in bought if items[name].rack_units is None]),
     ):
         if lacking:
@@ -166,7 +176,7 @@ def add_measured_power(
         watts, idle = evidence.level_of(name, point, Quantity(MEAN_W)), idle_w.get(name)
         if watts is not None and (idle is not None or duty.load == 100):
             power = {"for": [name], "watts": watts, "idle_watts": idle}
-            items[f"{name}-metered"] = PricedItem.model_validate(power)
+            items[f"{name}{METERED}"] = PricedItem.model_validate(power)
     return pricing.model_copy(update={"items": items})
 
 
@@ -179,8 +189,8 @@ class CandidateCost:
     """What a candidate costs, by what it did at the point where candidates are reported.
 
     `per_s`: transactions a second, counted as the workload counts them. `per_million` of these,
-    `per_user` within the target, `energy_j` of one by stated watts, without PUE; each is None with
-    its reason in `missing`, by name.
+    `per_user` within the target, `energy_j` of one by stated watts, without PUE: that of measured
+    power is a metric of each window. Each is None with its reason in `missing`, by name.
     """
 
     yearly: YearlyCost
@@ -217,19 +227,24 @@ def _price_candidate_work(
     per_s = measure_rate(evidence, name, point) if point is not None else None
     users, no_users = count_priced_users(evidence, name, limit)
     per_million = price_million(pricing, yearly, per_s)
-    total, missing = yearly.total, {}
-    if total is None:
-        missing["yearly cost"] = "nothing of it has a price in the study"
+    total, missing = yearly.total, dict[str, str]()
+    if yearly.missing_because:
+        missing["yearly cost"] = yearly.missing_because
     if per_million is None:
         missing["cost per million"] = _explain_million(pricing, yearly, per_s)
-    if no_users or total is None:
-        missing["cost per user"] = no_users or missing["yearly cost"]
-    if yearly.watts is None or not per_s:
-        missing["energy"] = "no watts are stated" if yearly.watts is None else NO_WORK
+    if because := no_users or yearly.missing_because:
+        missing["cost per user"] = because
+    stated_w = yearly.watts if pricing.states_watts else None
+    if yearly.watts is None:
+        missing["energy"] = "no watts of it are stated"
+    elif stated_w is None:
+        missing["energy per transaction by stated watts"] = "its power was measured: see Power"
+    elif not per_s:
+        missing["energy per transaction by stated watts"] = NO_WORK
     return CandidateCost(
         yearly, per_s, users, per_million,
         total / users if total is not None and users else None,
-        yearly.watts / per_s if yearly.watts is not None and per_s else None,
+        stated_w / per_s if stated_w is not None and per_s else None,
         missing,
     )  # fmt: skip
 
@@ -238,9 +253,11 @@ NO_WORK = "no valid window has a throughput"
 
 
 def _explain_million(pricing: Pricing, yearly: YearlyCost, per_s: float | None) -> str:
-    if yearly.total is None:
-        return "nothing of it has a price in the study"
-    return "the study states no `duty`" if pricing.duty is None else NO_WORK if not per_s else ""
+    if yearly.missing_because:
+        return yearly.missing_because
+    if pricing.duty is None:
+        return "the study states no `duty`"
+    return "its duty has no time at load" if not pricing.duty.load else NO_WORK
 
 
 def measure_rate(evidence: Evidence, candidate: str, point: Point) -> float | None:
@@ -350,15 +367,22 @@ def find_break_even(pricing: Pricing, first: CandidateCost, other: CandidateCost
     ]  # fmt: skip
     one, two = first.yearly.total, other.yearly.total
     if ratio is None or one is None or two is None:
-        because = "no users and no transactions of both are known"
+        unpriced = first.yearly.missing_because or other.yearly.missing_because
+        because = unpriced or "no users and no transactions of both are known"
         return BreakEven(names[1], names[0], by, because=because)
     if not own:
         return BreakEven(names[1], names[0], by, because="it has no priced item of its own")
     slope = (price_candidate(_double_prices(pricing, own), names[1]).total or 0.0) - two
-    factor = 1 + (one * ratio - two) / slope if slope else -1.0
+    if not slope:
+        because = "what it alone has costs nothing at any multiple of its prices"
+        return BreakEven(names[1], names[0], by, because=because)
+    factor = 1 + (one * ratio - two) / slope
     if factor < 0:
         return BreakEven(names[1], names[0], by, because="its other costs are higher at any price")
     bought = [item for name in own if (item := pricing.items[name]).purchase is not None]
+    if any(factor * (item.purchase or 0) < (item.rest or 0) for item in bought):
+        because = "only at a purchase below what a thing is worth after its life"
+        return BreakEven(names[1], names[0], by, because=because)
     paid = sum(_count(item) * (item.purchase or 0) for item in bought)
     return BreakEven(names[1], names[0], by, factor, factor * paid if bought else None)
 
@@ -444,15 +468,20 @@ def _vary_input(
 
 
 def _is_sold(pricing: Pricing) -> bool:
-    rented = (each for item in pricing.items.values() for each in item.rates.values())
-    return all(rate.most is None or amount <= rate.most for rate, amount in rented)
+    """Whether a list has prices of all that is rented, and nothing gains worth in its life."""
+    items = pricing.items.values()
+    rented = (each for item in items for each in item.rates.values())
+    lasting = all((item.rest or 0) <= item.purchase for item in items if item.purchase is not None)
+    return lasting and all(rate.most is None or amount <= rate.most for rate, amount in rented)
 
 
 def _clamp(key: str, value: float) -> float:
-    """Keep an input within what it may be: no PUE below 1, no share above 100 %."""
-    if key == "pue":
-        return max(1.0, value)
-    return min(100.0, value) if key in ("share", "load") else value
+    """Keep an input within what it may be: no PUE below 1, nothing above its most."""
+    return max(1.0, value) if key == "pue" else min(MOST.get(key, value), value)
+
+
+MOST = {"share": 100.0, "load": 100.0, "support": 100.0, "interest": 100.0, "hours": HOURS_MOST}
+"""Of an input by its key: shares, percent, and the hours of a year."""
 
 
 def _scale_input(of: Any, path: tuple[str, ...], factor: float) -> Any:

@@ -47,8 +47,10 @@ def cost(directory: Path, /, *, prices: Path | None = None, json: bool = False) 
                         remedy="name a run whose manifest can be read")  # fmt: skip
     if prices is not None:
         names = [candidate.name for candidate in manifest.candidates]
-        is_metered = not run.detail(METERS.name).is_empty()
-        pricing = read_prices(prices, names, is_metered=is_metered)
+        pricing = read_prices(
+            prices, names, has_users=manifest.given_load is not None,
+            is_metered=not run.detail(METERS.name).is_empty(),
+        )  # fmt: skip
         run = replace(run, manifest=manifest.model_copy(update={"pricing": pricing}))
     elif manifest.pricing is None:
         raise UserError("the study of this run states no prices", where=str(directory),

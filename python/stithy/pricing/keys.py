@@ -25,7 +25,8 @@ from stithy.pricing.lists import Amount, Currency, ListRate, PriceList, check_da
 from stithy.study.problems import Violation, refuse
 from stithy.units import FinePercent, make_rule_error
 
-HOURS_OF_A_YEAR = 8760.0
+HOURS_MOST = 8784
+"""Of a leap year."""
 
 EXAMPLE = {
     "currency": "USD", "date": "2026-01-15", "source": "quotation 4711", "interest": "5%",
@@ -33,6 +34,9 @@ EXAMPLE = {
     "items": {"volume": {"list": "gp3", "gb": 500, "iops": 3000, "mb_s": 125}},
     "licences": {"engine": {"per": "core", "count": 8, "yearly": 120}},
 }  # fmt: skip
+
+METERED = " (metered)"
+"""The end of an item's name whose power was measured; no name that a person gives has a blank."""
 
 Share = Annotated[FinePercent, PlainSerializer(lambda percent: f"{percent:g}%", when_used="json")]
 Years = Annotated[float, Field(gt=0, le=100)]
@@ -70,7 +74,7 @@ class CostKeys(BaseModel):
 class Duty(CostKeys):
     """How much of a year what is priced works."""
 
-    hours: Annotated[float, Field(gt=0, le=8784)] = Field(
+    hours: Annotated[float, Field(gt=0, le=HOURS_MOST)] = Field(
         description="Hours of a year that the candidates are switched on.", examples=[8760]
     )
     load: Share = Field(
@@ -290,8 +294,10 @@ class Pricing(CostKeys):
         return min(map(Day.fromisoformat, days))
 
     def list_numbers(self) -> list[Inputs]:
-        """List all its numbers but bounds of price lists, each with the way to it."""
-        return [*_walk_numbers((), self)]
+        """List all its numbers but bounds of price lists, with the ways to them."""
+        found = _walk_numbers((), self)
+        return [(path, number) for path, number in found
+                if path[-1] not in ("count", "share") or not path[1].endswith(METERED)]  # fmt: skip
 
     @model_validator(mode="after")
     def _check_whole(self) -> Self:
@@ -302,6 +308,12 @@ class Pricing(CostKeys):
         return self
 
     def _find_lacking(self) -> Iterator[Violation]:
+        bought = (*(item.purchase for item in self.items.values()),
+                  *(licence.price for licence in self.licences.values()))  # fmt: skip
+        if self.interest is not None and all(price is None for price in bought):
+            right = "add `purchase` to an item, or leave this out"
+            yield Violation("interest, and nothing is bought", right, f"{self.interest:g}%",
+                            ("interest",))  # fmt: skip
         for name, item in self.items.items():
             where = ("items", name)
             if item.watts is not None and self.duty is None:
@@ -325,8 +337,9 @@ class Pricing(CostKeys):
 
     @property
     def states_watts(self) -> bool:
-        """Whether any of its items states its power."""
-        return any(item.watts is not None for item in self.items.values())
+        """Whether any of its items states its power, so that nothing measured counts."""
+        stated = (item for name, item in self.items.items() if not name.endswith(METERED))
+        return any(item.watts is not None for item in stated)
 
 
 def _walk_numbers(above: tuple[str, ...], of: object) -> Iterator[Inputs]:
@@ -341,9 +354,9 @@ def _walk_numbers(above: tuple[str, ...], of: object) -> Iterator[Inputs]:
 
 
 def find_misfits(
-    pricing: Pricing, candidates: Sequence[str], *, is_metered: bool
+    pricing: Pricing, candidates: Sequence[str], *, has_users: bool, is_metered: bool
 ) -> Iterator[Violation]:
-    """Find what a study has not to which prices refer: its candidates, or any power.
+    """Find what a study has not to which prices refer: its candidates, users, or any power.
 
     `is_metered`: the study measures power, which counts where no item states watts.
     """
@@ -354,7 +367,13 @@ def find_misfits(
                     yield Violation("a candidate that the study does not have",
                                     suggest_instead(candidate, candidates), candidate,
                                     (section, name, "for", place))  # fmt: skip
-    site, racked = pricing.site, any(item.rack_units for item in pricing.items.values())
+    site, duty = pricing.site, pricing.duty
+    is_powered = pricing.states_watts or (is_metered and site.pue is not None)
+    if duty is not None and not (has_users or is_powered):
+        right = "add `watts` to an item, or leave this out"
+        yield Violation("a duty for nothing: there are no users, and no power is known", right,
+                        {"hours": duty.hours, "load": f"{duty.load:g}%"}, ("duty",))  # fmt: skip
+    racked = any(item.rack_units for item in pricing.items.values())
     if site.rack_price is not None and not racked:
         right = "add `rack_units` to an item, or leave this out"
         yield Violation("a price of rack units for nothing", right, site.rack_price,
@@ -365,7 +384,7 @@ def find_misfits(
         if not is_metered:
             right = "add `watts` to an item, or `power` to the study, or leave this out"
             yield Violation(f"`{key}` for nothing: no power is known", right, value, ("site", key))
-        elif pricing.duty is None or site.pue is None:
+        elif duty is None or site.pue is None:
             right = "add `duty` and `site.pue`: nothing is assumed"
             yield Violation(f"`{key}` without hours or PUE", right, value, ("site", key))
 

@@ -20,10 +20,12 @@ from pydantic import (
     StringConstraints,
     ValidationError,
 )
+from pydantic_core import PydanticCustomError
 
 from stithy.errors import UserError
 from stithy.names import make_printable, read_named, suggest_instead
 from stithy.study.document import read_document
+from stithy.study.problems import StudyError
 from stithy.units import make_rule_error
 
 SUFFIX = ".yaml"
@@ -120,18 +122,16 @@ def read_price_list(value: Any) -> PriceList | None:
 
 
 def parse_price_list(name: str, text: str) -> PriceList:
-    """Read the text of a list. Raises a rule error that names each fault with its line."""
+    """Read the text of a list. Raises a rule error that carries each fault, with its place."""
+    found: dict[str, Any] = {"what": "a price list with faults", "right": "see the list's lines"}
     try:
         document = read_document(name, text)
-        found = [*map(str, document.problems)]
-        if not found:
+        document.below = ("cost", "items", "", "list")
+        found |= {"problems": document.problems, "document": document}
+        if not document.problems:
             return PriceList.model_validate(document.data)
-    except UserError as error:
-        found = [error.text]
+    except StudyError as error:
+        found |= {"problems": error.problems}
     except ValidationError as error:
-        for each in error.errors(include_url=False):
-            loc = each["loc"]
-            place = document.values.get(loc) or document.values.get(loc[:-1])
-            line = f":{place.line}" if place else ""
-            found.append(f"{name}{line}: {'.'.join(map(str, loc))}: {each['msg']}")
-    raise make_rule_error("a price list with faults", "; ".join(found))
+        found |= {"error": error}
+    raise PydanticCustomError("rule", "{what}: {right}", found)

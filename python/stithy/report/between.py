@@ -13,6 +13,7 @@ from stithy.analysis.analyze import measure
 from stithy.analysis.between_runs import (
     Moved,
     Row,
+    RunChange,
     Taken,
     compare_baselines,
     compare_runs,
@@ -20,7 +21,7 @@ from stithy.analysis.between_runs import (
     list_shared,
 )
 from stithy.errors import UserError
-from stithy.metrics import P99, Quantity, check
+from stithy.metrics import COST_PER_MILLION, COST_PER_USER, P99, Quantity, check
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.validity import describe_left_out, describe_lost_files
@@ -143,7 +144,7 @@ def _compare_pair(
     reported = tuple(each for each in found if each not in meant)
     first, second = (_add_measures(each, quantities) for each in (base, other))
     every = compare_runs(first.evidence, second.evidence, quantities)
-    rows = tuple(row for row in every if not _is_elsewhere(row))
+    rows = tuple(_refuse_currencies(base, other, row) for row in every if not _is_elsewhere(row))
     return Pair(first, second, names, meant, reported, rows)
 
 
@@ -151,6 +152,17 @@ def _is_elsewhere(row: Row) -> bool:
     """Whether a value of an activity is in neither run, which do not have it at this point."""
     none = row.value_base is None and row.value_other is None
     return none and row.quantity.known.source == "values"
+
+
+def _refuse_currencies(base: Context, other: Context, row: Row) -> Row:
+    """Leave amounts of two currencies uncompared: nothing is converted."""
+    currencies = [run.pricing.currency for run in (base, other) if run.pricing]
+    if row.quantity.metric not in AMOUNTS or len(set(currencies)) < 2:
+        return row
+    because = f"the amounts are in {' and '.join(currencies)}"
+    change = RunChange(None, None, None, row.change.base, row.change.other,
+                       missing_because=because)  # fmt: skip
+    return replace(row, change=change)
 
 
 def _add_measures(context: Context, quantities: Sequence[Quantity]) -> Context:
@@ -163,6 +175,7 @@ def _add_measures(context: Context, quantities: Sequence[Quantity]) -> Context:
     return replace(context, evidence=replace(context.evidence, measures=whole))
 
 
+AMOUNTS = {COST_PER_MILLION.metric, COST_PER_USER.metric}
 NAME_MOST = 60
 """Own: letters of a name, so that a table's heading leaves room for the others."""
 

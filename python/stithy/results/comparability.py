@@ -27,6 +27,7 @@ from stithy.results.manifest import (
     WorkloadFacts,
     hash_text,
 )
+from stithy.units import format_list
 
 MEMORY_SHARE = 0.01
 """Firmware and kernel keep a little more or less of it for themselves at each boot."""
@@ -435,7 +436,10 @@ def _list_inputs(manifest: Manifest) -> dict[str, float | str]:
     if (pricing := manifest.pricing) is None:
         return {}
     numbers = {".".join(("cost", *path)): value for path, value in pricing.list_numbers()}
-    return {"cost.currency": pricing.currency, "cost.date": pricing.date, **numbers}
+    priced = (("items", pricing.items), ("licences", pricing.licences))
+    owners = {f"cost.{section}.{name}.for": format_list(each.candidates or ["every candidate"])
+              for section, named in priced for name, each in named.items()}  # fmt: skip
+    return {"cost.currency": pricing.currency, "cost.date": pricing.date, **numbers, **owners}
 
 
 def _list_candidate_facts(candidate: CandidateFacts) -> Iterator[tuple[str, Any]]:

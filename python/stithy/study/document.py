@@ -54,7 +54,7 @@ class Document:
     """A study file that was read: plain values, where each stands, and what was wrong so far.
 
     `keys` has the place of the key of a value in a mapping, `values` that of the value itself, and
-    `texts` the scalar as it is written.
+    `texts` the scalar as it is written. `below`: where a study has what this file holds.
     """
 
     name: str
@@ -64,6 +64,7 @@ class Document:
     values: dict[Loc, FilePlace] = field(default_factory=dict)
     texts: dict[Loc, str] = field(default_factory=dict)
     problems: list[StudyProblem] = field(default_factory=list)
+    below: Loc = ()
 
     def problem(self, place: FilePlace, problem: str, remedy: str) -> StudyProblem:
         """A problem at `place`, with the excerpt of the file."""

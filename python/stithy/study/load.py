@@ -71,7 +71,9 @@ def parse_study(name: str, content: bytes) -> Study:
     except ValidationError as error:
         found = locate(document, error)
     if problems := document.problems + found:
-        by_place = sorted(problems, key=lambda each: [*map(int, each.where.rsplit(":", 2)[1:])])
+        places = {each: each.where.rsplit(":", 2) for each in problems}
+        by_place = sorted(problems, key=lambda each: (
+            places[each][0] != name, *map(int, places[each][1:])))  # fmt: skip
         raise StudyError(name, by_place)
     return study
 
@@ -82,10 +84,12 @@ class Prices(BaseModel):
     cost: Pricing
 
 
-def read_prices(path: Path, candidates: Sequence[str], *, is_metered: bool) -> Pricing:
+def read_prices(
+    path: Path, candidates: Sequence[str], *, has_users: bool, is_metered: bool
+) -> Pricing:
     """Read the section `cost` of a file of prices, for a run of these candidates.
 
-    `is_metered`: the run measured power.
+    `has_users`, `is_metered`: the run had users, and measured power.
 
     Raises StudyError with every problem in it.
     """
@@ -99,7 +103,7 @@ def read_prices(path: Path, candidates: Sequence[str], *, is_metered: bool) -> P
     ]  # fmt: skip
     try:
         pricing = Prices.model_validate({"cost": data.get("cost", {})}).cost
-        misfits = find_misfits(pricing, candidates, is_metered=is_metered)
+        misfits = find_misfits(pricing, candidates, has_users=has_users, is_metered=is_metered)
         refuse(each._replace(loc=("cost", *each.loc)) for each in misfits)
     except ValidationError as error:
         found += locate(document, error)
@@ -149,16 +153,30 @@ _KINDS = {
 def locate(document: Document, error: ValidationError) -> list[StudyProblem]:
     """All problems of a study file, those found while reading it first, each place once."""
     errors = error.errors(include_url=False)
-    mistyped = set(filter(None, map(_guess_meant, errors)))
+    mistyped = set(filter(None, (_guess_meant(each, document.below) for each in errors)))
     found = [
-        _make_problem(document, each)
+        problem
         for each in errors
         if not (
             each["type"] == "missing" and each["loc"] in mistyped or _is_consequence(each, errors)
         )
+        for problem in _list_problems(document, each)
     ]
     taken = {problem.where for problem in document.problems}
-    return [each for each in found if each.where not in taken]
+    # Several items may name the same file of prices.
+    own = f"{document.name}:"
+    once = {each.text if not (each.where or "").startswith(own) else id(each): each
+            for each in found if each.where not in taken}  # fmt: skip
+    return [*once.values()]
+
+
+def _list_problems(document: Document, error: ErrorDetails) -> list[StudyProblem]:
+    """List the problem of an error, or those of the other file that it carries."""
+    carried = error.get("ctx") or {}
+    if "problems" not in carried:
+        return [_make_problem(document, error)]
+    inner = carried.get("error")
+    return [*carried["problems"], *(locate(carried["document"], inner) if inner else ())]
 
 
 def _make_problem(document: Document, error: ErrorDetails) -> StudyProblem:
@@ -169,7 +187,7 @@ def _make_problem(document: Document, error: ErrorDetails) -> StudyProblem:
         return _describe_unknown(document, loc, error)
     if "[key]" in error["loc"]:
         return _describe_wrong_name(document, loc, error)
-    what, right = describe_error(error, loc)
+    what, right = describe_error(error, (*document.below, *loc))
     if loc in document.texts:  # the value as it is written in the file
         value = shorten(mask_passwords(document.texts[loc])) or "nothing"
     else:
@@ -181,11 +199,11 @@ def _make_problem(document: Document, error: ErrorDetails) -> StudyProblem:
     return document.problem(place, f"{at}{what}: {value}", right)
 
 
-def _guess_meant(error: ErrorDetails) -> Loc | None:
+def _guess_meant(error: ErrorDetails, below: Loc) -> Loc | None:
     if error["type"] != "extra_forbidden":
         return None
     parent = error["loc"][:-1]
-    guess = find_closest(str(error["loc"][-1]), list_known(parent))
+    guess = find_closest(str(error["loc"][-1]), list_known((*below, *parent)))
     return (*parent, guess) if guess else None
 
 
@@ -207,8 +225,9 @@ def trim_loc(document: Document, loc: Loc) -> Loc:
 def _describe_missing(document: Document, loc: Loc) -> StudyProblem:
     parent, name = trim_loc(document, loc[:-1]), str(loc[-1])
     place = document.keys.get(parent) or _find_value_place(document, parent)
-    key = find_key((*parent, name))
-    below = f"`{_join_dotted(parent)}`" if parent else "the study"
+    key = find_key((*document.below, *parent, name))
+    whole = "the list" if document.below else "the study"
+    below = f"`{_join_dotted(parent)}`" if parent else whole
     remedy = f"add `{name}`"
     if key is not None:
         meaning = give_first_sentence(key.info.description or "")
@@ -222,7 +241,9 @@ def _describe_unknown(document: Document, loc: Loc, error: ErrorDetails) -> Stud
     parent, name = loc[:-1], str(loc[-1])
     place = document.keys.get(loc) or _find_value_place(document, loc)
     inside = f" in `{_join_dotted(parent)}`" if parent else ""
-    right = str((error.get("ctx") or {}).get("right", "")) or _suggest(parent, name)
+    right = str((error.get("ctx") or {}).get("right", "")) or _suggest(
+        (*document.below, *parent), name
+    )
     return document.problem(place, f"unknown key{inside}: {shorten(name)}", right)
 
 

@@ -456,8 +456,10 @@ class Study(BaseModel):
     @model_validator(mode="after")
     def _check_cost(self) -> Self:
         if self.cost is not None:
-            is_metered = self.power is not None
-            found = find_misfits(self.cost, list(self.candidates), is_metered=is_metered)
+            found = find_misfits(
+                self.cost, list(self.candidates), has_users=self.given_load is not None,
+                is_metered=self.power is not None,
+            )  # fmt: skip
             refuse(each._replace(loc=("cost", *each.loc)) for each in found)
         return self
 

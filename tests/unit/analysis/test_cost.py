@@ -16,11 +16,12 @@ from stithy.analysis.cost import (
     compare_prices,
     find_break_even,
     price_candidate,
+    price_work,
     rank_inputs,
 )
 from stithy.metrics import COST_PER_MILLION, COST_PER_USER
 from stithy.power import MEAN_W
-from stithy.pricing.keys import Pricing
+from stithy.pricing.keys import Pricing, SiteCost
 from stithy.report.context import Context
 from stithy.results.manifest import LimitFacts
 from support.drawn import context_built
@@ -136,7 +137,16 @@ def test_measured_power_counts_where_none_is_stated(context: Context) -> None:
     disk, memory = (price_candidate(found, name) for name in ("disk", "memory"))
     assert disk.kwh == pytest.approx(1.5 * 8.0 * (0.4 * 120 + 0.6 * 80))
     assert disk.total == pytest.approx(200 + 0.2 * (disk.kwh or 0))
-    assert (memory.kwh, memory.total) == (None, 200)
+    assert (memory.kwh, memory.total) == (None, None), "too low beside a sum with energy"
+    assert "power was not measured" in (memory.missing_because or "")
+    assert not any(name.startswith("energy") for name in disk.not_stated)
+    unpriced = some.model_copy(update={"site": SiteCost(pue=1.5)})
+    found = add_measured_power(unpriced, evidence, at(13), idle_w)
+    assert price_candidate(found, "memory").total == 200
+    costs = {each.candidate: each for each in price_work(found, evidence, at(13), None)}
+    assert costs["disk"].energy_j is None, "that is power.joules_per_order"
+    assert "see Power" in costs["disk"].missing["energy per transaction by stated watts"]
+    assert not any(path[-1] == "share" and "metered" in path[1] for path, _ in found.list_numbers())
     full = add_measured_power(always, evidence, at(13), {})
     assert price_candidate(full, "memory").kwh == pytest.approx(1.5 * 8.0 * 120)
     assert add_measured_power(PRICING, evidence, at(13), idle_w) is PRICING
@@ -159,6 +169,10 @@ def test_at_the_equal_price_work_costs_the_same(context: Context) -> None:
     by, ratio = compare_prices(PRICING.model_copy(update={"items": items}), disk, memory)
     assert by == "transaction"
     assert ratio == pytest.approx(1)
+    free = priced(items={"volume": {"for": ["memory"], "list": "gp3", "gb": 0.0, "iops": 1.0,
+                                    "mb_s": 1.0}, "all": {"maintenance": 9.0}})  # fmt: skip
+    alone = [replace(each, yearly=price_candidate(free, each.candidate)) for each in (disk, memory)]
+    assert "costs nothing" in (find_break_even(free, *alone).because or "")
     alike = PRICING.model_copy(update={"items": {"server": PRICING.items["server"]}})
     assert find_break_even(alike, disk, memory).because == "it has no priced item of its own"
 
@@ -166,7 +180,9 @@ def test_at_the_equal_price_work_costs_the_same(context: Context) -> None:
 def test_inputs_are_ranked_by_what_they_change() -> None:
     """No PUE below 1, no share above all, and nothing a list has no price for."""
     site = {"pue": 1.1, "energy_price": 0.1}
+    lasting = {"purchase": 100.0, "life": 1.0, "rest": 90.0}
     items = {
+        "lasting": lasting,
         "drive": {"watts": 100.0},
         "volume": {"list": "gp3", "gb": 1000.0, "iops": 15_000.0, "mb_s": 125.0},
     }
@@ -179,6 +195,8 @@ def test_inputs_are_ranked_by_what_they_change() -> None:
     assert (by_name["site.pue"].low_input, by_name["items.drive.share"].high_input) == (1, 100)
     assert "items.volume.iops" not in names, "18,000 IOPS are not sold"
     assert "duty.load" not in names, "the power of the rest is not stated"
+    assert by_name["duty.hours"].high_input == 8784, "no year has more hours"
+    assert not {"items.lasting.rest", "items.lasting.purchase"} & {*names}, "worth more than new"
 
 
 def test_prices_are_kept_as_they_were_read(tmp_path: Path) -> None:

@@ -9,11 +9,12 @@ import pytest
 from stithy.cli.app import run
 from stithy.plan.answerable import find_unanswerable
 from stithy.plan.steps import write_question
+from stithy.pricing.keys import SiteCost, find_misfits
 from stithy.study.thresholds import Names, parse_threshold
 from support.points import at
 from support.priced import PRICING
 from support.sample_run import TRANSACTIONS, Shape, build_run
-from support.studies import study
+from support.studies import refused, study
 
 pytestmark = pytest.mark.usefixtures("own_state")
 Captured = pytest.CaptureFixture[str]
@@ -77,6 +78,41 @@ def test_wrong_prices_are_refused_with_their_lines(tmp_path: Path, capsys: Captu
     assert "did you mean `disk`?" in capsys.readouterr().err
 
 
+def test_a_faulty_price_list_is_refused_with_its_own_lines(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    """In the words of study faults, once for all items that name it."""
+    root, own, other = build(tmp_path / "run"), tmp_path / "own.yaml", tmp_path / "other.yaml"
+    own.write_text("title: mine\ncurrency: eur\nsources: me\nper_gb: {price: -1, free: 0}\n")
+    again = f"    more: {{list: {own}, gb: 1}}\n"
+    other.write_text(OTHER.replace("gp3", str(own)) + again)
+    assert run(["cost", root, "--prices", str(other)]) == 2
+    told = capsys.readouterr().err
+    for fault in (
+        "1:1: a key is missing in the list: date", "2:11: `currency`: not a currency: eur",
+        "3:1: unknown key: sources: did you mean `source`?", "4:17: `per_gb.price`: too small: -1",
+    ):  # fmt: skip
+        assert told.count(f"{own}:{fault}") == 1
+    assert "4 problems" in told
+
+
+def test_what_counts_for_nothing_is_refused() -> None:
+    """A duty without users and watts, and interest where nothing is bought."""
+    asked = ("database:", "cost: {currency: EUR, date: 2026-01-15, source: q, interest: 5%, "
+             "licences: {all: {per: host, count: 1, yearly: 9}}}\ndatabase:")  # fmt: skip
+    assert refused(asked) == ["cost.interest"]
+    duty, watts = PRICING.duty, PRICING.items["drive"]
+    licensed = PRICING.model_copy(update={"items": {}, "site": SiteCost(), "duty": duty})
+    powered = licensed.model_copy(update={"items": {"drive": watts}})
+    for pricing, has_users, wrong in (
+        (licensed, False, [("duty",)]),
+        (licensed, True, []),
+        (powered, False, []),
+    ):
+        found = find_misfits(pricing, ["disk"], has_users=has_users, is_metered=False)
+        assert [each.loc for each in found] == wrong
+
+
 def test_costs_are_thresholds_and_compared_with_other_runs(
     tmp_path: Path, capsys: Captured
 ) -> None:
@@ -96,6 +132,16 @@ def test_costs_are_thresholds_and_compared_with_other_runs(
     shown = capsys.readouterr().out
     assert "cost.site.admin_hours: 10 and 99" in shown
     assert shown.count("Cost per million") == 4
+    items = {"drive": PRICING.items["drive"].model_copy(update={"candidates": ["memory"]})}
+    foreign = PRICING.model_copy(update={"currency": "CHF", "items": items})
+    abroad = build(tmp_path / "abroad", seed=3, pricing=foreign)
+    assert run(["compare", root, abroad, "--json"]) == 0
+    [pair] = json.loads(capsys.readouterr().out)["comparisons"]
+    found = [row["change"] for row in pair["rows"] if row["metric"] == "cost.per_million"]
+    assert {(each["ratio"], each["missing_because"]) for each in found} == {
+        (None, "the amounts are in EUR and CHF")
+    }
+    assert "cost.items.drive.for" in {each["name"] for each in pair["reported"]}
 
 
 def test_a_cost_that_nothing_is_stated_for_cannot_be_asked() -> None:

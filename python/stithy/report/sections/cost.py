@@ -45,7 +45,13 @@ from stithy.statements import Statement, Styled
 from stithy.units import format_list
 
 NAME = "cost"
-METERED = "the meters of this run, and of what they see"
+STATED = "Energy is that of stated watts, not measured; that of a transaction is without PUE."
+METERED = (
+    "Energy is that of the meters of this run, and of what they see, at the mean of the level. "
+    "Idle is the machine before the first window, without a server that Stithy starts: idle hours "
+    "with a running database take more. A meter that sees the storage of several candidates counts "
+    "all of it in each."
+)
 OLD_YEARS = 2
 """Prices that are older when a run begins are said to be."""
 
@@ -129,9 +135,7 @@ def list_notes(context: Context) -> Iterator[str]:
         if (priced := item.price_list) is not None:
             yield f"Prices of {name}: {priced.title}, {priced.date} ({priced.source})."
     if any(cost.yearly.watts is not None for cost in context.costs):
-        is_stated = manifest.pricing is not None and manifest.pricing.states_watts
-        source = "stated watts, not measured" if is_stated else METERED
-        yield f"Energy is that of {source}; that of a transaction is without PUE."
+        yield STATED if pricing.states_watts else METERED
     begun = datetime.fromtimestamp(manifest.started_at_s, UTC).date()
     years = (begun - pricing.stated_at).days / 365.25
     if years > OLD_YEARS:
@@ -153,7 +157,8 @@ def make_cost_tables(page: Page) -> Iterator[PageTable]:
         Show("within_users", "Users within target", "count"),
         Show("per_user", f"{unit} per user", "money"),
         Show("per_million", f"{unit} per million (by {per})", "money"),
-        Show("kwh", "kWh a year", "rate"), Show("energy_j", "J per transaction", "rate"),
+        Show("kwh", "kWh a year", "rate"),
+        Show("energy_j", "J per transaction by stated watts", "rate"),
         Show("even_factor", "Equal at prices ×", "ratio"),
         Show("even_purchase", "Equal at a purchase of", "money"),
     )  # fmt: skip
@@ -233,7 +238,8 @@ def _draw_figures(context: Context) -> list[Drawn]:
             _draw_inputs(drawing, drawn, found, what), _make_inputs_table(swings, found, what),
             caption=f"{what} with each input by itself {share} lower (−) and higher (+), the most "
             "important first. The line is the value with all inputs as stated. A PUE stays at 1 at "
-            "least, a share at 100 % at most; left out is more than a price list sells."
+            "least, a share at 100 % and a year at its hours at most; left out are more than a "
+            "price list sells, and a rest above its price."
             + " All inputs are in the data file." * (len(swings) > len(drawn)),
             description="Tornado chart: one bar for each input of the cost, from the answer with "
             "less of it to that with more of it.",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from stithy.analysis.cost import YearlyCost, price_candidate
+from stithy.analysis.cost import NO_POWER, YearlyCost, price_candidate
 from stithy.pricing.keys import Pricing
 from stithy.report.words.wording import format_money
 from stithy.statements import Statement, Styled, join_parts
@@ -16,6 +16,8 @@ def describe_years(pricing: Pricing, candidates: Iterable[str]) -> Iterator[str]
         yearly = price_candidate(pricing, name)
         if yearly.total is not None:
             yield _describe_year(yearly, pricing.currency)
+        elif yearly.missing_because == NO_POWER:
+            yield f"{name} has a yearly cost once its power is measured, as its energy has a price."
 
 
 def _describe_year(yearly: YearlyCost, currency: str) -> str:
