@@ -15,8 +15,9 @@ SAMPLED_LEAST = 0.9
 
 METERS = Table(
     "meters",
-    "One row per candidate and meter, and one for all that count: what each measures, and its mean "
-    "while the machine was idle before the first window, with all volumes and without a server.",
+    "One row per candidate and meter, and one for all that count, of each session that measured: "
+    "what each measures, and its mean while the machine was idle before the session's windows, "
+    "with all volumes and without a server that Stithy starts.",
     (
         text("candidate", "name of the candidate"),
         text("meter", "name of the meter in the study; `all` for those that count together"),

@@ -14,26 +14,48 @@ COLUMNS = ("power.mean_w", "power.above_idle_w", "power.joules_per_order",
            "power.marginal_joules_per_order", "power.sampled_share")  # fmt: skip
 
 
-def _meters(files: Files, candidate: str) -> list[Row]:
+def is_metered(files: Files) -> bool:
+    """Whether the run measured power."""
+    return (files.root / "tables" / "meters.parquet").exists()
+
+
+def idle_w(files: Files, candidate: str) -> float | None:
+    """What the idle machine drew by the meters that count, at last."""
+    every = [each["idle_w"] for each in _meters(files, candidate) if each["counted"]]
+    return None if None in every else sum(every)
+
+
+def _meters(files: Files, candidate: str, before_s: float | None = None) -> list[Row]:
+    """Those of the last session that began before a moment; by default of all the last."""
     path = files.root / "tables" / "meters.parquet"
-    sql = f"SELECT * FROM read_parquet('{path}') WHERE candidate = ? AND meter <> 'all'"
-    return files.rows(sql, (candidate,))
+    sql = (
+        f"SELECT * FROM read_parquet('{path}') WHERE candidate = ? AND meter <> 'all' AND "
+        "idle_from_s <= ? QUALIFY rank() OVER (ORDER BY idle_from_s DESC) = 1"
+    )
+    return files.rows(sql, (candidate, before_s or float("inf")))
 
 
 def _draw(files: Files, window: Row, meter: Row) -> tuple[float | None, float]:
     """The mean of a meter in a window, None of too few samples; and the share that came."""
     sql = (
-        "SELECT value, looks FROM means WHERE collector = 'power' AND window_id = ? AND subject = ?"
+        "SELECT at_s, value, at_s - lag(at_s, 1, at_s - ?) OVER (ORDER BY at_s) AS covered "
+        "FROM series WHERE collector = 'power' AND window_id = ? AND subject = ?"
     )
-    [of] = files.rows(sql, (window["window_id"], meter["meter"])) or [{"value": None, "looks": 0}]
+    rows = files.rows(sql, (meter["every_s"], window["window_id"], meter["meter"]))
+    known = [each for each in rows if each["value"] is not None and window["measure_from_s"]
+             <= each["at_s"] - each["covered"] / 2 < window["measure_to_s"]]  # fmt: skip
     due = max(1, int(window["measured_s"] / meter["every_s"]))
-    share = min(1.0, of["looks"] / due)
-    return of["value"] if share >= SHARE_LEAST else None, share
+    share = min(1.0, len(known) / due)
+    if share < SHARE_LEAST:
+        return None, share
+    joules = sum(each["value"] * each["covered"] for each in known)
+    return joules / sum(each["covered"] for each in known), share
 
 
 def of_window(files: Files, window: Row) -> dict[str, float | None]:
     """All values of a window; of one without a mean the share alone."""
-    counted = [each for each in _meters(files, window["candidate"]) if each["counted"]]
+    meters = _meters(files, window["candidate"], window["measure_from_s"])
+    counted = [each for each in meters if each["counted"]]
     draws = [_draw(files, window, meter) for meter in counted]
     known = [watts for watts, _ in draws if watts is not None]
     share = min(share for _, share in draws)

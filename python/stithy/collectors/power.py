@@ -15,6 +15,7 @@ DRAW = CollectedMetric(
     "draw_w", "W", "power that the meter shows", "lower", of_several=None, compared=False
 )
 
+BEGUN = "its counter is read for the first time after it could not be read"
 EARLY_S = 0.1
 """Own: the sampler is late by less, so that a meter of one second is asked each second."""
 
@@ -35,17 +36,19 @@ class MeterReadings:
         now_s = self._clock.monotonic_s()
         asked = [name for name, due_s in self._due_s.items() if now_s >= due_s - EARLY_S]
         self._due_s |= {name: now_s + self._meters[name].keys.every_s for name in asked}
-        found = [sample for name in asked if (sample := self._read(name)) is not None]
+        found = [self._read(name) for name in asked]
         first, self._primed = not self._primed, True
         return [] if first else found
 
-    def _read(self, name: str) -> Sample | None:
+    def _read(self, name: str) -> Sample:
         meter = self._open[name]
         try:
             watts = None if isinstance(meter, str) else meter.read_w()
-            if isinstance(meter, str):
-                return Sample(name, DRAW.name, None, meter)
-            return None if watts is None else Sample(name, DRAW.name, require_watts(watts))
+            if watts is None:
+                # Said, so that the next sample covers the time since this one.
+                why = meter if isinstance(meter, str) else BEGUN
+                return Sample(name, DRAW.name, None, why)
+            return Sample(name, DRAW.name, require_watts(watts))
         except Unreadable as reason:
             return Sample(name, DRAW.name, None, str(reason))
 

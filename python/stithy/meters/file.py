@@ -1,6 +1,7 @@
 """A file of time and watts that another program writes while the run goes on."""
 
 import csv
+import math
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -49,6 +50,7 @@ def list_rows(keys: FileKeys) -> Iterator[tuple[float, float]]:
     rows = csv.DictReader(text[: text.rfind("\n") + 1].splitlines())
     if lacking := {keys.time, keys.watts} - {*(rows.fieldnames or ())}:
         raise Unreadable(f"{keys.file}:1: no column {' and '.join(sorted(lacking))}")
+    last_s = -math.inf
     for row in rows:
         try:
             at_s, watts = _parse_time_s(row[keys.time], keys.timezone), float(row[keys.watts])
@@ -56,6 +58,9 @@ def list_rows(keys: FileKeys) -> Iterator[tuple[float, float]]:
             given = f"{row[keys.time]}, {row[keys.watts]}"
             right = "a single moment and a number are needed"
             raise Unreadable(f"{keys.file}:{rows.line_num}: {given}: {right}") from error
+        if not at_s > last_s:
+            raise Unreadable(f"{keys.file}:{rows.line_num}: its time is not after the row before")
+        last_s = at_s
         yield at_s, require_watts(watts)
 
 

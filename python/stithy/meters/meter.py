@@ -160,12 +160,15 @@ class LiveGauge:
     read_w: Callable[[], float | None]
 
 
+GREATEST_W = 3000.0
+"""Own: more than a CPU package draws, so that a counter which was reset is not taken for a turn."""
+
+
 @dataclass
 class EnergyCounter:
     """Watts from a counter of joules, which begins anew at `range_j`; None: it never does.
 
-    It must be read once in the time in which the greatest power fills the range: two turns look
-    like one.
+    It must be read once in the time in which `GREATEST_W` fills the range: two turns look like one.
     """
 
     read_j: Callable[[], float]
@@ -174,15 +177,21 @@ class EnergyCounter:
     _last: tuple[float, float] | None = None
 
     def read_w(self) -> float | None:
-        """Mean watts since the last reading."""
+        """Mean watts since the last reading; raises Unreadable where turns cannot be counted."""
         last, self._last = self._last, None
         now_j, now_s = self.read_j(), self.clock.monotonic_s()
         self._last = now_j, now_s
         if last is None or now_s <= last[1]:
             return None
-        grown_j = now_j - last[0]
-        if grown_j < 0:
-            if self.range_j is None:
-                raise Unreadable("its counter of energy began anew")
+        grown_j, elapsed_s = now_j - last[0], now_s - last[1]
+        if self.range_j is not None and GREATEST_W * elapsed_s > self.range_j:
+            raise Unreadable(
+                f"not read for {elapsed_s:.0f} s, in which its counter may have turned"
+            )
+        if grown_j < 0 and self.range_j is not None:
             grown_j += self.range_j
-        return grown_j / (now_s - last[1])
+            if grown_j > GREATEST_W * elapsed_s:
+                raise Unreadable("its counter of energy was reset")
+        if grown_j < 0:
+            raise Unreadable("its counter of energy began anew")
+        return grown_j / elapsed_s

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from stithy.collectors.collector import Scope
 from stithy.meters.meter import (
@@ -22,10 +22,13 @@ from stithy.meters.meter import (
     read_text,
 )
 from stithy.needs import Readable
+from stithy.units import make_rule_error
 
 FOLDER = "/sys/class/powercap"
 KINDS = ("intel-rapl", "amd-rapl")
 UJ_PER_J = 1e6
+EVERY_MOST_S = 10
+"""Own: half of the time in which 3 kW fill a range of 65 kJ, the smallest that is usual."""
 NO_ZONES = "the kernel offers no RAPL zones; virtual machines have none"
 RULE = "a virtual machine has none; elsewhere as root: chmod a+r intel-rapl:*/energy_uj there"
 
@@ -37,6 +40,13 @@ class RaplKeys(MeterKeys):
         description="Beginnings of names of zones whose watts are added.",
         examples=[["package", "dram"]],
     )
+
+    @field_validator("every_s")
+    @classmethod
+    def _check_every(cls, every_s: float) -> float:
+        if every_s > EVERY_MOST_S:
+            raise make_rule_error("too seldom", "at most 10 s: the counter may turn unseen")
+        return every_s
 
 
 def sum_zones(zones: Sequence[LiveMeter]) -> float | None:

@@ -61,22 +61,31 @@ def make_scope(context: Context, candidate: str) -> Scope:
 def average_draw(
     name: str, meter: GivenMeter, readings: Iterable[TimedSample], from_s: float, to_s: float
 ) -> MeanPower:
-    """Average a meter's samples from a moment of Unix time to another."""
+    """Average a meter's samples from a moment of Unix time to another, each by what it covers.
+
+    It covers the time since the sample before it: that of a counter after a skipped second has the
+    energy of both. The first one covers the usual time.
+    """
     every_s = meter.keys.every_s
-    own = [reading for reading in readings if _is_within(reading, name, every_s, from_s, to_s)]
-    known = [reading.sample.value for reading in own if reading.sample.value is not None]
+    before_s: float | None = None
+    own: list[tuple[float, TimedSample]] = []
+    for reading in readings:
+        if (reading.collector, reading.sample.subject) == (NAME, name):
+            gap_s = 0.0 if before_s is None else reading.at_s - before_s
+            covered_s = gap_s if gap_s > 0 else every_s
+            if from_s <= reading.at_s - covered_s / 2 < to_s:
+                own.append((covered_s, reading))
+            before_s = reading.at_s
+    known = [(reading.sample.value, covered_s) for covered_s, reading in own
+             if reading.sample.value is not None]  # fmt: skip
     share = min(1.0, len(known) / max(1, int((to_s - from_s) / every_s)))
     if share >= SAMPLED_LEAST:
-        return MeanPower(fmean(known), len(known), share)
-    reasons = (reading.sample.missing_because for reading in own)
+        values, weights = zip(*known, strict=True)
+        return MeanPower(fmean(values, weights), len(known), share)
+    reasons = (reading.sample.missing_because for _, reading in own)
     why = next(filter(None, reasons), None)
     problem = f"{name} has {share:.0%} of its samples, {SAMPLED_LEAST:.0%} are needed"
     return MeanPower(None, len(known), share, f"{problem}: {why}" if why else problem)
-
-
-def _is_within(reading: TimedSample, name: str, every_s: float, from_s: float, to_s: float) -> bool:
-    of_meter = reading.collector == NAME and reading.sample.subject == name
-    return of_meter and from_s <= reading.at_s - every_s / 2 < to_s
 
 
 def sum_draws(draws: Sequence[MeanPower]) -> MeanPower:
@@ -214,8 +223,8 @@ def list_values(
 def find_idle(context: Context, candidate: str) -> Row | None:
     """Find what the idle machine drew in this session by the meters of a candidate, if known."""
     rows = context.state.rows.get(METERS.name, ())
-    own = (row for row in rows if (row["candidate"], row["meter"]) == (candidate, ALL))
-    return next(own, None)
+    own = [row for row in rows if (row["candidate"], row["meter"]) == (candidate, ALL)]
+    return own[-1] if own else None
 
 
 def _subtract(total: MeanPower, idle: Row | None) -> WindowValue:

@@ -21,6 +21,7 @@ from stithy.activity import get_table
 from stithy.engines.instance import ServerFacts
 from stithy.errors import StithyError, give_reason
 from stithy.plan.steps import Dataset, Plan, Step, make_step_id
+from stithy.power import METERS
 from stithy.registry import plugins
 from stithy.results import tables
 from stithy.results.files import read_rows
@@ -166,6 +167,8 @@ def _state(
         (tables.BASELINE, "window_id", {*measured}),
         (tables.CONDITIONS, "moment", moments),
         (tables.SPACE, "moment", set() if reloaded else {"loaded"}),
+        # Earlier windows keep the idle power that they were held against.
+        (METERS, "counted", {True, False} if measured else set()),
     )
     kept = {
         table.name: [

@@ -51,7 +51,7 @@ def write(root: Path, files: Files) -> None:
         (root / name).write_text(text)
 
 
-def zone(number: str, name: str, energy_uj: int, range_uj: int = 1000_000_000) -> Files:
+def zone(number: str, name: str, energy_uj: int, range_uj: int = 65_533_000_000) -> Files:
     """A zone of RAPL."""
     folder = f"class/powercap/intel-rapl:{number}"
     return {f"{folder}/name": f"{name}\n", f"{folder}/energy_uj": f"{energy_uj}\n",
@@ -61,13 +61,21 @@ def zone(number: str, name: str, energy_uj: int, range_uj: int = 1000_000_000) -
 def test_rapl_adds_the_zones_that_are_named_and_survives_a_turn(tmp_path: Path) -> None:
     """`core` is a part of its package; a counter that began anew has its range added."""
     of, meter = scope(tmp_path), given(rapl=["package", "dram"])
-    before = zone("0", "package-0", 999_000_000) | zone("0:0", "core", 5) | zone("0:1", "dram", 0)
-    write(tmp_path, before)
+    write(tmp_path, zone("0", "package-0", 65_532_000_000) | zone("0:0", "core", 5))
+    write(tmp_path, zone("0:1", "dram", 0))
     live = meter.plugin.open(meter.keys, of)
     assert live.read_w() is None
     of.clock.sleep_s(2.0)
     write(tmp_path, zone("0", "package-0", 9_000_000) | zone("0:1", "dram", 4_000_000))
     assert live.read_w() == pytest.approx((10 + 4) / 2)
+    of.clock.sleep_s(1.0)
+    write(tmp_path, zone("0", "package-0", 0))
+    with pytest.raises(Unreadable, match="was reset"):
+        live.read_w()
+    of.clock.sleep_s(60.0)
+    write(tmp_path, zone("0", "package-0", 50_000_000))
+    with pytest.raises(Unreadable, match="not read for 60 s"):
+        live.read_w()
 
 
 def test_rapl_without_zones_or_range_is_missing(tmp_path: Path) -> None:
@@ -264,6 +272,7 @@ def test_a_file_is_read_in_its_time_zone_and_without_its_last_half_row(tmp_path:
         ("2026-10-25T02:30:00,5\n", ":2: 2026-10-25T02:30:00, 5: a single moment"),
         ("2026-10-26T02:30:00,five\n", ":2: "),
         ("2026-10-26T02:30:00,nan\n", "nan W is no power"),
+        ("2026-10-26T02:30:01,5\n2026-10-26T02:30:01,6\n", ":3: its time is not after"),
     ):
         path.write_text(f"when,draw\n{wrong}")
         with pytest.raises(Unreadable, match=why):

@@ -1,6 +1,8 @@
 """Power of the idle machine and of windows: means, sums, energy per order, and what is missing."""
 
 import re
+import shutil
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -8,11 +10,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from fakes.clock import HurriedClock
+from fakes.clock import FakeClock, HurriedClock
 from fakes.hammer import START_S, FakeHammer
 from recompute.walk import recompute
 from stithy.collectors.collector import Sample, TimedSample
-from stithy.meters.meter import GivenMeter, Meter
+from stithy.meters.meter import EnergyCounter, GivenMeter, Meter
 from stithy.plan.expand import expand, nullify_study
 from stithy.power import ABOVE_IDLE_W, JOULES, MARGINAL, MEAN_W, METERS, SAMPLED
 from stithy.registry import plugins
@@ -32,6 +34,13 @@ power:
     plug: {{file: {plug}, timezone: unix}}
     side: {{file: {side}, timezone: unix, candidates: [a]}}
   total: [plug]
+cost:
+  currency: EUR
+  date: 2026-01-15
+  source: quotation
+  duty: {{hours: 8000, load: 40%}}
+  site: {{pue: 1.5, energy_price: 0.2}}
+  items: {{server: {{purchase: 600, life: 3, rest: 0}}}}
 """
 
 
@@ -47,20 +56,37 @@ def _meter(**keys: Any) -> GivenMeter:
 
 def test_a_mean_needs_nine_of_ten_samples() -> None:
     """What lies outside, or is of another meter, does not count; the first reason is kept."""
-    readings = [_sample(100.4, 900.0), _sample(111.6, 900.0), _sample(105.0, 900.0, "other")]
+    readings = [_sample(99.6, 900.0), _sample(100.1, 900.0, "other")]
     readings += [_sample(100.6 + second, 10.0 * second) for second in range(10)]
-    whole = average_draw("wall", _meter(), readings, 100.0, 110.2)
+    readings += [_sample(110.8 + second, 900.0) for second in range(2)]
+    whole = average_draw("wall", _meter(), readings, 100.0, 110.1)
     assert (whole.watts, whole.samples, whole.share) == (45.0, 10, 1.0)
-    readings[5] = _sample(102.6, None)
-    less = average_draw("wall", _meter(), readings, 100.0, 110.2)
+    readings[4] = _sample(102.6, None)
+    less = average_draw("wall", _meter(), readings, 100.0, 110.1)
     assert less.watts == pytest.approx(430 / 9)
     assert less.share == 0.9
-    readings[6] = _sample(103.6, None)
-    few = average_draw("wall", _meter(), readings, 100.0, 110.2)
+    readings[5] = _sample(103.6, None)
+    few = average_draw("wall", _meter(), readings, 100.0, 110.1)
     why = "wall has 80% of its samples, 90% are needed: no answer"
     assert (few.watts, few.missing_because) == (None, why)
     slow = average_draw("wall", _meter(every="5 s"), readings, 97.0, 110.0)
     assert slow.share == 1.0
+
+
+def test_a_mean_of_a_counter_is_its_energy_by_its_time() -> None:
+    """Also where seconds were skipped: 600 J in the two seconds of one sample, 50 W else."""
+    joules = {0: 0, **{second: 50 * second for second in range(1, 6)}}
+    joules |= {7: 250 + 600, **{second: 850 + 50 * (second - 7) for second in range(8, 14)}}
+    counter = EnergyCounter(lambda: 0.0, FakeClock())
+    readings = []
+    for second, counted in joules.items():
+        counter.read_j = partial(float, counted)
+        watts = counter.read_w()
+        readings.append(_sample(100.0 + second, watts))
+        counter.clock.sleep_s(2.0 if second == 5 else 1.0)
+    mean = average_draw("wall", _meter(), readings, 100.0, 113.0)
+    assert mean.watts == pytest.approx((joules[13] - joules[0]) / 13)
+    assert mean.share == pytest.approx(12 / 13)
 
 
 def test_watts_of_two_outlets_are_added_and_missing_where_one_is() -> None:
@@ -123,13 +149,30 @@ def test_energy_of_an_order_follows_from_samples_and_orders(ran: FakedRun) -> No
         assert known[SAMPLED, "all"] == 1.0
 
 
+def test_a_resumed_run_keeps_the_idle_power_of_earlier_windows(ran: FakedRun) -> None:
+    """Each session measures its own, and each window is held against that of its session."""
+    shutil.rmtree(ran.out)
+    ran.run_cut_off()
+    rows = read_rows(ran.out / "tables/meters.parquet", METERS)
+    idle_w = {row["idle_from_s"]: row["idle_w"] for row in rows if row["meter"] == "plug"}
+    held = set()
+    for folder in (ran.out / "windows").iterdir():
+        known = {(row["metric"], row["of"]): row["value"]
+                 for row in read_rows(folder / "values.parquet", VALUES)}  # fmt: skip
+        if known.get((MEAN_W, "all")) is not None:
+            held.add(round(known[MEAN_W, "all"] - known[ABOVE_IDLE_W, "all"], 6))
+    assert len(idle_w) == 2
+    assert held == {round(watts, 6) for watts in idle_w.values()}
+
+
 def test_a_report_says_what_meters_see_and_compares_at_equal_load(ran: FakedRun) -> None:
     """Beside each mean, what the meter does not see; where both do as much, what each draws."""
     path, _ = sorted(write_undrawn_report(ran.out, ["json", "md"]), reverse=True)
     found = recompute(ran.out)
     wrong = [*found.disagreements, *found.unexplained]
-    assert [each for each in wrong if re.search(r"power|meters|\d [WJ]\b", each)] == []
-    assert min(found.checked[f"tables/{name}.parquet"] for name in ("power", "meters")) > 0
+    assert [each for each in wrong if re.search(r"power|meters|cost|\d [WJ]\b", each)] == []
+    tables = ("power", "meters", "costs", "cost-terms", "prices")
+    assert min(found.checked[f"tables/{name}.parquet"] for name in tables) > 0
     text = path.read_text().replace("\N{NO-BREAK SPACE}", " ")
     facts = read_manifest(ran.out / "manifest.json")
     assert facts is not None
@@ -174,6 +217,7 @@ OF = "study:", "power: {{meters: {{{}}}{}}}\nstudy:"
     ("w: {every: 1 s}", "", ["power.meters.w"]),
     ("w: {tasmoto: 1}", "", ["power.meters.w"]),
     ("w: {file: /x}", "", ["power.meters.w"]),
+    ("w: {rapl: [package], every: 1 min}", "", ["power.meters.w.every"]),
     ("", "", ["power.meters"]),
 ], ids=str)  # fmt: skip
 def test_meters_that_cannot_be_added_up_are_refused(

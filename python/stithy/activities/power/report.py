@@ -31,9 +31,12 @@ EQUAL_SHARE = 0.02
 """Own: throughputs that differ by less are an equal load, as the usual margin has it."""
 
 NOTE = (
-    "Mean power: of the samples within the measurement, of all valid windows. Above idle: without "
-    "what the machine drew before the first window, with all volumes and without a server. Energy "
-    "per order: mean power for each order a second, by the workload's own metric."
+    "Mean power: of the samples within the measurement, of all valid windows; a meter that sees "
+    "the storage of several candidates counts all of it in each. Above idle: without what the "
+    "machine drew before the first window, with all volumes and without a server that Stithy "
+    "starts; so it has what that server draws by running, and the load driver where the meter sees "
+    "it. It is more than an additional order takes. Energy per order: mean power for each order a "
+    "second, by the workload's own metric."
 )
 
 
