@@ -343,15 +343,18 @@ def identity(files: Files, row: Row) -> Expected:
         "SELECT *, committed + rolled_back AS done FROM tx WHERE window_id = ? AND transaction "
         "<> 'all'", (row["window_id"],),
     )  # fmt: skip
-    total = sum(each["done"] for each in types)
+    total, failed = (sum(each[name] for each in types) for name in ("done", "errors"))
     if row["name"].startswith("TPM"):
         left, right, allowed = win["tpm"], total * 60 / win["measured_s"], 0.001
     elif row["name"].startswith("users"):
         waited = sum(each["done"] * (each["response_mean_s"] or 0.0) for each in types)
-        left, allowed = win["users"], 0.05 + win["longest_response_s"] / win["measured_s"]
-        right = waited / win["measured_s"]
+        is_cut = failed or win["errors"] or win["errors_expected"]
+        gap_s = (win["user_gap_max_s"] or win["longest_response_s"]) if is_cut else 0.0
+        left, right = win["users"], waited / win["measured_s"]
+        allowed = 0.05 + max(win["longest_response_s"], gap_s) / win["measured_s"]
+        allowed += failed * gap_s / win["measured_s"] / win["users"]
         if win["pace"] == "think":
-            right += total / win["measured_s"] * win["think_mean_s"]
+            right += (total + failed) / win["measured_s"] * win["think_mean_s"]
             allowed += 5 / math.sqrt(total)
         elif win["pace"] != "none":
             return {}
@@ -359,6 +362,7 @@ def identity(files: Files, row: Row) -> Expected:
         name = row["name"].removeprefix("share of ").partition(" = ")[0]
         left, done = row["left"], next(e["done"] for e in types if e["transaction"] == name)
         ends = min(win["users"], win["connections_opened"] or win["users"]) + (win["backlog"] or 0)
+        ends += failed
         allowed = (5 * math.sqrt(left * (1 - left) / total) + ends / total) / left
         right = done / total
     return {

@@ -62,6 +62,11 @@ class WindowFacts:
         }
         return {name: count for name, count in counts.items() if count}
 
+    @property
+    def failed(self) -> int:
+        """Transactions that failed: their users waited and paused for them, too."""
+        return sum(each["errors"] for each in self.types.values())
+
 
 def check_invariants(
     row: Row, types: Mapping[str, Row], workload: Workload | None
@@ -84,7 +89,9 @@ def check_users_in_closed_loop(facts: WindowFacts) -> Identity:
     The response of a deferred transaction is nothing to its user. A user who waits at either end of
     the window brings at most the longest response into it, or takes it out; pauses that are drawn
     make the number of transactions of a window a draw, too, with at most the variance of Poisson's
-    law.
+    law. Of a failed transaction only the pause is known. Its time is within a gap of its user; so
+    is that of one that waits for a connection when the window ends. A wait that ended is of the
+    response.
     Source: Little (1961).
     """
     paced = facts.row["pace"] != "none"
@@ -96,10 +103,14 @@ def check_users_in_closed_loop(facts: WindowFacts) -> Identity:
         return _make_unknown(name, facts, "the window has no response times")
     if pause_s is None:
         return _make_unknown(name, facts, "the pauses of the workload are not known")
-    tolerance = TOLERANCE_SHARE + longest_s / length_s
+    users, failed = float(count_users(facts.row)), facts.failed
+    has_failed = failed or facts.row["errors"] or facts.row["errors_expected"]
+    gap_s = (facts.row["user_gap_max_s"] or longest_s) if has_failed else 0.0
+    tolerance = TOLERANCE_SHARE + max(longest_s, gap_s) / length_s
     tolerance += CHANCE_SD / sqrt(total) if paced else 0.0
-    users = float(count_users(facts.row))
-    return _compare(name, facts, users, total / length_s * (response_s + pause_s), tolerance)
+    tolerance += failed * gap_s / (users * length_s) if failed else 0.0
+    occupied_s = total * response_s + (total + failed) * pause_s
+    return _compare(name, facts, users, occupied_s / length_s, tolerance)
 
 
 def check_parts_and_whole(facts: WindowFacts) -> Identity:
@@ -118,8 +129,8 @@ def check_parts_and_whole(facts: WindowFacts) -> Identity:
 def check_mix(facts: WindowFacts) -> Identity:
     """Each type's share of the transactions = its share of the workload's mix, the farthest shown.
 
-    Besides chance, a transaction of each connection may be under way at the end, and some may not
-    have begun.
+    Besides chance, a transaction of each connection may be under way at the end, and some may have
+    failed, or not have begun.
     Own: the binomial law of a type that is drawn with a known probability.
     """
     done, total = facts.done, sum(facts.done.values())
@@ -128,7 +139,7 @@ def check_mix(facts: WindowFacts) -> Identity:
     shares = facts.workload.shares
     users = count_users(facts.row)
     open_ends = min(users, facts.row["connections_opened"] or users)
-    open_ends += facts.row["backlog"] or 0
+    open_ends += (facts.row["backlog"] or 0) + facts.failed
     allowed = {
         name: CHANCE_SD * sqrt(share * (1 - share) / total) + open_ends / total
         for name, share in shares.items()

@@ -77,11 +77,11 @@ def find_measured_again(of: WindowRecord) -> Reason | None:
 def find_contradiction(window: Row, laws: Iterable[Identity]) -> Reason | None:
     """A law does not hold that must hold whatever the storage does; the first one is reported.
 
-    Edge case: failed transactions and lost users are reported by themselves, and explain it.
+    Edge case: what failed transactions may do to a law is in its tolerance.
     Source: docs/explanation/method.md, "Invariants".
     """
     broken = next((law for law in laws if law.holds is False), None)
-    if broken is None or not window["complete"] or window["errors"]:
+    if broken is None or not window["complete"]:
         return None
     return Reason(CONTRADICTION, {
         "law": broken.name, "left": broken.left, "right": broken.right,

@@ -36,9 +36,7 @@ if TYPE_CHECKING:
 SLOWNESS = frozenset({"emulated drive too slow", "emulated drive not as described"})
 """Flags of a drive that takes other times than its profile says."""
 
-OUTAGE = frozenset(
-    {"commit counters disagree", "commit counters not verified", "contradicts itself"}
-)
+OUTAGE = frozenset({"commit counters disagree", "commit counters not verified"})
 """Flags of a server that was started again within a window."""
 
 ERRORS = frozenset({"lost", "storage", "full"})

@@ -41,9 +41,7 @@ class KilledServer(ServerFault):
     name = "server-killed"
     text = "a killed server"
     expects = frozenset({"lost"})
-    explains = frozenset(
-        {"commit counters disagree", "commit counters not verified", "contradicts itself"}
-    )
+    explains = frozenset({"commit counters disagree", "commit counters not verified"})
 
     def is_promised(self, study: "Study", candidate: str, keys: Any) -> bool:
         """Whether a commit is answered only when it can be recovered."""

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 COPY, CATCH_UP = "base backup", "catch up"
 POLL_S = 0.1
 
-EXPLAINED = frozenset({"commit counters not verified", "contradicts itself"})
-"""Another server counts from another begin, and who waits for it is in no transaction."""
+EXPLAINED = frozenset({"commit counters not verified"})
+"""Another server counts from another begin."""
 
 FOLLOW_S = 60.0
 """Own: how long a server may get no nearer to one that nobody works with."""
