@@ -208,7 +208,9 @@ def _count_tables(files: Files, row: Row) -> float | None:
 NUMBERS: Mapping[str, Callable[[Files, Row], Any]] = {
     "windows": lambda files, row: len(_at(files, row)), "lost": _count_lost, "count": _count_gone,
     "compared": _count_compared, "value": _bounded(0), "low": _bounded(1), "high": _bounded(2),
-    "lasted": _lasted, "pause": lambda files, row: fmean(_list_pauses(files, row)),
+    "lasted": _lasted, "usual": lambda files, row: fmean(_list_pauses(
+        files, {**row, "point": re.sub(r"way=[^,]+", "way=none", row["point"])})),
+    "pause": lambda files, row: fmean(_list_pauses(files, row)),
     "tables": _count_tables, "uncompared": lambda files, row: sum(
         _list_tables(files, each) is None for each in _at(files, row, valid=True)),
     "unproven": lambda files, row: sum(

@@ -59,6 +59,11 @@ class Effect:
             return self.ratio
         return self.difference.mean
 
+    def may_exceed(self, least: float) -> bool | None:
+        """Whether it may be more, by its upper bound where there is one; None if not known."""
+        most = self.value if self.high is None else self.high
+        return None if most is None else most > least
+
     @property
     def is_difference(self) -> bool:
         """Whether it is a difference, in the unit of the metric, and no ratio."""

@@ -448,6 +448,10 @@ class Contrast:
         """A quantity of its valid windows."""
         return self.evidence.level_of(self.candidate, self.point, quantity)
 
+    def find_usual(self, quantity: Quantity) -> float | None:
+        """A quantity of the valid windows in which nothing happens."""
+        return self.evidence.level_of(self.candidate, self.alone, quantity)
+
     def compare(self, quantity: Quantity, point: Point | None = None) -> Effect:
         """Compare with the windows of the same blocks at another point, by default `alone`."""
         name = self.candidate

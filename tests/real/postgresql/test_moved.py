@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from stithy.clock import SystemClock
+from stithy.engines.engine import get_engine
 from stithy.engines.postgresql.connection import connect
 from stithy.engines.postgresql.engine import find_installation
 from stithy.engines.postgresql.replication import promote
@@ -73,15 +75,13 @@ def test_a_source_that_follows_tells_which_tables_differ(
             held.callback(follower.stop)
             return follower
 
-        study = SimpleNamespace(database=SimpleNamespace(engine="postgresql"))
         move: Any = SimpleNamespace(
             context=SimpleNamespace(
-                servers=SimpleNamespace(find_study=lambda *_: study),
                 session=SimpleNamespace(clock=SystemClock(), stop=Stop()),
             ),
             window=SimpleNamespace(candidate="one", point=None, id="w"),
-            find_server=lambda: target, start_beside=start_beside,
-            source=SimpleNamespace(path=place, drives=()),
+            find_server=lambda: target, find_engine=partial(get_engine, "postgresql"),
+            start_beside=start_beside, source=SimpleNamespace(path=place, drives=()),
         )  # fmt: skip
         sums = FileCopy().compare(move)
         assert {name: of[0] == of[1] for name, of in sums.items()} == {

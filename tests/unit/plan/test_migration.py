@@ -10,6 +10,7 @@ from stithy.activity import get_table
 from stithy.analysis.decision import is_answered
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.gathering import WindowRecord, judge
+from stithy.engines.engine import get_engine
 from stithy.errors import StithyError
 from stithy.metrics import Quantity
 from stithy.plan.expand import expand
@@ -19,7 +20,7 @@ from stithy.registry import plugins
 from stithy.report.findings import FindingKind
 from stithy.scenarios.migration.declared import NOT_BEGUN, NOTHING_MOVES
 from stithy.scenarios.migration.plan import find_spec
-from stithy.scenarios.migration.way import SETTINGS
+from stithy.scenarios.migration.way import SETTINGS, WayKind
 from stithy.study.load import parse_study
 from stithy.study.model import Study
 from stithy.validity import Flag, Reason
@@ -207,6 +208,46 @@ def test_a_loss_of_any_candidate_is_said_first() -> None:
     said = str(plugins(FindingKind)["migration"].describe(finding, "user"))
     assert said.startswith("two moved to its target by copy, and LOST or changed data in 1 window.")
     assert said.endswith(" Nothing acknowledged was lost.")
+
+
+@pytest.mark.parametrize(
+    ("usual_s", "said"),
+    [(0.38, "by copy without a noticeably longer pause: 284 ms, and 380 ms without, "),
+     (0.01, "by copy with a pause of 284 ms (10.0 ms without a migration), "),
+     (None, "by copy with a pause of 284 ms, ")],
+)  # fmt: skip
+def test_a_pause_that_users_have_anyway_is_none_of_the_migration(
+    usual_s: float | None, said: str
+) -> None:
+    """It stands beside that of the window without; and why tables were not compared is said."""
+    windows, points = [], [Point.of(users=4, way=way) for way in ("none", "copy")]
+    for point, gap_s in zip(points, (usual_s, 0.284), strict=True):
+        row = {"window_id": str(point), "candidate": "one", "activity": "hammer",
+               "point": str(point), "block": 0, "attempt": 0, "position": 0, "tried": False,
+               "missing_because": None, "measure_from_s": 0.0, "measure_to_s": 1.0, "tpm": 1.0,
+               "gap_s": gap_s, "ledger_acknowledged": 5,
+               "ledger_unverified_because": None}  # fmt: skip
+        reason = {"value": None, "count": None, "missing_because": "a reason."}
+        of = {("migration.tables_compared", "all"): reason}
+        windows.append(Window(row, {}, (), values=of))
+    analysis: Any = SimpleNamespace(evidence=Evidence(("one",), tuple(points), tuple(windows)))
+    [finding] = plugins(FindingKind)["migration"].lead(analysis)
+    sentence = str(plugins(FindingKind)["migration"].describe(finding, "user"))
+    assert sentence.startswith(
+        f"one moved to its target {said}tables not compared in 1 window (a reason)."
+    )
+
+
+@pytest.mark.parametrize(("engine", "way", "because"), [
+    ("postgresql", "copy", None), ("mariadb", "copy", "no server of mariadb is made to follow"),
+    ("postgresql", "replication", "the killed source's log may go on"),
+    ("postgresql", "btrfs-replace", "nothing is left of the source"),
+])  # fmt: skip
+def test_what_is_not_compared_says_why(engine: str, way: str, because: str | None) -> None:
+    """A source that is still there is not called gone."""
+    found = plugins(WayKind)[way].explain_uncompared(get_engine(engine))
+    assert (found or "").startswith(because or "")
+    assert (found is None) is (because is None)
 
 
 @pytest.mark.parametrize(("count", "number"), [(9_999, None), (10_000, 0.2)])

@@ -82,19 +82,19 @@ class Moving:
     def move(self, lasts_s: float) -> Move:
         """Make a migration that users outlast by so much."""
         dataset = SimpleNamespace(name="data")
+        study = SimpleNamespace(database=SimpleNamespace(engine="postgresql", settings={}))
         context: Any = SimpleNamespace(
             volumes=SimpleNamespace(make_tree=self.make_tree),
             servers=SimpleNamespace(
                 live={self.data: self.server},
                 start_again=self.start_again,
+                find_study=lambda *_: study,
             ),
             session=SimpleNamespace(
                 clock=self.clock, stop=Stop(), directory=RunDirectory(self.source.path / "run")
             ),
             plan=SimpleNamespace(dataset_at=lambda _: dataset),
-            study_of=lambda _: SimpleNamespace(
-                database=SimpleNamespace(engine="postgresql", settings={})
-            ),
+            study_of=lambda _: study,
         )
         window = cast(Any, SimpleNamespace(id="w", candidate="one", point=None))
         ends_s = self.clock.now_s() + lasts_s
@@ -115,7 +115,8 @@ def test_tables_are_compared_once_users_are_done(
     FileCopy().move(move)
     move.begin("end")
     fails = InfrastructureError("no answer", where="here", remedy="none")
-    way: Any = Mock(parts=(), compare=Mock(side_effect=fails) if sums is None else lambda _: sums)
+    compare = Mock(side_effect=fails) if sums is None else lambda _: sums
+    way: Any = Mock(parts=(), compare=compare, explain_uncompared=FileCopy().explain_uncompared)
     folder = move.find_folder()
     folder.mkdir(parents=True)
     activity = MigrationActivity(way, move.context, move.window)

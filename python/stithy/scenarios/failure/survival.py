@@ -10,7 +10,7 @@ from stithy.activities.hammer.judge import CONDITIONS, UNREADABLE
 from stithy.analysis.analyze import Analysis
 from stithy.analysis.effect import Effect, estimate_level
 from stithy.analysis.evidence import Evidence, Window
-from stithy.metrics import Quantity
+from stithy.metrics import PAUSE_NEGLIGIBLE_S, Quantity
 from stithy.point import Point
 from stithy.results.tables import GONE
 from stithy.scenarios.failure.fault import NONE
@@ -89,9 +89,7 @@ class Survival:
 
         None if not known.
         """
-        least, longer = PAUSE.known.negligible, self.longer
-        most_s = longer.value if longer.high is None else longer.high
-        return None if most_s is None or least is None else most_s > least
+        return self.longer.may_exceed(PAUSE_NEGLIGIBLE_S)
 
 
 def list_survivals(analysis: Analysis) -> tuple[Survival, ...]:

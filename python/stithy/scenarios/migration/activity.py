@@ -62,6 +62,9 @@ class MigrationActivity(TimedActivity):
     def _compare(self, method: WayKind, move: Move) -> None:
         """Compare every table, and keep the checksums beside the window's tables."""
         try:
+            self._uncompared = method.explain_uncompared(move.find_engine())
+            if self._uncompared is not None:
+                return
             with convert_machine_failures("the comparison of tables"):
                 self._sums = method.compare(move)
         except InfrastructureError as error:

@@ -72,6 +72,11 @@ class Relocated(Contrast):
         return tuple(window for window in self.list_counted()
                      if window.values.get((COMPARED, ALL), {}).get("value") is None)  # fmt: skip
 
+    def explain_uncompared(self) -> str | None:
+        """Say why the first of them were not; None where all were, or nothing says it."""
+        rows = (window.values.get((COMPARED, ALL), {}) for window in self.list_uncompared())
+        return next((because for row in rows if (because := row.get("missing_because"))), None)
+
     def compute_kept_share(self, phase: str) -> float | None:
         """Throughput of a phase relative to before the migration; None where one is not known."""
         before, during = (self.average(Quantity(PHASE_TPM, name)) for name in (BEFORE, phase))

@@ -115,7 +115,7 @@ class MigrationScenario(LoadScenario):
         assert isinstance(scene, DatabaseScene)  # as in `plan_steps`
         method = plugins(WayKind).get(str(window.point.values[WAY]))
         engine = get_engine(study.at(window.point).database.engine)
-        compares = method is not None and method.leaves_source and engine.tells_log_end
+        compares = method is not None and method.explain_uncompared(engine) is None
         beside = max(method.servers_beside if method else 0, int(compares))
         more = beside * scene.memory_bytes[window.candidate]
         read = estimate_checksums(scene.find_size(window.point), 0)

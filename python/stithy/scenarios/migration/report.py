@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from stithy.analysis.analyze import Analysis
 from stithy.analysis.effect import Effect
 from stithy.analysis.evidence import Window
-from stithy.metrics import Quantity
+from stithy.metrics import PAUSE_NEGLIGIBLE_S, Quantity
 from stithy.report.blocks import (
     Block,
     Drawn,
@@ -46,8 +46,10 @@ from stithy.validity import make_clause
 TITLE = "Migration"
 NOTE = (
     "Migration: from its begin until users work with the target alone. Switch: the part of it in "
-    "which no server answered. Pause: the longest time in which no user's transaction was "
-    "committed; of users: the 99th percentile of each user's own longest. Moving and after: "
+    "which no server answered. Pause: the longest time of the measurement in which no user's "
+    "transaction was committed, and "
+    "without: the same of windows without a migration; of users: the 99th percentile of each "
+    "user's own longest. Moving and after: "
     "throughput of that phase relative to the seconds before the migration, in the same window. "
     "Change: throughput of the whole measurement against the window without a migration, of the "
     "same block; the interval holds 95 % and is conservative from four blocks on. Recovery: from "
@@ -55,8 +57,9 @@ NOTE = (
     "After each window the commit ledger and the consistency conditions were compared with the "
     "database at the target: lost counts windows in which something was missing or changed. "
     "Tables: where a server can follow on the source's files, it got the target's log once users "
-    "were done; then the rows of every table were compared by checksums. Differing: over all "
-    "windows."
+    "were done; then the rows of every table were compared by checksums. That log may hold whole "
+    "pages: what was copied wrong and changed by users later may be wrong, and equal, on both "
+    "sides. Differing: over all windows."
 )
 
 PAUSE = Quantity("migration.pause_s")
@@ -93,6 +96,7 @@ def _make_tables(page: Page) -> Iterator[PageTable]:
         *context.factor_shows, Show("candidate", "Candidate"), Show("blocks", "Windows", "count"),
         Show("duration_s", "Migration", "duration"), Show("size_bytes", "Moved", "size"),
         Show("switch_s", "Switch", "duration"), Show("pause_s", "Pause", "duration"),
+        Show("pause_without_s", "without", "duration"),
         Show("user_pause_s", "Pause of users", "duration"), Show("kept", "Moving", "share"),
         Show("kept_after", "After", "share"),
         *(Show(f"p99_{phase}_s", f"p99 {phase}", "duration") for phase in (BEFORE, MOVING, AFTER)),
@@ -112,6 +116,7 @@ def _make_row(context: Context, of: Relocated) -> dict[str, Any]:
         **context.list_factor_values(of.point), "candidate": of.candidate,
         "blocks": len(of.list_counted()), "size_bytes": of.average(Quantity(MOVED)),
         **{name: of.average(Quantity(f"migration.{name}")) for name in times},
+        "pause_without_s": of.find_usual(PAUSE),
         "kept": of.compute_kept_share(MOVING), "kept_after": of.compute_kept_share(AFTER),
         **{f"p99_{phase}_s": of.average(Quantity(PHASE_P99, phase))
            for phase in (BEFORE, MOVING, AFTER)},
@@ -229,19 +234,27 @@ def _describe_way(of: Relocated, unit: str) -> Statement:
         )  # fmt: skip
     if not of.list_counted():
         return Statement(f"by {{method}}{where} in no valid window", method=of.happened)
-    pause_s, lasted_s = of.average(PAUSE), of.average(DURATION)
+    pause_s, usual_s, lasted_s = of.average(PAUSE), of.find_usual(PAUSE), of.average(DURATION)
     timed = "" if lasted_s is None else " in {lasted:measured}"
     paused = "" if pause_s is None else " with a pause of {pause:measured}"
+    if pause_s is not None and usual_s is not None:
+        paused += " ({usual:measured} without a migration)"
+        if of.compare(PAUSE).may_exceed(PAUSE_NEGLIGIBLE_S) is False:
+            paused = (
+                " without a noticeably longer pause: {pause:measured}, and {usual:measured} without"
+            )
     unproven, uncompared = len(of.list_unproven()), len(of.list_uncompared())
     tables = of.average(Quantity(COMPARED))
     same = ", all {tables:,.0f} tables equal by checksums" if tables is not None else ""
+    because = of.explain_uncompared()
     if uncompared:
         same += ", tables not compared in {uncompared:+window}"
+        same += " ({because})" if because else ""
     doubt = ", the ledger of {unproven:+window} not compared" if unproven else ""
     return Statement(
         f"by {{method}}{where}{timed}{paused}{same}{doubt}", method=of.happened, lasted=lasted_s,
-        pause=pause_s, unproven=unproven, tables=tables, uncompared=uncompared,
-        point=str(of.point),
+        pause=pause_s, usual=usual_s, unproven=unproven, tables=tables, uncompared=uncompared,
+        because=make_clause(because or ""), point=str(of.point),
     )  # fmt: skip
 
 

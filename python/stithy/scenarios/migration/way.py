@@ -22,6 +22,7 @@ from stithy.study.scenario import ScenarioKeys
 from stithy.units import ShownSeconds, format_duration, limit_quantity, make_rule_error
 
 if TYPE_CHECKING:
+    from stithy.engines.engine import Engine
     from stithy.engines.instance import Instance
     from stithy.engines.served import ServerProcess
     from stithy.hosts.runner import Command
@@ -70,6 +71,13 @@ class Move:
         from stithy.run.volumes import get_parts
 
         return self.context.servers.live[get_parts(self.source).data]
+
+    def find_engine(self) -> "Engine":
+        """Find the engine of that server."""
+        from stithy.engines.engine import get_engine
+
+        study = self.context.servers.find_study(self.window.candidate, self.window.point)
+        return get_engine(study.database.engine)
 
     def find_process(self) -> "ServerProcess":
         """Find the process of that server: a way is refused where Stithy did not start it."""
@@ -211,23 +219,20 @@ class WayKind(Plugin):
     servers_beside: int = 0
     """How many servers more run meanwhile, each with the memory of the database."""
 
-    leaves_source: bool = False
-    """Whether a server can follow on the source's files afterwards, where the engine's can."""
-
     def explain_refusal(self, study: "Study", candidate: str) -> str | None:
         """Say why it cannot move a candidate's database; None where it can."""
         raise NotImplementedError
 
+    def explain_uncompared(self, engine: "Engine") -> str | None:
+        """Say why tables are never compared with the source afterwards; None where they are."""
+        return "nothing is left of the source"
+
     def compare(self, of: Move) -> TableSums:
         """Compare every table at the target with the source, once the users are done.
 
-        Raises InfrastructureError where it cannot be done.
+        Only where nothing explains that it is not done. Raises InfrastructureError where it fails.
         """
-        raise InfrastructureError(
-            "no server follows the target from what is left of the source",
-            where=f"window {of.window.id}",
-            remedy="none: the ledger and the consistency conditions are what is compared",
-        )  # fmt: skip
+        raise NotImplementedError
 
     def move(self, of: Move) -> None:
         """Move it. The server that users know works with the target's files afterwards.

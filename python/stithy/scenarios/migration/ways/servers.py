@@ -14,6 +14,7 @@ from stithy.errors import InfrastructureError
 from stithy.scenarios.migration.way import SWITCH, Move, TableSums, WayKind, explain_unmovable
 
 if TYPE_CHECKING:
+    from stithy.engines.engine import Engine
     from stithy.engines.instance import Instance, Replication
     from stithy.study.model import Study
 
@@ -30,22 +31,22 @@ FOLLOW_S = 60.0
 class ServerWay(WayKind):
     """The source's files stay as they were when its server ended."""
 
-    leaves_source = True
+    def explain_uncompared(self, engine: "Engine") -> str | None:
+        """Refuse engines of which no server follows on the files of one that ended."""
+        return None if engine.tells_log_end else (
+            f"no server of {engine.name} is made to follow on the source's files"
+        )  # fmt: skip
 
     def compare(self, of: Move) -> TableSums:
         """Let a server on the source's files follow until it has all, and read both.
 
-        What users did since the switch came with the target's log.
+        What users did since the switch came with the target's log, and so did whole pages.
         """
-        from stithy.engines.engine import get_engine
         from stithy.storage.consent import ASIDE
         from stithy.storage.emulation import suspend_pacing
 
-        servers, window, target = of.context.servers, of.window, of.find_server()
-        engine = get_engine(servers.find_study(window.candidate, window.point).database.engine)
-        if not (self.leaves_source and engine.tells_log_end):
-            return super().compare(of)
-        replication, aside = engine.get_replication(), of.source.path / ASIDE
+        target, aside = of.find_server(), of.source.path / ASIDE
+        replication = of.find_engine().get_replication()
         with ExitStack() as held, suspend_pacing(of.source.drives):
             replication.keep_log(target.url)
             settings = replication.set_up_follower(target.url, aside)
@@ -101,12 +102,9 @@ class FollowingWay(ServerWay):
 
     def move(self, of: Move) -> None:
         """Copy, follow, switch."""
-        from stithy.engines.engine import get_engine
         from stithy.storage.copy import measure_tree
 
-        servers, window, first = of.context.servers, of.window, of.find_server()
-        study = servers.find_study(window.candidate, window.point)
-        replication = get_engine(study.database.engine).get_replication()
+        first, replication = of.find_server(), of.find_engine().get_replication()
         place = of.make_place()
         of.begin(COPY)
         of.run(replication.make_copy(first.url, of.find_programs(), place))
@@ -186,7 +184,12 @@ class ReplicationWay(FollowingWay):
     """Own: some tens of transactions, which a server that keeps up has in a moment."""
 
     shuts_down = False
-    leaves_source = False  # whose log may go on where that of the second begins anew
+
+    def explain_uncompared(self, engine: "Engine") -> str | None:
+        """Its server was killed while it could still write log."""
+        return super().explain_uncompared(engine) or (
+            "the killed source's log may go on past where the target's own begins"
+        )
 
     def take_over(self, of: Move, second: "Instance", replication: "Replication") -> None:
         """Let nobody commit at the first, and end it at once when the second has all."""
