@@ -254,6 +254,10 @@ def test_a_check_that_fails_is_no_loss() -> None:
     assert not found.damage
     with pytest.raises(InfrastructureError, match="ledger: "):
         found.require_work("window w")
+    late = Aftermath(acknowledged=1)
+    assert not late.try_to("not all copies came back", fail)
+    late.read({"ledger": fail, "conditions": lambda: None})
+    assert not late.damage
     lost = Aftermath()
     lost.read({"ledger": fail, "conditions": fail})
     lost.require_work("window w")

@@ -120,6 +120,8 @@ class CutActivity(BasicActivity):
             if "cut" in self._at_s and (self._found is None or self._found.is_lost()):
                 # Whatever else the cut has spoiled, no later window finds it.
                 self.context.volumes.lost[self.window.candidate] = "a power cut spoiled it"
+            elif self._found is not None and not self._found.is_examined:
+                self.context.volumes.moved.add(self.window.candidate)
 
     def act(self) -> None:
         """Let users work, cut the power under them, and start the server again."""
@@ -273,7 +275,7 @@ class CutActivity(BasicActivity):
             self._wait_for_health()
             found.rebuild_s = self.context.session.clock.now_s() - from_s
 
-        found.keep("the host did not come back", work)
+        found.try_to("the host did not come back", work)
 
     def _wait_for_health(self) -> None:
         for cluster in list_laboratories(self._volume):
@@ -288,17 +290,16 @@ class CutActivity(BasicActivity):
     def _scrub_beside(self, found: Aftermath) -> Iterator[None]:
         """Meanwhile all copies of the clusters are scrubbed."""
         clusters = list(list_laboratories(self._volume))
-        if not found.keep("not all copies came back", self._wait_for_health):
+        if not found.try_to("not all copies came back", self._wait_for_health):
             yield
             return
         with ThreadPoolExecutor() as pool:
             scrubs = [pool.submit(scrub_deeply, folder, entry, self._pause)
                       for folder, entry in clusters]  # fmt: skip
             yield
-            try:
-                found.add_scrubs([scrub.result() for scrub in scrubs])
-            except InfrastructureError as error:
-                found.unread.append(f"{NOT_SCRUBBED}: {error.text}")
+            found.try_to(
+                NOT_SCRUBBED, lambda: found.add_scrubs([scrub.result() for scrub in scrubs])
+            )
 
     def _make_hammer(self) -> HammerProgram:
         """The driver; where the database runs in it, it works in its folder and is found there."""
@@ -333,9 +334,10 @@ class CutActivity(BasicActivity):
         """What only a cluster has, each with why it is missing elsewhere."""
         entries = [entry for _, entry in list_laboratories(self._volume)]
         spared = None if self._host is None else max(entry.hosts for entry in entries) - 1
+        late = NO_HOST_LATE if entries else NO_CLUSTER
         yield declared.SPARED, spared or (0.0 if entries else None), NO_CLUSTER
         yield declared.STORAGE, found.storage_s, NOT_RECOVERED if entries else NO_CLUSTER
-        yield declared.REBUILD, found.rebuild_s, NOT_RECOVERED if spared else NO_HOST_LATE
+        yield declared.REBUILD, found.rebuild_s, NOT_RECOVERED if spared else late
         yield declared.INCONSISTENT, found.inconsistent, NOT_SCRUBBED if entries else NO_CLUSTER
 
     def spans(self) -> Iterator[Span]:

@@ -153,26 +153,28 @@ class Aftermath:
 
     def keep(self, what: str, work: Callable[[], object]) -> bool:
         """Do it; what it fails with is damage, but that a person wants an end. Whether it did."""
+        if self.try_to(what, work):
+            return True
+        self.damage.append(self.unread.pop())
+        return False
+
+    def try_to(self, what: str, work: Callable[[], object]) -> bool:
+        """Do it; what it fails with is no damage, but not known. Whether it did."""
         try:
             work()
         except Interrupted:
             raise
         except StithyError as error:
-            self.damage.append(f"{what}: {error.text}")
+            self.unread.append(f"{what}: {error.text}")
             return False
         return True
 
     def read(self, works: Mapping[str, Callable[[], object]]) -> None:
         """Read the database in several ways; damage is where none of them can."""
-        for what, work in works.items():
-            try:
-                work()
-            except Interrupted:
-                raise
-            except StithyError as error:
-                self.unread.append(f"{what}: {error.text}")
-        if len(self.unread) == len(works):
-            self.damage += self.unread
+        before = len(self.unread)
+        done = [self.try_to(what, work) for what, work in works.items()]  # each, whatever fails
+        if not any(done):
+            self.damage += self.unread[before:]
 
     def add_check(self, damage: str | None) -> None:
         """Take what the engine's own check found; None: it has none here."""
