@@ -20,7 +20,7 @@ RUST_TIER :=
 # Tests of the hammer mostly wait for windows to end; more of them disturb each other on two CPUs.
 RUST_AT_A_TIME ?= 2
 # What takes longer than this hangs, and is told so instead of keeping everybody waiting.
-RUST_TEST_MAX_S := 1200
+RUST_TEST_MAX_S := 2400
 PYTHON_TEST_MAX_S := 1800
 
 # Where rustup puts Rust, of a shell that is older than its installation.
