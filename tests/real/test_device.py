@@ -181,7 +181,7 @@ def test_a_dead_mount_keeps_no_array_from_being_made(device: Path, place: Path) 
     served.mkdir()
     point.mkdir()
     image.write_bytes(bytes(2**26))
-    server: subprocess.Popen[str] = subprocess.Popen(
+    server = subprocess.Popen(
         ["qemu-storage-daemon", f"--blockdev=file,filename={image},node-name=disk",
          f"--nbd-server=addr.type=unix,addr.path={socket}",
          "--export=nbd,id=disk,node-name=disk,name=disk,writable=on"], text=True,

@@ -43,7 +43,8 @@ def target_of(
             books=SimpleNamespace(recorder=lambda candidate: record),
             stop=SimpleNamespace(check=lambda: None),
         )
-        volumes: Any = SimpleNamespace(of=lambda candidate: volume, moved=set())
+        made = {"array": volume}
+        volumes: Any = SimpleNamespace(of=lambda name: made[name], made=made, moved=set())
         context: Any = SimpleNamespace(volumes=volumes, session=session)
         yield Target(context, "array")
     assert places.list_folders() == []
