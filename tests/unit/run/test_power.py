@@ -159,10 +159,11 @@ def test_a_resumed_run_keeps_the_idle_power_of_earlier_windows(ran: FakedRun) ->
     for folder in (ran.out / "windows").iterdir():
         known = {(row["metric"], row["of"]): row["value"]
                  for row in read_rows(folder / "values.parquet", VALUES)}  # fmt: skip
-        if known.get((MEAN_W, "all")) is not None:
+        if known.get((ABOVE_IDLE_W, "all")) is not None:
             held.add(round(known[MEAN_W, "all"] - known[ABOVE_IDLE_W, "all"], 6))
     assert len(idle_w) == 2
-    assert held == {round(watts, 6) for watts in idle_w.values()}
+    # On a busy machine the idle power of a session may have too few samples.
+    assert held == {round(watts, 6) for watts in idle_w.values() if watts is not None}
 
 
 def test_a_report_says_what_meters_see_and_compares_at_equal_load(ran: FakedRun) -> None:
