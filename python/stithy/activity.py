@@ -101,7 +101,7 @@ TAKEN = frozenset({
     "order", "p50_ratio", "p50_ratio_high", "p50_ratio_low", "p50_s", "p95_ratio", "p95_ratio_high",
     "p95_ratio_low", "p95_s", "p99_after_s", "p99_before_s", "p99_fault_s", "p99_moving_s",
     "p99_ratio", "p99_ratio_high", "p99_ratio_low", "p99_s", "p99_shown", "pair", "pairs", "part",
-    "pause_high", "pause_low", "pause_s", "per_s", "percentile", "phase", "phase_s", "plain_high",
+    "pause_high", "pause_low", "pause_s", "pause_without_s", "per_s", "percentile", "phase", "phase_s", "plain_high",
     "plain_low", "point", "pool_wait_p99_s", "power.above_idle_w", "power.joules_per_order",
     "power.marginal_joules_per_order", "power.mean_w", "power.sampled_share", "primary", "promised",
     "queue_length", "range_share", "ratio", "read_asked_s", "read_latency_s", "read_mean_s",

@@ -4,6 +4,9 @@
 // Unit tests leave all pairs but one out.
 #![cfg_attr(test, allow(unused_imports))]
 
+use std::future::{ready, Future};
+use std::pin::Pin;
+
 use stithy_wire::{Job, WorkloadChoice};
 
 use crate::engines::{mysql, postgresql, sqlite, sqlserver, Target};
@@ -13,6 +16,10 @@ use crate::workloads::brokerage::{self, Brokerage};
 use crate::workloads::oltp::{self, Oltp};
 use crate::workloads::order_entry::{OnMySql, OnPostgresql, OnSqlServer, OnSqlite, OrderEntry};
 use crate::workloads::{Context, Workload};
+
+/// A job that is done while this is awaited. Behind a pointer, so that all of them are compiled here, and not
+/// again in each program and each program of tests.
+pub type Execution<'a> = Pin<Box<dyn Future<Output = Result<(), HammerError>> + 'a>>;
 
 /// A job is compiled once for each pair of an engine and a workload, so that choosing costs nothing later.
 macro_rules! plugins {
@@ -30,21 +37,21 @@ macro_rules! plugins {
         /// same with any. The sink gets every message but a failure, which is the error.
         ///
         /// Errors: those of the job, `url-invalid` and `unknown-workload` (usage).
-        pub async fn execute(job: &Job, context: Context<'_>) -> Result<(), HammerError> {
+        pub fn execute<'a>(job: &'a Job, context: Context<'a>) -> Execution<'a> {
             let (url, choice) = needs(job);
             let name = choice.map(|choice| choice.name.as_str());
             $(
                 if url.is_none_or(|url| is_of::<$target>(url)) {
                     $(
                         if name.is_none_or(|name| name == <$workload>::NAME) {
-                            return execute_as::<$target, $workload>(job, context).await;
+                            return Box::pin(execute_as::<$target, $workload>(job, context));
                         }
                     )+
                     let names = [$(<$workload>::NAME),+];
-                    return Err(refuse_workload(name.unwrap_or_default(), &names));
+                    return Box::pin(ready(Err(refuse_workload(name.unwrap_or_default(), &names))));
                 }
             )+
-            Err(refuse_engine())
+            Box::pin(ready(Err(refuse_engine())))
         }
     };
 }

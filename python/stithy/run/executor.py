@@ -32,7 +32,7 @@ from stithy.storage.consent import DATA
 from stithy.study.candidates import is_emulated
 from stithy.study.database import label, of_candidate, write_sentences
 from stithy.study.model import Study
-from stithy.study.sections import get_workload
+
 from stithy.workloads.words import EMULATED, NULL
 
 
@@ -204,10 +204,7 @@ def keep_running(context: Context) -> dict[str, str]:
 
 def describe_notes(study: Study, plan: Plan) -> Mapping[str, str]:
     """By candidate, without those of which nothing must be said."""
-    of_users = None
-    if study.given_workload is not None and study.given_load is not None:
-        of_users = get_workload(study.workload.name).label(study.options)
-    whole = [*([of_users] if of_users else []), *([NULL] if plan.null else [])]
+    whole = [*filter(None, [study.label]), *([NULL] if plan.null else [])]
     found = {}
     for name, candidate in study.candidates.items():
         not_durable = label(of_candidate(study.given_up, name))

@@ -312,6 +312,18 @@ class Study(BaseModel):
         return self.workload.options(self.driving)
 
     @property
+    def label(self) -> str | None:
+        """What must stand beside every number of its users; None: nothing."""
+        if self.given_workload is None or self.given_load is None:
+            return None
+        size = {
+            name: number
+            for name, number in self.workload.size.items()
+            if f"workload.{name}" not in self.vary
+        }
+        return sections.get_workload(self.workload.name).label(self.options, size)
+
+    @property
     def _given(self) -> set[str]:
         given = (self.given_database, self.given_workload, self.given_load)
         return {name for name, each in zip(OPTIONAL, given, strict=True) if each is not None}

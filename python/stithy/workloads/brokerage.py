@@ -29,6 +29,8 @@ LOAD_UNIT = 1000
 SPECIFIED_CUSTOMERS = 5000
 """Fewer are below the specified minimum. Source: TPC-E 1.14, scaling."""
 
+SMALL = f"SMALL SIZE: fewer customers than the {SPECIFIED_CUSTOMERS:,} that are specified at least"
+
 _FEWEST_DAYS = 12
 """Fewest initial trade days: with less an account has fewer trades than a transaction lists."""
 
@@ -64,7 +66,7 @@ class BrokerageKeys(WorkloadKeys):
         le=1_000_000,
         description=(
             "Number of customers, in steps of 1,000. Fewer than 5,000 are below the specified "
-            "minimum; every output says so."
+            "minimum; every output says so, unless their number varies."
         ),
         examples=[1000],
         json_schema_extra={"multipleOf": LOAD_UNIT},
@@ -174,6 +176,11 @@ class BrokerageKeys(WorkloadKeys):
 
 class Brokerage(Workload):
     """What the options of brokerage mean for planning and reporting."""
+
+    def label(self, options: Options, size: Size) -> str | None:
+        """Numbers of a smaller size must never be taken for those of a specified one."""
+        few = size.get("customers", SPECIFIED_CUSTOMERS) < SPECIFIED_CUSTOMERS
+        return SMALL if few else None
 
     def in_words(self, options: Options) -> Sequence[str]:
         """Prices, delays and skew, each with its number."""

@@ -270,13 +270,13 @@ _HOMES = ("workload", "users_per_warehouse")
 class OrderEntry(Workload):
     """What the options of order entry mean for planning and reporting."""
 
-    def label(self, options: Options) -> str | None:
+    def label(self, options: Options, size: Size) -> str | None:
         """Other numbers than of the specified mix must never be taken for these."""
         return HAMMERDB if options.get("profile") == "hammerdb" else None
 
     def in_words(self, options: Options) -> Sequence[str]:
         """Deliveries and homes where they are not as usual; mix and keys."""
-        homes, label = options.get("users_per_warehouse"), self.label(options)
+        homes, label = options.get("users_per_warehouse"), self.label(options, {})
         return [
             *(["deliveries deferred"] if self.defers(options) else []),
             *([f"{homes:,} at home in each warehouse"] if isinstance(homes, int) else []),

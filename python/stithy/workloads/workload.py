@@ -219,10 +219,11 @@ class Workload(Plugin):
         """The specified rate for a size, by its metric; None where the size specifies none."""
         return None
 
-    def label(self, options: Options) -> str | None:
+    def label(self, options: Options, size: Size) -> str | None:
         """What must stand beside every number of users with these options; None: nothing.
 
-        It may rest only on keys that are the same at all points.
+        It may rest only on keys that are the same at all points; numbers of a size that vary are
+        not there.
         """
         return None
 

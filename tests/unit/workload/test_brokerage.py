@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from stithy.study.load import parse_study
 from stithy.study.problems import StudyError
-from stithy.workloads.brokerage import BROKERAGE, BrokerageKeys
+from stithy.workloads.brokerage import BROKERAGE, SMALL, BrokerageKeys
 from stithy.workloads.workload import Driving
 
 
@@ -80,3 +80,10 @@ def test_an_engine_without_its_statements_is_refused() -> None:
         parse_study("study.yaml", study)
     assert "brokerage on sqlite" in str(refused.value.problems[0])
     assert "use postgresql" in str(refused.value.problems[0])
+
+
+def test_every_number_of_few_customers_says_so() -> None:
+    """Unless their number varies, and stands beside each number anyway."""
+    assert BROKERAGE.label({}, keys(customers=4000).size) == SMALL
+    assert BROKERAGE.label({}, keys(customers=5000).size) is None
+    assert BROKERAGE.label({}, {"days": 12}) is None

@@ -85,7 +85,7 @@ def describe_rates(of: "HammerActivity") -> str:
     p95_s = merged.get("response_p95_s")
     rates = of.context.workload.rates
     shown = ", ".join(f"{row[rate.known.column]:,.0f} {rate.label}" for rate in rates)
-    if label := of.context.workload.label(of.context.file.study.options):
+    if label := of.context.file.study.label:
         shown += f" ({label.partition(':')[0].lower()})"
     return shown if p95_s is None else f"{shown}, p95 {format_duration(p95_s)}"
 

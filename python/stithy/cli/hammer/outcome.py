@@ -114,7 +114,7 @@ def make_outcome_text(outcome: HammerOutcome) -> str:
     ]
     by_type = make_table([*head, "response p50", *times[1:]], rows, "<>>>>>>>>")
     # What must be read before any number.
-    label = outcome.asked.workload.label(outcome.asked.options)
+    label = outcome.asked.workload.label(outcome.asked.options, outcome.asked.section.size)
     tables = [by_type, "", _make_times(outcome), *_explain_dash(outcome)]
     return "\n".join([*([f"{label}\n"] if label else []), *tables, "", *_describe_totals(outcome)])
 

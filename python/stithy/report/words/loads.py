@@ -95,7 +95,10 @@ def _describe_keys(workload: WorkloadFacts | None) -> Iterator[str]:
 def label(workload: WorkloadFacts | None) -> str | None:
     """What must stand beside every number; None where nothing must."""
     known = find_workload(workload)
-    return known.label(workload.options) if workload and known else None
+    if workload is None or known is None:
+        return None
+    same = {name: number for name, number in workload.size.items() if name not in workload.varied}
+    return known.label(workload.options, same)
 
 
 def find_workload(workload: WorkloadFacts | None) -> Workload | None:
