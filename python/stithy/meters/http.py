@@ -1,14 +1,17 @@
-"""What meters by HTTP share: one question, answered with JSON."""
+"""What meters by HTTP share: one question, answered with JSON; and what all plugs are."""
 
 import json
+from abc import abstractmethod
+from functools import partial
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, build_opener
 
 from pydantic import AfterValidator
 
+from stithy.collectors.collector import Scope
 from stithy.errors import give_reason
-from stithy.meters.meter import Unreadable
+from stithy.meters.meter import LiveGauge, LiveMeter, Meter, Unreadable
 from stithy.units import make_rule_error
 
 PATIENCE_S = 2.0
@@ -49,3 +52,19 @@ def find_number(answer: Any, *way: str | int) -> float:
     if isinstance(found, bool) or not isinstance(found, int | float):
         raise Unreadable(f"its {'.'.join(map(str, way))} is no number")
     return float(found)
+
+
+class Plug(Meter):
+    """An outlet that is asked by HTTP."""
+
+    sees = "what is plugged in there"
+    misses = "a second power supply on another outlet"
+
+    @abstractmethod
+    def read(self, keys: Any) -> float:
+        """Ask once, for watts; raises Unreadable."""
+
+    def open(self, keys: Any, scope: Scope) -> LiveMeter:
+        """Nothing is asked yet."""
+        del scope
+        return LiveGauge(partial(self.read, keys))

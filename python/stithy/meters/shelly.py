@@ -1,13 +1,11 @@
 """Plugs and energy meters of Shelly, both generations of their interface by HTTP."""
 
-from functools import partial
 from typing import Any, Literal
 
 from pydantic import Field
 
-from stithy.collectors.collector import Scope
-from stithy.meters.http import Address, ask_json, find_number
-from stithy.meters.meter import LiveGauge, LiveMeter, Meter, MeterKeys
+from stithy.meters.http import Address, Plug, ask_json, find_number
+from stithy.meters.meter import MeterKeys
 
 
 class ShellyKeys(MeterKeys):
@@ -25,30 +23,22 @@ class ShellyKeys(MeterKeys):
     )
 
 
-def read_outlet(keys: ShellyKeys) -> float:
-    """Ask once."""
-    number = keys.channel
-    path, way = {
-        "switch": (f"rpc/Switch.GetStatus?id={number}", ("apower",)),
-        "em1": (f"rpc/EM1.GetStatus?id={number}", ("act_power",)),
-        "gen1": ("status", ("meters", number, "power")),
-    }[keys.kind]
-    return find_number(ask_json(f"{keys.shelly}/{path}"), *way)
-
-
-class Shelly(Meter):
+class Shelly(Plug):
     """A plug of Shelly."""
 
     name = "shelly"
     keys = ShellyKeys
-    sees = "what is plugged in there"
-    misses = "a second power supply on another outlet"
     resolution = "0.1 W"
 
-    def open(self, keys: Any, scope: Scope) -> LiveMeter:
-        """Nothing is asked yet."""
-        del scope
-        return LiveGauge(partial(read_outlet, keys))
+    def read(self, keys: Any) -> float:
+        """Ask once."""
+        number = keys.channel
+        path, way = {
+            "switch": (f"rpc/Switch.GetStatus?id={number}", ("apower",)),
+            "em1": (f"rpc/EM1.GetStatus?id={number}", ("act_power",)),
+            "gen1": ("status", ("meters", number, "power")),
+        }[keys.kind]
+        return find_number(ask_json(f"{keys.shelly}/{path}"), *way)
 
 
 PLUGINS = (Shelly(),)

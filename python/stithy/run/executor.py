@@ -32,7 +32,6 @@ from stithy.storage.consent import DATA
 from stithy.study.candidates import is_emulated
 from stithy.study.database import label, of_candidate, write_sentences
 from stithy.study.model import Study
-
 from stithy.workloads.words import EMULATED, NULL
 
 

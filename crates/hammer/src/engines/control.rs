@@ -97,6 +97,20 @@ pub trait Control: Sized + 'static {
         }
     }
 
+    /// Asks for one number of at least 0; 0 where nothing is answered.
+    fn query_count(
+        &self,
+        doing: &str,
+        sql: &str,
+        values: &[Value],
+    ) -> impl Future<Output = Result<u64, HammerError>> {
+        async move {
+            let rows = self.query(doing, sql, values).await?;
+            let first = rows.first().and_then(|row| row.first());
+            Ok(first.map_or(0, |value| value.integer().unsigned_abs()))
+        }
+    }
+
     /// Begins to copy rows into a table; `created` says that this connection has created it in the
     /// transaction that is open.
     fn copy(

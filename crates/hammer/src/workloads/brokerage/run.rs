@@ -105,13 +105,9 @@ impl<P: Pair> Run for BrokerageRun<P> {
 
     /// Sum of B_NUM_TRADES; nothing else may run on the database.
     async fn count(&self, control: &impl Control) -> Result<u64, HammerError> {
-        read_count(
-            control,
-            "reading completed trades",
-            P::STATEMENTS.completed,
-            &[],
-        )
-        .await
+        control
+            .query_count("reading completed trades", P::STATEMENTS.completed, &[])
+            .await
     }
 
     fn account(&self) -> Account {
@@ -124,13 +120,9 @@ impl<P: Pair> Run for BrokerageRun<P> {
     async fn found(&self, control: &impl Control) -> Result<u64, HammerError> {
         let ids = locked(&self.shared.in_doubt).iter().copied().collect();
         let sql = P::STATEMENTS.completed_of;
-        read_count(
-            control,
-            "looking for settlements",
-            sql,
-            &[Value::Integers(ids)],
-        )
-        .await
+        control
+            .query_count("looking for settlements", sql, &[Value::Integers(ids)])
+            .await
     }
 
     /// Prices, delays and skews; what the exchange got and gave, and what it had not answered at the end.
@@ -153,17 +145,6 @@ impl<P: Pair> Run for BrokerageRun<P> {
         });
         told.as_object().cloned().unwrap_or_default()
     }
-}
-
-async fn read_count(
-    control: &impl Control,
-    doing: &str,
-    sql: &str,
-    values: &[Value],
-) -> Result<u64, HammerError> {
-    let rows = control.query(doing, sql, values).await?;
-    let first = rows.first().and_then(|row| row.first());
-    Ok(first.map_or(0, |value| value.integer().unsigned_abs()))
 }
 
 /// Prepares the statements of a session.

@@ -101,7 +101,7 @@ impl<P: Pair> Run for OrderEntryRun<P> {
     /// Sum of D_NEXT_O_ID; nothing else may run on the database.
     async fn count(&self, control: &impl Control) -> Result<u64, HammerError> {
         let sql = P::STATEMENTS.order_numbers;
-        first_integer(control, "reading order numbers", sql, &[]).await
+        control.query_count("reading order numbers", sql, &[]).await
     }
 
     fn account(&self) -> Account {
@@ -120,7 +120,7 @@ impl<P: Pair> Run for OrderEntryRun<P> {
             list(|key| key.entry_us),
         ];
         let sql = P::STATEMENTS.present_orders;
-        first_integer(control, "looking for orders", sql, &lists).await
+        control.query_count("looking for orders", sql, &lists).await
     }
 
     /// Mix and keys; warehouses in reach and in all; the constants of NURand: C_LAST, C_ID, OL_I_ID.
@@ -133,17 +133,6 @@ impl<P: Pair> Run for OrderEntryRun<P> {
         });
         told.as_object().cloned().unwrap_or_default()
     }
-}
-
-async fn first_integer(
-    control: &impl Control,
-    doing: &str,
-    sql: &str,
-    values: &[Value],
-) -> Result<u64, HammerError> {
-    let rows = control.query(doing, sql, values).await?;
-    let first = rows.first().and_then(|row| row.first());
-    Ok(first.map_or(0, |value| value.integer().unsigned_abs()))
 }
 
 /// Prepares the statements of a user's session.
