@@ -36,27 +36,11 @@ impl Loaded {
         let names = read_tables().into_iter().map(|table| table.name);
         let names: Vec<&str> = names.chain([META_TABLE]).collect();
         meta::refuse_missing_tables(place, control, &names).await?;
-        let name = [Value::Text(NAME.into())];
-        let rows = control.query("reading stithy_meta", statements.read_meta, &name);
-        let row = rows.await?.pop().ok_or_else(|| meta::incomplete(place))?;
-        let [version, size, seed] = &row[..] else {
-            return Err(meta::incomplete(place));
-        };
-        meta::refuse_other_version(place, version.integer(), SCHEMA_VERSION)?;
-        let size = size.text().and_then(read_size);
-        let seed = seed.text().and_then(|seed| seed.parse().ok());
-        let ((customers, days), seed) = size.zip(seed).ok_or_else(|| meta::incomplete(place))?;
-        if (customers, days) != (options.customers, options.days) {
-            return Err(meta::other_size(
-                place,
-                format!(
-                    "the size differs: {} loaded, {} in the job",
-                    write_size(customers, days),
-                    write_size(options.customers, options.days)
-                ),
-                format!("set customers to {customers} and days to {days}"),
-            ));
-        }
+        let row = meta::read_row(place, control, statements.read_meta, NAME, SCHEMA_VERSION);
+        let [size, seed] = row.await?;
+        let (customers, days) = (options.customers, options.days);
+        meta::refuse_other_size(place, &size, &write_size(customers, days))?;
+        let seed = meta::read_seed(place, &seed)?;
         let rows = control.query("reading trades", "SELECT max(t_id) FROM trade", &[]);
         let last = rows
             .await?
@@ -74,9 +58,4 @@ impl Loaded {
 /// A size as `--size` takes it.
 pub fn write_size(customers: u32, days: u32) -> String {
     format!("customers={customers},days={days}")
-}
-
-fn read_size(text: &str) -> Option<(u32, u32)> {
-    let (customers, days) = text.strip_prefix("customers=")?.split_once(",days=")?;
-    Some((customers.parse().ok()?, days.parse().ok()?))
 }

@@ -3,7 +3,7 @@
 use super::options::Options;
 use super::statements::Statements;
 use super::NAME;
-use crate::engines::{Control, Value};
+use crate::engines::Control;
 use crate::error::HammerError;
 use crate::workloads::meta::{self, META_TABLE};
 
@@ -37,46 +37,19 @@ impl Loaded {
         // Another workload's table about its load has other columns.
         let first = [META_TABLE, MARK_TABLE, "sbtest1"];
         meta::refuse_missing_tables(place, control, &first).await?;
-        let name = [Value::Text(NAME.into())];
-        let rows = control.query("reading stithy_meta", statements.read_meta, &name);
-        let row = rows.await?.pop().ok_or_else(|| meta::incomplete(place))?;
-        let [version, size, seed] = &row[..] else {
-            return Err(meta::incomplete(place));
-        };
-        meta::refuse_other_version(place, version.integer(), SCHEMA_VERSION)?;
-        let size = size.text().and_then(read_size);
-        let seed = seed.text().and_then(|seed| seed.parse().ok());
-        let ((tables, rows), seed) = size.zip(seed).ok_or_else(|| meta::incomplete(place))?;
-        let loaded = Loaded { tables, rows, seed };
-        loaded.refuse_other_size(place, options)?;
+        let row = meta::read_row(place, control, statements.read_meta, NAME, SCHEMA_VERSION);
+        let [size, seed] = row.await?;
+        let (tables, rows) = (options.tables, options.rows);
+        meta::refuse_other_size(place, &size, &write_size(tables, rows))?;
+        let seed = meta::read_seed(place, &seed)?;
         let names: Vec<String> = (1..=tables).map(|table| format!("sbtest{table}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         meta::refuse_missing_tables(place, control, &names).await?;
-        Ok(loaded)
-    }
-
-    fn refuse_other_size(&self, place: &str, expected: &Options) -> Result<(), HammerError> {
-        if (self.tables, self.rows) == (expected.tables, expected.rows) {
-            return Ok(());
-        }
-        Err(meta::other_size(
-            place,
-            format!(
-                "the size differs: {} loaded, {} in the job",
-                write_size(self.tables, self.rows),
-                write_size(expected.tables, expected.rows)
-            ),
-            format!("set tables to {} and rows to {}", self.tables, self.rows),
-        ))
+        Ok(Loaded { tables, rows, seed })
     }
 }
 
 /// A size as `--size` takes it.
 pub fn write_size(tables: u32, rows: u32) -> String {
     format!("tables={tables},rows={rows}")
-}
-
-fn read_size(text: &str) -> Option<(u32, u32)> {
-    let (tables, rows) = text.strip_prefix("tables=")?.split_once(",rows=")?;
-    Some((tables.parse().ok()?, rows.parse().ok()?))
 }

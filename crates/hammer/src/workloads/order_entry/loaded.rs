@@ -3,7 +3,7 @@
 use super::schema::{self, SCHEMA_VERSION};
 use super::statements::Statements;
 use super::NAME;
-use crate::engines::{Control, Value};
+use crate::engines::Control;
 use crate::error::HammerError;
 use crate::workloads::meta;
 
@@ -30,17 +30,11 @@ impl Loaded {
         warehouses: u32,
     ) -> Result<Self, HammerError> {
         meta::refuse_missing_tables(place, control, &schema::table_names()).await?;
-        let name = [Value::Text(NAME.into())];
-        let rows = control.query("reading stithy_meta", statements.read_meta, &name);
-        let row = rows.await?.pop().ok_or_else(|| meta::incomplete(place))?;
-        let [version, loaded, seed, c_last_load] = &row[..] else {
-            return Err(meta::incomplete(place));
-        };
-        meta::refuse_other_version(place, version.integer(), SCHEMA_VERSION)?;
-        let seed = seed.text().and_then(|seed| seed.parse().ok());
+        let row = meta::read_row(place, control, statements.read_meta, NAME, SCHEMA_VERSION);
+        let [warehouses_loaded, seed, c_last_load] = row.await?;
         let loaded = Loaded {
-            warehouses: loaded.integer() as u32,
-            seed: seed.ok_or_else(|| meta::incomplete(place))?,
+            warehouses: warehouses_loaded.integer() as u32,
+            seed: meta::read_seed(place, &seed)?,
             c_last_load: c_last_load.integer() as u32,
         };
         loaded.refuse_other_size(place, warehouses)?;
