@@ -7,9 +7,9 @@ import pytest
 
 from stithy.engines.engine import find_engine_of, get_engine
 from stithy.engines.instance import Configuration, Request
-from stithy.engines.mariadb.activity import count_waits, read_counters
 from stithy.engines.mariadb.connection import connect, parse_version
 from stithy.engines.mariadb.declaration import find_missing_write_back
+from stithy.engines.mariadb.endpoint import count_waits, read_counters
 from stithy.engines.mariadb.engine import find_installation
 from stithy.engines.mariadb.settings import MYSQL, complete
 from stithy.engines.mariadb.url import parse_url, write_password

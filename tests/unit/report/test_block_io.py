@@ -15,8 +15,7 @@ from stithy.registry import plugins
 from stithy.report.blocks import Figure, SectionKind
 from stithy.report.context import Context
 from stithy.report.page import Page
-from stithy.scenarios.block_io.report import reads_writes
-from stithy.scenarios.block_io.report.rates import _describe_finding, _RatePlace
+from stithy.scenarios.block_io.report import _describe_finding, _RatePlace, reads_writes
 from stithy.scenarios.block_io.report.seconds import find_worst, sum_io_seconds
 from support.drawn import context_built, rows_in
 from support.sample_run import Shape
