@@ -99,7 +99,6 @@ class Problems:
     """Collects what several checks raise: each check runs, whatever the others found."""
 
     def __init__(self) -> None:
-        """Nothing was found yet."""
         self.found: list[StithyError] = []
 
     def attempt(self, check: Callable[[], T]) -> T | None:

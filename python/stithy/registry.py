@@ -101,7 +101,8 @@ def _list_modules(family: Family, places: tuple[Path, ...]) -> Iterator[tuple[st
         root = Path(__file__).parent
         yield f"stithy.{family.module}", str(root / family.module.rpartition(".")[0]), False
     for folder, is_own in _list_folders(family.package, places) if family.package else ():
-        for name in _list_names(folder):
+        folders = {path.parent.name for path in Path(folder).glob("[a-z]*/*.py")}
+        for name in sorted({info.name for info in pkgutil.iter_modules([folder])} | folders):
             if is_own or name not in family.interface:
                 yield f"stithy.{family.package}.{name}", folder, is_own
     for package in SLICES if family.stage else ():
@@ -138,11 +139,6 @@ def _load(name: str, folder: str) -> ModuleType:
     if not Path(module.__file__ or "").is_relative_to(folder):
         raise ImportError(f"it has the name of the file {module.__file__}")
     return module
-
-
-def _list_names(folder: str) -> list[str]:
-    folders = {path.parent.name for path in Path(folder).glob("[a-z]*/*.py")}
-    return sorted({info.name for info in pkgutil.iter_modules([folder])} | folders)
 
 
 def _make_unloadable_error(error: Exception, family: str, place: str) -> UserError:

@@ -136,7 +136,6 @@ class ServedEndpoint:
     """A database of a server by its URL; the part of an `Endpoint` that is where it is."""
 
     def __init__(self, url: Secret) -> None:
-        """Nothing is connected yet."""
         self._url = url
 
     @property

@@ -132,7 +132,10 @@ def _try(group: MemoryGroup, runner: Runner) -> str | None:
     try:
         group.path.mkdir()
         (group.path / group.files.limit).write_text(str(group.limit_bytes))
-        _forbid_swap(group)
+        # Pages that are swapped out would escape the limit; without swap the file is not there.
+        swap = group.path / group.files.swap
+        if swap.exists():
+            swap.write_text(str(group.limit_bytes) if group.files.version == 1 else "0")
         held = int((group.path / group.files.limit).read_text())
     except (OSError, ValueError) as error:
         return f"no memory group can be created in {group.path.parent} ({give_reason(error)})"
@@ -140,13 +143,6 @@ def _try(group: MemoryGroup, runner: Runner) -> str | None:
         return f"the kernel made the limit {held} bytes"
     joined = runner.run(Command(["true"], memory_cgroup=group.path))
     return None if joined.code == 0 else f"no process may join {group.path}"
-
-
-def _forbid_swap(group: MemoryGroup) -> None:
-    """Pages that are swapped out would escape the limit; without swap the file is not there."""
-    swap = group.path / group.files.swap
-    if swap.exists():
-        swap.write_text(str(group.limit_bytes) if group.files.version == 1 else "0")
 
 
 def remove_group(path: Path) -> None:

@@ -136,7 +136,6 @@ class BasicActivity(WindowActivity):
     ended_because: str | None = None
 
     def __init__(self, context: "Context", window: WindowPlan) -> None:
-        """Nothing has begun yet."""
         self.context, self.window = context, window
 
     def begin(self) -> None:

@@ -408,14 +408,10 @@ def make_databases(context: Context, candidate: str, instances: int) -> None:
     if (there := context.servers.by_url(candidate)) is not None:
         there.empty()
         return
+    engine = context.servers.find_held(candidate).engine
     for parts in make_trees(context.volumes, candidate, instances):
-        _initialise(context.servers.find_held(candidate).engine, context.servers.scratch, parts)
-
-
-def _initialise(engine: ConfiguredEngine, scratch: Path, parts: Parts) -> None:
-    """Make an empty database in empty directories, with its log where that belongs."""
-    engine.initialise(parts.data, scratch)
-    move_log(engine, parts)
+        engine.initialise(parts.data, context.servers.scratch)
+        move_log(engine, parts)
 
 
 def move_log(engine: ConfiguredEngine, parts: Parts) -> None:

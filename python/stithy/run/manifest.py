@@ -51,7 +51,6 @@ class ManifestFile:
     """`manifest.json`, written again whenever more is known."""
 
     def __init__(self, context: Context) -> None:
-        """It is begun now."""
         self._context = context
         self._began_at_s = context.session.clock.now_s()
         self._storage: dict[str, dict[str, Fact]] = {}

@@ -25,7 +25,6 @@ class Asked(threading.Event):
     """An event with `followers`, which are set together with it."""
 
     def __init__(self) -> None:
-        """Nobody asked yet."""
         super().__init__()
         self.followers: list[threading.Event] = []
 
@@ -119,7 +118,6 @@ class UsersStart:
     """
 
     def __init__(self) -> None:
-        """Nobody has begun."""
         self._given = threading.Event()
         self.at_s = 0.0
 

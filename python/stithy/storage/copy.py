@@ -10,7 +10,7 @@ import hashlib
 import mmap
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,7 +92,9 @@ def copy_tree(
         watch()
         _copy(source / name, target / name, has_holes)
 
-    _run_in_threads(copy, files)
+    with ThreadPoolExecutor(THREADS) as pool:
+        for _ in pool.map(copy, files):
+            pass
 
 
 def sync_filesystem(path: Path) -> None:
@@ -155,12 +157,6 @@ def _list_entries(root: Path, without: str | None) -> Iterator[tuple[Path, int]]
 
 def _raise(error: OSError) -> None:
     raise error
-
-
-def _run_in_threads(action: Callable[[str], object], names: Iterable[str]) -> None:
-    with ThreadPoolExecutor(THREADS) as pool:
-        for _ in pool.map(action, names):
-            pass
 
 
 def _hash(path: Path) -> str:

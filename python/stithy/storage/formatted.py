@@ -57,7 +57,6 @@ class MadeAnew(Storage):
     """
 
     def __init__(self, candidate: str, site: Site) -> None:
-        """Nothing is asked of the machine yet."""
         self._candidate = candidate
         self._where = f"candidate {candidate}"
         self._site = site

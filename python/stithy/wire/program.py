@@ -278,7 +278,11 @@ def _end_program(program: Running) -> Iterator[None]:
         yield
     finally:
         if program.poll() is None:
-            _end(program)
+            # SIGINT, patience, SIGKILL.
+            program.send_signal(signal.SIGINT)
+            if wait_for_end(program, EXIT_PATIENCE_S) is None:
+                program.send_signal(signal.SIGKILL)
+                program.wait()
         for stream in (program.stdin, program.stdout):
             if stream is not None and not stream.closed:
                 _close(stream)
@@ -287,11 +291,3 @@ def _end_program(program: Running) -> Iterator[None]:
 def _close(stream: IO[str]) -> None:
     with suppress(BrokenPipeError):  # closing flushes what a dead program no longer reads
         stream.close()
-
-
-def _end(program: Running) -> None:
-    """SIGINT, patience, SIGKILL."""
-    program.send_signal(signal.SIGINT)
-    if wait_for_end(program, EXIT_PATIENCE_S) is None:
-        program.send_signal(signal.SIGKILL)
-        program.wait()

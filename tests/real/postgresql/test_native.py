@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from stithy.engines.postgresql import native
+from stithy.engines.postgresql import upkeep
 from stithy.engines.postgresql.connection import connect
 from stithy.engines.postgresql.server import Server
 from stithy.engines.postgresql.upkeep import SEGMENTS
@@ -54,9 +54,9 @@ def test_a_restored_template_is_the_same(server: Server) -> None:
     """Whatever was done to the database meanwhile; autovacuum would find nothing to do."""
     loaded = {name: asked(server, query) for name, query in STATE.items()}
     segments = asked(server, SEGMENTS)
-    native.keep(server.url, "kept1")
+    upkeep.keep(server.url, "kept1")
     for harm in ("UPDATE t SET text = 'x'", "DROP TABLE t", "CREATE TABLE more ()"):
-        native.restore(server.url, "kept1", 0)
+        upkeep.restore(server.url, "kept1", 0)
         assert {name: asked(server, query) for name, query in STATE.items()} == loaded
         for database in (None, "postgres", "template1"):
             assert asked(server, UNDONE, database) == "", database
@@ -68,14 +68,14 @@ def test_a_restored_template_is_the_same(server: Server) -> None:
 
 def test_a_second_template_leaves_the_first_one_as_it_is(server: Server) -> None:
     """Each size of the data has one; nobody can connect to a template."""
-    native.keep(server.url, "kept1")
-    native.restore(server.url, "kept1", 0)
-    native.empty(server.url)
+    upkeep.keep(server.url, "kept1")
+    upkeep.restore(server.url, "kept1", 0)
+    upkeep.empty(server.url)
     assert asked(server, "SELECT count(*) FROM pg_class WHERE relname = 't'") == 0
-    native.keep(server.url, "kept2")
-    native.restore(server.url, "kept1", 0)
+    upkeep.keep(server.url, "kept2")
+    upkeep.restore(server.url, "kept1", 0)
     assert asked(server, "SELECT count(*) FROM t") == ROWS
-    native.restore(server.url, "kept2", 0)
+    upkeep.restore(server.url, "kept2", 0)
     assert asked(server, "SELECT count(*) FROM pg_class WHERE relname = 't'") == 0
     allowed = "SELECT bool_or(datallowconn) FROM pg_database WHERE datname LIKE 'kept%'"
     assert asked(server, allowed, "postgres") is False

@@ -73,7 +73,7 @@ def make_fault(kind: str, how: FaultOptions, size_bytes: int) -> "AnyFault":
 
     given = {name: value for name, value in vars(how).items() if value is not None}
     takes = find_options(kind)
-    names = _list_names(takes) if takes else []
+    names = [of.alias or name for name, of in takes.model_fields.items()] if takes else []
     for option in given:
         if option not in names:
             remedy = f"leave it out; it takes {', '.join(f'--{name}' for name in names)}"
@@ -105,10 +105,6 @@ def find_options(kind: str) -> "type[DriveFaultOptions] | None":
             remedy=f"it is called `{name}`" if name else suggest_instead(kind, known),
         )
     return FAULTS[kind]
-
-
-def _list_names(options: "type[DriveFaultOptions]") -> list[str]:
-    return [of.alias or name for name, of in options.model_fields.items()]
 
 
 def _convert_problems(error: "ValidationError") -> UserError | Refused:

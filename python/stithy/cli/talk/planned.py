@@ -27,7 +27,7 @@ from stithy.plan.sensitivity import SHARE
 from stithy.plan.steps import Plan, Step
 from stithy.point import format_value
 from stithy.registry import plugins
-from stithy.report.words.costs import describe_years
+from stithy.report.sections.cost import describe_years
 from stithy.report.words.wording import format_quantity
 from stithy.restores.method import get_restore
 from stithy.run.activity import StepKind
@@ -186,14 +186,10 @@ def describe_checks(checked: Preflight) -> str:
         head = f"This machine was checked: {found} a run (see the error below)."
     else:
         head = "This machine was checked: a run can start."
-    server = _show_server(checked)
-    return "\n".join([head, *server, *(f"warning: {warning}" for warning in checked.warnings)])
-
-
-def _show_server(checked: Preflight) -> list[str]:
     databases = checked.equipped.databases if checked.equipped else {}
     every = {engine: database.installation for engine, database in databases.items()}
-    return [f"Database: {engine} {found}" for engine, found in every.items() if found.version]
+    server = [f"Database: {engine} {found}" for engine, found in every.items() if found.version]
+    return "\n".join([head, *server, *(f"warning: {warning}" for warning in checked.warnings)])
 
 
 def _describe_users(study: Study) -> str:

@@ -1,8 +1,4 @@
-"""MariaDB: what studies, plans and reports know of it, without any server.
-
-What files of InnoDB's tables say of themselves is by MariaDB 10.11,
-storage/innobase/include/fsp0types.h: the flags of a tablespace.
-"""
+"""MariaDB: what studies, plans and reports know of it, without any server."""
 
 import re
 from collections.abc import Mapping
@@ -17,41 +13,6 @@ from stithy.secrets import Secret
 
 if TYPE_CHECKING:
     from stithy.engines import instance
-
-from stithy.storage.space import BLOCK_BYTES
-
-FLAGS = slice(54, 58)
-"""Where they stand in the first page."""
-
-IS_FULL_CRC32 = 1 << 4
-"""Set in files of the newer format, which `ROW_FORMAT=COMPRESSED` never has."""
-
-
-def measure_reduction(data: Path) -> float | None:
-    """Measure bytes of pages for a byte that their files take; None without a table.
-
-    Pages that are compressed one by one leave holes; others are kept in smaller ones. Raises
-    OSError.
-    """
-    pages, taken = 0, 0
-    for path in data.rglob("*.ibd"):
-        status = path.stat()
-        with path.open("rb") as file:
-            flags = int.from_bytes(file.read(FLAGS.stop)[FLAGS], "big")
-        pages += status.st_size * count_pages(flags)
-        taken += min(status.st_size, status.st_blocks * BLOCK_BYTES)
-    return pages / taken if taken else None
-
-
-def count_pages(flags: int) -> int:
-    """Count by how much a page is larger than what stands for it in the file.
-
-    >>> count_pages(0x21), count_pages(0x29), count_pages(0x15)  # of 16 KiB: in 16, in 8; crc32
-    (1, 2, 1)
-    """
-    kept, whole = flags >> 1 & 15, flags >> 6 & 15
-    return 1 if flags & IS_FULL_CRC32 or not kept else 2 ** ((whole or 5) - kept)
-
 
 _PLACE = "Stithy puts the files of each instance on its candidate's volume"
 _REACH = "an instance is reached through a private socket only"
@@ -227,6 +188,7 @@ class MariaDBEngine(Engine):
 
     def measure_reduction(self, data: Path, settings: Mapping[str, str]) -> float | None:
         """Measure what compression by the page or by the row format saves of tables."""
+        from stithy.engines.mariadb.files import measure_reduction
 
         packs = self.has_holes(settings) or KEY_BLOCK in normalise_settings(settings)
         return measure_reduction(data) if packs else None

@@ -129,7 +129,6 @@ class MariaDB:
         return self.product.program
 
     def __init__(self, request: Request) -> None:
-        """Nothing is looked for before `check`."""
         self._request = request
         self._found: Installation | None = None
 

@@ -179,9 +179,9 @@ class PostgreSQLEngine(Engine):
 
     def get_native_restore(self) -> "instance.NativeRestore":
         """Give what copies template databases."""
-        from stithy.engines.postgresql import native
+        from stithy.engines.postgresql import upkeep
 
-        return native
+        return upkeep
 
     def get_replication(self) -> "instance.Replication":
         """Give streaming replication."""
@@ -191,9 +191,9 @@ class PostgreSQLEngine(Engine):
 
     def get_chores(self) -> "instance.Chores":
         """Give what makes databases anew and scans tables."""
-        from stithy.engines.postgresql import native
+        from stithy.engines.postgresql import upkeep
 
-        return native
+        return upkeep
 
 
 PLUGINS = (PostgreSQLEngine(),)

@@ -145,7 +145,6 @@ class PostgreSQL:
     log_folder = "pg_wal"
 
     def __init__(self, request: Request) -> None:
-        """Nothing is looked for before `check`."""
         self._request = request
         self._found: Installation | None = None
 

@@ -6,7 +6,7 @@ Names in SQL are quoted by the server itself.
 import json
 
 from stithy.engines.instance import Demand, Mark, NotStarted, kept_of
-from stithy.engines.postgresql import native
+from stithy.engines.postgresql import upkeep
 from stithy.engines.postgresql.connection import MAINTENANCE_DATABASE, Connection, quote_name
 from stithy.engines.postgresql.endpoint import OWN_MARK, PostgreSQLEndpoint, resolve
 from stithy.engines.postgresql.upkeep import freeze
@@ -140,11 +140,11 @@ class RemotePostgreSQL(NotStarted, PostgreSQLEndpoint):
 
     def keep(self, name: str) -> None:
         """As a template database."""
-        native.keep(self.url, name)
+        upkeep.keep(self.url, name)
 
     def restore(self, name: str) -> None:
         """From the template database, which has the mark in it."""
-        native.copy_back(self.url, name)
+        upkeep.copy_back(self.url, name)
         self.checkpoint()
 
     def give_back(self, run_id: str) -> None:

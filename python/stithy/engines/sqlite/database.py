@@ -21,8 +21,7 @@ from stithy.engines.instance import (
     ServerFacts,
     Start,
 )
-from stithy.engines.sqlite import PLUGINS, complete
-from stithy.engines.sqlite.backups import FILE
+from stithy.engines.sqlite import FILE, PLUGINS, complete
 from stithy.errors import InfrastructureError, PreconditionError, Problems, UserError
 from stithy.hosts.runner import Command, LocalRunner, Runner
 from stithy.secrets import Secret
@@ -52,7 +51,7 @@ class DatabaseFile:
     """What can be asked of a file, whoever works with it."""
 
     def __init__(self, url: Secret, version: str = "") -> None:
-        """Nothing is opened yet. `version`: of the driver's library, empty: its program says it."""
+        """`version`: of the driver's library, empty: its program says it."""
         self.url = url
         self._file = read_file(url)
         self._version = version
@@ -204,7 +203,6 @@ class ConfiguredSQLite:
     log_folder = None
 
     def __init__(self, request: Request) -> None:
-        """Nothing is looked for before `check`."""
         self._request = request
         self._version = ""
 

@@ -78,7 +78,6 @@ class RemoteSQLServer(NotStarted, SQLServerEndpoint):
     """A database on a server that runs already; where it is missing, a run makes and drops it."""
 
     def __init__(self, url: Secret) -> None:
-        """Ask when its server was started."""
         super().__init__(url)
         self.database = parse_url(url).database
         self._since = self._read_start()

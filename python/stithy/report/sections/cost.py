@@ -1,6 +1,6 @@
 """What the candidates cost: a year, a user within the target, a million transactions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,15 +8,18 @@ import altair as alt
 import polars as pl
 
 from stithy.analysis.cost import (
+    NO_POWER,
     SHARE_VARIED,
     BreakEven,
     CandidateCost,
     Swing,
+    YearlyCost,
     compare_prices,
     find_break_even,
     price_candidate,
     rank_inputs,
 )
+from stithy.pricing.keys import Pricing
 from stithy.report.blocks import (
     Absent,
     Block,
@@ -32,7 +35,6 @@ from stithy.report.drawing.chart import NUMBERS, WIDTH, make_x_axis
 from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show, make_table
-from stithy.report.words.costs import describe_years
 from stithy.report.words.wording import (
     explain_missing,
     format_exactly,
@@ -41,8 +43,44 @@ from stithy.report.words.wording import (
     format_number,
     format_plural,
 )
-from stithy.statements import Statement, Styled
+from stithy.statements import Statement, Styled, join_parts
 from stithy.units import format_list
+
+TERMS_MOST = 5
+
+
+def describe_years(pricing: Pricing, candidates: Iterable[str]) -> Iterator[str]:
+    """Say what each candidate costs in a year, with its largest terms, as far as it is stated."""
+    for name in candidates:
+        yearly = price_candidate(pricing, name)
+        if yearly.total is not None:
+            yield _describe_year(yearly, pricing.currency)
+        elif yearly.missing_because == NO_POWER:
+            yield f"{name} has a yearly cost once its power is measured, as its energy has a price."
+
+
+def _describe_year(yearly: YearlyCost, currency: str) -> str:
+    total, terms = yearly.total or 0.0, [term for term in yearly.terms if term.amount]
+    parts = [
+        Statement(
+            "{term} {term_amount} ({term_share:share})", term=term.name,
+            term_amount=Styled(term.amount, format_money(term.amount)),
+            term_share=term.amount / total,
+        )
+        for term in terms[:TERMS_MOST]
+    ]  # fmt: skip
+    if more := terms[TERMS_MOST:]:
+        amount = sum(term.amount for term in more)
+        parts.append(Statement(
+            "{small_terms:+smaller term} {small_amount}", small_terms=len(more),
+            small_amount=Styled(amount, format_money(amount)),
+        ))  # fmt: skip
+    return Statement(
+        "{candidate} costs {yearly} {currency} a year{terms}.", candidate=yearly.candidate,
+        yearly=Styled(total, format_money(total)), currency=currency,
+        terms=Statement(": {parts}", parts=join_parts(parts)) if parts else "",
+    )  # fmt: skip
+
 
 NAME = "cost"
 STATED = "Energy is that of stated watts, not measured; that of a transaction is without PUE."

@@ -55,7 +55,6 @@ class BackupActivity(BasicActivity):
     who = "the backups"
 
     def __init__(self, context: Context, window: WindowPlan) -> None:
-        """Nothing is read or written yet."""
         super().__init__(context, window)
         self._spec = find_spec(context.file.study.at(window.point))
         self._backups: Backups = list_backups(context, window)

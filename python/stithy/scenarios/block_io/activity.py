@@ -38,7 +38,6 @@ class FioActivity(BasicActivity):
     who = "fio"
 
     def __init__(self, context: Context, window: WindowPlan) -> None:
-        """Nothing is read or written yet."""
         super().__init__(context, window)
         self._spec = find_spec(context.file.study.at(window.point))
         self._files = context.session.directory.window(window.id).root / FOLDER

@@ -45,7 +45,6 @@ class NeighbourAnalyticScan(Beside):
     name = "scan"
 
     def __init__(self, context: Context, window: WindowPlan) -> None:
-        """Nobody is connected yet."""
         super().__init__(context, window)
         self.workers = self.level
         self._scans: dict[int, Iterator[int]] = {}
@@ -77,7 +76,6 @@ class NeighbourBackup(Beside):
     at_measurement = True
 
     def __init__(self, context: Context, window: WindowPlan) -> None:
-        """Nothing is read or written yet."""
         super().__init__(context, window)
         self.servers = self.workers = self.level
         self.most = self.asked.cycles
@@ -169,7 +167,6 @@ class NeighbourBlockIo(BasicActivity):
     who = "the neighbour"
 
     def __init__(self, context: Context, window: WindowPlan) -> None:
-        """Nothing is read or written yet."""
         super().__init__(context, window)
         self._spec = _find_keys(context.file.study.at(window.point))
         self._files = context.session.directory.window(window.id).root / FOLDER

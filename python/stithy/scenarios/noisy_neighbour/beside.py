@@ -164,7 +164,6 @@ class Beside(BasicActivity):
     most: int | None = None
 
     def __init__(self, context: Context, window: WindowPlan) -> None:
-        """No server runs yet."""
         super().__init__(context, window)
         spec = find_spec(context.file.study.at(window.point))
         assert isinstance(spec, OwnDatabase)  # as all have who are made here

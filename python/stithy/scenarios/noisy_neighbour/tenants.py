@@ -242,7 +242,6 @@ class TenantsActivity:
     """One window of several tenants; `lost`: by number why one of them counts for nothing."""
 
     def __init__(self, context: Context, window: WindowPlan) -> None:
-        """No server runs yet."""
         self.context, self.window = context, window
         numbers = number_instances(window.instances)
         self.each = tuple(HammerActivity(context, window, number=number) for number in numbers)

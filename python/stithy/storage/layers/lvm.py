@@ -69,7 +69,6 @@ class VolumeGroup:
     """A group of devices, known by an identifier; its volume is the array."""
 
     def __init__(self, devices: Sequence[str], identifier: str, runner: Runner) -> None:
-        """Nothing is made yet."""
         self.name = f"stithy_{identifier[:8]}"
         self._devices = devices
         self._identifier = identifier

@@ -130,7 +130,6 @@ class DeviceStorage(formatted.MadeAnew):
     """One candidate's devices."""
 
     def __init__(self, spec: DeviceSpec, candidate: str, site: Site) -> None:
-        """Nothing is asked of the machine yet."""
         super().__init__(candidate, site)
         self._spec = spec
         self._runner = site.runner

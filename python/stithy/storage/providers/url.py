@@ -69,7 +69,6 @@ class DatabaseStorage(Storage):
     """One candidate's database."""
 
     def __init__(self, spec: UrlSpec, candidate: str, site: Site) -> None:
-        """Nothing is connected yet."""
         self._spec, self._candidate, self._site = spec, candidate, site
 
     def check(self) -> None:

@@ -130,7 +130,10 @@ def _set_database(page: Page) -> Iterator[Block]:
     yield from _set_acknowledged(page)
     yield from _set_ledgers(page)
     yield from _set_consistency(page)
-    yield from _set_restores(page)
+    yield Heading("Same state at the start of every window")
+    if page.tables["restores"].frame.is_empty():
+        yield from set_paragraph("No restore is recorded.")
+    yield from set_grid(page.tables["restores"])
     yield from _set_invariants(page)
 
 
@@ -179,13 +182,6 @@ def _set_consistency(page: Page) -> Iterator[Block]:
             f"number {format_list([*map(str, numbers)])}."
         )
     yield from set_open(page.tables["conditions-broken"])
-
-
-def _set_restores(page: Page) -> Iterator[Block]:
-    yield Heading("Same state at the start of every window")
-    if page.tables["restores"].frame.is_empty():
-        yield from set_paragraph("No restore is recorded.")
-    yield from set_grid(page.tables["restores"])
 
 
 def _set_invariants(page: Page) -> Iterator[Block]:

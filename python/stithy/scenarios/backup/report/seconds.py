@@ -62,7 +62,9 @@ def _plot(context: Context) -> list[Drawn]:
     if point is None:
         return []
     windows = _choose_windows(context, point)
-    frame = _read_seconds(context, windows)
+    rows = [row for name, window in windows.items() for row in _read_window(context, name, window)]
+    types = {"candidate": pl.String, "second": pl.Int64, **dict.fromkeys(STRIPS, pl.Float64)}
+    frame = pl.DataFrame(rows, schema=types)
     if frame.is_empty():
         return [Absent(KEY, "windows with backups over time", "no window has samples")]
     return [_draw_figure(context, point, windows, frame)]
@@ -133,12 +135,6 @@ def _write_title(spans: Mapping[str, list[dict[str, float | str]]]) -> str:
         elif failed:
             said.append(f"no backup succeeded on {name}, {failed}")
     return begin_sentence("; ".join(said) or "no backup was made in these windows")
-
-
-def _read_seconds(context: Context, windows: Mapping[str, Window]) -> pl.DataFrame:
-    rows = [row for name, window in windows.items() for row in _read_window(context, name, window)]
-    types = {"candidate": pl.String, "second": pl.Int64, **dict.fromkeys(STRIPS, pl.Float64)}
-    return pl.DataFrame(rows, schema=types)
 
 
 def _read_window(context: Context, name: str, window: Window) -> Rows:

@@ -44,7 +44,6 @@ class ExistingStorage(MadeAnew):
     """The image of one candidate."""
 
     def __init__(self, keys: CephKeys, candidate: str, site: Site) -> None:
-        """Nothing is asked of the cluster yet."""
         super().__init__(candidate, site)
         assert keys.conf is not None
         assert keys.pool is not None

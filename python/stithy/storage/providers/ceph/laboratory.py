@@ -189,7 +189,6 @@ class LaboratoryStorage(MadeAnew):
     """The cluster of one candidate."""
 
     def __init__(self, keys: CephKeys, candidate: str, site: Site) -> None:
-        """Nothing is asked of the machine yet."""
         super().__init__(candidate, site)
         self._keys = keys
         self._profiles: dict[str, DriveProfileFile] = {}
