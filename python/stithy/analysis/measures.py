@@ -194,19 +194,17 @@ class CurvePoint:
         return 1 / (1 - self.share)
 
 
-def draw_percentile_curve(
-    histogram: LoggedHistogram, *, beyond: int = BEYOND_DRAWN
-) -> tuple[CurvePoint, ...]:
-    """Points from the lowest value to the last one that has `beyond` others beyond it.
+def draw_percentile_curve(histogram: LoggedHistogram) -> tuple[CurvePoint, ...]:
+    """Points from the lowest value to the last one that has BEYOND_DRAWN others beyond it.
 
     Shapes: in ascending order of share; the median and each power of ten of `reach` are among them.
-    Edge cases: with fewer than twice `beyond` values there is no curve.
+    Edge cases: with fewer than twice as many values there is no curve.
     Source: HdrHistogram's percentile plot; its value at a percentile is the highest equivalent one.
     """
     count = histogram.count
-    if count < 2 * beyond:
+    if count < 2 * BEYOND_DRAWN:
         return ()
-    end = 1 - beyond / count
+    end = 1 - BEYOND_DRAWN / count
     # Shares in equal steps of log reach, as far as `count` values go, with the median.
     steps = math.ceil(math.log10(count) * POINTS_A_DECADE)
     tail = (10 ** (-step / POINTS_A_DECADE) for step in range(steps + 1))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from stithy.cli.talk.options import NoWait
 from stithy.cli.talk.render import (
     UNKNOWN,
     format_rate_text,
@@ -43,7 +44,7 @@ def block(
     precondition: str | None = None,
     repeat: int | None = None,
     wipe: bool = False,
-    no_wait: bool = False,
+    no_wait: NoWait = False,
     print_study: Annotated[bool, Parameter(name="--print")] = False,
     out: Path | None = None,
     json: bool = False,
@@ -121,8 +122,6 @@ def block(
         A fixed number of blocks at every profile; default: until the question is decided.
     wipe
         Consent to lose all that the named devices hold.
-    no_wait
-        Measure at once, even while other programs use the machine (study key `quiet.wait`).
     print_study
         Print the study, and measure nothing.
     out

@@ -3,11 +3,12 @@
 from dataclasses import replace
 from pathlib import Path
 
+from stithy.cli.talk.options import RunFolder
 from stithy.cli.talk.render import make_table, show, show_json
 from stithy.errors import Exit, UserError
 
 
-def cost(directory: Path, /, *, prices: Path | None = None, json: bool = False) -> Exit:
+def cost(directory: RunFolder, /, *, prices: Path | None = None, json: bool = False) -> Exit:
     """Say what the candidates of a run cost in a year, and what work and users cost.
 
     Reads results only: nothing is measured, and the run is not changed. With other prices all
@@ -20,8 +21,6 @@ def cost(directory: Path, /, *, prices: Path | None = None, json: bool = False) 
 
     Parameters
     ----------
-    directory
-        The directory of the run, as `stithy run` wrote it.
     prices
         A YAML file with the section `cost` of a study, and nothing else. Its prices replace those
         of the study.

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from stithy.cli.talk.options import require_plugin, require_writable
+from stithy.cli.talk.options import RunFolder, require_plugin, require_writable
 from stithy.cli.talk.render import say, show_pieces
 from stithy.errors import Exit
 
@@ -14,7 +14,11 @@ STANDARD_OUTPUT = "-"
 
 
 def export(
-    directory: Path, /, *, to: Annotated[str, Parameter(name="--to")], out: str = STANDARD_OUTPUT
+    directory: RunFolder,
+    /,
+    *,
+    to: Annotated[str, Parameter(name="--to")],
+    out: str = STANDARD_OUTPUT,
 ) -> Exit:
     """Write the results of a run in a format that another program reads.
 
@@ -35,8 +39,6 @@ def export(
 
     Parameters
     ----------
-    directory
-        The directory of the run, as `stithy run` wrote it.
     to
         The format: openmetrics, bencher, go-bench or csv.
     out

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from stithy.cli.compare import read_quantity
-from stithy.cli.talk.options import require_writable
+from stithy.cli.talk.options import Junit, RunFolder, require_writable
 from stithy.cli.talk.render import say, show, show_json
 from stithy.errors import Exit, PreconditionError, UserError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def report(
-    directory: Path,
+    directory: RunFolder,
     /,
     *,
     formats: Annotated[str, Parameter(name="--format")] = "html",
@@ -26,7 +26,7 @@ def report(
     metric: tuple[str, ...] = (),
     ignore: tuple[str, ...] = (),
     open_page: Annotated[bool, Parameter(name="--open")] = False,
-    junit: Path | None = None,
+    junit: Junit = None,
     json: bool = False,
 ) -> Exit:
     """Write the report of a run, with all its figures and tables.
@@ -45,8 +45,6 @@ def report(
 
     Parameters
     ----------
-    directory
-        The directory of the run, as `stithy run` wrote it.
     formats
         The formats, separated by commas. `html`: the page. `pdf`: for print, tagged for screen
         readers. `md`: Markdown for a pull request or ticket. `json`: for programs. All have every
@@ -63,8 +61,6 @@ def report(
     open_page
         Open the first of the files in a web browser. Without a browser the report is still written,
         and a message says so.
-    junit
-        Write the study's thresholds to this file, as JUnit XML.
     json
         Print the paths, the main findings, what weakens them, and the thresholds as JSON.
     """

@@ -1,22 +1,21 @@
 """`stithy resume`: go on with a run that was cut off."""
 
 from contextlib import ExitStack
-from pathlib import Path
 
-from stithy.cli.talk.options import require_writable
+from stithy.cli.talk.options import Junit, Keep, Metrics, NoWait, RunFolder, require_writable
 from stithy.cli.talk.render import say
 from stithy.errors import Exit
 
 
 def resume(
-    directory: Path,
+    directory: RunFolder,
     /,
     *,
     force: bool = False,
-    no_wait: bool = False,
-    keep: bool = False,
-    junit: Path | None = None,
-    metrics: str | None = None,
+    no_wait: NoWait = False,
+    keep: Keep = False,
+    junit: Junit = None,
+    metrics: Metrics = None,
     json: bool = False,
 ) -> Exit:
     """Continue a run that was killed, interrupted or failed, and write its report.
@@ -44,21 +43,9 @@ def resume(
 
     Parameters
     ----------
-    directory
-        The directory of the run, as `stithy run` wrote it.
     force
         Continue although the machine or the study has changed. The original study is used, and the
         report says what changed.
-    no_wait
-        Measure at once, even while other programs use the machine (study key `quiet.wait`).
-    keep
-        Leave the database instances running, without a memory limit, and print how to connect to
-        them. `stithy clean` ends them.
-    junit
-        Write the study's thresholds to this file, as JUnit XML.
-    metrics
-        Publish the progress of the run for Prometheus, at /metrics of this loopback address, such
-        as 127.0.0.1:9464. It ends with the run.
     json
         Print one JSON document at the end: results, report, findings, thresholds, instances kept.
     """

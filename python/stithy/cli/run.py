@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from stithy.cli.talk.options import require_writable
+from stithy.cli.talk.options import Junit, Keep, Metrics, NoWait, require_writable
 from stithy.cli.talk.render import say
 from stithy.errors import Exit
 
@@ -12,12 +12,12 @@ def run(
     /,
     *,
     out: Path | None = None,
-    keep: bool = False,
+    keep: Keep = False,
     null: bool = False,
     sensitivity: bool = False,
-    no_wait: bool = False,
-    junit: Path | None = None,
-    metrics: str | None = None,
+    no_wait: NoWait = False,
+    junit: Junit = None,
+    metrics: Metrics = None,
     json: bool = False,
 ) -> Exit:
     """Run a study: create the candidates, load the database, measure, and write the report.
@@ -50,9 +50,6 @@ def run(
         The study file.
     out
         Directory for the results, missing or empty; default: runs/STUDY-TIME.
-    keep
-        Leave the database instances running, without a memory limit, and print how to connect to
-        them. `stithy clean` ends them.
     null
         Measure the study's first candidate against an identical copy of it, each on its own volume.
         The answer must be "equivalent" or "undecided". A difference is an error of the instrument,
@@ -62,13 +59,6 @@ def run(
         assumed number is then 25 % worse for the better candidate, and 25 % better for the other.
         If no candidate is better, both directions are measured. The report says whether the verdict
         changes. Only for emulated drives whose profiles have assumed numbers.
-    no_wait
-        Measure at once, even while other programs use the machine (study key `quiet.wait`).
-    junit
-        Write the study's thresholds to this file, as JUnit XML.
-    metrics
-        Publish the progress of the run for Prometheus, at /metrics of this loopback address, such
-        as 127.0.0.1:9464. It ends with the run.
     json
         Print one JSON document at the end: results, report, findings, thresholds, instances kept.
     """

@@ -140,11 +140,7 @@ def check_profile(
 
 
 def own_figures(
-    text: str,
-    points: Sequence[jobs.LoadPoint],
-    span_bytes: int,
-    seed: int,
-    runner: Runner | None = None,
+    text: str, points: Sequence[jobs.LoadPoint], span_bytes: int, seed: int
 ) -> tuple[messages.PointFigures, ...]:
     """What a drive of a profile does by itself at some points, simulated.
 
@@ -159,7 +155,7 @@ def own_figures(
         requests=SIMULATED_REQUESTS,
         points=tuple(points),
     )
-    return _ask_program(job, messages.ProfileFiguresSummary, runner).points
+    return _ask_program(job, messages.ProfileFiguresSummary, None).points
 
 
 def is_file_name(name_or_path: str) -> bool:

@@ -174,22 +174,17 @@ class BackupMethod:
         if problem := self.explain_refusal(options):
             raise UserError(problem, where=where, remedy="change it, or choose another method")
 
-    def check_programs(
-        self,
-        options: BackupOptions,
-        paths: Mapping[str, str | None],
-        where: str = "scenario.backup",
-    ) -> None:
+    def check_programs(self, options: BackupOptions, paths: Mapping[str, str | None]) -> None:
         """Raise UserError for options that do not fit, PreconditionError for a missing program.
 
         `paths`: of each program by its name, None where it is not there.
         """
-        self.check_options(options, where)
+        self.check_options(options)
         for name, package in self.list_programs(options).items():
             if paths.get(name) is None:
                 raise PreconditionError(
                     f"the backup needs the program {name}, which was not found",
-                    where=where,
+                    where="scenario.backup",
                     remedy=f"install it: {package.install()}",
                 )
 

@@ -51,13 +51,14 @@ def _unescape(text: str) -> str:
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
 
 
-def list_dead_mounts(block: Path = Path("/sys/class/block")) -> list[Mount]:
+def list_dead_mounts() -> list[Mount]:
     """Mounts of loop devices whose file was served by a program, with FUSE, that has died."""
     dead = []
     for mount in list_mounts():
         if mount.source.startswith("/dev/loop"):
             try:
-                Path((block / mount.source[5:] / "loop/backing_file").read_text().strip()).stat()
+                file = Path("/sys/class/block", mount.source[5:], "loop/backing_file")
+                Path(file.read_text().strip()).stat()
             except OSError as error:
                 dead += [mount] if error.errno == errno.ENOTCONN else []
     return dead
@@ -142,9 +143,9 @@ def _list_btrfs_devices(mount: Mount, sys: Path) -> list[str]:
     return [source] if (sys / "class" / "block" / source).exists() else []
 
 
-def is_partition(name: str, sys: Path = Path("/sys")) -> bool:
+def is_partition(name: str) -> bool:
     """Whether a device is a part of another one, which counts the same once more."""
-    return (sys / "class" / "block" / name / "partition").exists()
+    return Path("/sys/class/block", name, "partition").exists()
 
 
 def find_whole_disk(device: Path) -> Path:

@@ -344,8 +344,6 @@ def make_cap(
     cpus: float,
     memory_cgroup: Path | None,
     record: Callable[[Path], None],
-    *,
-    proc: Path = Path("/proc"),
 ) -> Throttle:
     """A group whose processes together take the time of so many CPUs at most, such as 0.4.
 
@@ -353,7 +351,7 @@ def make_cap(
     none can be had.
     """
     quota_us = max(QUOTA_US_LEAST, round(cpus * PERIOD_US))
-    path, is_own = CPU.group(name, memory_cgroup, record, proc)
+    path, is_own = CPU.group(name, memory_cgroup, record, Path("/proc"))
     if is_own:
         CPU.write(path / PERIOD, str(PERIOD_US))
         CPU.write(path / QUOTA, str(quota_us))

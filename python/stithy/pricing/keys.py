@@ -46,9 +46,9 @@ Inputs = tuple[tuple[str, ...], float]
 """The way to a number of the section, and the number."""
 
 
-def declare_optional(description: str, example: object, default: str = "not stated") -> Any:
+def declare_optional(description: str, example: object) -> Any:
     """Make a key that may be left out, and of which nothing is then assumed."""
-    return Field(default=None, json_schema_extra={"default": default}, description=description,
+    return Field(default=None, json_schema_extra={"default": "not stated"}, description=description,
                  examples=[example])  # fmt: skip
 
 

@@ -119,18 +119,18 @@ def drop_cached_pages(root: Path, without: str | None = None) -> int:
     return sum(map(_drop_cached_pages_of, _list_files(root, without)))
 
 
-def measure_tree(root: Path, without: str | None = None) -> tuple[int, int]:
-    """Number and bytes of a tree's files; `without` as above."""
-    sizes = [path.stat().st_size for path in _list_files(root, without)]
+def measure_tree(root: Path) -> tuple[int, int]:
+    """Number and bytes of a tree's files."""
+    sizes = [path.stat().st_size for path in _list_files(root)]
     return len(sizes), sum(sizes)
 
 
-def _list_files(root: Path, without: str | None) -> Iterator[Path]:
+def _list_files(root: Path, without: str | None = None) -> Iterator[Path]:
     """The files of a tree; where its links lead is not its own."""
     return (path for path, kind in _list_entries(root, without) if stat.S_ISREG(kind))
 
 
-def _walk(root: Path, without: str | None = None) -> tuple[list[str], list[str]]:
+def _walk(root: Path, without: str | None) -> tuple[list[str], list[str]]:
     """Relative paths of all files and of all directories, parents first, both sorted."""
     files: list[str] = []
     directories: list[str] = []

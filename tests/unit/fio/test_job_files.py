@@ -21,9 +21,9 @@ ZONES = [(0.5, 0.05), (0.3, 0.15), (0.2, 0.8)]
 KIB = 1024
 
 
-def translated(folder: Path, text: str | bytes, name: str = "mine.fio") -> IoProfile:
+def translated(folder: Path, text: str | bytes) -> IoProfile:
     """The profile of a job file."""
-    file = folder / name
+    file = folder / "mine.fio"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     return library.find(str(file))
 

@@ -17,11 +17,11 @@ from stithy.scenarios.block_io.keys import BlockIoSpec
 MIB = 2**20
 
 
-def iolog(folder: Path, count: int = 200, gap_us: int = 5000) -> Path:
+def iolog(folder: Path) -> Path:
     """Reads of 8 KiB at 1 MiB and after it, every tenth a write with a flush."""
     lines = ["fio version 3 iolog"]
-    for number in range(count):
-        at = number * gap_us
+    for number in range(200):
+        at = number * 5000
         way = "write" if number % 10 == 9 else "read"
         lines.append(f"{at} /dev/x {way} {MIB + 8192 * number} 8192")
         if way == "write":

@@ -1,6 +1,8 @@
 """What the commands of `stithy drive` share: options, and how a drive is shown."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
 
 from stithy.cli.talk.options import read
 from stithy.cli.talk.render import format_size_text
@@ -8,6 +10,8 @@ from stithy.cli.talk.render import format_size_text
 if TYPE_CHECKING:
     from stithy.drives.program import FoundDrive
     from stithy.wire.drive.messages import DriveUp
+
+DriveName = Annotated[str, Parameter(help="The drive, by its name in `stithy drive list`.")]
 
 
 def read_share(text: str, option: str) -> float:

@@ -2,14 +2,14 @@
 
 from typing import Literal
 
-from stithy.cli.drive.options import make_drive_json
+from stithy.cli.drive.options import DriveName, make_drive_json
 from stithy.cli.talk.options import Json, read_seconds
 from stithy.cli.talk.render import format_time_text, say, show_json
 from stithy.errors import UserError
 
 
 def set_drive(
-    name: str,
+    name: DriveName,
     /,
     *,
     paced: Literal["on", "off"] | None = None,
@@ -28,8 +28,6 @@ def set_drive(
 
     Parameters
     ----------
-    name
-        The drive, by its name in `stithy drive list`.
     paced
         off: requests take no time and the drive does not age, which is useful to load data. on:
         requests take the time of the profile again.

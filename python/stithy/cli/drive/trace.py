@@ -4,6 +4,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from stithy.cli.drive.options import DriveName
 from stithy.cli.talk.options import Json, require_new
 from stithy.cli.talk.render import say, show_json
 from stithy.errors import UserError
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def trace(
-    name: str, file: Path | None = None, /, *, stop: bool = False, json: Json = False
+    name: DriveName, file: Path | None = None, /, *, stop: bool = False, json: Json = False
 ) -> None:
     """Record every request of a drive in a file, until --stop.
 
@@ -30,8 +31,6 @@ def trace(
 
     Parameters
     ----------
-    name
-        The drive, by its name in `stithy drive list`.
     file
         The file to write. It must not exist, and must not be on this drive.
     stop

@@ -18,6 +18,30 @@ if TYPE_CHECKING:
     from stithy.registry import Plugin
 
 Json = Annotated[bool, Parameter(name="--json", help="Print one JSON document.")]
+RunFolder = Annotated[Path, Parameter(help="The directory of the run, as `stithy run` wrote it.")]
+Junit = Annotated[
+    Path | None, Parameter(help="Write the study's thresholds to this file, as JUnit XML.")
+]
+NoWait = Annotated[
+    bool,
+    Parameter(
+        help="Measure at once, even while other programs use the machine (study key `quiet.wait`)."
+    ),
+]
+Keep = Annotated[
+    bool,
+    Parameter(
+        help="Leave the database instances running, without a memory limit, and print how to "
+        "connect to them. `stithy clean` ends them."
+    ),
+]
+Metrics = Annotated[
+    str | None,
+    Parameter(
+        help="Publish the progress of the run for Prometheus, at /metrics of this loopback "
+        "address, such as 127.0.0.1:9464. It ends with the run."
+    ),
+]
 
 T = TypeVar("T")
 

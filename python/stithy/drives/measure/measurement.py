@@ -445,11 +445,9 @@ def _need_written(path: Path, size_bytes: int) -> None:
         )
 
 
-def read_facts(
-    target: DriveTarget, span_bytes: int, proc: Path = Path("/proc"), sys: Path = Path("/sys")
-) -> TargetFacts:
+def read_facts(target: DriveTarget, span_bytes: int) -> TargetFacts:
     """What is kept of a target; what the machine does not tell is None."""
-    queue = devices.find_whole_disk(sys / "class" / "block" / (target.device or "-")) / "queue"
+    queue = devices.find_whole_disk(Path("/sys/class/block", target.device or "-")) / "queue"
     shown = devices.read_text(queue / "write_cache")
     rotates = devices.read_text(queue / "rotational")
     return TargetFacts(
@@ -461,5 +459,5 @@ def read_facts(
         file_system=target.file_system,
         rotates=rotates == "1" if rotates else None,
         write_cache=next((kind for kind in get_args(WriteCache) if kind == shown), None),
-        in_virtual_machine=" hypervisor" in devices.read_text(proc / "cpuinfo"),
+        in_virtual_machine=" hypervisor" in devices.read_text(Path("/proc/cpuinfo")),
     )

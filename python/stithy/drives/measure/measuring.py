@@ -256,11 +256,10 @@ def measure_emulated(
     plan: MeasuringPlan,
     runner: Runner,
     watch: MeasuringWatch,
-    clock: Clock | None = None,
 ) -> Measurement:
     """Raise a drive, write all of it once, and measure it."""
     with fill_drive(spec, runner, watch) as (fio, place):
-        return measure(fio, place, plan, describe_emulated(spec), watch, clock)
+        return measure(fio, place, plan, describe_emulated(spec), watch)
 
 
 @contextmanager

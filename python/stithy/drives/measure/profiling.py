@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from stithy.clock import Clock
 from stithy.drives.measure import measuring
 from stithy.drives.measure.fit import SHARES, AccessFit, Fit, fit
 from stithy.drives.measure.measurement import (
@@ -222,7 +221,6 @@ def profile_target(
     wanted: WantedProfile,
     runner: Runner,
     watch: measuring.MeasuringWatch,
-    clock: Clock | None = None,
 ) -> Profiled:
     """Measure a target and fit a profile to it; nothing is left of what was written.
 
@@ -241,7 +239,7 @@ def profile_target(
             watch.on_step(f"writing a scratch file of {format_size(span_bytes)}", 0, 1)
             measuring.fill(fio, place, watch)
         found = read_facts(target, span_bytes)
-        measured = measuring.measure(fio, place, plan, found, watch, clock)
+        measured = measuring.measure(fio, place, plan, found, watch)
     shown = (*([beside] if beside else []), *list_notes(target, found, measured))
     kept = measured.model_copy(update={"notes": shown})
     fitted = fit(kept)

@@ -70,9 +70,7 @@ def read_window_rows(context: Context, column: str, transaction: str = ALL) -> t
     )
 
 
-def read_means(
-    context: Context, collector: str, metric: str, *, of: str | None = None, divisor: float = 1.0
-) -> Rows:
+def read_means(context: Context, collector: str, metric: str, *, of: str | None = None) -> Rows:
     """The points of a metric by its mean in each window, as a `Panel` wants them.
 
     `of`: the subject that is meant, where there are several.
@@ -85,7 +83,7 @@ def read_means(
         {
             "level": row["level"], context.axis.name: row[context.axis.name],
             "candidate": row["candidate"], "block": row["block"],
-            "value": row["mean"] / divisor, "valid": valid[row["window_id"]],
+            "value": row["mean"], "valid": valid[row["window_id"]],
             "note": VALID if valid[row["window_id"]] else INVALID,
         }
         for row in context.placed(means).to_dicts()

@@ -87,8 +87,8 @@ def create_words(spec: MdKeys, devices: Sequence[str], node: str, identifier: st
     return [*words, *devices]
 
 
-def _find_free_node(blocks: Path = BLOCKS) -> str:
-    number = next((each for each in NUMBERS if not (blocks / f"md{each}").exists()), None)
+def _find_free_node() -> str:
+    number = next((each for each in NUMBERS if not (BLOCKS / f"md{each}").exists()), None)
     if number is None:
         raise InfrastructureError(
             "there is no free number for one more array of md",
