@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from stithy.errors import StithyError
+from stithy.hosts.runner import Command
 from stithy.wire import messages
-from stithy.wire.hammer import NOBODY, Checked, Driven, LedgerVerified, ProgressWatch, Work
+from stithy.wire.hammer import NOBODY, Checked, Driven, Hammer, LedgerVerified, ProgressWatch, Work
 from stithy.wire.jobs import RunRequest, WorkloadChoice
 from support.hlog import encode, histogram
 
@@ -22,7 +23,7 @@ _WRITTEN = messages.LedgerWritten(
 )
 
 
-class FakeHammer:
+class FakeHammer(Hammer):
     """Does each job at once; `faults` raises in the job of that name, `before_run` is called.
 
     `shares`: the mix of its workload, the headline first.
@@ -62,6 +63,9 @@ class FakeHammer:
         self.verified: list[Path] = []
         self.calibrated: list[int] = []
         self.baselines: list[Path] = []
+
+    def limit_process(self, limits: Command) -> None:
+        """It has no process."""
 
     def prepare(self, workload: WorkloadChoice, **_: Any) -> messages.PrepareSummary:
         """A hundred rows."""

@@ -96,6 +96,9 @@ class BackupMethod:
     no_bandwidth: str = ""
     """Why its reading cannot be slowed down; empty where it can."""
 
+    processes_most: tuple[int, str] = (0, "")
+    """The most processes it can have, 0 for any number, and why there cannot be more."""
+
     packs_with_zstd_alone: bool = False
     """Whether its only further processes are those of a compression by `zstd`."""
 
@@ -110,6 +113,9 @@ class BackupMethod:
             return f"{self.name} has no `bandwidth`: {self.no_bandwidth}"
         if options.processes > 1 and options.compression != "zstd" and self.packs_with_zstd_alone:
             return f"{self.name} uses several processes only with `compression: zstd`"
+        most, because = self.processes_most
+        if most and options.processes > most:
+            return f"{self.name} takes at most {most} `processes`{because}"
         return None
 
     def list_programs(self, options: BackupOptions) -> Mapping[str, Package]:

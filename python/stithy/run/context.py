@@ -22,7 +22,7 @@ from stithy.study.load import StudyFile
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
 from stithy.study.sections import get_workload
-from stithy.wire.hammer import Checked, Hammer, HammerProgram, ProgressWatch
+from stithy.wire.hammer import Checked, Hammer, ProgressWatch
 from stithy.wire.jobs import BackToBack, DataShape, Keyed, Pace, WireRate, WireThink, WorkloadChoice
 from stithy.workloads.workload import Workload
 
@@ -102,7 +102,7 @@ class Context:
     session: Session
     volumes: Volumes
     given_servers: Servers | None
-    find_hammer: Callable[[Secret], HammerProgram]
+    find_hammer: Callable[[Secret], Hammer]
     scratch: Path
     state: State
 
@@ -111,11 +111,11 @@ class Context:
         """The machine on which the run is."""
         return self.session.host
 
-    def hammer(self, url: Secret) -> HammerProgram:
+    def hammer(self, url: Secret) -> Hammer:
         """Give the driver of a database, within its limits where it runs in the driver."""
         program = self.find_hammer(url)
         limits = self.given_servers and self.given_servers.embedded.get(url.reveal())
-        if limits and isinstance(program, Hammer):
+        if limits:
             program.limit_process(limits)
         return program
 
@@ -165,7 +165,7 @@ class Context:
         return make_choice(self.file.study.at(point))
 
     def verify_conditions(
-        self, hammer: HammerProgram, choice: WorkloadChoice, output: Path,
+        self, hammer: Hammer, choice: WorkloadChoice, output: Path,
         *, quick: bool = True,
     ) -> Checked | None:  # fmt: skip
         """Verify the consistency conditions; None for a workload that has none."""

@@ -45,7 +45,7 @@ from stithy.study.candidates import is_emulated
 from stithy.study.load import StudyFile
 from stithy.study.model import Quiet, Study
 from stithy.units import format_size
-from stithy.wire.hammer import Hammer, HammerProgram
+from stithy.wire.hammer import Hammer
 from stithy.wire.program import HAMMER, find_program
 
 Fingerprint = Mapping[str, Scalar]
@@ -62,7 +62,7 @@ FACTS = {
 """Facts of the machine that count, and what a person calls them."""
 
 
-def find_hammer(runner: Runner, cpus: tuple[int, ...] | None) -> Callable[[Secret], HammerProgram]:
+def find_hammer(runner: Runner, cpus: tuple[int, ...] | None) -> Callable[[Secret], Hammer]:
     """The native hammer, found now: a machine without it is told so before anything starts."""
     program = find_program(HAMMER)
     return lambda url: Hammer(runner, url, program, cpus)
@@ -84,9 +84,7 @@ class Tools:
 
     clock: Clock = field(default_factory=SystemClock)
     host: Callable[[str], Host] = lambda run_id: LocalHost(LocalRunner({RUN_VARIABLE: run_id}))
-    hammer: Callable[[Runner, tuple[int, ...] | None], Callable[[Secret], HammerProgram]] = (
-        find_hammer
-    )
+    hammer: Callable[[Runner, tuple[int, ...] | None], Callable[[Secret], Hammer]] = find_hammer
     hammer_version: Callable[[Runner], str] = read_hammer_version
     engine: Callable[[StudyFile, Request], ConfiguredEngine] = configure_engine
     waits: bool = True
@@ -109,7 +107,7 @@ class Equipped:
     password: Secret
     server_cpus: ServerCpus
     databases: Mapping[str, FoundDatabase]
-    hammer: Callable[[Secret], HammerProgram]
+    hammer: Callable[[Secret], Hammer]
     providers: Mapping[str, Storage]
     keeper: Storage
     machine: Fingerprint

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from stithy.hosts.runner import Command, Runner
 from stithy.secrets import Secret
@@ -97,67 +97,6 @@ NOBODY = ProgressWatch()
 RANDOM_TEXT = DataShape()
 
 
-class HammerProgram(Protocol):
-    """A seam: the hammer in production, a fake in tests."""
-
-    def prepare(
-        self,
-        workload: WorkloadChoice,
-        *,
-        seed: int,
-        loaders: int,
-        data: DataShape = RANDOM_TEXT,
-        watch: ProgressWatch = NOBODY,
-    ) -> PrepareSummary:
-        """Create the schema and load the rows."""
-
-    def run_warm_up(
-        self,
-        workload: WorkloadChoice,
-        *,
-        seed: int,
-        transactions: int,
-        watch: ProgressWatch = NOBODY,
-    ) -> WarmUpSummary:
-        """Do the fixed read-only pass over what users touch."""
-
-    def run(
-        self, workload: WorkloadChoice, request: RunRequest, *, watch: ProgressWatch = NOBODY
-    ) -> Driven:
-        """Drive the database for one window."""
-
-    def check(
-        self,
-        workload: WorkloadChoice,
-        *,
-        quick: bool,
-        after_load: bool,
-        watch: ProgressWatch = NOBODY,
-    ) -> Checked:
-        """Verify the consistency conditions; broken ones are a result, not an error."""
-
-    def verify_ledger(
-        self, workload: WorkloadChoice, ledger: Path, *, watch: ProgressWatch = NOBODY
-    ) -> LedgerVerified:
-        """Compare a ledger with the database; what was lost is a result, not an error."""
-
-    def calibrate(
-        self,
-        *,
-        connections: int,
-        trial_s: float,
-        think_s: float | None = None,
-        watch: ProgressWatch = NOBODY,
-    ) -> CalibrateSummary:
-        """Find what the driver keeps up with; that it is late at every rate is a result, too.
-
-        `think_s` None does not search the number of users.
-        """
-
-    def run_baseline(self, work: Work, *, watch: ProgressWatch = NOBODY) -> BaselineSummary:
-        """Do a little fixed work that has nothing to do with a database."""
-
-
 SILENCE_S = 300.0
 """How long a window may be silent. It tells every second; before and after it, single questions to
 the server may wait for a device that stalls."""
@@ -180,7 +119,10 @@ MEASURED = (WarmUpJob, RunJob, CalibrateJob)
 
 
 class Hammer:
-    """The native hammer against one database."""
+    """A seam: the native hammer against one database; tests derive a fake.
+
+    Its methods raise as `run_program` does.
+    """
 
     def __init__(
         self,
@@ -210,7 +152,7 @@ class Hammer:
         data: DataShape = RANDOM_TEXT,
         watch: ProgressWatch = NOBODY,
     ) -> PrepareSummary:
-        """Create the schema and load the rows; errors as in `run_program`."""
+        """Create the schema and load the rows."""
         job = PrepareJob(
             url=self._url.reveal(), workload=workload, seed=seed, loaders=loaders, data=data
         )
@@ -224,7 +166,7 @@ class Hammer:
         transactions: int,
         watch: ProgressWatch = NOBODY,
     ) -> WarmUpSummary:
-        """Do the fixed read-only pass; errors as in `run_program`."""
+        """Do the fixed read-only pass over what users touch."""
         url = self._url.reveal()
         job = WarmUpJob(url=url, workload=workload, seed=seed, transactions=transactions)
         return self._do(WarmUpSummary, job, watch)[0]
@@ -232,7 +174,7 @@ class Hammer:
     def run(
         self, workload: WorkloadChoice, request: RunRequest, *, watch: ProgressWatch = NOBODY
     ) -> Driven:
-        """Drive the database for one window; errors as in `run_program`."""
+        """Drive the database for one window."""
         job = run_job(self._url, workload, request)
         summary, heard = self._do(RunSummary, job, watch, SILENCE_S)
         return Driven(
@@ -247,7 +189,7 @@ class Hammer:
         after_load: bool,
         watch: ProgressWatch = NOBODY,
     ) -> Checked:
-        """Verify the consistency conditions; errors as in `run_program`."""
+        """Verify the consistency conditions; broken ones are a result, not an error."""
         url = self._url.reveal()
         job = CheckJob(url=url, workload=workload, quick=quick, after_load=after_load)
         _, heard = self._do(CheckSummary, job, watch)
@@ -256,7 +198,7 @@ class Hammer:
     def verify_ledger(
         self, workload: WorkloadChoice, ledger: Path, *, watch: ProgressWatch = NOBODY
     ) -> LedgerVerified:
-        """Compare a ledger with the database; errors as in `run_program`."""
+        """Compare a ledger with the database; what was lost is a result, not an error."""
         place = str(ledger.absolute())
         job = VerifyLedgerJob(url=self._url.reveal(), workload=workload, ledger=place)
         summary, heard = self._do(LedgerSummary, job, watch)
@@ -270,13 +212,16 @@ class Hammer:
         think_s: float | None = None,
         watch: ProgressWatch = NOBODY,
     ) -> CalibrateSummary:
-        """Find the driver's highest rate and users on time; errors as in `run_program`."""
+        """Find what the driver keeps up with; that it is late at every rate is a result, too.
+
+        `think_s` None does not search the number of users.
+        """
         url = self._url.reveal()
         job = CalibrateJob(url=url, connections=connections, trial_s=trial_s, think_s=think_s)
         return self._do(CalibrateSummary, job, watch)[0]
 
     def run_baseline(self, work: Work, *, watch: ProgressWatch = NOBODY) -> BaselineSummary:
-        """Do a baseline check's work, which needs no database; errors as in `run_program`."""
+        """Do a baseline check's work, which needs no database."""
         job = BaselineJob(
             file=str(work.file.absolute()),
             file_bytes=work.size_bytes,

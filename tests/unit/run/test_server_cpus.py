@@ -15,7 +15,7 @@ from stithy.run.equip import Tools
 from stithy.run.preflight import check_machine
 from stithy.secrets import Secret
 from stithy.study.load import read_study
-from stithy.wire.hammer import HammerProgram
+from stithy.wire.hammer import Hammer
 from support.faked_run import FakedRun
 from support.running import write_study
 
@@ -34,7 +34,7 @@ class EightCpus(FakedRun):
     def tools(self) -> Tools:
         """The fakes, and what they were asked."""
 
-        def hammer(runner: Runner, cpus: Cpus) -> Callable[[Secret], HammerProgram]:
+        def hammer(runner: Runner, cpus: Cpus) -> Callable[[Secret], Hammer]:
             del runner
             self.driver.append(cpus)
             return lambda url: self.hammer

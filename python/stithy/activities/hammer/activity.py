@@ -41,7 +41,7 @@ from stithy.run.context import Context, make_pace, read_value
 from stithy.run.events import Note, SecondPassed
 from stithy.run.volumes import get_parts
 from stithy.study.model import Study
-from stithy.wire.hammer import Checked, Driven, HammerProgram, LedgerVerified, ProgressWatch
+from stithy.wire.hammer import Checked, Driven, Hammer, LedgerVerified, ProgressWatch
 from stithy.wire.jobs import Pace, RunRequest, WireRate, WorkloadChoice
 from stithy.wire.messages import AnyMessage, SecondMessage
 
@@ -217,7 +217,7 @@ class HammerActivity:
             }
             known[candidate] = replace(before, settings=same)
 
-    def _warm_up(self, hammer: HammerProgram) -> None:
+    def _warm_up(self, hammer: Hammer) -> None:
         """The same fixed pass for every candidate, so that all start with the same caches."""
         context = self.context
         study = context.file.study.at(self.window.point)

@@ -30,7 +30,7 @@ from stithy.run.sampler import count_checkpoints_inside
 from stithy.run.steps import find_shared_device
 from stithy.study.model import Study
 from stithy.units import format_duration
-from stithy.wire.hammer import HammerProgram, LedgerVerified, ProgressWatch
+from stithy.wire.hammer import Hammer, LedgerVerified, ProgressWatch
 from stithy.wire.jobs import WireRate
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def _count_server_work(of: "HammerActivity", readings: Sequence[TimedSample]) ->
     return row
 
 
-def verify(measured: "HammerActivity", hammer: HammerProgram, instance: Instance) -> None:
+def verify(measured: "HammerActivity", hammer: Hammer, instance: Instance) -> None:
     """Compare the window's ledger with the database, and keep what that says or why it could not.
 
     Raises Interrupted, and nothing else of the machine's.
@@ -217,7 +217,7 @@ def _keep_reason(measured: "HammerActivity", when: str = "") -> Iterator[None]:
         measured.ledger_unverified_because = f"{when}{error.text}"
 
 
-def _verify_ledger(measured: "HammerActivity", hammer: HammerProgram) -> LedgerVerified:
+def _verify_ledger(measured: "HammerActivity", hammer: Hammer) -> LedgerVerified:
     context, directory = measured.context, measured.directory
     watch = ProgressWatch(raw_output=directory.ledger_output)
     return hammer.verify_ledger(

@@ -106,14 +106,7 @@ class CopyBackup(BackupMethod):
     )
     reads_files = True
     no_bandwidth = "mariadb-backup reads as fast as it can"
-
-    def explain_refusal(self, options: BackupOptions) -> str | None:
-        """It has a most of threads."""
-        if problem := super().explain_refusal(options):
-            return problem
-        if options.processes > PROCESSES_MAX:
-            return f"{self.name} takes at most {PROCESSES_MAX} `processes`"
-        return None
+    processes_most = (PROCESSES_MAX, "")
 
     def list_programs(self, options: BackupOptions) -> Mapping[str, Package]:
         """Its own, and what compresses."""

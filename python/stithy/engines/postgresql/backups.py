@@ -120,14 +120,7 @@ class Dump(BackupMethod):
     )
     loads_rows = True
     no_bandwidth = "pg_dump reads as fast as it can (basebackup has one)"
-
-    def explain_refusal(self, options: BackupOptions) -> str | None:
-        """Each of its processes has a connection."""
-        if problem := super().explain_refusal(options):
-            return problem
-        if options.processes > PROCESSES_MAX:
-            return f"dump takes at most {PROCESSES_MAX} `processes`: each needs a connection"
-        return None
+    processes_most = (PROCESSES_MAX, ": each needs a connection")
 
     def list_programs(self, options: BackupOptions) -> Mapping[str, Package]:
         """They compress and unpack by themselves."""

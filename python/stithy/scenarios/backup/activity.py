@@ -41,7 +41,7 @@ from stithy.scenarios.backup.proof import (
     prove_other_engines,
 )
 from stithy.units import format_measured_duration, format_size
-from stithy.wire.hammer import HammerProgram, ProgressWatch
+from stithy.wire.hammer import Hammer, ProgressWatch
 from stithy.wire.jobs import WorkloadChoice
 
 NAME = "backup"
@@ -153,7 +153,7 @@ class BackupActivity(BasicActivity):
                 self._restores.append(Cycle(began_s, now_s, 0, None, because))
             self.context.session.tell(Note(f"{self.window.candidate}: restore: {because}"))
 
-    def _check(self, hammer: HammerProgram) -> None:
+    def _check(self, hammer: Hammer) -> None:
         choice = self.context.choice_at(self.window.point)
         output = self._log.with_name("restored-check.jsonl")
         checked = self.context.verify_conditions(hammer, choice, output)
@@ -266,7 +266,7 @@ def measure_length(directory: WindowDirectory) -> int | None:
 
 
 def explain_missing(
-    hammer: HammerProgram, choice: WorkloadChoice, directory: WindowDirectory, promised_bytes: int
+    hammer: Hammer, choice: WorkloadChoice, directory: WindowDirectory, promised_bytes: int
 ) -> str | None:
     """What the database misses of the ledger's first bytes, in words; None if nothing.
 

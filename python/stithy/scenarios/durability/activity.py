@@ -42,7 +42,7 @@ from stithy.storage.provider import Volume
 from stithy.study.database import of_candidate
 from stithy.units import format_measured_duration
 from stithy.wire.drive import jobs
-from stithy.wire.hammer import Driven, Hammer, HammerProgram, ProgressWatch
+from stithy.wire.hammer import Driven, Hammer, ProgressWatch
 
 POLL_S = 0.05
 COMMITS_LEAST = 20
@@ -301,7 +301,7 @@ class CutActivity(BasicActivity):
                 NOT_SCRUBBED, lambda: found.add_scrubs([scrub.result() for scrub in scrubs])
             )
 
-    def _make_hammer(self) -> HammerProgram:
+    def _make_hammer(self) -> Hammer:
         """The driver; where the database runs in it, it works in its folder and is found there."""
         hammer, url = self.context.hammer(self._instance.url), self._instance.url.reveal()
         limits = self.context.servers.embedded.get(url)

@@ -18,7 +18,7 @@ from stithy.plan.steps import WindowPlan
 from stithy.scenarios.durability.declared import CONTROL, NONE
 from stithy.scenarios.durability.plan import derive_cut_seed
 from stithy.study.model import Study
-from stithy.wire.hammer import Checked, Driven, HammerProgram, LedgerVerified, ProgressWatch
+from stithy.wire.hammer import Checked, Driven, Hammer, LedgerVerified, ProgressWatch
 from stithy.wire.jobs import RunRequest, WorkloadChoice
 from stithy.wire.messages import AnyMessage, SecondMessage
 
@@ -107,9 +107,7 @@ def run_users(work: Work, output: Path | None = None) -> Iterator[UsersAtWork]:
         users.end()
 
 
-def commit_first(
-    hammer: HammerProgram, choice: WorkloadChoice, seed: int, output: Path
-) -> float | None:
+def commit_first(hammer: Hammer, choice: WorkloadChoice, seed: int, output: Path) -> float | None:
     """Let one user do one transaction; its time in seconds, None where it was not committed."""
     request = RunRequest(seed=seed, users=1, ramp_up_s=0.0, duration_s=MOMENT_S)
     summary = hammer.run(choice, request, watch=ProgressWatch(raw_output=output)).summary
