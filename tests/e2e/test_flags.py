@@ -72,7 +72,9 @@ class Meddler(Hammer):
         watch = ProgressWatch(watch.raw_output, on_message, watch.stop)
         driven = super().run(workload, request, watch=watch)
         if request.users == ROBBED:
-            rob(self._database)
+            # Take a payment away: neither order numbers nor the four quick conditions can notice.
+            with connect(parse_url(self._database)) as session:
+                session.run("DELETE FROM history WHERE h_date = (SELECT max(h_date) FROM history)")
         return driven
 
 
@@ -88,12 +90,6 @@ def skip_an_order(url: Secret) -> None:
     of_one = "SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = 1 AND d_id = 1"
     with connect(parse_url(url)) as session:
         session.run(f"UPDATE district {of_one}")
-
-
-def rob(url: Secret) -> None:
-    """Take a payment away: neither order numbers nor the four quick conditions can notice."""
-    with connect(parse_url(url)) as session:
-        session.run("DELETE FROM history WHERE h_date = (SELECT max(h_date) FROM history)")
 
 
 def kill(data: Path) -> None:

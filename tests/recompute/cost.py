@@ -116,17 +116,13 @@ def _users(files: Files, name: str) -> int | None:
     return found.low if found.high else None
 
 
-def _basis(files: Files) -> list[float | None]:
-    """By what the first two candidates are compared: their users, or else their work."""
-    names = files.candidates[:2]
-    users: list[float | None] = [_users(files, name) for name in names]
-    return users if all(users) else [_per_s(files, name, files.told_level) for name in names]
-
-
 def answer(files: Files, prices: Row) -> float | None:
     """What a user or a transaction costs on the second candidate, relative to the first."""
     one, two = (total(prices, name) for name in files.candidates[:2])
-    a, b = _basis(files)
+    # By what the first two candidates are compared: their users, or else their work.
+    names = files.candidates[:2]
+    users: list[float | None] = [_users(files, name) for name in names]
+    a, b = users if all(users) else [_per_s(files, name, files.told_level) for name in names]
     return two / one / (b / a) if one and two is not None and a and b else None
 
 

@@ -33,10 +33,6 @@ def _study(place: Path, duration: str = "60 s", users: tuple[int, ...] = (1,)) -
     return write_study(place / "s.yaml", {"a": place / "a"}, users=users, duration=duration)
 
 
-def _in_window(out: Path) -> bool:
-    return seconds_measured(out, "w-a-u1-b0") >= 1
-
-
 @pytest.mark.parametrize("by", [signal.SIGHUP, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
 def test_signals_end_a_run_with_a_report(
     stithy: Stithy, place: Path, hang_up: None, by: signal.Signals
@@ -74,7 +70,7 @@ def test_a_killed_server_costs_its_window(stithy: Stithy, place: Path) -> None:
     load = {"pace": ""}
     study = write_study(place / "s.yaml", {"a": place / "a"}, duration="3 s", load=load)
     process = stithy.start("run", study, "--out", out)
-    wait_for(lambda: _in_window(out), process)
+    wait_for(lambda: seconds_measured(out, "w-a-u1-b0") >= 1, process)
     os.kill(int((place / "a/data/postmaster.pid").read_text().split()[0]), signal.SIGKILL)
     wait_for(lambda: seconds_measured(out, "w-a-u2-b0") >= 1, process)
     os.kill(hammer_of(out), signal.SIGKILL)

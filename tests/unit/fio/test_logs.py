@@ -6,7 +6,7 @@
 import json
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -123,11 +123,6 @@ def slow(seed: int, per_s: float, length_s: float) -> list[tuple[int, int]]:
     return [(at, draw.randrange(1_000_000, 20_000_000)) for at in times]
 
 
-def true_counts(ended: Sequence[Ended]) -> Mapping[int, int]:
-    """Requests by the second in which they ended."""
-    return Counter(at // 1000 for each in ended for at, _ in each)
-
-
 @pytest.mark.parametrize("per_s", [0.6, 5.0, 300.0])
 @pytest.mark.parametrize("seed", range(5))
 def test_requests_are_in_the_seconds_in_which_they_ended(per_s: float, seed: int) -> None:
@@ -138,7 +133,8 @@ def test_requests_are_in_the_seconds_in_which_they_ended(per_s: float, seed: int
     assert count == sum(map(len, ended))
     latencies_s = [latency / 1e9 for each in ended for _, latency in each]
     assert sum_s / count == pytest.approx(sum(latencies_s) / count, rel=0.02)
-    true = true_counts(ended)
+    # Requests by the second in which they ended.
+    true = Counter(at // 1000 for each in ended for at, _ in each)
     for row in rows:
         assert row.count == pytest.approx(true[row.second], abs=4 * max(2.0, 0.01 * per_s))
 
