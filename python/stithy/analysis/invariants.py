@@ -63,6 +63,13 @@ class WindowFacts:
         return {name: count for name, count in counts.items() if count}
 
     @property
+    def done_by_users(self) -> dict[str, int]:
+        """Those that users began; all where the workload is not known."""
+        kinds = self.workload.transactions if self.workload else ()
+        others = {kind.name for kind in kinds if not kind.by_users}
+        return {name: count for name, count in self.done.items() if name not in others}
+
+    @property
     def failed(self) -> int:
         """Transactions that failed: their users waited and paused for them, too."""
         return sum(each["errors"] for each in self.types.values())
@@ -97,7 +104,7 @@ def check_users_in_closed_loop(facts: WindowFacts) -> Identity:
     paced = facts.row["pace"] != "none"
     name = "users = throughput × " + ("(response + pause)" if paced else "mean response time")
     response_s, pause_s = _average_response_s(facts), _pause_s(facts)
-    total, length_s = facts.row["transactions"], facts.length_s
+    total, length_s = sum(facts.done_by_users.values()), facts.length_s
     longest_s = facts.row["longest_response_s"]
     if response_s is None or longest_s is None or not total or length_s is None:
         return _make_unknown(name, facts, "the window has no response times")
@@ -127,13 +134,13 @@ def check_parts_and_whole(facts: WindowFacts) -> Identity:
 
 
 def check_mix(facts: WindowFacts) -> Identity:
-    """Each type's share of the transactions = its share of the workload's mix, the farthest shown.
+    """Each type's share of what users begin = its share of the workload's mix, the farthest shown.
 
     Besides chance, a transaction of each connection may be under way at the end, and some may have
     failed, or not have begun.
     Own: the binomial law of a type that is drawn with a known probability.
     """
-    done, total = facts.done, sum(facts.done.values())
+    done, total = facts.done_by_users, sum(facts.done_by_users.values())
     if facts.workload is None or not total:
         return _make_unknown("mix = that of the workload", facts, "the mix is not known")
     shares = facts.workload.shares
@@ -154,8 +161,9 @@ def check_mix(facts: WindowFacts) -> Identity:
 def _average_response_s(facts: WindowFacts) -> float | None:
     """Mean of what users waited for an answer; None where a type's is not known."""
     deferred = _is_deferred(facts)
-    total, waited_s = sum(facts.done.values()), 0.0
-    for name, count in facts.done.items():
+    done, waited_s = facts.done_by_users, 0.0
+    total = sum(done.values())
+    for name, count in done.items():
         if name not in deferred:
             if (mean_s := facts.types[name]["response_mean_s"]) is None:
                 return None

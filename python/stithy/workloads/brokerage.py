@@ -236,7 +236,7 @@ BROKERAGE = Brokerage(
             "exchange_connections",
         }
     ),
-    # Source: TPC-E 1.14, transaction mix. Data maintenance goes by the clock.
+    # Source: TPC-E 1.14, transaction mix. Results and feeds follow orders, maintenance the clock.
     transactions=(
         TransactionType("broker-volume", 0.049),
         TransactionType("customer-position", 0.13),
@@ -246,9 +246,9 @@ BROKERAGE = Brokerage(
         TransactionType("trade-order", 0.101),
         TransactionType("trade-status", 0.19),
         TransactionType("trade-update", 0.02),
-        TransactionType("trade-result", 0.1),
-        TransactionType("market-feed", 0.01),
-        TransactionType("data-maintenance", 0.0),
+        TransactionType("trade-result", 0.1, by_users=False),
+        TransactionType("market-feed", 0.01, by_users=False),
+        TransactionType("data-maintenance", 0.0, by_users=False),
     ),
     headline="trade-result",
     bytes_fixed=30 * 2**20,

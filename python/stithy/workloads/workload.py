@@ -38,7 +38,9 @@ class TransactionType:
     """One transaction type, its share of the mix (0 to 1) and its times, seconds.
 
     `keying_s` and the mean of the think time are waited with keyed pace, in which `deferred` types
-    are done behind the user's back; both are None of a workload that specifies no pauses.
+    are done behind the user's back; both are None of a workload that specifies no pauses. Types
+    that are not `by_users` are begun by something else, such as a clock: nobody waits for them, and
+    no draw decides how many there are.
     """
 
     name: str
@@ -46,6 +48,7 @@ class TransactionType:
     keying_s: float | None = None
     think_mean_s: float | None = None
     deferred: bool = False
+    by_users: bool = True
 
     @property
     def pause_s(self) -> float | None:
@@ -154,8 +157,10 @@ class Workload(Plugin):
 
     @property
     def shares(self) -> Mapping[str, float]:
-        """The share of each transaction type (0 to 1) in the mix of every profile."""
-        return {kind.name: kind.share for kind in self.transactions}
+        """The share of each type (0 to 1) in the transactions that users begin, in any profile."""
+        begun = {kind.name: kind.share for kind in self.transactions if kind.by_users}
+        total = sum(begun.values())
+        return {name: share / total for name, share in begun.items()}
 
     @property
     def pause_s(self) -> float | None:

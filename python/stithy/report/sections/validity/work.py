@@ -343,6 +343,7 @@ def describe_specified(context: Context) -> tuple[str, ...]:
         *map(workload.isolated, list_isolations(manifest.load, manifest.by_engine)),
         *_describe_retries([window.row for window in windows]),
         *_describe_deferred(manifest, workload, types),
+        *_describe_others(workload),
         *_describe_unit(manifest, workload, windows),
         *describe_nominal(manifest, workload, windows),
         *_describe_unproven(workload),
@@ -404,6 +405,14 @@ def _describe_deferred(
                 "the p95 of its execution {took:duration}.",
                 transaction=name, queued=max(queued), took=max(took),
             )  # fmt: skip
+
+
+def _describe_others(workload: Workload) -> Iterator[str]:
+    if names := [kind.name for kind in workload.transactions if not kind.by_users]:
+        yield (
+            f"No user begins or awaits {format_list(names)}: these are in the throughput, and in "
+            "the response times of all transactions."
+        )
 
 
 def _describe_unit(
