@@ -208,6 +208,12 @@ class Capacity:
     cut_off: bool = False
 
     @property
+    def is_at_end(self) -> bool:
+        """Whether the search reached its own end without a level that does not obey."""
+        ends = (self.high, self.stopped_at)
+        return self.low is not None and ends == (None, None) and not self.cut_off
+
+    @property
     def windows_least(self) -> int | None:
         """The windows of the end that has fewer of them; None where there is no end.
 

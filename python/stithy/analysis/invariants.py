@@ -65,8 +65,7 @@ class WindowFacts:
     @property
     def done_by_users(self) -> dict[str, int]:
         """Those that users began; all where the workload is not known."""
-        kinds = self.workload.transactions if self.workload else ()
-        others = {kind.name for kind in kinds if not kind.by_users}
+        others = self.workload.begun_by_others if self.workload else ()
         return {name: count for name, count in self.done.items() if name not in others}
 
     @property

@@ -156,6 +156,11 @@ class Workload(Plugin):
         return f"{self.unit}s"
 
     @property
+    def begun_by_others(self) -> tuple[str, ...]:
+        """The transaction types that no user begins."""
+        return tuple(kind.name for kind in self.transactions if not kind.by_users)
+
+    @property
     def shares(self) -> Mapping[str, float]:
         """The share of each type (0 to 1) in the transactions that users begin, in any profile."""
         begun = {kind.name: kind.share for kind in self.transactions if kind.by_users}

@@ -211,6 +211,7 @@ SATA, DRIVER = Capacity("sata", End(34, 0.95, 2), End(36, 1.08, 2)), "the driver
 @pytest.mark.parametrize(("of", "words"), [
     ([SATA, replace(SATA, candidate="ssd")],
      "not known which of sata and ssd serves more, because their brackets are too close"),
+    ([replace(SATA, high=None), Capacity("ssd", End(34, 0.9, 2), None)], "the search ends below"),
     ([Capacity("hdd", None, None, 1, DRIVER)], "whether hdd serves 1 user within 1 s is not"),
     ([Capacity("sata", End(64, 0.3, 2), None, 68, DRIVER)],
      "sata serves at least 64 users within 1 s; at 68, the driver was the limit; "),

@@ -1,6 +1,6 @@
 """Were the emulated drives those of their profiles, for those who waited for them?"""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from stithy.analysis.gathering import WindowChecks, WindowRecord
 from stithy.analysis.instruments import (
@@ -48,6 +48,18 @@ DRIVE_OFF = Flag(
 )
 
 
+NAMED_MOST = 3
+"""Own: of an array's times and drives; the table of the drives has all."""
+
+
+def _name_greatest(weighed: Sequence[tuple[float, Statement]], what: str) -> list[Statement]:
+    """Give those with the greatest effect, and count the others."""
+    greatest = sorted(weighed, key=lambda one: -one[0])
+    named = [statement for _, statement in greatest[:NAMED_MOST]]
+    more = len(weighed) - len(named)
+    return [*named, Statement(f"{{more:+{what}}} more", more=more)] if more else named
+
+
 def find_off_profile(of: WindowRecord) -> Reason | None:
     """Drives let wait for longer, or shorter, than profiles and machine say.
 
@@ -59,25 +71,27 @@ def find_off_profile(of: WindowRecord) -> Reason | None:
         return None
     flag = DRIVE_SLOWED if is_beyond(delay, of.window) else DRIVE_OFF
     times = [
-        Statement(
+        (abs(added) * row["answered"], Statement(
             "{took:duration} for {operations} of {drive:drive} (asked: {asked:duration})",
             took=row["device_mean_s"], operations=PLURALS[row["operation"]], drive=row["role"],
             asked=asked,
-        )
+        ))
         for row in list_judged(rows)
-        if abs(row["device_mean_s"] - (asked := find_asked_s(row, floors))) > NOTED_SHARE * asked
+        if abs(added := row["device_mean_s"] - (asked := find_asked_s(row, floors)))
+        > NOTED_SHARE * asked
     ]  # fmt: skip
-    times += [
-        Statement(
+    late = [
+        (row["late_answers"] * row["late_mean_s"], Statement(
             "{late:,} of {answers:,} answers of {drive:drive} late, all by {by:duration} in the "
             "mean",
             late=row["late_answers"], answers=row["answered"], drive=row["role"],
             by=row["late_mean_s"],
-        )
+        ))
         for row in filter(is_scattered, rows)
     ]  # fmt: skip
+    parts = (*_name_greatest(times, "time"), *_name_greatest(late, "drive"))
     how = "longer" if delay > 0 else "less time"
-    return Reason(flag, {"delay": abs(delay), "how": how, "times": join_parts(times)}, delay)
+    return Reason(flag, {"delay": abs(delay), "how": how, "times": join_parts(parts)}, delay)
 
 
 DRIVES_CHECKS = WindowChecks("drives", 20, (Check(("drives",), find_off_profile),))

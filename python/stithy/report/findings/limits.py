@@ -170,6 +170,8 @@ def _describe_closing(finding: CapacityFinding) -> str:
     names = format_list([each.candidate for each in finding.of])
     known = all(each.low or each.high for each in finding.of)
     because = "their brackets are too close" if known else "not every bracket is known"
+    if sum(each.is_at_end for each in finding.of) > 1:
+        because = "the search ends below their limits (a higher end of `find_within` shows them)"
     return Statement(
         f"it is not known which of {{names}} serves {more}, because {because} ({{how}})",
         names=names, how=how,

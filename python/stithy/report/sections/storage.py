@@ -69,6 +69,12 @@ def _compare_sizes(context: Context, frame: pl.DataFrame) -> str | None:
     if len(ordered) < 2:
         return None
     most = max(ordered, key=lambda name: held[name])
+    if len({format_size(size) for size in held.values()}) == 1:
+        each = "both" if len(ordered) == 2 else "all"
+        return (
+            f"Without the write-ahead log {format_list(ordered)} {each} hold these files in "
+            f"{format_size(held[most])} of their drives."
+        )
     said = [_compare_size(name, held[name], held[most]) for name in ordered if name != most]
     return (
         f"Without the write-ahead log {most} holds these files in {format_size(held[most])} of its "

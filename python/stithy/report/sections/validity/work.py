@@ -329,6 +329,11 @@ def _sum_counts(context: Context) -> dict[str, dict[str, int]]:
 FAR = 1.1
 """Own: above the bound by more than rounding and the ends of a window."""
 
+OF_NOBODY = (
+    "No user begins or awaits {}: these are in the throughput, and in the response times of all "
+    "transactions."
+)
+
 
 def describe_specified(context: Context) -> tuple[str, ...]:
     """Isolation, what is deferred, work for a unit of the size, and where the rest is listed."""
@@ -339,11 +344,12 @@ def describe_specified(context: Context) -> tuple[str, ...]:
     workload = known[manifest.workload.name]
     windows = context.evidence.windows
     types = [window.transactions for window in windows]
+    others = format_list(workload.begun_by_others)
     return (
         *map(workload.isolated, list_isolations(manifest.load, manifest.by_engine)),
         *_describe_retries([window.row for window in windows]),
         *_describe_deferred(manifest, workload, types),
-        *_describe_others(workload),
+        *([OF_NOBODY.format(others)] if others else []),
         *_describe_unit(manifest, workload, windows),
         *describe_nominal(manifest, workload, windows),
         *_describe_unproven(workload),
@@ -405,14 +411,6 @@ def _describe_deferred(
                 "the p95 of its execution {took:duration}.",
                 transaction=name, queued=max(queued), took=max(took),
             )  # fmt: skip
-
-
-def _describe_others(workload: Workload) -> Iterator[str]:
-    if names := [kind.name for kind in workload.transactions if not kind.by_users]:
-        yield (
-            f"No user begins or awaits {format_list(names)}: these are in the throughput, and in "
-            "the response times of all transactions."
-        )
 
 
 def _describe_unit(
