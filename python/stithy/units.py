@@ -1,4 +1,4 @@
-"""Durations and sizes as people write them; inside the code only seconds and bytes.
+"""Keys, durations and sizes as people write them; inside the code only seconds and bytes.
 
 Decimal units are powers of 1000 and binary ones powers of 1024; so are K, M, G and T alone, as fio
 and dd have them. PostgreSQL's own `kB`, `MB`, `GB` are passed through in `database.settings` and
@@ -11,10 +11,25 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    WithJsonSchema,
+)
 from pydantic_core import PydanticCustomError
 
 from stithy.errors import TextError
+
+
+class FrozenModel(BaseModel):
+    """Keys as somebody wrote them: frozen, and one that is not known is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
 
 SECONDS_BY_UNIT = {
     "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "second": 1.0, "seconds": 1.0,

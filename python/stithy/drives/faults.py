@@ -7,10 +7,11 @@ add up.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, TypeAdapter, model_validator
+from pydantic import Field, PlainSerializer, TypeAdapter, model_validator
 
 from stithy.units import (
     FinePercent,
+    FrozenModel,
     ShownBytesOrNone,
     ShownSeconds,
     format_duration,
@@ -32,10 +33,8 @@ LOST, TORN = 30.0, 40.0
 ShownShare = Annotated[FinePercent, PlainSerializer(lambda value: f"{value:g}%", when_used="json")]
 
 
-class DriveFaultOptions(BaseModel):
+class DriveFaultOptions(FrozenModel):
     """The options of a fault of a drive."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     def make_fault(self, size_bytes: int) -> "AnyFault":
         """Make what the drive program is asked, of a drive of this size."""

@@ -13,10 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from stithy.errors import REMEDIES, InfrastructureError, InvalidMeasurement, StithyError
 from stithy.fio.profile import DIRECTIONS, Direction
+from stithy.units import FrozenModel
 
 NS_PER_S = 1e9
 NS_BEYOND_FIO = 17_000_000_000
@@ -26,13 +25,7 @@ _BITS = 6
 """A group of bins keeps so many bits behind the leading one. Source: stat.h of fio 3.33."""
 
 
-class Kept(BaseModel):
-    """Frozen, and a key that is not known is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Histogram(Kept):
+class Histogram(FrozenModel):
     """How often which latency was met; `counts_by_ns` rises by its keys, `sum_s` is of all."""
 
     counts_by_ns: dict[int, int]
@@ -136,7 +129,7 @@ NOT_MADE = "file creation disallowed"
 """What fio says, without an error, of a file that is not there and must not be made."""
 
 
-class ServedRequests(Kept):
+class ServedRequests(FrozenModel):
     """Requests of one kind. `*_max`: the best half second that was seen."""
 
     latency: Histogram

@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from stithy.errors import TextError
+from stithy.units import FrozenModel
 
 Submission = Literal["sync", "async"]
 """`sync`: a job waits for its request, and has no other. `async`: it keeps `iodepth` of them."""
@@ -105,18 +106,14 @@ Option = Annotated[str, Field(pattern=rf"^(({'|'.join(HELD_BACK)})\w*|norandomma
 OptionValue = Annotated[str, Field(pattern=r"^[\w.,:/%-]+$")]
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class HotSpot(_Model):
+class HotSpot(FrozenModel):
     """A part of the region, in order from its beginning, and its share of the accesses."""
 
     access_share: Share
     space_share: Share
 
 
-class Region(_Model):
+class Region(FrozenModel):
     """The part of the target that a stream touches."""
 
     offset_share: Share = 0.0
@@ -129,14 +126,14 @@ class Region(_Model):
         return self
 
 
-class Burst(_Model):
+class Burst(FrozenModel):
     """A stream that works for a while and then pauses, again and again."""
 
     busy_s: Annotated[float, Field(gt=0)]
     pause_s: Annotated[float, Field(gt=0)]
 
 
-class Stream(_Model):
+class Stream(FrozenModel):
     """Requests of one kind, from `jobs` submitters with `iodepth` outstanding each.
 
     `engine` is that of fio, if not the usual one of its `submission`. A submitter of a purely
@@ -290,7 +287,7 @@ def _need_whole(what: str, shares: Iterable[float]) -> None:
         raise ValueError(f"{what} sum to {total:g}, not to 1: correct them")
 
 
-class Pattern(_Model):
+class Pattern(FrozenModel):
     """Streams that run together, and what the data they write are like.
 
     `compressible_share` and `duplicate_share` are of the written bytes; 0 is data that no array can
@@ -337,7 +334,7 @@ class Pattern(_Model):
         return self
 
 
-class WorkingSet(_Model):
+class WorkingSet(FrozenModel):
     """How much of a place is used where the profile says so."""
 
     capacity_share: Share
@@ -348,14 +345,14 @@ class WorkingSet(_Model):
         return int(min(self.capacity_share * capacity_bytes, self.free_share_max * free_bytes))
 
 
-class RequestSource(_Model):
+class RequestSource(FrozenModel):
     """Where numbers come from; `keys` are patterns as those of a shell, see `library.problems`."""
 
     keys: Annotated[tuple[str, ...], Field(min_length=1)]
     text: Annotated[str, Field(min_length=1)]
 
 
-class IoProfile(_Model):
+class IoProfile(FrozenModel):
     """One or more patterns, each measured by itself by so many workers at once.
 
     `assumed` gives a reason for each number that has no source. `words`: a line for each kind of

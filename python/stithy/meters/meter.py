@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from stithy.clock import Clock
 from stithy.errors import StithyError, give_reason
 from stithy.hosts.runner import Command, LocalRunner
 from stithy.registry import Family, Plugin, plugins
-from stithy.units import Seconds
+from stithy.units import FrozenModel, Seconds
 
 if TYPE_CHECKING:
     from stithy.collectors.collector import Scope
@@ -68,10 +68,8 @@ class LiveMeter(Protocol):
         """
 
 
-class MeterKeys(BaseModel):
+class MeterKeys(FrozenModel):
     """The keys of every meter."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     every_s: Annotated[Seconds, Field(ge=1, le=3600)] = Field(
         alias="every",

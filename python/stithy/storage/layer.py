@@ -28,7 +28,7 @@ from stithy.needs import Need
 from stithy.registry import Family, Plugin, plugins
 from stithy.storage import provider
 from stithy.storage.provider import Record
-from stithy.units import format_size, make_rule_error, parse_size
+from stithy.units import FrozenModel, format_size, make_rule_error, parse_size
 
 if TYPE_CHECKING:
     from stithy.storage.space import Usage
@@ -50,13 +50,11 @@ class BuildTask:
     runner: Runner
 
 
-class LayerKeys(BaseModel):
+class LayerKeys(FrozenModel):
     """The keys of a layer in a study, each with a default, and what follows from them alone.
 
     The first key names the layer in reports. Only `build` touches the machine.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     def limit_members(self) -> tuple[int, int | None]:
         """Give the least and the greatest number of devices, None where there is none."""

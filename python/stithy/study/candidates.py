@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 from pydantic import (
     BaseModel,
-    ConfigDict,
     Field,
     PlainSerializer,
     PlainValidator,
@@ -25,7 +24,7 @@ from stithy.storage.provider import Provider, Role
 from stithy.study.database import CpuCount, Memory, Settings, make_example_settings
 from stithy.study.problems import Violation, refuse
 from stithy.study.scenario import Scenario
-from stithy.units import make_rule_error
+from stithy.units import FrozenModel, make_rule_error
 
 if TYPE_CHECKING:
     from stithy.study.model import Study
@@ -52,10 +51,8 @@ SourceValue = Annotated[
 """A source in a study file."""
 
 
-class RoleSources(BaseModel):
+class RoleSources(FrozenModel):
     """The roles that have a source of their own, of any kind that a candidate may have."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     log: SourceValue = Field(
         default=None,
@@ -92,10 +89,8 @@ class RoleSources(BaseModel):
         return {role: source for role, source in every.items() if source is not None}
 
 
-class CandidateKeys(BaseModel):
+class CandidateKeys(FrozenModel):
     """The keys of every candidate."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     memory_bytes: Memory | None = Field(
         alias="memory",

@@ -4,13 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict
-
 from stithy.needs import Need
 from stithy.point import Point, Value
 from stithy.registry import Family, Plugin
 from stithy.restores.method import RestoreMethod
 from stithy.study.problems import Violation
+from stithy.units import FrozenModel
 
 if TYPE_CHECKING:
     from stithy.fio.profile import IoProfile
@@ -21,10 +20,8 @@ OPTIONAL = ("database", "workload", "load")
 """The sections that only some scenarios need."""
 
 
-class ScenarioKeys(BaseModel):
+class ScenarioKeys(FrozenModel):
     """The keys of a scenario in a study, below its name, and what they say of the study."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     FIXED: ClassVar[frozenset[str]] = frozenset()
     """Keys whose values `vary` cannot list."""

@@ -7,7 +7,9 @@ left out of every printed form. Types here decide nothing.
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
+from pydantic import ConfigDict, Field, SerializeAsAny
+
+from stithy.units import FrozenModel
 
 WIRE_VERSION = 7
 """The version of the protocol; its history is in wire/README.md."""
@@ -17,10 +19,8 @@ U64 = Annotated[int, Field(ge=0, le=2**64 - 1)]
 Percent = Annotated[int, Field(ge=0, le=100)]
 
 
-class Wire(BaseModel):
-    """What all types of the boundary share: frozen, and a key that is not known is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class Wire(FrozenModel):
+    """What all types of the boundary share."""
 
 
 class BackToBack(Wire):

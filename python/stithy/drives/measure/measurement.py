@@ -18,13 +18,13 @@ from typing import Literal, get_args
 from pydantic import Field, ValidationError
 
 from stithy.errors import PreconditionError, UserError, give_reason
-from stithy.fio.output import Kept, ServedRequests, merge_histograms
+from stithy.fio.output import ServedRequests, merge_histograms
 from stithy.fio.profile import Pattern, Stream
 from stithy.hosts import devices
-from stithy.units import format_duration, format_size
+from stithy.units import FrozenModel, format_duration, format_size
 
 
-class PointResult(Kept):
+class PointResult(FrozenModel):
     """What a point gave; None for what it did not ask."""
 
     read: ServedRequests | None = None
@@ -58,7 +58,7 @@ def _merge_served(parts: list[ServedRequests]) -> ServedRequests:
     )
 
 
-class MeasuredPoint(Kept):
+class MeasuredPoint(FrozenModel):
     """One point of the matrix with its answer, all rounds together.
 
     `iops_by_round` is of reads and writes together: how steady the drive was.
@@ -73,7 +73,7 @@ class MeasuredPoint(Kept):
     iops_by_round: tuple[float, ...]
 
 
-class WrittenSlice(Kept):
+class WrittenSlice(FrozenModel):
     """A few seconds of writing without a pause."""
 
     moved_bytes: int
@@ -83,7 +83,7 @@ class WrittenSlice(Kept):
 WriteCache = Literal["write back", "write through"]
 
 
-class TargetFacts(Kept):
+class TargetFacts(FrozenModel):
     """What was measured. Serial numbers are left out: a profile is meant to be handed on.
 
     `write_cache` is what the kernel says of the device: `write back` is a volatile one.
@@ -100,7 +100,7 @@ class TargetFacts(Kept):
     in_virtual_machine: bool
 
 
-class Measurement(Kept):
+class Measurement(FrozenModel):
     """Everything that was measured of one target, and with what.
 
     `version` is that of the file. 1: first form.

@@ -6,7 +6,6 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import (
     AfterValidator,
-    ConfigDict,
     Field,
     PlainSerializer,
     PlainValidator,
@@ -80,8 +79,6 @@ def _require_distinct(names: tuple[str, ...]) -> tuple[str, ...]:
 
 class BlockIoSpec(ScenarioKeys):
     """Which patterns of I/O are run on each candidate, on how much data, for how long."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     FIXED: ClassVar = frozenset(
         {

@@ -15,7 +15,6 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     ValidationError,
     WithJsonSchema,
@@ -37,7 +36,7 @@ from stithy.storage.provider import (
 )
 from stithy.storage.providers import device, drive
 from stithy.storage.providers.drive import COUNT_MAX, MEMORY, DriveKeys
-from stithy.units import make_rule_error
+from stithy.units import FrozenModel, make_rule_error
 
 CODING = re.compile(r"(\d{1,2})\+(\d)")
 PARITY = {1: "raid5", 2: "raid6"}
@@ -54,10 +53,8 @@ def _check_coding(value: str) -> str:
     return value
 
 
-class ArrayPolicy(BaseModel):
+class ArrayPolicy(FrozenModel):
     """What the data must survive, and over how many drives they are striped."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     ftt: Annotated[int, Field(ge=0, le=FTT_MOST)] = Field(
         default=1,
@@ -133,10 +130,8 @@ OF_ENGINES = ("level", "compression", "deduplication", "checksum", "chunk", "rec
 OF_DRIVES = ("size", "scale", "backing", "seed")
 
 
-class ArrayKeys(BaseModel):
+class ArrayKeys(FrozenModel):
     """An array of equal emulated drives, or of given devices."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     drives: Annotated[int | None, Field(ge=1, le=COUNT_MAX)] = Field(
         default=None,
@@ -329,10 +324,8 @@ class ArrayKeys(BaseModel):
         )
 
 
-class ArraySpec(BaseModel):
+class ArraySpec(FrozenModel):
     """A candidate that is an array, with one volume."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     array: ArrayKeys = Field(description="The array: its drives or devices, and what it is.")
 

@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PlainSerializer,
     WithJsonSchema,
@@ -28,7 +26,7 @@ from stithy.storage import consent, formatted, provider
 from stithy.storage.layer import Layer, OneLayer, check_members
 from stithy.storage.provider import Provider, Record, Room, Site, Volume
 from stithy.storage.space import Space, measure_space
-from stithy.units import format_size, make_rule_error
+from stithy.units import FrozenModel, format_size, make_rule_error
 
 RIGHTS: tuple[Need, ...] = (Root(why="making file systems on devices and mounting them"),)
 NEEDS: tuple[Need, ...] = (
@@ -70,10 +68,8 @@ def _is_node(path: Path) -> bool:
 _NODES = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 
 
-class DeviceSpec(BaseModel):
+class DeviceSpec(FrozenModel):
     """A candidate of whole block devices or partitions. All that they hold is lost."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     device: Annotated[
         tuple[Path, ...],

@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PlainSerializer,
     WithJsonSchema,
@@ -48,7 +46,7 @@ from stithy.storage.provider import (
 )
 from stithy.storage.space import Space, measure_space
 from stithy.storage.volume import measure_room
-from stithy.units import BytesOrNone, Scale, format_size, make_rule_error
+from stithy.units import BytesOrNone, FrozenModel, Scale, format_size, make_rule_error
 
 if TYPE_CHECKING:
     from stithy.drives.profiles import DriveProfileFile
@@ -101,10 +99,8 @@ DriveBytes = Annotated[
 """The size of a device, written as in a study."""
 
 
-class DriveKeys(BaseModel):
+class DriveKeys(FrozenModel):
     """One emulated drive, or an array of equal ones, with a file system of its own."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     drive: DriveProfile = Field(examples=["generic-nvme"])
     count: int = Field(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
 from stithy.errors import PreconditionError
 from stithy.hosts.processes import get_identity
@@ -22,7 +22,7 @@ from stithy.storage.volume import (
     measure_room,
     remove_own,
 )
-from stithy.units import make_rule_error
+from stithy.units import FrozenModel, make_rule_error
 
 
 def _require_plain(path: Path) -> Path:
@@ -34,10 +34,8 @@ def _require_plain(path: Path) -> Path:
     return path
 
 
-class PathSpec(BaseModel):
+class PathSpec(FrozenModel):
     """A candidate that is a directory."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     path: Annotated[Path, AfterValidator(_require_plain)] = Field(
         description="The directory for the database: missing (Stithy creates it), or empty.",

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
 from stithy.engines.engine import DEMO_ENGINE, find_engine_of, get_engine
 from stithy.engines.instance import Demand, Mark, Remote
@@ -13,7 +13,7 @@ from stithy.hosts.processes import get_identity, is_alive, parse_identity
 from stithy.secrets import Secret, read_given_secret
 from stithy.storage.provider import NOWHERE, Provider, Record, Site, Storage, Volume
 from stithy.storage.space import Space
-from stithy.units import make_rule_error
+from stithy.units import FrozenModel, make_rule_error
 
 EXAMPLE = f"{get_engine(DEMO_ENGINE).url_schemes[0]}://bench@db-a.example:5432/bench"
 SECRETS = ("password", "passfile", "sslpassword", "sslkey")
@@ -39,10 +39,8 @@ def _require_variable(name: str) -> str:
     return name
 
 
-class UrlSpec(BaseModel):
+class UrlSpec(FrozenModel):
     """A candidate that is a database on a server that runs already."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     url: Annotated[str, AfterValidator(_refuse_password)] = Field(
         description=(

@@ -4,12 +4,19 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from stithy.cluster.layout import CODES, GRACE_S, RedundancyPolicy
 from stithy.storage import provider
 from stithy.storage.providers.drive import MEMORY, Backing, DriveBytes, DriveProfile
-from stithy.units import Scale, ShownSeconds, format_duration, limit_quantity, make_rule_error
+from stithy.units import (
+    FrozenModel,
+    Scale,
+    ShownSeconds,
+    format_duration,
+    limit_quantity,
+    make_rule_error,
+)
 
 HOSTS_MAX = 12
 CACHE_ENDING = "-cache"
@@ -42,10 +49,8 @@ def read_name(value: Any) -> str | None:
 Name = Annotated[str | None, BeforeValidator(read_name), WithJsonSchema({"type": "string"})]
 
 
-class PolicyKeys(BaseModel):
+class PolicyKeys(FrozenModel):
     """The storage policy of the volume."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     ftt: int | None = Field(
         default=None,
@@ -116,10 +121,8 @@ class PolicyKeys(BaseModel):
 CACHE_BYTES = 2**30
 
 
-class CacheKeys(BaseModel):
+class CacheKeys(FrozenModel):
     """A faster drive for each OSD: its database, its log, and small writes before they move on."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     drive: DriveProfile = Field(examples=["generic-nvme"])
     size_bytes: DriveBytes = Field(
@@ -136,10 +139,8 @@ class CacheKeys(BaseModel):
         return self.size_bytes or CACHE_BYTES
 
 
-class CephKeys(BaseModel):
+class CephKeys(FrozenModel):
     """The hosts, their drives, and the policy; or a cluster that is there, by its `conf`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     conf: Annotated[Path | None, BeforeValidator(read_conf), WithJsonSchema({"type": "string"})] = (
         Field(
@@ -311,10 +312,8 @@ class CephKeys(BaseModel):
         return self.cache.drive if self.cache and name.endswith(CACHE_ENDING) else self.drive
 
 
-class CephSpec(BaseModel):
+class CephSpec(FrozenModel):
     """A candidate on a cluster of Ceph."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     ceph: CephKeys = Field(
         description="A laboratory cluster on this machine, or a cluster that is there."
