@@ -44,19 +44,19 @@ demo: ## run studies/demo.yaml, without rights for drives disk-and-memory.yaml; 
 	tools/setup && .venv/bin/stithy run studies/$$study.yaml
 
 # Published tests of users, and those of hyper-converged storage; all others need no database.
-HCI := $(foreach each,policies raid space,studies/papers/test-$(each).yaml)
-USERS := $(filter-out $(HCI),$(wildcard studies/papers/test-*.yaml))
+HCI := $(foreach each,policies space tenants,studies/papers/test-$(each).yaml)
+USERS := $(filter-out $(HCI),$(wildcard studies/papers/test-*.yaml)) studies/users-within-a-second.yaml
 # Each study by itself: one that cannot answer does not keep the others from being printed.
 RUN_PAPERS = out=runs/papers-$$(date -u +%Y%m%dT%H%M%SZ); mkdir -p $$out; for each in $(1); do \
 	    .venv/bin/stithy run $$each --out $$out/$$(basename $$each .yaml) || echo "$$each ended with $$?"; \
 	done; $(PYTHON) tools/papers.py $$out $(notdir $(1))
 
-papers: setup papers-users papers-hci papers-block ## run studies/papers, scale models of published tests, in about two hours
+papers: setup papers-users papers-hci papers-block ## run studies/papers, scale models of published tests, in about two and a quarter hours
 
-papers-users: setup ## those of users on a database, in about an hour and a half; print published ratios beside those found here
+papers-users: setup ## those of users on a database, in about an hour and three quarters; print published ratios beside those found here
 	@$(call RUN_PAPERS,$(USERS))
 
-papers-hci: setup ## those of storage policies, arrays and space, in about 15 minutes; print the same
+papers-hci: setup ## those of storage policies and space, in about 25 minutes; print the same
 	@$(call RUN_PAPERS,$(HCI))
 
 papers-block: setup ## those of storage alone, in about 15 minutes; print the same

@@ -49,7 +49,7 @@ def prepare(instance: Server, workload: WorkloadChoice = WORKLOAD) -> float:
     """The hammer loads; the wall time of the whole program, seconds."""
     instance.renew(DRIVEN)
     url = instance.url(DRIVEN)
-    return _hammer(PrepareJob(url=url, workload=workload, seed=SEED, loaders=LOADERS))[1]
+    return hammer(PrepareJob(url=url, workload=workload, seed=SEED, loaders=LOADERS))[1]
 
 
 def drive(
@@ -74,7 +74,7 @@ def drive(
         hlog_stem=None,
         ledger=ledger,
     )
-    messages, _, cpu_s = _hammer(job)
+    messages, _, cpu_s = hammer(job)
     return _drive_of(messages[-1], cpu_s)
 
 
@@ -102,11 +102,11 @@ def broken_conditions(
     """Numbers of the consistency conditions that do not hold."""
     url = instance.url(DRIVEN)
     job = CheckJob(url=url, workload=workload, quick=False, after_load=after_load)
-    return list(_hammer(job)[0][-1]["broken"])
+    return list(hammer(job)[0][-1]["broken"])
 
 
-def _hammer(job: AnyJob) -> tuple[list[dict], float, float]:  # type: ignore[type-arg]  # plain JSON
-    """Its messages, wall time and CPU time, seconds."""
+def hammer(job: AnyJob) -> tuple[list[dict], float, float]:  # type: ignore[type-arg]  # plain JSON
+    """Do a job; its messages, wall time and CPU time, seconds."""
     ended = run([find_hammer()], stdin=job.model_dump_json())
     messages = [json.loads(line) for line in ended.stdout.splitlines()]
     return messages, ended.wall_s, ended.cpu_s

@@ -2,10 +2,11 @@
 
     python tools/papers.py DIRECTORY STUDY…
 
-DIRECTORY has a run for each STUDY of `studies/papers`, called as the study. What was published,
-and which candidates stand for it, is in the files `studies/papers/*.toml`: each `point` that
-compares names a `study`, two published tests by the candidates that stand for them (`experiments`;
-`ends` where one candidate stands for both, each end `at` a point of its own), and `ratios`.
+DIRECTORY has a run for each STUDY, called as the study. What was published, and which candidates
+stand for it, is in the files `studies/papers/*.toml`: each `point` that compares names a `study` by
+its way from there, two published tests by the candidates that stand for them (`experiments`;
+`ends` where one candidate stands for both, each end `at` a point of its own, or of some of its
+`tenants`), and `ratios`.
 """
 
 import math
@@ -14,13 +15,16 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Literal
 
 from stithy.analysis.analyze import measure
 from stithy.analysis.capacity import count_users_within
 from stithy.analysis.evidence import Evidence
+from stithy.analysis.statistics import estimate_plain_interval
 from stithy.cli.talk.render import UNKNOWN, make_table
 from stithy.metrics import Quantity, find
+from stithy.plan.steps import name_instance
 from stithy.point import Point
 from stithy.report.context import Context, make_context
 from stithy.report.sections.storage import sum_held_bytes
@@ -53,16 +57,22 @@ class Own:
 
 @dataclass(frozen=True)
 class End:
-    """A candidate where it stands for a published test; `at`: factors of its point."""
+    """A candidate where it stands for a published test; `at`: factors of its point.
+
+    `tenants`: by number, where it stands for some of several alone.
+    """
 
     candidate: str
     experiment: str
     at: Mapping[str, Any]
+    tenants: tuple[int, ...] = ()
 
     @property
     def called(self) -> str:
-        """The candidate, and its point where it is one of its own."""
-        return ", ".join([self.candidate, *map(str, self.at.values())])
+        """The candidate, and its point or tenants where they are its own."""
+        numbers = "+".join(map(str, self.tenants))
+        own = [f"tenants {numbers}"] if numbers else []
+        return ", ".join([self.candidate, *map(str, self.at.values()), *own])
 
 
 @dataclass(frozen=True)
@@ -86,6 +96,11 @@ class Row:
         """Their names."""
         return self.ends[0].candidate, self.ends[1].candidate
 
+    @property
+    def called(self) -> str:
+        """The study's file, wherever it lies."""
+        return Path(self.study).name
+
 
 def published(known: Mapping[str, Any]) -> Iterator[Row]:
     """Every ratio of a file, damaged numbers by their probable values."""
@@ -102,14 +117,18 @@ def published(known: Mapping[str, Any]) -> Iterator[Row]:
 
 def _ends(point: Mapping[str, Any]) -> Iterator[End]:
     for each in point.get("ends", ()):
-        yield End(each["candidate"], each["experiment"], each.get("at", {}))
+        tenants = tuple(each.get("tenants", ()))
+        yield End(each["candidate"], each["experiment"], each.get("at", {}), tenants)
     for candidate, experiment in point.get("experiments", {}).items():
         yield End(candidate, experiment, {})
 
 
 def _ratio(asked: Mapping[str, Any], values: Sequence[Mapping[str, Any]]) -> float:
     keys = asked.get("keys") or [asked["key"]] * len(values)
-    first, second = (_plain(key, each[key]) for key, each in zip(keys, values, strict=True))
+    first, second = (
+        sum(_plain(key, each[key]) for key in ([of] if isinstance(of, str) else of))
+        for of, each in zip(keys, values, strict=True)
+    )
     return first / second if is_rate(asked["metric"]) else second / first
 
 
@@ -119,7 +138,7 @@ def _plain(key: str, number: float) -> float:
 
 def is_rate(metric: str) -> bool:
     """Whether more of it is better."""
-    return metric == USERS if metric in COUNTED else Quantity(metric).known.better == "higher"
+    return metric != SPACE if metric in COUNTED else Quantity(metric).known.better == "higher"
 
 
 def direction(row: Row, own: Own, margin_share: float) -> Direction:
@@ -195,16 +214,33 @@ def _users(context: Context, row: Row) -> Own:
     return Own(first.level / second.level, math.nextafter(low, math.inf), high)
 
 
-SPACE, USERS = "space", "users within target"
-COUNTED: Mapping[str, Callable[[Context, Row], Own]] = {SPACE: _space, USERS: _users}
-"""What is compared once, not by block."""
+def _tenants(context: Context, row: Row) -> Own:
+    """Throughput of some tenants by that of others, of the same windows."""
+    logs = []
+    for window in context.evidence.windows:
+        if window.valid and window.candidate == row.candidates[0]:
+            sums = [
+                sum(window.values["tenant.tpm", name_instance(n)]["value"] for n in end.tenants)
+                for end in row.ends
+            ]
+            logs.append(math.log(sums[0] / sums[1]))
+    between = estimate_plain_interval(logs) if len(logs) > 1 else None
+    low, high = map(math.exp, between) if between else (None, None)
+    return Own(math.exp(fmean(logs)), low, high) if logs else Own()
+
+
+SPACE, USERS, TENANTS = "space", "users within target", "throughput of tenants"
+COUNTED: Mapping[str, Callable[[Context, Row], Own]] = {
+    SPACE: _space, USERS: _users, TENANTS: _tenants,
+}  # fmt: skip
+"""What is not compared by metrics of windows."""
 
 
 def cells(row: Row, own: Own, margin_share: float) -> tuple[str, ...]:
     """A line of the table."""
     here = UNKNOWN if own.ratio is None else f"{own.ratio:.2f}"
     return (
-        row.study, ", ".join(map(str, row.at.values())), row.metric,
+        row.called, ", ".join(map(str, row.at.values())), row.metric,
         *(end.called for end in row.ends), f"{'= ' if row.equal else ''}{row.ratio:.2f}",
         here, _between(own), direction(row, own, margin_share),
     )  # fmt: skip
@@ -230,7 +266,7 @@ def all_rows() -> list[Row]:
 def main(directory: Path, studies: Sequence[str]) -> None:
     """Print all of it; a study that did not run is said."""
     shown = []
-    for study, rows in ((each, [r for r in all_rows() if r.study == each]) for each in studies):
+    for study, rows in ((each, [r for r in all_rows() if r.called == each]) for each in studies):
         place = directory / study.removesuffix(".yaml")
         if rows and not (place / "manifest.json").is_file():
             print(f"{study} has no run in {directory}")

@@ -143,19 +143,18 @@ def sum_role_bytes(
 ) -> dict[Role, int]:
     """What each role of a candidate may come to hold, bytes, where it has a volume of its own.
 
-    It holds the database of one dataset at a time, a copy for each instance, each with the
-    `inside_bytes` that its server keeps beside it.
+    It holds the database of one of the datasets at a time, with the `inside_bytes` that its server
+    keeps beside it; of several instances each comes to that.
     """
     log = max(bound_log_bytes(study, engine) for engine in study.engines)
     held = max(map(sum_held_bytes, sizes))
-    one: dict[Role, int] = {
+    return {
         "data": held + inside_bytes,
         "log": log + LOG_SLACK_BYTES,
         "temp": max(TEMP_BYTES_MIN, *(size.data_bytes // 4 for size in sizes)),
         "backup": held,
         "target": held,
     }
-    return {role: study.instances * size for role, size in one.items()}
 
 
 WRITTEN_BYTES_PER_S = 100 * 2**20

@@ -1,5 +1,6 @@
 """From a study to its plan: decisions only, the machine is not asked."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import product
@@ -76,9 +77,14 @@ def sum_needed_bytes(study: Study) -> dict[Role, int]:
     roles.
     """
     if study.given_database is not None:
-        sizes = [size for _, size in _list_datasets(study)]
-        inside = sum_inside_bytes(get_restore(study.database.restore), sizes)
-        roles = cost.sum_role_bytes(study, sizes, inside)
+        datasets = _list_datasets(study)
+        method = get_restore(study.database.restore)
+        inside = sum_inside_bytes(method, [size for _, size in datasets])
+        roles: Counter[Role] = Counter()
+        for number in range(1, study.instances + 1):
+            own = study.point_of(Point(()), number)
+            sizes = [size for dataset, size in datasets if dataset.has(own)]
+            roles.update(cost.sum_role_bytes(study, sizes, inside))
         more = find_scenario(study).count_added_bytes(study, roles["data"])
         return {role: size + more.get(role, 0) for role, size in roles.items()}
     needed = find_scenario(study).count_needed_bytes(study)
@@ -141,7 +147,6 @@ def _make_scene(study: Study) -> tuple[Scene, dict[str, int]]:
     }
     if study.given_database is None:
         return Scene(**common), images
-    variants = study.variants
     scene = DatabaseScene(
         **common,
         master_candidate=choose_master_candidate(study),
@@ -149,7 +154,7 @@ def _make_scene(study: Study) -> tuple[Scene, dict[str, int]]:
         datasets=_list_datasets(study),
         memory_bytes={
             name: study.servers
-            * max(variant.give_database(name).memory_bytes for variant in variants)
+            * max(of.give_database(name).memory_bytes for _, of in study.own_settings)
             for name in study.candidates
         },
         loading_memory_bytes=study.database.memory_bytes,
@@ -169,9 +174,10 @@ def _describe_database(study: Study, scene: Scene) -> dict[str, Any]:
 
 
 def _list_datasets(study: Study) -> list[tuple[Dataset, cost.DatabaseSizes]]:
-    keys = [key for key in study.vary if _changes_data(study, key)]
+    every = (*study.vary, *study.scenario.keys.list_differing())
+    keys = [key for key in every if _changes_data(study, key)]
     found: dict[Point, list[Study]] = {}
-    for point, variant in study.settings:
+    for point, variant in study.own_settings:
         factors = Point(tuple(factor for factor in point.factors if factor[0] in keys))
         found.setdefault(factors, []).append(variant)
     return [_make_dataset(study, factors, variants) for factors, variants in found.items()]

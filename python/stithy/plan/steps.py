@@ -226,8 +226,8 @@ class Dataset:
     log_bytes: int
 
     def has(self, point: Point) -> bool:
-        """Whether the windows at a point begin with it."""
-        return all(point.values.get(name) == value for name, value in self.factors.factors)
+        """Whether the windows at a point begin with it; each tenant of one that lacks a factor."""
+        return all(point.values.get(name, value) == value for name, value in self.factors.factors)
 
 
 @dataclass(frozen=True)

@@ -315,8 +315,9 @@ class Context(Analysis):
             return "databases by URL, the network included"
         if not enforced:
             return "MEMORY LIMIT NOT ENFORCED"
-        sizes = sorted({row["memory_limit_bytes"] or 0 for row in enforced})
-        text = f"memory limit {' to '.join(map(format_size, dict.fromkeys((sizes[0], sizes[-1]))))}"
+        sizes = sorted({row["memory_limit_bytes"] for row in enforced} - {None})
+        ends = " to ".join(map(format_size, dict.fromkeys((*sizes[:1], *sizes[-1:]))))
+        text = f"memory limit {ends or 'that differs by tenant'}"
         if len(enforced) < len(rows):
             lacking = len(rows) - len(enforced)
             text += f", NOT ENFORCED in {lacking} of {format_plural(len(rows), 'window')}"

@@ -1,5 +1,6 @@
 """Files: a master copy of all files, put back before each window, proven by every file's hash."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,13 +39,11 @@ class FileRestore(RestoreMethod):
         """Say its size."""
         return f"{format_size(contents.size_bytes)} in {len(contents.files)} files"
 
-    def put_back(
-        self, context: "Context", candidate: str, dataset: "Dataset", instances: int
-    ) -> Restored:
+    def put_back(self, context: "Context", candidate: str, every: "Sequence[Dataset]") -> Restored:
         """Replace the candidate's database by a copy of the master copy, for each instance."""
-        from stithy.run import datasets
+        from stithy.run.datasets import copy_back
 
-        return datasets.copy_back(context, candidate, dataset, instances)
+        return copy_back(context, candidate, every)
 
 
 PLUGINS = (FileRestore(),)

@@ -92,12 +92,11 @@ class RestoreMethod(Plugin):
         """Say what was kept, in words."""
         raise NotImplementedError
 
-    def put_back(
-        self, context: "Context", candidate: str, dataset: "Dataset", instances: int
-    ) -> Restored:
+    def put_back(self, context: "Context", candidate: str, every: "Sequence[Dataset]") -> Restored:
         """Give a candidate the database that was loaded, proven, and stop its server.
 
-        Raises InfrastructureError where it differs.
+        `every`: that of each instance, in turn; all the same without `keeps_files`. Raises
+        InfrastructureError where it differs.
         """
         raise NotImplementedError
 

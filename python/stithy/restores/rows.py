@@ -4,6 +4,7 @@ A session that goes on with a run loads each candidate again: whether what a kil
 is whole, nobody could tell without reading all of it.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,14 +54,12 @@ class Reload(RowsMethod):
     )
     restore_work, first_work = ("load", "read"), ("load", "read")
 
-    def put_back(
-        self, context: "Context", candidate: str, dataset: "Dataset", instances: int
-    ) -> Restored:
+    def put_back(self, context: "Context", candidate: str, every: "Sequence[Dataset]") -> Restored:
         """Nothing of an earlier database is left."""
         from stithy.run import datasets
         from stithy.run.volumes import number_instances
 
-        verify_s = 0.0
+        dataset, instances, verify_s = every[0], len(every), 0.0
         datasets.make_databases(context, candidate, instances)
         for number in number_instances(instances):
             with datasets.run_for_loading(context, candidate, number) as instance:
@@ -100,13 +99,12 @@ class Native(RowsMethod):
             return None
         return f"the engine {engine.name} has no restore of its own"
 
-    def put_back(
-        self, context: "Context", candidate: str, dataset: "Dataset", instances: int
-    ) -> Restored:
+    def put_back(self, context: "Context", candidate: str, every: "Sequence[Dataset]") -> Restored:
         """Where its servers have not kept the dataset yet, they load it."""
         from stithy.run import datasets
         from stithy.run.volumes import Inside
 
+        dataset, instances = every[0], len(every)
         kept = _list_kept(context, candidate, dataset, instances)
         engine = get_engine(context.study_of(dataset.name).database.engine)
         restore = _restore_files if engine.native_copy else _restore_inside

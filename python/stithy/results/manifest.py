@@ -201,11 +201,12 @@ class WorkloadFacts(_Facts):
     """The workload and its size, each number by its key.
 
     What is in `varied` differs between points. `options` is what its own keys say of the users,
-    defaults resolved.
+    defaults resolved. `sizes`: that of each of several instances, where these differ in it.
     """
 
     name: str
     size: Numbers
+    sizes: tuple[Numbers, ...] = ()
     data_compressible_percent: Annotated[
         int | None, ComparedField("how well the generated text compresses")
     ] = None

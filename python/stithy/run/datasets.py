@@ -7,7 +7,7 @@ wrote are charged to the copier, so a server that found them would escape its me
 import json
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -180,7 +180,7 @@ def need_database(context: Context, candidate: str, step: Step) -> None:
             where=str(data),
             remedy="none; the quick checks after its windows are valid",
         )
-    restore(context, candidate, get_dataset(context, step), window_id=None)
+    restore(context, candidate, [get_dataset(context, step)], window_id=None)
 
 
 def _watch(context: Context, raw_output: Path) -> ProgressWatch:
@@ -204,29 +204,35 @@ def restore_step(context: Context, step: Step) -> str:
     """Restore before a window; emulated drives are put back to the state after loading, too."""
     candidate, window = step.whose, step.window
     assert window is not None  # the plan gives every restore one
-    dataset = context.plan.dataset_at(window.point)
-    row = restore(context, candidate, dataset, window_id=window.id, instances=window.instances)
+    points = (
+        context.file.study.point_of(window.point, number)
+        for number in number_instances(window.instances)
+    )
+    every = [context.plan.dataset_at(point) for point in points]
+    row = restore(context, candidate, every, window_id=window.id)
     drives.record(context, candidate, "loaded")
     taken_s = row["copy_s"] + row["verify_s"] + row["sync_s"]
     return f"{format_size(row['size_bytes'])} in {format_duration(taken_s)}, proven identical"
 
 
 def restore(
-    context: Context, candidate: str, dataset: Dataset, *, window_id: str | None, instances: int = 1
+    context: Context, candidate: str, datasets: Sequence[Dataset], *, window_id: str | None
 ) -> dict[str, Any]:
     """Give the candidate the database of a dataset as it was loaded; returns the row of RESTORES.
 
-    Each of several `instances` gets one. A restore that belongs to no window is not written to the
-    table. A lost or moved volume is made anew before. Raises InfrastructureError where it differs.
+    Each of several instances gets its own of the `datasets`. A restore that belongs to no window is
+    not written to the table. A lost or moved volume is made anew before. Raises InfrastructureError
+    where it differs.
     """
     clock, volumes = context.session.clock, context.volumes
     if candidate in volumes.lost or candidate in volumes.moved:
         volumes.remake(candidate)
     began_s = clock.monotonic_s()
-    volumes.held[candidate] = dataset.name
-    restored = context.restore_method.put_back(context, candidate, dataset, instances)
+    volumes.held[candidate] = datasets[0].name
+    restored = context.restore_method.put_back(context, candidate, datasets)
     put_back_s = clock.monotonic_s()
-    every = [get_parts(volumes.of(candidate), number) for number in number_instances(instances)]
+    numbers = number_instances(len(datasets))
+    every = [get_parts(volumes.of(candidate), number) for number in numbers]
     resident, note = settle(context, candidate, every)
     ended_s = clock.monotonic_s()
     volumes.restore_s[candidate] = ended_s - began_s
@@ -328,20 +334,21 @@ def copy_loaded(context: Context, dataset: Dataset, master: Path) -> Contents:
     return contents
 
 
-def copy_back(context: Context, candidate: str, dataset: Dataset, instances: int) -> Restored:
+def copy_back(context: Context, candidate: str, datasets: Sequence[Dataset]) -> Restored:
     """Replace the candidate's database by a copy of the master copy, for each instance."""
     clock, volumes = context.session.clock, context.volumes
-    source = volumes.masters_place / name_master(dataset)
-    trees, folder = make_trees(volumes, candidate, instances), _find_log_folder(context, candidate)
-    for parts in trees:
+    folder = _find_log_folder(context, candidate)
+    trees = [*zip(make_trees(volumes, candidate, len(datasets)), datasets, strict=True)]
+    for parts, dataset in trees:
+        source = volumes.masters_place / name_master(dataset)
         _copy(folder, source, parts, has_holes(context, dataset))
-    copied_s = clock.monotonic_s()
-    for parts in trees:
+    copied_s, files, size_bytes = clock.monotonic_s(), 0, 0
+    for parts, dataset in trees:
         copied = _read_contents(folder, parts)
         # The plan makes each master copy before any restore of it.
         compare(volumes.masters[dataset.name], copied, str(parts.data))
-    verify_s = clock.monotonic_s() - copied_s
-    return Restored(verify_s, instances * len(copied.files), instances * copied.size_bytes)
+        files, size_bytes = files + len(copied.files), size_bytes + copied.size_bytes
+    return Restored(clock.monotonic_s() - copied_s, files, size_bytes)
 
 
 def _copy(name: str | None, source: Path, parts: Parts, keeps_holes: bool) -> None:

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 import stithy
 from stithy.engines.instance import UNSEEN
 from stithy.hosts.processes import read_boot_id
+from stithy.point import Point
 from stithy.results.comparability import METERS, check_comparable, make_comparability_key
 from stithy.results.files import write_json
 from stithy.results.manifest import (
@@ -164,7 +165,10 @@ class ManifestFile:
         )
         own = tuple(name for name in varied if name not in ("size", "options"))
         facts = _make_workload(study.workload, study.driving)
-        return facts.model_copy(update={"varied": own})
+        points = (study.point_of(Point(()), number + 1) for number in range(study.instances))
+        sizes = tuple(study.at(point).workload.size for point in points)
+        differ = sizes if len(set(map(str, sizes))) > 1 else ()
+        return facts.model_copy(update={"varied": own, "sizes": differ})
 
     def _load(self) -> LoadFacts | None:
         study = self._context.file.study
@@ -243,7 +247,7 @@ class ManifestFile:
         study = self._context.file.study
         if study.given_database is None or study.by_url:
             return None
-        every = [{"limit_bytes": variant.database.memory_bytes} for variant in study.variants]
+        every = [{"limit_bytes": of.database.memory_bytes} for _, of in study.own_settings]
         limits = self._context.state.known.limits
         notes = [f"{name}: {note}" for name, (_, note) in limits.items() if note]
         return MemoryFacts(

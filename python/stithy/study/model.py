@@ -55,6 +55,7 @@ from stithy.study.thresholds import EXAMPLE, read_thresholds
 from stithy.study.vary import EXAMPLE as VARY_EXAMPLE
 from stithy.study.vary import (
     Vary,
+    find_differing_problems,
     find_impossible,
     find_problems,
     find_unmeasured_question,
@@ -247,7 +248,9 @@ class Study(BaseModel):
         if self.given_database is None:
             return ()
         every = (
-            variant.give_database(name) for variant in self.variants for name in self.candidates
+            variant.give_database(name)
+            for _, variant in self.own_settings
+            for name in self.candidates
         )
         return (self.database, *every)
 
@@ -260,6 +263,19 @@ class Study(BaseModel):
     def settings(self) -> tuple[tuple[Point, "Study"], ...]:
         """Each combination of what varies, and the study with it; one without any otherwise."""
         return tuple((point, self.at(point)) for point in self.combinations)
+
+    @property
+    def own_settings(self) -> tuple[tuple[Point, "Study"], ...]:
+        """`settings`, for each of several instances where these differ."""
+        numbers = range(1, self.instances + 1)
+        points = [self.point_of(point, n) for point in self.combinations for n in numbers]
+        return tuple((point, self.at(point)) for point in dict.fromkeys(points))
+
+    def point_of(self, point: Point, number: int | None) -> Point:
+        """The point with what is an instance's own, by its number from 1; None: the only one."""
+        own = self.scenario.keys.list_differing() if number else {}
+        factors = ((key, values[number - 1]) for key, values in own.items() if number)
+        return Point((*point.factors, *factors))
 
     @property
     def combinations(self) -> tuple[Point, ...]:
@@ -376,7 +392,8 @@ class Study(BaseModel):
 
     def at(self, point: Point) -> "Study":
         """The study as it is at a point: what varies has its value there."""
-        values = tuple((key, value) for key, value in point.factors if key in self.vary)
+        known_keys = {*self.vary, *self.scenario.keys.list_differing()}
+        values = tuple((key, value) for key, value in point.factors if key in known_keys)
         if not values:
             return self
         if (known := _AT.get(id(self))) is None:
@@ -463,6 +480,7 @@ class Study(BaseModel):
             problem._replace(loc=("vary", *problem.loc))
             for problem in find_problems(study, written)
         )
+        refuse(find_differing_problems(study, written))
         return study
 
     @model_validator(mode="after")

@@ -108,6 +108,8 @@ class ChosenScenario:
 def _write_value(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key}: {_write_value(each)}' for key, each in value.items())}}}"
     return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else str(value)
 
 

@@ -125,13 +125,14 @@ def find_unmeasured_question(study: "Study") -> Iterator[Violation]:
 def resolve_study(study: "Study", values: Mapping[str, Value], data: Mapping[str, Any]) -> "Study":
     """The study with these values at their keys; `data` is what it was read from.
 
-    Levels and search are its own at every point. Raises ValidationError where a value may not stand
-    there.
+    Levels and search are its own at every point; instances are alike. Raises ValidationError where
+    a value may not stand there.
     """
     changed = {
         key: each for key, each in data.items() if key not in ("vary", "primary", "thresholds")
     }
-    other = type(study).model_validate(drop_other_engines(place_values(changed, values)))
+    alike = study.scenario.keys.drop_differing(changed)
+    other = type(study).model_validate(drop_other_engines(place_values(alike, values)))
     load = other.given_load
     if load is not None and study.given_load is not None:
         own = {name: vars(study.given_load)[name] for name in SAME}
@@ -140,7 +141,7 @@ def resolve_study(study: "Study", values: Mapping[str, Value], data: Mapping[str
         "given_database": other.given_database,
         "given_workload": other.given_workload,
         "given_load": load,
-        "scenario": other.scenario,
+        "scenario": other.scenario if alike is changed else study.scenario,
     }
     return study.model_copy(update=found)
 
@@ -182,6 +183,41 @@ def find_problems(study: "Study", data: Mapping[str, Any]) -> Iterator[Violation
         for each in _check_value(study, data, (key, i), value)
     ]
     yield from found or _check_together(study, data)
+
+
+def find_differing_problems(study: "Study", data: Mapping[str, Any]) -> Iterator[Violation]:
+    """Find what is wrong with the keys in which instances differ, each at its key or value."""
+    if not (differing := study.scenario.keys.list_differing()):
+        return
+    count, where = study.instances, ("scenario", study.scenario.name, "differ")
+    known = [MEMORY, *(f"workload.{key}" for key in study.workload.size)]
+    own = [name for name, each in study.candidates.items() if each.memory_bytes]
+    if count < 2:
+        yield Violation("tenants that differ", "two of them or more", count, where)
+    for key, values in differing.items():
+        if key not in known:
+            right = f"{', '.join(known[:-1])} or {known[-1]}"
+            yield Violation("not a key in which tenants differ", right, key, (*where, key))
+        elif key in study.vary:
+            yield Violation("a key that varies, too", "leave one out", key, (*where, key))
+        elif len(values) != count:
+            right = f"one for each of {count} tenants"
+            yield Violation(f"{len(values)} values", right, list(values), (*where, key))
+        elif key == MEMORY and own:
+            what = f"candidate `{own[0]}` has its own memory, in which no tenants would differ"
+            yield Violation(what, "leave one of them out", None, (*where, key))
+        else:
+            for i, value in enumerate(values):
+                yield from _find_misfits(study, data, (key, value), (*where, key, i))
+
+
+def _find_misfits(
+    study: "Study", data: Mapping[str, Any], one: tuple[str, Value], loc: tuple[str | int, ...]
+) -> Iterator[Violation]:
+    try:
+        resolve_study(study, dict([one]), data)
+    except ValidationError as error:
+        yield from (wrong._replace(value=one[1], loc=loc) for wrong in _check_keys(error))
 
 
 def _check_value(

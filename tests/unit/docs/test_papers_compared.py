@@ -71,6 +71,10 @@ def test_published_files_compare_what_exists(root: Path, monkeypatch: Any) -> No
                 ("reduced", "plain", "nopm", 7965 / 8022),
                 ("coded-reduced", "plain", "nopm", 7880 / 8022),
                 ("plain", "coded", "block.write_latency_s", 4.4 / 2.1),
+                ("reduced", "plain", "tps", 7965 / 8022),
+                ("plain", "coded", "block.write_latency_s", 4.4 / 2.1),
+                ("plain", "plain", papers.TENANTS, (2051 + 2158) / (1905 + 1906)),
+                ("reduced", "reduced", papers.TENANTS, (2092 + 2172) / (1850 + 1851)),
             ],
         ),
         (
@@ -127,6 +131,21 @@ def test_space_is_compared_by_what_the_drives_hold() -> None:
     context: Any = SimpleNamespace(run=SimpleNamespace(space=space))
     asked = papers.Row("s.yaml", {}, papers.SPACE, ENDS, 2.27)
     assert papers.measured(context, asked) == papers.Own(2.0, 2.0, 2.0)
+
+
+def test_tenants_are_compared_within_windows() -> None:
+    """Those of a window do twice as much as the others of it; invalid windows say nothing."""
+
+    def make_window(valid: bool, *rates: float) -> Any:
+        values = {("tenant.tpm", f"tenant-{n}"): {"value": each} for n, each in enumerate(rates, 1)}
+        return SimpleNamespace(valid=valid, candidate="a", values=values)
+
+    windows = [make_window(True, 1, 2, 6), make_window(True, 2, 1, 6), make_window(False, 9, 9, 1)]
+    context: Any = SimpleNamespace(evidence=SimpleNamespace(windows=windows))
+    ends = (papers.End("a", "1", {}, (3,)), papers.End("a", "1", {}, (1, 2)))
+    own = papers.measured(context, papers.Row("s.yaml", {}, papers.TENANTS, ends, 1.1))
+    assert (own.ratio, own.low, own.high) == pytest.approx((2.0, 2.0, 2.0))
+    assert ends[1].called == "a, tenants 1+2"
 
 
 def test_users_lie_between_measured_levels(

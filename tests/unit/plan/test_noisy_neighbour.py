@@ -238,3 +238,53 @@ def test_fewer_tenants_are_a_way_to_need_less_room() -> None:
         "fewer tenants, fewer warehouses or shorter windows"
     )
     assert suggest_less_room(made("tenants: 1, rate: [9]")) == "fewer warehouses or shorter windows"
+
+
+DIFFER = "aggressor: none, tenants: 3, differ: "
+SIZES = "{workload.warehouses: [1, 1, 2], database.memory: [128 MiB, 128 MiB, 1 GiB]}"
+
+
+def test_tenants_may_differ_in_size_and_memory() -> None:
+    """Each size is loaded once; room is that of all, and a plan has no point with a neighbour."""
+    study, alike = made(DIFFER + SIZES), made("aggressor: none, tenants: 3")
+    plan = expand(study)
+    names = [dataset.name for dataset in plan.datasets]
+    assert len(names) == len([step for step in plan.steps if step.kind == "prepare"]) == 2
+    window = next(step.window for step in plan.steps if step.window and step.kind == "window")
+    assert "neighbour" not in window.point.values
+    assert window.activities == ("tenants",)
+    points = [study.point_of(window.point, number) for number in (1, 2, 3)]
+    assert [plan.dataset_at(point).name for point in points] == [names[0], names[0], names[1]]
+    assert [study.at(point).workload.units for point in points] == [1, 1, 2]
+    assert [study.at(point).database.memory_bytes >> 20 for point in points] == [128, 128, 1024]
+    more = sum_needed_bytes(study)["data"] - sum_needed_bytes(alike)["data"]
+    assert 0 < more < sum_needed_bytes(alike)["data"] / 3
+    copies = [max(s.cost.time_s for s in expand(each).steps if s.kind == "restore")
+              for each in (alike, study)]  # fmt: skip
+    assert copies[0] < copies[1]
+
+
+@pytest.mark.parametrize(
+    ("keys", "why"),
+    [
+        (DIFFER + "{workload.warehouses: [1, 2]}", "2 values"),
+        (DIFFER + "{workload.warehouses: [1, 2, none]}", "none"),
+        (DIFFER + "{load.users: [1, 2, 3]}", "not a key in which tenants differ"),
+        ("aggressor: none, tenants: 1, differ: {workload.warehouses: [2]}", "two of them or more"),
+        ("aggressor: backup, instances: [1], differ: {workload.warehouses: [1, 2]}", "unknown key"),
+    ],
+)
+def test_what_tenants_cannot_differ_in_is_refused(keys: str, why: str) -> None:
+    """At its key or value: nothing is dropped."""
+    with pytest.raises(StudyError) as caught:
+        made(keys)
+    [problem] = caught.value.problems
+    assert why in str(problem)
+    assert "scenario.noisy-neighbour" in str(problem)
+
+
+def test_tenants_that_differ_are_not_loaded_anew() -> None:
+    """Other methods restore one dataset into all servers."""
+    with pytest.raises(StudyError) as caught:
+        made(DIFFER + SIZES, memory="256 MiB, restore: reload")
+    assert "tenants that differ" in str(caught.value.problems)

@@ -139,7 +139,7 @@ def test_tenants_come_and_go_between_windows(tmp_path: Path, method: str) -> Non
             do_step(context, step)
     [dataset, _] = context.plan.datasets
     for count in (2, 1, 3):
-        row = restore(context, "b", dataset, window_id=None, instances=count)
+        row = restore(context, "b", [dataset] * count, window_id=None)
         assert row["identical"]
         for number in range(1, count + 1) if count > 1 else (None,):
             log = context.session.directory.root / "look.log"
@@ -157,11 +157,11 @@ def test_a_lost_volume_is_made_anew(tmp_path: Path, method: str) -> None:
         if step.kind in ("provision", "prepare", "snapshot"):
             do_step(context, step)
     [first, _] = context.plan.datasets
-    restore(context, "b", first, window_id=None)
+    restore(context, "b", [first], window_id=None)
     context.volumes.lost["b"] = "its drive was replaced"
     [checked] = [step for step in context.steps if step.id == "check-end-b"]
     assert "its last window lost it: its drive was replaced" in check_conditions(context, checked)
-    assert restore(context, "b", first, window_id=None)["identical"]
+    assert restore(context, "b", [first], window_id=None)["identical"]
     assert not context.volumes.lost
     made = entries(context.session.directory.root, "creating", kind="mark")
     assert [each.facts["facts"]["candidate"] for each in made].count("b") == 2

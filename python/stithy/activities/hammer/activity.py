@@ -84,7 +84,7 @@ class HammerActivity:
         """The server runs, its caches warm."""
         context, window = self.context, self.window
         log = self.directory.server_log
-        with context.servers.limited(window.candidate, window.point) as limit:
+        with context.servers.limited(window.candidate, self.point) as limit:
             self.limit_bytes = limit.group.limit_bytes if limit.group else None
             self.limit_note = limit.note
             limits, candidate = context.state.known.limits, window.candidate
@@ -94,7 +94,7 @@ class HammerActivity:
                 context.session.tell(Note(f"{candidate}: {limit.note}"))
             group = limit.group
             with context.servers.running(
-                window.candidate, log, point=window.point,
+                window.candidate, log, point=self.point,
                 memory_cgroup=group.path if group else None, number=self.number,
             ) as instance:  # fmt: skip
                 try:
@@ -190,9 +190,14 @@ class HammerActivity:
         whole = self.context.session.directory.window(self.window.id)
         return whole if self.number is None else whole.of_instance(name_instance(self.number))
 
+    @cached_property
+    def point(self) -> Point:
+        """The window's point, with what differs between tenants."""
+        return self.context.file.study.point_of(self.window.point, self.number)
+
     @property
     def _choice(self) -> WorkloadChoice:
-        return self.context.choice_at(self.window.point)
+        return self.context.choice_at(self.point)
 
     @property
     def _server(self) -> Instance:
@@ -204,13 +209,13 @@ class HammerActivity:
         self.commits.append(self._server.commits(self.context.session.clock))
 
     def _keep_facts(self, instance: Instance) -> None:
-        engine = self.context.file.study.at(self.window.point).database.engine
+        engine = self.context.file.study.at(self.point).database.engine
         known = self.context.state.known.server_facts.setdefault(engine, {})
         candidate = self.window.candidate
         before = known.get(candidate)
         if before is None:
             known[candidate] = instance.facts()
-        elif self.window.point.others:
+        elif self.point.others:
             now = instance.facts().settings
             same = {
                 name: value for name, value in before.settings.items() if now.get(name) == value
@@ -220,7 +225,7 @@ class HammerActivity:
     def _warm_up(self, hammer: Hammer) -> None:
         """The same fixed pass for every candidate, so that all start with the same caches."""
         context = self.context
-        study = context.file.study.at(self.window.point)
+        study = context.file.study.at(self.point)
         touched = study.driving.touched(study.workload.units)
         summary = hammer.run_warm_up(
             self._choice,
@@ -280,7 +285,7 @@ class HammerActivity:
     def is_full(self) -> bool:
         """By the server's log, or by the hammer's errors."""
         errors = self.driven.summary.errors if self.driven else ()
-        study = self.context.file.study.at(self.window.point)
+        study = self.context.file.study.at(self.point)
         error_class = declaration(study.database.engine).error_class
         classes = [error_class(error.code, error.text) for error in errors if error.code]
         classes += [error_class(None, line) for line in self._log_lines()]

@@ -92,7 +92,7 @@ def describe_rates(of: "HammerActivity") -> str:
 
 def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
     context, window = of.context, of.window
-    study = context.file.study.at(window.point)
+    study = context.file.study.at(of.point)
     load = study.load
     asked = of.asked or make_pace(load)
     known = context.state.known.calibrations.get(study.database.engine)
@@ -220,9 +220,7 @@ def _keep_reason(measured: "HammerActivity", when: str = "") -> Iterator[None]:
 def _verify_ledger(measured: "HammerActivity", hammer: Hammer) -> LedgerVerified:
     context, directory = measured.context, measured.directory
     watch = ProgressWatch(raw_output=directory.ledger_output)
-    return hammer.verify_ledger(
-        context.choice_at(measured.window.point), directory.ledger, watch=watch
-    )
+    return hammer.verify_ledger(context.choice_at(measured.point), directory.ledger, watch=watch)
 
 
 def list_ledger_tables(measured: "HammerActivity") -> Iterator[tuple[Table, list[Row]]]:

@@ -142,7 +142,8 @@ def _describe_server(manifest: Manifest, candidate: CandidateFacts) -> tuple[str
         return ()
     database, memory = manifest.database, manifest.memory
     version = (manifest.server_version_of(candidate) or "").split(" ")[0]
-    size = format_size(manifest.memory_limit_of(candidate) or 0)
+    is_varied = memory is not None and "limit_bytes" in memory.varied
+    size = "that varies" if is_varied else format_size(manifest.memory_limit_of(candidate) or 0)
     # A longer line would be cut, and with it the words that matter.
     is_held = memory is None or memory.enforced is not False
     limit = f"memory {size}" if is_held else f"{size} NOT ENFORCED"

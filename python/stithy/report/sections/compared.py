@@ -97,7 +97,7 @@ def _describe_memory(row: Mapping[str, object]) -> str:
         return str(note or "whether the memory limit held is recorded only while users work")
     if not row["memory_limit_enforced"]:
         return str(note or "the memory limit was not enforced: the reason is not known")
-    size = format_size(limit) if isinstance(limit, int) else "of unknown size"
+    size = format_size(limit) if isinstance(limit, int) else "that differs by tenant"
     if note:
         return f"memory limit {size} with {row['candidate']}, its files in memory included"
     return f"memory limit {size}, page cache included"
@@ -311,8 +311,10 @@ def _load(manifest: Manifest) -> list[Pair]:
 
 
 def _describe_workload(workload: WorkloadFacts) -> dict[str, Any]:
-    facts = _read_fields(workload, leave={"name", "size", "options", "varied"})
-    keys = {**workload.size, **facts, **workload.options}
+    facts = _read_fields(workload, leave={"name", "size", "sizes", "options", "varied"})
+    sizes = [", ".join(f"{key} {number:,}" for key, number in of.items()) for of in workload.sizes]
+    own = {"sizes": tuple(sizes)} if sizes else {}
+    keys = {**workload.size, **facts, **own, **workload.options}
     return {"name": workload.name, **keys, "varied": workload.varied}
 
 

@@ -320,9 +320,9 @@ def _describe(drive: DriveFacts) -> str:
 
 
 def format_workload_size(workload: WorkloadFacts) -> str:
-    """`6 rows`; by its keys where nobody knows the workload."""
+    """`6 rows`, of tenants each; by its keys where nobody knows the workload."""
     if known := find_workload(workload):
-        return known.format_size(workload.size)
+        return ", ".join(known.format_size(each) for each in workload.sizes or (workload.size,))
     return " × ".join(f"{value:,} {key}" for key, value in workload.size.items())
 
 

@@ -83,7 +83,7 @@ def prove_other_engines(context: Context, step: Step) -> str:
         if engine != last:
             of_engine = (dataset for dataset in context.plan.datasets
                          if context.study_of(dataset.name).database.engine == engine)  # fmt: skip
-            restore(context, candidate, next(of_engine), window_id=None)
+            restore(context, candidate, [next(of_engine)], window_id=None)
             proven = _prove_methods(context, candidate, f"backup-{engine}", is_left=False)
             said.append(f"{engine}: {proven}")
     return "; ".join(said)

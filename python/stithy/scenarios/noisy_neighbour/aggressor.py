@@ -6,11 +6,13 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import AfterValidator, Field
 
 from stithy.engines.backup import BackupOptions
+from stithy.point import Value
 from stithy.registry import Family, Plugin, plugins
 from stithy.storage.provider import Role
 from stithy.study.model import Study
 from stithy.study.problems import Violation, refuse
 from stithy.study.scenario import ScenarioKeys
+from stithy.study.vary import OneValue
 from stithy.units import (
     ShownBytesOrNone,
     ShownPercentOrNone,
@@ -106,6 +108,34 @@ class Common(ScenarioKeys):
     def limit_cpus(self) -> int | None:
         """Give the most CPU time of each server, percent of what servers have; None: no limit."""
         return self.cpu_percent
+
+
+class DifferentTenants(Common):
+    """Tenants may differ: nobody beside them has copies of one dataset."""
+
+    IMPLIED: ClassVar[frozenset[str]] = Common.IMPLIED | {"differ"}
+
+    differ: Mapping[str, Annotated[tuple[OneValue, ...], Field(max_length=TENANTS_MOST)]] = Field(
+        default={},
+        json_schema_extra={"default": "they are alike"},
+        description=(
+            "In what tenants differ: `database.memory` or the size of the workload, with a value "
+            "for each tenant in turn. Each size is loaded once, and has a master copy of its own."
+        ),
+        examples=[{"database.memory": ["128 MiB", "256 MiB"]}],
+    )
+
+    def list_differing(self) -> Mapping[str, Sequence[Value]]:
+        """List the keys of the study in which tenants differ, with the value of each."""
+        return self.differ
+
+    def drop_differing(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Drop from the data of a study in what tenants differ."""
+        if not self.differ:
+            return data
+        [(name, keys)] = data["scenario"].items()
+        alike = {key: value for key, value in keys.items() if key != "differ"}
+        return {**data, "scenario": {name: alike}}
 
 
 class OwnDatabase(Common):

@@ -67,9 +67,9 @@ OF_NEIGHBOURS = "neighbour-"
 """How the names of the activities of aggressors begin."""
 
 
-def _multiply_cost(one: Cost, count: int) -> Cost:
-    held, memory = max(one.space_bytes * count, one.space_bytes), one.memory_bytes
-    return Cost(one.time_s * count, one.time_s_max * count, held, memory)
+def _sum_costs(parts: Sequence[Cost]) -> Cost:
+    """Of one after the other, whose space adds up."""
+    return replace(cost.add_costs(parts), space_bytes=sum(each.space_bytes for each in parts))
 
 
 class NoisyNeighbourScenario(PlannedScenario):
@@ -111,10 +111,9 @@ class NoisyNeighbourScenario(PlannedScenario):
 
     def list_factors(self, spec: Common, load: Load) -> Mapping[str, Sequence[Value]]:
         """The levels of the load, alone and beside each intensity of the aggressor."""
-        return {
-            USERS.name: load.levels,
-            NEIGHBOUR: (ALONE, *find_aggressor(spec).list_levels(spec)),
-        }
+        levels = find_aggressor(spec).list_levels(spec)
+        own = {NEIGHBOUR: (ALONE, *levels)} if levels else {}
+        return {USERS.name: load.levels, **own}
 
     def count_added_bytes(self, study: Study, held: int) -> dict[Role, int]:
         """What the aggressor holds, by the role whose volume it lies on."""
@@ -128,7 +127,11 @@ class NoisyNeighbourScenario(PlannedScenario):
     def explain_refusal(self, study: Study, method: RestoreMethod) -> str | None:
         """A neighbour's databases are copies of the files that the tenants' are copies of."""
         aggressor = find_aggressor(find_spec(study))
-        if method.keeps_files or not aggressor.has_dataset:
+        if method.keeps_files:
+            return None
+        if find_spec(study).list_differing():
+            return "tenants that differ are copies of the files of several databases"
+        if not aggressor.has_dataset:
             return None
         return f"the databases of the neighbour {aggressor.name} are copies of files"
 
@@ -173,15 +176,20 @@ class NoisyNeighbourScenario(PlannedScenario):
     def plan_around(self, study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
         """The steps of one window: a block's baseline check, a copy for each tenant, and itself."""
         assert isinstance(scene, DatabaseScene)  # as in `steps`
-        name, size = window.candidate, scene.find_size(window.point)
+        name, tenants = window.candidate, window.instances
         optional = scenario.may_be_spared(scene, window, ALIKE)
-        tenants, restored = (
-            window.instances,
-            scenario.make_restore_step(study, scene, window, if_undecided=optional),
+        points = [study.point_of(window.point, number + 1) for number in range(tenants)]
+        size = max(map(scene.find_size, points), key=lambda size: size.database_bytes)
+        restored, *others = (
+            scenario.make_restore_step(
+                study, scene, replace(window, point=point), if_undecided=optional
+            )
+            for point in points
         )
+        restores = _sum_costs([each.cost for each in (restored, *others)])
         measured = cost.estimate_window(study, size, scene.workload, scene.held, scene.memory(name))
         yield from scenario.plan_baseline_check(scene, window, ALIKE)
-        yield replace(restored, cost=_multiply_cost(restored.cost, tenants))
+        yield replace(restored, cost=restores, window=window)
         around_s = measured.time_s - window.ramp_up_s - window.duration_s
         more_s = (tenants - 1) * around_s
         measured = Cost(measured.time_s + more_s, measured.time_s_max + cost.SLOWER * more_s,
@@ -189,6 +197,8 @@ class NoisyNeighbourScenario(PlannedScenario):
         yield Step(window.id, "window", name, measured, window, if_undecided=optional)
 
     def _lay_outs(self, study: Study, scene: DatabaseScene) -> Iterator[Step]:
+        if not find_aggressor(find_spec(study)).list_levels(find_spec(study)):
+            return
         size = max(
             self.count_added_bytes(
                 study, study.instances * cost.sum_held_bytes(scene.largest)

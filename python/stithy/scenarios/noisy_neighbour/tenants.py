@@ -49,7 +49,7 @@ SAME = frozenset(
         "buffer_pool_bytes", "database_bytes", "units_touched", "units_total",
     }
 )  # fmt: skip
-"""What is everyone's, or is not known of all together."""
+"""What is everyone's, or is not known of all together: null where tenants differ in it."""
 
 
 def merge_tables(
@@ -101,7 +101,7 @@ def _merge_column(name: str, kind: str, found: Sequence[Any]) -> Any:
     if kind == "truth":
         return all(known) if known else None
     if kind not in ("integer", "real") or name in SAME:
-        return next(iter(known), None)
+        return known[0] if known and (name not in SAME or len(set(known)) == 1) else None
     if len(known) < len(found):
         return None
     return max(known) if name in LARGEST else sum(known)

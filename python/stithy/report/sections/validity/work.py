@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 import polars as pl
@@ -443,7 +443,9 @@ def describe_nominal(
     manifest: Manifest, workload: Workload, windows: Sequence[Window]
 ) -> Iterator[Statement]:
     """The rate of windows by what is specified for the size of the database."""
-    nominal = workload.get_nominal_rate(manifest.workload.size)
+    sizes = manifest.workload.sizes or (manifest.workload.size,)
+    known = [rate for size in sizes if (rate := workload.get_nominal_rate(size)) is not None]
+    nominal = fmean(known) if known else None
     column = workload.throughput.known.column
     times = [
         window.row[column] / count_servers(window.values) / nominal

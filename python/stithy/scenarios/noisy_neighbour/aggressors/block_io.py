@@ -9,7 +9,7 @@ from stithy.fio import FIO, library
 from stithy.fio.jobfile import explain_no_rate
 from stithy.fio.load import align_bytes
 from stithy.fio.profile import IoProfile
-from stithy.scenarios.noisy_neighbour.aggressor import Aggressor, Common, Levels
+from stithy.scenarios.noisy_neighbour.aggressor import Aggressor, DifferentTenants, Levels
 from stithy.storage.provider import Role
 from stithy.study.model import Study
 from stithy.units import Bytes, WholePerSecond, format_size, limit_quantity, make_rule_error
@@ -33,11 +33,11 @@ def _make_pattern(name: str) -> str:
     return name
 
 
-class BlockIoAggressorSpec(Common):
+class BlockIoAggressorSpec(DifferentTenants):
     """How many tenants share a candidate, and which I/O the aggressor beside them does."""
 
     FIXED: ClassVar = frozenset({"rate"})
-    IMPLIED: ClassVar = frozenset({"aggressor", *Common.IMPLIED})
+    IMPLIED: ClassVar = frozenset({"aggressor", *DifferentTenants.IMPLIED})
 
     aggressor: Literal["block-io"] = Field(
         default="block-io",

@@ -23,7 +23,7 @@ from stithy.scenarios.noisy_neighbour.disturbance import (
 from stithy.scenarios.noisy_neighbour.judge import find_disturbances
 from stithy.scenarios.noisy_neighbour.plan import NEIGHBOUR
 from stithy.scenarios.noisy_neighbour.reactions import IN_A_ROW, KEPT_SHARE
-from stithy.scenarios.noisy_neighbour.report import figures, seconds
+from stithy.scenarios.noisy_neighbour.report import figures, seconds, shares
 from stithy.scenarios.noisy_neighbour.report.findings import (
     P95,
     P99,
@@ -172,5 +172,5 @@ PLUGINS = (
         NAME, 12, TITLE, _set_neighbours, make_tables=_make_tables,
         needs_tables=("tenant_seconds",),
     ),
-    *figures.PLUGINS, *seconds.PLUGINS,
+    *figures.PLUGINS, *seconds.PLUGINS, *shares.PLUGINS,
 )  # fmt: skip

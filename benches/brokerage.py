@@ -1,0 +1,245 @@
+"""What is asked of the workload brokerage on PostgreSQL, once: mix, reads to writes, loading.
+
+The mix is counted over a million transactions in memory. Loading stands beside `pg_restore` of
+the same rows, which copies them raw and then makes the same indexes and keys, in turns. Reads and
+writes are those of an emulated data drive, the log on another one, while the server has a tenth of
+the data's size as memory and makes checkpoints. Writes `benches/results/<date>-brokerage.json`.
+
+Usage: brokerage.py [--quick]; `--quick` takes seconds of each, and keeps no numbers. Needs root.
+"""
+
+import os
+import shutil
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+
+import measurements
+from hammer import Line, Load, Reference, Target, say, show, verdict
+from instance import SETTINGS, Instance, started
+from kept import NOT_VALID, keep
+from measurements import COPIED, DRIVEN, LOADERS
+from processes import run, run_together
+from stithy.results.files import read_run
+from stithy.wire.jobs import RunJob
+from stithy.workloads.brokerage import BROKERAGE, BrokerageChoice
+from studies import stithy
+
+USERS = 8
+WORKLOAD = BrokerageChoice(
+    customers=1000, days=12, price_period_s=20.0, exchange_delay_s=1.0,
+    maintenance_interval_s=2.0, skew_part=4,
+)  # fmt: skip
+"""Prices swing quickly, so that limit orders are reached from the ramp-up on."""
+
+TRANSACTIONS = 1_000_000
+RAMP_UP_S = 30.0
+CHECKPOINT_S = 30
+"""The shortest that PostgreSQL allows."""
+
+STUDY = """\
+study: How much more does a broker's house read from its data volume than it writes?
+candidates:
+  drives: {{drive: io2, roles: {{log: {{drive: io2}}}}}}
+database:
+  engine: postgresql
+  memory: {memory_mib} MiB
+  settings: {{shared_buffers: 32MB, checkpoint_timeout: {checkpoint_s}s, max_wal_size: 1GB}}
+workload: {{name: brokerage, customers: {customers}, price_period: 20 s, maintenance_interval: 2 s}}
+load: {{users: [8], ramp_up: {ramp_up_s} s, duration: {duration_s} s, repeat: 1, calibrate: false}}
+"""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long the bench looks at each thing; `customers` and times of the window in a tenth."""
+
+    loads: int
+    transactions: int
+    customers: int
+    ramp_up_s: int
+    duration_s: int
+
+
+FULL = Effort(2, TRANSACTIONS, customers=2000, ramp_up_s=30, duration_s=4 * CHECKPOINT_S)
+QUICK = Effort(1, 10_000, customers=2000, ramp_up_s=5, duration_s=10)
+
+
+@dataclass(frozen=True)
+class Mix:
+    """How often each transaction was done; `errors` of them failed."""
+
+    duration_s: float
+    counts: dict[str, int]
+    errors: int
+    retries: int
+
+    @property
+    def whole(self) -> int:
+        """All that have a share."""
+        return sum(self.counts.values())
+
+    @property
+    def off_points(self) -> dict[str, float]:
+        """By how many points each share is off what is specified."""
+        shares = {each.name: each.share for each in BROKERAGE.transactions if each.share}
+        return {
+            name: 100 * (self.counts[name] / self.whole - share) for name, share in shares.items()
+        }
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What the data drive answered in a window by operation, and what users did meanwhile."""
+
+    requests: dict[str, int]
+    moved_bytes: dict[str, int]
+    committed: dict[str, int]
+    database_bytes: int
+    memory_bytes: int
+    checkpoints: int
+
+    @property
+    def ratio(self) -> float:
+        """Reads for each write."""
+        return self.requests["read"] / self.requests["write"]
+
+
+def main() -> int:
+    """Measure, show, keep."""
+    effort = QUICK if "--quick" in sys.argv[1:] else FULL
+    with started() as instance, tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        version = instance.sql("SHOW server_version")[0][0]
+        loads = measure_loads(instance, Path(folder), effort)
+        mix = measure_mix(instance, effort)
+        broken = measurements.broken_conditions(instance, after_load=False, workload=WORKLOAD)
+    traffic = measure_traffic(effort)
+    lines = compare(loads, mix, traffic)
+    show(lines, mix.errors, broken)
+    print("\n".join(f"{name:<20}{off:+.3f} points" for name, off in mix.off_points.items()))
+    if effort is FULL:
+        table = [asdict(line) | {"ratio": line.ratio, "met": line.met} for line in lines]
+        facts = {"postgresql": version, "settings": SETTINGS, "users": USERS, "effort": effort,
+                 "workload": WORKLOAD, "study": write_study(effort)}  # fmt: skip
+        raw = {"loads": loads, "mix": mix, "off_points": mix.off_points, "traffic": traffic}
+        keep("brokerage", facts, {"table": table, "broken": broken, **raw})
+    return verdict(lines, mix.errors, broken) if traffic.checkpoints else NOT_VALID
+
+
+def measure_loads(instance: Instance, folder: Path, effort: Effort) -> list[Load]:
+    """Both ways in turns; the last thing done is a load, so that the users start from one."""
+    say("load", "the hammer loads, which is not counted")
+    measurements.prepare(instance, WORKLOAD)
+    if broken := measurements.broken_conditions(instance, after_load=True, workload=WORKLOAD):
+        raise SystemExit(f"after loading, conditions {broken} do not hold")
+    rows, sessions = str(folder / "rows"), f"-j{LOADERS}"
+    dump = [instance.program("pg_dump"), "-Fd", "-Z0", sessions, "-f", rows, DRIVEN]
+    run(dump, environment=instance.environment)
+    restore = [instance.program("pg_restore"), sessions, "-e", "-O", "-d", COPIED, rows]
+    loads = []
+    for turn in range(effort.loads):
+        say("load", f"turn {turn + 1} of {effort.loads}: restore, then load")
+        instance.renew(COPIED)
+        copy_s = run_together([restore], environment=instance.environment)
+        loads.append(Load(measurements.prepare(instance, WORKLOAD), copy_s))
+    instance.sql(f"DROP DATABASE {COPIED}")
+    return loads
+
+
+def measure_mix(instance: Instance, effort: Effort) -> Mix:
+    """As long a run as so many transactions take, after a short one that says how long."""
+    tried = _drive(instance, 5.0, seed=1)
+    duration_s = max(5.0, 1.05 * effort.transactions / (tried.whole / tried.duration_s))
+    while (mix := _drive(instance, duration_s, seed=2)).whole < effort.transactions:
+        duration_s *= 1.2
+    return mix
+
+
+def _drive(instance: Instance, duration_s: float, seed: int) -> Mix:
+    say("mix", f"users work for {RAMP_UP_S + duration_s:.0f} s")
+    instance.settle()
+    job = RunJob(
+        url=instance.url(DRIVEN), workload=WORKLOAD, seed=seed, users=USERS, ramp_up_s=RAMP_UP_S,
+        duration_s=duration_s, isolation="read-committed", error_limit=10, hlog_stem=None,
+        ledger=None,
+    )  # fmt: skip
+    summary = measurements.hammer(job)[0][-1]
+    kinds = {kind["name"]: kind for kind in summary["transactions"]}
+    return Mix(
+        summary["measure_to_s"] - summary["measure_from_s"],
+        {
+            each.name: kinds[each.name]["committed"] + kinds[each.name]["rolled_back"]
+            for each in BROKERAGE.transactions
+            if each.share
+        },
+        sum(kind["errors"] for kind in kinds.values()),
+        sum(kind["retries"] for kind in kinds.values()),
+    )
+
+
+def write_study(effort: Effort) -> str:
+    """The study of a window whose server has a tenth of the data's size as memory."""
+    data = BROKERAGE.data_bytes({"customers": effort.customers, "days": WORKLOAD.days})
+    return STUDY.format(
+        memory_mib=data // 10 // 2**20, checkpoint_s=CHECKPOINT_S, customers=effort.customers,
+        ramp_up_s=effort.ramp_up_s, duration_s=effort.duration_s,
+    )  # fmt: skip
+
+
+def measure_traffic(effort: Effort) -> Traffic:
+    """One window of a real study; its run is removed."""
+    say("traffic", "a study with two emulated drives")
+    folder = Path(tempfile.mkdtemp(prefix="stithy-bench-", dir="/var/tmp"))
+    try:
+        study, out = folder / "traffic.yaml", folder / "run"
+        study.write_text(write_study(effort))
+        ended = stithy(folder, "run", study, "--out", out)
+        if not (out / "manifest.json").is_file():
+            raise SystemExit(f"the study ended with {ended.returncode}: {ended.stderr[-2000:]}")
+        return read_traffic(out)
+    finally:
+        stithy(folder, "clean")
+        shutil.rmtree(folder)
+
+
+def read_traffic(out: Path) -> Traffic:
+    """What the drive and the server counted in its last window, ramp-up included."""
+    found = read_run(out)
+    window = max(found.window.to_dicts(), key=lambda row: row["attempt"])
+    own = {"window_id": window["window_id"]}
+    drives = found.drives.filter(role="data", **own).to_dicts()
+    data = {row["operation"]: row for row in drives}
+    return Traffic(
+        {name: data[name]["answered"] for name in ("read", "write")},
+        {name: data[name]["moved_bytes"] for name in ("read", "write")},
+        {
+            row["transaction"]: row["committed"]
+            for row in found.transactions.filter(**own).to_dicts()
+        },
+        window["database_bytes"],
+        window["memory_limit_bytes"],
+        window["checkpoints_inside"],
+    )
+
+
+def compare(loads: list[Load], mix: Mix, traffic: Traffic) -> list[Line]:
+    """Each figure beside its target."""
+    raw = Reference("pg_restore of the same rows", median(each.copy_s for each in loads), "s")
+    worst = max(map(abs, mix.off_points.values()))
+    memory = traffic.database_bytes / traffic.memory_bytes
+    words = f"reads a write, data {memory:.1f} x memory"
+    return [
+        Line("load, keys and indexes included", median(each.prepare_s for each in loads), "s", raw,
+             Target(1.5)),
+        Line(f"worst share of {mix.whole:,}", worst, "points", None, Target(0.5)),
+        Line(words, traffic.ratio, "", None, Target(7, at_most=False)),
+        Line(words, traffic.ratio, "", None, Target(12)),
+    ]  # fmt: skip
+
+
+if __name__ == "__main__":
+    if os.geteuid() != 0:
+        sys.exit("emulated drives need root, for FUSE, loop devices and mounting")
+    sys.exit(main())
