@@ -339,7 +339,7 @@ def describe_rounding(value: object, *way: str) -> Iterator[str]:
 
 def _list_limits(study: Study) -> Iterator[tuple[str, int]]:
     names: dict[int, list[str]] = {}
-    studies = study.variants
+    studies = [of for _, of in study.own_settings]
     for variant in studies:
         for name in study.candidates:
             names.setdefault(variant.give_database(name).memory_bytes, []).append(name)

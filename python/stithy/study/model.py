@@ -332,12 +332,15 @@ class Study(BaseModel):
         """What must stand beside every number of its users; None: nothing."""
         if self.given_workload is None or self.given_load is None:
             return None
-        size = {
-            name: number
-            for name, number in self.workload.size.items()
-            if f"workload.{name}" not in self.vary
-        }
-        return sections.get_workload(self.workload.name).label(self.options, size)
+        workload = sections.get_workload(self.workload.name)
+        labels = (
+            workload.label(self.options, {
+                name: number for name, number in of.workload.size.items()
+                if f"workload.{name}" not in self.vary
+            })
+            for _, of in self.own_settings
+        )  # fmt: skip
+        return next(filter(None, labels), None)
 
     @property
     def _given(self) -> set[str]:

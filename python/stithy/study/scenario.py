@@ -71,12 +71,8 @@ class ScenarioKeys(FrozenModel):
         return 1
 
     def list_differing(self) -> Mapping[str, Sequence[Value]]:
-        """List the keys of the study in which those differ, with a value for each of them."""
+        """List the keys of the study in which those differ, as `differ` has them."""
         return {}
-
-    def drop_differing(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Drop from the data of a study in what those differ."""
-        return data
 
     def count_servers_beside(self) -> int:
         """Count the servers that run on a candidate beside those instances."""

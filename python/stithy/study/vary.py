@@ -6,6 +6,7 @@ at its key.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -131,8 +132,16 @@ def resolve_study(study: "Study", values: Mapping[str, Value], data: Mapping[str
     changed = {
         key: each for key, each in data.items() if key not in ("vary", "primary", "thresholds")
     }
-    alike = study.scenario.keys.drop_differing(changed)
-    other = type(study).model_validate(drop_other_engines(place_values(alike, values)))
+    differing, scenario = study.scenario.keys.list_differing(), changed.get("scenario")
+    if differing and isinstance(scenario, Mapping):
+        changed["scenario"] = {
+            name: {key: each for key, each in keys.items() if key != "differ"}
+            for name, keys in scenario.items()
+        }
+    other = type(study).model_validate(drop_other_engines(place_values(changed, values)))
+    spec = other.scenario.spec
+    if differing and spec is not None:
+        spec = spec.model_copy(update={"differ": differing})
     load = other.given_load
     if load is not None and study.given_load is not None:
         own = {name: vars(study.given_load)[name] for name in SAME}
@@ -141,7 +150,7 @@ def resolve_study(study: "Study", values: Mapping[str, Value], data: Mapping[str
         "given_database": other.given_database,
         "given_workload": other.given_workload,
         "given_load": load,
-        "scenario": other.scenario if alike is changed else study.scenario,
+        "scenario": replace(other.scenario, spec=spec),
     }
     return study.model_copy(update=found)
 

@@ -264,6 +264,18 @@ def test_tenants_may_differ_in_size_and_memory() -> None:
     assert copies[0] < copies[1]
 
 
+def test_what_varies_and_in_what_tenants_differ_hold_together() -> None:
+    """A key of the scenario at each of its values, the tenants' own at both."""
+    keys = "rate: [9], differ: {workload.warehouses: [1, 2]}"
+    study = made(keys, more="vary: {scenario.noisy-neighbour.size: [16 MiB, 32 MiB]}\n")
+    found = {
+        (vars(of.scenario.spec)["size_bytes"] >> 20, of.workload.units)
+        for _, of in study.own_settings
+    }
+    assert found == {(16, 1), (16, 2), (32, 1), (32, 2)}
+    assert all(of.scenario.keys.list_differing() for of in study.variants)
+
+
 @pytest.mark.parametrize(
     ("keys", "why"),
     [

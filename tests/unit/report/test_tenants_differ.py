@@ -40,5 +40,7 @@ def test_each_tenant_has_its_size_memory_and_share(tmp_path: Path) -> None:
     assert shares.columns == ["users", "candidate", "tenant", "tpm", "share", "p95_s"]
     assert shares.filter(candidate="a")["share"].to_list() == pytest.approx([1 / 3] * 3)
     assert shares.height == 6
-    asked = [int(choice.warehouses) for job, choice in faked.hammer.choices if job == "run"]
+    asked = [
+        choice.model_dump()["warehouses"] for job, choice in faked.hammer.choices if job == "run"
+    ]
     assert sorted(asked[:3]) == [1, 1, 2]

@@ -97,8 +97,14 @@ def label(workload: WorkloadFacts | None) -> str | None:
     known = find_workload(workload)
     if workload is None or known is None:
         return None
-    same = {name: number for name, number in workload.size.items() if name not in workload.varied}
-    return known.label(workload.options, same)
+    labels = (
+        known.label(
+            workload.options,
+            {name: number for name, number in size.items() if name not in workload.varied},
+        )
+        for size in workload.sizes or (workload.size,)
+    )
+    return next(filter(None, labels), None)
 
 
 def find_workload(workload: WorkloadFacts | None) -> Workload | None:

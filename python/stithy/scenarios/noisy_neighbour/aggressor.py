@@ -129,14 +129,6 @@ class DifferentTenants(Common):
         """List the keys of the study in which tenants differ, with the value of each."""
         return self.differ
 
-    def drop_differing(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Drop from the data of a study in what tenants differ."""
-        if not self.differ:
-            return data
-        [(name, keys)] = data["scenario"].items()
-        alike = {key: value for key, value in keys.items() if key != "differ"}
-        return {**data, "scenario": {name: alike}}
-
 
 class OwnDatabase(Common):
     """The aggressor works on databases of its own, each with its server."""

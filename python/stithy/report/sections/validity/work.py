@@ -417,7 +417,8 @@ def _describe_unit(
     manifest: Manifest, workload: Workload, windows: Sequence[Window]
 ) -> Iterator[str]:
     most, column = workload.throughput_per_unit_max, workload.throughput.known.column
-    units = prod(manifest.workload.size.values())
+    sizes = manifest.workload.sizes or (manifest.workload.size,)
+    units = fmean(prod(size.values()) for size in sizes)
     work = [
         window.row[column] / (window.row["units_total"] or units) / count_servers(window.values)
         for window in windows
