@@ -217,16 +217,11 @@ def find_differing_problems(study: "Study", data: Mapping[str, Any]) -> Iterator
             yield Violation(what, "leave one of them out", None, (*where, key))
         else:
             for i, value in enumerate(values):
-                yield from _find_misfits(study, data, (key, value), (*where, key, i))
-
-
-def _find_misfits(
-    study: "Study", data: Mapping[str, Any], one: tuple[str, Value], loc: tuple[str | int, ...]
-) -> Iterator[Violation]:
-    try:
-        resolve_study(study, dict([one]), data)
-    except ValidationError as error:
-        yield from (wrong._replace(value=one[1], loc=loc) for wrong in _check_keys(error))
+                try:
+                    resolve_study(study, {key: value}, data)
+                except ValidationError as error:
+                    for wrong in _check_keys(error):
+                        yield wrong._replace(value=value, loc=(*where, key, i))
 
 
 def _check_value(

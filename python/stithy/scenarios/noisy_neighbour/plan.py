@@ -67,11 +67,6 @@ OF_NEIGHBOURS = "neighbour-"
 """How the names of the activities of aggressors begin."""
 
 
-def _sum_costs(parts: Sequence[Cost]) -> Cost:
-    """Of one after the other, whose space adds up."""
-    return replace(cost.add_costs(parts), space_bytes=sum(each.space_bytes for each in parts))
-
-
 class NoisyNeighbourScenario(PlannedScenario):
     """Tenants work alone, and beside an aggressor on the same storage."""
 
@@ -186,7 +181,9 @@ class NoisyNeighbourScenario(PlannedScenario):
             )
             for point in points
         )
-        restores = _sum_costs([each.cost for each in (restored, *others)])
+        each = [step.cost for step in (restored, *others)]
+        held = sum(one.space_bytes for one in each)
+        restores = replace(cost.add_costs(each), space_bytes=held)
         measured = cost.estimate_window(study, size, scene.workload, scene.held, scene.memory(name))
         yield from scenario.plan_baseline_check(scene, window, ALIKE)
         yield replace(restored, cost=restores, window=window)
