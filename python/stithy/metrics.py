@@ -240,7 +240,7 @@ SAMPLER_METRICS = (
 
 COST_METRICS = (
     Metric("cost.per_million", "", "lower", "values", "",
-           "cost of a million transactions", "Cost per million"),
+           "cost of a million transactions that the throughput counts", "Cost per million"),
     Metric("cost.per_user", "", "lower", "values", "",
            "yearly cost per user within the response-time target", "Cost per user"),
 )  # fmt: skip

@@ -121,8 +121,18 @@ def describe_costs(context: Context) -> Iterator[str]:
     pricing = context.pricing
     assert pricing is not None  # who asks for sentences has prices
     yield from describe_years(pricing, [cost.candidate for cost in context.costs])
-    costs = {cost.candidate: cost for cost in context.costs}
+    yield from describe_ratio(context)
     if context.cost_pair is None:
+        return
+    for cost in context.costs[1:]:
+        yield from _describe_even(find_break_even(pricing, context.costs[0], cost),
+                                  pricing.currency)  # fmt: skip
+
+
+def describe_ratio(context: Context) -> Iterator[str]:
+    """Say what a user, or else a transaction, costs on one candidate against another."""
+    pricing, costs = context.pricing, {cost.candidate: cost for cost in context.costs}
+    if pricing is None or context.cost_pair is None:
         return
     first, other = (costs[name] for name in context.cost_pair)
     by, ratio = compare_prices(pricing, first, other)
@@ -133,9 +143,6 @@ def describe_costs(context: Context) -> Iterator[str]:
             what=what, cost_ratio=Styled(ratio, format_factor(ratio)), other=other.candidate,
             first=first.candidate,
         )  # fmt: skip
-    for cost in context.costs[1:]:
-        yield from _describe_even(find_break_even(pricing, context.costs[0], cost),
-                                  pricing.currency)  # fmt: skip
 
 
 def _describe_even(even: BreakEven, currency: str) -> Iterator[str]:

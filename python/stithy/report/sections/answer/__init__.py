@@ -33,6 +33,7 @@ from stithy.report.findings import describe_all
 from stithy.report.page import Page
 from stithy.report.sections import bottlenecks, levels
 from stithy.report.sections.answer import candidates, sensitivity
+from stithy.report.sections.cost import describe_ratio
 from stithy.report.sections.validity import machine, work
 from stithy.report.tables import PageTable, Show, make_table
 from stithy.report.words import loads
@@ -252,7 +253,7 @@ def answer(context: Context) -> Answer:
     """The top of the page."""
     said = describe_all(context.findings[:MAIN], context.level_unit)
     headline, detail = _split_first(said[0])
-    others = (*said[1:], *bottlenecks.describe_stalls(context))
+    others = (*said[1:], *bottlenecks.describe_stalls(context), *describe_ratio(context))
     support = tuple(filter(None, _support(context)))
     return Answer(headline, detail, list_cautions(context), others, support)
 
