@@ -13,7 +13,7 @@ code 1.
 
 import errno
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any, TypeVar
@@ -70,6 +70,31 @@ class UserError(StithyError):
 
     exit = Exit.USAGE
     resumable = False  # a run goes on with the study that it began with
+
+
+class FileProblem(UserError):
+    """One thing wrong with a file; `excerpt` is its line, with a caret under the place."""
+
+    def __init__(self, problem: str, *, where: str, remedy: str, excerpt: str = "") -> None:
+        """`where` is `file:line` or `file:line:column`, from 1, or the file alone."""
+        super().__init__(problem, where=where, remedy=remedy)
+        self.excerpt = excerpt
+
+
+class FileError(UserError):
+    """A file that cannot be used: carries all problems, in the order of the file."""
+
+    def __init__(self, file: str, problems: Sequence[FileProblem], what: str) -> None:
+        """`problems` has at least one entry."""
+        count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        super().__init__(
+            f"{count} in this {what}", where=file, remedy="fix the file; nothing was done"
+        )
+        self.problems = tuple(problems)
+
+    def parts(self) -> tuple[StithyError, ...]:
+        """The problems."""
+        return self.problems
 
 
 class PreconditionError(StithyError):

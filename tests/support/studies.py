@@ -3,9 +3,10 @@
 import re
 from pathlib import Path
 
+from stithy.errors import FileProblem
 from stithy.study.load import StudyFile, parse_study, read_study
 from stithy.study.model import Study
-from stithy.study.problems import StudyError, StudyProblem
+from stithy.study.problems import StudyError
 
 TEXT = """\
 study: Does it matter?
@@ -52,7 +53,7 @@ def study(*changes: tuple[str, str]) -> Study:
     return parse_study("study.yaml", study_text(*changes).encode())
 
 
-def problems(text: str | bytes) -> list[StudyProblem]:
+def problems(text: str | bytes) -> list[FileProblem]:
     """What is wrong with a study file; empty where nothing is."""
     try:
         parse_study("study.yaml", text if isinstance(text, bytes) else text.encode())

@@ -26,7 +26,8 @@ from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 from stithy.clock import SystemClock
-from stithy.environment import search_path, state_home
+from stithy.drives import filesystems
+from stithy.environment import state_home
 from stithy.errors import InfrastructureError, PreconditionError, UserError
 from stithy.hosts.devices import read_text, write_private
 from stithy.hosts.runner import Command, LocalRunner
@@ -413,7 +414,6 @@ def _write_section(name: str, key: str, caps: tuple[str, ...]) -> str:
     return "\n".join([f"[{name}]", f"key = {key}", *caps, ""])
 
 
-SYSTEM_FOLDERS = tuple(map(Path, ("/usr/sbin", "/sbin", "/usr/bin", "/bin")))
 PACKAGES = {
     "ceph-mon": Package("ceph-mon", "ceph-mon"),
     "ceph-osd": Package("ceph-osd", "ceph-osd"),
@@ -448,12 +448,7 @@ class Access:
 
 def find_program(name: str) -> str:
     """The full path of a program. Raises PreconditionError where it is not there."""
-    for folder in (*search_path(), *SYSTEM_FOLDERS):
-        if os.access(folder / name, os.X_OK):
-            return str(folder / name)
-    raise PreconditionError(
-        f"the program {name} was not found", where="this machine", remedy=PACKAGES[name].install()
-    )
+    return filesystems.find_program(name, PACKAGES[name])
 
 
 def call(argv: Sequence[str], folder: Path | None = None, *, timeout_s: float = 60.0) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from stithy.errors import InfrastructureError, StithyError, UserError
+from stithy.errors import FileError, FileProblem, InfrastructureError, UserError
 from stithy.hosts.runner import Command, LocalRunner, Runner
 from stithy.names import find_closest, read_named
 from stithy.wire.drive import jobs, messages
@@ -59,31 +59,6 @@ class DriveProfileFile:
     facts: messages.ProfileFacts
 
 
-class WrongKey(UserError):
-    """One thing wrong with a drive profile; `excerpt` is the line of the file."""
-
-    def __init__(self, problem: str, *, where: str, remedy: str, excerpt: str) -> None:
-        """`where` is `file:line`, or the file alone where no line is at fault."""
-        super().__init__(problem, where=where, remedy=remedy)
-        self.excerpt = excerpt
-
-
-class ProfileError(UserError):
-    """A drive profile that cannot be used: carries all its problems, in the order of the file."""
-
-    def __init__(self, file: str, problems: Sequence[WrongKey]) -> None:
-        """`problems` has at least one entry."""
-        count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-        super().__init__(
-            f"{count} in this drive profile", where=file, remedy="fix the file; nothing was done"
-        )
-        self.problems = tuple(problems)
-
-    def parts(self) -> tuple[StithyError, ...]:
-        """The problems."""
-        return self.problems
-
-
 def load_catalogue(runner: Runner | None = None) -> Catalogue:
     """What the drive program brings along."""
     shown = _ask(jobs.CatalogueJob(), runner)
@@ -100,7 +75,7 @@ def find_profile(
 ) -> DriveProfileFile:
     """A shipped profile by its name, or that of a file, judged; its rates divided by `scale`.
 
-    Raises UserError for what is not there, ProfileError with all its problems.
+    Raises UserError for what is not there, FileError with all its problems.
     """
     text = read_profile_text(name_or_path, runner)
     return DriveProfileFile(text, check_profile(text, name_or_path, scale=scale, runner=runner))
@@ -127,15 +102,14 @@ def check_profile(
 ) -> messages.ProfileFacts:
     """What a profile says, its capacity and rates divided by `scale`.
 
-    Raises ProfileError with all its problems; `file` is what messages call it.
+    Raises FileError with all its problems; `file` is what messages call it.
     """
     job = jobs.CheckProfileJob(file=file, text=text, scale=scale)
     summary = _ask_program(job, messages.CheckProfileSummary, runner)
     if summary.facts is None:
         lines = text.splitlines()
-        raise ProfileError(
-            file, [_make_problem(file, lines, problem) for problem in summary.problems]
-        )
+        problems = [_make_problem(file, lines, problem) for problem in summary.problems]
+        raise FileError(file, problems, "drive profile")
     return summary.facts
 
 
@@ -191,7 +165,7 @@ def _make_silent_error(words: str = "") -> InfrastructureError:
     )
 
 
-def _make_problem(file: str, lines: Sequence[str], found: messages.ProfileProblem) -> WrongKey:
+def _make_problem(file: str, lines: Sequence[str], found: messages.ProfileProblem) -> FileProblem:
     seen = "" if found.value is None else f": {found.value}"
     problem, place, excerpt = f"{found.key}: {found.problem}{seen}", file, ""
     # What is missing is reported at a line on which nothing is wrong.
@@ -199,7 +173,7 @@ def _make_problem(file: str, lines: Sequence[str], found: messages.ProfileProble
         excerpt = f"{found.line:5} | {lines[found.line - 1]}"
     if found.line is not None:
         place = f"{file}:{found.line}"
-    return WrongKey(problem, where=place, remedy=found.remedy, excerpt=excerpt)
+    return FileProblem(problem, where=place, remedy=found.remedy, excerpt=excerpt)
 
 
 def _find_named(what: str, name: str, known: Mapping[str, T], more: str = "") -> T:

@@ -152,7 +152,6 @@ class BasicActivity(WindowActivity):
         return self.ended_because or f"{self.who} did not end"
 
 
-POLL_S = 0.05
 NO_TIME = "the phase has no whole second, or nothing ended in it"
 NOT_BACK = "throughput did not come back within the window"
 
@@ -162,11 +161,7 @@ class TimedActivity(BasicActivity):
 
     def wait_until(self, until_s: float, watch: Callable[[], None] = lambda: None) -> None:
         """Wait for a time, and `watch` again and again. Raises Interrupted for a stop."""
-        clock, stop = self.context.session.clock, self.context.session.stop
-        while (left_s := until_s - clock.now_s()) > 0:
-            stop.check()
-            watch()
-            stop.asked.wait(min(left_s, POLL_S))
+        self.context.session.wait_until(until_s, watch)
 
     @cached_property
     def logged(self) -> "Sequence[LoggedInterval]":

@@ -24,7 +24,7 @@ from stithy.power import (
 )
 from stithy.registry import plugins
 from stithy.results.tables import Row
-from stithy.run.activity import POLL_S, WindowValue
+from stithy.run.activity import WindowValue
 from stithy.run.context import Context
 from stithy.run.sampler import Sampler
 from stithy.study.power import Power
@@ -145,7 +145,7 @@ def measure_idle(context: Context, step: Step) -> str:
     from_s = clock.now_s() + 1.0
     to_s = from_s + power.idle_s
     try:
-        _wait_until(context, to_s + 0.5)
+        context.session.wait_until(to_s + 0.5)
     finally:
         readings = {name: sampler.stop() for name, sampler in samplers.items()}
     rows: list[Row] = []
@@ -155,14 +155,6 @@ def measure_idle(context: Context, step: Step) -> str:
         rows += [_make_row(power, name, meter, draw, from_s) for meter, draw in draws.items()]
     context.add_rows(METERS, rows)
     return _describe_idle(rows, power)
-
-
-def _wait_until(context: Context, until_s: float) -> None:
-    """Wait for a time. Raises Interrupted for a stop."""
-    clock, stop = context.session.clock, context.session.stop
-    while (left_s := until_s - clock.now_s()) > 0:
-        stop.check()
-        stop.asked.wait(min(left_s, POLL_S))
 
 
 def _make_row(power: Power, candidate: str, meter: str, draw: MeanPower, from_s: float) -> Row:

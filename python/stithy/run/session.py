@@ -18,6 +18,7 @@ from stithy.run.books import Journal
 from stithy.run.cleaning import Books
 from stithy.run.events import Observer
 
+POLL_S = 0.05
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -155,3 +156,10 @@ class Session:
     def run_id(self) -> str:
         """The run's id; all sessions of a run have the same."""
         return self.books.run_id
+
+    def wait_until(self, until_s: float, watch: Callable[[], None] = lambda: None) -> None:
+        """Wait for a time, and `watch` again and again. Raises Interrupted for a stop."""
+        while (left_s := until_s - self.clock.now_s()) > 0:
+            self.stop.check()
+            watch()
+            self.stop.asked.wait(min(left_s, POLL_S))

@@ -10,7 +10,7 @@ from typing import NamedTuple, get_args
 from pydantic import AfterValidator, ValidationError
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, core_schema
 
-from stithy.errors import StithyError, UserError
+from stithy.errors import FileError, FileProblem
 from stithy.names import suggest_instead
 from stithy.registry import Plugin, plugins
 from stithy.units import make_rule_error
@@ -19,35 +19,15 @@ Loc = tuple[str | int, ...]
 """The path to a value: keys and list indices from the top of the file."""
 
 
-class StudyProblem(UserError):
-    """One thing wrong with a study file.
-
-    Its text is `file:line:column: what is wrong: the value: what would be right`; `excerpt` is the
-    line of the file with a caret under the place.
-    """
-
-    def __init__(self, problem: str, *, where: str, remedy: str, excerpt: str = "") -> None:
-        """`where` is `file:line:column`, both from 1, or the file alone where it has no lines."""
-        super().__init__(problem, where=where, remedy=remedy)
-        self.excerpt = excerpt
+class StudyProblem(FileProblem):
+    """One thing wrong with a study file: `file:line:column: what: the value: what is right`."""
 
 
-class StudyError(UserError):
-    """A study file that cannot be used: carries all problems, in the order of the file."""
+class StudyError(FileError):
+    """A study file that cannot be used."""
 
-    def __init__(
-        self, file: str, problems: Sequence[StudyProblem], what: str = "study file"
-    ) -> None:
-        """`problems` has at least one entry."""
-        count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-        super().__init__(
-            f"{count} in this {what}", where=file, remedy="fix the file; nothing was done"
-        )
-        self.problems = tuple(problems)
-
-    def parts(self) -> tuple[StithyError, ...]:
-        """The problems."""
-        return self.problems
+    def __init__(self, file: str, problems: Sequence[StudyProblem], what: str = "study file"):
+        super().__init__(file, problems, what)
 
 
 class Violation(NamedTuple):

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from stithy.cli.talk.options import require_new
 from stithy.cli.talk.render import format_rate_text, format_time_text, make_table
-from stithy.errors import Refused, StithyError, UserError, convert_machine_failures, give_reason
+from stithy.errors import (
+    FileProblem,
+    Refused,
+    StithyError,
+    UserError,
+    convert_machine_failures,
+    give_reason,
+)
 from stithy.fio import library
 from stithy.fio.foreign.lines import make_profile_name
 from stithy.fio.learned import OPERATIONS, Learned, learn
@@ -22,7 +29,7 @@ from stithy.study.document import quoted, read_document
 from stithy.study.load import StudyFile, parse_study
 from stithy.study.load import read_study as read_other
 from stithy.study.model import name_candidate
-from stithy.study.problems import StudyError, StudyProblem
+from stithy.study.problems import StudyError
 
 if TYPE_CHECKING:
     from stithy.report.context import Context
@@ -56,7 +63,7 @@ class Shortcut:
                 raise found[0] from error
             raise Refused(found, where=f"stithy {self.name}") from error
 
-    def _of_option(self, problem: StudyProblem) -> StithyError:
+    def _of_option(self, problem: FileProblem) -> StithyError:
         line = int(problem.where.rsplit(":", 2)[1])
         option = self.options.get(line, f"stithy {self.name}")
         return UserError(problem.problem, where=option, remedy=problem.remedy)
