@@ -7,7 +7,7 @@ import pytest
 
 from conftest import ROOT
 from stithy import cli
-from stithy.cli.commands import list_command_modules
+from stithy.cli import list_command_modules
 from stithy.plan.answerable import find_unanswerable
 from stithy.plan.expand import expand
 from stithy.study.load import parse_study, read_study

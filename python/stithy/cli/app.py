@@ -20,7 +20,7 @@ import cyclopts
 
 import stithy
 from stithy import cli
-from stithy.cli.commands import list_command_modules
+from stithy.cli import list_command_modules
 from stithy.cli.talk import render
 from stithy.cli.talk.render import NobodyReads, tell_output
 from stithy.errors import Exit, StithyError, UserError

@@ -53,8 +53,7 @@ COMMAND = run_doctor
 
 
 def _list_needs_of_commands() -> "Mapping[str, tuple[Need, ...]]":
-    from stithy.cli import drive, hammer
-    from stithy.cli.commands import list_command_modules
+    from stithy.cli import drive, hammer, list_command_modules
 
     return {
         f"{package.__name__.rpartition('.')[2]} {name}": module.NEEDS

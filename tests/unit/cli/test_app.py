@@ -16,8 +16,7 @@ import pytest
 import stithy
 from stithy import cli
 from stithy.analysis.verdict import Call
-from stithy.cli import app
-from stithy.cli.commands import list_command_modules
+from stithy.cli import app, list_command_modules
 from stithy.cli.talk import options, prospects, render
 from stithy.errors import InfrastructureError, PreconditionError, UserError
 from stithy.plan.steps import Question

@@ -13,7 +13,7 @@ import pytest
 from fakes.engine import FakeEngine
 from fakes.hammer import FakeHammer
 from stithy.activities.hammer import activity as request
-from stithy.activities.hammer import headroom
+from stithy.activities.hammer import preparation
 from stithy.activities.hammer.activity import HammerActivity
 from stithy.activities.hammer.declared import UNASKED
 from stithy.activities.hammer.rows import verify_after_end
@@ -91,7 +91,7 @@ def test_what_others_used_during_the_calibration_is_kept_and_told(
     """A busy host makes the driver look slow; here its users pause, so that they are counted."""
     make = BusyProgram("make", 7, 0.1, 0.0)
     others = MachineActivity(10.0, 0, 0, (make,), {}, cpu_s=cpu_s * len(os.sched_getaffinity(0)))
-    monkeypatch.setattr(headroom, "compare_counters", lambda before, after: others)
+    monkeypatch.setattr(preparation, "compare_counters", lambda before, after: others)
     load = {**CALIBRATED, "pace": "{think: 2 s}"}
     faked = FakedRun(tmp_path, load=load, users=(1,), hammer=FakeHammer(users_max=500))
     faked.run()

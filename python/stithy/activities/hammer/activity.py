@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from stithy.activities.hammer import rows
-from stithy.activities.hammer.headroom import calibrate
-from stithy.activities.hammer.precondition import run_preconditioning
+from stithy.activities.hammer.preparation import calibrate, run_preconditioning
 from stithy.activity import collect_expected_errors
 from stithy.collectors.collector import TimedSample
 from stithy.engines.engine import declaration

@@ -2,8 +2,7 @@
 
 import cyclopts
 
-from stithy.cli import cluster
-from stithy.cli.commands import list_command_modules
+from stithy.cli import cluster, list_command_modules
 
 COMMAND = cyclopts.App(
     help="Raise, break and remove a laboratory cluster of Ceph without a run. All commands need "

@@ -2,8 +2,7 @@
 
 import cyclopts
 
-from stithy.cli import drive
-from stithy.cli.commands import list_command_modules
+from stithy.cli import drive, list_command_modules
 
 COMMAND = cyclopts.App(
     help="Start, break and measure emulated drives without a study. Most commands need root."

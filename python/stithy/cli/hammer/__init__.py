@@ -2,8 +2,7 @@
 
 import cyclopts
 
-from stithy.cli import hammer
-from stithy.cli.commands import list_command_modules
+from stithy.cli import hammer, list_command_modules
 from stithy.engines.engine import DEMO_ENGINE, Engine
 from stithy.registry import own_plugins
 

@@ -1,21 +1,25 @@
-"""What the driver can do on this host, found once before the first window, with a null transaction.
+"""What the driver does once before the first window: find its own headroom, work on the database.
 
-Each window is compared with it: a driver that is asked for much of what it can do measures itself.
+Each window is compared with what the driver can do on this host, found with a null transaction: one
+that is asked for much of that measures itself. Users precondition a loaded database, because one
+that was just loaded is denser, and its log emptier, than one that was worked on.
 """
 
 import os
 from pathlib import Path
 
-from stithy.errors import Interrupted, StithyError
+from stithy.errors import InfrastructureError, Interrupted, InvalidMeasurement, StithyError
 from stithy.hosts.activity import MachineActivity, compare_counters
-from stithy.plan.steps import Step
+from stithy.plan.steps import Step, derive_seed
 from stithy.results.files import write_json
 from stithy.results.manifest import CalibrationFacts
-from stithy.run.context import Context, find_pause_s
+from stithy.run.context import Context, find_pause_s, make_choice, make_pace
 from stithy.run.datasets import get_dataset, need_database
 from stithy.run.events import Note, StepProgress
+from stithy.units import format_measured_duration
 from stithy.wire.hammer import ProgressWatch
-from stithy.wire.messages import AnyMessage, CalibrateSummary
+from stithy.wire.jobs import RunRequest
+from stithy.wire.messages import AnyMessage, CalibrateSummary, SecondMessage
 from stithy.wire.messages import ProgressMessage as HammerProgress
 from stithy.workloads import words
 
@@ -104,3 +108,54 @@ def _watch(context: Context, output: Path) -> ProgressWatch:
             context.session.tell(StepProgress(message.stage, message.done, message.total))
 
     return ProgressWatch(output, on_message, context.session.stop.asked)
+
+
+def run_preconditioning(context: Context, step: Step) -> str:
+    """Let users work as the study says, and verify the quick conditions.
+
+    Raises Interrupted, InfrastructureError if they did not work to the end, InvalidMeasurement
+    where conditions do not hold.
+    """
+    dataset, candidate = get_dataset(context, step), step.whose
+    need_database(context, candidate, step)
+    study = context.study_of(dataset.name)
+    load, asked = study.load, study.load.precondition
+    assert asked is not None  # the plan has this step because of it
+    output = context.session.directory.get_precondition_output(dataset.name)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    request = RunRequest(
+        seed=derive_seed(context.plan.seed, "precondition"), users=asked.users,
+        connections=load.connections, pace=make_pace(load), ramp_up_s=0.0,
+        duration_s=asked.for_s, isolation=load.isolation, error_limit=load.error_limit,
+    )  # fmt: skip
+
+    def on_message(message: AnyMessage) -> None:
+        if isinstance(message, SecondMessage):
+            told = StepProgress("pre-condition", message.second, round(asked.for_s))
+            context.session.tell(told)
+
+    stop = context.session.stop.asked
+    log = output.with_name(f"{dataset.name}.server.log")
+    with context.servers.running(candidate, log) as instance:
+        hammer, choice = context.hammer(instance.url), make_choice(study)
+        watch = ProgressWatch(output, on_message, stop)
+        summary = hammer.run(choice, request, watch=watch).summary
+        if stop.is_set():
+            remedy = "`stithy resume`"
+            raise Interrupted("stopped by a person", where="pre-conditioning", remedy=remedy)
+        if not summary.complete:
+            raise InfrastructureError(
+                "the users who precondition the database did not work to the end",
+                where=f"candidate {candidate}",
+                remedy=f"read {output} and {log}",
+            )
+        checked = context.verify_conditions(hammer, choice, output.with_suffix(".check"))
+        instance.checkpoint()
+    if checked and checked.broken:
+        raise InvalidMeasurement(
+            f"conditions {', '.join(map(str, checked.broken))} do not hold after pre-conditioning",
+            where=f"candidate {candidate}",
+            remedy=f"read {output}; the device under it is at fault, or the server",
+        )
+    done = sum(each.committed for each in summary.transactions)
+    return f"{done:,} transactions in {format_measured_duration(asked.for_s)}"
