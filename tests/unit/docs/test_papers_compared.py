@@ -71,7 +71,7 @@ def test_published_files_compare_what_exists(root: Path, monkeypatch: Any) -> No
                 ("reduced", "plain", "nopm", 7965 / 8022),
                 ("coded-reduced", "plain", "nopm", 7880 / 8022),
                 ("plain", "coded", "block.write_latency_s", 4.4 / 2.1),
-                ("reduced", "plain", "tps", 7965 / 8022),
+                ("reduced", "plain", "tpm", 7965 / 8022),
                 ("plain", "coded", "block.write_latency_s", 4.4 / 2.1),
                 ("plain", "plain", papers.TENANTS, (2051 + 2158) / (1905 + 1906)),
                 ("reduced", "reduced", papers.TENANTS, (2092 + 2172) / (1850 + 1851)),

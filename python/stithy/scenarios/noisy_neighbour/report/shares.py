@@ -15,7 +15,8 @@ TITLE = "What each tenant got"
 TPM, P95 = "tenant.tpm", "tenant.p95_s"
 NOTE = (
     "Means over the valid windows: transactions of all types per minute, their share of those of "
-    "all tenants, and the tenant's own 95th percentile of response time."
+    "all tenants, and the tenant's own 95th percentile of response time where each window has "
+    "enough answers for it."
 )
 
 
