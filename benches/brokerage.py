@@ -5,7 +5,8 @@ the same rows, which copies them raw and then makes the same indexes and keys, i
 writes are those of an emulated data drive, the log on another one, while the server has a tenth of
 the data's size as memory and makes checkpoints. Writes `benches/results/<date>-brokerage.json`.
 
-Usage: brokerage.py [--quick]; `--quick` takes seconds of each, and keeps no numbers. Needs root.
+Usage: brokerage.py [--quick] [load] [mix] [traffic]; only the parts that are named, if any are.
+`--quick` takes seconds of each, and keeps no numbers. Needs root.
 """
 
 import os
@@ -34,6 +35,7 @@ WORKLOAD = BrokerageChoice(
 )  # fmt: skip
 """Prices swing quickly, so that limit orders are reached from the ramp-up on."""
 
+PARTS = ("load", "mix", "traffic")
 TRANSACTIONS = 1_000_000
 RAMP_UP_S = 30.0
 CHECKPOINT_S = 30
@@ -64,6 +66,7 @@ class Effort:
 
 
 FULL = Effort(2, TRANSACTIONS, customers=2000, ramp_up_s=30, duration_s=4 * CHECKPOINT_S)
+NO_TURNS = Effort(0, 0, 0, 0, 0)
 QUICK = Effort(1, 10_000, customers=2000, ramp_up_s=5, duration_s=10)
 
 
@@ -109,23 +112,36 @@ class Traffic:
 
 def main() -> int:
     """Measure, show, keep."""
-    effort = QUICK if "--quick" in sys.argv[1:] else FULL
-    with started() as instance, tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
-        version = instance.sql("SHOW server_version")[0][0]
-        loads = measure_loads(instance, Path(folder), effort)
-        mix = measure_mix(instance, effort)
-        broken = measurements.broken_conditions(instance, after_load=False, workload=WORKLOAD)
-    traffic = measure_traffic(effort)
-    lines = compare(loads, mix, traffic)
-    show(lines, mix.errors, broken)
-    print("\n".join(f"{name:<20}{off:+.3f} points" for name, off in mix.off_points.items()))
+    words = sys.argv[1:]
+    effort = QUICK if "--quick" in words else FULL
+    parts = [part for part in PARTS if part in words] or [*PARTS]
+    loads, mix, traffic, broken = list[Load](), None, None, list[int]()
+    facts: dict[str, object] = {"effort": effort, "workload": WORKLOAD, "users": USERS}
+    if "traffic" in parts:
+        facts["study"] = write_study(effort)
+        traffic = measure_traffic(effort)
+        say("traffic", f"{traffic}")
+    if {"load", "mix"}.intersection(parts):
+        with started() as instance, tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+            facts |= {"postgresql": instance.sql("SHOW server_version")[0][0], "settings": SETTINGS}
+            loads = measure_loads(instance, Path(folder), effort if "load" in parts else NO_TURNS)
+            say("load", f"{loads}")
+            mix = measure_mix(instance, effort) if "mix" in parts else None
+            broken = measurements.broken_conditions(
+                instance, after_load=mix is None, workload=WORKLOAD
+            )
+    lines, errors = compare(loads, mix, traffic), mix.errors if mix else 0
+    show(lines, errors, broken)
+    for name, off in (mix.off_points if mix else {}).items():
+        print(f"{name:<20}{off:+.3f} points")
     if effort is FULL:
         table = [asdict(line) | {"ratio": line.ratio, "met": line.met} for line in lines]
-        facts = {"postgresql": version, "settings": SETTINGS, "users": USERS, "effort": effort,
-                 "workload": WORKLOAD, "study": write_study(effort)}  # fmt: skip
-        raw = {"loads": loads, "mix": mix, "off_points": mix.off_points, "traffic": traffic}
+        raw = {"loads": loads, "mix": mix and asdict(mix) | {"off_points": mix.off_points},
+               "traffic": traffic}  # fmt: skip
         keep("brokerage", facts, {"table": table, "broken": broken, **raw})
-    return verdict(lines, mix.errors, broken) if traffic.checkpoints else NOT_VALID
+    if traffic is not None and not traffic.checkpoints:
+        return NOT_VALID
+    return verdict(lines, errors, broken)
 
 
 def measure_loads(instance: Instance, folder: Path, effort: Effort) -> list[Load]:
@@ -149,11 +165,13 @@ def measure_loads(instance: Instance, folder: Path, effort: Effort) -> list[Load
 
 
 def measure_mix(instance: Instance, effort: Effort) -> Mix:
-    """As long a run as so many transactions take, after a short one that says how long."""
-    tried = _drive(instance, 5.0, seed=1)
-    duration_s = max(5.0, 1.05 * effort.transactions / (tried.whole / tried.duration_s))
-    while (mix := _drive(instance, duration_s, seed=2)).whole < effort.transactions:
-        duration_s *= 1.2
+    """Run until there are so many transactions, each run as long as the rest of them takes."""
+    mix = _drive(instance, 5.0, seed=1)
+    while (rest := effort.transactions - mix.whole) > 0:
+        more = _drive(instance, max(5.0, 1.05 * rest * mix.duration_s / mix.whole), seed=rest)
+        counts = {name: count + more.counts[name] for name, count in mix.counts.items()}
+        mix = Mix(mix.duration_s + more.duration_s, counts, mix.errors + more.errors,
+                  mix.retries + more.retries)  # fmt: skip
     return mix
 
 
@@ -224,19 +242,22 @@ def read_traffic(out: Path) -> Traffic:
     )
 
 
-def compare(loads: list[Load], mix: Mix, traffic: Traffic) -> list[Line]:
-    """Each figure beside its target."""
-    raw = Reference("pg_restore of the same rows", median(each.copy_s for each in loads), "s")
-    worst = max(map(abs, mix.off_points.values()))
-    memory = traffic.database_bytes / traffic.memory_bytes
-    words = f"reads a write, data {memory:.1f} x memory"
-    return [
-        Line("load, keys and indexes included", median(each.prepare_s for each in loads), "s", raw,
-             Target(1.5)),
-        Line(f"worst share of {mix.whole:,}", worst, "points", None, Target(0.5)),
-        Line(words, traffic.ratio, "", None, Target(7, at_most=False)),
-        Line(words, traffic.ratio, "", None, Target(12)),
-    ]  # fmt: skip
+def compare(loads: list[Load], mix: Mix | None, traffic: Traffic | None) -> list[Line]:
+    """Each figure that was measured beside its target."""
+    lines = []
+    if loads:
+        raw_s = median(each.copy_s for each in loads)
+        raw = Reference("pg_restore of the same rows", raw_s, "s")
+        prepare_s = median(each.prepare_s for each in loads)
+        lines.append(Line("load, keys and indexes included", prepare_s, "s", raw, Target(1.5)))
+    if mix:
+        worst = max(map(abs, mix.off_points.values()))
+        lines.append(Line(f"worst share of {mix.whole:,}", worst, "points", None, Target(0.5)))
+    if traffic:
+        words = f"reads a write, data {traffic.database_bytes / traffic.memory_bytes:.1f} x memory"
+        bounds = Target(7, at_most=False), Target(12)
+        lines += [Line(words, traffic.ratio, "", None, bound) for bound in bounds]
+    return lines
 
 
 if __name__ == "__main__":
