@@ -103,6 +103,7 @@ class Traffic:
     database_bytes: int
     memory_bytes: int
     checkpoints: int
+    complete: bool
 
     @property
     def ratio(self) -> float:
@@ -139,7 +140,7 @@ def main() -> int:
         raw = {"loads": loads, "mix": mix and asdict(mix) | {"off_points": mix.off_points},
                "traffic": traffic}  # fmt: skip
         keep("brokerage", facts, {"table": table, "broken": broken, **raw})
-    if traffic is not None and not traffic.checkpoints:
+    if traffic is not None and not (traffic.complete and traffic.checkpoints):
         return NOT_VALID
     return verdict(lines, errors, broken)
 
@@ -239,6 +240,7 @@ def read_traffic(out: Path) -> Traffic:
         window["database_bytes"],
         window["memory_limit_bytes"],
         window["checkpoints_inside"],
+        window["complete"],
     )
 
 
