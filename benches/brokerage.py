@@ -65,9 +65,9 @@ class Effort:
     duration_s: int
 
 
-FULL = Effort(2, TRANSACTIONS, customers=2000, ramp_up_s=30, duration_s=4 * CHECKPOINT_S)
+FULL = Effort(2, TRANSACTIONS, customers=4000, ramp_up_s=30, duration_s=4 * CHECKPOINT_S)
 NO_TURNS = Effort(0, 0, 0, 0, 0)
-QUICK = Effort(1, 10_000, customers=2000, ramp_up_s=5, duration_s=10)
+QUICK = Effort(1, 10_000, customers=4000, ramp_up_s=5, duration_s=10)
 
 
 @dataclass(frozen=True)
