@@ -60,7 +60,7 @@ macro_rules! plugins {
 plugins! {
     postgresql::Target: OrderEntry<OnPostgresql>, Oltp<oltp::OnPostgresql>, Brokerage<brokerage::OnPostgresql>;
     sqlite::Target: OrderEntry<OnSqlite>, Oltp<oltp::OnSqlite>;
-    mysql::Target: OrderEntry<OnMySql>, Oltp<oltp::OnMySql>;
+    mysql::Target: OrderEntry<OnMySql>, Oltp<oltp::OnMySql>, Brokerage<brokerage::OnMySql>;
     sqlserver::Target: OrderEntry<OnSqlServer>, Oltp<oltp::OnSqlServer>;
 }
 

@@ -275,7 +275,7 @@ BROKERAGE = Brokerage(
         "CTPM",
     ),
     conditions=Conditions(s_per_unit=0.0006, quick_s_per_unit=0.0001),
-    engines=frozenset({"postgresql"}),
+    engines=frozenset({"postgresql", "mariadb", "mysql"}),
     has_ledger=True,
     counts_headline=True,
 )

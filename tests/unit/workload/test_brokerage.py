@@ -72,14 +72,14 @@ def test_a_thousand_customers_complete_two_trades_a_second() -> None:
 def test_an_engine_without_its_statements_is_refused() -> None:
     """In one sentence, at the engine, with those that have them."""
     study = (
-        b"study: Which one?\ncandidates: {a: {drive: gp3}, b: {drive: io2}}\n"
-        b"database: {engine: sqlite, memory: 1 GiB}\nworkload: {name: brokerage, customers: 1000}\n"
+        b"study: Which one?\ncandidates: {a: {url: 'sqlserver://u@a/t'}, b: {url: 'sqlserver://u@b/t'}}\n"
+        b"database: {engine: sqlserver, restore: reload}\nworkload: {name: brokerage, customers: 1000}\n"
         b"load: {users: [2]}\nprimary: {users: 2, metric: p95}\n"
     )
     with pytest.raises(StudyError) as refused:
         parse_study("study.yaml", study)
-    assert "brokerage on sqlite" in str(refused.value.problems[0])
-    assert "use postgresql" in str(refused.value.problems[0])
+    assert "brokerage on sqlserver" in str(refused.value.problems[0])
+    assert "use mariadb, mysql" in str(refused.value.problems[0])
 
 
 def test_every_number_of_few_customers_says_so() -> None:

@@ -45,6 +45,13 @@ impl RowFormat for TextRows {
         put(out, format_args!("{}", Date::of(value_us)));
     }
 
+    fn date(&self, out: &mut Vec<u8>, value_days: i32) {
+        let Date {
+            year, month, day, ..
+        } = Date::of(i64::from(value_days) * 86_400_000_000);
+        put(out, format_args!("{year}-{month:02}-{day:02}"));
+    }
+
     fn null(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"\\N\t");
     }
@@ -95,10 +102,11 @@ mod tests {
     fn rows_are_lines_of_values() {
         let mut out = Vec::new();
         for number in [-7_i16, 8] {
-            TextRows.begin(&mut out, 7);
+            TextRows.begin(&mut out, 9);
             TextRows.int2(&mut out, number);
             TextRows.int4(&mut out, 4_000_000_000);
             TextRows.timestamp(&mut out, -1);
+            TextRows.date(&mut out, 59);
             TextRows.null(&mut out);
             for text in ["", "a\tb\\\n"] {
                 let at = TextRows.begin_text(&mut out);
@@ -110,7 +118,7 @@ mod tests {
         }
         let row = |number| {
             format!(
-                "{number}\t4000000000\t1999-12-31 23:59:59.999999\t\\N\t\ta\\tb\\\\\\n\t-0.05\t0.0075\t"
+                "{number}\t4000000000\t1999-12-31 23:59:59.999999\t2000-02-29\t\\N\t\ta\\tb\\\\\\n\t-0.05\t0.0075\t"
             )
         };
         assert_eq!(

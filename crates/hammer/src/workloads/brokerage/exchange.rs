@@ -161,7 +161,8 @@ impl<S> Exchange<S> {
         (state.traded.len() >= FEED_RESULTS).then(|| self.make_feed(&mut state))
     }
 
-    /// Ten results, then securities whose limits were reached, then any.
+    /// Ten results, then securities whose limits were reached, then any; in the order of their symbols, in which two
+    /// feeds take their locks.
     fn make_feed(&self, state: &mut State) -> Input {
         let mut ticks: Vec<Tick> = state.traded.drain(..FEED_RESULTS).collect();
         let mut rng = Rng::of(self.seed, Domain::Exchange, state.feeds, 1);
@@ -187,7 +188,8 @@ impl<S> Exchange<S> {
                 is_limit,
             });
         }
-        // In the order of their symbols the server takes its locks.
+        let population = &self.source.population;
+        ticks.sort_by_cached_key(|tick| population.symbol(tick.security));
         Input::MarketFeed(ticks)
     }
 
@@ -289,7 +291,7 @@ mod tests {
         assert_eq!(20_002, exchange.counts().0.orders);
     }
 
-    /// Every tenth result makes a feed of twenty entries, its own first.
+    /// Every tenth result makes a feed of twenty entries, its own among others, in the order of symbols.
     #[test]
     fn ten_results_make_a_feed() {
         let exchange = exchange();
@@ -302,10 +304,10 @@ mod tests {
                 panic!("{feed:?}")
             };
             assert_eq!(20, ticks.len());
-            assert!(ticks[..10]
-                .iter()
-                .all(|tick| tick.security == 7 && tick.price_cents == 2_000));
-            assert!(!ticks[10..].iter().all(|tick| tick.security == 7));
+            let own = |tick: &&Tick| tick.security == 7 && tick.price_cents == 2_000;
+            assert_eq!(10, ticks.iter().filter(own).count());
+            let population = &exchange.source.population;
+            assert!(ticks.is_sorted_by_key(|tick| population.symbol(tick.security)));
         }
     }
 

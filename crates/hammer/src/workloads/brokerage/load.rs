@@ -80,8 +80,10 @@ impl Load for BrokerageLoad {
     async fn finish(&self, control: &impl Control) -> Result<(), HammerError> {
         let tables = read_tables();
         let dialect = &self.statements.dialect;
-        let apart = tables.iter().filter(|_| !dialect.foreign_keys_inside);
-        for add in apart.flat_map(|table| table.add_foreign_keys(&tables)) {
+        let added = tables
+            .iter()
+            .filter_map(|table| table.add_foreign_keys(dialect, &tables));
+        for add in added {
             control.execute("adding foreign keys", &add).await?;
         }
         for create in self.statements.created_last {

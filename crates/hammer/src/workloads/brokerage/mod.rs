@@ -39,8 +39,8 @@ use loaded::Loaded;
 use options::Options;
 use reads::BrokerageReads;
 use run::BrokerageRun;
-pub use statements::OnPostgresql;
 use statements::Pair;
+pub use statements::{OnMySql, OnPostgresql};
 
 const NAME: &str = "brokerage";
 

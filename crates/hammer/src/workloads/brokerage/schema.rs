@@ -14,8 +14,8 @@ pub struct Dialect {
     pub text: &'static str,
     /// Whether rows lie in the order of their keys, which are then created with the tables.
     pub clustered: bool,
-    /// Whether foreign keys are a part of their tables, for want of a way to add them.
-    pub foreign_keys_inside: bool,
+    /// What begins the statement that adds foreign keys to a table; None where they are a part of it.
+    pub alter: Option<&'static str>,
     /// What stands behind a table's columns; `{fill}` is its fill factor.
     pub table_end: &'static str,
     /// Whether an index may leave rows out.
@@ -113,7 +113,10 @@ impl Table {
         if dialect.clustered {
             parts.push(format!("PRIMARY KEY ({})", self.key.join(", ")));
         }
-        if dialect.foreign_keys_inside {
+        // One that names two columns is no column's.
+        let checks = self.columns.iter().filter_map(|column| column.check);
+        parts.extend(checks.map(|check| format!("CHECK ({check})")));
+        if dialect.alter.is_none() {
             parts.extend(self.constraints(tables));
         }
         let end = dialect.table_end.replace("{fill}", &self.fill.to_string());
@@ -145,12 +148,15 @@ impl Table {
         key.map(|sql| sql.replace("{table}", self.name)).collect()
     }
 
-    /// SQL of each of its foreign keys, where they are added to a table.
-    pub fn add_foreign_keys(&self, tables: &[Table]) -> Vec<String> {
-        let constraints = self.constraints(tables).into_iter();
-        constraints
-            .map(|constraint| format!("ALTER TABLE {} ADD {constraint}", self.name))
-            .collect()
+    /// SQL that adds its foreign keys, where it has some and they are added to a table.
+    pub fn add_foreign_keys(&self, dialect: &Dialect, tables: &[Table]) -> Option<String> {
+        let constraints = self.constraints(tables);
+        let alter = dialect.alter.filter(|_| !constraints.is_empty())?;
+        Some(format!(
+            "{alter} {} ADD {}",
+            self.name,
+            constraints.join(", ADD ")
+        ))
     }
 
     fn constraints(&self, tables: &[Table]) -> Vec<String> {
@@ -182,8 +188,7 @@ impl Column {
                 .replace("{}", self.kind.trim_start_matches('c')),
         };
         let null = if self.nullable { "" } else { " NOT NULL" };
-        let check = self.check.map(|check| format!(" CHECK ({check})"));
-        format!("{} {kind}{null}{}", self.name, check.unwrap_or_default())
+        format!("{} {kind}{null}", self.name)
     }
 }
 
@@ -238,14 +243,15 @@ mod tests {
         assert_eq!(
             "CREATE TABLE holding (h_t_id bigint NOT NULL, h_ca_id bigint NOT NULL, \
              h_s_symb varchar(15) NOT NULL, h_dts timestamptz NOT NULL, \
-             h_price numeric(8,2) NOT NULL CHECK (h_price > 0), h_qty integer NOT NULL) \
+             h_price numeric(8,2) NOT NULL, h_qty integer NOT NULL, CHECK (h_price > 0)) \
              WITH (fillfactor = 100)",
             holding.create(dialect, &tables)
         );
         assert_eq!(
-            "ALTER TABLE holding ADD CONSTRAINT holding_h_ca_id_h_s_symb_fk FOREIGN KEY \
+            "ALTER TABLE holding ADD CONSTRAINT holding_h_t_id_fk FOREIGN KEY (h_t_id) REFERENCES trade (t_id), \
+             ADD CONSTRAINT holding_h_ca_id_h_s_symb_fk FOREIGN KEY \
              (h_ca_id, h_s_symb) REFERENCES holding_summary (hs_ca_id, hs_s_symb)",
-            holding.add_foreign_keys(&tables)[1]
+            holding.add_foreign_keys(dialect, &tables).unwrap()
         );
     }
 }

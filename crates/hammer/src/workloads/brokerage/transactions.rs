@@ -237,19 +237,21 @@ impl Prepared {
         }
     }
 
-    /// Queues what a transaction changes; gives how many statements that takes.
+    /// Queues what a transaction changes; gives how many statements that takes. `calls_commit` as for a [`Pair`].
     fn queue_changes(
         self,
         session: &mut impl Session,
         population: &Population,
         input: &Input,
-        date_us: i64,
+        (date_us, calls_commit): (i64, bool),
     ) -> u16 {
         match input {
             Input::TradeUpdate(lookup) => {
                 self.queue_lookup(session, population, at::UPDATES, lookup)
             }
-            Input::TradeOrder(order) => self.queue_order(session, population, order, date_us),
+            Input::TradeOrder(order) => {
+                self.queue_order(session, population, order, (date_us, calls_commit));
+            }
             Input::TradeResult(done) => self.queue(session, at::RESULT, |params| {
                 params.int8(done.id);
                 params.int8(done.price_cents);
@@ -284,7 +286,7 @@ impl Prepared {
         session: &mut impl Session,
         population: &Population,
         order: &Order,
-        date_us: i64,
+        (date_us, calls_commit): (i64, bool),
     ) {
         self.queue(session, at::ORDER, |params| {
             params.int8(order.id);
@@ -317,6 +319,9 @@ impl Prepared {
             params.int2(order.is_cash.into());
             params.int2(order.is_lifo.into());
             params.timestamp(date_us);
+            if calls_commit {
+                params.boolean(order.rolls_back);
+            }
         });
     }
 }
@@ -346,16 +351,20 @@ impl<P: Pair> Transactions for Calls<P> {
         date_us: i64,
     ) -> Result<Shown, SessionError> {
         let rolls_back = matches!(input, Input::TradeOrder(order) if order.rolls_back);
-        session.start(match rolls_back {
+        let is_undone_here = rolls_back && !P::CALLS_COMMIT;
+        session.start(match is_undone_here {
             true => Batch::First(input.access()),
             false => Batch::Whole(input.access()),
         });
-        let changes = self.0.queue_changes(session, population, input, date_us);
-        self.0.queue_reads(session, population, input);
+        let told = (date_us, P::CALLS_COMMIT);
+        let changes = self.0.queue_changes(session, population, input, told);
+        if changes == 0 || !P::CALLS_COMMIT {
+            self.0.queue_reads(session, population, input);
+        }
         let answer = session.exchange().await?;
         refuse_short_answer(input, answer)?;
         let shown = read_shown(input, answer, changes);
-        if rolls_back {
+        if is_undone_here {
             session.roll_back().await?;
         }
         Ok(Shown {

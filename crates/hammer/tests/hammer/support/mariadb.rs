@@ -33,28 +33,42 @@ pub struct MariaDb {
 /// A stopped server with a loaded database, of which the others begin with a copy.
 fn kept() -> Option<&'static MariaDb> {
     let kept = KEPT.get_or_init(|| {
-        find_program("mariadbd")?;
-        let server = MariaDb::start_on(initialise, &[]);
+        let server = MariaDb::start_empty(&[])?;
         jobs::done_elsewhere(jobs::prepare(&server.url(), WAREHOUSES, 2));
         server.stop();
         Some(server)
     });
-    if kept.is_none() {
+    kept.as_ref()
+}
+
+/// Whether there are servers; says so where not.
+fn is_installed() -> bool {
+    let is_there = find_program("mariadbd").is_some();
+    if !is_there {
         // Not captured, as what a test prints is.
         let line = "SKIPPED on MariaDB: mariadbd is missing, install the package mariadb-server\n";
         let _ = std::io::stderr().write_all(line.as_bytes());
     }
-    kept.as_ref()
+    is_there
 }
 
 impl MariaDb {
-    /// A server of one's own on a loaded database, with further settings (`name=value`).
+    /// A server of one's own on a database that holds order entry, with further settings (`name=value`).
     pub fn start(settings: &[&str]) -> Option<Self> {
-        let kept = kept()?;
+        Some(Self::start_copy(kept()?, settings))
+    }
+
+    /// The same on an empty database.
+    pub fn start_empty(settings: &[&str]) -> Option<Self> {
+        is_installed().then(|| Self::start_on(initialise, settings))
+    }
+
+    /// The same on what a stopped server has.
+    pub fn start_copy(kept: &MariaDb, settings: &[&str]) -> Self {
         let copy = |directory: &Path, owner| {
             copy_files(&kept.directory.join("data"), &directory.join("data"), owner);
         };
-        Some(Self::start_on(copy, settings))
+        Self::start_on(copy, settings)
     }
 
     fn start_on(make: impl FnOnce(&Path, Option<(u32, u32)>), settings: &[&str]) -> Self {
@@ -113,7 +127,8 @@ impl MariaDb {
         self.signal("KILL");
     }
 
-    fn stop(&self) {
+    /// Stops it; others may begin with a copy.
+    pub fn stop(&self) {
         self.signal("TERM");
         let pid = self.directory.join("pid");
         while pid.exists() {

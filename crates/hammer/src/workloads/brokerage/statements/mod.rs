@@ -1,9 +1,11 @@
 //! Brokerage on each engine, a folder for each: its statements, and how its transactions go through them.
 
+mod mysql;
 mod postgresql;
 
 use std::future::Future;
 
+pub use mysql::OnMySql;
 pub use postgresql::OnPostgresql;
 
 use super::input::Input;
@@ -18,6 +20,9 @@ pub trait Pair: Send + Sync + 'static {
     const STATEMENTS: &'static Statements;
     /// How its transactions are done.
     type Transactions: Transactions;
+    /// Whether procedures begin and end their transactions themselves, with all that these read: what comes behind a
+    /// call would be a wait of its own.
+    const CALLS_COMMIT: bool = false;
 }
 
 /// What a transaction showed.

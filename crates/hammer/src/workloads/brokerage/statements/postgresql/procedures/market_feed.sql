@@ -1,5 +1,5 @@
--- Prices of a feed, in the order of their symbols, so that two feeds take their locks in one order; gives the orders
--- whose limits they reach, which are submitted.
+-- Prices of a feed, which come in the order of their symbols, so that two feeds take their locks in one order; gives
+-- the orders whose limits they reach, which are submitted.
 CREATE OR REPLACE FUNCTION market_feed(
     p_symbols text, p_prices integer[], p_quantities integer[], p_dts timestamptz
 ) RETURNS SETOF bigint LANGUAGE plpgsql AS $$
@@ -9,8 +9,9 @@ DECLARE
 BEGIN
     FOR entry IN
         SELECT symbol, cents / 100.0 AS price, quantity
-          FROM unnest(string_to_array(p_symbols, ','), p_prices, p_quantities) AS feed (symbol, cents, quantity)
-         ORDER BY symbol
+          FROM unnest(string_to_array(p_symbols, ','), p_prices, p_quantities)
+               WITH ORDINALITY AS feed (symbol, cents, quantity, place)
+         ORDER BY place
     LOOP
         UPDATE last_trade SET lt_price = entry.price, lt_vol = lt_vol + entry.quantity, lt_dts = p_dts
          WHERE lt_s_symb = entry.symbol;
