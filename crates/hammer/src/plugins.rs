@@ -59,7 +59,7 @@ macro_rules! plugins {
 #[cfg(not(test))]
 plugins! {
     postgresql::Target: OrderEntry<OnPostgresql>, Oltp<oltp::OnPostgresql>, Brokerage<brokerage::OnPostgresql>;
-    sqlite::Target: OrderEntry<OnSqlite>, Oltp<oltp::OnSqlite>;
+    sqlite::Target: OrderEntry<OnSqlite>, Oltp<oltp::OnSqlite>, Brokerage<brokerage::OnSqlite>;
     mysql::Target: OrderEntry<OnMySql>, Oltp<oltp::OnMySql>, Brokerage<brokerage::OnMySql>;
     sqlserver::Target: OrderEntry<OnSqlServer>, Oltp<oltp::OnSqlServer>;
 }

@@ -25,6 +25,20 @@ use crate::pace::Waits;
 use crate::stop::Stop;
 use crate::transaction_script::TransactionScript;
 
+/// The statements of steps, each at the place by which an enumeration counts it.
+macro_rules! list_steps {
+    ($step:ty: $($name:ident: $sql:literal;)*) => {{
+        let numbers = [$(<$step>::$name as usize),*];
+        let mut place = 0;
+        while place < numbers.len() {
+            assert!(numbers[place] == place, "a step stands at its own number");
+            place += 1;
+        }
+        [$($sql),*]
+    }};
+}
+pub(crate) use list_steps;
+
 /// What a job is given besides its own text.
 pub struct Context<'a> {
     /// Takes every message of the job but the first and the last.

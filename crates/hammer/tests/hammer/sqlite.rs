@@ -32,6 +32,11 @@ impl Folder {
         format!("sqlite://{}/oe.db{options}", self.0.display())
     }
 
+    /// The database.
+    pub fn file(&self) -> PathBuf {
+        self.0.join("oe.db")
+    }
+
     fn files(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.0).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -62,7 +67,7 @@ fn loaded() -> &'static (Folder, PrepareSummary) {
 fn copy() -> Folder {
     let (from, _) = loaded();
     let folder = Folder::new();
-    fs::copy(from.0.join("oe.db"), folder.0.join("oe.db")).unwrap();
+    fs::copy(from.file(), folder.file()).unwrap();
     folder
 }
 

@@ -157,10 +157,11 @@ impl Target {
         };
         connection.execute_batch(&format!(
             "PRAGMA synchronous = {synchronous}; PRAGMA cache_size = -{}; \
-             PRAGMA wal_autocheckpoint = {}; PRAGMA query_only = {}",
+             PRAGMA wal_autocheckpoint = {}; PRAGMA query_only = {}; PRAGMA foreign_keys = {}",
             settings.cache_kib,
             settings.autocheckpoint_pages,
             purpose == Use::ReadOnly,
+            purpose != Use::Load,
         ))?;
         Ok(connection)
     }

@@ -36,6 +36,11 @@ impl RowFormat for TaggedRows {
         put(out, INT8, value.to_le_bytes());
     }
 
+    /// There is no type for it: the number.
+    fn date(&self, out: &mut Vec<u8>, value_days: i32) {
+        self.int8(out, value_days.into());
+    }
+
     fn timestamp(&self, out: &mut Vec<u8>, value_us: i64) {
         put(out, INT8, value_us.to_le_bytes());
     }

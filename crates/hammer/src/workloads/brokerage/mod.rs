@@ -12,6 +12,7 @@ mod load;
 pub mod loaded;
 pub mod names;
 pub mod options;
+pub mod plain;
 pub mod population;
 pub mod random;
 mod reads;
@@ -40,7 +41,7 @@ use options::Options;
 use reads::BrokerageReads;
 use run::BrokerageRun;
 use statements::Pair;
-pub use statements::{OnMySql, OnPostgresql};
+pub use statements::{OnMySql, OnPostgresql, OnSqlite};
 
 const NAME: &str = "brokerage";
 

@@ -31,7 +31,8 @@ pub struct Table {
     pub name: &'static str,
     /// How full its pages are made, per cent.
     pub fill: u8,
-    columns: Vec<Column>,
+    /// Its columns.
+    pub columns: Vec<Column>,
     key: Vec<&'static str>,
     /// Columns, and the table they refer to.
     references: Vec<(&'static str, &'static str)>,
@@ -39,10 +40,13 @@ pub struct Table {
     indexes: Vec<(&'static str, Option<&'static str>)>,
 }
 
+/// A column of a table.
 #[derive(Debug, PartialEq, Eq)]
-struct Column {
-    name: &'static str,
-    kind: &'static str,
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds: a name of [`Dialect::types`], or `c` with the length of a text.
+    pub kind: &'static str,
     nullable: bool,
     check: Option<&'static str>,
 }

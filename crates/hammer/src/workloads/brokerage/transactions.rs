@@ -41,14 +41,10 @@ pub struct Texts {
     pub status: [&'static str; 2],
     /// Changes of the trades of a lookup.
     pub updates: [&'static str; 3],
-    /// A new order.
-    pub order: &'static str,
-    /// What the exchange has done with one.
-    pub result: &'static str,
-    /// Prices of the exchange.
-    pub feed: &'static str,
     /// Upkeep of each of twelve tables.
     pub upkeep: [&'static str; 12],
+    /// Calls of an order, a result and a feed, or the steps of [`super::plain`].
+    pub steps: &'static [&'static str],
 }
 
 /// The places of the texts in the order in which they are prepared.
@@ -67,11 +63,14 @@ mod at {
     pub(super) const STATUS: usize = 23;
     pub(super) const READS: usize = 25;
     pub(super) const UPDATES: usize = 25;
-    pub(super) const ORDER: usize = 28;
-    pub(super) const RESULT: usize = 29;
-    pub(super) const FEED: usize = 30;
-    pub(super) const UPKEEP: usize = 31;
+    pub(super) const UPKEEP: usize = 28;
+    pub(super) const ORDER: usize = super::STEPS;
+    pub(super) const RESULT: usize = super::STEPS + 1;
+    pub(super) const FEED: usize = super::STEPS + 2;
 }
+
+/// The place of the first step.
+pub(super) const STEPS: usize = 40;
 
 impl Texts {
     /// Those that only read.
@@ -93,10 +92,7 @@ impl Texts {
     }
 
     fn writes(&self) -> Vec<&'static str> {
-        let mut all = self.updates.to_vec();
-        all.extend([self.order, self.result, self.feed]);
-        all.extend(self.upkeep);
-        all
+        [&self.updates[..], &self.upkeep, self.steps].concat()
     }
 }
 
@@ -118,7 +114,13 @@ impl Prepared {
         Ok(Prepared(prepared.first().map_or(0, |first| first.number())))
     }
 
-    fn queue<S: Session>(self, session: &mut S, at: usize, write: impl FnOnce(&mut S::Params<'_>)) {
+    /// Queues the statement of a place.
+    pub fn queue<S: Session>(
+        self,
+        session: &mut S,
+        at: usize,
+        write: impl FnOnce(&mut S::Params<'_>),
+    ) {
         session.queue(Statement::numbered(self.0 + at as u16), write);
     }
 
@@ -329,6 +331,13 @@ impl Prepared {
 /// Transactions as batches and procedures of the server.
 #[derive(Debug)]
 pub struct Calls<P>(Prepared, PhantomData<P>);
+
+impl<P> Calls<P> {
+    /// The statements.
+    pub fn statements(&self) -> Prepared {
+        self.0
+    }
+}
 
 impl<P> Clone for Calls<P> {
     fn clone(&self) -> Self {

@@ -1,12 +1,13 @@
-//! The rows of order entry in one normal form, whatever the engine: money in hundredths, rates in ten-thousandths,
-//! moments in microseconds since the start of 2000, what is missing as no text.
+//! The rows of a workload in one normal form, whatever the engine: money in hundredths, rates in ten-thousandths,
+//! days and microseconds since the start of 2000, bytes as text, what is missing as no text.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use stithy_hammer::engines::{Control, Target};
+use stithy_hammer::workloads::brokerage::schema::read_tables;
 
-/// Tables and their columns: `$` is money, `%` a rate, `@` a moment.
-const TABLES: [&str; 9] = [
+/// Order entry's tables and their columns: `$` is money, `%` a rate, `@` a moment.
+pub const ORDER_ENTRY: [&str; 9] = [
     "warehouse w_id w_tax% w_ytd$ w_name w_street_1 w_street_2 w_city w_state w_zip",
     "district d_w_id d_next_o_id d_id d_tax% d_ytd$ d_name d_street_1 d_street_2 d_city d_state d_zip",
     "customer c_since@ c_w_id c_id c_payment_cnt c_delivery_cnt c_d_id c_discount% c_credit_lim$ \
@@ -22,12 +23,32 @@ const TABLES: [&str; 9] = [
      s_dist_05 s_dist_06 s_dist_07 s_dist_08 s_dist_09 s_dist_10 s_data",
 ];
 
+/// The same of brokerage, with `#` for a day and `^` for bytes.
+pub fn brokerage() -> Vec<String> {
+    let mark = |kind: &str| match kind {
+        "price" | "value" | "balance" | "total" | "percent" => "$",
+        "rate" => "%",
+        "moment" => "@",
+        "date" => "#",
+        "bytes" => "^",
+        _ => "",
+    };
+    let tables = read_tables().into_iter().map(|table| {
+        let columns = table.columns.iter();
+        let marked = columns.map(|column| format!(" {}{}", column.name, mark(column.kind)));
+        [table.name.into(), marked.collect::<String>()].concat()
+    });
+    tables.collect()
+}
+
 /// How an engine keeps what is no integer and no text: `{}` is the column.
 #[derive(Clone, Copy)]
 pub struct Dialect {
     money: &'static str,
     rate: &'static str,
     moment: &'static str,
+    day: &'static str,
+    bytes: &'static str,
     text: &'static str,
 }
 
@@ -36,6 +57,8 @@ pub const POSTGRESQL: Dialect = Dialect {
     money: "CAST({} * 100 AS bigint)",
     rate: "CAST({} * 10000 AS bigint)",
     moment: "CAST(extract(epoch FROM {}) * 1000000 AS bigint) - 946684800000000",
+    day: "{} - date '2000-01-01'",
+    bytes: "convert_from({}, 'UTF8')",
     text: "text",
 };
 
@@ -44,6 +67,8 @@ pub const SQLITE: Dialect = Dialect {
     money: "{}",
     rate: "{}",
     moment: "{}",
+    day: "{}",
+    bytes: "{}",
     text: "TEXT",
 };
 
@@ -52,6 +77,8 @@ pub const MYSQL: Dialect = Dialect {
     money: "CAST({} * 100 AS SIGNED)",
     rate: "CAST({} * 10000 AS SIGNED)",
     moment: "TIMESTAMPDIFF(MICROSECOND, '2000-01-01', {})",
+    day: "DATEDIFF({}, '2000-01-01')",
+    bytes: "{}",
     text: "CHAR",
 };
 
@@ -60,16 +87,20 @@ pub const SQL_SERVER: Dialect = Dialect {
     money: "CAST({} * 100 AS BIGINT)",
     rate: "CAST({} * 10000 AS BIGINT)",
     moment: "DATEDIFF_BIG(microsecond, '2000-01-01', {})",
+    day: "DATEDIFF(day, '2000-01-01', {})",
+    bytes: "{}",
     text: "VARCHAR(500)",
 };
 
 impl Dialect {
     fn value(self, column: &str) -> String {
-        let name = column.trim_end_matches(['$', '%', '@']);
+        let name = column.trim_end_matches(['$', '%', '@', '#', '^']);
         let form = match column.chars().last() {
             Some('$') => self.money,
             Some('%') => self.rate,
             Some('@') => self.moment,
+            Some('#') => self.day,
+            Some('^') => self.bytes,
             _ => "{}",
         };
         let value = form.replace("{}", name);
@@ -88,20 +119,27 @@ impl Dialect {
 pub struct Content<T: Target> {
     control: T::Control,
     dialect: Dialect,
+    tables: Vec<String>,
     /// Of each table how many rows, and the sum of their hashes.
     sums: Vec<(u64, u64)>,
 }
 
 impl<T: Target> Content<T> {
-    /// Reads all tables.
+    /// Reads all tables of order entry.
     pub async fn of(url: &str, dialect: Dialect) -> Self {
+        Content::of_tables(url, dialect, ORDER_ENTRY.map(String::from).to_vec()).await
+    }
+
+    /// Reads tables with their columns.
+    pub async fn of_tables(url: &str, dialect: Dialect, tables: Vec<String>) -> Self {
         let control = T::parse(url).unwrap().connect().await.unwrap();
         let mut content = Content {
             control,
             dialect,
             sums: Vec::new(),
+            tables: Vec::new(),
         };
-        for table in TABLES {
+        for table in &tables {
             let mut sum = (0, 0_u64);
             let add = |row: &str| {
                 let mut hasher = DefaultHasher::new();
@@ -111,6 +149,7 @@ impl<T: Target> Content<T> {
             content.for_each_row(table, add).await;
             content.sums.push(sum);
         }
+        content.tables = tables;
         content
     }
 
@@ -125,7 +164,7 @@ impl<T: Target> Content<T> {
 
     /// Fails with the first row that differs.
     pub async fn assert_same_as<U: Target>(&self, other: &Content<U>) {
-        for (number, table) in TABLES.iter().enumerate() {
+        for (number, table) in self.tables.iter().enumerate() {
             assert!(self.sums[number].0 > 0, "{table}");
             if self.sums[number] != other.sums[number] {
                 let (rows, others) = (self.sorted(table).await, other.sorted(table).await);

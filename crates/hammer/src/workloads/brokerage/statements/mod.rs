@@ -2,11 +2,13 @@
 
 mod mysql;
 mod postgresql;
+mod sqlite;
 
 use std::future::Future;
 
 pub use mysql::OnMySql;
 pub use postgresql::OnPostgresql;
+pub use sqlite::OnSqlite;
 
 use super::input::Input;
 use super::population::Population;

@@ -28,8 +28,7 @@ impl Plain {
         session: &mut impl Session,
         steps: &Steps,
     ) -> Result<Self, SessionError> {
-        let texts: Vec<&str> = steps.iter().map(|(_, sql)| *sql).collect();
-        let statements = session.prepare(&texts).await?;
+        let statements = session.prepare(steps).await?;
         Ok(Plain { statements })
     }
 
@@ -114,22 +113,7 @@ fn customer_id(
 }
 
 /// The statements of an engine, each at the place of its step.
-pub(super) type Steps = [(Step, &'static str); 21];
-
-/// The steps that are statements, in the order in which [`Step`] counts them.
-macro_rules! steps {
-    ($($step:ident: $sql:literal;)*) => {{
-        const STEPS: $crate::workloads::order_entry::plain::Steps =
-            [$(($crate::workloads::order_entry::plain::Step::$step, $sql)),*];
-        let mut number = 0;
-        while number < STEPS.len() {
-            assert!(STEPS[number].0 as usize == number, "a step stands at its own number");
-            number += 1;
-        }
-        STEPS
-    }};
-}
-pub(super) use steps;
+pub(super) type Steps = [&'static str; 21];
 
 /// A step of a transaction; its number is its place in [`Steps`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -197,9 +197,6 @@ const TEXTS: Texts = Texts {
         "CALL trade_update(NULL, ?1, NULL, ?2)",
         "CALL trade_update(NULL, NULL, ?1, ?2)",
     ],
-    order: "CALL trade_order(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
-    result: "CALL trade_result(?1, ?2, ?3)",
-    feed: "CALL market_feed(?1, ?2, ?3, ?4)",
     upkeep: [
         "UPDATE account_permission SET ap_acl = CASE ap_acl WHEN '0000' THEN '0011' ELSE '0000' END \
           WHERE ap_ca_id = ?1 ORDER BY ap_tax_id LIMIT 1",
@@ -229,5 +226,10 @@ const TEXTS: Texts = Texts {
             WHERE place = (items + 1) DIV 2 LIMIT 1) AS moved \
          STRAIGHT_JOIN watch_item ON wi_wl_id = ?1 AND wi_s_symb = middle \
            SET wi_s_symb = after_it WHERE after_it IS NOT NULL",
+    ],
+    steps: &[
+        "CALL trade_order(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+        "CALL trade_result(?1, ?2, ?3)",
+        "CALL market_feed(?1, ?2, ?3, ?4)",
     ],
 };

@@ -194,9 +194,6 @@ const TEXTS: Texts = Texts {
                  (SELECT t_id FROM trade WHERE t_s_symb = $1 AND t_dts >= $2 ORDER BY t_dts, t_id LIMIT 20) \
                  ORDER BY ct_t_id FOR NO KEY UPDATE) AS locked WHERE ct_t_id = id",
     ],
-    order: "SELECT * FROM trade_order($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
-    result: "SELECT * FROM trade_result($1, $2, $3)",
-    feed: "SELECT * FROM market_feed($1, $2, $3, $4)",
     upkeep: [
         "UPDATE account_permission SET ap_acl = CASE ap_acl WHEN '0000' THEN '0011' ELSE '0000' END \
           WHERE ap_ca_id = $1 AND ap_tax_id = (SELECT min(ap_tax_id) FROM account_permission WHERE ap_ca_id = $1)",
@@ -225,5 +222,10 @@ const TEXTS: Texts = Texts {
                 WHERE wi_wl_id = $1) AS list WHERE place = (items + 1) / 2) \
             AND wi_s_symb < (SELECT max(s_symb) FROM security WHERE s_symb NOT IN \
                 (SELECT wi_s_symb FROM watch_item AS others WHERE others.wi_wl_id = $1))",
+    ],
+    steps: &[
+        "SELECT * FROM trade_order($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+        "SELECT * FROM trade_result($1, $2, $3)",
+        "SELECT * FROM market_feed($1, $2, $3, $4)",
     ],
 };

@@ -1,9 +1,10 @@
 //! The plain statements for MariaDB and MySQL. There is no `UPDATE … RETURNING`: what an UPDATE has left is read by
 //! a second part of the same step, under the row's lock.
 
-use crate::workloads::order_entry::plain::{steps, Steps};
+use crate::workloads::list_steps;
+use crate::workloads::order_entry::plain::{Step, Steps};
 
-pub(super) const STEPS: Steps = steps! {
+pub(super) const STEPS: Steps = list_steps! { Step:
     TakeNumber:
         "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = ?1 AND d_id = ?2; \
          SELECT d_next_o_id - 1, d_tax FROM district WHERE d_w_id = ?1 AND d_id = ?2";

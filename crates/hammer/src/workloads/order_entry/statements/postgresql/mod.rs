@@ -3,8 +3,9 @@
 
 use super::{ExecutionMode, Modes, Pair, Statements};
 use crate::error::HammerError;
+use crate::workloads::list_steps;
 use crate::workloads::order_entry::options::Options;
-use crate::workloads::order_entry::plain::{steps, Steps};
+use crate::workloads::order_entry::plain::{Step, Steps};
 use crate::workloads::order_entry::procedures::{Calls, Lines, Transaction};
 
 /// Order entry on PostgreSQL.
@@ -79,7 +80,7 @@ const READS: [&str; 7] = [
       (SELECT d_next_o_id - 20 FROM district WHERE d_w_id = $1 AND d_id = $2)",
 ];
 
-const STEPS: Steps = steps! {
+const STEPS: Steps = list_steps! { Step:
     TakeNumber:
         "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = $1 AND d_id = $2 \
          RETURNING d_next_o_id - 1, d_tax";

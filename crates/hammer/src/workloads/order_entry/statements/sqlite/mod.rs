@@ -4,10 +4,11 @@
 use super::{Pair, Statements, Transactions};
 use crate::engines::{Answer, Row, Session, SessionError};
 use crate::error::HammerError;
+use crate::workloads::list_steps;
 use crate::workloads::order_entry::input::Input;
 use crate::workloads::order_entry::options::Options;
 use crate::workloads::order_entry::output::Shown;
-use crate::workloads::order_entry::plain::{steps, Plain, Steps};
+use crate::workloads::order_entry::plain::{Plain, Step, Steps};
 
 /// Order entry on SQLite.
 pub struct OnSqlite;
@@ -91,7 +92,7 @@ const READS: [&str; 7] = [
       (SELECT d_next_o_id - 20 FROM district WHERE d_w_id = ?1 AND d_id = ?2)",
 ];
 
-const STEPS: Steps = steps! {
+const STEPS: Steps = list_steps! { Step:
     TakeNumber:
         "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = ?1 AND d_id = ?2 \
          RETURNING d_next_o_id - 1, d_tax";

@@ -1,8 +1,9 @@
 //! The plain statements for SQL Server: `OUTPUT` gives what a change has left.
 
-use crate::workloads::order_entry::plain::{steps, Steps};
+use crate::workloads::list_steps;
+use crate::workloads::order_entry::plain::{Step, Steps};
 
-pub(super) const STEPS: Steps = steps! {
+pub(super) const STEPS: Steps = list_steps! { Step:
     TakeNumber:
         "UPDATE district SET d_next_o_id = d_next_o_id + 1 \
          OUTPUT inserted.d_next_o_id - 1, inserted.d_tax WHERE d_w_id = @p1 AND d_id = @p2";

@@ -1,5 +1,8 @@
-//! Brokerage on a real PostgreSQL: what is loaded, that each condition can fail, that a run keeps all of them, and what
-//! the ledger finds of it.
+//! Brokerage on each engine: what is loaded, that each condition can fail, that a run keeps all of them, what the ledger
+//! finds of it, and that the same transactions leave the same rows everywhere.
+
+mod same_rows;
+mod sqlite;
 
 use std::sync::OnceLock;
 
@@ -32,17 +35,20 @@ fn loaded() -> &'static str {
     static LOADED: OnceLock<String> = OnceLock::new();
     LOADED.get_or_init(|| {
         let url = support::shared().new_database();
-        let Job::Prepare(job) = jobs::prepare(&url, 1, 2) else {
-            unreachable!("a prepare job is one");
-        };
-        jobs::done_elsewhere(Job::Prepare(PrepareJob {
-            workload: choice(),
-            ..job
-        }));
+        load(&url);
         url
     })
 }
 
+fn load(url: &str) {
+    let Job::Prepare(job) = jobs::prepare(url, 1, 2) else {
+        unreachable!("a prepare job is one");
+    };
+    let workload = choice();
+    jobs::done_elsewhere(Job::Prepare(PrepareJob { workload, ..job }));
+}
+
+/// Numbers of the conditions that a check finds broken.
 async fn broken(url: &str, after_load: bool) -> Vec<u32> {
     let Job::Check(job) = jobs::check(url, 1, false, after_load) else {
         unreachable!("a check job is one");
@@ -101,9 +107,9 @@ const ROUNDS: [Damages; 2] = [
 ];
 
 /// Violations of each condition that has some; many are -1.
-async fn broken_now(control: &impl Control) -> Vec<(u32, i64)> {
+async fn broken_now<P: Pair>(control: &impl Control) -> Vec<(u32, i64)> {
     let mut broken = Vec::new();
-    for condition in conditions(OnPostgresql::STATEMENTS) {
+    for condition in conditions(P::STATEMENTS) {
         let rows = control
             .query("counting", &condition.counting_sql(), &[])
             .await;
@@ -125,6 +131,23 @@ async fn broken_now(control: &impl Control) -> Vec<(u32, i64)> {
     broken
 }
 
+/// The conditions hold, and each of the sixteen can fail; `words` are what the engine calls otherwise in a damage.
+async fn assert_conditions_can_fail<P: Pair>(control: &impl Control, words: &[(&str, &str)]) {
+    assert_eq!(Vec::<(u32, i64)>::new(), broken_now::<P>(control).await);
+    for (damages, expected) in ROUNDS {
+        control.execute("damaging", "BEGIN").await.unwrap();
+        for damage in damages {
+            let own = words.iter();
+            let damage = own.fold(damage.to_string(), |sql, (common, own)| {
+                sql.replace(common, own)
+            });
+            control.execute("damaging", &damage).await.unwrap();
+        }
+        assert_eq!(expected, broken_now::<P>(control).await);
+        control.execute("mending", "ROLLBACK").await.unwrap();
+    }
+}
+
 /// Everything is there with all its keys, the conditions hold, and each of the sixteen can fail.
 #[tokio::test]
 async fn every_condition_of_brokerage_holds_and_can_fail() {
@@ -138,25 +161,16 @@ async fn every_condition_of_brokerage_holds_and_can_fail() {
         assert_eq!(count, instance.sql_at(url, &sql), "{kind}");
     }
     assert_eq!("691200", instance.sql_at(url, "SELECT count(*) FROM trade"));
-    let control = postgresql::Target::parse(url)
-        .unwrap()
-        .connect()
-        .await
-        .unwrap();
+    let control = connect::<postgresql::Target>(url).await;
     let settings = "SET jit = off; SET work_mem = '128MB'; SET enable_nestloop = off";
     control.execute("setting", settings).await.unwrap();
-    assert_eq!(Vec::<(u32, i64)>::new(), broken_now(&control).await);
-    for (damages, expected) in ROUNDS {
-        let damages = damages.join("; ");
-        control
-            .execute("damaging", &format!("BEGIN; {damages}"))
-            .await
-            .unwrap();
-        assert_eq!(expected, broken_now(&control).await);
-        control.execute("mending", "ROLLBACK").await.unwrap();
-    }
+    assert_conditions_can_fail::<OnPostgresql>(&control, &[]).await;
     drop(control);
     instance.drop_database(url);
+}
+
+async fn connect<T: Target>(url: &str) -> T::Control {
+    T::parse(url).unwrap().connect().await.unwrap()
 }
 
 async fn run(url: &str, place: &Place, seed: u64) -> RunSummary {
@@ -183,17 +197,14 @@ async fn verify(url: &str, place: &Place) -> LedgerSummary {
 
 /// A run has every type without errors and is counted rightly; the conditions hold, the ledger agrees, and a result or
 /// an order that is gone is found. A second run cancels what the first left open.
-#[tokio::test]
-async fn a_run_of_brokerage_keeps_its_books() {
-    let instance = support::shared();
-    let url = instance.copy_database(loaded());
-    let Job::WarmUp(job) = jobs::warm_up(&url, 1, 200) else {
+async fn assert_a_run_keeps_its_books<T: Target>(url: &str) {
+    let Job::WarmUp(job) = jobs::warm_up(url, 1, 200) else {
         unreachable!("a warm-up job is one");
     };
     let workload = choice();
     jobs::done(&Job::WarmUp(WarmUpJob { workload, ..job })).await;
     let place = Place::new("brokerage");
-    let summary = run(&url, &place, 5).await;
+    let summary = run(url, &place, 5).await;
     assert!(
         summary.errors.is_empty() && summary.complete,
         "{:?}",
@@ -208,9 +219,9 @@ async fn a_run_of_brokerage_keeps_its_books() {
         proof.after,
         proof.before.map(|before| before + proof.acknowledged)
     );
-    assert_eq!(Vec::<u32>::new(), broken(&url, false).await);
+    assert_eq!(Vec::<u32>::new(), broken(url, false).await);
 
-    let ledger = verify(&url, &place).await;
+    let ledger = verify(url, &place).await;
     assert!(ledger.holds, "{ledger:?}");
     assert_eq!(proof.acknowledged, ledger.entries["result"].acknowledged);
     let reached = summary.workload["limits_reached"].as_u64().unwrap();
@@ -218,24 +229,35 @@ async fn a_run_of_brokerage_keeps_its_books() {
         reached > 0 && reached == ledger.entries["feed"].acknowledged,
         "{ledger:?}"
     );
-    instance.sql_at(
-        &url,
-        "DELETE FROM settlement WHERE se_t_id = (SELECT max(se_t_id) FROM settlement)",
-    );
-    instance.sql_at(
-        &url,
-        "UPDATE trade SET t_qty = t_qty + 1 WHERE t_id = (SELECT max(t_id) FROM trade)",
-    );
-    let damaged = verify(&url, &place).await;
+    let control = connect::<T>(url).await;
+    let ask = |sql| control.query_count("asking", sql, &[]);
+    for (of, harm) in [
+        (
+            "SELECT max(se_t_id) FROM settlement",
+            "DELETE FROM settlement WHERE se_t_id = ",
+        ),
+        (
+            "SELECT max(t_id) FROM trade",
+            "UPDATE trade SET t_qty = t_qty + 1 WHERE t_id = ",
+        ),
+    ] {
+        let harm = format!("{harm}{}", ask(of).await.unwrap());
+        control.execute("damaging", &harm).await.unwrap();
+    }
+    let damaged = verify(url, &place).await;
     let found = ["result", "order"].map(|kind| damaged.entries[kind].differing);
     assert_eq!((false, [1, 1]), (damaged.holds, found));
 
-    let again = run(&url, &Place::new("brokerage-again"), 6).await;
+    let again = run(url, &Place::new("brokerage-again"), 6).await;
     assert!(again.errors.is_empty(), "{:?}", again.errors);
-    let cancelled = instance.sql_at(
-        &url,
-        "SELECT count(*) > 0 FROM trade WHERE t_st_id = 'CNCL'",
-    );
-    assert_eq!("t", cancelled);
+    let cancelled = ask("SELECT count(*) FROM trade WHERE t_st_id = 'CNCL'").await;
+    assert!(cancelled.unwrap() > 0);
+}
+
+#[tokio::test]
+async fn a_run_of_brokerage_keeps_its_books() {
+    let instance = support::shared();
+    let url = instance.copy_database(loaded());
+    assert_a_run_keeps_its_books::<postgresql::Target>(&url).await;
     instance.drop_database(&url);
 }

@@ -1,0 +1,76 @@
+//! The same on SQLite, in a file.
+
+use std::fs;
+use std::sync::OnceLock;
+
+use stithy_hammer::engines::sqlite::Target;
+use stithy_hammer::engines::Control;
+use stithy_hammer::workloads::brokerage::statements::OnSqlite;
+
+use super::{assert_a_run_keeps_its_books, assert_conditions_can_fail, connect, load};
+use crate::sqlite::Folder;
+
+/// A copy of a file that is loaded once.
+pub(super) fn copy() -> Folder {
+    static LOADED: OnceLock<Folder> = OnceLock::new();
+    let from = LOADED.get_or_init(|| {
+        let folder = Folder::new();
+        load(&folder.url(""));
+        folder
+    });
+    let folder = Folder::new();
+    fs::copy(from.file(), folder.file()).unwrap();
+    folder
+}
+
+/// What a damage says otherwise: amounts are in hundredths, days are numbers, moments microseconds.
+const WORDS: &[(&str, &str)] = &[
+    ("0.01", "1"),
+    ("interval '1 second'", "1000000"),
+    ("'2000-01-03'", "2"),
+];
+
+/// Everything is there with all its keys, which are enforced; the conditions hold, and each of the sixteen can fail.
+#[tokio::test]
+async fn every_condition_holds_and_can_fail_on_sqlite() {
+    let folder = copy();
+    let control = connect::<Target>(&folder.url("")).await;
+    let tables =
+        "FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('stithy_meta', 'sqlite_stat1')";
+    for (count, what) in [
+        (33, "sum(sql LIKE '%PRIMARY KEY%STRICT, WITHOUT ROWID')"),
+        (
+            49,
+            "sum((SELECT count(DISTINCT id) FROM pragma_foreign_key_list(name)))",
+        ),
+        (
+            22,
+            "sum((length(sql) - length(replace(sql, 'CHECK', ''))) / 5)",
+        ),
+    ] {
+        let sql = format!("SELECT {what} {tables}");
+        let found = control.query_count("counting", &sql, &[]);
+        assert_eq!(count, found.await.unwrap(), "{what}");
+    }
+    for (harm, because) in [
+        ("INSERT INTO watch_list VALUES (2000, 2000)", "FOREIGN KEY"),
+        (
+            "DELETE FROM holding_summary WHERE hs_ca_id = (SELECT max(h_ca_id) FROM holding)",
+            "FOREIGN KEY",
+        ),
+        ("UPDATE trade SET t_qty = 0 WHERE t_id = 5", "CHECK"),
+        (
+            "UPDATE trade SET t_qty = 'many' WHERE t_id = 5",
+            "cannot store TEXT",
+        ),
+    ] {
+        let refused = control.execute("damaging", harm).await.unwrap_err();
+        assert!(refused.problem.contains(because), "{refused:?}");
+    }
+    assert_conditions_can_fail::<OnSqlite>(&control, WORDS).await;
+}
+
+#[tokio::test]
+async fn a_run_keeps_its_books_on_sqlite() {
+    assert_a_run_keeps_its_books::<Target>(&copy().url("")).await;
+}
