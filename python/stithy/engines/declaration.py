@@ -62,7 +62,8 @@ class Declaration:
     not say it. `wait_group`, `is_log_creation`: of a wait event, what it is about, and whether its
     session creates a log file. `block_bytes`: how much is read into its buffers at once.
     `buffers`, `maintenance`: what it calls its buffer pool and the maintenance that it does by
-    itself. `log_note`: what a reader must know about the volume of its log, as a sentence.
+    itself. `log_note`: what a reader must know about the volume of its log, as a sentence;
+    `wait_note`: about what its transactions wait for in the driver.
     `checks`: what its own work means for a window. `find_defect`: why a version of its server
     cannot be measured, and what to use instead; None where nothing is known.
     """
@@ -81,6 +82,7 @@ class Declaration:
     buffers: str = "buffer pool"
     maintenance: str = "maintenance"
     log_note: str = ""
+    wait_note: str = ""
     checks: tuple[Check[Recorded], ...] = ()
     find_defect: Callable[[str], str | None] = lambda version: None
 
@@ -113,4 +115,5 @@ def join_declarations(by_name: Mapping[str, Declaration]) -> Declaration:
         buffers=" or ".join(dict.fromkeys(engine.buffers for engine in every)),
         maintenance=" or ".join(dict.fromkeys(engine.maintenance for engine in every)),
         log_note=" ".join(f"{name}: {of.log_note}" for name, of in by_name.items() if of.log_note),
+        wait_note=" ".join(engine.wait_note for engine in every if engine.wait_note),
     )

@@ -211,6 +211,8 @@ class Brokerage(Workload):
 
     def isolated(self, level: str) -> str:
         """Source: TPC-E 1.14, which wants three levels for its transactions."""
+        if level == "serializable":
+            return f"Transactions ran at isolation level {level}, the strictest that is specified."
         return (
             f"Transactions ran at isolation level {level}. The specification requires that some "
             "of them exclude more phenomena; the account that a trade result changes is locked "
@@ -275,7 +277,7 @@ BROKERAGE = Brokerage(
         "CTPM",
     ),
     conditions=Conditions(s_per_unit=0.0006, quick_s_per_unit=0.0001),
-    engines=frozenset({"postgresql", "mariadb", "mysql"}),
+    engines=frozenset({"postgresql", "mariadb", "mysql", "sqlite"}),
     has_ledger=True,
     counts_headline=True,
 )

@@ -1,6 +1,7 @@
 //! The hammer on SQLite: the same jobs on a file. Loaded once, then copied for each test.
 
-use std::fs;
+use std::fs::{self, File};
+use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::OnceLock;
@@ -14,7 +15,7 @@ use stithy_hammer::workloads::Workload;
 use stithy_wire::{ErrorKind, Job, Message, Pace, PrepareSummary};
 
 static COUNTER: AtomicU32 = AtomicU32::new(0);
-static LOADED: OnceLock<(Folder, PrepareSummary)> = OnceLock::new();
+static LOADED: OnceLock<(Kept, Vec<String>, PrepareSummary)> = OnceLock::new();
 
 /// A folder that goes with its test.
 pub struct Folder(PathBuf);
@@ -52,23 +53,37 @@ impl Drop for Folder {
     }
 }
 
-fn loaded() -> &'static (Folder, PrepareSummary) {
+/// A database that has lost its name already, so that it goes with the program of tests.
+pub struct Kept(File);
+
+impl Kept {
+    pub fn of(folder: &Folder) -> Self {
+        Kept(File::open(folder.file()).unwrap())
+    }
+
+    /// A copy of it.
+    pub fn copy(&self) -> Folder {
+        let folder = Folder::new();
+        let from = format!("/proc/self/fd/{}", self.0.as_raw_fd());
+        fs::copy(from, folder.file()).unwrap();
+        folder
+    }
+}
+
+fn loaded() -> &'static (Kept, Vec<String>, PrepareSummary) {
     LOADED.get_or_init(|| {
         let folder = Folder::new();
         let messages = jobs::done_elsewhere(jobs::prepare(&folder.url(""), 1, 2));
         let Some(Message::PrepareSummary(summary)) = messages.last() else {
             panic!("the last message is no prepare summary: {messages:?}");
         };
-        (folder, summary.clone())
+        (Kept::of(&folder), folder.files(), summary.clone())
     })
 }
 
 /// A copy of one loaded warehouse.
 fn copy() -> Folder {
-    let (from, _) = loaded();
-    let folder = Folder::new();
-    fs::copy(from.file(), folder.file()).unwrap();
-    folder
+    loaded().0.copy()
 }
 
 async fn session(url: &str) -> sqlite::Session {
@@ -90,10 +105,10 @@ async fn ask(url: &str, sql: &str) -> String {
 /// database on which nothing has run included.
 #[tokio::test]
 async fn a_loaded_database_is_one_whole_file() {
-    let (folder, summary) = loaded();
+    let (_, files, summary) = loaded();
     let rows: u64 = summary.tables.iter().map(|table| table.rows).sum();
     assert!(rows > 590_000, "{rows}");
-    assert_eq!(vec!["oe.db"], folder.files());
+    assert_eq!(vec!["oe.db"], *files);
     let copy = copy();
     let url = copy.url("");
     assert_eq!("ok", ask(&url, "PRAGMA integrity_check").await);

@@ -175,6 +175,10 @@ class SQLite(Engine):
         buffers="page cache in each connection",
         maintenance="checkpoints",
         log_note="The write-ahead log is a file beside the database and cannot be moved.",
+        wait_note=(
+            "SQLite has one writer: transactions that write wait for each other in the driver, and "
+            "their response times contain that wait."
+        ),
     )
 
     def explain_setting(self, name: str, value: str) -> tuple[str, str] | None:

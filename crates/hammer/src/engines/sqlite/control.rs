@@ -22,6 +22,9 @@ const ROWS_AT_ONCE: usize = 1_000;
 const LOADING: &str =
     "PRAGMA synchronous = off; PRAGMA cache_size = -65536; PRAGMA analysis_limit = 1000";
 
+/// A row that refers to none.
+const ORPHAN: &str = "SELECT \"table\", parent FROM pragma_foreign_key_check() LIMIT 1";
+
 /// The database as it is when the first of the questions is asked.
 const SNAPSHOT: &str = "PRAGMA cache_size = -65536; PRAGMA query_only = on; BEGIN; \
      SELECT count(*) FROM sqlite_schema";
@@ -164,7 +167,14 @@ impl engines::Control for Control {
         self.write("preparing a loader", LOADING).await
     }
 
+    /// Loaders do not look at foreign keys: whether all hold is looked up at once.
     async fn finish_loading(&self) -> Result<(), HammerError> {
+        let doing = "checking foreign keys";
+        if let Some(orphan) = self.query(doing, ORPHAN, &[]).await?.first() {
+            let [child, parent] = [0, 1].map(|at| orphan[at].text().unwrap_or_default());
+            let problem = format!("a row of {child} refers to none of {parent}");
+            return Err(HammerError::bug(problem, &self.target.place));
+        }
         let journal = self.target.settings.journal;
         let turn = self.target.writers.clone().lock_owned().await;
         let finished = self.call("setting the journal's mode", move |connection| {

@@ -1,6 +1,5 @@
 //! The same on SQLite, in a file.
 
-use std::fs;
 use std::sync::OnceLock;
 
 use stithy_hammer::engines::sqlite::Target;
@@ -8,19 +7,17 @@ use stithy_hammer::engines::Control;
 use stithy_hammer::workloads::brokerage::statements::OnSqlite;
 
 use super::{assert_a_run_keeps_its_books, assert_conditions_can_fail, connect, load};
-use crate::sqlite::Folder;
+use crate::sqlite::{Folder, Kept};
 
 /// A copy of a file that is loaded once.
 pub(super) fn copy() -> Folder {
-    static LOADED: OnceLock<Folder> = OnceLock::new();
-    let from = LOADED.get_or_init(|| {
+    static LOADED: OnceLock<Kept> = OnceLock::new();
+    let kept = LOADED.get_or_init(|| {
         let folder = Folder::new();
         load(&folder.url(""));
-        folder
+        Kept::of(&folder)
     });
-    let folder = Folder::new();
-    fs::copy(from.file(), folder.file()).unwrap();
-    folder
+    kept.copy()
 }
 
 /// What a damage says otherwise: amounts are in hundredths, days are numbers, moments microseconds.

@@ -336,7 +336,7 @@ OF_NOBODY = (
 
 
 def describe_specified(context: Context) -> tuple[str, ...]:
-    """Isolation, what is deferred, work for a unit of the size, and where the rest is listed."""
+    """Isolation, waits, what is deferred, work for a unit of the size, where the rest is listed."""
     manifest = context.manifest
     known = plugins(Workload)
     if manifest is None or manifest.given_workload is None or manifest.workload.name not in known:
@@ -347,6 +347,7 @@ def describe_specified(context: Context) -> tuple[str, ...]:
     others = format_list(workload.begun_by_others)
     return (
         *map(workload.isolated, list_isolations(manifest.load, manifest.by_engine)),
+        *filter(None, [context.engine.wait_note]),
         *_describe_retries([window.row for window in windows]),
         *_describe_deferred(manifest, workload, types),
         *([OF_NOBODY.format(others)] if others else []),

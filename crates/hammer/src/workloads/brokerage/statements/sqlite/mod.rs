@@ -73,7 +73,7 @@ const STATEMENTS: Statements = Statements {
         concat!("INSERT INTO trade_history (th_t_id, th_dts, th_st_id) SELECT tr_t_id, ", now!(), ", 'SBMT' FROM trade_request"),
         concat!(
             "INSERT INTO trade_history (th_t_id, th_dts, th_st_id) SELECT t_id, max(", now!(),
-            ", (SELECT max(th_dts) FROM trade_history AS before WHERE before.th_t_id = t_id)) + 1, 'CNCL' \
+            ", (SELECT max(th_dts) FROM trade_history AS earlier WHERE earlier.th_t_id = t_id)) + 1, 'CNCL' \
              FROM trade WHERE t_st_id IN ('SBMT', 'PNDG')"
         ),
         "UPDATE trade SET t_st_id = 'CNCL', t_dts = \
