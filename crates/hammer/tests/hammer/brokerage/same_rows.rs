@@ -83,7 +83,7 @@ impl Market {
             }
             Input::TradeResult(_) if self.traded.len() >= 10 => {
                 let mut ticks: Vec<Tick> = self.traded.drain(..10).collect();
-                ticks.extend(self.limits.iter().map(|(_, tick)| *tick).take(10));
+                ticks.extend(self.limits.iter().map(|(_, tick)| *tick).take(3));
                 ticks.sort_by_key(|tick| population.symbol(tick.security));
                 self.due.push(Input::MarketFeed(ticks));
             }
