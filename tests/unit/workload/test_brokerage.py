@@ -72,9 +72,11 @@ def test_a_thousand_customers_complete_two_trades_a_second() -> None:
 def test_an_engine_without_its_statements_is_refused() -> None:
     """In one sentence, at the engine, with those that have them."""
     study = (
-        b"study: Which one?\ncandidates: {a: {url: 'sqlserver://u@a/t'}, b: {url: 'sqlserver://u@b/t'}}\n"
-        b"database: {engine: sqlserver, restore: reload}\nworkload: {name: brokerage, customers: 1000}\n"
-        b"load: {users: [2]}\nprimary: {users: 2, metric: p95}\n"
+        b"study: Which one?\n"
+        b"candidates: {a: {url: 'sqlserver://u@a/t'}, b: {url: 'sqlserver://u@b/t'}}\n"
+        b"database: {engine: sqlserver, restore: reload}\n"
+        b"workload: {name: brokerage, customers: 1000}\nload: {users: [2]}\n"
+        b"primary: {users: 2, metric: p95}\n"
     )
     with pytest.raises(StudyError) as refused:
         parse_study("study.yaml", study)
