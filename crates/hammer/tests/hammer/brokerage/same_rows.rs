@@ -22,8 +22,13 @@ struct Counter<T: Target, P: Pair> {
     session: T::Session,
     transactions: P::Transactions,
     population: Population,
-    date_us: i64,
 }
+
+/// When the first transaction is done.
+const START_US: i64 = 850_000_000_000_000;
+
+/// What is done when, and what it shows.
+type Act = (Input, i64, Screen);
 
 impl<T: Target, P: Pair> Counter<T, P> {
     async fn open(url: &str) -> Self {
@@ -33,16 +38,12 @@ impl<T: Target, P: Pair> Counter<T, P> {
             transactions: P::Transactions::prepare(&mut session).await.unwrap(),
             session,
             population: Population::new(42, 1_000, 12),
-            date_us: 850_000_000_000_000,
         }
     }
 
-    async fn act(&mut self, input: &Input) -> Screen {
-        self.date_us += 1;
+    async fn act(&mut self, input: &Input, date_us: i64) -> Screen {
         let (session, population) = (&mut self.session, &self.population);
-        let acted = self
-            .transactions
-            .act(session, population, input, self.date_us);
+        let acted = self.transactions.act(session, population, input, date_us);
         let mut shown = acted
             .await
             .unwrap_or_else(|error| panic!("{input:?}: {error:?}"));
@@ -112,7 +113,7 @@ impl Market {
 }
 
 /// Every type of a few thousand transactions with what they show; what the exchange does follows from it.
-async fn record(url: &str) -> Vec<(Input, Screen)> {
+async fn record(url: &str) -> Vec<Act> {
     let mut counter = Counter::<postgresql::Target, OnPostgresql>::open(url).await;
     let population = counter.population.clone();
     let options = Options::read(&choice()).unwrap();
@@ -129,11 +130,17 @@ async fn record(url: &str) -> Vec<(Input, Screen)> {
             _ => source.draw(kind, &mut rng),
         });
         while let Some(input) = market.due.pop() {
-            let screen = counter.act(&input).await;
+            let date_us = START_US + acts.len() as i64;
+            let screen = counter.act(&input, date_us).await;
             market.take(&population, &input, &screen.0);
-            acts.push((input, screen));
+            acts.push((input, date_us, screen));
         }
     }
+    // A feed that was under way before its orders reaches none of them.
+    let late = Input::MarketFeed(vec![market.limits[0].1]);
+    let screen = counter.act(&late, START_US - 1).await;
+    assert!(screen.0.reached.is_empty());
+    acts.push((late, START_US - 1, screen));
     acts
 }
 
@@ -141,12 +148,12 @@ async fn record(url: &str) -> Vec<(Input, Screen)> {
 async fn assert_same<T: Target, P: Pair>(
     url: &str,
     dialect: normal::Dialect,
-    acts: &[(Input, Screen)],
+    acts: &[Act],
     expected: &Content<postgresql::Target>,
 ) {
     let mut counter = Counter::<T, P>::open(url).await;
-    for (input, screen) in acts {
-        assert_eq!(*screen, counter.act(input).await, "{input:?}");
+    for (input, date_us, screen) in acts {
+        assert_eq!(*screen, counter.act(input, *date_us).await, "{input:?}");
     }
     let content = Content::<T>::of_tables(url, dialect, normal::brokerage()).await;
     expected.assert_same_as(&content).await;
@@ -158,10 +165,10 @@ async fn the_same_transactions_leave_the_same_rows() {
     let instance = support::shared();
     let url = instance.copy_database(loaded());
     let acts = record(&url).await;
-    let some = |holds: fn(&(Input, Screen)) -> bool| acts.iter().any(holds);
-    assert!((0..11).all(|kind| acts.iter().any(|(input, _)| input.kind() == kind)));
-    assert!(some(|(_, (shown, _))| shown.rolled_back));
-    assert!(some(|(_, (shown, _))| shown.reached.len() > 1));
+    let some = |holds: fn(&Act) -> bool| acts.iter().any(holds);
+    assert!((0..11).all(|kind| acts.iter().any(|(input, ..)| input.kind() == kind)));
+    assert!(some(|(_, _, (shown, _))| shown.rolled_back));
+    assert!(some(|(_, _, (shown, _))| shown.reached.len() > 1));
     let expected =
         Content::<postgresql::Target>::of_tables(&url, normal::POSTGRESQL, normal::brokerage());
     let expected = expected.await;

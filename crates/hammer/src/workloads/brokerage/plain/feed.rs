@@ -1,4 +1,5 @@
-//! Prices of the exchange in two batches: the prices with the orders whose limits they reach, which are then submitted.
+//! Prices of the exchange in two batches: the prices with the orders before them whose limits they reach, which are
+//! then submitted.
 
 use super::super::input::Tick;
 use super::super::population::Population;
@@ -27,6 +28,7 @@ impl Prepared {
             self.queue_step(session, Step::TakeReached, |params| {
                 params.text(&symbol);
                 params.int8(tick.price_cents);
+                params.timestamp(date_us);
             });
         }
         let answer = session.exchange().await?;

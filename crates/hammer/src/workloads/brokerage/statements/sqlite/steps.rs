@@ -66,6 +66,6 @@ pub(super) const STEPS: [&str; 30] = list_steps! { Step:
     TakeReached:
         "DELETE FROM trade_request WHERE tr_s_symb = ?1 AND ((tr_tt_id = 'TSL' AND tr_bid_price >= ?2) \
              OR (tr_tt_id = 'TLS' AND tr_bid_price <= ?2) OR (tr_tt_id = 'TLB' AND tr_bid_price >= ?2)) \
-         RETURNING tr_t_id";
+            AND ?3 > (SELECT t_dts FROM trade WHERE t_id = tr_t_id) RETURNING tr_t_id";
     Submit: "UPDATE trade SET t_st_id = 'SBMT', t_dts = ?2 WHERE t_id = ?1";
 };

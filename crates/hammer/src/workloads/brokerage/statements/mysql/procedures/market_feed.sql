@@ -1,5 +1,5 @@
 -- Prices of a feed, which come in the order of their symbols, so that two feeds take their locks in one order; gives
--- the orders whose limits they reach, which are submitted. Prices and quantities are JSON.
+-- the orders before it whose limits they reach, which are submitted. Prices and quantities are JSON.
 CREATE PROCEDURE market_feed(
     p_symbols TEXT CHARACTER SET latin1 COLLATE latin1_bin, p_prices TEXT, p_quantities TEXT, p_dts DATETIME(6)
 ) MODIFIES SQL DATA SQL SECURITY INVOKER
@@ -23,7 +23,7 @@ BEGIN
                lt_vol = lt_vol + CAST(JSON_EXTRACT(p_quantities, CONCAT('$[', place, ']')) AS SIGNED)
          WHERE lt_s_symb = symbol;
         SELECT JSON_ARRAYAGG(tr_t_id) INTO hit
-          FROM trade_request
+          FROM trade_request JOIN trade ON t_id = tr_t_id AND t_dts < p_dts
          WHERE tr_s_symb = symbol
            AND ((tr_tt_id = 'TSL' AND tr_bid_price >= price)
                 OR (tr_tt_id = 'TLS' AND tr_bid_price <= price)

@@ -1,5 +1,5 @@
 -- Prices of a feed, which come in the order of their symbols, so that two feeds take their locks in one order; gives
--- the orders whose limits they reach, which are submitted.
+-- the orders before it whose limits they reach, which are submitted.
 CREATE OR REPLACE FUNCTION market_feed(
     p_symbols text, p_prices integer[], p_quantities integer[], p_dts timestamptz
 ) RETURNS SETOF bigint LANGUAGE plpgsql AS $$
@@ -16,8 +16,8 @@ BEGIN
         UPDATE last_trade SET lt_price = entry.price, lt_vol = lt_vol + entry.quantity, lt_dts = p_dts
          WHERE lt_s_symb = entry.symbol;
         FOR reached IN
-            DELETE FROM trade_request
-             WHERE tr_s_symb = entry.symbol
+            DELETE FROM trade_request USING trade
+             WHERE t_id = tr_t_id AND t_dts < p_dts AND tr_s_symb = entry.symbol
                AND ((tr_tt_id = 'TSL' AND tr_bid_price >= entry.price)
                     OR (tr_tt_id = 'TLS' AND tr_bid_price <= entry.price)
                     OR (tr_tt_id = 'TLB' AND tr_bid_price >= entry.price))
