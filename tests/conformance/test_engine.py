@@ -22,9 +22,11 @@ from stithy.errors import InfrastructureError, UserError
 from stithy.hosts.processes import find_pids_inside
 from stithy.hosts.resources import make_group, remove_group
 from stithy.hosts.runner import Command, LocalRunner, Running
+from stithy.registry import plugins
 from stithy.wire.hammer import ProgressWatch
 from stithy.wire.jobs import RunRequest
 from stithy.wire.messages import AnyMessage, SecondMessage
+from stithy.workloads.workload import Workload
 from support.places import DISK
 from support.servers import PASSWORD, mounted, request, server_place, start
 
@@ -210,7 +212,9 @@ def test_work_moves_what_a_window_reads_of_its_server(loaded: Loaded) -> None:
             least, most = bound_commits(
                 own, summary.commits, job_s, connections=2, maintenance_runs=runs
             )
-            assert least <= later.commits - commits.commits <= most
+            workload = plugins(Workload)[loaded.workload]
+            if workload.is_one_commit({}, counts_statements=own.counts_statements):
+                assert least <= later.commits - commits.commits <= most
         for name in ("log_position_bytes", "checkpoints_requested"):
             earlier, now = vars(before)[name], vars(after)[name]
             assert earlier is now is None or now > earlier

@@ -219,6 +219,10 @@ class Brokerage(Workload):
             "first instead, which keeps all consistency conditions."
         )
 
+    def is_one_commit(self, options: Options, *, counts_statements: bool) -> bool:
+        """Those of one statement have no COMMIT."""
+        return counts_statements
+
     def has_several_answers(self, options: Options) -> bool:
         """Reads are batches of statements."""
         return True
