@@ -1,5 +1,6 @@
 """Arrays over real devices: built, as large as promised, unmade."""
 
+import mmap
 import os
 import subprocess
 from collections.abc import Callable
@@ -10,6 +11,8 @@ import pytest
 
 from stithy.drives import control as places
 from stithy.drives.control import Control
+from stithy.hosts.devices import read_text
+from stithy.hosts.runner import LocalRunner
 from stithy.registry import plugins
 from stithy.storage.layer import MEMBERS, LayerKeys, LayerKind
 from stithy.storage.layers import btrfs
@@ -106,6 +109,22 @@ def test_single_files_add_up_in_btrfs(place: Path) -> None:
         assert found.log_stored_bytes == of_log < 2 * MIB
         assert found.reduction == pytest.approx(8.0 / ((every - of_log) / MIB), rel=0.02)
         assert (space.reduction or 0) > 2 * (found.reduction or 0) > 0
+
+
+def test_a_block_that_changed_below_btrfs_is_counted(place: Path) -> None:
+    """Where the only copy is wrong, and nobody has read it since."""
+    with array_of(place, "btrfs", {"level": "single"}, [600]) as array:
+        runner, mark = LocalRunner(), os.urandom(4096)
+        (array.volume.path / "file").write_bytes(os.urandom(MIB) + mark + os.urandom(MIB))
+        assert btrfs.count_damage(array.volume.path, runner) == 0
+        [device] = array.devices
+        image = Path(read_text(Path("/sys/block", device.name, "loop/backing_file")))
+        with image.open("r+b") as file, mmap.mmap(file.fileno(), 0) as held:
+            held[(at := held.find(mark)) : at + 4096] = bytes(4096)
+        device_file = os.open(device, os.O_RDONLY)
+        os.posix_fadvise(device_file, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(device_file)
+        assert btrfs.count_damage(array.volume.path, runner) == 1
 
 
 @pytest.mark.parametrize(("layer", "keys", "sizes_mib"), [

@@ -19,6 +19,7 @@ BUSY_PATIENCE_S = 5.0
 TIMEOUT_S = 1800.0
 """Checking a large file system on a slow drive takes its time."""
 
+PLAIN = {"LC_ALL": "C"}
 NOTHING_FOUND = 2
 """What blkid ends with on a device that holds nothing it knows. Source: blkid(8)."""
 
@@ -110,7 +111,8 @@ def make(
     if uuid is not None:
         words += [each.format(uuid) for each in _find_kind(kind).uuid]
     program = find_program(tool, _find_kind(kind).package)
-    finished = _run(hide_dead_mounts([program, *words, *options, device, *others]), runner)
+    command = make_tool_command([program, *words, *options, device, *others])
+    finished = (runner or LocalRunner()).run(command, timeout_s=TIMEOUT_S)
     if finished.code != 0:
         raise InfrastructureError(
             f"{kind} could not be created: {_take_last_words(finished)}",
@@ -119,7 +121,7 @@ def make(
         )
 
 
-def hide_dead_mounts(argv: Sequence[str]) -> Sequence[str]:
+def make_tool_command(argv: Sequence[str]) -> Command:
     """Give a program a view of its own without mounts whose FUSE program has died.
 
     Those of btrfs look at every mounted loop device of the machine before they write to another,
@@ -127,19 +129,10 @@ def hide_dead_mounts(argv: Sequence[str]) -> Sequence[str]:
     """
     dead = [str(each.point) for each in list_dead_mounts()]
     if not dead:
-        return argv
+        return Command(argv, environment=PLAIN)
     hide = 'while [ "$1" != -- ]; do umount -l -- "$1"; shift; done; shift; exec "$@"'
-    return [
-        find_program("unshare", UTILITIES),
-        "--mount",
-        "sh",
-        "-c",
-        hide,
-        "sh",
-        *dead,
-        "--",
-        *argv,
-    ]
+    unshare = [find_program("unshare", UTILITIES), "--mount", "sh", "-c", hide, "sh", *dead, "--"]
+    return Command([*unshare, *argv], environment=PLAIN)
 
 
 def read_tag(
@@ -240,8 +233,7 @@ def find_program(name: str, package: Package) -> str:
 
 
 def _run(argv: Sequence[str], runner: Runner | None) -> Finished:
-    plain = {"LC_ALL": "C"}
-    return (runner or LocalRunner()).run(Command(argv=argv, environment=plain), timeout_s=TIMEOUT_S)
+    return (runner or LocalRunner()).run(Command(argv=argv, environment=PLAIN), timeout_s=TIMEOUT_S)
 
 
 def _take_last_words(finished: Finished) -> str:

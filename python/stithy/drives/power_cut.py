@@ -138,7 +138,7 @@ def cut_power(
         for each in (*drives, *held):
             each.control.set_fault(each.name, jobs.StallFault(duration_s=0.0))
     _wait_for_the_end(pids, time)
-    left = _select_mounts(drives) if leaves else []
+    left = select_mounts(drives) if leaves else []
     shut = {drive.folder: _leave(drive, time) for drive in left}
     return tuple(
         _verify_cut(drive, stop, shut.get(drive.folder, False))
@@ -162,7 +162,7 @@ def mount_again(drives: Sequence[MountedDrive], *, runner: Runner | None = None)
     of ext4 takes two sectors of 512 bytes and has one checksum, so that a cut may tear it.
     """
     repairs = []
-    for drive in _select_mounts(drives):
+    for drive in select_mounts(drives):
         try:
             mount_drive(drive, runner=runner)
         except InfrastructureError:
@@ -176,8 +176,11 @@ def mount_drive(drive: MountedDrive, *, runner: Runner | None = None) -> None:
     filesystems.mount(drive.device, drive.folder, drive.kind, options=drive.options, runner=runner)
 
 
-def _select_mounts(drives: Sequence[MountedDrive]) -> list[MountedDrive]:
-    """Select one drive of each file system: a folder is left once, what it hides never."""
+def select_mounts(drives: Sequence[MountedDrive]) -> list[MountedDrive]:
+    """Select one drive of each file system, as a folder is left once, and what it hides never.
+
+    Of an array it is the first, which the kernel names.
+    """
     return list({drive.folder: drive for drive in reversed(drives)}.values())[::-1]
 
 

@@ -286,11 +286,8 @@ class Replication(Protocol):
     def set_up_follower(self, url: Secret, place: Path) -> Mapping[str, str]:
         """Let a server on such a copy follow the one at the URL; give the settings of its start."""
 
-    def keep_log(self, url: Secret) -> None:
-        """Let the server at a URL keep the log from now on that a follower will ask for.
-
-        Only with `Engine.tells_log_end`.
-        """
+    def set_up_source(self, url: Secret, place: Path) -> Mapping[str, str]:
+        """The same for files of which the server at the URL has all that they had at their end."""
 
     def count_lag_bytes(self, url: Secret, follower: Secret) -> int | None:
         """Count the log of the server at a URL that its follower lacks; None where it has none."""

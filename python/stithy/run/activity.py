@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 from stithy.collectors.collector import InstanceScope, TimedSample
+from stithy.metrics import PERCENTILES
 from stithy.plan.steps import Step, WindowPlan
 from stithy.registry import Family, Plugin
 from stithy.results import phases
@@ -179,13 +180,18 @@ class TimedActivity(BasicActivity):
         return phases.sum_phases(self.logged, parts, self._find_start_s())
 
     def list_phase_values(
-        self, names: Sequence[str], results: Mapping[str, PhaseResult], tpm: str, p99: str
-    ) -> Iterator[WindowValue]:
-        """Throughput and response time of each phase, under the names of the metrics."""
+        self, of: str, names: Sequence[str], results: Mapping[str, PhaseResult],
+        percentiles: Sequence[str],
+    ) -> Iterator[WindowValue]:  # fmt: skip
+        """Throughput and response times of each phase, `of`: how the names of metrics begin."""
         for name in names:
             result = results.get(name, PhaseResult(0, 0, None))
-            p99_s = result.times.percentile_s(99) if result.times else None
-            for metric, value in ((tpm, result.per_minute), (p99, p99_s)):
+            values = {f"{of}.tpm": result.per_minute}
+            for each in percentiles:
+                percent, _ = PERCENTILES[each]
+                value = result.times.percentile_s(percent) if result.times else None
+                values[f"{of}.{each}_s"] = value
+            for metric, value in values.items():
                 missing = NO_TIME if value is None else None
                 yield WindowValue(metric, value, name, result.count, missing)
 

@@ -52,6 +52,11 @@ class Stop:
         if self.asked.is_set():
             raise make_interrupted()
 
+    def pause(self, for_s: float) -> None:
+        """Wait, at most until a person asks to stop. Raises Interrupted if one has before."""
+        self.check()
+        self.asked.wait(for_s)
+
     @contextmanager
     def part(self) -> Iterator["Stop"]:
         """Inside, a stop of a part of the run: set with this one, or alone."""
@@ -160,6 +165,5 @@ class Session:
     def wait_until(self, until_s: float, watch: Callable[[], None] = lambda: None) -> None:
         """Wait for a time, and `watch` again and again. Raises Interrupted for a stop."""
         while (left_s := until_s - self.clock.now_s()) > 0:
-            self.stop.check()
             watch()
-            self.stop.asked.wait(min(left_s, POLL_S))
+            self.stop.pause(min(left_s, POLL_S))

@@ -15,6 +15,7 @@ from stithy.results.drives import LOG_SUFFIX
 from stithy.run.cleaning import Books
 from stithy.storage.consent import DATA, MASTER
 from stithy.storage.copy import Contents
+from stithy.storage.power import mount_volume
 from stithy.storage.provider import EmulatedDrive, Role, Storage, Volume
 from stithy.storage.volume import remove_own
 
@@ -121,6 +122,12 @@ class Volumes:
         volume = provider.provision(books.run_id, books.recorder(candidate))
         self.made[candidate] = volume
         return volume
+
+    def mount_again(self, candidate: str) -> tuple[str, ...]:
+        """Mount all of a volume after a power cut, maybe by another device; what was repaired."""
+        record = self.books.recorder(candidate)
+        self.made[candidate], repairs = mount_volume(self.of(candidate), record)
+        return repairs
 
     def remove_volume(self, candidate: str) -> None:
         """Remove what was made for one candidate. Raises InfrastructureError for what is left."""

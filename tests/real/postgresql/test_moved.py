@@ -3,28 +3,26 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from stithy.clock import SystemClock
-from stithy.engines.engine import get_engine
 from stithy.engines.postgresql.connection import connect
 from stithy.engines.postgresql.engine import find_installation
 from stithy.engines.postgresql.replication import promote
 from stithy.engines.postgresql.server import Server
 from stithy.engines.postgresql.url import parse_url
+from stithy.errors import InfrastructureError
 from stithy.hosts.host import LocalHost
-from stithy.run.session import Stop
-from stithy.scenarios.migration.ways.servers import FileCopy
+from stithy.scenarios.migration.ways import servers
+from stithy.scenarios.migration.ways.servers import FileCopy, ReplicationWay
 from stithy.storage.consent import ASIDE
 from stithy.storage.copy import copy_tree
+from support.moved import make_move
 from support.servers import engine, make_folder, server_place, start
 
 pytestmark = pytest.mark.needs_postgresql
@@ -37,12 +35,14 @@ def run(server: Server, *statements: str) -> None:
             session.run(statement)
 
 
-@pytest.mark.parametrize(("is_changed", "is_promoted"), [(False, False), (True, False),
-                                                         (False, True)])  # fmt: skip
-def test_a_source_that_follows_tells_which_tables_differ(
-    is_changed: bool, is_promoted: bool
-) -> None:
-    """What users did since the copy is the same in both; a row that was copied wrong is not."""
+@contextmanager
+def moved(
+    *, is_changed: bool = False, is_promoted: bool = False, goes_on: bool = False
+) -> Iterator[Any]:
+    """A database whose source lies aside, and at whose target users have worked since.
+
+    `is_changed`: a row of the source is another; `goes_on`: it has log that the target never got.
+    """
     with server_place() as place, ExitStack() as held:
         made = engine()
         made.initialise(place / "data", place)
@@ -56,6 +56,10 @@ def test_a_source_that_follows_tells_which_tables_differ(
         copy_tree(place / "data", aside)
         if is_changed:
             change_row(aside)
+        if goes_on:
+            source = made.start(replace(start(place), data=aside))
+            run(source, "INSERT INTO b SELECT 1")
+            source.stop(at_once=True)
         if is_promoted:
             shutil.copy2(place / "data/PG_VERSION", place / "data/standby.signal")
             owner = (place / "data").stat()
@@ -65,29 +69,31 @@ def test_a_source_that_follows_tells_which_tables_differ(
         if is_promoted:
             promote(target.url)
         run(target, "INSERT INTO b SELECT 7", "CHECKPOINT", "DELETE FROM b WHERE n < 10")
+        yield make_move("postgresql", made, place, target)
 
-        def start_beside(
-            data: Path, settings: Mapping[str, str], held: ExitStack, name: str
-        ) -> Server:
-            sockets = make_folder(place, name)
-            begin = replace(start(place), data=data, sockets=sockets, more=settings)
-            follower = made.start(replace(begin, log=place / f"{name}.log"))
-            held.callback(follower.stop)
-            return follower
 
-        move: Any = SimpleNamespace(
-            context=SimpleNamespace(
-                session=SimpleNamespace(clock=SystemClock(), stop=Stop()),
-            ),
-            window=SimpleNamespace(candidate="one", point=None, id="w"),
-            find_server=lambda: target, find_engine=partial(get_engine, "postgresql"),
-            start_beside=start_beside, source=SimpleNamespace(path=place, drives=()),
-        )  # fmt: skip
+@pytest.mark.parametrize(("is_changed", "is_promoted"), [(False, False), (True, False),
+                                                         (False, True)])  # fmt: skip
+def test_a_source_that_follows_tells_which_tables_differ(
+    is_changed: bool, is_promoted: bool
+) -> None:
+    """What users did since the copy is the same in both; a row that was copied wrong is not."""
+    with moved(is_changed=is_changed, is_promoted=is_promoted) as move:
         sums = FileCopy().compare(move)
-        assert {name: of[0] == of[1] for name, of in sums.items()} == {
-            "public.a": not is_changed, "public.b": True
-        }  # fmt: skip
-        assert [str(sums["public.b"][1]).partition(",")[0]] == ["991 rows"]
+    assert {name: of[0] == of[1] for name, of in sums.items()} == {
+        "public.a": not is_changed, "public.b": True
+    }  # fmt: skip
+    assert [str(sums["public.b"][1]).partition(",")[0]] == ["991 rows"]
+
+
+def test_a_source_with_log_of_its_own_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A killed server may have written what no other got: it cannot follow, and nobody guesses."""
+    monkeypatch.setattr(servers, "FOLLOW_S", 3.0)
+    with (
+        moved(is_promoted=True, goes_on=True) as move,
+        pytest.raises(InfrastructureError, match="did not get the target's log"),
+    ):
+        ReplicationWay().compare(move)
 
 
 def change_row(data: Path) -> None:

@@ -15,8 +15,8 @@ from stithy.errors import InfrastructureError
 from stithy.results.layout import RunDirectory
 from stithy.run.session import Stop
 from stithy.scenarios.migration.activity import SUMS, MigrationActivity
-from stithy.scenarios.migration.declared import TABLES
-from stithy.scenarios.migration.judge import find_differing
+from stithy.scenarios.migration.declared import DAMAGED, TABLES
+from stithy.scenarios.migration.judge import find_damaged, find_differing
 from stithy.scenarios.migration.way import Move, TableSums, UnfinishedError
 from stithy.scenarios.migration.ways.servers import FileCopy, ReplicationWay
 from stithy.secrets import Secret
@@ -95,6 +95,7 @@ class Moving:
             ),
             plan=SimpleNamespace(dataset_at=lambda _: dataset),
             study_of=lambda _: study,
+            file=SimpleNamespace(study=SimpleNamespace(at=lambda _: study)),
         )
         window = cast(Any, SimpleNamespace(id="w", candidate="one", point=None))
         ends_s = self.clock.now_s() + lasts_s
@@ -102,21 +103,26 @@ class Moving:
 
 
 @pytest.mark.parametrize(
-    ("sums", "compared", "differing"),
-    [({"a": ("1", "1"), "b": ("2", "2")}, 2, 0), ({"a": ("1", "1"), "b": ("2", None)}, 2, 1),
-     (None, None, None)],
+    ("sums", "compared", "differing", "damaged"),
+    [({"a": ("1", "1"), "b": ("2", "2")}, 2, 0, None), (None, None, None, 0),
+     ({"a": ("1", "1"), "b": ("2", None)}, 2, 1, 3)],
 )  # fmt: skip
 def test_tables_are_compared_once_users_are_done(
-    tmp_path: Path, sums: TableSums | None, compared: int | None, differing: int | None
-) -> None:
-    """One that differs, or is missing, is lost; what could not be compared is not known."""
+    tmp_path: Path, sums: TableSums | None, compared: int | None, differing: int | None,
+    damaged: int | None,
+) -> None:  # fmt: skip
+    """One that differs, or is missing, is lost, and so is a block that its checksum denies.
+
+    What could not be compared is not known.
+    """
     moving = Moving(tmp_path)
     move = moving.move(60)
     FileCopy().move(move)
     move.begin("end")
     fails = InfrastructureError("no answer", where="here", remedy="none")
     compare = Mock(side_effect=fails) if sums is None else lambda _: sums
-    way: Any = Mock(parts=(), compare=compare, explain_uncompared=FileCopy().explain_uncompared)
+    way: Any = Mock(parts=(), compare=compare, explain_uncompared=lambda _: None,
+                    count_damage=lambda _: damaged)  # fmt: skip
     folder = move.find_folder()
     folder.mkdir(parents=True)
     activity = MigrationActivity(way, move.context, move.window)
@@ -124,12 +130,13 @@ def test_tables_are_compared_once_users_are_done(
     with activity.ready():
         pass
     found = {value.metric: value for value in activity.values()}
-    assert [found[name].value for name in TABLES] == [compared, differing]
+    assert [found[name].value for name in (*TABLES, DAMAGED)] == [compared, differing, damaged]
     assert ("no answer" in (found[TABLES[1]].missing_because or "")) is (sums is None)
     assert (folder / SUMS).exists() is (sums is not None)
     values: dict[tuple[str, str], Any] = {(name, "all"): vars(of) for name, of in found.items()}
     record: Any = SimpleNamespace(values=values)
     assert (find_differing(record) is not None) is bool(differing)
+    assert (find_damaged(record) is not None) is bool(damaged)
 
 
 def test_a_copied_server_works_at_the_target(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from stithy.engines.backup import BackupJob, BackupOptions, Source
+from stithy.engines.mariadb import MariaDBEngine
 from stithy.engines.mariadb.backups import NATIVE, PUT_LOG
 from stithy.engines.mariadb.connection import ControlSession, connect, quote_text
 from stithy.engines.mariadb.settings import LOG_FOLDER
@@ -47,19 +48,29 @@ def make_copy(url: Secret, programs: Path, place: Path) -> Command:
 
 
 def set_up_follower(url: Secret, place: Path) -> Mapping[str, str]:
-    """Let its server follow from where the copy ends; only that reads the file with a password."""
+    """Let its server follow from where the copy ends."""
+    return _follow(url, place, quote_text(parse_position((place / POSITION).read_text())))
+
+
+def set_up_source(url: Secret, place: Path) -> Mapping[str, str]:
+    """Let its server follow from the end of its own binary log, whichever server began that."""
+    return _follow(url, place, "@@GLOBAL.gtid_binlog_pos")
+
+
+def _follow(url: Secret, place: Path, position: str) -> Mapping[str, str]:
+    """Write its first statements into a file with a password that only it reads."""
     word, owner, file = parse_url(url).password, place.stat(), place / FIRST_STATEMENTS
     password = quote_text(word.reveal() if word else "")
     with _open(url) as session:
         [[port, number]] = session.run("SELECT @@port, @@server_id")
         session.run(f"CREATE USER IF NOT EXISTS {ACCOUNT} IDENTIFIED BY {password}")
         session.run(f"GRANT REPLICATION SLAVE ON *.* TO {ACCOUNT}")
-    position = quote_text(parse_position((place / POSITION).read_text()))
     file.touch(mode=0o600)
     file.write_text(FOLLOWS.format(position=position, port=port, password=password))
     os.chown(file, owner.st_uid, owner.st_gid)
     return {
-        "log_bin": "ON", "relay_log": f"{LOG_FOLDER}/relay", "server_id": str(int(number) + 1),
+        **MariaDBEngine.replica_settings,  # once it has taken over, another one may follow it
+        "relay_log": f"{LOG_FOLDER}/relay", "server_id": str(int(number) + 1),
         "slave_parallel_threads": WORKERS,
         "read_only": "ON", "init_file": str(file),
     }  # fmt: skip
@@ -121,11 +132,6 @@ def stop_commits(url: Secret, socket: Path) -> Iterator[str]:
         session.run("SET GLOBAL read_only = ON")
         [[end]] = session.run("SELECT @@gtid_binlog_pos")
         yield str(end)
-
-
-def keep_log(url: Secret) -> None:
-    """Nobody asks: `Engine.tells_log_end`."""
-    raise NotImplementedError
 
 
 def read_end(runner: Runner, programs: Path, data: Path) -> str:

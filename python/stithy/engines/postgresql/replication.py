@@ -66,10 +66,14 @@ def set_up_follower(url: Secret, place: Path) -> Mapping[str, str]:
     return {"primary_conninfo": conninfo, "primary_slot_name": SLOT}
 
 
-def keep_log(url: Secret) -> None:
-    """Make the slot, from the latest checkpoint on."""
+def set_up_source(url: Secret, place: Path) -> Mapping[str, str]:
+    """Have the log kept by a slot, from the latest checkpoint on, and follow from one's own end.
+
+    No server follows whose own log goes on past where that of the one at the URL began.
+    """
     with _open(url) as session:
         session.run("SELECT pg_create_physical_replication_slot(%(slot)s, true)", slot=SLOT)
+    return set_up_follower(url, place)
 
 
 def count_lag_bytes(url: Secret, follower: Secret) -> int | None:
@@ -80,7 +84,7 @@ def count_lag_bytes(url: Secret, follower: Secret) -> int | None:
 
 
 def read_end(runner: Runner, programs: Path, data: Path) -> str:
-    """Read the place of the shutdown's checkpoint, the last record of its log.
+    """Read the place behind the first byte of the shutdown's checkpoint, the last record.
 
     Raises InfrastructureError for a server that did not shut down: nobody knows where its log ends.
     """
@@ -98,16 +102,17 @@ def read_end(runner: Runner, programs: Path, data: Path) -> str:
             where=str(data),
             remedy="read its log: it was killed, or it crashed",
         )
-    return match[1]
+    high, low = match[1].split("/")
+    return f"{high}/{int(low, 16) + 1:X}"
 
 
 def has_all(url: Secret, end: str) -> bool:
-    """Whether it has replayed the record there: then it is past it."""
+    """Whether it has replayed all records that begin before."""
     with _open(url) as session:
-        [[past]] = session.run(
-            "SELECT coalesce(pg_last_wal_replay_lsn() > %(end)s::pg_lsn, false)", end=end
+        [[has]] = session.run(
+            "SELECT coalesce(pg_last_wal_replay_lsn() >= %(end)s::pg_lsn, false)", end=end
         )
-    return bool(past)
+    return bool(has)
 
 
 def promote(url: Secret) -> None:
@@ -137,9 +142,9 @@ def stop_commits(url: Secret, socket: Path) -> Iterator[str]:
         other.run(END_SESSIONS, database=address.database, mine=holder.pid)
         holder.run("BEGIN")
         holder.run(LOCK)
-        [[end]] = other.run("SELECT pg_current_wal_insert_lsn()::text")
         other.run("SET synchronous_commit = on")
-        other.run(FILL)
+        other.run(FILL)  # a commit: all before it is durable, and sent
+        [[end]] = other.run("SELECT pg_current_wal_flush_lsn()::text")
         yield str(end)
 
 

@@ -15,7 +15,7 @@ from stithy.cluster.daemons import read_health, wait_for_health
 from stithy.cluster.scrub import scrub_deeply
 from stithy.collectors.collector import TimedSample
 from stithy.drives import filesystems
-from stithy.drives.power_cut import DriveCut, check_file_system
+from stithy.drives.power_cut import DriveCut, check_file_system, select_mounts
 from stithy.engines.engine import get_engine
 from stithy.engines.served import ServerProcess
 from stithy.errors import InfrastructureError, StithyError
@@ -37,7 +37,7 @@ from stithy.scenarios.durability.trial import (
     run_users,
 )
 from stithy.storage.emulation import list_mounted_drives, suspend_pacing
-from stithy.storage.power import cut_volume, list_laboratories, mount_volume, power_on
+from stithy.storage.power import cut_volume, list_laboratories, power_on
 from stithy.storage.provider import Volume
 from stithy.study.database import of_candidate
 from stithy.units import format_measured_duration
@@ -116,7 +116,7 @@ class CutActivity(BasicActivity):
                 if self._is_off:
                     self._power_on()
                 if not all(filesystems.is_mounted(drive.folder) for drive in drives):
-                    self._mount()
+                    self.context.volumes.mount_again(self.window.candidate)
             if "cut" in self._at_s and (self._found is None or self._found.is_lost()):
                 # Whatever else the cut has spoiled, no later window finds it.
                 self.context.volumes.lost[self.window.candidate] = "a power cut spoiled it"
@@ -193,14 +193,12 @@ class CutActivity(BasicActivity):
         def restore() -> None:
             if self._host is None:
                 self._power_on()
-            found.notes += self._mount()
+            found.notes += self.context.volumes.mount_again(self.window.candidate)
             if clusters:
                 found.storage_s = clock.now_s() - from_s
 
         def check() -> None:
-            # Of an array the kernel names the first drive.
-            drives = reversed(list_mounted_drives(self._volume))
-            for drive in {drive.folder: drive for drive in drives}.values():
+            for drive in select_mounts(list_mounted_drives(self._volume)):
                 checked = check_file_system(drive)
                 if not checked.clean:
                     text = " ".join(checked.text.splitlines()[-3:])
@@ -215,15 +213,6 @@ class CutActivity(BasicActivity):
     def _power_on(self) -> None:
         power_on(self._volume, self._host)
         self._is_off = False
-
-    def _mount(self) -> tuple[str, ...]:
-        books, name, volumes = (
-            self.context.session.books,
-            self.window.candidate,
-            self.context.volumes,
-        )
-        volumes.made[name], repairs = mount_volume(self._volume, books.recorder(name))
-        return repairs
 
     def _recover(self, found: Aftermath) -> None:
         """Start the server, which recovers, and let one user do one transaction."""
@@ -279,12 +268,8 @@ class CutActivity(BasicActivity):
 
     def _wait_for_health(self) -> None:
         for cluster in list_laboratories(self._volume):
-            wait_for_health(partial(read_health, *cluster), self._pause)
-
-    def _pause(self) -> None:
-        stop = self.context.session.stop
-        stop.check()
-        stop.asked.wait(POLL_S)
+            pause = partial(self.context.session.stop.pause, POLL_S)
+            wait_for_health(partial(read_health, *cluster), pause)
 
     @contextmanager
     def _scrub_beside(self, found: Aftermath) -> Iterator[None]:
@@ -293,8 +278,9 @@ class CutActivity(BasicActivity):
         if not found.try_to("not all copies came back", self._wait_for_health):
             yield
             return
+        pause = partial(self.context.session.stop.pause, POLL_S)
         with ThreadPoolExecutor() as pool:
-            scrubs = [pool.submit(scrub_deeply, folder, entry, self._pause)
+            scrubs = [pool.submit(scrub_deeply, folder, entry, pause)
                       for folder, entry in clusters]  # fmt: skip
             yield
             found.try_to(

@@ -1,21 +1,19 @@
 """A fault under the users of one window: injected, detected, healed, and what it left repaired."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 
 from stithy.errors import InfrastructureError, Interrupted
-from stithy.metrics import PERCENTILES
 from stithy.plan.steps import WindowPlan
 from stithy.registry import plugins
-from stithy.results.convert import read_latencies
-from stithy.results.hlog import LoggedInterval
-from stithy.results.phases import Phase, PhaseResult, find_recovery_s, sum_phases
-from stithy.run.activity import Activity, BasicActivity, Span, Subject, Times, WindowValue
+from stithy.results.phases import Phase
+from stithy.run.activity import Activity, Span, Subject, TimedActivity, Times, WindowValue
 from stithy.run.context import Context
 from stithy.scenarios.failure.declared import (
+    ACTIVITY,
     PERCENTILES_OF_PHASES,
     PHASES,
     UNCHECKED,
@@ -29,7 +27,6 @@ from stithy.scenarios.failure.plan import find_spec
 from stithy.units import format_measured_duration
 from stithy.wire.messages import RunSummary, parse_message
 
-POLL_S = 0.05
 NOT_THERE = "the window has no fault"
 NOT_REACHED = "it did not come to it"
 UNNOTICED = "nothing noticed it"
@@ -37,8 +34,6 @@ UNNOTICEABLE = "nothing of this storage tells it"
 TIMES = ("fault.detect_s", "fault.heal_s", "fault.rebuild_s", "fault.recovery_s")
 NO_REDUNDANCY = "no redundancy had to be restored"
 NO_PHASE = "the window has no such phase"
-NO_TIME = "the phase has no whole second, or nothing ended in it"
-NOT_BACK = "throughput did not come back within the window"
 
 
 @dataclass
@@ -56,7 +51,7 @@ class FaultTimes:
     whole_s: float | None = None
 
 
-class FaultActivity(BasicActivity):
+class FaultActivity(TimedActivity):
     """What breaks in a window; in one without a fault nothing, at the same times."""
 
     who = "the fault"
@@ -115,14 +110,14 @@ class FaultActivity(BasicActivity):
         from_s = began_s + self.window.ramp_up_s
         at_s, lasts_s = self._spec.choose_times_s(self.window.duration_s, self._level)
         strike_s = from_s + at_s
-        self._wait_until(strike_s)
+        self.wait_until(strike_s)
         if self._fault is None:
             self._at.struck_s = clock.now_s()
-            self._wait_until(strike_s + lasts_s)
+            self.wait_until(strike_s + lasts_s)
             self._at.healing_s = self._at.healed_s = self._at.whole_s = clock.now_s()
         else:
             self._break_and_heal(self._fault, strike_s + lasts_s)
-        self._wait_until(from_s + self.window.duration_s)
+        self.wait_until(from_s + self.window.duration_s)
         self.times = Times(began_s, from_s, clock.now_s(), complete=True)
 
     def _break_and_heal(self, fault: FaultKind, heal_s: float) -> None:
@@ -131,7 +126,7 @@ class FaultActivity(BasicActivity):
         fault.inject(self._target, self._keys)
         with ThreadPoolExecutor() as pool:
             moved = pool.submit(fault.fail_over, self._target, self._keys)
-            self._wait_until(heal_s, self._look)
+            self.wait_until(heal_s, self._look)
             moved.result()
         self._heal()
         self._lost = fault.find_loss(self._target, self._keys)
@@ -177,13 +172,6 @@ class FaultActivity(BasicActivity):
         )
         self._checked = Span("check", from_s, clock.now_s(), outcome)
 
-    def _wait_until(self, until_s: float, look: Callable[[], None] = lambda: None) -> None:
-        clock, stop = self.context.session.clock, self.context.session.stop
-        while (left_s := until_s - clock.now_s()) > 0:
-            stop.check()
-            look()
-            stop.asked.wait(min(left_s, POLL_S))
-
     @property
     def _keys(self) -> FaultKeys:
         assert self._fault is not None  # as above
@@ -218,44 +206,21 @@ class FaultActivity(BasicActivity):
         yield self._get_promise(self._fault)
         yield self._count_damage()
         yield from self._list_times(self._fault)
-        yield self._find_recovery()
+        end_s = 0.0
+        if self.times is not None and self._at.healed_s is not None:
+            end_s = self.times.measure_from_s + self.window.duration_s
+        before = self.sum_phases([phase for phase in self._phases if phase.name == "baseline"])
+        yield self.find_recovery(
+            "fault.recovery_s", before.get("baseline"), self._at.healed_s or 0.0, end_s
+        )
 
     def _list_phase_values(self) -> Iterator[WindowValue]:
-        results = sum_phases(self._logged, self._phases, self._started_s) if self._logged else {}
+        results = self.sum_phases(self._phases) if self.logged else {}
         for name in PHASES:
-            result = results.get(name, PhaseResult(0, 0, None))
             lasted_s = sum(of.to_s - of.from_s for of in self._phases if of.name == name) or None
             missing = NO_PHASE if lasted_s is None else None
             yield WindowValue("fault.phase_s", lasted_s, name, missing_because=missing)
-            values = {"fault.tpm": result.per_minute}
-            for each in PERCENTILES_OF_PHASES:
-                percent, _ = PERCENTILES[each]
-                value = result.times.percentile_s(percent) if result.times else None
-                values[f"fault.{each}_s"] = value
-            for metric, value in values.items():
-                missing = NO_TIME if value is None else None
-                yield WindowValue(metric, value, name, result.count, missing)
-
-    @property
-    def _started_s(self) -> float:
-        return self.times.started_at_s if self.times else 0.0
-
-    @cached_property
-    def _logged(self) -> Sequence[LoggedInterval]:
-        directory = self.context.session.directory.window(self.window.id)
-        return read_latencies(directory.hlog_stem).response
-
-    def _find_recovery(self) -> WindowValue:
-        value, at, end = None, self._at, self.times
-        phases = [phase for phase in self._phases if phase.name == "baseline"]
-        before = sum_phases(self._logged, phases, self._started_s).get("baseline")
-        if before and before.per_minute and at.healed_s is not None and end is not None:
-            rest = Phase("rest", at.healed_s, end.measure_from_s + self.window.duration_s)
-            if rest.to_s > rest.from_s:
-                per_s = before.per_minute / 60
-                value = find_recovery_s(self._logged, rest, self._started_s, per_s)
-        because = NOT_BACK if value is None else None
-        return WindowValue("fault.recovery_s", value, missing_because=because)
+        yield from self.list_phase_values(ACTIVITY, PHASES, results, PERCENTILES_OF_PHASES)
 
     def _get_promise(self, fault: FaultKind) -> WindowValue:
         if self._at.struck_s is None:

@@ -43,13 +43,12 @@ def restart_server(target: Target) -> None:
         if server.can_answer():
             return
         server.require_readable(asked_s)
-        session.stop.check()
-        session.stop.asked.wait(POLL_S)
+        session.stop.pause(POLL_S)
 
 
 def bring_back(target: Target) -> None:
     """Mount what an error made read-only, start a server that has ended; else see `find_outage`."""
-    from stithy.drives.power_cut import mount_drive, repair
+    from stithy.drives.power_cut import mount_again
 
     runner = target.context.session.host.runner
     by_folder = {drive.folder: drive for drive in list_mounted_drives(target.volume)}
@@ -62,11 +61,7 @@ def bring_back(target: Target) -> None:
             if (server := find_server(target)) is not None:
                 server.kill()
             filesystems.unmount(drive.folder, runner=runner)
-            try:
-                mount_drive(drive, runner=runner)
-            except StithyError:
-                repair(drive.device, drive.kind, runner=runner)
-                mount_drive(drive, runner=runner)
+            mount_again([drive], runner=runner)
         restart_server(target)
     except StithyError as error:
         target.context.session.stop.check()

@@ -12,9 +12,11 @@ from stithy.results.phases import Phase
 from stithy.run.activity import Activity, Span, Subject, TimedActivity, Times, WindowValue
 from stithy.run.context import Context
 from stithy.scenarios.migration.declared import (
+    ACTIVITY,
     AFTER,
     BEFORE,
     COMPARED,
+    DAMAGED,
     DIFFERING,
     MOVED,
     MOVING,
@@ -32,6 +34,7 @@ from stithy.storage.consent import ASIDE, DATA
 from stithy.units import format_measured_duration, format_size
 
 END, SUMS = "end", "moved-tables.json"
+FILES = "files were copied, and no blocks"
 NO_SWITCH = "a server answers all the time"
 NOT_REACHED = "it did not come to it"
 
@@ -50,6 +53,8 @@ class MigrationActivity(TimedActivity):
         self._move: Move | None = None
         self._sums: TableSums | None = None
         self._uncompared: str | None = None
+        self._damaged: int | None = None
+        self._unread = FILES
 
     @contextmanager
     def ready(self) -> Iterator[Subject]:
@@ -62,15 +67,16 @@ class MigrationActivity(TimedActivity):
     def _compare(self, method: WayKind, move: Move) -> None:
         """Compare every table, and keep the checksums beside the window's tables."""
         try:
-            self._uncompared = method.explain_uncompared(move.find_engine())
-            if self._uncompared is not None:
-                return
-            with convert_machine_failures("the comparison of tables"):
-                self._sums = method.compare(move)
+            self._uncompared = method.explain_uncompared(
+                self.context.file.study.at(self.window.point)
+            )
+            with convert_machine_failures("the comparison with the source"):
+                self._damaged = method.count_damage(move)
+                self._sums = method.compare(move) if self._uncompared is None else None
         except InfrastructureError as error:
             self.context.session.stop.check()  # a person's end says nothing of tables
-            self._uncompared = error.text
-        else:
+            self._uncompared = self._unread = error.text
+        if self._sums is not None:
             both = {name: dict(zip(("source", "target"), sums, strict=True))
                     for name, sums in sorted(self._sums.items())}  # fmt: skip
             write_json(move.find_folder() / SUMS, {"tables": both})
@@ -136,10 +142,10 @@ class MigrationActivity(TimedActivity):
     def values(self) -> Iterator[WindowValue]:
         """Times of the migration, and throughput and response time of each phase."""
         results = self.sum_phases(self._phases)
-        yield from self.list_phase_values(PHASES, results, "migration.tpm", "migration.p99_s")
+        yield from self.list_phase_values(ACTIVITY, PHASES, results, ("p99",))
         if self._method is None or self._move is None:
             because = NOTHING_MOVES if self._method is None else NOT_BEGUN
-            for name in (*TIMES, MOVED, *TABLES):
+            for name in (*TIMES, MOVED, *TABLES, DAMAGED):
                 yield WindowValue(name, None, missing_because=because)
             return
         lasted = {name: to_s - from_s for name, from_s, to_s in self._parts}
@@ -149,6 +155,7 @@ class MigrationActivity(TimedActivity):
         for name, value, because in (
             (TIMES[0], whole_s, NOT_REACHED), (TIMES[1], switch_s, absent),
             (MOVED, moved, NOT_REACHED), *self._count_tables(),
+            (DAMAGED, self._damaged, self._unread),
         ):  # fmt: skip
             yield WindowValue(name, value, missing_because=because if value is None else None)
         ends = self._phases[-1] if self._phases else Phase(AFTER, 0.0, 0.0)

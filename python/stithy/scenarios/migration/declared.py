@@ -17,6 +17,7 @@ TIMES = ("migration.duration_s", "migration.switch_s", "migration.recovery_s")
 MOVED = "migration.moved_bytes"
 
 TABLES = COMPARED, DIFFERING = "migration.tables_compared", "migration.tables_differing"
+DAMAGED = "migration.blocks_damaged"
 
 NOTHING_MOVES, NOT_BEGUN = "nothing is moved in the window", "the migration did not begin"
 """Why a window has none of these."""
@@ -35,6 +36,8 @@ def _list_metrics() -> Iterator[Metric]:
                       "checksums, once the users were done", "Tables compared")  # fmt: skip
     yield _make_value(DIFFERING, "", "lower", "tables that differed from the source",
                       "Tables differing")  # fmt: skip
+    yield _make_value(DAMAGED, "", "lower", "blocks at the target that were not as their "
+                      "checksums from the source said", "Blocks damaged")  # fmt: skip
     yield _make_value("migration.tpm", "1/min", "higher", "transactions per minute of a phase",
                       "TPM", PHASES)  # fmt: skip
     noun = "99th percentile of response time of a phase"

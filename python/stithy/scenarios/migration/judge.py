@@ -8,6 +8,7 @@ from stithy.metrics import ALL, TPM, Quantity
 from stithy.scenarios.migration.declared import (
     BEFORE,
     COMPARED,
+    DAMAGED,
     DIFFERING,
     NOT_BEGUN,
     NOTHING_MOVES,
@@ -26,7 +27,14 @@ TABLES_DIFFER = Flag(
     invalidates=True,
 )
 
-LOST = LOSSES | {TABLES_DIFFER.value}
+BLOCKS_DAMAGED = Flag(
+    "moved blocks damaged",
+    "{damaged:+block} at the target {damaged:was|were} not as {damaged:its|their} checksum said.",
+    "The kernel log (dmesg) says where. Do not trust this target.",
+    invalidates=True,
+)
+
+LOST = LOSSES | {TABLES_DIFFER.value, BLOCKS_DAMAGED.value}
 """Flags of windows whose database lost or changed something."""
 
 
@@ -42,6 +50,12 @@ def find_differing(of: WindowRecord) -> Reason | None:
     compared, differing = (of.values.get((name, ALL), {}).get("value") or 0 for name in TABLES)
     counts = {"compared": round(compared), "differing": round(differing)}
     return Reason(TABLES_DIFFER, counts) if differing else None
+
+
+def find_damaged(of: WindowRecord) -> Reason | None:
+    """Find that blocks came to the target otherwise than they were at the source."""
+    damaged = of.values.get((DAMAGED, ALL), {}).get("value")
+    return Reason(BLOCKS_DAMAGED, {"damaged": round(damaged)}) if damaged else None
 
 
 class Relocated(Contrast):
@@ -111,6 +125,7 @@ MIGRATION_CHECKS = WindowChecks(
     (
         Check(("values", "load"), find_destroyed, always=True),
         Check(("values",), find_differing, always=True),
+        Check(("values",), find_damaged, always=True),
     ),
 )  # fmt: skip
 

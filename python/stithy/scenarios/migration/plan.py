@@ -36,10 +36,6 @@ def find_spec(study: Study) -> MigrationSpec:
     return spec if isinstance(spec, MigrationSpec) else MigrationSpec()
 
 
-def _has_followers(study: Study) -> bool:
-    return any(plugins(WayKind)[name].servers_beside for name in find_spec(study).ways)
-
-
 class MigrationScenario(LoadScenario):
     """Users work while their database moves, and nothing acknowledged may be lost."""
 
@@ -64,15 +60,19 @@ class MigrationScenario(LoadScenario):
     def list_backups(self, study: Study) -> list[tuple[str, BackupOptions]]:
         """By what a second server begins: its programs are looked for before a run."""
         copy = get_engine(study.database.engine).replica_copy
-        return [(copy.name, BackupOptions())] if copy and _has_followers(study) else []
+        return [(copy.name, BackupOptions())] if copy and find_spec(study).has_followers else []
 
     def list_server_settings(self, study: Study) -> Mapping[str, str]:
         """What lets a second server follow, without a migration, too: all windows are alike."""
-        return get_engine(study.database.engine).replica_settings if _has_followers(study) else {}
+        return (
+            get_engine(study.database.engine).replica_settings
+            if find_spec(study).has_followers
+            else {}
+        )
 
     def describe_settings(self, study: Study) -> Iterator[str]:
         """Say what they cost the users of each engine."""
-        for engine in map(get_engine, study.engines if _has_followers(study) else ()):
+        for engine in map(get_engine, study.engines if find_spec(study).has_followers else ()):
             if engine.replica_settings:
                 given = ", ".join(map("=".join, engine.replica_settings.items()))
                 yield (
@@ -86,7 +86,7 @@ class MigrationScenario(LoadScenario):
 
     def count_added_bytes(self, study: Study, held: int) -> Mapping[Role, int]:
         """Count the log that is kept for a server that follows, on either side."""
-        if not _has_followers(study):
+        if not find_spec(study).has_followers:
             return {}
         log = max(bound_log_bytes(study, engine) for engine in study.engines)
         return {"data": log, "target": log}
@@ -114,8 +114,7 @@ class MigrationScenario(LoadScenario):
         """As around each window of a load; another server may run beside, and tables be read."""
         assert isinstance(scene, DatabaseScene)  # as in `plan_steps`
         method = plugins(WayKind).get(str(window.point.values[WAY]))
-        engine = get_engine(study.at(window.point).database.engine)
-        compares = method is not None and method.explain_uncompared(engine) is None
+        compares = method is not None and method.explain_uncompared(study.at(window.point)) is None
         beside = max(method.servers_beside if method else 0, int(compares))
         more = beside * scene.memory_bytes[window.candidate]
         read = estimate_checksums(scene.find_size(window.point), 0)

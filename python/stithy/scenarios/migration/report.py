@@ -32,6 +32,7 @@ from stithy.scenarios.migration.declared import (
     AFTER,
     BEFORE,
     COMPARED,
+    DAMAGED,
     MOVED,
     MOVING,
     SWITCHING,
@@ -59,7 +60,8 @@ NOTE = (
     "Tables: where a server can follow on the source's files, it got the target's log once users "
     "were done; then the rows of every table were compared by checksums. That log may hold whole "
     "pages: what was copied wrong and changed by users later may be wrong, and equal, on both "
-    "sides. Differing: over all windows."
+    "sides. Differing: over all windows. Blocks damaged: where btrfs moved them it has their "
+    "checksums from the source, and read all of them once users were done."
 )
 
 PAUSE = Quantity("migration.pause_s")
@@ -103,7 +105,7 @@ def _make_tables(page: Page) -> Iterator[PageTable]:
         Show("change", "Change", "signed share"), Show("low", "from", "signed share"),
         Show("high", "to", "signed share"), Show("recovery_s", "Recovery", "duration"),
         Show("tables", "Tables compared", "count"), Show("differing", "differing", "count"),
-        Show("lost", "Lost", "count"),
+        Show("damaged", "Blocks damaged", "count"), Show("lost", "Lost", "count"),
     )  # fmt: skip
     yield make_table(
         NAME, TITLE, shows, [_make_row(context, of) for of in Relocated.list_in(context.evidence)]
@@ -121,7 +123,8 @@ def _make_row(context: Context, of: Relocated) -> dict[str, Any]:
         **{f"p99_{phase}_s": of.average(Quantity(PHASE_P99, phase))
            for phase in (BEFORE, MOVING, AFTER)},
         **of.estimate_change(), "tables": of.average(Quantity(COMPARED)),
-        "differing": of.count_differing(), "lost": len(of.list_lost()),
+        "differing": of.count_differing(), "damaged": of.average(Quantity(DAMAGED)),
+        "lost": len(of.list_lost()),
     }  # fmt: skip
 
 
@@ -246,6 +249,8 @@ def _describe_way(of: Relocated, unit: str) -> Statement:
     unproven, uncompared = len(of.list_unproven()), len(of.list_uncompared())
     tables = of.average(Quantity(COMPARED))
     same = ", all {tables:,.0f} tables equal by checksums" if tables is not None else ""
+    if of.average(Quantity(DAMAGED)) == 0:
+        same += ", all blocks as their checksums say"
     because = of.explain_uncompared()
     if uncompared:
         same += ", tables not compared in {uncompared:+window}"

@@ -223,8 +223,11 @@ class WayKind(Plugin):
         """Say why it cannot move a candidate's database; None where it can."""
         raise NotImplementedError
 
-    def explain_uncompared(self, engine: "Engine") -> str | None:
-        """Say why tables are never compared with the source afterwards; None where they are."""
+    def explain_uncompared(self, study: "Study") -> str | None:
+        """Say why tables are never compared with the source afterwards; None where they are.
+
+        `study`: at the point of the window.
+        """
         return "nothing is left of the source"
 
     def compare(self, of: Move) -> TableSums:
@@ -233,6 +236,13 @@ class WayKind(Plugin):
         Only where nothing explains that it is not done. Raises InfrastructureError where it fails.
         """
         raise NotImplementedError
+
+    def count_damage(self, of: Move) -> int | None:
+        """Count the blocks at the target that are not as their checksums from the source say.
+
+        Once the users are done; None where files were copied. Raises InfrastructureError.
+        """
+        return None
 
     def move(self, of: Move) -> None:
         """Move it. The server that users know works with the target's files afterwards.
@@ -321,6 +331,11 @@ class MigrationSpec(ScenarioKeys):
         description="When the migration begins, after the beginning of the measurement.",
         examples=["10 s"],
     )
+
+    @property
+    def has_followers(self) -> bool:
+        """Whether a second server follows the first in any way."""
+        return any(plugins(WayKind)[name].servers_beside for name in self.ways)
 
     def choose_begin_s(self, duration_s: float) -> float:
         """Say when it begins in a measurement of this length."""

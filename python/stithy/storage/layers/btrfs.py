@@ -235,6 +235,19 @@ def scrub(mount_point: Path, runner: Runner) -> int:
 
     Raises InfrastructureError for errors that it could not correct.
     """
+    corrected, uncorrectable = _scrub(mount_point, runner)
+    if uncorrectable:
+        raise _make_scrub_error(mount_point, f"{uncorrectable} errors could not be corrected")
+    return corrected
+
+
+def count_damage(mount_point: Path, runner: Runner) -> int:
+    """Read all, and count the blocks that are not as their checksums say, any copy of them."""
+    return sum(_scrub(mount_point, runner))
+
+
+def _scrub(mount_point: Path, runner: Runner) -> tuple[int, int]:
+    """Read all, and correct what another copy has; count errors: corrected, and the others."""
     # It reads what the last commit has: what was written since has to be in it.
     _run(runner, ("filesystem", "sync", str(mount_point)), SCRUB_TIMEOUT_S)
     words = ("scrub", "start", "-B", "-R", str(mount_point))
@@ -242,13 +255,16 @@ def scrub(mount_point: Path, runner: Runner) -> int:
     counts = {name: int(value) for name, _, value in
               (line.strip().partition(": ") for line in finished.stdout.splitlines())
               if value.isdigit()}  # fmt: skip
-    if "corrected_errors" not in counts or counts.get("uncorrectable_errors"):
-        raise InfrastructureError(
-            f"the array could not be repaired: {(finished.stderr or finished.stdout).strip()}",
-            where=str(mount_point),
-            remedy="read the kernel log (dmesg) for what is lost",
-        )
-    return counts["corrected_errors"]
+    if "corrected_errors" not in counts:
+        raise _make_scrub_error(mount_point, (finished.stderr or finished.stdout).strip())
+    return counts["corrected_errors"], counts.get("uncorrectable_errors", 0)
+
+
+def _make_scrub_error(mount_point: Path, text: str) -> InfrastructureError:
+    return InfrastructureError(
+        f"the scrub of btrfs failed: {text}", where=str(mount_point),
+        remedy="read the kernel log (dmesg) for what is lost",
+    )  # fmt: skip
 
 
 def replace_device(mount_point: Path, lost: int, new: str, runner: Runner) -> None:
@@ -269,10 +285,14 @@ def replace_device(mount_point: Path, lost: int, new: str, runner: Runner) -> No
         )
 
 
-def _run(runner: Runner, words: Sequence[str], timeout_s: float) -> Finished:
+def make_command(*words: str) -> Command:
+    """Make a command of `btrfs`."""
     program = filesystems.find_program("btrfs", filesystems.KINDS[FILESYSTEM].package)
-    command = Command(filesystems.hide_dead_mounts((program, *words)), environment={"LC_ALL": "C"})
-    return runner.run(command, timeout_s=timeout_s)
+    return filesystems.make_tool_command((program, *words))
+
+
+def _run(runner: Runner, words: Sequence[str], timeout_s: float) -> Finished:
+    return runner.run(make_command(*words), timeout_s=timeout_s)
 
 
 _GROUP = re.compile(r"^(Data|Metadata|System),[^:]+: Size:(\d+), Used:(\d+)", re.MULTILINE)

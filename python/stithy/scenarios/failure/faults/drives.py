@@ -293,15 +293,12 @@ class PowerCutFault(OutageFault):
 
     def heal(self, target: Target, keys: Any) -> None:
         """Bring back the drives, their file systems, and the server."""
-        from stithy.storage.power import mount_volume, power_on
+        from stithy.storage.power import power_on
 
-        volumes, books = target.context.volumes, target.context.session.books
         if not all(is_mounted(drive.folder) for drive in list_mounted_drives(target.volume)):
             try:
                 power_on(target.volume)
-                volumes.made[target.candidate], _ = mount_volume(
-                    target.volume, books.recorder(target.candidate)
-                )
+                target.context.volumes.mount_again(target.candidate)
             except InfrastructureError as error:
                 target.notes["outage"] = error.text
         super().heal(target, keys)

@@ -60,13 +60,9 @@ class DatabaseHostOff(OutageFault):
     def fail_over(self, target: Target, keys: Any) -> None:
         """Attach the image through another client, and start the server on it."""
         from stithy.scenarios.failure.service import restart_server
-        from stithy.storage.power import mount_volume
 
-        volumes, record = target.context.volumes, target.context.session.books.recorder
         try:
-            volumes.made[target.candidate], _ = mount_volume(
-                target.volume, record(target.candidate)
-            )
+            target.context.volumes.mount_again(target.candidate)
             restart_server(target)
         except InfrastructureError as error:
             target.context.session.stop.check()

@@ -35,14 +35,24 @@ class BtrfsReplace(WayKind):
             return "its target is not at least as large (`size`)"
         return explain_unmovable(study, candidate)
 
+    def explain_uncompared(self, study: "Study") -> str | None:
+        """Nobody can read the drive that a file system has left."""
+        return "btrfs wipes the drive that it leaves, and nothing of the source is left"
+
+    def count_damage(self, of: Move) -> int | None:
+        """Let btrfs read all blocks: it took their checksums along."""
+        from stithy.storage.emulation import suspend_pacing
+        from stithy.storage.layers.btrfs import count_damage
+
+        with suspend_pacing(of.source.drives):
+            return count_damage(of.source.path, of.context.session.host.runner)
+
     def move(self, of: Move) -> None:
         """Empty the other drive, and let btrfs move to it; a move that fails is cancelled."""
         from stithy.drives import filesystems
-        from stithy.hosts.runner import Command
-        from stithy.storage.layers.btrfs import read_usage
+        from stithy.storage.layers.btrfs import make_command, read_usage
 
         runner, place = of.context.session.host.runner, of.source.path
-        program = filesystems.find_program(FILESYSTEM, filesystems.KINDS[FILESYSTEM].package)
         leaves, comes_to = of.source.emulated[0].device, of.target.emulated[0].device
         record = of.context.session.books.recorder(of.window.candidate)
         # Before the next window both are made anew; whoever cleans up meanwhile meets the other.
@@ -51,14 +61,12 @@ class BtrfsReplace(WayKind):
         filesystems.unmount(of.target.path, devices=(comes_to,), runner=runner)
         of.moved_bytes = read_usage(place, runner).physical_bytes
         of.begin(REPLACE)
-        words = filesystems.hide_dead_mounts(
-            (program, "replace", "start", "-B", "-f", leaves, comes_to, str(place))
-        )
+        command = make_command("replace", "start", "-B", "-f", leaves, comes_to, str(place))
         try:
-            of.run(Command(words, environment={"LC_ALL": "C"}), as_server=False)
+            of.run(command, as_server=False)
         except BaseException:
             with suppress(Exception):
-                runner.run(Command((program, "replace", "cancel", str(place))))
+                runner.run(make_command("replace", "cancel", str(place)))
             raise
 
 

@@ -14,7 +14,6 @@ from stithy.errors import InfrastructureError
 from stithy.scenarios.migration.way import SWITCH, Move, TableSums, WayKind, explain_unmovable
 
 if TYPE_CHECKING:
-    from stithy.engines.engine import Engine
     from stithy.engines.instance import Instance, Replication
     from stithy.study.model import Study
 
@@ -31,11 +30,21 @@ FOLLOW_S = 60.0
 class ServerWay(WayKind):
     """The source's files stay as they were when its server ended."""
 
-    def explain_uncompared(self, engine: "Engine") -> str | None:
-        """Refuse engines of which no server follows on the files of one that ended."""
-        return None if engine.tells_log_end else (
-            f"no server of {engine.name} is made to follow on the source's files"
-        )  # fmt: skip
+    def explain_uncompared(self, study: "Study") -> str | None:
+        """Refuse engines of which no server follows another, or not with the study's settings."""
+        from stithy.engines.engine import get_engine
+        from stithy.scenarios.migration.plan import find_spec
+
+        engine = get_engine(study.database.engine)
+        if engine.replica_copy is None:
+            return f"no server of {engine.name} is made to follow on the source's files"
+        if engine.replica_settings and not find_spec(study).has_followers:
+            given = ", ".join(map("=".join, engine.replica_settings.items()))
+            return (
+                f"a server of {engine.name} follows on the source's files only where all have "
+                f"{given}, as with the way `replication` in the same study"
+            )
+        return None
 
     def compare(self, of: Move) -> TableSums:
         """Let a server on the source's files follow until it has all, and read both.
@@ -48,8 +57,7 @@ class ServerWay(WayKind):
         target, aside = of.find_server(), of.source.path / ASIDE
         replication = of.find_engine().get_replication()
         with ExitStack() as held, suspend_pacing(of.source.drives):
-            replication.keep_log(target.url)
-            settings = replication.set_up_follower(target.url, aside)
+            settings = replication.set_up_source(target.url, aside)
             source = of.start_beside(aside, settings, held, "comparison")
             _wait_for_all(of, source, partial(replication.count_lag_bytes, target.url, source.url))
             sums = source.checksums(), target.checksums()
@@ -62,16 +70,15 @@ def _wait_for_all(
     session = of.context.session
     least, until_s = math.inf, session.clock.monotonic_s() + FOLLOW_S
     while (lag_bytes := count_lag_bytes()) != 0:
-        session.stop.check()
         if lag_bytes is not None and lag_bytes < least:
             least, until_s = lag_bytes, session.clock.monotonic_s() + FOLLOW_S
         if session.clock.monotonic_s() > until_s:
             raise InfrastructureError(
                 f"a server on the source's files did not get the target's log: "
                 f"{follower.last_words()}", where=follower.place,
-                remedy="let users work for less time after the move, or raise `max_wal_size`",
+                remedy="let users work for less time after the move, if its log is gone by then",
             )  # fmt: skip
-        session.stop.asked.wait(POLL_S)
+        session.stop.pause(POLL_S)
 
 
 class FollowingWay(ServerWay):
@@ -184,12 +191,6 @@ class ReplicationWay(FollowingWay):
     """Own: some tens of transactions, which a server that keeps up has in a moment."""
 
     shuts_down = False
-
-    def explain_uncompared(self, engine: "Engine") -> str | None:
-        """Its server was killed while it could still write log."""
-        return super().explain_uncompared(engine) or (
-            "the killed source's log may go on past where the target's own begins"
-        )
 
     def take_over(self, of: Move, second: "Instance", replication: "Replication") -> None:
         """Let nobody commit at the first, and end it at once when the second has all."""
