@@ -1,6 +1,7 @@
 """Clusters by hand: raised, broken, mended, removed; and killed at any moment of their life."""
 
 import json
+import mmap
 import os
 import signal
 import time
@@ -136,6 +137,7 @@ def test_each_fault_of_a_cluster_is_healed(stithy: Stithy) -> None:
         _json(stithy, "fault", "lab", fault.name, "2" if fault.of == "host" else "1", *options)
         rules = _list_rules(folder, 2)
         assert ("DROP" in rules) is bool(fault.takes), fault.name
+        assert _has_power(folder) is (fault.name != "host-off"), fault.name
         kept[fault.name] = os.urandom(2**20)
         with ThreadPoolExecutor() as pool:
             written = pool.submit(_write, place / fault.name, kept[fault.name])
@@ -148,6 +150,18 @@ def test_each_fault_of_a_cluster_is_healed(stithy: Stithy) -> None:
         for name, data in kept.items():
             assert (place / name).read_bytes() == data, (fault.name, name)
     _json(stithy, "down")
+
+
+def _has_power(folder: Path) -> bool:
+    """Whether the drive of an OSD of host 2 answers, whatever its daemon does."""
+    descriptor = os.open(layout.list_devices(folder, 1)[0], os.O_RDONLY | os.O_DIRECT)
+    try:
+        with mmap.mmap(-1, 4096) as buffer:
+            return os.preadv(descriptor, [buffer], 0) == 4096
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
 
 
 def _list_rules(folder: Path, host: int) -> str:

@@ -61,17 +61,16 @@ class ClusterFault:
 
     `takes`: which of `Packets` it has. `remote`: whether an administrator's commands do it, so that
     a cluster that was there before can have it. `loses`: whether what the OSD stored is gone.
-    `cuts`: whether a host's drives lose their power, too, which is for whoever has them to do.
+    `strike` None: the host's drives lose their power, too, which `storage.power` does.
     """
 
     name: str
     of: Literal["OSD", "host"]
     text: str
-    strike: Strike
+    strike: Strike | None
     takes: frozenset[str] = frozenset()
     remote: bool = False
     loses: bool = False
-    cuts: bool = False
 
 
 def _end_osds(folder: Path, osds: list[int], sent: signal.Signals) -> None:
@@ -83,10 +82,6 @@ def _end_osds(folder: Path, osds: list[int], sent: signal.Signals) -> None:
     for pid in running:
         with suppress(ProcessLookupError):
             os.kill(pid, sent)
-
-
-def _list_osds(entry: ClusterEntry, host: int) -> list[int]:
-    return [osd for osd, of in entry.osds if of == host]
 
 
 def _kill_osd(folder: Path, entry: ClusterEntry, osd: int, packets: Packets) -> None:
@@ -104,7 +99,8 @@ LABEL_BYTES = 2**20
 """More than an OSD's label and the superblock by which all else on its device is found."""
 
 
-def _lose_osd(folder: Path, entry: ClusterEntry, osd: int, packets: Packets) -> None:
+def lose_osd(folder: Path, entry: ClusterEntry, osd: int, packets: Packets = Packets()) -> None:
+    """Kill an OSD, and overwrite that by which its data are found."""
     _end_osds(folder, [osd], signal.SIGKILL)
     devices = list_devices(folder, osd)
     (folder / f"osd.{osd}" / LOST).write_text("\n".join(devices))
@@ -118,14 +114,8 @@ def _cut_host(folder: Path, entry: ClusterEntry, host: int, packets: Packets) ->
     set_link(entry, host, up=False)
 
 
-def _cut_power(folder: Path, entry: ClusterEntry, host: int, packets: Packets) -> None:
-    """Nobody hears its connections being closed."""
-    set_link(entry, host, up=False)
-    _end_osds(folder, _list_osds(entry, host), signal.SIGKILL)
-
-
 def _suspend_host(folder: Path, entry: ClusterEntry, host: int, packets: Packets) -> None:
-    _end_osds(folder, _list_osds(entry, host), signal.SIGSTOP)
+    _end_osds(folder, [osd for osd, of in entry.osds if of == host], signal.SIGSTOP)
 
 
 FILTERED = "filtered."
@@ -173,11 +163,11 @@ FAULTS: Mapping[str, ClusterFault] = {
     for fault in (
         ClusterFault("osd-killed", "OSD", "a killed OSD", _kill_osd),
         ClusterFault("osd-hung", "OSD", "an OSD that hangs", _suspend_osd),
-        ClusterFault("osd-lost", "OSD", "an OSD that is lost with its data", _lose_osd, loses=True),
+        ClusterFault("osd-lost", "OSD", "an OSD that is lost with its data", lose_osd, loses=True),
         ClusterFault("osd-down", "OSD", "an OSD marked down", _mark_down, remote=True),
         ClusterFault("osd-out", "OSD", "an OSD taken out", _mark_out, remote=True),
         ClusterFault("host-link-down", "host", "a host cut off", _cut_host),
-        ClusterFault("host-off", "host", "a host without power", _cut_power, cuts=True),
+        ClusterFault("host-off", "host", "a host without power", None),
         ClusterFault("host-hung", "host", "a host that hangs", _suspend_host),
         ClusterFault("host-partitioned", "host", "a partitioned network", _drop_packets,
                      takes=PARTITION),

@@ -4,7 +4,7 @@ What stands on drives goes with them (`drives.power_cut`): the OSDs of a laborat
 way to its image, which is where the database is. The monitor is on none of the hosts, and goes on.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +16,9 @@ from stithy.drives.power_cut import CutRule, DriveCut, MountedDrive, Pids, cut_p
 from stithy.storage.emulation import list_mounted_drives
 from stithy.storage.provider import Record, Volume
 from stithy.wire.drive.jobs import PowerOn
+
+DrivesByDevice = Sequence[tuple[str, MountedDrive]]
+"""Drives, each with its own device: under a cluster, another one is mounted."""
 
 
 def list_laboratories(volume: Volume) -> Iterator[tuple[Path, ClusterEntry]]:
@@ -37,10 +40,20 @@ def cut_volume(
     silent before, so that nobody hears its connections being closed; the other hosts keep their
     power.
     """
-    clusters = list(list_laboratories(volume))
+    return cut_machines(
+        list(list_laboratories(volume)), _list_by_device(volume), rule, pids, host=host,
+        linger_s=linger_s,
+    )  # fmt: skip
+
+
+def cut_machines(
+    clusters: Sequence[tuple[Path, ClusterEntry]], drives: DrivesByDevice, rule: CutRule,
+    pids: Pids | None, *, host: int | None = None, linger_s: float = 0.0,
+) -> tuple[DriveCut, ...]:  # fmt: skip
+    """Do what `cut_volume` does to a volume, to clusters and drives by themselves."""
     dying = [(folder, osd) for folder, entry in clusters
              for osd, of in entry.osds if host in (None, of)]  # fmt: skip
-    lost = list_drives_of(volume, host)
+    lost = _select_drives(clusters, drives, host)
 
     def list_pids() -> Iterator[int]:
         yield from pids() if pids else ()
@@ -54,18 +67,27 @@ def cut_volume(
     if host is not None:
         for _, entry in clusters:
             set_link(entry, host, up=False)
-    held = [drive for drive in list_mounted_drives(volume) if drive not in lost]
+    held = [drive for _, drive in drives if drive not in lost]
     return cut_power(lost, rule, list_pids, linger_s=linger_s, held=held, release=release,
                      leaves=pids is not None)  # fmt: skip
 
 
 def list_drives_of(volume: Volume, host: int | None) -> list[MountedDrive]:
     """List the drives of a host; None: all that there are."""
-    devices = {device for folder, entry in list_laboratories(volume)
-               for osd, of in entry.osds if of == host
+    return _select_drives(list(list_laboratories(volume)), _list_by_device(volume), host)
+
+
+def _list_by_device(volume: Volume) -> DrivesByDevice:
+    mounted = list_mounted_drives(volume)
+    return list(zip((drive.device for drive in volume.drives), mounted, strict=True))
+
+
+def _select_drives(
+    clusters: Sequence[tuple[Path, ClusterEntry]], drives: DrivesByDevice, host: int | None
+) -> list[MountedDrive]:
+    devices = {device for folder, entry in clusters for osd, of in entry.osds if of == host
                for device in list_devices(folder, osd)}  # fmt: skip
-    every = zip(volume.drives, list_mounted_drives(volume), strict=True)
-    return [mounted for drive, mounted in every if host is None or drive.device in devices]
+    return [mounted for device, mounted in drives if host is None or device in devices]
 
 
 def power_on(volume: Volume, host: int | None = None) -> None:

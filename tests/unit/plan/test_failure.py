@@ -182,7 +182,7 @@ def test_nothing_is_lost_before_all_osds_say_so(
     """A volume that counts as lost is made anew: one that is slow to come back must not."""
     clock, answers = FakeClock(), iter(seen)
     cut: list[object] = []
-    stop = SimpleNamespace(check=lambda: None, asked=SimpleNamespace(wait=lambda _: None))
+    stop = SimpleNamespace(pause=lambda _: None)
 
     def cut_off(*of: object) -> None:
         cut.append(of)

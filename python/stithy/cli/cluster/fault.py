@@ -1,8 +1,10 @@
 """`stithy cluster fault`: break a part of a cluster, or fix all of it."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from cyclopts import Parameter
@@ -10,7 +12,7 @@ from cyclopts import Parameter
 from stithy.cli.drive.options import read_share
 from stithy.cli.talk.options import Json, read_seconds
 from stithy.cli.talk.render import say, show_json
-from stithy.errors import UserError
+from stithy.errors import PreconditionError, UserError
 from stithy.names import suggest_instead
 
 if TYPE_CHECKING:
@@ -52,7 +54,8 @@ def break_cluster(
     - `osd-lost`: OSD NUMBER dies, and its data are gone. `heal` makes it anew, empty.
     - `osd-down`, `osd-out`: OSD NUMBER is marked down or out, as an administrator would.
     - `host-link-down`: host NUMBER is cut off from the network, and goes on.
-    - `host-off`: host NUMBER falls silent, then its OSDs die.
+    - `host-off`: host NUMBER falls silent, its drives lose their power, and with it what no flush
+      had followed, as the seed NUMBER decides; then its OSDs die.
     - `host-hung`: all OSDs of host NUMBER answer nothing, but keep their connections.
     - `host-partitioned`: packets of host NUMBER are dropped. Takes --direction and --peer.
     - `host-packet-loss`: a share of them is. Takes --share, --direction and --peer.
@@ -93,11 +96,13 @@ COMMAND = break_cluster
 
 def _heal(cluster: "Cluster") -> str:
     from stithy.cluster import faults
-    from stithy.wire.drive.jobs import NoFault
+    from stithy.wire.drive.jobs import NoFault, PowerOn
 
     control, drives = cluster.drive_control
     for drive in drives:
         control.set_fault(drive.drive, NoFault())
+        with suppress(PreconditionError):  # refused of one in use, which has power
+            control.set_fault(drive.drive, PowerOn())
     folder, entry = cluster.alive
     osds = [osd for osd, _ in entry.osds]
     faults.readmit_osds(partial(faults.run_admin_command, folder, entry), osds)
@@ -124,6 +129,8 @@ def _break(cluster: "Cluster", kind: str, number: int | None, how: BreakOptions)
             )
     if fault is None:
         return _hang_drive(cluster, number, read_seconds(how.duration or STALL, "--duration"))
+    if fault.strike is None:
+        return _cut_host(cluster, number)
     peers = [host for host in known if host != number]
     fault.strike(folder, entry, number, _make_packets(how, fault, peers))
     return f"{kind} {number} is done"
@@ -159,6 +166,22 @@ def _make_packets(how: BreakOptions, fault: "ClusterFault", peers: Sequence[int]
             f"a share of {how.share} of the packets", where="--share", remedy="such as 5%"
         )
     return Packets(how.direction or "both", how.peer, share)
+
+
+def _cut_host(cluster: "Cluster", host: int) -> str:
+    """Do what the fault of a study does to a volume."""
+    from stithy.drives.power_cut import CutRule, MountedDrive
+    from stithy.storage.power import cut_machines
+
+    control, drives = cluster.drive_control
+    mounted = [(drive.device, MountedDrive(control, drive.drive, drive.device, Path(), ""))
+               for drive in drives]  # fmt: skip
+    cuts = cut_machines([cluster.alive], mounted, CutRule(host), None, host=host)
+    return (
+        f"host {host} has no power: of the writes that no flush had followed its drives kept "
+        f"{sum(cut.kept for cut in cuts):,}, tore {sum(cut.torn for cut in cuts):,} and lost "
+        f"{sum(cut.lost for cut in cuts):,}"
+    )
 
 
 def _hang_drive(cluster: "Cluster", osd: int, duration_s: float) -> str:

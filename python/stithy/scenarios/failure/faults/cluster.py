@@ -145,8 +145,8 @@ class CephFault(FaultKind):
             _require_fit(target, folder, entry, number)
             record = target.context.session.books.recorder(target.candidate)
             record(FAULT, list_fault_facts(entry, number))
-        if not self._fault.cuts:
-            self._fault.strike(folder, entry, number, packets)
+        if (strike := self._fault.strike) is not None:
+            strike(folder, entry, number, packets)
             return
         from stithy.drives.power_cut import CutRule
         from stithy.storage.power import cut_volume
@@ -218,7 +218,7 @@ def is_noticed(target: Target) -> bool:
 def bring_osds_back(target: Target, *, replaces: bool) -> None:
     """Start OSDs that are not there; `replaces`: an empty one for each that cannot start."""
     from stithy.cluster.daemons import find_osd_pids, wait_for_osds
-    from stithy.cluster.faults import FAULTS, Packets, repair_cluster
+    from stithy.cluster.faults import lose_osd, repair_cluster
 
     folder, entry = find_cluster(target)
     repair_cluster(folder, entry)
@@ -229,7 +229,7 @@ def bring_osds_back(target: Target, *, replaces: bool) -> None:
         if not (replaces and dead):
             raise
         for osd in dead:
-            FAULTS["osd-lost"].strike(folder, entry, osd, Packets())
+            lose_osd(folder, entry, osd)
         repair_cluster(folder, entry)
         wait_for_osds(folder, len(entry.osds))
         target.notes[REPLACED] = ", ".join(f"osd.{osd}" for osd in dead)
@@ -254,7 +254,7 @@ def find_orphans(target: Target) -> str | None:
             cut_image_off(folder, entry)
             count = f"{status.orphans:,}" if status.has_orphans else "nobody knows how many"
             return f"{count} of {status.groups} placement groups have no copy left"
-        _wait(target)
+        target.context.session.stop.pause(POLL_S)
     return None
 
 
@@ -265,7 +265,8 @@ def wait_until_clean(target: Target) -> str:
     if find_cluster(target)[1].access:
         target.context.session.stop.asked.wait(REPORTED_S)
     good = (HEALTHY, UNMANAGED)
-    health = wait_for_health(partial(_read_health, target), partial(_wait, target), good)
+    pause = partial(target.context.session.stop.pause, POLL_S)
+    health = wait_for_health(partial(_read_health, target), pause, good)
     return "clean" if health == HEALTHY else health
 
 
@@ -277,7 +278,8 @@ def scrub_clean(target: Target) -> str:
     from stithy.cluster.scrub import scrub_deeply
 
     wait_until_clean(target)
-    found = scrub_deeply(*find_cluster(target), partial(_wait, target), repairs=True)
+    pause = partial(target.context.session.stop.pause, POLL_S)
+    found = scrub_deeply(*find_cluster(target), pause, repairs=True)
     wait_until_clean(target)
     if found.inconsistent:
         target.context.volumes.moved.add(target.candidate)
@@ -298,12 +300,6 @@ def _read_health(target: Target) -> str:
     if clean is None:
         return UNMANAGED
     return HEALTHY if clean else "not all placement groups are clean"
-
-
-def _wait(target: Target) -> None:
-    session = target.context.session
-    session.stop.check()
-    session.stop.asked.wait(POLL_S)
 
 
 PLUGINS = tuple(map(CephFault, FAULTS.values()))
