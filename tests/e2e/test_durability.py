@@ -1,12 +1,15 @@
 """The power is cut under users: nothing is lost but by controls, and a killed run resumes."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from stithy.cluster.daemons import find_osd_pids
 from stithy.drives.filesystems import is_mounted
 from stithy.report.context import make_context
 from stithy.results.files import read_run
+from stithy.results.layout import RunDirectory
 from stithy.scenarios.durability.declared import GIVEN_UP, LYING
 from stithy.scenarios.durability.judge import list_tallies, read_value
 from support.running import Stithy, entries, left_by, write_study
@@ -29,7 +32,7 @@ def test_a_run_killed_in_a_power_cut_resumes(stithy: Stithy, place: Path) -> Non
         lambda: output.exists() and not any(map(is_mounted, _list_mounts(out))),
         "run", study, "--out", out,
     )  # fmt: skip
-    assert not entries(out, "step-done", step=CUT)
+    assert not entries(out, "step-finished", id=CUT)
     stithy.run("resume", out)
     context = make_context(read_run(out))
     [tally] = list_tallies(context.evidence)
@@ -47,18 +50,34 @@ def test_a_run_killed_in_a_power_cut_resumes(stithy: Stithy, place: Path) -> Non
     assert left_by(out) == []
 
 
-@pytest.mark.long
-@pytest.mark.needs_ceph
-def test_hosts_without_power_lose_nothing_but_by_controls(stithy: Stithy, place: Path) -> None:
-    """All at once, and the one that the database is on. Long: a cluster that controls spoil."""
-    cluster = "{ceph: {hosts: 2, policy: {ftt: 1}, heartbeat_grace: 5 s}}"
-    study = write_study(
-        place / "study.yaml", {"a": cluster}, users=[2], duration="1 s",
-        vary="{scenario.durability.hosts: [all, one]}",
+CLUSTER = "{ceph: {hosts: 2, policy: {ftt: 1}, heartbeat_grace: 5 s}}"
+
+
+def write_cluster_study(place: Path, hosts: str, engine: str = "postgresql") -> Path:
+    """One cut of a small cluster, and one of each control."""
+    path = write_study(
+        place / "study.yaml", {"a": CLUSTER}, users=[2], duration="1 s",
+        vary=f"{{scenario.durability.hosts: [{hosts}]}}",
         load={"repeat": "", "pace": "", "calibrate": ""},
         scenario="{durability: {cuts: 1, controls: 1}}",
     )  # fmt: skip
-    stithy.run("run", study, "--out", place / "run")
+    if engine == "sqlite":
+        text = path.read_text().replace("engine: postgresql", "engine: sqlite")
+        path.write_text(re.sub(r" *settings: .*\n", "", text))
+    return path
+
+
+@pytest.mark.long
+@pytest.mark.needs_ceph
+@pytest.mark.parametrize("engine", ["postgresql", "sqlite"])
+def test_hosts_without_power_lose_nothing_but_by_controls(
+    stithy: Stithy, place: Path, engine: str
+) -> None:
+    """All at once, and the one that the database is on. Long: a cluster that controls spoil.
+
+    The users of an engine without a server die with it, as their process is on the host.
+    """
+    stithy.run("run", write_cluster_study(place, "all, one", engine), "--out", place / "run")
     tallies = list_tallies(make_context(read_run(place / "run")).evidence)
     assert {tally.spared for tally in tallies} == {0, 1}
     for tally in tallies:
@@ -66,6 +85,37 @@ def test_hosts_without_power_lose_nothing_but_by_controls(stithy: Stithy, place:
         assert (tally.rebuild_s is None) is (tally.spared == 0)
         assert (tally.storage_s or 0) > 0
     stithy.assert_nothing_left(place / "run")
+
+
+@pytest.mark.long
+@pytest.mark.needs_ceph
+@pytest.mark.parametrize(("hosts", "after"), [("all", "resume"), ("one", "clean")])
+def test_a_run_killed_in_a_power_cut_of_a_cluster_leaves_nothing(
+    stithy: Stithy, place: Path, hosts: str, after: str
+) -> None:
+    """Its daemons and drives go, with and without power; a resumed run cuts again on another.
+
+    Long: a cluster or two, which are raised and spoilt.
+    """
+    out, study = place / "run", write_cluster_study(place, hosts)
+    journal = RunDirectory(out).journal
+
+    def is_cut() -> bool:
+        """Whether users have begun, and OSDs died: drives stand still, and nothing is unmounted."""
+        clusters = entries(out, "creating", kind="cluster") if journal.exists() else []
+        pids = [find_osd_pids(Path(of.facts["facts"]["folder"])) for of in clusters]
+        return bool([*out.glob("windows/w-*/hammer.jsonl")]) and len(pids[0]) < 2
+
+    stithy.kill(is_cut, "run", study, "--out", out)
+    assert not [of for of in entries(out, "step-finished") if str(of.facts["id"]).startswith("w-")]
+    if after == "clean":
+        stithy.run_well("clean")
+    else:
+        stithy.run("resume", out)
+        [tally] = list_tallies(make_context(read_run(out)).evidence)
+        assert (tally.lost, tally.silent_controls, tally.spared) == ((), (), 0)
+        assert tally.acknowledged > 0
+    stithy.assert_nothing_left(out)
 
 
 def _list_mounts(out: Path) -> list[Path]:
