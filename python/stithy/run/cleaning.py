@@ -81,6 +81,11 @@ def clean_up(
     """
     ordered = list(resources)
     for resource in ordered:
+        # Neither a server nor who removes files comes to an end while requests wait for ever.
+        if resource.kind == "mount":
+            with suppress(OSError, StithyError):  # told when it is unmounted
+                _release_requests(resource.facts)
+    for resource in ordered:
         if resource.kind == "server":
             _remove_server(resource.facts)
     if everything:
@@ -153,16 +158,22 @@ def _remove_mount(facts: Facts) -> None:
 
     After a reboot another drive may have the device's name: it is not to be touched.
     """
-    point, devices = Path(facts["path"]), facts["device"].split()
-    if not is_mounted(point, *devices):
-        return
+    if _release_requests(facts):
+        unmount(Path(facts["path"]), devices=facts["device"].split())
+
+
+def _release_requests(facts: Facts) -> bool:
+    """End what would hold requests of a mount back for ever; whether it is there."""
+    devices = facts["device"].split()
+    if not is_mounted(Path(facts["path"]), *devices):
+        return False
     for folder in {each for device in devices if (each := find_serving_folder(device)) is not None}:
         repair(folder)
     for cluster in {
         each for device in devices if (each := removal.find_serving_folder(device)) is not None
     }:
         removal.release_requests(cluster)
-    unmount(point, devices=devices)
+    return True
 
 
 def _remove_image(facts: Facts) -> None:
