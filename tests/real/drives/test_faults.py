@@ -14,6 +14,8 @@ import pytest
 from stithy.drives import control as places
 from stithy.hosts.runner import LocalRunner
 from stithy.registry import plugins
+from stithy.run.session import Stop
+from stithy.run.volumes import Volumes
 from stithy.scenarios.failure import service
 from stithy.scenarios.failure.fault import FaultKind, Target
 from stithy.scenarios.failure.levels import get_fault
@@ -40,11 +42,11 @@ def target_of(
     with provisioned(EmulatedStorage({"data": drives}, "array", site)) as (volume, record):
         session = SimpleNamespace(
             host=SimpleNamespace(runner=LocalRunner()),
-            books=SimpleNamespace(recorder=lambda candidate: record),
-            stop=SimpleNamespace(check=lambda: None),
-        )
-        made = {"array": volume}
-        volumes: Any = SimpleNamespace(of=lambda name: made[name], made=made, moved=set())
+            books=SimpleNamespace(recorder=lambda candidate: record), stop=Stop(),
+        )  # fmt: skip
+        of_nobody: Any = None
+        books: Any = session.books
+        volumes = Volumes(books, of_nobody, {}, of_nobody, made={"array": volume})
         context: Any = SimpleNamespace(volumes=volumes, session=session)
         yield Target(context, "array")
     assert places.list_folders() == []
