@@ -1,6 +1,7 @@
 //! Brokerage on each engine: what is loaded, that each condition can fail, that a run keeps all of them, what the ledger
 //! finds of it, and that the same transactions leave the same rows everywhere.
 
+mod mariadb;
 mod same_rows;
 mod sqlite;
 

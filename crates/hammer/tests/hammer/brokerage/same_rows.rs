@@ -1,13 +1,13 @@
 //! The same transactions leave the same rows on every engine, show the same, and list as many rows.
 
-use stithy_hammer::engines::{postgresql, sqlite};
+use stithy_hammer::engines::{mysql, postgresql, sqlite};
 use stithy_hammer::engines::{Access, Answer, Session, Target};
 use stithy_hammer::workloads::brokerage::input::{Execution, Input, Source, Tick, CARDS};
 use stithy_hammer::workloads::brokerage::options::Options;
 use stithy_hammer::workloads::brokerage::population::Population;
 use stithy_hammer::workloads::brokerage::random::{Domain, Rng};
 use stithy_hammer::workloads::brokerage::statements::{
-    OnPostgresql, OnSqlite, Pair, Shown, Transactions,
+    OnMySql, OnPostgresql, OnSqlite, Pair, Shown, Transactions,
 };
 
 use super::{choice, loaded};
@@ -175,6 +175,10 @@ async fn the_same_transactions_leave_the_same_rows() {
     let folder = super::sqlite::copy();
     let copied = folder.url("");
     assert_same::<sqlite::Target, OnSqlite>(&copied, normal::SQLITE, &acts, &expected).await;
+    if let Some(server) = super::mariadb::start(&[]) {
+        let copied = server.url();
+        assert_same::<mysql::Target, OnMySql>(&copied, normal::MYSQL, &acts, &expected).await;
+    }
     drop(expected);
     instance.drop_database(&url);
 }

@@ -64,11 +64,15 @@ const STATEMENTS: Statements = Statements {
     // Of a text with null nothing is left otherwise.
     words: &[("concat(", "concat_ws('', ")],
     clean_up: &[
+        // Not before what the driver, whose clock may be another, has dated last.
         "SET @now = NOW(6)",
-        "INSERT INTO trade_history (th_t_id, th_dts, th_st_id) SELECT tr_t_id, @now, 'SBMT' FROM trade_request",
         "INSERT INTO trade_history (th_t_id, th_dts, th_st_id) \
-         SELECT t_id, @now + INTERVAL 1 MICROSECOND, 'CNCL' FROM trade WHERE t_st_id IN ('SBMT', 'PNDG')",
-        "UPDATE trade SET t_dts = @now + INTERVAL 1 MICROSECOND, t_st_id = 'CNCL' WHERE t_st_id IN ('SBMT', 'PNDG')",
+         SELECT t_id, GREATEST(CAST(@now AS DATETIME(6)), t_dts), 'SBMT' FROM trade_request JOIN trade ON t_id = tr_t_id",
+        "INSERT INTO trade_history (th_t_id, th_dts, th_st_id) \
+         SELECT t_id, GREATEST(CAST(@now AS DATETIME(6)), t_dts) + INTERVAL 1 MICROSECOND, 'CNCL' \
+           FROM trade WHERE t_st_id IN ('SBMT', 'PNDG')",
+        "UPDATE trade SET t_dts = GREATEST(CAST(@now AS DATETIME(6)), t_dts) + INTERVAL 1 MICROSECOND, t_st_id = 'CNCL' \
+          WHERE t_st_id IN ('SBMT', 'PNDG')",
         "DELETE FROM trade_request",
     ],
     kept: [
