@@ -23,7 +23,7 @@ BEGIN
                lt_vol = lt_vol + CAST(JSON_EXTRACT(p_quantities, CONCAT('$[', place, ']')) AS SIGNED)
          WHERE lt_s_symb = symbol;
         SELECT JSON_ARRAYAGG(tr_t_id) INTO hit
-          FROM trade_request JOIN trade ON t_id = tr_t_id AND t_dts < p_dts
+          FROM trade_request STRAIGHT_JOIN trade ON t_id = tr_t_id AND t_dts < p_dts
          WHERE tr_s_symb = symbol
            AND ((tr_tt_id = 'TSL' AND tr_bid_price >= price)
                 OR (tr_tt_id = 'TLS' AND tr_bid_price <= price)
