@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from stithy.results.manifest import Fact
     from stithy.storage.volume import OpenPlace
 
-SYSTEM_FOLDERS = tuple(map(Path, ("/usr/sbin", "/sbin", "/usr/bin", "/bin")))
+SYSTEM_FOLDERS = (Path("/usr/sbin"), Path("/sbin"))
 """Where administrators' programs are, also where a user's PATH does not name it."""
 
 OWN_PREFIX = "stithy-"
