@@ -21,7 +21,7 @@ RUST_TIER :=
 RUST_AT_A_TIME ?= 2
 # What takes longer than this hangs, and is told so instead of keeping everybody waiting.
 RUST_TEST_MAX_S := 2400
-PYTHON_TEST_MAX_S := 1800
+PYTHON_TEST_MAX_S := 2700
 
 # Where rustup puts Rust, of a shell that is older than its installation.
 CARGO_BIN := $(wildcard $(or $(CARGO_HOME),$(HOME)/.cargo)/bin)
