@@ -3,13 +3,13 @@
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from stithy.clock import Clock
 from stithy.engines.engine import Engine, find_engine_of
@@ -294,9 +294,19 @@ def settle_commits(
     return CommitCounters(*last, settled=False)
 
 
-def select_large(tables: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Select the large ones of tables with their bytes, which are in the order of their sizes."""
-    return [(name, size) for name, size in tables if size and size >= LARGE_SHARE * tables[0][1]]
+def scan_large(
+    run: Callable[[str], Iterable[Sequence[Any]]], listing: str, source: Callable[[str], str] = str
+) -> Iterator[int]:
+    """Count the rows of each large table again and again; its bytes once it was read.
+
+    `listing`: asks for tables and their bytes, the largest first. `source`: what of one is read.
+    """
+    tables = [(str(name), int(size)) for name, size in run(listing)]
+    large = [(name, size) for name, size in tables if size and size >= LARGE_SHARE * tables[0][1]]
+    while large:
+        for name, size in large:
+            run(f"SELECT count(*) FROM {source(name)}")
+            yield size
 
 
 def measure_round_trip_s(ask: Callable[[], object]) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from stithy.engines.mariadb.connection import ControlSession, connect, quote_name
 from stithy.engines.mariadb.url import parse_url
-from stithy.engines.served import ANSWER_PATIENCE_S, select_large
+from stithy.engines.served import ANSWER_PATIENCE_S, scan_large
 from stithy.errors import InfrastructureError, UserError
 from stithy.secrets import Secret
 
@@ -102,11 +102,9 @@ def empty(url: Secret) -> None:
 def scans(url: Secret) -> Iterator[int]:
     """Count the rows of each large table by a scan of the table itself, and no index beside it."""
     with connect(parse_url(url), timeout_s=ANSWER_PATIENCE_S) as session:
-        large = select_large([(str(name), int(size)) for name, size in session.run(SIZES)])
-        while large:
-            for name, size in large:
-                session.run(f"SELECT count(*) FROM {quote_name(name)} FORCE INDEX (PRIMARY)")
-                yield size
+        yield from scan_large(
+            session.run, SIZES, lambda name: f"{quote_name(name)} FORCE INDEX (PRIMARY)"
+        )
 
 
 def find_damage(session: ControlSession) -> str:

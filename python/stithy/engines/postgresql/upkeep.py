@@ -18,7 +18,7 @@ from stithy.engines.postgresql.connection import (
     quote_name,
 )
 from stithy.engines.postgresql.url import parse_url
-from stithy.engines.served import ANSWER_PATIENCE_S, select_large
+from stithy.engines.served import ANSWER_PATIENCE_S, scan_large
 from stithy.errors import InfrastructureError
 from stithy.secrets import Secret
 
@@ -142,11 +142,7 @@ def scans(url: Secret) -> Iterator[int]:
         for setting in ALONE:
             session.run(f"SET {setting} = off")
         session.run("SET max_parallel_workers_per_gather = 0")
-        large = select_large([(str(name), int(size)) for name, size in session.run(TABLES)])
-        while large:
-            for name, size in large:
-                session.run(f"SELECT count(*) FROM {name}")
-                yield size
+        yield from scan_large(session.run, TABLES)
 
 
 WITH_STRATEGY = 150000
