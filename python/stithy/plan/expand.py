@@ -82,7 +82,7 @@ def sum_needed_bytes(study: Study) -> dict[Role, int]:
         inside = sum_inside_bytes(method, [size for _, size in datasets])
         roles: Counter[Role] = Counter()
         for number in range(1, study.instances + 1):
-            own = study.point_of(Point(()), number)
+            own = study.derive_point(Point(()), number)
             sizes = [size for dataset, size in datasets if dataset.has(own)]
             roles.update(cost.sum_role_bytes(study, sizes, inside))
         more = find_scenario(study).count_added_bytes(study, roles["data"])

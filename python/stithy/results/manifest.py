@@ -214,6 +214,11 @@ class WorkloadFacts(_Facts):
     options: dict[str, Scalar] = {}
     varied: tuple[str, ...] = ()
 
+    @property
+    def every_size(self) -> tuple[Numbers, ...]:
+        """The size of each instance; one where they are alike."""
+        return self.sizes or (self.size,)
+
 
 class LoadFacts(Levels, _Facts):
     """How the database was driven; `pace` is `none`, `keyed`, `think` or `rate`.

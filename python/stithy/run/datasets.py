@@ -204,10 +204,8 @@ def restore_step(context: Context, step: Step) -> str:
     """Restore before a window; emulated drives are put back to the state after loading, too."""
     candidate, window = step.whose, step.window
     assert window is not None  # the plan gives every restore one
-    points = (
-        context.file.study.point_of(window.point, number)
-        for number in number_instances(window.instances)
-    )
+    study, numbers = context.file.study, number_instances(window.instances)
+    points = [study.derive_point(window.point, number) for number in numbers]
     every = [context.plan.dataset_at(point) for point in points]
     row = restore(context, candidate, every, window_id=window.id)
     drives.record(context, candidate, "loaded")

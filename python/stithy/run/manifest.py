@@ -165,7 +165,7 @@ class ManifestFile:
         )
         own = tuple(name for name in varied if name not in ("size", "options"))
         facts = _make_workload(study.workload, study.driving)
-        points = (study.point_of(Point(()), number + 1) for number in range(study.instances))
+        points = (study.derive_point(Point(()), number + 1) for number in range(study.instances))
         sizes = tuple(study.at(point).workload.size for point in points)
         differ = sizes if len(set(map(str, sizes))) > 1 else ()
         return facts.model_copy(update={"varied": own, "sizes": differ})

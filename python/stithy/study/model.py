@@ -268,11 +268,11 @@ class Study(BaseModel):
     def own_settings(self) -> tuple[tuple[Point, "Study"], ...]:
         """`settings`, for each of several instances where these differ."""
         numbers = range(1, self.instances + 1)
-        points = [self.point_of(point, n) for point in self.combinations for n in numbers]
+        points = [self.derive_point(point, n) for point in self.combinations for n in numbers]
         return tuple((point, self.at(point)) for point in dict.fromkeys(points))
 
-    def point_of(self, point: Point, number: int | None) -> Point:
-        """The point with what is an instance's own, by its number from 1; None: the only one."""
+    def derive_point(self, point: Point, number: int | None) -> Point:
+        """Add to a point what is an instance's own, by its number from 1; None: the only one."""
         own = self.scenario.keys.list_differing() if number else {}
         factors = ((key, values[number - 1]) for key, values in own.items() if number)
         return Point((*point.factors, *factors))
@@ -333,14 +333,9 @@ class Study(BaseModel):
         if self.given_workload is None or self.given_load is None:
             return None
         workload = sections.get_workload(self.workload.name)
-        labels = (
-            workload.label(self.options, {
-                name: number for name, number in of.workload.size.items()
-                if f"workload.{name}" not in self.vary
-            })
-            for _, of in self.own_settings
-        )  # fmt: skip
-        return next(filter(None, labels), None)
+        sizes = [of.workload.size for _, of in self.own_settings]
+        varied = [name for name in self.workload.size if f"workload.{name}" in self.vary]
+        return workload.find_label(self.options, sizes, varied)
 
     @property
     def _given(self) -> set[str]:

@@ -5,7 +5,7 @@ outside knows of its keys only what `WorkloadKeys` and `Workload` say: of its si
 name, and of what it can be asked to prove only what it declares.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, prod
 from typing import ClassVar, Literal, NamedTuple
@@ -236,6 +236,15 @@ class Workload(Plugin):
         not there.
         """
         return None
+
+    def find_label(
+        self, options: Options, sizes: Iterable[Size], varied: Collection[str]
+    ) -> str | None:
+        """Find the first label of some sizes, of which the numbers in `varied` are left out."""
+        fixed = (
+            {name: number for name, number in size.items() if name not in varied} for size in sizes
+        )
+        return next(filter(None, (self.label(options, size) for size in fixed)), None)
 
     def in_words(self, options: Options) -> Sequence[str]:
         """What users with these options do, a clause each; an option that varies is not there."""

@@ -253,7 +253,7 @@ def test_tenants_may_differ_in_size_and_memory() -> None:
     window = next(step.window for step in plan.steps if step.window and step.kind == "window")
     assert "neighbour" not in window.point.values
     assert window.activities == ("tenants",)
-    points = [study.point_of(window.point, number) for number in (1, 2, 3)]
+    points = [study.derive_point(window.point, number) for number in (1, 2, 3)]
     assert [plan.dataset_at(point).name for point in points] == [names[0], names[0], names[1]]
     assert [study.at(point).workload.units for point in points] == [1, 1, 2]
     assert [study.at(point).database.memory_bytes >> 20 for point in points] == [128, 128, 1024]

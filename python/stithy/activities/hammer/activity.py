@@ -192,7 +192,7 @@ class HammerActivity:
     @cached_property
     def point(self) -> Point:
         """The window's point, with what differs between tenants."""
-        return self.context.file.study.point_of(self.window.point, self.number)
+        return self.context.file.study.derive_point(self.window.point, self.number)
 
     @property
     def _choice(self) -> WorkloadChoice:

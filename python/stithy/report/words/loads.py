@@ -94,17 +94,9 @@ def _describe_keys(workload: WorkloadFacts | None) -> Iterator[str]:
 
 def label(workload: WorkloadFacts | None) -> str | None:
     """What must stand beside every number; None where nothing must."""
-    known = find_workload(workload)
-    if workload is None or known is None:
+    if workload is None or (known := find_workload(workload)) is None:
         return None
-    labels = (
-        known.label(
-            workload.options,
-            {name: number for name, number in size.items() if name not in workload.varied},
-        )
-        for size in workload.sizes or (workload.size,)
-    )
-    return next(filter(None, labels), None)
+    return known.find_label(workload.options, workload.every_size, workload.varied)
 
 
 def find_workload(workload: WorkloadFacts | None) -> Workload | None:
@@ -328,7 +320,7 @@ def _describe(drive: DriveFacts) -> str:
 def format_workload_size(workload: WorkloadFacts) -> str:
     """`6 rows`, of tenants each; by its keys where nobody knows the workload."""
     if known := find_workload(workload):
-        return ", ".join(known.format_size(each) for each in workload.sizes or (workload.size,))
+        return ", ".join(known.format_size(each) for each in workload.every_size)
     return " × ".join(f"{value:,} {key}" for key, value in workload.size.items())
 
 

@@ -173,7 +173,7 @@ class NoisyNeighbourScenario(PlannedScenario):
         assert isinstance(scene, DatabaseScene)  # as in `steps`
         name, tenants = window.candidate, window.instances
         optional = scenario.may_be_spared(scene, window, ALIKE)
-        points = [study.point_of(window.point, number + 1) for number in range(tenants)]
+        points = [study.derive_point(window.point, number + 1) for number in range(tenants)]
         size = max(map(scene.find_size, points), key=lambda size: size.database_bytes)
         restored, *others = (
             scenario.make_restore_step(

@@ -418,7 +418,7 @@ def _describe_unit(
     manifest: Manifest, workload: Workload, windows: Sequence[Window]
 ) -> Iterator[str]:
     most, column = workload.throughput_per_unit_max, workload.throughput.known.column
-    sizes = manifest.workload.sizes or (manifest.workload.size,)
+    sizes = manifest.workload.every_size
     units = fmean(prod(size.values()) for size in sizes)
     work = [
         window.row[column] / (window.row["units_total"] or units) / count_servers(window.values)
@@ -445,7 +445,7 @@ def describe_nominal(
     manifest: Manifest, workload: Workload, windows: Sequence[Window]
 ) -> Iterator[Statement]:
     """The rate of windows by what is specified for the size of the database."""
-    sizes = manifest.workload.sizes or (manifest.workload.size,)
+    sizes = manifest.workload.every_size
     known = [rate for size in sizes if (rate := workload.get_nominal_rate(size)) is not None]
     nominal = fmean(known) if known else None
     column = workload.throughput.known.column
