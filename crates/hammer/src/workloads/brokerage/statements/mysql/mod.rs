@@ -117,20 +117,8 @@ const TEXTS: Texts = Texts {
            FROM trade_request JOIN broker ON b_id = tr_b_id JOIN security ON s_symb = tr_s_symb \
            JOIN company ON co_id = s_co_id JOIN industry ON in_id = co_in_id JOIN sector ON sc_id = in_sc_id \
           WHERE FIND_IN_SET(b_name, ?1) AND sc_name = ?2 GROUP BY b_name ORDER BY 2 DESC, 1",
-    customer: [
-        "SELECT * FROM customer WHERE c_id = ?1",
-        "SELECT * FROM customer WHERE c_tax_id = ?1",
-    ],
-    position: [
-        "SELECT ca_id, ca_bal, COALESCE(SUM(hs_qty * lt_price), 0) AS assets \
-           FROM customer_account LEFT JOIN holding_summary ON hs_ca_id = ca_id \
-           LEFT JOIN last_trade ON lt_s_symb = hs_s_symb \
-          WHERE ca_c_id = ?1 GROUP BY ca_id, ca_bal ORDER BY 3, 1 LIMIT 10",
-        "SELECT ca_id, ca_bal, COALESCE(SUM(hs_qty * lt_price), 0) AS assets \
-           FROM customer JOIN customer_account ON ca_c_id = c_id LEFT JOIN holding_summary ON hs_ca_id = ca_id \
-           LEFT JOIN last_trade ON lt_s_symb = hs_s_symb \
-          WHERE c_tax_id = ?1 GROUP BY ca_id, ca_bal ORDER BY 3, 1 LIMIT 10",
-    ],
+    customer: common!(customer, "?"),
+    position: common!(position, "?"),
     position_history: "SELECT t_id, t_s_symb, t_qty, st_name, th_dts \
            FROM (SELECT t_id, t_s_symb, t_qty FROM trade WHERE t_ca_id = ?1 ORDER BY t_dts DESC, t_id DESC LIMIT 10) \
                 AS latest STRAIGHT_JOIN trade_history ON th_t_id = t_id JOIN status_type ON st_id = th_st_id \
@@ -149,31 +137,10 @@ const TEXTS: Texts = Texts {
            JOIN daily_market ON dm_s_symb = s_symb AND dm_date = DATE'2000-01-01' + INTERVAL ?2 DAY \
           WHERE in_name = ?1 AND co_id BETWEEN ?3 AND ?4",
     ],
-    security_detail: [
-        "SELECT s_name, s_num_out, s_start_date, s_exch_date, s_pe, s_52wk_high, s_52wk_low, s_dividend, s_yield, \
-                co_id, co_name, co_sp_rate, co_ceo, co_desc, co_open_date, co_st_id, a.ad_line1, a.ad_line2, \
-                z.zc_town, z.zc_div, a.ad_zc_code, a.ad_ctry, ex_name, ex_desc, ex_num_symb, ex_open, ex_close, \
-                e.ad_line1, e.ad_line2, y.zc_town, y.zc_div, e.ad_zc_code, e.ad_ctry \
-           FROM security JOIN company ON co_id = s_co_id JOIN address AS a ON a.ad_id = co_ad_id \
-           JOIN zip_code AS z ON z.zc_code = a.ad_zc_code JOIN exchange ON ex_id = s_ex_id \
-           JOIN address AS e ON e.ad_id = ex_ad_id JOIN zip_code AS y ON y.zc_code = e.ad_zc_code WHERE s_symb = ?1",
-        "SELECT co_name, in_name FROM security JOIN company_competitor ON cp_co_id = s_co_id \
-           JOIN company ON co_id = cp_comp_co_id JOIN industry ON in_id = cp_in_id \
-          WHERE s_symb = ?1 ORDER BY co_id LIMIT 3",
-        "SELECT financial.* FROM security JOIN financial ON fi_co_id = s_co_id \
-          WHERE s_symb = ?1 ORDER BY fi_year, fi_qtr LIMIT 20",
-        "SELECT lt_price, lt_open_price, lt_vol FROM last_trade WHERE lt_s_symb = ?1",
-    ],
+    security_detail: common!(security_detail, "?"),
     daily: "SELECT dm_date, dm_close, dm_high, dm_low, dm_vol FROM daily_market \
           WHERE dm_s_symb = ?1 AND dm_date >= DATE'2000-01-01' + INTERVAL ?2 DAY ORDER BY dm_date LIMIT ?3",
-    news: [
-        "SELECT ni_dts, ni_source, ni_author, ni_headline, ni_summary FROM security \
-           JOIN news_xref ON nx_co_id = s_co_id JOIN news_item ON ni_id = nx_ni_id \
-          WHERE s_symb = ?1 ORDER BY ni_id LIMIT 2",
-        "SELECT ni_item, ni_dts, ni_source, ni_author FROM security \
-           JOIN news_xref ON nx_co_id = s_co_id JOIN news_item ON ni_id = nx_ni_id \
-          WHERE s_symb = ?1 ORDER BY ni_id LIMIT 2",
-    ],
+    news: common!(news, "?"),
     trades: frames!(
         "SELECT t_id, t_ca_id, t_tt_id, t_bid_price, t_exec_name, t_is_cash, t_trade_price, tt_name, tt_is_mrkt, \
                 se_amt, se_cash_due_date, se_cash_type, ct_amt, ct_dts, ct_name FROM ",
