@@ -175,10 +175,10 @@ class Tab:
         self.call("Emulation.setEmulatedMedia", media=look.media, features=features)
         self.call("Emulation.setScriptExecutionDisabled", value=not look.scripts)
 
-    def open(self, page: Path) -> None:
+    def open(self, page: Path | str) -> None:
         """Load the page and wait until all of it is there."""
         before = self.loads
-        self.call("Page.navigate", url=page.as_uri())
+        self.call("Page.navigate", url=page if isinstance(page, str) else page.as_uri())
         while self.loads == before:
             self.browser.next_message()
 

@@ -2,7 +2,7 @@
 
 from contextlib import ExitStack
 
-from stithy.cli.talk.options import Junit, Keep, Metrics, NoWait, RunFolder, require_writable
+from stithy.cli.talk.options import Junit, Keep, Metrics, NoWait, Page, RunFolder, require_writable
 from stithy.cli.talk.render import say
 from stithy.errors import Exit
 
@@ -16,6 +16,7 @@ def resume(
     keep: Keep = False,
     junit: Junit = None,
     metrics: Metrics = None,
+    page: Page = None,
     json: bool = False,
 ) -> Exit:
     """Continue a run that was killed, interrupted or failed, and write its report.
@@ -50,7 +51,8 @@ def resume(
         Print one JSON document at the end: results, report, findings, thresholds, instances kept.
     """
     from stithy.cli.talk.conclude import conclude, is_ended_before_corners, refuse_kept, run_corners
-    from stithy.cli.talk.display import display, serve_live_numbers
+    from stithy.cli.talk.display import display, show_to_all
+    from stithy.cli.talk.page import watch_run
     from stithy.report.sections.certainty import describe_status
     from stithy.results.layout import RunDirectory
     from stithy.run.deciders import make_deciders
@@ -62,9 +64,10 @@ def resume(
     require_writable(junit)
     refuse_kept(keep=keep, sensitivity=RunDirectory(directory).sensitivity.is_dir())
     stop, tools = Stop(say), Tools(waits=not no_wait)
-    with stop.install_signals():
+    with stop.install_signals(), watch_run(metrics, page) as watch:
         asked = make_deciders(describe_status)
-        with display() as shown, serve_live_numbers(metrics, shown) as tell, ExitStack() as held:
+        with display() as shown, ExitStack() as held:
+            tell = show_to_all(shown, watch)
             if (outcome := is_ended_before_corners(directory, held)) is None:
                 resumed = resume_run(
                     directory, stop, tell, force=force, tools=tools, deciders=asked
@@ -73,7 +76,7 @@ def resume(
                 outcome = execute(context, asked, keep=keep)
             outcome = run_corners(outcome, stop, tell, tools=tools, force=force)
         with stop.shield():
-            return conclude(outcome, junit, json=json)
+            return conclude(outcome, junit, json=json, tell=watch)
 
 
 COMMAND = resume

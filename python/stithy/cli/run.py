@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from stithy.cli.talk.options import Junit, Keep, Metrics, NoWait, require_writable
+from stithy.cli.talk.options import Junit, Keep, Metrics, NoWait, Page, require_writable
 from stithy.cli.talk.render import say
 from stithy.errors import Exit
 
@@ -18,6 +18,7 @@ def run(
     no_wait: NoWait = False,
     junit: Junit = None,
     metrics: Metrics = None,
+    page: Page = None,
     json: bool = False,
 ) -> Exit:
     """Run a study: create the candidates, load the database, measure, and write the report.
@@ -63,7 +64,8 @@ def run(
         Print one JSON document at the end: results, report, findings, thresholds, instances kept.
     """
     from stithy.cli.talk.conclude import conclude, refuse_kept, run_corners
-    from stithy.cli.talk.display import display, serve_live_numbers
+    from stithy.cli.talk.display import display, show_to_all
+    from stithy.cli.talk.page import watch_run
     from stithy.report.sections.certainty import describe_status
     from stithy.run.deciders import make_deciders
     from stithy.run.equip import Tools
@@ -74,13 +76,14 @@ def run(
     require_writable(junit)
     refuse_kept(keep=keep, sensitivity=sensitivity)
     stop, tools = Stop(say), Tools(waits=not no_wait)
-    with stop.install_signals():
-        with display() as shown, serve_live_numbers(metrics, shown) as tell:
+    with stop.install_signals(), watch_run(metrics, page) as watch:
+        with display() as shown:
+            tell = show_to_all(shown, watch)
             context = start_run(study, out, stop, tell, tools, null=null, sensitivity=sensitivity)
             outcome = execute(context, make_deciders(describe_status), keep=keep)
             outcome = run_corners(outcome, stop, tell, tools=tools)
         with stop.shield():
-            return conclude(outcome, junit, json=json)
+            return conclude(outcome, junit, json=json, tell=watch)
 
 
 COMMAND = run

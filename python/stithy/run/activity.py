@@ -110,7 +110,10 @@ class WindowActivity(Protocol):
         """What was measured."""
 
     def spans(self) -> Iterable[Span]:
-        """The named times of the window; none where the work goes on all the time."""
+        """The named times of the window; none where the work goes on all the time.
+
+        Asked while it works, too, of a copy: what has not ended yet has no end.
+        """
         return ()
 
     def tables(self, _: Sequence[TimedSample]) -> Iterable[tuple[Table, list[Row]]]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from stithy.analysis.analyze import Analysis, judge_run, judge_windows
 from stithy.analysis.capacity import WantedLevel, choose_next_windows, list_trials
+from stithy.analysis.comparisons import ComparedPair
 from stithy.analysis.decision import DecisionStatus, judge_question
 from stithy.analysis.evidence import Evidence
 from stithy.analysis.verdict import Next
@@ -19,6 +20,7 @@ from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory
 from stithy.run.activity import StepKind
 from stithy.run.deciding import Deciders, Invalid, Judge, QuestionStatus, SoFar
+from stithy.run.events import InterimEffect
 from stithy.search import Search
 from stithy.study.model import Study
 from stithy.units import format_list
@@ -46,9 +48,23 @@ def judge_by(describe: Describe) -> Judge:
             text=describe(analysis, status),
             is_interim=status.is_interim,
             blocks_needed=status.blocks_needed,
+            effect=_read_effect(status.compared),
         )
 
     return judge
+
+
+def _read_effect(compared: ComparedPair | None) -> InterimEffect | None:
+    """Read the interval that decides; None where there is none, or one that decides nothing."""
+    if compared is None:
+        return None
+    effect, verdict = compared.effect, compared.verdict
+    if effect.value is None or effect.low is None or effect.high is None or effect.plain:
+        return None
+    share, least = 1.0 + verdict.margin_share, verdict.negligible
+    none, margin = (1.0, (1.0 / share, share)) if least is None else (0.0, (-least, least))
+    bounds = effect.value, effect.low, effect.high
+    return InterimEffect(compared.a, compared.b, *bounds, none, margin)
 
 
 def find_invalid(directory: RunDirectory, windows: Sequence[str]) -> dict[str, str]:

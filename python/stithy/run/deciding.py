@@ -25,7 +25,7 @@ from stithy.results.tables import TRANSACTIONS, WINDOW
 from stithy.run.activity import Activity
 from stithy.run.books import Journal
 from stithy.run.context import Context
-from stithy.run.events import InterimAnalysis, StepSkipped, StepStarted, WindowsAdded
+from stithy.run.events import InterimAnalysis, InterimEffect, StepSkipped, StepStarted, WindowsAdded
 from stithy.run.forecast import Forecast
 from stithy.study.load import StudyFile
 
@@ -77,6 +77,7 @@ class QuestionStatus:
 
     `blocks` are the valid ones so far; `is_interim`: the stopping rule is evaluated after so many.
     `blocks_needed` is about how many will decide, None where that is not known or beyond the limit.
+    `effect` None: no interval is known.
     """
 
     decided: bool
@@ -84,6 +85,7 @@ class QuestionStatus:
     text: str
     is_interim: bool = True
     blocks_needed: int | None = None
+    effect: InterimEffect | None = None
 
 
 Judge = Callable[[RunDirectory], QuestionStatus]
@@ -290,9 +292,10 @@ class _InterimAnalyses:
         self._status = status
         if not status.is_interim or (before and before.blocks == status.blocks):
             return
-        facts = {"blocks": status.blocks, "decided": status.decided, "text": status.text}
-        self._context.session.journal.write("interim-analysis", **facts)
-        self._context.session.tell(InterimAnalysis(status.text, status.blocks, status.decided))
+        session, text = self._context.session, status.text
+        facts = {"blocks": status.blocks, "decided": status.decided, "text": text}
+        session.journal.write("interim-analysis", **facts)
+        session.tell(InterimAnalysis(text, status.blocks, status.decided, status.effect))
 
 
 class TransactionRates:

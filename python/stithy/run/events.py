@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from stithy.clock import Clock
-from stithy.plan.steps import Step, WindowPlan
+from stithy.collectors.collector import TimedSample
+from stithy.plan.steps import Question, Step, WindowPlan
+from stithy.run.activity import Span
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,7 @@ class RunStarted:
 
     `time_s_undecided`: the same if every block is needed; None where all of them are anyway.
     `notes`: by candidate what must stand beside every number of it, where anything must.
+    `question`: as the study asks it; `asked`: what decides it, None where nothing is compared.
     """
 
     directory: str
@@ -29,6 +32,9 @@ class RunStarted:
     time_s: float
     time_s_undecided: float | None = None
     notes: Mapping[str, str] = field(default_factory=dict)
+    question: str = ""
+    asked: Question | None = None
+    candidates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -63,12 +69,33 @@ class StepSkipped:
 
 
 @dataclass(frozen=True)
+class InterimEffect:
+    """Candidate `b` against `a`, with the bounds of the interval that decides.
+
+    `none`: the value of no effect, 1 of a ratio and 0 of a difference; within `margin` of it they
+    are equivalent.
+    """
+
+    a: str
+    b: str
+    value: float
+    low: float
+    high: float
+    none: float
+    margin: tuple[float, float]
+
+
+@dataclass(frozen=True)
 class InterimAnalysis:
-    """The stopping rule was evaluated after so many valid blocks; `text` says how it stands."""
+    """The stopping rule was evaluated after so many valid blocks; `text` says how it stands.
+
+    `effect` None: there is no interval yet.
+    """
 
     text: str
     blocks: int
     decided: bool
+    effect: InterimEffect | None = None
 
 
 @dataclass(frozen=True)
@@ -108,6 +135,19 @@ class SecondPassed:
 
 
 @dataclass(frozen=True)
+class WindowSampled:
+    """What collectors have just read in a window, and its named times so far.
+
+    `started_at_s`: when its users began, Unix time; None before.
+    """
+
+    window: WindowPlan
+    samples: tuple[TimedSample, ...]
+    spans: tuple[Span, ...] = ()
+    started_at_s: float | None = None
+
+
+@dataclass(frozen=True)
 class MachineBusy:
     """A block has waited so long for a quiet machine, of at most `most_s`; `text`: for whom."""
 
@@ -123,9 +163,23 @@ class Note:
     text: str
 
 
+@dataclass(frozen=True)
+class RunEnded:
+    """The run is over, well or not, and its report is written; None where there is none.
+
+    `findings`: what the report says first, in sentences.
+    """
+
+    end: str
+    error: str | None = None
+    report: Path | None = None
+    findings: tuple[str, ...] = ()
+
+
 OfStep = StepStarted | StepFinished | StepSkipped
-Other = InterimAnalysis | WindowsAdded | StepProgress | SecondPassed | MachineBusy | Note
-Event = RunStarted | OfStep | Other
+InWindow = StepProgress | SecondPassed | WindowSampled
+Other = InterimAnalysis | WindowsAdded | InWindow | MachineBusy | Note
+Event = RunStarted | OfStep | Other | RunEnded
 Observer = Callable[[Event], None]
 
 
@@ -139,7 +193,7 @@ NAMES: dict[type[Event], str] = {
     MachineBusy: "machine_busy",
     Note: "noted",
 }
-"""What is logged; progress and seconds are in the hammer's raw output already."""
+"""What is logged; progress, seconds and samples are in the hammer's output and results already."""
 
 
 def log_events(path: Path, clock: Clock, observer: Observer) -> Observer:

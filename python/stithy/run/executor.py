@@ -67,7 +67,9 @@ def execute(
         times = schedule.expected_s(context.steps)
         notes = describe_notes(context.file.study, context.plan)
         root, count = str(context.session.directory.root), len(context.steps)
-        context.session.tell(RunStarted(root, count, *times, notes=notes))
+        study, asked = context.file.study, context.plan.question
+        begun = RunStarted(root, count, *times, notes, study.study, asked, (*study.candidates,))
+        context.session.tell(begun)
         # The study asks for a database which may lose what it acknowledged.
         for text in write_sentences(context.file.study.given_up):
             context.session.tell(Note(text))

@@ -33,6 +33,9 @@ from stithy.metrics import SAMPLER, SAMPLER_METRICS
 from stithy.registry import find_fault
 from stithy.results.tables import STOPPED, UNANSWERED
 
+Hear = Callable[[tuple[TimedSample, ...]], None]
+"""Is given readings as they are taken, by several threads; must not fail or take long."""
+
 LEAVE_PATIENCE_S = 5.0
 """How long `stop` waits for a collector that asks a server which no longer answers."""
 
@@ -40,19 +43,23 @@ LEAVE_PATIENCE_S = 5.0
 class Sampler:
     """All collectors of a window; `start` once, `stop` once."""
 
-    def __init__(self, scope: Scope, collectors: Mapping[str, Collector]) -> None:
-        """`collectors`: by name, those of a host."""
+    def __init__(
+        self, scope: Scope, collectors: Mapping[str, Collector],
+        hear: Hear = lambda readings: None,
+    ) -> None:  # fmt: skip
+        """`collectors`: by name, those of a host. `hear` is given what each round reads."""
         names = [instance.name for instance in scope.instances]
         assert len(names) == len(set(names)), "samples of servers could not be told apart"
         every = [
             collector for kind in collectors.values() for collector in _watch_kind(kind, scope)
         ]
         self._stop = threading.Event()
+        shared = (hear, self._stop)
         self._rounds = [
-            _Rounds(scope, [collector], self._stop) for collector in every if collector.blocks
+            _Rounds(scope, [collector], *shared) for collector in every if collector.blocks
         ]
         if quick := [collector for collector in every if not collector.blocks]:
-            self._rounds.append(_Rounds(scope, quick, self._stop))
+            self._rounds.append(_Rounds(scope, quick, *shared))
 
     def start(self) -> None:
         """Begin; the first readings come with the next whole second."""
@@ -69,13 +76,16 @@ class Sampler:
 class _Rounds(threading.Thread):
     """One thread with some collectors, and what they said; one that blocks has it for itself."""
 
-    def __init__(self, scope: Scope, watched: Sequence["_Watched"], stop: threading.Event) -> None:
+    def __init__(
+        self, scope: Scope, watched: Sequence["_Watched"], hear: Hear, stop: threading.Event
+    ) -> None:
         alone = watched[0] if watched[0].blocks else None
         self._subject = alone.name if alone else ""
         self._instance = alone.instance if alone else ""
         super().__init__(name=f"sampler-{self._subject or 'kernel'}{self._instance}", daemon=True)
         self._after_s = alone.after_s if alone else 0.0
         self._clock = scope.clock
+        self._hear = hear
         self._ended = stop
         self._watched = watched
         self._readings: list[TimedSample] = []
@@ -83,8 +93,7 @@ class _Rounds(threading.Thread):
     def run(self) -> None:
         """Once a second until told to stop."""
         at_s = self._clock.now_s()
-        for collector in self._watched:
-            self._readings += collector.prime(at_s)
+        self._keep(sample for collector in self._watched for sample in collector.prime(at_s))
         due_s = self._find_begin_s() + 1.0
         while not self._ended.wait(max(0.0, due_s - self._clock.now_s())):
             self._round(due_s)
@@ -108,14 +117,18 @@ class _Rounds(threading.Thread):
             ]
         return readings
 
+    def _keep(self, readings: Iterable[TimedSample]) -> None:
+        kept = tuple(readings)
+        self._readings += kept
+        self._hear(kept)
+
     def _round(self, due_s: float) -> None:
         at_s, begin_s, cpu_s = (
             self._clock.now_s(),
             self._clock.monotonic_s(),
             measure_thread_cpu_s(),
         )
-        for collector in self._watched:
-            self._readings += collector.read(at_s)
+        self._keep(sample for collector in self._watched for sample in collector.read(at_s))
         own = (at_s - due_s, self._clock.monotonic_s() - begin_s, measure_thread_cpu_s() - cpu_s)
         self._readings += [
             TimedSample(

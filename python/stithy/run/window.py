@@ -7,8 +7,9 @@ purpose.
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, contextmanager, suppress
+from copy import copy
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from stithy.activity import collect_expected_errors
@@ -24,9 +25,10 @@ from stithy.results.files import list_window_tables, write_table
 from stithy.results.layout import WindowDirectory
 from stithy.results.tables import Row
 from stithy.run import power, surroundings
-from stithy.run.activity import Activity, Subject, Times, WindowActivity
+from stithy.run.activity import Activity, Span, Subject, Times, WindowActivity
 from stithy.run.context import Context
 from stithy.run.drives import Counters, read_counters, trace_window
+from stithy.run.events import WindowSampled
 from stithy.run.sampler import Sampler, make_series_rows
 from stithy.run.session import Stop, UsersStart
 from stithy.run.surroundings import MachineSnapshot, snapshot
@@ -47,6 +49,7 @@ class MeasuredWindow:
     drives: tuple[Counters, Counters] | None = None
     missing_because: str | None = None
     snapshots: tuple[MachineSnapshot, MachineSnapshot] | None = None
+    start: UsersStart = field(default_factory=UsersStart)
 
     @property
     def times(self) -> Times | None:
@@ -83,7 +86,7 @@ def _measure_whole(context: Context, window: WindowPlan, stop: Stop) -> Measured
     """A window, and why it has no numbers where something failed; `stop` is the window's own."""
     within = replace(context, session=replace(context.session, stop=stop, start=UsersStart()))
     made = tuple(plugins(Activity)[name].create(within, window) for name in window.activities)
-    measured = MeasuredWindow(window, made)
+    measured = MeasuredWindow(window, made, start=within.session.start)
     try:
         with convert_machine_failures(f"window {window.id}"):
             _measure(context, measured, stop)
@@ -148,13 +151,35 @@ def _act_together(works: Sequence[Callable[[], None]], stop: threading.Event) ->
         raise errors[0]
 
 
+WATCHED = frozenset({"block", "cpu"})
+"""Collectors whose readings are told at once: they show what limits a window."""
+
+
+def list_spans(activities: Sequence[WindowActivity]) -> tuple[Span, ...]:
+    """List the named times so far, as copies of the activities say them.
+
+    An activity may keep what it was asked once; it must not keep what was so in the middle.
+    """
+    found: list[Span] = []
+    for activity in activities:
+        with suppress(Exception):  # it is at work: what it cannot say yet, it says a second later
+            found += copy(activity).spans()
+    return tuple(found)
+
+
 @contextmanager
 def _sample_inside(context: Context, measured: MeasuredWindow, subject: Subject) -> Iterator[None]:
     scope = power.make_scope(context, measured.window.candidate)
+
+    def hear(samples: tuple[TimedSample, ...]) -> None:
+        if shown := tuple(sample for sample in samples if sample.collector in WATCHED):
+            spans, start_s = list_spans(measured.activities), measured.start.at_s or None
+            context.session.tell(WindowSampled(measured.window, shown, spans, start_s))
+
     sampler = Sampler(
         replace(scope, instances=subject.instances, server_cpus=subject.cpus),
-        context.host.collectors,
-    )
+        context.host.collectors, hear,
+    )  # fmt: skip
     sampler.start()
     try:
         yield

@@ -13,7 +13,8 @@ from conftest import ROOT
 from fakes.clock import FakeClock
 from fakes.machine import FakeMachine
 from stithy.cli import app
-from stithy.cli.talk.display import Plain, describe_event, serve_live_numbers
+from stithy.cli.talk.display import Plain, describe_event
+from stithy.cli.talk.page import watch_run
 from stithy.errors import PreconditionError, Problems, StithyError, UserError
 from stithy.needs import Judgement
 from stithy.run import doctor, draft, events, preflight
@@ -217,12 +218,10 @@ def test_each_event_has_its_line_or_none(capsys: Captured) -> None:
 
 def test_live_numbers_are_told_where_an_address_is_given(tmp_path: Path, capsys: Captured) -> None:
     """A port in use, or one for other machines, ends a command before anything starts."""
-    shown: list[events.Event] = []
     for address, reported in ((None, ""), ("127.0.0.1:0", "live numbers: http://127.0.0.1:")):
-        with serve_live_numbers(address, shown.append) as tell:
+        with watch_run(address, None) as tell:
             tell(events.StepProgress("loading", 1, 2))
         assert reported in capsys.readouterr().err
-    assert len(shown) == 2
     with socket.create_server(("127.0.0.1", 0)) as taken:
         used = f"127.0.0.1:{taken.getsockname()[1]}"
         for command, address, code in (

@@ -15,12 +15,15 @@ from stithy.run.events import (
     InterimAnalysis,
     RunStarted,
     SecondPassed,
+    StepFinished,
     StepProgress,
     StepStarted,
 )
-from stithy.run.live import NOW, RUN, LiveNumbers
+from stithy.run.live import LiveRun
+from stithy.run.live_numbers import NOW, RUN, write_numbers
 from support.drawn import context_built
 from support.examples import STEP, WINDOW
+from support.live_run import sample_window
 from support.openmetrics import read
 from support.sample_run import Shape
 
@@ -31,6 +34,8 @@ BEGUN: tuple[Event, ...] = (
 MOMENTS: tuple[tuple[Event, ...], ...] = (
     (SecondPassed(WINDOW, 9, "measure", 12_345.0, 0.0123), InterimAnalysis("b", 4, decided=True)),
     (StepProgress("loading", 1, 4),),
+    (sample_window(WINDOW, 9, FakeClock()),),
+    (StepFinished(STEP, 31.25, "4,400 NOPM"),),
 )
 """Of a run: while a window is measured, and while something else goes on."""
 
@@ -50,10 +55,10 @@ def _live() -> Served:
     """What is reported while a run goes on."""
     texts = []
     for events in MOMENTS:
-        numbers = LiveNumbers(FakeClock(), lambda directory, windows: {})
+        numbers = LiveRun(FakeClock(), lambda directory, windows: dict.fromkeys(windows, "errors"))
         for event in (*BEGUN, *events):
             numbers.show(event)
-        texts.append(numbers.text())
+        texts.append(write_numbers(numbers))
     return _served(*texts)
 
 

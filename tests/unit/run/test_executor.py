@@ -19,6 +19,7 @@ from stithy.results.manifest import LimitFacts
 from stithy.run import events
 from stithy.run.cleaning import clean
 from stithy.run.executor import execute
+from stithy.run.window import WATCHED
 from stithy.wire.messages import ErrorCount
 from support.faked_run import FakedRun
 from support.running import entries, left_by, manifest, window_row
@@ -71,6 +72,9 @@ def test_every_step_of_the_plan_is_done_and_written_down_and_nothing_is_left(who
     assert isinstance(first, events.RunStarted)
     seconds = [each for each in faked.events if isinstance(each, events.SecondPassed)]
     assert [second.p95_s for second in seconds] == [None] * 4, "ten orders bear no percentile"
+    sampled = [each for each in faked.events if isinstance(each, events.WindowSampled)]
+    assert {each.window.id for each in sampled} == {*WINDOWS}
+    assert {of.collector for each in sampled for of in each.samples} <= WATCHED
     assert (run.problems, sorted(run.window["window_id"])) == ((), WINDOWS)
     assert run.window["complete"].all()
     # Loading, the check after it, the calibration, and the window's own start.

@@ -17,8 +17,11 @@ from stithy.plan.expand import expand, nullify_study
 from stithy.plan.steps import Cost, Step
 from stithy.run import events
 from stithy.run.executor import describe_notes
-from stithy.run.live import Address, LiveNumbers, parse_address, serve_numbers
+from stithy.run.live import LiveRun
+from stithy.run.live_numbers import require_loopback, serve_numbers, write_numbers
+from stithy.run.serving import Address, parse_address
 from support.examples import STEP, WINDOW
+from support.live_run import sample_window
 from support.openmetrics import Read, read
 from support.studies import study, workload
 
@@ -29,19 +32,19 @@ SECOND = events.SecondPassed(WINDOW, 9, "measure", 12_345.0, 0.0123)
 OVER = events.StepFinished(STEP, 31.25, "4,400 NOPM")
 
 
-def _numbers(*shown: events.Event, clock: FakeClock | None = None) -> LiveNumbers:
+def _numbers(*shown: events.Event, clock: FakeClock | None = None) -> LiveRun:
     """What is reported after these events, with a judge who finds nothing wrong."""
-    found = LiveNumbers(clock or FakeClock(), lambda directory, windows: {})
+    found = LiveRun(clock or FakeClock(), lambda directory, windows: {})
     for event in shown:
         found.show(event)
     return found
 
 
-def _families(shown: LiveNumbers) -> Mapping[str, Read]:
-    return {name.removeprefix("stithy_"): each for name, each in read(shown.text()).items()}
+def _families(shown: LiveRun) -> Mapping[str, Read]:
+    return {name.removeprefix("stithy_"): each for name, each in read(write_numbers(shown)).items()}
 
 
-def _value(shown: LiveNumbers, name: str) -> float:
+def _value(shown: LiveRun, name: str) -> float:
     ((_, number, at_s),) = _families(shown)[name].samples
     assert at_s is None
     return number
@@ -49,7 +52,7 @@ def _value(shown: LiveNumbers, name: str) -> float:
 
 def test_a_window_under_way_tells_its_last_second_and_one_that_is_over_none() -> None:
     """Throughput, response time, how far it is, whose it is; no zeros that nobody measured."""
-    assert _numbers().text() == "# EOF\n"
+    assert write_numbers(_numbers()) == "# EOF\n"
     shown = _numbers(BEGUN, AT_STEP, SECOND)
     values = {
         "now_transactions_per_minute": 12_345.0, "now_response_p95_seconds": 0.0123,
@@ -113,12 +116,13 @@ def test_invalid_windows_are_counted_those_of_earlier_sessions_too(tmp_path: Pat
     told_of: list[events.Event] = [events.RunStarted(str(tmp_path), 17, 1.0), OVER]
     for judge, counts in (
         (lambda _, of: dict.fromkeys(of, "errors"), (1, 2)),
-        (unreadable, (0, 0)),
+        (unreadable, (None, None)),
     ):
-        shown = LiveNumbers(FakeClock(), judge)
+        shown = LiveRun(FakeClock(), judge)
         for event, count in zip(told_of, counts, strict=True):
             shown.show(event)
-            assert _value(shown, "run_windows_invalid") == count
+            is_told = "run_windows_invalid" in _families(shown)
+            assert (_value(shown, "run_windows_invalid") if is_told else None) == count
 
 
 def test_only_addresses_that_no_other_machine_reaches_are_taken() -> None:
@@ -128,7 +132,7 @@ def test_only_addresses_that_no_other_machine_reaches_are_taken() -> None:
     wrong = ("", "9464", ":9464", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "a:1")
     for text in ("0.0.0.0:9464", "192.168.1.2:9464", "[::]:9464", *wrong):
         with pytest.raises(UserError) as raised:
-            parse_address(text)
+            require_loopback(parse_address(text))
         expected = "write it as 127.0.0.1:9464" if text in wrong else "ssh -L"
         assert expected in raised.value.remedy, text
 
@@ -181,3 +185,21 @@ def test_what_must_be_known_of_a_candidate_is_told_of_it_and_of_no_other() -> No
         found = describe_notes(known, expand(known, null=null))
         assert list(found) == names
         assert all(re.match(words, text) for text in found.values())
+
+
+def test_what_limits_users_and_which_windows_are_invalid_are_numbers_too() -> None:
+    """Of each device with requests, and of all CPUs; between windows nothing is said of them."""
+    shown = LiveRun(FakeClock(), lambda directory, windows: dict.fromkeys(windows, "errors"))
+    for event in (BEGUN, AT_STEP, sample_window(WINDOW, 9, FakeClock())):
+        shown.show(event)
+    busy = {
+        labels["subject"]: value
+        for labels, value, _ in _families(shown)["now_device_busy_ratio"].samples
+    }
+    assert busy == {"nvme0n1": 0.31, "nvme1n1": 0.62}
+    assert _value(shown, "now_cpus_busy_ratio") == pytest.approx(0.4)
+    shown.show(OVER)
+    shown.show(events.StepStarted(LOADING, 8, 17, 57.0))
+    assert not any(name.startswith("now_") for name in _families(shown))
+    [(labels, _, _)] = _families(shown)["run_invalid_window"].samples
+    assert (labels["window"], labels["because"]) == (WINDOW.id, "errors")

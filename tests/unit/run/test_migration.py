@@ -13,8 +13,10 @@ from fakes.clock import FakeClock
 from stithy.engines.served import ServerProcess
 from stithy.errors import InfrastructureError
 from stithy.results.layout import RunDirectory
+from stithy.run.activity import Span
 from stithy.run.session import Stop
-from stithy.scenarios.migration.activity import SUMS, MigrationActivity
+from stithy.run.window import list_spans
+from stithy.scenarios.migration.activity import END, SUMS, MigrationActivity
 from stithy.scenarios.migration.declared import DAMAGED, TABLES
 from stithy.scenarios.migration.judge import find_damaged, find_differing
 from stithy.scenarios.migration.way import Move, TableSums, UnfinishedError
@@ -176,3 +178,13 @@ def test_a_switch_that_does_not_end_is_undone(tmp_path: Path) -> None:
     with pytest.raises(UnfinishedError):
         ReplicationWay().switch(moving.move(2), cast(Any, moving.server), cast(Any, moving))
     assert moving.said == ["no commits", "killed", "one at None"]
+
+
+def test_who_watches_a_migration_learns_its_parts_and_fixes_none_of_them() -> None:
+    """What was asked in the middle is asked again at the end; what cannot answer hinders nobody."""
+    activity = MigrationActivity(None, cast("Any", None), cast("Any", None))
+    activity._move = cast("Any", SimpleNamespace(marks=[("copy", 1.0)]))
+    broken = cast("Any", SimpleNamespace(spans=lambda: 1 / 0))
+    assert list_spans([broken, activity]) == (Span("copy", 1.0),)
+    activity._move.marks.append((END, 5.0))
+    assert list_spans([activity]) == tuple(activity.spans()) == (Span("copy", 1.0, 5.0, "done"),)

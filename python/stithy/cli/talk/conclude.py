@@ -34,7 +34,7 @@ from stithy.results.layout import RunDirectory, write_durably
 from stithy.results.manifest import End
 from stithy.run.deciders import make_deciders
 from stithy.run.equip import Tools
-from stithy.run.events import Note, Observer
+from stithy.run.events import Note, Observer, RunEnded
 from stithy.run.executor import RunOutcome, execute
 from stithy.run.forecast import keep_added_s, keep_noise
 from stithy.run.history import read_history
@@ -69,10 +69,11 @@ def conclude(
     *,
     json: bool,
     first: Callable[[Context], str] | None = None,
+    tell: Observer = lambda event: None,
 ) -> Exit:
     """Write the report of what there is, tell the findings, and choose the exit code.
 
-    `first`: what a person is shown before the findings.
+    `first`: what a person is shown before the findings. `tell` hears that the run is over.
     """
     # Drawing is heavy: it is loaded once there is something to draw.
     from stithy.report.write import find_formats, write_report_of
@@ -89,6 +90,9 @@ def conclude(
         save_noise(context)
         save_drives(context)
     judged = judge(context, junit)
+    marked = tuple(f"Caution: {sentence}" for sentence in weak)
+    said = (*found, *marked, *(line.strip() for line in judged.lines if line))
+    tell(RunEnded(outcome.end, str(outcome.error) if outcome.error else None, page, said))
     for left in outcome.left:
         say(f"{format_left(left)}: run `stithy clean` later")
     if json:
@@ -109,7 +113,6 @@ def conclude(
         )
     else:
         ahead = (first(context), "") if first and page else ()
-        marked = (f"Caution: {sentence}" for sentence in weak)
         _show(outcome, page, (*ahead, *found, *marked, *judged.lines))
     if outcome.error is not None:
         say(f"error: {outcome.error}")

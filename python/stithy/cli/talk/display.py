@@ -1,7 +1,6 @@
 """What a person sees while a study runs: a live display on a terminal, plain lines otherwise.
 
-Both go to standard error; standard output stays for what a program may want to read. Where it is
-wanted, a monitoring system is shown the same as numbers.
+Both go to standard error; standard output stays for what a program may want to read.
 """
 
 import sys
@@ -23,6 +22,7 @@ from stithy.run.events import (
     MachineBusy,
     Note,
     Observer,
+    RunEnded,
     RunStarted,
     SecondPassed,
     StepFinished,
@@ -30,6 +30,7 @@ from stithy.run.events import (
     StepSkipped,
     StepStarted,
     WindowsAdded,
+    WindowSampled,
 )
 from stithy.units import format_duration
 
@@ -76,7 +77,7 @@ def describe_event(event: Event) -> str | None:
             return f"interim analysis: {event.text}"
         case WindowsAdded():
             return f"added: {event.because} ({format_expected_time(event.time_s, None, ' more')})"
-        case StepProgress() | StepSkipped():
+        case StepProgress() | StepSkipped() | WindowSampled() | RunEnded():
             return None
 
 
@@ -107,29 +108,14 @@ def display() -> Iterator[Observer]:
         yield live.show
 
 
-@contextmanager
-def serve_live_numbers(metrics: str | None, show: Observer) -> Iterator[Observer]:
-    """Inside, the events that are shown are served as numbers, too; None: they are shown only.
+def show_to_all(*observers: Observer) -> Observer:
+    """An observer that hands every event on to each of these."""
 
-    Raises UserError for an address that is wrong or not on loopback, PreconditionError for a port
-    that cannot be had.
-    """
-    if metrics is None:
-        yield show
-        return
-    # A server that hardly anybody asks for.
-    from stithy.run.deciders import find_invalid
-    from stithy.run.live import LiveNumbers, parse_address, serve_numbers
+    def show(event: Event) -> None:
+        for observer in observers:
+            observer(event)
 
-    numbers = LiveNumbers(SystemClock(), find_invalid)
-
-    def both(event: Event) -> None:
-        show(event)
-        numbers.show(event)
-
-    with serve_numbers(parse_address(metrics), numbers.text) as page:
-        say(f"live numbers: {page}")
-        yield both
+    return show
 
 
 BAR_WIDTH = 24
@@ -168,7 +154,7 @@ class Live:
                 self._above(
                     f"{event.step.id}: {event.result} ({format_duration(event.duration_s)})"
                 )
-            case StepSkipped():
+            case StepSkipped() | WindowSampled() | RunEnded():
                 pass
             case MachineBusy():
                 self._draw((describe_event(event) or "").strip())

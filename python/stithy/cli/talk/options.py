@@ -42,6 +42,13 @@ Metrics = Annotated[
         "address, such as 127.0.0.1:9464. It ends with the run."
     ),
 ]
+Page = Annotated[
+    str | None,
+    Parameter(
+        help="Show the run live on a page at this address, such as 127.0.0.1:8080. It only reads. "
+        "On an address that other machines reach it needs the token that is printed."
+    ),
+]
 
 T = TypeVar("T")
 

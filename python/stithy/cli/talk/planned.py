@@ -24,7 +24,7 @@ from stithy.plan.cost import (
     sum_space,
 )
 from stithy.plan.sensitivity import SHARE
-from stithy.plan.steps import Plan, Step
+from stithy.plan.steps import Plan, Question, Step
 from stithy.point import format_value
 from stithy.registry import plugins
 from stithy.report.sections.cost import describe_years
@@ -222,18 +222,7 @@ def _describe_question(study: Study, plan: Plan) -> str:
         return "Question: which candidate serves more users. A search answers it without a verdict."
     if asked is None:
         return "Nothing is compared: there is a single candidate."
-    pair = asked.candidates
-    of = f"{pair[1]} against {pair[0]}" if pair else "the slowest against the fastest candidate"
-    derived = " (derived: the study names no metric)" if "metric" in asked.derived else ""
-    quantity = parse_quantity(asked.metric)
-    least = quantity.known.negligible
-    margin = (
-        format_percent(asked.margin_share) if least is None else format_quantity(quantity, least)
-    )
-    text = (
-        f"Primary question{derived}: {quantity.noun} at "
-        f"{asked.point.in_words()}, {of}, margin {margin}.\n"
-    )
+    text = f"{describe_asked(asked)}\n"
     place = "point" if len(study.factors) > 1 else "level"
     if study.repeat is not None:
         few = f"; a verdict needs {BLOCKS_LEAST}" if study.repeat < BLOCKS_LEAST else ""
@@ -246,6 +235,22 @@ def _describe_question(study: Study, plan: Plan) -> str:
     return (
         f"{text}Blocks at this {place}{also}: {asked.blocks_least} to {asked.blocks_most}, until "
         f"the question is decided{once}."
+    )
+
+
+def describe_asked(asked: Question) -> str:
+    """Describe what decides the study: by what, where, of whom, beyond which margin."""
+    pair = asked.candidates
+    of = f"{pair[1]} against {pair[0]}" if pair else "the slowest against the fastest candidate"
+    derived = " (derived: the study names no metric)" if "metric" in asked.derived else ""
+    quantity = parse_quantity(asked.metric)
+    least = quantity.known.negligible
+    margin = (
+        format_percent(asked.margin_share) if least is None else format_quantity(quantity, least)
+    )
+    return (
+        f"Primary question{derived}: {quantity.noun} at "
+        f"{asked.point.in_words()}, {of}, margin {margin}."
     )
 
 

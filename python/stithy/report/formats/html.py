@@ -37,14 +37,10 @@ class HtmlFormat(ReportFormat):
 
 def render(page: Page, drawings: dict[str, str]) -> str:
     """The page as HTML; `drawings` are the figures' SVG by name."""
-    styles = (
-        _read_fonts() + _read("page.css") + "\n@media screen and (prefers-color-scheme: dark){\n"
-    )
-    styles += palette.write_css_rules() + "\n}"
-    script = _read("figure.js") + _read("page.js")
+    script = read_asset("figure.js") + read_asset("page.js")
     library = draw.load_library()
     numbers = {figure.name: number for number, figure in enumerate(page.figures, start=1)}
-    return _load_template().render(
+    return load_template("page.html").render(
         page=page,
         context=page.context,
         manifest=page.context.manifest,
@@ -57,7 +53,7 @@ def render(page: Page, drawings: dict[str, str]) -> str:
         drawings={name: Markup(svg) for name, svg in drawings.items()},
         specs={figure.name: _write_json(figure.spec) for figure in page.figures},
         config=_write_json(draw.apply_theme({})["config"]),
-        styles=Markup(styles),
+        styles=make_styles("page.css"),
         script=Markup(script),
         library=Markup(library),
         policy=_make_policy(library, script),
@@ -72,12 +68,14 @@ def _write_json(value: Any) -> Markup:
     )
 
 
+def hash_source(text: str) -> str:
+    """A script or style as a content security policy allows it."""
+    return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
 def _make_policy(*scripts: str) -> str:
     """A content security policy: only our own scripts run, and no request leaves the page."""
-    allowed = " ".join(
-        f"'sha256-{b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
-        for script in scripts
-    )
+    allowed = " ".join(map(hash_source, scripts))
     return (
         f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; "
         "img-src data:; font-src data:; base-uri 'none'; form-action 'none'"
@@ -90,7 +88,14 @@ def _show_value(value: Any) -> Any:
     return join_units(escape_unseen(value)) if plain else value
 
 
-def _read(name: str) -> str:
+def make_styles(*names: str) -> Markup:
+    """The styles of a page: fonts, assets, and the colours of drawings in the dark."""
+    dark = f"@media screen and (prefers-color-scheme: dark){{\n{palette.write_css_rules()}\n}}"
+    return Markup("\n".join([_read_fonts() + "".join(map(read_asset, names)), dark]))
+
+
+def read_asset(name: str) -> str:
+    """A style or script of pages."""
     return (HERE / "assets" / name).read_text(encoding="utf-8")
 
 
@@ -106,7 +111,8 @@ def _read_fonts() -> str:
 
 
 @cache
-def _load_template() -> jinja2.Template:
+def load_template(name: str) -> jinja2.Template:
+    """A template of a page, which escapes what it is given."""
     sources = {path.name: join_units(path.read_text("utf-8")) for path in TEMPLATES.iterdir()}
     environment = jinja2.Environment(
         loader=jinja2.DictLoader(sources),
@@ -116,7 +122,7 @@ def _load_template() -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("page.html")
+    return environment.get_template(name)
 
 
 PLUGINS = (HtmlFormat(),)
