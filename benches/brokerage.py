@@ -3,7 +3,9 @@
 The mix is counted over a million transactions in memory. Loading stands beside `pg_restore` of
 the same rows, which copies them raw and then makes the same indexes and keys, in turns. Reads and
 writes are those of an emulated data drive, the log on another one, while the server has a tenth of
-the data's size as memory and makes checkpoints. Writes `benches/results/<date>-brokerage.json`.
+the data's size as memory and makes checkpoints. That data has trades of 60 days: daily prices do
+not grow with days, and at the fewest that are possible they alone would outgrow that tenth. Writes
+`benches/results/<date>-brokerage.json`.
 
 Usage: brokerage.py [--quick] [load] [mix] [traffic]; only the parts that are named, if any are.
 `--quick` takes seconds of each, and keeps no numbers. Needs root.
@@ -49,25 +51,27 @@ database:
   engine: postgresql
   memory: {memory_mib} MiB
   settings: {{shared_buffers: 32MB, checkpoint_timeout: {checkpoint_s}s, max_wal_size: 1GB}}
-workload: {{name: brokerage, customers: {customers}, price_period: 20 s, maintenance_interval: 2 s}}
+workload:
+  {{name: brokerage, customers: {customers}, days: {days}, price_period: 20 s,
+    maintenance_interval: 2 s}}
 load: {{users: [8], ramp_up: {ramp_up_s} s, duration: {duration_s} s, repeat: 1, calibrate: false}}
 """
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How long the bench looks at each thing; `customers` and times of the window in a tenth."""
+    """How long the bench looks at each thing; `days` and times of the window in a tenth."""
 
     loads: int
     transactions: int
-    customers: int
+    days: int
     ramp_up_s: int
     duration_s: int
 
 
-FULL = Effort(2, TRANSACTIONS, customers=4000, ramp_up_s=30, duration_s=4 * CHECKPOINT_S)
+FULL = Effort(2, TRANSACTIONS, days=60, ramp_up_s=30, duration_s=4 * CHECKPOINT_S)
 NO_TURNS = Effort(0, 0, 0, 0, 0)
-QUICK = Effort(1, 10_000, customers=4000, ramp_up_s=5, duration_s=10)
+QUICK = Effort(1, 10_000, days=60, ramp_up_s=5, duration_s=10)
 
 
 @dataclass(frozen=True)
@@ -200,10 +204,11 @@ def _drive(instance: Instance, duration_s: float, seed: int) -> Mix:
 
 def write_study(effort: Effort) -> str:
     """The study of a window whose server has a tenth of the data's size as memory."""
-    data = BROKERAGE.data_bytes({"customers": effort.customers, "days": WORKLOAD.days})
+    customers = WORKLOAD.customers
+    data = BROKERAGE.data_bytes({"customers": customers, "days": effort.days})
     return STUDY.format(
-        memory_mib=data // 10 // 2**20, checkpoint_s=CHECKPOINT_S, customers=effort.customers,
-        ramp_up_s=effort.ramp_up_s, duration_s=effort.duration_s,
+        memory_mib=data // 10 // 2**20, checkpoint_s=CHECKPOINT_S, customers=customers,
+        days=effort.days, ramp_up_s=effort.ramp_up_s, duration_s=effort.duration_s,
     )  # fmt: skip
 
 

@@ -70,6 +70,14 @@ class MemoryGroup:
         except (OSError, ValueError):
             return None
 
+    def lift(self) -> None:
+        """Take the limit away where the kernel lets; what comes now is not measured."""
+        swap = self.path / self.files.swap
+        with suppress(OSError):
+            if self.files.version == 1 and swap.exists():
+                swap.write_text("-1")  # may never be lower than the other
+            (self.path / self.files.limit).write_text("-1" if self.files.version == 1 else "max")
+
     def explain_lost(self, pid: int) -> str | None:
         """Why the limit does not hold for this process any more; None where it does."""
         try:

@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -107,7 +108,7 @@ def test_memory_groups_are_made_below_what_limits_stithy_itself(tmp_path: Path) 
 
 @pytest.mark.needs_cgroup
 def test_a_limit_holds_for_a_program_and_its_page_cache(disk_place: Path) -> None:
-    """Writing four times the limit never uses more than the limit, where a disk takes the pages."""
+    """Its program is killed above it, and four times as many pages never use more, until lifted."""
     runner, recorded = LocalRunner(), list[Path]()
     group = resources.make_group("stithy-test", LIMIT, runner=runner, record=recorded.append).group
     assert group is not None
@@ -117,6 +118,10 @@ def test_a_limit_holds_for_a_program_and_its_page_cache(disk_place: Path) -> Non
         peak = group.read_peak_bytes()
         assert peak is None or LIMIT // 2 < peak <= LIMIT
         (disk_place / "big").unlink()
+        greedy = Command([sys.executable, "-c", f"b'x' * {2 * LIMIT}"], memory_cgroup=group.path)
+        assert (runner.run(greedy).code != 0, (group.count_killed() or 0) > 0) == (True, True)
+        group.lift()
+        assert runner.run(greedy).code == 0
     finally:
         resources.remove_group(group.path)
     assert (recorded, group.path.exists()) == ([group.path], False)

@@ -98,12 +98,8 @@ class HammerActivity:
             ) as instance:  # fmt: skip
                 try:
                     yield from self._use_server(instance, group)
-                    group = self._find_group(group)
-                    if group and instance.pid is not None:
-                        self.limit_lost = group.explain_lost(instance.pid)
                 finally:
-                    self.ended_because = _explain_end(instance, group)
-                    self.peak_bytes = group.read_peak_bytes() if group else None
+                    self.ended_because = _explain_end(instance, self._find_group(group))
                 if self.driven is not None and not self.driven.summary.complete:
                     # Whatever held the transactions back would hold back the ordinary end, too.
                     instance.stop(at_once=True)
@@ -125,10 +121,20 @@ class HammerActivity:
             path = group.path if group else None
             yield self.context.servers.watched(self.window, instance, path, self.number)
         finally:
+            self._end_limit(instance, self._find_group(group))
             rows.verify(self, hammer, instance)
         # An interrupted window is verified too: what it did must be right all the same.
         output = self.directory.check_output
         self.checked = self.context.verify_conditions(hammer, self._choice, output)
+
+    def _end_limit(self, instance: Instance, group: MemoryGroup | None) -> None:
+        """Note how the limit held, and lift it: checks read what users never would."""
+        if group is None:
+            return
+        if instance.pid is not None:
+            self.limit_lost = group.explain_lost(instance.pid)
+        self.peak_bytes = group.read_peak_bytes()
+        group.lift()
 
     def begin(self) -> None:
         """Read the server's counters, after a checkpoint where the study wants one."""
