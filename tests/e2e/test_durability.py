@@ -94,11 +94,12 @@ def test_hosts_without_power_lose_nothing_but_by_controls(
 
 @pytest.mark.long
 @pytest.mark.needs_ceph
-def test_a_run_killed_in_a_power_cut_of_a_cluster_leaves_nothing(
-    stithy: Stithy, place: Path
+@pytest.mark.parametrize("hosts", ["one", "all"])
+def test_a_run_killed_in_a_power_cut_of_a_cluster_is_cleaned_or_resumed(
+    stithy: Stithy, place: Path, hosts: str
 ) -> None:
     """Its daemons and drives go, with and without power. Long: a cluster is raised and spoilt."""
-    out, study = place / "run", write_cluster_study(place, "one")
+    out, study = place / "run", write_cluster_study(place, hosts)
     journal = RunDirectory(out).journal
 
     def is_cut() -> bool:
@@ -109,6 +110,11 @@ def test_a_run_killed_in_a_power_cut_of_a_cluster_leaves_nothing(
 
     stithy.kill(is_cut, "run", study, "--out", out)
     assert not [of for of in entries(out, "step-finished") if str(of.facts["id"]).startswith("w-")]
+    if hosts == "all":
+        done = stithy.run("resume", out)
+        print("RESUME", done.returncode, done.stdout[-6000:], done.stderr[-6000:])
+        [tally] = list_tallies(make_context(read_run(out)).evidence)
+        assert (tally.lost, tally.silent_controls, len(tally.cuts)) == ((), 0, 1)
     stithy.run_well("clean")
     stithy.assert_nothing_left(out)
 

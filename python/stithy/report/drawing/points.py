@@ -109,6 +109,8 @@ SCALES: dict[Unit, tuple[float, str]] = {
     "s": (1000.0, " (ms)"),
     "B": (2.0**-20, " (MiB)"),
     "B/s": (2.0**-20, " (MiB/s)"),
+    "W": (1.0, " (W)"),
+    "J": (1.0, " (J)"),
 }
 """By the unit of a metric: what its values are multiplied by on an axis, and how that is named."""
 
