@@ -5,15 +5,17 @@ address or by its own name is refused, so that no page of the web reads it throu
 """
 
 import ipaddress
+import re
 import secrets
 import socket
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs, urlsplit
+from socketserver import TCPServer
 
 from stithy.errors import PreconditionError, UserError, give_reason
 from stithy.secrets import Secret
@@ -92,6 +94,11 @@ class LiveServer(ThreadingHTTPServer):
                 "(`ss -ltnp` names it)",
             ) from error
 
+    def server_bind(self) -> None:
+        """Take the port, and ask no name server for the name of the host."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
+
     def process_request(self, request: socket.socket | tuple[bytes, socket.socket],
                         client_address: object) -> None:  # fmt: skip
         """Answer in a thread of its own while there is room."""
@@ -109,7 +116,9 @@ class LiveServer(ThreadingHTTPServer):
             self._room.release()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A program that went away before it had its answer is nothing to tell of."""
+        """Leave a program that went away before it had its answer. Raises whatever else it was."""
+        if (error := sys.exception()) is not None and not isinstance(error, OSError):
+            raise error
 
 
 class LiveHandler(BaseHTTPRequestHandler):
@@ -125,7 +134,7 @@ class LiveHandler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answer what is at the path."""
         if not self._refuse():
-            self.tell(urlsplit(self.path).path)
+            self.tell(self.path.partition("?")[0])
 
     def do_HEAD(self) -> None:
         """Answer the head of it."""
@@ -151,12 +160,13 @@ class LiveHandler(BaseHTTPRequestHandler):
 
     def _refuse(self) -> bool:
         """Refuse who names another host, comes from another page, or has no token; True then."""
-        host, origin = self.headers.get("Host", ""), self.headers.get("Origin")
-        if not _is_own_name(host, self.token) or (origin and urlsplit(origin).netloc != host):
+        host, origin = self.headers.get("Host", ""), self.headers.get("Origin", "")
+        is_foreign = bool(origin) and origin.partition("://")[2] != host
+        if is_foreign or not _is_own_name(host, self.token):
             self.answer(403, TEXT_TYPE, b"ask for it by the address that the command printed\n")
         elif self.token is None or self._has_token(self.token):
             return False
-        elif _matches(parse_qs(urlsplit(self.path).query).get("token", [""])[0], self.token):
+        elif _matches(self.path.partition("?token=")[2], self.token):
             # The token leaves the address bar: a cookie has it from now on.
             kept = f"{self._cookie}={self.token.reveal()}; HttpOnly; SameSite=Lax; Path=/"
             self.answer(303, TEXT_TYPE, b"", Location="/", Set_Cookie=kept)
@@ -193,7 +203,7 @@ def _matches(given: str, token: Secret) -> bool:
 
 def _is_own_name(host: str, token: Secret | None) -> bool:
     """Whether a browser that was led here by a foreign name would not have said this one."""
-    name = (urlsplit(f"//{host}").hostname or "") if host.isascii() else ""
+    name = re.sub(r":[0-9]*$", "", host).strip("[]").lower()
     known = {"localhost", socket.gethostname().lower()} if token else {"localhost"}
     return name in known or _is_address(name)
 

@@ -59,6 +59,10 @@ def test_a_null_study_of_equals_ends_at_the_look_that_decides(tmp_path: Path) ->
     [look] = [event for event in faked.events if isinstance(event, InterimAnalysis)]
     assert (look.blocks, look.decided, "equivalent within 2 %" in look.text) == (4, True, True)
     names = ("a", "a-again")
+    effect = look.effect
+    assert effect is not None
+    assert (effect.a, effect.b, effect.none) == (*names, 1.0)
+    assert effect.margin[0] < effect.low <= effect.value <= effect.high < effect.margin[1]
     assert {*_measured(faked)} == {f"w-{name}-u1-b{n}" for name in names for n in range(4)}
     assert len(manifest(faked.out)["plan"]["skipped"]) == 2 * 16
     read = _context(faked)

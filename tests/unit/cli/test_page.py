@@ -84,10 +84,10 @@ def test_a_page_that_comes_back_is_told_only_what_it_missed() -> None:
 def test_only_what_reads_is_answered_by_its_own_address_and_nothing_else_is_there() -> None:
     """A page of the web, led here by a name of its own, reads nothing; nor do other origins."""
     with serve_run(watch_fault(FakeClock())) as (_, port):
-        assert [_find_status(port, path) for path in ("/", "/report", "/x")] == [200, 404, 404]
+        assert [_find_status(port, path) for path in ("/", "/report", "//[x")] == [200, 404, 404]
         assert [_find_status(port, "/", word) for word in ("POST", "PUT", "OPTIONS")] == [501] * 3
         for host, status in (
-            ("evil.example", 403), (f"evil.example:{port}", 403), ("", 403),
+            ("evil.example", 403), (f"evil.example:{port}", 403), ("", 403), ("[", 403),
             ("localhost:9", 200), (f"[::1]:{port}", 200), (f"127.0.0.1:{port}", 200),
         ):  # fmt: skip
             assert _find_status(port, "/", Host=host) == status, host

@@ -26,6 +26,7 @@ from stithy.report.exports import ExportFormat
 from stithy.report.sections.answer import answer
 from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory, write_with_checksum
+from stithy.run.events import Event, RunEnded
 from stithy.run.executor import RunOutcome
 from stithy.run.forecast import read_noise
 from support.sample_run import Shape, build_run, window_id
@@ -211,7 +212,14 @@ def test_the_last_lines_have_the_cautions_of_the_first_screen(
     page = answer(make_context(read_run(Path(root))))
     assert [each for each in page.flaws if "memory limit was not enforced" in each]
     printed = []
-    conclude(outcome, None, json=False)
+    told: list[Event] = []
+    conclude(outcome, None, json=False, tell=told.append)
+    [ended] = told
+    assert isinstance(ended, RunEnded)
+    assert (ended.end, ended.error, ended.report and ended.report.exists()) == (
+        "finished", None, True,
+    )  # fmt: skip
+    assert {f"Caution: {flaw}" for flaw in page.flaws} < {*ended.findings}
     printed.append(capsys.readouterr().out)
     run(["report", root])
     printed.append(capsys.readouterr().out)

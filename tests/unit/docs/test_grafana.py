@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,14 @@ def test_queries_ask_for_known_metrics(
     live, exported = _live(), _served("".join(OpenMetricsExport().export(context).pieces))
     served, drawn = {**live, **exported}, set()
     panels = [each for each in dashboard["panels"] if each["type"] != "row"]
+    places = Counter(
+        (x, y)
+        for place in (each["gridPos"] for each in dashboard["panels"])
+        for x in range(place["x"], place["x"] + place["w"])
+        for y in range(place["y"], place["y"] + place["h"])
+    )
+    assert {*places.values()} == {1}, "a panel lies over another"
+    assert max(x for x, _ in places) == 23
     tables = [each for each in panels if each["type"] == "table"]
     for panel in tables:
         kept = {name for target in panel["targets"] for name in _kept(target["expr"])}
