@@ -56,7 +56,8 @@ class LiveState:
 
     `happened`: what a person may want to read, with its Unix time. `seconds`: of each candidate's
     last window. `measured`, `faulty`: windows of each candidate in this session, and the invalid
-    ones. `began_s`: the current step's monotonic time. `invalid` None: not known.
+    ones. `read`: the last samples of the window, by collector and subject. `began_s`: the current
+    step's monotonic time. `invalid` None: not known.
     """
 
     begun: RunStarted | None = None
@@ -68,6 +69,7 @@ class LiveState:
     interim: InterimAnalysis | None = None
     busy: MachineBusy | None = None
     sampled: WindowSampled | None = None
+    read: dict[tuple[str, str], dict[str, TimedSample]] = field(default_factory=dict)
     ended: RunEnded | None = None
     windows_done: int = 0
     invalid: dict[str, str] | None = field(default_factory=dict)
@@ -85,19 +87,12 @@ class LiveState:
 
     def list_devices(self) -> Mapping[str, Mapping[str, TimedSample]]:
         """What was last read of each block device, by metric; of none a reason, under ""."""
-        return self._group("block")
+        return {subject: found for (name, subject), found in self.read.items() if name == "block"}
 
     def list_cpu_shares(self) -> Mapping[str, float]:
         """What all CPUs of the host did in the last second, by metric; nothing if unknown."""
-        samples = self._group("cpu").get("", {}).values()
+        samples = self.read.get(("cpu", ""), {}).values()
         return {of.sample.metric: of.sample.value for of in samples if of.sample.value is not None}
-
-    def _group(self, collector: str) -> dict[str, dict[str, TimedSample]]:
-        found: dict[str, dict[str, TimedSample]] = {}
-        for reading in self.sampled.samples if self.sampled else ():
-            if reading.collector == collector:
-                found.setdefault(reading.sample.subject, {})[reading.sample.metric] = reading
-        return found
 
 
 class LiveRun:
@@ -152,6 +147,7 @@ class LiveRun:
                 state.step, state.steps = event, event.steps
                 state.began_s = self.clock.monotonic_s()
                 state.second = state.progress = state.sampled = state.busy = None
+                state.read = {}
                 self._windows += event.step.kind == "window"
             case StepFinished() | StepSkipped():
                 state.second = state.progress = None
@@ -170,6 +166,13 @@ class LiveRun:
                 state.busy = event
             case WindowSampled():
                 state.busy, state.sampled = None, event
+                read: dict[tuple[str, str], dict[str, TimedSample]] = {}
+                for reading in event.samples:
+                    subject = reading.collector, reading.sample.subject
+                    read.setdefault(subject, {})[reading.sample.metric] = reading
+                told = {collector for collector, _ in read}
+                state.read = {of: kept for of, kept in state.read.items() if of[0] not in told}
+                state.read |= read
             case RunEnded():
                 state.ended = event
             case Note() | WindowsAdded():
@@ -178,7 +181,12 @@ class LiveRun:
             state.happened.append((self.clock.now_s(), event))
 
     def _keep(self, second: LiveSecond) -> None:
-        """Keep a second of its candidate's last window; one before it is forgotten."""
+        """Keep a second of its candidate's last window; one before it is forgotten.
+
+        One that drains is none of the users' whole seconds.
+        """
+        if second.passed.phase == "drain":
+            return
         kept = self._state.seconds.setdefault(
             second.passed.window.candidate, deque(maxlen=SECONDS_MOST)
         )

@@ -4,6 +4,7 @@ import re
 import socket
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import replace
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -198,6 +199,11 @@ def test_what_limits_users_and_which_windows_are_invalid_are_numbers_too() -> No
     }
     assert busy == {"nvme0n1": 0.31, "nvme1n1": 0.62}
     assert _value(shown, "now_cpus_busy_ratio") == pytest.approx(0.4)
+    sampled = sample_window(WINDOW, 10, FakeClock())
+    shown.show(replace(sampled, samples=sampled.samples[-7:]))
+    assert len(_families(shown)["now_device_busy_ratio"].samples) == 2, "read at other moments"
+    shown.show(replace(sampled, samples=sampled.samples[:7]))
+    assert len(_families(shown)["now_device_busy_ratio"].samples) == 1, "the other one is gone"
     shown.show(OVER)
     shown.show(events.StepStarted(LOADING, 8, 17, 57.0))
     assert not any(name.startswith("now_") for name in _families(shown))

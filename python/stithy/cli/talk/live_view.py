@@ -30,6 +30,7 @@ DEVICES_MOST = 12
 SPANS_MOST = 40
 """Own: the last cycles of a neighbour; the report has all."""
 ABSENT = "–"
+NO_INTERIM = "No interim analysis yet."
 ENDS = {"finished": "The run has finished", "interrupted": "The run was interrupted"}
 
 
@@ -37,12 +38,13 @@ def describe_live(live: LiveRun) -> dict[str, Any]:
     """Describe the run as it is now: texts, tables and what figures need, by their places."""
     with live.hold() as state:
         begun, step, interim = state.begun, state.step, state.interim
+        verdict, dot, more = (interim.text if interim else NO_INTERIM).partition(". ")
         labels = {kept[-1].passed.label for kept in state.seconds.values()}
         view = {
             "run": state.directory.name if state.directory else "",
             "question": begun.question if begun else "The run is being checked",
             "asked": describe_asked(begun.asked) if begun and begun.asked else "",
-            "verdict": interim.text if interim else "No interim analysis yet.",
+            "verdict": f"{verdict}{dot.strip()}", "verdict_more": more,
             "left_s": step and live.find_left_s(step.left_s),
             "left_undecided_s": step and live.find_left_s(step.left_s_undecided),
             "seconds": bool(labels),
@@ -75,7 +77,7 @@ def _describe_effect(effect: InterimEffect | None) -> dict[str, Any]:
 
 def _describe_step(state: LiveState) -> dict[str, Any]:
     step, second, progress = state.step, state.second, state.progress
-    stage, done, total = "", 0, 0
+    stage, done, total, measured = "", 0, 0, state.measured.total()
     if second is not None:
         window = second.window
         stage = f"{begin_sentence(second.phase)} of {window.id}: second"
@@ -84,7 +86,7 @@ def _describe_step(state: LiveState) -> dict[str, Any]:
         stage, done, total = f"{begin_sentence(progress.stage)}:", progress.done, progress.total
     return {
         "step": f"{step.number} of {step.steps}: {step.step.id}" if step else ABSENT,
-        "windows": f"{state.windows_done:,} measured or not needed",
+        "windows": f"{measured:,} measured, {state.windows_done - measured:,} not needed",
         "waiting": begin_sentence((describe_event(state.busy) or "").strip()) if state.busy else "",
         "stage": f"{stage} {done:,} of {total:,}" if total > 0 else "",
         "progress": min(1.0, done / total) if total > 0 else None,
@@ -150,7 +152,7 @@ def _describe_window(state: LiveState) -> dict[str, Any]:
         ],
         "shades": [[from_s, ran_s if to_s is None else to_s] for _, from_s, to_s in spans],
         "devices": [] if missing else rows[:DEVICES_MOST],
-        "devices_note": f"Not sampled: {missing}." if missing
+        "devices_note": f"Block devices are not sampled: {missing}." if missing
         else f"Under {sampled.window.candidate}{f', but for {hidden} idler ones' * bool(hidden)}.",
         "cpus": f"CPUs of the host in the last second: {', '.join(cpus)}." if cpus else "",
     }  # fmt: skip

@@ -76,7 +76,7 @@
     const every = shownLines.flatMap(([, line]) => line.seconds), values = every.map((second) => second[index]).filter((value) => value !== null);
     const drawn = make("svg", { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
     if (!values.length) {
-      drawn.append(make("text", { x: edge.left, y: height / 2 }, every.length ? "Too few transactions in each second." : "No second yet."));
+      drawn.append(make("text", { x: edge.left, y: height / 2 }, every.length ? "It needs 2,000 transactions in a second." : "No second yet."));
       box.replaceChildren(drawn);
       return;
     }
