@@ -48,8 +48,12 @@ def mask_passwords(text: str) -> str:
     return re.sub(r"""([?&]password=)([^\s"']*)""", lambda of: of[1] + "*" * len(of[2]), text)
 
 
-def read_given_secret(name: str | None, file: str | None) -> Secret | None:
+def read_given_secret(
+    name: str | None, file: str | None, key: str = "password_file"
+) -> Secret | None:
     """The secret that a variable or a file holds, for one that a person names; None for neither.
+
+    `key`: the key of the study that names the file.
 
     Raises UserError where it is not there, or others may read it.
     """
@@ -59,7 +63,7 @@ def read_given_secret(name: str | None, file: str | None) -> Secret | None:
         raise UserError("this variable is not set", where=name, remedy=f"export {name}=…")
     if file is not None:
         path = Path(expanduser(file))
-        return Secret(read_closed_text(path, "correct `password_file` in the study").rstrip("\r\n"))
+        return Secret(read_closed_text(path, f"correct `{key}` in the study").rstrip("\r\n"))
     return None
 
 

@@ -40,6 +40,7 @@ from stithy.results.layout import RunDirectory
 from stithy.results.manifest import LimitFacts, QuestionFacts, SearchFacts
 from stithy.study.thresholds import Names, parse_threshold
 from support.drawn import context_built
+from support.hosts import with_hosts
 from support.points import at
 from support.priced import PRICING
 from support.reported import write_undrawn_report
@@ -108,6 +109,7 @@ def files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         root = build_run(folder / "after", POOLED).root
         for place, share in ((("gp3", 1500, 2), 1.04), (("io2", 1500, 3), 1.03)):
             _delayed(RunDirectory(root).window(window_id(*place)).table("drives"), share)
+        with_hosts(root)
         write_undrawn_report(folder / "before", ("json",))
         write_undrawn_report(folder / "after", ("md", "json"), [folder / "before"])
         return Files(folder / "after", [folder / "before"])

@@ -29,6 +29,7 @@ def observations(draw: st.DrawFn) -> Observation:
         (DeviceUse("vda", draw(share), draw(some), draw(some)),),
         tuple(Reached("data", "bandwidth", each) for each in draw(st.lists(share, max_size=2))),
         draw(st.booleans()), stalled_share=draw(share),
+        storage_hosts=(Cpus(8, draw(share), "a"),),
     )  # fmt: skip
 
 
@@ -44,6 +45,11 @@ def _more(seen: Observation, rule: str, by: float) -> Observation:
     changes: dict[str, dict[str, Any]] = {
         "server-cpu": {"server": Cpus(2, min(1.0, seen.server.used_share + by))},
         "host-cpu": {"host": Cpus(4, min(1.0, seen.host.used_share + by))},
+        "storage-cpu": {
+            "storage_hosts": tuple(
+                replace(e, used_share=min(1.0, e.used_share + by)) for e in seen.storage_hosts
+            )
+        },
         "device-rate": {"drives": tuple(replace(e, share=e.share + by) for e in seen.drives)},
         "pool": {"pool_waiting": None if seen.pool_waiting is None else seen.pool_waiting + by},
         "checkpoints": {"stalled_share": (seen.stalled_share or 0.0) + by},

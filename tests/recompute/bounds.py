@@ -39,7 +39,7 @@ LEFT JOIN (SELECT window_id AS seen_id, {WAITS},
   max(value) FILTER (collector = 'block' AND metric = 'utilisation_share') AS busiest,
   max(value) FILTER (collector = 'block' AND metric = 'queue_length') AS queue,
   map_from_entries(list((collector || ' ' || metric || ' ' || subject, value)) FILTER (
-    collector IN ('cpu', 'drive'))) AS means
+    collector IN ('cpu', 'drive', 'exporters'))) AS means
   FROM means GROUP BY ALL) seen ON seen_id = w.window_id
 """
 """A row a window: what it did, and means of what was sampled while it was measured."""
@@ -204,6 +204,9 @@ def _cpus(files: Files, win: Row) -> Seen:
             busy = max(0.0, 1 - idle - (waiting or 0.0))
         found[f"{who}-cpu"] = busy
         found[f"{who}-others"] = None if busy is None else min(busy, win["others"] / counts[who])
+    told = {e: (win["means"] or {}).get(f"exporters {e}_share nas") for e in ("idle", "iowait")}
+    if told["idle"] is not None:
+        found["storage-cpu"] = 1 - told["idle"] - (told["iowait"] or 0.0)
     return found
 
 

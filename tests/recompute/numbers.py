@@ -363,7 +363,7 @@ NUMBERS: Mapping[str, Of] = {
     "stalled": _stalls(0), "measured_s": _stalls(1), "stalled_share": _stalls(2),
     "by_cause": lambda files, row: stalls.shares(files),
     "share": _share, "sampled_low": _sampled(0), "sampled_high": _sampled(1),
-    "used": lambda files, row: [share for cpus in ("host-cpu", "server-cpu")
+    "used": lambda files, row: [share for cpus in ("host-cpu", "server-cpu", "storage-cpu")
                                 for share in _seen(cpus)(files, row)],
     "others_share": lambda files, row: [share for cpus in ("host-others", "server-others")
                                         for share in _seen(cpus)(files, row)],

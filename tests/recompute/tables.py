@@ -11,7 +11,7 @@ from functools import cache
 from statistics import fmean
 from typing import Any
 
-from recompute import asked, bounds, cost, power, stalls, statistics, steady, work
+from recompute import asked, bounds, cost, hosts, power, stalls, statistics, steady, work
 from recompute.files import Files, Row
 from recompute.levels import bounds_of, by_block, in_report, level, logs_of, printed
 
@@ -441,6 +441,9 @@ TABLES: dict[str, Source] = {
     "points": planned,
     "power": power.of_level,
     "meters": power.of_meter,
+    "hosts": hosts.of_part,
+    "host-parts": hosts.of_part,
+    "exporters": hosts.of_exporter,
     "summary": summary,
     "verdicts": compared,
     "certainty": certain,

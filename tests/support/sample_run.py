@@ -556,11 +556,14 @@ class _Load:
 
 
 def _without_curve(value: float) -> list[tuple[str, str, str, str, float]]:
-    """A value for each metric of all other collectors, so that a figure of a new one is drawn."""
+    """A value for each metric of all other collectors, so that a figure of a new one is drawn.
+
+    Of other hosts there is none: `support.hosts` has them.
+    """
     return [
         (name, "", metric.name, metric.unit, value)
         for name, module in plugins(Collector).items()
-        if name not in CURVES
+        if name not in (*CURVES, "exporters")
         for metric in module.metrics
     ]
 

@@ -44,6 +44,9 @@ def study_schema() -> dict[str, Any]:
     schema["allOf"] = [_needed(name) for name in plugins(Scenario)]
     meters = {name: meter.keys for name, meter in plugins(Meter).items()}
     _names(schema["$defs"]["Power"]["properties"]["meters"], {"anyOf": _specs(meters)})
+    exporter = {"$ref": "#/$defs/ExporterKeys"}
+    _names(schema["$defs"]["Collect"]["properties"]["exporters"],
+           {"anyOf": [{"type": "string"}, exporter]})  # fmt: skip
     database = schema["$defs"]["Database"]["properties"]
     database["engine"]["enum"] = list(plugins(Engine))
     return {"$schema": DIALECT, **schema, "title": "A study of Stithy"}
@@ -160,6 +163,8 @@ def _sections(schema: dict[str, Any]) -> Iterator[str]:
             yield _page_section(f"`scenario.{name}`{of_kind}", keys)
     yield _page_section("`primary`", schema["$defs"]["Primary"])
     yield _page_section("`quiet`", schema["$defs"]["Quiet"])
+    yield _page_section("`collect`", schema["$defs"]["Collect"])
+    yield _page_section("`collect.exporters.<name>`", schema["$defs"]["ExporterKeys"])
     power = schema["$defs"]["Power"]
     yield _page_section("`power`", power)
     for spec in power["properties"]["meters"]["additionalProperties"]["anyOf"]:
@@ -213,9 +218,9 @@ def _value_kind(key: dict[str, Any]) -> str:
     if "enum" in key or "const" in key:
         choices = key.get("enum", [key.get("const")])
         return " or ".join(f"`{each}`" for each in choices)
-    if any("enum" in each for each in key.get("anyOf", [])):
-        return " or ".join(dict.fromkeys(_value_kind(each) for each in key["anyOf"]))
     choices = [each for each in key.get("anyOf", []) if each.get("type") != "null"]
+    if any("enum" in each for each in choices):
+        return " or ".join(dict.fromkeys(map(_value_kind, choices)))
     if len(choices) == 1:  # an optional value
         return _value_kind(choices[0])
     if choices and not any(part in each for each in choices for part in ("$ref", "properties")):

@@ -98,7 +98,8 @@ class Analysis:
         tables = ObservedTables(
             self.sampled, self.run.seconds, self.run.surroundings, _count_cpus(manifest),
             frozenset(candidate.name for candidate in candidates if candidate.drives),
-            _read_abilities(manifest), partial(_find_engine, manifest),
+            _read_abilities(manifest), manifest.exporters if manifest else {},
+            partial(_find_engine, manifest),
         )  # fmt: skip
         return {
             observation.window_id: judge(observation)

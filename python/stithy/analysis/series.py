@@ -154,7 +154,8 @@ def _average_plain(known: pl.DataFrame) -> pl.DataFrame:
 
 
 def _list_seen(known: pl.DataFrame) -> pl.DataFrame:
-    stolen = (pl.col("metric") == "steal_share") & (pl.col("subject") == "")
+    of_machine = (pl.col("collector") == "cpu") & (pl.col("subject") == "")
+    stolen = of_machine & (pl.col("metric") == "steal_share")
     return known.group_by("run").agg(
         pl.col("at_s").floor().n_unique().alias("seconds"),
         pl.col("value").filter(stolen).mean().alias("steal_share"),

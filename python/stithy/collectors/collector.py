@@ -12,6 +12,7 @@ from stithy.registry import Family, Plugin
 
 if TYPE_CHECKING:
     from stithy.engines.instance import Endpoint
+    from stithy.exporters.seen import SeenExporter
     from stithy.meters.meter import GivenMeter
     from stithy.metrics import CollectedMetric
 
@@ -25,12 +26,16 @@ class Unavailable(Exception):
 
 @dataclass(frozen=True)
 class Sample:
-    """One value of one metric of one subject; `missing_because` is set when `value` is None."""
+    """One value of one metric of one subject; `missing_because` is set when `value` is None.
+
+    `age_s`: how long ago it would have been taken, had it been of a second.
+    """
 
     subject: str
     metric: str
     value: float | None
     missing_because: str | None = None
+    age_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -72,7 +77,8 @@ class Scope:
     `drives`: the control sockets of its emulated drives, by the drives' names. `clusters`: folders
     of the laboratory clusters under it. `server_cpus`: the CPUs that its servers are bound to, all
     of them to the same, None for any. `proc`, `sys`: roots of those file systems (a seam for
-    tests). `meters`: those of the study that measure the candidate, by name.
+    tests). `meters`: those of the study that measure the candidate, by name; `exporters`: those of
+    other hosts that are read in its windows.
     """
 
     volumes: tuple[Path, ...]
@@ -84,6 +90,7 @@ class Scope:
     server_cpus: tuple[int, ...] | None = None
     clusters: tuple[Path, ...] = ()
     meters: "Mapping[str, GivenMeter]" = field(default_factory=dict)
+    exporters: "Mapping[str, SeenExporter]" = field(default_factory=dict)
 
 
 class LiveCollector(Protocol):

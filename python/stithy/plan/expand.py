@@ -233,6 +233,7 @@ def nullify_study(study: Study) -> Study:
             "cost": None,
             "given_load": load,
             "power": study.power and study.power.narrow_to(name),
+            "collect": study.collect and study.collect.narrow_to(name),
         }
     )
 

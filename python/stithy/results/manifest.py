@@ -342,6 +342,26 @@ class SearchFacts(LimitFacts):
     alone: bool = False
 
 
+class ExporterFacts(_Facts):
+    """An exporter of another host: what its page is by `map` and `version`, and what it is of.
+
+    `role`: `database`, `storage` or `other`. `devices`: all under the database. `candidates`: those
+    in whose windows it was read; None for all.
+    """
+
+    url: str
+    map: str
+    version: str
+    role: str
+    every_s: float
+    devices: tuple[str, ...] = ()
+    candidates: tuple[str, ...] | None = None
+
+    def applies_to(self, candidate: str) -> bool:
+        """Whether it was read in windows of a candidate."""
+        return self.candidates is None or candidate in self.candidates
+
+
 class PlanFacts(_Facts):
     """The plan in short: ids of the windows in the order of the plan, and the study's points.
 
@@ -428,6 +448,7 @@ class Manifest(_Facts):
     memory: MemoryFacts | None = None
     calibration: CalibrationFacts | None = None
     environment: dict[str, Fact] = Field(default_factory=dict)
+    exporters: dict[str, ExporterFacts] = Field(default_factory=dict)
     sessions: tuple[SessionFacts, ...] = ()
     started_at_s: float
     ended_at_s: float | None = None

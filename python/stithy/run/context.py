@@ -1,10 +1,11 @@
 """What the steps of a run may use, and what one step leaves for the next."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from stithy.engines.instance import ServerFacts
+from stithy.exporters.seen import SeenExporter
 from stithy.hosts.host import Host
 from stithy.metrics import ALL
 from stithy.plan.additional import Additional, list_steps
@@ -49,7 +50,7 @@ class Discovered:
     `calibrations`: what the driver keeps up with, by engine. `limits`: by candidate, whether its
     memory limit held, and the note.
     `io_facts`: fio's version and the user's I/O profiles, by fact (`preparation.io`), and
-    `profile_words` what became of their words, by file.
+    `profile_words` what became of their words, by file. `exporters`: those of other hosts, by name.
     """
 
     server_facts: dict[str, dict[str, ServerFacts]] = field(default_factory=dict)
@@ -58,6 +59,7 @@ class Discovered:
     limits: dict[str, tuple[bool, str | None]] = field(default_factory=dict)
     io_facts: dict[str, str] = field(default_factory=dict)
     profile_words: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    exporters: Mapping[str, SeenExporter] = field(default_factory=dict)
 
 
 @dataclass

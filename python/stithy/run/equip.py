@@ -15,7 +15,10 @@ from stithy.clock import Clock, SystemClock
 from stithy.engines.backup import BackupOptions
 from stithy.engines.engine import get_engine
 from stithy.engines.instance import Configuration, ConfiguredEngine, Installation, Request
-from stithy.errors import Problems, StithyError
+from stithy.errors import PreconditionError, Problems, StithyError, UserError
+from stithy.exporters.given import NAME as EXPORTERS
+from stithy.exporters.given import Role
+from stithy.exporters.seen import SeenExporter, see_exporter
 from stithy.fio import library, program
 from stithy.fio.profile import IoProfile, Pattern
 from stithy.fio.streamjob import choose_engine, describe_submission
@@ -42,7 +45,7 @@ from stithy.storage.provider import NOWHERE, ROLES, Site, Storage
 from stithy.storage.providers.path import DirectoryStorage
 from stithy.storage.several import create_storage
 from stithy.study.candidates import is_emulated
-from stithy.study.load import StudyFile
+from stithy.study.load import StudyFile, place_error
 from stithy.study.model import Quiet, Study
 from stithy.units import format_size
 from stithy.wire.hammer import Hammer
@@ -95,7 +98,7 @@ class Equipped:
     """A study, and what was found on the machine for it; `machine` is what must not change.
 
     `databases` are those of the study's engines, by name. `io_facts`: fio and the user's I/O
-    profiles.
+    profiles. `exporters`: those of other hosts, by name.
     """
 
     run_id: str
@@ -112,6 +115,7 @@ class Equipped:
     keeper: Storage
     machine: Fingerprint
     io_facts: Mapping[str, str]
+    exporters: Mapping[str, SeenExporter] = field(default_factory=dict)
 
     def context(
         self, books: Books, stop: Stop, tell: Observer, state: State | None = None
@@ -138,6 +142,7 @@ class Equipped:
         state = state or State()
         state.known.io_facts = dict(self.io_facts)
         state.known.profile_words = describe_profiles(self.file.study)
+        state.known.exporters = self.exporters
         return Context(self.file, self.plan, session, volumes, servers, self.hammer, scratch, state)
 
 
@@ -159,6 +164,7 @@ def equip(
     hammer = problems.attempt(lambda: tools.hammer(host.runner, others))
     hammer_version = problems.attempt(lambda: tools.hammer_version(host.runner))
     io = problems.attempt(lambda: read_io_facts(file.study, host.runner)) or {}
+    exporters = see_exporters(file, tools.clock, problems)
     problems.refuse(str(file.path))
     assert hammer is not None  # else there was a problem, as with the next one
     assert hammer_version is not None
@@ -178,7 +184,20 @@ def equip(
         keeper=make_keeper(directory),
         machine=_take_fingerprint(host, databases, {"hammer": hammer_version, **io}, providers),
         io_facts=io,
+        exporters=exporters,
     )
+
+
+def see_exporters(file: StudyFile, clock: Clock, problems: Problems) -> dict[str, SeenExporter]:
+    """Read each exporter of the study once; what is wrong has its place in the study."""
+    collect, found = file.study.collect, {}
+    role: Role = "database" if file.study.by_url else "other"
+    for name, keys in collect.exporters.items() if collect else ():
+        try:
+            found[name] = see_exporter(name, keys, file.path.parent, clock, role)
+        except (UserError, PreconditionError) as error:
+            problems.found.append(place_error(file, error, "collect", EXPORTERS, name, error.where))
+    return found
 
 
 def _find_databases(

@@ -20,6 +20,7 @@ from stithy.results.manifest import (
     DriveFacts,
     End,
     EngineFacts,
+    ExporterFacts,
     Fact,
     LimitFacts,
     LoadFacts,
@@ -106,6 +107,18 @@ class ManifestFile:
             memory=memory,
             calibration=self._describe_calibration(own),
             environment=dict(context.host.facts),
+            exporters={
+                name: ExporterFacts(
+                    url=seen.keys.url,
+                    map=seen.map_name,
+                    version=seen.version,
+                    role=seen.role,
+                    every_s=seen.every_s,
+                    devices=seen.keys.devices,
+                    candidates=seen.keys.candidates,
+                )
+                for name, seen in context.state.known.exporters.items()
+            },
             sessions=sessions,
             started_at_s=sessions[0].started_at_s,
             ended_at_s=ended_at_s,

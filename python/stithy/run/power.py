@@ -55,6 +55,11 @@ def make_scope(context: Context, candidate: str) -> Scope:
         clusters=volume.clusters,
         clock=context.session.clock,
         meters=power.list_meters(candidate) if power else {},
+        exporters={
+            name: seen
+            for name, seen in context.state.known.exporters.items()
+            if seen.keys.applies_to(candidate)
+        },
     )
 
 

@@ -3,6 +3,7 @@
 `stithy plan` and `stithy run` make the same checks, by `check_machine`.
 """
 
+import math
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -17,6 +18,7 @@ from stithy.activity import DeclaredActivity
 from stithy.drives.profiles import list_assumed_numbers, read_profile_text
 from stithy.engines.engine import declaration
 from stithy.errors import PreconditionError, Problems, TextError, UserError
+from stithy.exporters.seen import describe_doubts
 from stithy.fio.load import ALIGNED_BYTES
 from stithy.hosts.checks import FLOOR_S, judge_load, read_memory
 from stithy.hosts.devices import find_shared
@@ -27,6 +29,7 @@ from stithy.needs import Machine
 from stithy.plan import sensitivity
 from stithy.plan.answerable import find_doubtful, find_unanswerable
 from stithy.plan.expand import expand, find_data_bytes
+from stithy.plan.remote import describe_remote
 from stithy.plan.scenario import find_scenario
 from stithy.plan.sensitivity import list_profiles
 from stithy.plan.steps import Plan
@@ -101,8 +104,11 @@ def check_machine(
     warnings += describe_undelivered(
         {key: s for storage in usable.values() for key, s in storage.list_profile_times_s().items()}
     )
-    warnings += [*_describe_cpus(equipped), *_describe_versions(equipped)] if equipped else ()
+    if equipped:
+        warnings += [*_describe_cpus(equipped), *_describe_versions(equipped)]
+        warnings += [*_describe_exporters(equipped)]
     warnings += find_scenario(file.study).describe_settings(file.study)
+    warnings += describe_remote(file.study)
     warnings += describe_rounding(read_document("study", file.content.decode("utf-8-sig")).data)
     return Preflight(equipped, problems, (*warnings, *list_cautions(file.study, host)))
 
@@ -307,6 +313,12 @@ def _describe_versions(equipped: Equipped) -> Iterator[str]:
             f"the servers differ: {found}; differences between candidates include those between "
             "versions, and the cost of encryption"
         )
+
+
+def _describe_exporters(equipped: Equipped) -> Iterator[str]:
+    load = equipped.file.study.given_load
+    for name, seen in equipped.exporters.items():
+        yield from describe_doubts(name, seen, load.duration_s if load else math.inf)
 
 
 def list_cautions(study: Study, machine: Machine) -> Iterator[str]:

@@ -208,7 +208,8 @@ class _Watched:
         ]
 
     def _time_samples(self, at_s: float, sample: Sample) -> TimedSample:
-        return TimedSample(at_s, self.name, self._units[sample.metric], sample, self.instance)
+        unit = self._units[sample.metric]
+        return TimedSample(at_s - sample.age_s, self.name, unit, sample, self.instance)
 
     def left_behind(self, at_s: float, why: str) -> list[TimedSample]:
         """What is lost of a collector that does not come back."""

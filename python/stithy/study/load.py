@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from stithy.errors import StithyError
 from stithy.names import find_closest, make_printable, read_named
 from stithy.pricing.keys import Pricing, find_misfits
 from stithy.secrets import mask_passwords
@@ -148,6 +149,16 @@ _KINDS = {
     "path": "not a path",
     "literal": "not an allowed value",
 }
+
+
+def place_error(file: StudyFile, error: StithyError, *loc: str) -> StithyError:
+    """Make the same error with the place of a value of the file, or of what it is in."""
+    document = read_document(make_printable(str(file.path)), file.content.decode("utf-8-sig"))
+    place = _find_value_place(document, trim_loc(document, loc))
+    problem = document.problem(place, error.problem, error.remedy)
+    placed = type(error)(problem.problem, where=problem.where, remedy=problem.remedy)
+    placed.excerpt = problem.excerpt
+    return placed
 
 
 def locate(document: Document, error: ValidationError) -> list[StudyProblem]:

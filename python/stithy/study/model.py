@@ -41,6 +41,7 @@ from stithy.study.candidates import (
     read_candidate,
     read_candidates,
 )
+from stithy.study.collect import Collect, find_collect_problems
 from stithy.study.database import Database, GivenUp, list_all_given_up
 from stithy.study.engines import ENGINE, find_engine_problems
 from stithy.study.load_keys import DAY_S, Load, drop_users
@@ -197,6 +198,12 @@ class Study(BaseModel):
         json_schema_extra={"default": "{wait: 2 min}"},
         description="How long each block waits until other programs leave the machine quiet.",
         examples=[{"wait": "5 min"}],
+    )
+    collect: Collect | None = Field(
+        default=None,
+        json_schema_extra={"default": "nothing but what this machine and the database say"},
+        description="What is watched in windows on other hosts.",
+        examples=[{"exporters": {"db": "http://db.example:9100/metrics"}}],
     )
     power: Power | None = Field(
         default=None,
@@ -546,8 +553,8 @@ class Study(BaseModel):
         return self
 
     @model_validator(mode="after")
-    def _check_power(self) -> Self:
-        refuse(find_power_problems(self))
+    def _check_watched(self) -> Self:
+        refuse([*find_power_problems(self), *find_collect_problems(self)])
         return self
 
     @model_validator(mode="after")

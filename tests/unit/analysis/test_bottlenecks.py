@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from stithy.analysis.analyze import judge_run
 from stithy.analysis.bottlenecks.judge import SEVERAL, UNKNOWN, judge, judge_level
 from stithy.analysis.bottlenecks.observation import Cpus, DeviceUse, LevelGrowth, Reached
 from stithy.analysis.bottlenecks.observe import (
@@ -26,9 +27,12 @@ from stithy.analysis.bottlenecks.stalls import (
 )
 from stithy.analysis.instruments import Headroom
 from stithy.engines.engine import declaration
+from stithy.results.files import read_run
+from stithy.results.layout import RunDirectory
 from support.drawn import context_built
+from support.hosts import with_hosts
 from support.sample_observation import disk, observed, sessions
-from support.sample_run import Shape, window_id
+from support.sample_run import Shape, build_run, rewrite, window_id
 
 Row = dict[str, Any]
 
@@ -67,6 +71,7 @@ SEEN = {"emulated": True, "drives": (Reached("a", "IOPS", 0.4), Reached("b", "ba
     ("host-cpu", {**FULL, "sessions": sessions(cpu=3.5, log=0.5)}, 0.95),
     ("host-cpu", {**FULL, "sessions": sessions(cpu=0.4, locks=0.3)}, 0.95),
     ("server-cpu", {**FULL, "server": Cpus(2, 0.79)}, 0.79),
+    ("storage-cpu", {"storage_hosts": (Cpus(8, 0.4, "a"), Cpus(8, 0.9, "b"))}, 0.9),
     ("device-rate", SEEN, 0.85),
     ("device-rate", {"emulated": True, "drives": (Reached("a", "IOPS", 1.3),)}, 1.0),
     ("device-rate", {"devices": disk(0.79)}, 0.79),
@@ -120,7 +125,7 @@ def test_rules_that_do_not_apply_have_no_answer() -> None:
     """No emulated drive, no CPUs of the server's own, no device, no shared connections."""
     nothing = {"slowed": "late", "server": None, "devices": (), "pool_waiting": None}
     silent = {name for name, rule in RULES.items() if rule.judge(observed(**nothing)) is None}
-    assert silent == {"emulation", "server-cpu", "device-rate", "pool"}
+    assert silent == {"emulation", "server-cpu", "device-rate", "pool", "storage-cpu"}
 
 
 UNPROVEN = Headroom(1.0, None, None)
@@ -307,3 +312,22 @@ def test_shares_of_tenants_are_of_the_time_of_all_their_users(tmp_path: Path) ->
     reads = {name: each.devices[0].reads_under_way for name, each in found.items()}
     assert (reads[alone] or 0) > 0
     assert reads[beside] is None
+
+
+def test_a_database_elsewhere_is_judged_by_its_exporter(tmp_path: Path) -> None:
+    """Its host's CPUs limit, and not this machine's; devices count that are named; gaps do not."""
+    far = {"round_trip_s": 0.001}
+    names = [window_id("disk", 4, block) for block in (0, 1)]
+    shape = Shape(candidates=("disk",), users=(4,), repeat=2, changes=dict.fromkeys(names, far))
+    root = build_run(tmp_path / "run", shape).root
+    with_hosts(root, role="database", devices=("sda",))
+    path = RunDirectory(root).window(names[1]).table("series")
+    kept = (pl.col("subject") != "nas") | (pl.col("second") > 12)
+    rewrite(path, pl.read_parquet(path).filter(kept))
+    found = judge_run(read_run(root)).limited
+    seen, unseen = (found[name] for name in names)
+    assert seen.by is not None
+    assert seen.by.rule == "host-cpu"
+    assert seen.by.says.startswith("the CPUs of nas were busy 9")
+    silent = {each.rule: each.because for each in unseen.silent}
+    assert "too few readings" in (silent["host-cpu"] or "")

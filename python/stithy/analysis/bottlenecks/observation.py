@@ -95,10 +95,19 @@ class Sessions:
 
 @dataclass(frozen=True)
 class Cpus:
-    """Some CPUs: how many, and the share of their time in which they worked."""
+    """Some CPUs: how many, the share of their time in which they worked, and of which other host.
+
+    `of`: the exporter that tells it; empty for this machine.
+    """
 
     count: int
     used_share: float
+    of: str = ""
+
+    @property
+    def words(self) -> str:
+        """Whose they are, at the beginning of a sentence."""
+        return f"the CPUs of {self.of} were" if self.of else "the host's CPUs were"
 
 
 @dataclass(frozen=True)
@@ -145,8 +154,9 @@ class Observation:
     `pool_waiting`: of these, those that wait for a connection; None where each user has its own.
     `backlog_share`: of the transactions due in an open loop. `drives`: of emulated drives. `late`:
     what the driver, `slowed` what the emulation did wrong, in words. `stalled_share`: throughput
-    lost to stalls in checkpoints. `others_cpus`: how many CPUs programs used that are not of the
-    run; None where nobody counted.
+    lost to stalls in checkpoints. `host`: that of the server, elsewhere as its exporter tells it;
+    `storage_hosts`: of other hosts that the storage is on. `others_cpus`: how many CPUs programs
+    used that are not of the run; None where nobody counted.
     """
 
     window_id: str
@@ -167,6 +177,7 @@ class Observation:
     slowed: str | None = None
     stalled_share: float | None = None
     others_cpus: float | None = None
+    storage_hosts: tuple[Cpus, ...] = ()
     growth: LevelGrowth | None = None
     unseen: Mapping[str, str] = field(default_factory=dict)
 

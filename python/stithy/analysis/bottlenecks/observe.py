@@ -7,7 +7,7 @@ seen as often as it lasts.
 import math
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 
 import polars as pl
@@ -26,11 +26,13 @@ from stithy.analysis.bottlenecks.observation import (
 from stithy.analysis.bottlenecks.stalls import estimate_stalled_shares
 from stithy.analysis.checks.instruments import DRIVE_SLOWED, DRIVER_LATE
 from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.exporters import EXPORTERS, find_well_read
 from stithy.analysis.instruments import measure_headroom
 from stithy.analysis.series import EACH_ITS_OWN, OF_ALL, Sampled
 from stithy.engines.declaration import UNKNOWN, Declaration
 from stithy.metrics import ALL
 from stithy.point import Point
+from stithy.results.manifest import ExporterFacts
 from stithy.statements import Statement
 from stithy.validity import Flag
 
@@ -77,6 +79,7 @@ def read_ability(profile: str, scale: float) -> Ability | None:
 
 
 COLLECTORS = ("cpu", "block", "database", "drive")
+
 EVENTS = "waiting_sessions_by_event"
 
 Abilities = Mapping[tuple[str, str], Ability]
@@ -95,8 +98,8 @@ class ObservedTables:
     """What of a run is looked at: what is kept of the samples, and the table `seconds`.
 
     `cpus`: how many the host has, None: not known. `emulated`: the candidates whose drives
-    are. `surroundings`: the table of that name. `find_engine`: what the engine of the servers
-    at a point declares.
+    are. `surroundings`: the table of that name. `exporters`: of other hosts. `find_engine`:
+    what the engine of the servers at a point declares.
     """
 
     sampled: Sampled
@@ -105,17 +108,20 @@ class ObservedTables:
     cpus: int | None
     emulated: frozenset[str]
     abilities: Abilities
+    exporters: Mapping[str, ExporterFacts] = field(default_factory=dict)
     find_engine: Callable[[Point], Declaration] = lambda point: UNKNOWN
 
 
 def observe_windows(evidence: Evidence, tables: ObservedTables) -> tuple[Observation, ...]:
     """A sight of each window with users that has numbers, in the order of the evidence."""
     sampled = tables.sampled
-    wanted = OF_ALL & pl.col("collector").is_in(COLLECTORS)
+    wanted = OF_ALL & pl.col("collector").is_in((*COLLECTORS, EXPORTERS))
     values, looks = group_by_server(sampled.every_mean.filter(wanted))
     # The mean over all reads, by window and device.
-    of_reads = (pl.col("collector") == "block") & (pl.col("metric") == "read_latency_s")
-    chosen = sampled.weighted.filter(of_reads).select("window_id", "subject", "mean")
+    of_devices = pl.col("collector").is_in(("block", EXPORTERS))
+    chosen = sampled.weighted.filter(of_devices, metric="read_latency_s").select(
+        "window_id", "subject", "mean"
+    )
     latencies = {(name, device): mean for name, device, mean in chosen.iter_rows()}
     stalled = estimate_stalled_shares(sampled.checkpoints, tables.seconds)
     # Why a collector gives nothing of a whole window, by window and collector. What limited several
@@ -126,6 +132,7 @@ def observe_windows(evidence: Evidence, tables: ObservedTables) -> tuple[Observa
         (name, collector): why for name, collector, why in ended.iter_rows()
     }
     growth = _measure_growth(evidence)
+    well_read = find_well_read(sampled.means, evidence.windows, tables.exporters)
     # How many CPUs programs used that are not of the run, by window.
     rows = tables.surroundings.select("window_id", "others_cpu_s", "span_s").iter_rows()
     others = {name: cpu_s / span_s for name, cpu_s, span_s in rows if span_s}
@@ -135,6 +142,10 @@ def observe_windows(evidence: Evidence, tables: ObservedTables) -> tuple[Observa
         mine = {key: each for key, each in values.get(server, {}).items()
                 if not (far and key[0] == "cpu")}  # fmt: skip
         there = {collector for collector, _, _ in mine}
+        exporters = {name: facts for name, facts in tables.exporters.items()
+                     if (window.id, name) in well_read}  # fmt: skip
+        hosts = list(_list_far_hosts(mine, exporters, "database"))
+        host = max(hosts, key=lambda cpus: cpus.used_share, default=None)
         return Observation(
             window_id=window.id, places=_count_connections(window),
             is_open=window.row["pace"] == "rate",
@@ -144,15 +155,17 @@ def observe_windows(evidence: Evidence, tables: ObservedTables) -> tuple[Observa
             sessions=group_sessions(
                 mine, looks.get(server, 0), tables.find_engine(window.point)
             ),
-            host=_read_cpus(mine, "", tables.cpus),
+            host=host if far else _read_cpus(mine, "", tables.cpus),
+            storage_hosts=tuple(_list_far_hosts(mine, exporters, "storage")),
             server=_read_cpus(mine, "server", window.row["server_cpus"]),
-            devices=tuple(_read_devices(window, mine, latencies)),
+            devices=tuple(_read_devices(window, mine, latencies, exporters)),
             drives=tuple(_find_reached(window, mine, tables.abilities)),
             emulated=window.candidate in tables.emulated,
             late=_find_flagged(window, DRIVER_LATE), slowed=_find_flagged(window, DRIVE_SLOWED),
-            stalled_share=stalled.get(window.id), others_cpus=others.get(window.id),
+            stalled_share=stalled.get(window.id),
+            others_cpus=None if far else others.get(window.id),
             growth=growth.get((window.candidate, window.point)),
-            unseen=_explain_unseen(window, there, tables, ends),
+            unseen=_explain_unseen(window, there, tables, ends, is_seen=host is not None),
         )  # fmt: skip
 
     # Of a window without users nothing limited what they did.
@@ -290,17 +303,35 @@ def _read_cpus(values: Values, subject: str, count: int | None) -> Cpus | None:
     return Cpus(count, max(0.0, used))
 
 
+def _list_far_hosts(
+    values: Values, exporters: Mapping[str, ExporterFacts], role: str
+) -> Iterable[Cpus]:
+    """List the CPUs of the hosts with this role."""
+    for name in (name for name, facts in exporters.items() if facts.role == role):
+        idle, count = (values.get((EXPORTERS, name, each)) for each in ("idle_share", "cpus"))
+        if idle is not None and count:
+            waited = values.get((EXPORTERS, name, "iowait_share"), 0.0)
+            yield Cpus(round(count), max(0.0, 1 - idle - waited), name)
+
+
 def _read_devices(
-    window: Window, values: Values, latencies: Mapping[tuple[str, str], float]
+    window: Window,
+    values: Values,
+    latencies: Mapping[tuple[str, str], float],
+    exporters: Mapping[str, ExporterFacts],
 ) -> Iterable[DeviceUse]:
     """Reads under way: time of all reads over all time; unknown where others work beside the users.
 
     Own: what works beside the users, such as a neighbour or a backup, may read the same device.
     """
     is_shared = len(split_names(window.row["activity"])) > 1
-    for name in dict.fromkeys(subject for collector, subject, _ in values if collector == "block"):
+    names = dict.fromkeys((subject for of, subject, _ in values if of == "block"), "block")
+    # Of other hosts those that a study says to be all under the database.
+    names |= {f"{name}:{device}": EXPORTERS for name, facts in exporters.items()
+              for device in facts.devices}  # fmt: skip
+    for name, collector in names.items():
         used, under_way, rate = (
-            values.get(("block", name, metric))
+            values.get((collector, name, metric))
             for metric in ("utilisation_share", "queue_length", "reads_per_s")
         )
         # Without a read there is no latency, and none was under way.
@@ -332,15 +363,20 @@ def _find_reached(window: Window, values: Values, abilities: Abilities) -> Itera
 
 
 def _explain_unseen(
-    window: Window, there: set[str], tables: ObservedTables, ends: Mapping[tuple[str, str], str]
-) -> dict[str, str]:
+    window: Window, there: set[str], tables: ObservedTables, ends: Mapping[tuple[str, str], str],
+    *, is_seen: bool,
+) -> dict[str, str]:  # fmt: skip
     """Why a collector tells nothing of a window; one that has nothing to look at is not missed.
 
-    The CPUs beside a server that is elsewhere are not those of its host.
+    The CPUs beside a server that is elsewhere are not those of its host, which `is_seen` by its
+    exporter.
     """
     far = window.row.get("round_trip_s") is not None
-    found = {"cpu": "the host of the server was not seen"} if far else {}
-    for name in COLLECTORS:
+    asked = any(of.role == "database" and of.applies_to(window.candidate)
+                for of in tables.exporters.values())  # fmt: skip
+    lack = "its exporter has too few readings of CPUs" if asked else "no exporter of it is named"
+    found = {"cpu": f"the host of the server was not seen ({lack})"} if far and not is_seen else {}
+    for name in COLLECTORS[1:] if far else COLLECTORS:
         why = ends.get((window.id, name))
         nothing_there = name == "block" and why is None
         expected = name != "drive" or window.candidate in tables.emulated

@@ -212,7 +212,20 @@ def _judge_host_cpu(observed: Observation) -> RuleResult:
     """
     if observed.host is None:
         return make_unknown(observed.unseen.get("cpu", "the CPUs were not sampled"))
-    return judge_cpus(observed, observed.host, "the host's CPUs were", observed.rest_share)
+    return judge_cpus(observed, observed.host, observed.host.words, observed.rest_share)
+
+
+def _judge_storage_cpu(observed: Observation) -> RuleResult | None:
+    """How busy those of the busiest host of the storage were; None where none was seen.
+
+    Source: the utilisation law.
+    """
+    if not observed.storage_hosts:
+        return None
+    most = max(observed.storage_hosts, key=lambda host: host.used_share)
+    said = Statement("{whose} busy {used:.0f %} of the time", whose=most.words,
+                     used=most.used_share)  # fmt: skip
+    return RuleResult(most.used_share, said)
 
 
 def _judge_locks(observed: Observation) -> RuleResult:
@@ -387,6 +400,11 @@ RULES = {each.name: each for each in (
         name="server-cpu", letter="S", words="the CPUs of the database",
         short="the database's CPUs", heading="Database CPUs", shown="busy {share} of the time",
         holds_from=NEARLY_FULL, is_storage=False, judge=_judge_server_cpu,
+    ),
+    Rule(
+        name="storage-cpu", letter="N", words="the CPUs of the storage's host",
+        short="the storage host's CPUs", heading="Storage CPUs", shown="busy {share} of the time",
+        holds_from=NEARLY_FULL, is_storage=True, judge=_judge_storage_cpu,
     ),
     Rule(
         name="demand", letter="U", words="the number of users",

@@ -66,6 +66,7 @@ LIMIT_COLOURS = {
     "pool": ("#e3d3b4", "#584a2e"),
     "server-cpu": ("#f5b98a", "#7a3d12"),
     "host-cpu": ("#e2a07c", "#8a3208"),
+    "storage-cpu": ("#d8c0a0", "#5f3d16"),
     "device-latency": ("#9cc9ee", "#1f4f7a"),
     "device-rate": ("#74aede", "#123d66"),
     "log": ("#93d6c4", "#1c5a4b"),

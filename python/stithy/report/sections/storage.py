@@ -291,7 +291,9 @@ def _set_distance(page: Page) -> Iterator[Block]:
     if not is_by_url(page.context.manifest):
         return
     table = page.tables[NAME]
-    yield from set_paragraph(_describe_round_trips(table), NOT_SEEN)
+    manifest = page.context.manifest
+    told = ["Exporters show a part of it: see Other hosts."] if manifest.exporters else []
+    yield from set_paragraph(_describe_round_trips(table), NOT_SEEN, *told)
     yield from set_grid(table)
     yield from set_paragraph(URL_NOTE, style="note")
 

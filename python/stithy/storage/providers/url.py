@@ -90,8 +90,8 @@ class DatabaseStorage(Storage):
         return (
             *(f"candidate {self._candidate}: {sentence}" for sentence in said),
             f"candidate {self._candidate} is a database by URL: whether there is room for it is "
-            "not known, its server's memory, devices and log cannot be seen, and the network to it "
-            "is measured, too",
+            "not known, its server's memory, devices and log are seen only by exporters "
+            "(`collect.exporters`), and the network to it is measured, too",
         )  # fmt: skip
 
     def describe_identity(self) -> str | None:

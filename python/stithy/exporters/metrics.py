@@ -1,0 +1,60 @@
+"""What exporters can tell, in terms that all of them share: the metrics of the collector."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from stithy.metrics import Better, CollectedMetric
+
+OFFSET, TOOK = "clock_offset_s", "scrape_s"
+
+
+UNITS: Mapping[str, Literal["B/s", "1/s", "B", "s"]] = {
+    "_bytes_per_s": "B/s", "_per_s": "1/s", "_bytes": "B", "_s": "s",
+}  # fmt: skip
+
+
+def _metric(
+    name: str, meaning: str, weight: str | None = None, compared: bool = True
+) -> CollectedMetric:
+    unit = next((unit for ending, unit in UNITS.items() if name.endswith(ending)), None)
+    better: Better | None = "lower" if weight else None
+    return CollectedMetric(name, unit or "", meaning, better, weight, compared=compared)
+
+
+METRICS = (
+    _metric("user_share", "share of the host's CPUs in user mode"),
+    _metric("nice_share", "share of them in user mode at lower priority"),
+    _metric("system_share", "share of them in the kernel, interrupts included if not apart"),
+    _metric("idle_share", "share of them idle, waits for I/O included if not apart"),
+    _metric("iowait_share", "share of them idle while a task waits for a block device"),
+    _metric("irq_share", "share of them in interrupts"),
+    _metric("steal_share", "share of them that the hypervisor gave to others"),
+    _metric("cpus", "number of the host's CPUs", compared=False),
+    _metric("available_bytes", "memory that programs could have without swapping"),
+    _metric("reads_per_s", "completed reads of a device, pool or daemon"),
+    _metric("writes_per_s", "completed writes of it"),
+    _metric("read_bytes_per_s", "bytes read of it"),
+    _metric("write_bytes_per_s", "bytes written to it"),
+    _metric("read_latency_s", "mean time of a read of it", weight="reads_per_s"),
+    _metric("write_latency_s", "mean time of a write to it", weight="writes_per_s"),
+    _metric("queue_length", "mean number of requests in progress or waiting"),
+    _metric("utilisation_share", "share of time with at least one request in progress"),
+    _metric("received_bytes_per_s", "bytes received by an interface"),
+    _metric("sent_bytes_per_s", "bytes sent by it"),
+    _metric("retransmits_per_s", "segments that the host sent again"),
+    _metric("commits_per_s", "transactions committed in the database"),
+    _metric("rollbacks_per_s", "transactions rolled back in it"),
+    _metric("blocks_read_per_s", "blocks that it requested from the operating system"),
+    _metric("blocks_hit_per_s", "blocks that it asked of its own buffers, or found there"),
+    _metric("log_bytes_per_s", "bytes of its log"),
+    _metric("log_syncs_per_s", "syncs of its log"),
+    _metric("deadlocks_per_s", "deadlocks"),
+    _metric("lock_waits_per_s", "waits for row locks that began"),
+    _metric("active_sessions", "sessions that work or wait within a statement"),
+    _metric("recovery_per_s", "objects that a cluster recovers after a failure"),
+    _metric("used_bytes", "space in use", compared=False),
+    _metric("value", "a gauge that the study names"),
+    _metric("count_per_s", "a counter that the study names, by time"),
+    _metric(OFFSET, "by how much the host's clock is ahead of this machine's", compared=False),
+    _metric(TOOK, "time that the page took"),
+)
