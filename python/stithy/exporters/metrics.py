@@ -47,7 +47,6 @@ METRICS = (
     _metric("blocks_read_per_s", "blocks that it requested from the operating system"),
     _metric("blocks_hit_per_s", "blocks that it asked of its own buffers, or found there"),
     _metric("log_bytes_per_s", "bytes of its log"),
-    _metric("log_syncs_per_s", "syncs of its log"),
     _metric("deadlocks_per_s", "deadlocks"),
     _metric("lock_waits_per_s", "waits for row locks that began"),
     _metric("active_sessions", "sessions that work or wait within a statement"),
