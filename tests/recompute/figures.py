@@ -6,7 +6,7 @@ from functools import cache, partial
 from itertools import accumulate, pairwise, product
 from statistics import fmean
 
-from recompute import between, bounds, cost, hosts, power, statistics
+from recompute import between, bounds, cost, power, statistics
 from recompute.asked import limit_of
 from recompute.files import Files, Row
 from recompute.levels import bounds_of, level, logs_of, needed, printed
@@ -214,7 +214,6 @@ def _response(files: Files, *, by_type: bool = False) -> list[Row]:
 
 FIGURES: dict[str, Source] = {
     "throughput-by-users": by_place("headline_per_min"),
-    "idle-of-hosts": hosts.of_figure,
     "power-mean-w": power.of_figure("power.mean_w"),
     "power-joules-per-order": power.of_figure("power.joules_per_order"),
     "response-by-users": Rows(("percentile", *PLACE.split()), _response),

@@ -41,14 +41,3 @@ def of_exporter(files: Files, row: Row) -> Row:
         "every_s": files.manifest["exporters"][row["host"]]["every_s"],
         **{name: files.one(sql, row["host"], name) for name in ("scrape_s", "clock_offset_s")},
     }
-
-
-def of_figure(files: Files, row: Row) -> Row:
-    """The idle share of a host in a window by its block, or of either of its attempts."""
-    collector, subject = ("cpu", "") if row["host"] == HERE else ("exporters", row["host"])
-    found = files.column(
-        "SELECT value FROM means WHERE collector = ? AND subject = ? AND metric = 'idle_share' AND "
-        "candidate = ? AND users = ? AND block = ?",
-        (collector, subject, row["candidate"], row["users"], row["block"]),
-    )
-    return {"users": row["users"], "block": row["block"], "value": found}

@@ -30,8 +30,7 @@ def derive_samples(
     """All samples of an exporter between two readings; gauges are those of the second."""
     for metric in of.metrics:
         for subject, value in _derive(metric, last, now):
-            if keys.keeps(subject):
-                yield _make_sample(f"{name}:{subject}" if subject else name, metric.metric, value)
+            yield _make_sample(f"{name}:{subject}" if subject else name, metric.metric, value)
     for asked in keys.metrics:
         yield from _derive_named(f"{name}:{asked}", asked, last, now)
 

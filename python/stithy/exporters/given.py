@@ -83,14 +83,6 @@ class ExporterKeys(FrozenModel):
         description="The candidates in whose windows it is read.",
         examples=[["db-a"]],
     )
-    subjects: tuple[str, ...] | None = Field(
-        default=None,
-        strict=False,
-        min_length=1,
-        json_schema_extra={"default": "all that its map takes"},
-        description="The devices, interfaces and databases of it that are kept.",
-        examples=[["nvme0n1", "eth0"]],
-    )
     devices: tuple[str, ...] = Field(
         default=(),
         strict=False,
@@ -131,10 +123,6 @@ class ExporterKeys(FrozenModel):
     def read_token(self) -> Secret | None:
         """Read its token; None without one. Raises UserError where it is not there."""
         return read_given_secret(self.token_env, self.token_file, "token_file")
-
-    def keeps(self, subject: str) -> bool:
-        """Whether a device, interface or database is kept; empty: the host itself."""
-        return not subject or self.subjects is None or subject in (*self.subjects, *self.devices)
 
     def applies_to(self, candidate: str) -> bool:
         """Whether it is read in windows of a candidate."""

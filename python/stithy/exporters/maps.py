@@ -13,7 +13,8 @@ from typing import Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from stithy.errors import TextError, UserError, give_reason
+from stithy.errors import UserError, give_reason
+from stithy.exporters.given import ExporterKeys
 from stithy.exporters.metrics import METRICS
 from stithy.names import suggest_instead
 from stithy.units import FrozenModel
@@ -74,7 +75,6 @@ class ExporterMap(FrozenModel):
     of that name tells its version, `clock` a gauge of its host's Unix time.
     """
 
-    title: str
     recognised_by: tuple[str, ...] = Field(min_length=1)
     version: str = ""
     clock: str = ""
@@ -95,49 +95,42 @@ def list_maps() -> Mapping[str, ExporterMap]:
 
 
 def read_map(path: Path) -> ExporterMap:
-    """Read a map. Raises TextError for a file that is none."""
+    """Read a map. Raises UserError for a file that is none."""
     try:
         return ExporterMap.model_validate(tomllib.loads(path.read_text("utf-8")))
     except (OSError, UnicodeDecodeError) as error:
-        raise TextError(f"{path} cannot be read: {give_reason(error)}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise TextError(f"{path} is no TOML: {error}") from error
-    except re.error as error:
-        raise TextError(f"{path}: not a pattern: {error}") from error
+        why: Exception = error
+        what = f"it cannot be read: {give_reason(error)}"
+    except (tomllib.TOMLDecodeError, re.error) as error:
+        why, kind = error, "pattern" if isinstance(error, re.error) else "TOML"
+        what = f"it is no {kind}: {error}"
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise TextError(f"{path}, {where}: {first['msg'].removeprefix('Value error, ')}") from error
+        why, first = error, error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        what = f"{place}: {first['msg'].removeprefix('Value error, ')}"
+    remedy = "correct it: docs/how-to/watch-other-hosts.md shows one"
+    raise UserError(f"the map {path}: {what}", where="map", remedy=remedy) from why
 
 
-NOTHING = ExporterMap(title="", recognised_by=("",), metrics=())
+NOTHING = ExporterMap(recognised_by=("",), metrics=())
 """Of a page of which a study names what is kept."""
 
 
-def choose_map(
-    name: str | None, there: Collection[str], folder: Path, *, is_named: bool
-) -> tuple[str, ExporterMap]:
+def choose_map(keys: ExporterKeys, there: Collection[str], folder: Path) -> tuple[str, ExporterMap]:
     """Choose the map that a study names, or one whose names a page has. Raises UserError.
 
-    A path is relative to `folder`, that of the study. `is_named`: the study names metrics, so that
-    none is needed.
+    A path is relative to `folder`, that of the study.
     """
-    known = list_maps()
+    known, name = list_maps(), keys.map
     if name is None:
-        fits = (of for of, each in known.items() if any(n in there for n in each.recognised_by))
+        fits = (of for of, each in known.items() if not {*each.recognised_by}.isdisjoint(there))
         name = next(fits, None)
-        if name is None and not is_named:
+        if name is None and not keys.metrics:
             few = ", ".join(sorted(there)[:3])
             remedy = "name a map (`map: mine.toml`), or what of it is kept (`metrics: [...]`)"
             raise UserError(f"no shipped map knows this page ({few}, …)", where="", remedy=remedy)
         return (name, known[name]) if name else ("", NOTHING)
-    if name in known:
-        return name, known[name]
-    if not name.endswith(".toml"):
+    if name not in known and not name.endswith(".toml"):
         remedy = f"name the path of a map (`.toml`), or a shipped one: {', '.join(known)}"
         raise UserError(f"there is no map {name}", where="map", remedy=remedy)
-    try:
-        return name, read_map(folder / Path(name).expanduser())
-    except TextError as error:
-        remedy = "correct it: docs/how-to/watch-other-hosts.md shows one"
-        raise UserError(str(error), where="map", remedy=remedy) from error
+    return name, known.get(name) or read_map(folder / Path(name).expanduser())

@@ -27,7 +27,7 @@ from stithy.clock import Clock
 from stithy.errors import StithyError, give_reason
 from stithy.exporters.given import ExporterKeys
 
-BYTES_MAX = 64 * 2**20
+BYTES_MAX, PART_BYTES = 64 * 2**20, 2**16
 ACCEPT = "text/plain;version=0.0.4, application/openmetrics-text;version=1.0.0;q=0.5"
 
 COUNTED = ("_total", "_count", "_sum", "_bucket")
@@ -83,7 +83,7 @@ def read_page(
     Raises NoPage.
     """
     began_s, began_at_s = clock.monotonic_s(), clock.now_s()
-    body, kind, date = _fetch(keys, patience_s)
+    body, kind, date = _fetch(keys, clock, patience_s)
     took_s = clock.monotonic_s() - began_s
     page = parse_page(body, kind, names)
     told = next(iter(page.series.get(time_name, {}).values()), date)
@@ -91,9 +91,10 @@ def read_page(
     return PageReading(page, began_s + took_s / 2, took_s, offset_s, body)
 
 
-def _fetch(keys: ExporterKeys, patience_s: float) -> tuple[bytes, str, float | None]:
+def _fetch(keys: ExporterKeys, clock: Clock, patience_s: float) -> tuple[bytes, str, float | None]:
     """The body of an answer, its content type, and the middle of the second in which it is."""
     # No proxy: exporters stand in the laboratory.
+    until_s = clock.monotonic_s() + patience_s
     handlers: list[BaseHandler] = [ProxyHandler({}), _Stay()]
     try:
         if keys.url.startswith("https:"):
@@ -102,8 +103,13 @@ def _fetch(keys: ExporterKeys, patience_s: float) -> tuple[bytes, str, float | N
         known = {"Authorization": f"Bearer {token.reveal()}"} if token else {}
         request = Request(keys.url, headers={"Accept": ACCEPT, **known})
         with build_opener(*handlers).open(request, timeout=patience_s) as answer:
-            body, kind = answer.read(BYTES_MAX + 1), answer.headers.get("Content-Type", "")
-            date = answer.headers.get("Date")
+            kind, date = answer.headers.get("Content-Type", ""), answer.headers.get("Date")
+            body = bytearray()
+            # Of the patience of a socket a page that trickles would use all for each part.
+            while (part := answer.read1(PART_BYTES)) and len(body) <= BYTES_MAX:
+                body += part
+                if clock.monotonic_s() > until_s:
+                    raise TimeoutError
         middle_s = parsedate_to_datetime(date).timestamp() + 0.5 if date else None
     except StithyError as error:
         raise NoPage(error.text) from error
@@ -119,7 +125,7 @@ def _fetch(keys: ExporterKeys, patience_s: float) -> tuple[bytes, str, float | N
         raise NoPage(_explain_failure(error)) from error
     if len(body) > BYTES_MAX:
         raise NoPage(f"its page has more than {BYTES_MAX // 2**20} MiB")
-    return body, kind, middle_s
+    return bytes(body), kind, middle_s
 
 
 def _explain_failure(error: OSError) -> str:

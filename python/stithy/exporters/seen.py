@@ -57,8 +57,7 @@ def see_exporter(
     """
     try:
         first = read_page(keys, clock, FIRST_PATIENCE_S)
-        there, is_named = first.page.names, bool(keys.metrics)
-        map_name, found = choose_map(keys.map, there, folder, is_named=is_named)
+        map_name, found = choose_map(keys, first.page.names, folder)
         first = read_page(keys, clock, FIRST_PATIENCE_S, time_name=found.clock)
     except NoPage as reason:
         remedy = f"start the exporter and let this machine reach it: curl {keys.url}"
@@ -80,11 +79,10 @@ def _refuse_absent(name: str, seen: SeenExporter) -> None:
         raise UserError(f"the map {seen.map_name} finds none of its metrics on the page of {name} "
                         f"({few}, …)", where="map",
                         remedy="leave `map` out, or name the one that fits")  # fmt: skip
-    subjects = seen.list_subjects()
     for key, asked, known in (
         ("metrics", keys.metrics, sorted(seen.first.page.series)),
-        ("subjects", keys.subjects or (), subjects), ("devices", keys.devices, subjects),
-    ):  # fmt: skip
+        ("devices", keys.devices, seen.list_subjects()),
+    ):
         for absent in (each for each in asked if each not in known):
             remedy = suggest_instead(absent, known[:20]) if known else "leave it out"
             raise UserError(f"the page of {name} has no {absent}", where=key, remedy=remedy)
@@ -93,11 +91,6 @@ def _refuse_absent(name: str, seen: SeenExporter) -> None:
 def describe_doubts(name: str, seen: SeenExporter, window_s: float) -> Iterator[str]:
     """What may make its samples worth less: one sentence each."""
     first, every_s = seen.first, seen.every_s
-    if first.took_s > every_s / 2:
-        yield (
-            f"exporter {name} took {first.took_s:.1f} s for its page: rates of single readings are "
-            f"unsure by as much; give it a longer `every` than {every_s:g} s"
-        )
     if first.offset_s is not None and abs(first.offset_s) > OFFSET_LEAST_S:
         where = "ahead" if first.offset_s > 0 else "behind"
         yield (

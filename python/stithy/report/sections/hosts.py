@@ -1,33 +1,22 @@
 """Other hosts: what their exporters show, beside what this machine shows of itself."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import polars as pl
 
 from stithy.analysis.exporters import EXPORTERS, find_well_read
-from stithy.report.blocks import (
-    Block,
-    FigureKind,
-    SectionKind,
-    set_bullets,
-    set_figures,
-    set_grid,
-    set_paragraph,
-)
+from stithy.report.blocks import Block, SectionKind, set_bullets, set_grid, set_paragraph
 from stithy.report.context import Context
-from stithy.report.drawing.chart import PERCENT, Axis
-from stithy.report.drawing.plots import ByLevel, Series
-from stithy.report.drawing.points import average_levels, read_means
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show, make_table
 from stithy.results.tables import Row
-from stithy.units import format_list
 
-NAME, PARTS, READ, FIGURE = "hosts", "host-parts", "exporters", "idle-of-hosts"
+NAME, PARTS, READ = "hosts", "host-parts", "exporters"
 TITLE = "Other hosts"
 HERE = "this machine"
 LOCAL = ("cpu", "memory", "block", "network")
+COLUMNS = ("window_id", "point", "candidate", "collector", "subject", "metric", "mean")
+PLACE = ("point", "candidate", "host", "part")
 OFFSET_LEAST_S = 1.0
 """Own: the header Date alone is known within half a second."""
 
@@ -56,38 +45,29 @@ NOTE = (
 
 def _list_parts(context: Context) -> list[Row]:
     """List each part of each host at each point, with the mean of each metric."""
-    manifest = context.manifest
-    exporters = manifest.exporters if manifest else {}
+    exporters = context.manifest.exporters if context.manifest else {}
     if not exporters:
         return []
     read = find_well_read(context.sampled.means, context.evidence.windows, exporters)
-    weighted = context.select_valid(context.sampled.weighted)
-    plain = context.valid_means.join(
-        weighted, on=["window_id", "collector", "subject", "metric"], how="anti"
-    )
-    rows: dict[tuple[str, ...], Row] = {}
-    known: dict[tuple[str, ...], dict[str, list[float]]] = {}
-    for frame in (plain, weighted):
-        seen = frame.filter(pl.col("collector").is_in([*LOCAL, EXPORTERS]))
-        for row in seen.iter_rows(named=True):
-            host, _, part = row["subject"].partition(":")
-            if row["collector"] != EXPORTERS:
-                host, part = HERE, row["subject"]
-            elif (row["window_id"], host) not in read:
-                continue
-            key = (row["point"], row["candidate"], host, part)
-            known.setdefault(key, {}).setdefault(row["metric"], []).append(row["mean"])
-            rows[key] = row
+    weighted = context.select_valid(context.sampled.weighted).select(COLUMNS)
+    plain = context.valid_means.select(COLUMNS).join(weighted, on=COLUMNS[:-1], how="anti")
+    is_far, subject = pl.col("collector") == EXPORTERS, pl.col("subject")
+    known = pl.concat([plain, weighted]).with_columns(
+        pl.when(is_far).then(subject.str.extract("^([^:]*)")).otherwise(pl.lit(HERE)).alias("host"),
+        pl.when(is_far).then(subject.str.extract(":(.*)")).otherwise(subject).fill_null("")
+        .alias("part"),
+    ).filter(
+        pl.col("collector").is_in(LOCAL)
+        | (is_far & pl.concat_str("window_id", pl.lit(" "), "host").is_in([*map(" ".join, read)]))
+    )  # fmt: skip
+    means = known.group_by(*PLACE, "metric").agg(pl.col("mean").mean())
     order = {str(point): place for place, point in enumerate(context.evidence.points)}
+    means = means.filter(pl.col("point").is_in(list(order)))
+    rows = means.pivot(on="metric", index=PLACE, values="mean").to_dicts()
     return [
-        {
-            **context.list_factor_values(context.evidence.points[order[point]]),
-            "candidate": candidate, "host": host, "part": part,
-            **{metric: sum(values) / len(values) for metric, values in known[key].items()},
-        }
-        for key in sorted(known, key=lambda key: (order[key[0]], *key[1:]))
-        for point, candidate, host, part in [key]
-    ]  # fmt: skip
+        context.list_factor_values(context.evidence.points[order[row["point"]]]) | row
+        for row in sorted(rows, key=lambda row: [order[row["point"]], *map(row.get, PLACE[1:])])
+    ]
 
 
 def _list_read(context: Context) -> Iterator[Row]:
@@ -110,8 +90,8 @@ def _make_tables(page: Page) -> Iterator[PageTable]:
     hosts = [row for row in parts if not row["part"]]
     types, always = context.factor_types, ("candidate", "host", "part")
     yield make_table(NAME, TITLE, (*first, *OF_HOSTS), hosts, **types).told(*always)
-    shown = {show.column for show in OF_PARTS}
-    devices = [row for row in parts if row["part"] and shown & row.keys()]
+    shown = [show.column for show in OF_PARTS]
+    devices = [row for row in parts if row["part"] and {*map(row.get, shown)} != {None}]
     columns = (*first, Show("part", "Part"), *OF_PARTS)
     yield make_table(PARTS, "Parts of hosts", columns, devices, **types).told(*always)
     shows = (
@@ -139,36 +119,9 @@ def _set_hosts(page: Page) -> Iterator[Block]:
     if page.tables[READ].frame.is_empty():
         return
     yield from set_bullets(_describe_doubts(page), "")
-    yield from set_figures(page.find_drawn(NAME))
     for name in (NAME, PARTS, READ):
         yield from set_grid(page.tables[name])
     yield from set_paragraph(NOTE, style="note")
 
 
-def _plot_idle(context: Context) -> Iterator[ByLevel]:
-    exporters: Mapping[str, Any] = context.manifest.exporters if context.manifest else {}
-    points = {name: read_means(context, EXPORTERS, "idle_share", of=name) for name in exporters}
-    known = {name: rows for name, rows in points.items() if rows}
-    if not known:
-        return
-    known = {HERE: read_means(context, "cpu", "idle_share", of=""), **known}
-    series = [Series(average_levels(context, rows), rows, name, (name,))
-              for name, rows in known.items()]  # fmt: skip
-    yield ByLevel(
-        name=FIGURE,
-        title=f"Idle CPUs of {format_list(list(known))}",
-        caption="Mean share of all CPUs of a host that were idle, with no wait for I/O.",
-        noun="idle CPUs of hosts",
-        data="Idle share of the CPUs of hosts",
-        axis=Axis("Share of all CPUs", format=PERCENT),
-        rows=[series[place : place + 3] for place in range(0, len(series), 3)],
-        value=Show("value", "idle", "share"),
-        groups=("host",),
-        height=220,
-    )
-
-
-PLUGINS = (
-    SectionKind(NAME, 26, TITLE, _set_hosts, make_tables=_make_tables),
-    FigureKind(FIGURE, 20, NAME, _plot_idle),
-)
+PLUGINS = (SectionKind(NAME, 26, TITLE, _set_hosts, make_tables=_make_tables),)

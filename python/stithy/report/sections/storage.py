@@ -292,7 +292,8 @@ def _set_distance(page: Page) -> Iterator[Block]:
         return
     table = page.tables[NAME]
     manifest = page.context.manifest
-    told = ["Exporters show a part of it: see Other hosts."] if manifest.exporters else []
+    seen = manifest is not None and manifest.exporters
+    told = ["Exporters show a part of it: see Other hosts."] if seen else []
     yield from set_paragraph(_describe_round_trips(table), NOT_SEEN, *told)
     yield from set_grid(table)
     yield from set_paragraph(URL_NOTE, style="note")
