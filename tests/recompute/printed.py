@@ -12,7 +12,8 @@ UNITS = {
 }  # fmt: skip
 ONE = (
     r"(?<![\w.⁄/])(?<![^\s(]-)(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?!\w|/\d)"
-    r"(?:[ \N{NO-BREAK SPACE}](?:%|µs|ms|s|min|h|[KMGT]iB|B|MB/s|W|J)(?!\w)|/(?:s|min)(?!\w))?"
+    r"(?:[ \N{NO-BREAK SPACE}](?:%|µs|ms|s|min|h|(?:[KMGT]i)?B(?:/s)?|MB/s|W|J)(?!\w)"
+    r"|/(?:s|min)(?!\w))?"
 )
 NUMBER = rf"{ONE}(?:(?<=min) \d+ s|(?<= h) \d+ min)?"
 _PARTS = re.compile(r"([\d,]+(?:\.\d+)?)[ \N{NO-BREAK SPACE}]?(\D*)")
@@ -39,7 +40,7 @@ def shown(text: str) -> Iterator[Shown]:
     for found in re.finditer(NUMBER, text):
         value = off = 0.0
         for number, unit in _PARTS.findall(found[0]):
-            size = UNITS[unit.strip()]
+            size = UNITS.get(unit.strip()) or UNITS[unit.strip().removesuffix("/s")]
             value += float(number.replace(",", "")) * size
             off = size * 0.1 ** len(number.partition(".")[2])
         yield Shown(*found.span(), value, off)

@@ -54,7 +54,7 @@ class PageReading:
     """A page as it was read.
 
     `at_s`: monotonic time of the middle of the request, `took_s` its length. `offset_s`: by how
-    much the host's clock is ahead of ours, None where it does not tell; `body` is the whole text.
+    much the host's clock is ahead of ours, at least, None where it does not tell; `body` is the whole text.
     """
 
     page: MetricsPage
@@ -86,13 +86,16 @@ def read_page(
     body, kind, date = _fetch(keys, clock, patience_s)
     took_s = clock.monotonic_s() - began_s
     page = parse_page(body, kind, names)
-    told = next(iter(page.series.get(time_name, {}).values()), date)
-    offset_s = None if told is None else told - (began_at_s + took_s / 2)
+    now_s = began_at_s + took_s / 2
+    told = next(iter(page.series.get(time_name, {}).values()), None)
+    if told is None and date is not None:  # whole seconds: the moment of them that is nearest
+        told = min(max(now_s, date), date + 1)
+    offset_s = None if told is None else told - now_s
     return PageReading(page, began_s + took_s / 2, took_s, offset_s, body)
 
 
 def _fetch(keys: ExporterKeys, clock: Clock, patience_s: float) -> tuple[bytes, str, float | None]:
-    """The body of an answer, its content type, and the middle of the second in which it is."""
+    """The body of an answer, its content type, and the second in which it was made."""
     # No proxy: exporters stand in the laboratory.
     until_s = clock.monotonic_s() + patience_s
     handlers: list[BaseHandler] = [ProxyHandler({}), _Stay()]
@@ -110,7 +113,7 @@ def _fetch(keys: ExporterKeys, clock: Clock, patience_s: float) -> tuple[bytes, 
                 body += part
                 if clock.monotonic_s() > until_s:
                     raise TimeoutError
-        middle_s = parsedate_to_datetime(date).timestamp() + 0.5 if date else None
+        second = parsedate_to_datetime(date).timestamp() if date else None
     except StithyError as error:
         raise NoPage(error.text) from error
     except HTTPError as error:
@@ -125,7 +128,7 @@ def _fetch(keys: ExporterKeys, clock: Clock, patience_s: float) -> tuple[bytes, 
         raise NoPage(_explain_failure(error)) from error
     if len(body) > BYTES_MAX:
         raise NoPage(f"its page has more than {BYTES_MAX // 2**20} MiB")
-    return bytes(body), kind, middle_s
+    return bytes(body), kind, second
 
 
 def _explain_failure(error: OSError) -> str:

@@ -105,6 +105,6 @@ def describe_doubts(name: str, seen: SeenExporter, window_s: float) -> Iterator[
 
 
 OFFSET_LEAST_S = 1.0
-"""Own: the header Date alone is known within half a second."""
+"""Own: more than a clock that is set by network time is off."""
 
 READINGS_LEAST = 5

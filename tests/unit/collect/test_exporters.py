@@ -182,6 +182,9 @@ def test_an_exporter_is_refused_before_a_run_with_the_key_to_change() -> None:
         with pytest.raises(UserError, match="no shipped map knows this page"):
             see(fake)
         assert see(fake, metrics=["mine"]).map_name == ""
+        for ahead_s, offset_s in ((0.0, 0.0), (-0.5, 0.0), (5.0, 5.0), (-5.0, -4.0)):
+            fake.now_s = 1_000_000 + ahead_s
+            assert see(fake, metrics=["mine"]).first.offset_s == offset_s
     with pytest.raises(PreconditionError, match="cannot be read: connection refused"):
         see(fake)
 

@@ -1,6 +1,6 @@
 """Other hosts: what their exporters show, beside what this machine shows of itself."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import polars as pl
 
@@ -18,7 +18,7 @@ LOCAL = ("cpu", "memory", "block", "network")
 COLUMNS = ("window_id", "point", "candidate", "collector", "subject", "metric", "mean")
 PLACE = ("point", "candidate", "host", "part")
 OFFSET_LEAST_S = 1.0
-"""Own: the header Date alone is known within half a second."""
+"""Own: more than a clock that is set by network time is off."""
 
 OF_HOSTS = (
     Show("idle_share", "CPU idle", "share"), Show("iowait_share", "CPU waits for I/O", "share"),
@@ -39,7 +39,8 @@ OF_PARTS = (
 NOTE = (
     "Means over the measurements of all valid windows, of other hosts over those with nine tenths "
     "of the readings due; latencies by their requests. A dash means that nothing shows it. "
-    "Times of readings are this machine's. CPU idle is without waits for I/O."
+    "Times of readings are this machine's. CPU idle is without waits for I/O. "
+    "Where only the header Date shows a clock, which has whole seconds, the least difference is given."
 )
 
 
@@ -83,15 +84,18 @@ def _list_read(context: Context) -> Iterator[Row]:
         }  # fmt: skip
 
 
+def _has_any(row: Row, shows: Iterable[Show]) -> bool:
+    return any(row.get(show.column) is not None for show in shows)
+
+
 def _make_tables(page: Page) -> Iterator[PageTable]:
     context = page.context
     parts = _list_parts(context)
     first = (*context.factor_shows, Show("candidate", "Candidate"), Show("host", "Host"))
-    hosts = [row for row in parts if not row["part"]]
     types, always = context.factor_types, ("candidate", "host", "part")
+    hosts = [row for row in parts if not row["part"] and _has_any(row, OF_HOSTS)]
     yield make_table(NAME, TITLE, (*first, *OF_HOSTS), hosts, **types).told(*always)
-    shown = [show.column for show in OF_PARTS]
-    devices = [row for row in parts if row["part"] and {*map(row.get, shown)} != {None}]
+    devices = [row for row in parts if _has_any(row, OF_PARTS)]
     columns = (*first, Show("part", "Part"), *OF_PARTS)
     yield make_table(PARTS, "Parts of hosts", columns, devices, **types).told(*always)
     shows = (
