@@ -54,7 +54,8 @@ class PageReading:
     """A page as it was read.
 
     `at_s`: monotonic time of the middle of the request, `took_s` its length. `offset_s`: by how
-    much the host's clock is ahead of ours, at least, None where it does not tell; `body` is the whole text.
+    much the host's clock is ahead of ours, at least; None where it does not tell. `body` is the
+    whole text.
     """
 
     page: MetricsPage

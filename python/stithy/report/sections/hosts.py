@@ -40,7 +40,7 @@ NOTE = (
     "Means over the measurements of all valid windows, of other hosts over those with nine tenths "
     "of the readings due; latencies by their requests. A dash means that nothing shows it. "
     "Times of readings are this machine's. CPU idle is without waits for I/O. "
-    "Where only the header Date shows a clock, which has whole seconds, the least difference is given."
+    "Of a clock that only the header Date shows, in whole seconds, it is the least difference."
 )
 
 
