@@ -6,6 +6,7 @@ stands the whole program's with and without a reader, sampler, display and log i
 """
 
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -26,7 +27,7 @@ def main(words: Sequence[str]) -> int:
     """Measure and print; 99 where the target is missed."""
     program = Path(sys.executable).with_name("stithy")
     with tempfile.TemporaryDirectory() as place, subprocess.Popen(
-        [program, "run", words[0], "--out", f"{place}/out", "--page", "127.0.0.1:0"],
+        [program, "run", words[0], "--out", f"{place}/out", "--page", "127.0.0.1:0", "--no-wait"],
         stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
     ) as run:  # fmt: skip
         assert run.stderr is not None
@@ -38,6 +39,7 @@ def main(words: Sequence[str]) -> int:
             if port and "(measure)" in line:  # users are at work
                 break
         turns = [measure(run.pid, port, reads=bool(turn % 2)) for turn in range(TURNS)]
+        run.send_signal(signal.SIGINT)  # nobody wants its results
         for line in run.stderr:
             print(line, end="")
     page = [turn["page_share"] for turn in turns if turn["messages"]]
@@ -71,7 +73,7 @@ def measure(pid: int, port: int, *, reads: bool) -> dict[str, float]:
                 pass
             last = last | read_threads(pid)
             answering = answering or (last.keys() - before.keys() if piece else answering)
-            messages, size = messages + piece.count(b"\nid: "), size + len(piece)
+            messages, size = messages + piece.count(b"\ndata: "), size + len(piece)
     took_s = time.monotonic() - began_s
     used_s = sum(last.values()) - sum(before.values())
     return {"page_share": sum(last[thread] for thread in answering) / took_s,

@@ -41,7 +41,7 @@ from support.running import (
 
 pytestmark = pytest.mark.needs_postgresql
 
-ADDRESS = re.compile(r"live numbers: http://127\.0\.0\.1:(\d+)/metrics\n")
+ADDRESS = re.compile(r"live (?:numbers|page): http://127\.0\.0\.1:(\d+)/(?:metrics)?\n")
 LOAD = {"calibrate": "true", "ledger": "true", "ramp_up": "1 s", "pace": "{think: 200 ms}",
         "connections": "2"}  # fmt: skip
 USERS = 40
@@ -50,7 +50,10 @@ NOW = "stithy_now_transactions_per_minute"
 
 @dataclass(frozen=True)
 class Finished:
-    """What a run with candidate `a` told and left in `out`; live numbers of a window under way."""
+    """What a run with candidate `a` told and left in `out`; live numbers of a window under way.
+
+    `page`: what its live page was told, and then the report as the page had it.
+    """
 
     a: Path
     out: Path
@@ -59,6 +62,8 @@ class Finished:
     stderr: str
     live: Mapping[str, Read]
     port: int
+    page: list[dict[str, Any]]
+    report: list[bytes]
 
 
 @pytest.fixture(scope="module")
@@ -77,20 +82,39 @@ def finished() -> Iterator[Finished]:
 
 
 def _finished(stithy: Stithy, study: Path, a: Path, out: Path) -> Finished:
-    process = stithy.start("run", study, "--out", out, "--metrics", "127.0.0.1:0")
+    served = ("--metrics", "127.0.0.1:0", "--page", "127.0.0.1:0")
+    process = stithy.start("run", study, "--out", out, *served)
     assert process.stderr is not None
     assert process.stdout is not None
-    shown = ADDRESS.fullmatch(process.stderr.readline())
-    assert shown is not None
+    shown = [ADDRESS.fullmatch(process.stderr.readline()) for _ in range(2)]
+    port, of_page = (int(found[1]) for found in shown if found)
+    page: list[dict[str, Any]] = []
+    report: list[bytes] = []
     rest: list[str] = []
     reader = threading.Thread(target=lambda: rest.extend(process.stderr or ()))
     reader.start()  # a pipe that nobody reads would hold up the run
-    port = int(shown[1])
+    watcher = threading.Thread(target=_watch, args=(of_page, page, report))
+    watcher.start()
     wait_for(lambda: measures(out), process)
     live = wait_for(lambda: now if NOW in (now := _ask(port)) else None, process)
     code = process.wait(timeout=PATIENCE_S)
     reader.join()
-    return Finished(a, out, code, process.stdout.read(), "".join(rest), live, port)
+    watcher.join()
+    shown_at_end = process.stdout.read()
+    return Finished(a, out, code, shown_at_end, "".join(rest), live, port, page, report)
+
+
+def _watch(port: int, page: list[dict[str, Any]], report: list[bytes]) -> None:
+    """Read all messages of the page at a port, and then the report."""
+    for path in ("/events", "/report"):
+        connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        if path == "/report":
+            report.append(answer.read())
+        else:
+            page += [json.loads(line[6:]) for line in answer if line.startswith(b"data: ")]
+        connection.close()
 
 
 def _ask(port: int) -> Mapping[str, Read]:
@@ -192,6 +216,24 @@ def test_a_run_tells_where_it_stands_until_it_ends(finished: Finished) -> None:
     assert window_row(finished.out, labels["window"])["complete"]
     with pytest.raises(ConnectionRefusedError):
         _ask(finished.port)
+
+
+def test_a_page_shows_the_run_from_its_check_to_its_report(finished: Finished) -> None:
+    """Every second of the users, what was under way, and the end; the report before the command
+    ends.
+    """
+    first, last = finished.page[0]["view"], finished.page[-1]["view"]
+    assert (first["ended"], last["ended"]) == ("", "The run has finished")
+    assert last["path"] == str(finished.out / "report.html")
+    assert finished.report == [RunDirectory(finished.out).page.read_bytes()]
+    assert [row[4] for row in last["candidates"]] == ["1", "1"]
+    seconds = [second for told in finished.page for second in told["seconds"]]
+    measured = {(candidate, window) for candidate, window, *_ in seconds}
+    assert measured in ({(0, 1), (1, 2)}, {(1, 1), (0, 2)})
+    assert any(told["view"]["cpus"] for told in finished.page)
+    steps = {told["view"]["step"].split(": ")[-1] for told in finished.page}
+    assert {"w-a-u40-b0", "w-b-u40-b0"} <= steps
+    assert "password" not in json.dumps(finished.page)
 
 
 def test_what_was_acknowledged_is_there_after_every_window(finished: Finished) -> None:
