@@ -51,13 +51,15 @@ class DatabaseSizes:
     """The sizes that all costs come from, bytes.
 
     `data_bytes` is the loaded database; `database_bytes` adds the write-ahead log at its largest;
-    `growth_bytes` is what the longest window may add. `log_bytes` are the log files that the master
+    `growth_bytes` is what the longest window and the checks after it may add;
+    `spilled_bytes` what temporary files may take. `log_bytes` are the log files that the master
     copy holds, so that no window has to create one.
     """
 
     data_bytes: int
     database_bytes: int
     growth_bytes: int
+    spilled_bytes: int
     log_bytes: int
     units: int
 
@@ -75,7 +77,10 @@ def estimate_sizes(study: Study, workload: Workload, variants: Sequence[Study]) 
     return DatabaseSizes(
         data_bytes=data,
         database_bytes=data + log,
-        growth_bytes=round(transactions * workload.bytes_per_transaction),
+        growth_bytes=round(
+            transactions * workload.bytes_per_transaction + workload.bytes_spilled * data
+        ),
+        spilled_bytes=round(data * max(SPILLED, workload.bytes_spilled)),
         # More than the log may hold is recycled while a window runs.
         log_bytes=min(log, round(transactions * workload.log_bytes_per_transaction)),
         units=units,
@@ -135,7 +140,8 @@ def sum_held_bytes(size: DatabaseSizes) -> int:
 LOG_SLACK_BYTES = 256 * 2**20
 """Own: segments that a server makes before it has recycled the old ones."""
 TEMP_BYTES_MIN = 512 * 2**20
-"""Own: what sorts of the workloads here spill; a quarter of the database where that is more."""
+SPILLED = 0.25
+"""Own: what sorts of the workloads here spill, the second of the database where that is more."""
 
 
 def sum_role_bytes(
@@ -151,7 +157,7 @@ def sum_role_bytes(
     return {
         "data": held + inside_bytes,
         "log": log + LOG_SLACK_BYTES,
-        "temp": max(TEMP_BYTES_MIN, *(size.data_bytes // 4 for size in sizes)),
+        "temp": max(TEMP_BYTES_MIN, *(size.spilled_bytes for size in sizes)),
         "backup": held,
         "target": held,
     }

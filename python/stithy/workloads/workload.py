@@ -85,6 +85,8 @@ class Workload(Plugin):
     `bytes_fixed` and `bytes_per_unit` estimate the loaded database on disk, indexes included;
     `bytes_per_part` what each of several parts that units lie in (tables) takes besides, at most
     eight times as much.
+    `bytes_spilled` is the share of the database that temporary files of checks take at most, where
+    the room for its log does not hold them.
     `bytes_per_transaction` estimates its growth, write-ahead log apart; of that a transaction
     writes at most about `log_bytes_per_transaction`. `load_s_per_unit` is the time to load one.
     `warm_up_per_unit`: transactions of the read-only pass before each window. `headline`: the
@@ -121,6 +123,7 @@ class Workload(Plugin):
     run_keys: frozenset[str] = frozenset()
     not_varied: Mapping[str, str] = field(default_factory=dict)
     bytes_per_part: int = 0
+    bytes_spilled: float = 0.0
     throughput_per_unit_max: float | None = None
     throughput_per_unit_because: str = ""
     metric: Metric | None = None
