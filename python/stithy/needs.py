@@ -49,6 +49,9 @@ class Machine(Protocol):
     def program(self, name: str) -> str | None:
         """The full path of a program; None where it is not there."""
 
+    def package(self, name: str) -> str | None:
+        """The version of a Python package; None where it is not there."""
+
     def says(self, program: str, *words: str) -> str:
         """What a program writes when it is started with these words."""
 
@@ -318,6 +321,21 @@ class OwnProgram(Need):
             return Judgement(self.name, "there", version)
         remedy = "install Stithy for this machine, or build it: `cargo build --release`"
         return Judgement(self.name, "missing", f"{path} does not start here", remedy)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PythonPackage(Need):
+    """A Python package that is an extra of Stithy's."""
+
+    name: str
+    extra: str
+
+    def judge(self, machine: Machine) -> Judgement:
+        """Whether it is installed for this Python."""
+        if found := machine.package(self.name):
+            return Judgement(self.name, "there", found)
+        remedy = f"pip install 'stithy[{self.extra}]'"
+        return Judgement(self.name, "missing", "it is not installed", remedy)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -145,6 +145,9 @@ class FakeMachine:
         """Its path, where there is such a program."""
         return f"/usr/bin/{name}" if name in self.programs else None
 
+    def package(self, name: str) -> str | None:
+        """There is none."""
+
     def says(self, program: str, *words: str) -> str:
         """What it writes, whatever is asked; nothing about transports."""
         return "" if "--transports" in words else self.programs[Path(program).name]

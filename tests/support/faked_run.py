@@ -8,6 +8,7 @@ from fakes.clock import FakeClock
 from fakes.engine import FakeEngine
 from fakes.hammer import FakeHammer
 from fakes.machine import FakeMachine
+from stithy.agents.coordinator import Agents
 from stithy.clock import Clock
 from stithy.hosts.runner import LocalRunner
 from stithy.plan.additional import Additional
@@ -64,6 +65,7 @@ class FakedRun:
     schedulers: Sequence[Scheduler] = ()
     invalid: Invalid | None = None
     waits: bool = True
+    agents: Agents | None = None
 
     @property
     def out(self) -> Path:
@@ -100,6 +102,7 @@ class FakedRun:
             hammer_version=lambda runner: self.hammer_version,
             engine=lambda file, request: self.engine,
             waits=self.waits,
+            agents=lambda study: self.agents,
         )
 
     def run(self) -> RunOutcome:

@@ -10,6 +10,7 @@ use crate::engines::Target;
 use crate::error::HammerError;
 use crate::jobs::{self, READ_BYTES};
 pub use crate::plugins::{built_in, execute};
+use crate::share::refuse_wrong_share;
 use crate::workloads::{Context, Workload};
 
 /// Name and version, as the first message tells them.
@@ -94,6 +95,7 @@ fn refuse_wrong_numbers(job: &Job) -> Result<(), HammerError> {
             within("users", job.users, USERS_MAX)?;
             let connections = job.connections.unwrap_or(job.users);
             within("connections", connections, CONNECTIONS_MAX)?;
+            refuse_wrong_share(job.share, job.users.min(connections))?;
             refuse_wrong_pace(&job.pace)?;
             seconds("reconnect_limit_s", job.reconnect_limit_s)?;
             seconds("ramp_up_s", job.ramp_up_s)?;

@@ -24,6 +24,7 @@ pub mod run;
 mod run_controller;
 mod seating;
 mod serve;
+mod share;
 pub mod stop;
 pub mod transaction_script;
 mod virtual_user;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stithy_measure::{Moment, Rng};
+use stithy_wire::Share;
 
 /// Think times are cut at so many times their mean, as clause 5.2.5.4 of the specification allows.
 const THINK_MOST: f64 = 10.0;
@@ -100,6 +101,33 @@ impl Pace for Poisson {
     fn due(&mut self, _done: Moment, _kind: usize) -> Moment {
         self.next_s += -self.rng.positive_share().ln() * self.mean_s;
         Moment::START + Duration::from_secs_f64(self.next_s)
+    }
+}
+
+/// Open loop of one of several hammers: together they have every arrival of a pace once.
+pub struct Thinned {
+    all: Box<dyn Pace>,
+    skipped: u32,
+    between: u32,
+}
+
+impl Thinned {
+    /// Those of the hammer that has this share.
+    pub fn new(all: Box<dyn Pace>, share: Share) -> Self {
+        Thinned {
+            all,
+            skipped: share.number,
+            between: share.of - 1,
+        }
+    }
+}
+
+impl Pace for Thinned {
+    fn due(&mut self, done: Moment, kind: usize) -> Moment {
+        for _ in 0..std::mem::replace(&mut self.skipped, self.between) {
+            self.all.due(done, kind);
+        }
+        self.all.due(done, kind)
     }
 }
 
@@ -227,6 +255,20 @@ mod tests {
         let gaps: Vec<f64> = dues.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let variance = gaps.iter().map(|gap| (gap - 0.002).powi(2)).sum::<f64>();
         near(0.002, (variance / gaps.len() as f64).sqrt(), 0.02);
+    }
+
+    /// Each arrival of one hammer is that of exactly one of three.
+    #[test]
+    fn the_arrivals_of_several_hammers_are_those_of_one() {
+        let first = |mut pace: Box<dyn Pace>, count: usize| -> Vec<u64> {
+            (0..count).map(|_| pace.due(Moment(0), 0).0).collect()
+        };
+        let all = || Box::new(Poisson::new(0.002, rng(0)));
+        let shares = (0..3).map(|number| Share { number, of: 3 });
+        let parts = shares.map(|share| first(Box::new(Thinned::new(all(), share)), 100));
+        let mut together: Vec<u64> = parts.flatten().collect();
+        together.sort_unstable();
+        assert_eq!(first(all(), 300), together);
     }
 
     /// A wait is the thinking about the last and the keying of the next, with the specified means.

@@ -8,8 +8,9 @@ use stithy_wire::{Arrivals, Pace, RunJob};
 use crate::connections::Opening;
 use crate::engines::{Session, SessionSettings, Target};
 use crate::error::HammerError;
-use crate::pace::{self, BackToBack, Poisson, Steady, Waiting, Waits};
+use crate::pace::{self, BackToBack, Poisson, Steady, Thinned, Waiting, Waits};
 use crate::pool::{Opener, Pool};
+use crate::share::{count, numbers};
 use crate::virtual_users::{Deferral, Pools, Timing, VirtualUsers};
 use crate::workloads::Run;
 
@@ -37,10 +38,11 @@ impl Places {
         let closed = !matches!(job.pace, Pace::Rate { .. });
         let deferrable = run.deferrable().filter(|_| closed);
         let own = deferrable.filter(|_| job.connections.is_none());
+        let users = count(job.share, job.users);
         Places {
-            users: job.connections.unwrap_or(job.users),
+            users: count(job.share, job.connections.unwrap_or(job.users)),
             shared: job.connections.is_some(),
-            workers: own.map_or(0, |own| job.users.div_ceil(own.users_per_worker)),
+            workers: own.map_or(0, |own| users.div_ceil(own.users_per_worker)),
             deferred: deferrable.map(|deferrable| deferrable.kind),
             agenda: run.agenda().map_or(0, |agenda| agenda.connections),
         }
@@ -83,7 +85,7 @@ pub(crate) async fn seat<T: Target, R: Run>(
     let pools = pools(places, sessions, &opener);
     let deferral = places.deferred.map(|kind| deferral(kind, &pools, own));
     Ok(VirtualUsers {
-        scripts: (0..job.users)
+        scripts: numbers(job.share, job.users)
             .map(|user| run.script(user, &prepared))
             .collect(),
         timing: timing(job, run),
@@ -118,21 +120,24 @@ fn timing(job: &RunJob, run: &impl Run) -> Timing {
         let wait_mean_s = waits.mean_s();
         let waits = Arc::new(waits);
         let pace = |user| Box::new(Waiting::new(waits.clone(), rng(user))) as Box<dyn pace::Pace>;
-        let paces = (0..job.users).map(pace).collect();
+        let paces = numbers(job.share, job.users).map(pace).collect();
         Timing::Closed { paces, wait_mean_s }
     };
     match job.pace {
         Pace::None => Timing::Closed {
-            paces: (0..job.users)
+            paces: numbers(job.share, job.users)
                 .map(|_| Box::new(BackToBack) as Box<dyn pace::Pace>)
                 .collect(),
             wait_mean_s: 0.0,
         },
         Pace::Keyed => waiting(run.waits()),
         Pace::Think { mean_s } => waiting(run.waits().only_thinking(mean_s)),
-        Pace::Rate { per_s, arrivals } => Timing::Open(match arrivals {
-            Arrivals::Constant => Box::new(Steady::new(Moment::START, 1.0 / per_s)),
-            Arrivals::Poisson => Box::new(Poisson::new(1.0 / per_s, rng(0))),
-        }),
+        Pace::Rate { per_s, arrivals } => {
+            let all: Box<dyn pace::Pace> = match arrivals {
+                Arrivals::Constant => Box::new(Steady::new(Moment::START, 1.0 / per_s)),
+                Arrivals::Poisson => Box::new(Poisson::new(1.0 / per_s, rng(0))),
+            };
+            Timing::Open(Box::new(Thinned::new(all, job.share)))
+        }
     }
 }

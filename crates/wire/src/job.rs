@@ -122,6 +122,21 @@ pub struct WarmUpJob {
     pub transactions: u64,
 }
 
+/// The part of a window that one of several hammers has: every `of`-th user, connection and arrival, from `number` on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Share {
+    /// Which of the hammers it is, from 0.
+    pub number: u32,
+    /// How many hammers there are.
+    pub of: u32,
+}
+
+impl Share {
+    /// All of it: there is one hammer.
+    pub const ALL: Share = Share { number: 0, of: 1 };
+}
+
 /// One window of load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -134,8 +149,10 @@ pub struct RunJob {
     pub workload: WorkloadChoice,
     /// Seed of every draw of the virtual users.
     pub seed: u64,
-    /// Virtual users.
+    /// Virtual users of all hammers.
     pub users: u32,
+    /// Which of them this hammer has; of arrivals and connections as well.
+    pub share: Share,
     /// Connections that the users share, each for one transaction at a time. Null: each user has its
     /// own; in an open loop there are as many as users.
     pub connections: Option<u32>,

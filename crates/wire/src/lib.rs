@@ -11,7 +11,7 @@ mod message;
 pub use drive::*;
 pub use job::{
     Arrivals, BaselineJob, CalibrateJob, CheckJob, DataShape, Isolation, Job, Pace, PrepareJob,
-    RunJob, VerifyLedgerJob, WarmUpJob, WorkloadChoice,
+    RunJob, Share, VerifyLedgerJob, WarmUpJob, WorkloadChoice,
 };
 pub use message::{
     BaselineSummary, CalibrateSummary, Calibration, CheckSummary, CommitGaps, Condition,
@@ -22,4 +22,4 @@ pub use message::{
 };
 
 /// The version of the protocol. Its history is in `wire/README.md`.
-pub const WIRE_VERSION: u32 = 7;
+pub const WIRE_VERSION: u32 = 8;

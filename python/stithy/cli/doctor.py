@@ -53,14 +53,15 @@ COMMAND = run_doctor
 
 
 def _list_needs_of_commands() -> "Mapping[str, tuple[Need, ...]]":
-    from stithy.cli import drive, hammer, list_command_modules
+    from stithy.cli import agent, drive, hammer, list_command_modules
 
-    return {
+    found = {
         f"{package.__name__.rpartition('.')[2]} {name}": module.NEEDS
         for package in (drive, hammer)
         for name, module in list_command_modules(package).items()
         if "NEEDS" in vars(module)
     }
+    return {"agent": agent.NEEDS, **found}
 
 
 WIDTH = 100

@@ -3,6 +3,7 @@
 from pathlib import Path
 from secrets import token_hex
 
+from stithy.cli.talk.options import Scheduler, Tls
 from stithy.cli.talk.render import say, show, show_json
 from stithy.errors import Exit
 
@@ -15,6 +16,8 @@ def plan(
     null: bool = False,
     sensitivity: bool = False,
     steps: bool = False,
+    scheduler: Scheduler = None,
+    tls: Tls = None,
     json: bool = False,
 ) -> Exit:
     """Print what a study does, what it needs, and whether this machine can run it.
@@ -70,11 +73,12 @@ def plan(
     from stithy.plan.sensitivity import choose_representative
     from stithy.results.layout import RunDirectory
     from stithy.run import preflight as before
+    from stithy.run.agents import make_finder
     from stithy.run.equip import Tools
     from stithy.run.forecast import Forecast, correct_plan, correct_steps, read_factors, read_noise
     from stithy.run.start import choose_directory
 
-    tools = Tools()
+    tools = Tools(agents=make_finder(scheduler, tls))
     file = make_null_file(read) if null else read
     forecast = Forecast(read_factors())
     planned = correct_plan(expand(file.study, null=null), forecast)

@@ -2,7 +2,17 @@
 
 from contextlib import ExitStack
 
-from stithy.cli.talk.options import Junit, Keep, Metrics, NoWait, Page, RunFolder, require_writable
+from stithy.cli.talk.options import (
+    Junit,
+    Keep,
+    Metrics,
+    NoWait,
+    Page,
+    RunFolder,
+    Scheduler,
+    Tls,
+    require_writable,
+)
 from stithy.cli.talk.render import say
 from stithy.errors import Exit
 
@@ -17,6 +27,8 @@ def resume(
     junit: Junit = None,
     metrics: Metrics = None,
     page: Page = None,
+    scheduler: Scheduler = None,
+    tls: Tls = None,
     json: bool = False,
 ) -> Exit:
     """Continue a run that was killed, interrupted or failed, and write its report.
@@ -55,6 +67,7 @@ def resume(
     from stithy.cli.talk.page import watch_run
     from stithy.report.sections.certainty import describe_status
     from stithy.results.layout import RunDirectory
+    from stithy.run.agents import make_finder
     from stithy.run.deciders import make_deciders
     from stithy.run.equip import Tools
     from stithy.run.executor import execute
@@ -63,7 +76,7 @@ def resume(
 
     require_writable(junit)
     refuse_kept(keep=keep, sensitivity=RunDirectory(directory).sensitivity.is_dir())
-    stop, tools = Stop(say), Tools(waits=not no_wait)
+    stop, tools = Stop(say), Tools(waits=not no_wait, agents=make_finder(scheduler, tls))
     with stop.install_signals(), watch_run(metrics, page) as watch:
         asked = make_deciders(describe_status)
         with display() as shown, ExitStack() as held:

@@ -2,7 +2,16 @@
 
 from pathlib import Path
 
-from stithy.cli.talk.options import Junit, Keep, Metrics, NoWait, Page, require_writable
+from stithy.cli.talk.options import (
+    Junit,
+    Keep,
+    Metrics,
+    NoWait,
+    Page,
+    Scheduler,
+    Tls,
+    require_writable,
+)
 from stithy.cli.talk.render import say
 from stithy.errors import Exit
 
@@ -19,6 +28,8 @@ def run(
     junit: Junit = None,
     metrics: Metrics = None,
     page: Page = None,
+    scheduler: Scheduler = None,
+    tls: Tls = None,
     json: bool = False,
 ) -> Exit:
     """Run a study: create the candidates, load the database, measure, and write the report.
@@ -67,6 +78,7 @@ def run(
     from stithy.cli.talk.display import display, show_to_all
     from stithy.cli.talk.page import watch_run
     from stithy.report.sections.certainty import describe_status
+    from stithy.run.agents import make_finder
     from stithy.run.deciders import make_deciders
     from stithy.run.equip import Tools
     from stithy.run.executor import execute
@@ -75,7 +87,7 @@ def run(
 
     require_writable(junit)
     refuse_kept(keep=keep, sensitivity=sensitivity)
-    stop, tools = Stop(say), Tools(waits=not no_wait)
+    stop, tools = Stop(say), Tools(waits=not no_wait, agents=make_finder(scheduler, tls))
     with stop.install_signals(), watch_run(metrics, page) as watch:
         with display() as shown:
             tell = show_to_all(shown, watch)

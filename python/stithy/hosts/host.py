@@ -160,6 +160,15 @@ class LocalHost:
             return f"it cannot be opened ({give_reason(error)})"
         return None
 
+    def package(self, name: str) -> str | None:
+        """The version of a Python package, as its installer notes it."""
+        from importlib import metadata
+
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            return None
+
     def program(self, name: str) -> str | None:
         """The full path of a program: Stithy's own where Stithy looks for them."""
         from stithy.wire.program import list_default_places

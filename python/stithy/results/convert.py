@@ -139,19 +139,20 @@ def merge_seconds(
     return make_second_rows(
         window_id,
         [
-            _add_second(each, [o[each.second] for o in by_second if each.second in o])
+            add_second(each, [o[each.second] for o in by_second if each.second in o])
             for each in first
         ],
         latencies,
     )
 
 
-def _add_second(one: SecondMessage, others: Sequence[SecondMessage]) -> SecondMessage:
+def add_second(one: SecondMessage, others: Sequence[SecondMessage]) -> SecondMessage:
+    """Add the same second of other hammers; percentiles of each say nothing of all together."""
     own = {transaction.name: transaction for transaction in one.transactions}
     for each in (each for other in others for each in other.transactions):
         had = vars(own[each.name]) if each.name in own else dict.fromkeys(_COUNTS, 0)
         counts = {name: vars(each)[name] + had[name] for name in _COUNTS}
-        own[each.name] = each.model_copy(update=counts)
+        own[each.name] = each.model_copy(update={**counts, "live_p95_s": None})
     waiting = one.waiting + sum(other.waiting for other in others)
     return one.model_copy(update={"transactions": tuple(own.values()), "waiting": waiting})
 

@@ -23,6 +23,7 @@ _WORD_SIZE_BITS = 0xF0
 """The part of a cookie that older versions used for the width of a counter."""
 
 _HEAD = struct.Struct(">iiiiqqd")
+_HIGHEST_US = 2**62
 US_PER_S = 1_000_000
 JOIN_TOLERANCE_S = 0.002
 """How far the time stamp of a line, which has three decimals, may lie from that of its second."""
@@ -195,6 +196,29 @@ def decode(encoded: str) -> LoggedHistogram:
     # log2 of half the sub-buckets that so many significant decimal digits need.
     half_magnitude = (2 * int(10**digits) - 1).bit_length() - 1
     return LoggedHistogram(_decode_counts(payload), half_magnitude, lowest.bit_length() - 1)
+
+
+def encode(histogram: LoggedHistogram) -> str:
+    """Write the text of a histogram, which `decode` reads."""
+    payload, index = bytearray(), 0
+    for bucket, count in sorted(histogram.counts.items()):
+        if skipped := bucket - index:
+            payload += _encode_varint(2 * skipped - 1)
+        payload += _encode_varint(2 * count)
+        index = bucket + 1
+    digits = len(str((1 << histogram.half_magnitude) - 1)) - 1
+    head = (_COOKIE, len(payload), 0, digits, 1 << histogram.unit_magnitude, _HIGHEST_US, 1.0)
+    packed = zlib.compress(_HEAD.pack(*head) + payload)
+    return base64.b64encode(struct.pack(">ii", _COMPRESSED_COOKIE, len(packed)) + packed).decode()
+
+
+def _encode_varint(value: int) -> bytes:
+    """Write a number below 2^62 as LEB128."""
+    parts = bytearray()
+    while value >= 0x80:
+        parts.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*parts, value])
 
 
 def _require_cookie(cookie: int, expected: int) -> None:

@@ -19,6 +19,7 @@
   drives/session-<number>/      the same of drives that a resumed run made anew
   windows/<window id>/
     hammer.jsonl                raw output of the hammer
+    hammer.<agent>.jsonl        of each agent, where several hosts drove the users
     warm-up.jsonl  check.jsonl  raw output of the passes before and after
     hammer.{response,service,late}.hlog, and hammer.pool-wait.hlog where users share connections
     hammer.ledger               what was meant and acknowledged, where the study wants it

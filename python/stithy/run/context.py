@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from stithy.agents.coordinator import Agents
 from stithy.engines.instance import ServerFacts
 from stithy.exporters.seen import SeenExporter
 from stithy.hosts.host import Host
@@ -96,7 +97,7 @@ class Context:
     """What a step may use: what was asked, the session with its host, and what is on it.
 
     `given_servers` None: the study has no database. `scratch`: the run's own directory outside all
-    volumes.
+    volumes. `agents`: those that drive its users, None where this host does.
     """
 
     file: StudyFile
@@ -107,6 +108,7 @@ class Context:
     find_hammer: Callable[[Secret], Hammer]
     scratch: Path
     state: State
+    agents: Agents | None = None
 
     @property
     def host(self) -> Host:

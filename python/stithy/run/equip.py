@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import stithy
+from stithy.agents.coordinator import Agents
 from stithy.clock import Clock, SystemClock
 from stithy.engines.backup import BackupOptions
 from stithy.engines.engine import get_engine
@@ -81,6 +82,14 @@ def configure_engine(file: StudyFile, request: Request) -> ConfiguredEngine:
     return get_engine(file.study.database.engine).configure(request)
 
 
+def find_no_agents(study: Study) -> Agents | None:
+    """None, for a study that this host drives alone. Raises PreconditionError for another."""
+    if study.given_load is None or not study.load.agents:
+        return None
+    remedy = "name where agents meet with --scheduler"
+    raise PreconditionError("nobody knows where its agents are", where="load.agents", remedy=remedy)
+
+
 @dataclass(frozen=True)
 class Tools:
     """The seams of a run: real by default, fakes in tests; `waits`: blocks wait as studies say."""
@@ -91,6 +100,7 @@ class Tools:
     hammer_version: Callable[[Runner], str] = read_hammer_version
     engine: Callable[[StudyFile, Request], ConfiguredEngine] = configure_engine
     waits: bool = True
+    agents: Callable[[Study], Agents | None] = find_no_agents
 
 
 @dataclass(frozen=True)
@@ -116,6 +126,7 @@ class Equipped:
     machine: Fingerprint
     io_facts: Mapping[str, str]
     exporters: Mapping[str, SeenExporter] = field(default_factory=dict)
+    agents: Agents | None = None
 
     def context(
         self, books: Books, stop: Stop, tell: Observer, state: State | None = None
@@ -143,7 +154,10 @@ class Equipped:
         state.known.io_facts = dict(self.io_facts)
         state.known.profile_words = describe_profiles(self.file.study)
         state.known.exporters = self.exporters
-        return Context(self.file, self.plan, session, volumes, servers, self.hammer, scratch, state)
+        return Context(
+            self.file, self.plan, session, volumes, servers, self.hammer, scratch, state,
+            self.agents,
+        )  # fmt: skip
 
 
 def equip(
@@ -165,6 +179,7 @@ def equip(
     hammer_version = problems.attempt(lambda: tools.hammer_version(host.runner))
     io = problems.attempt(lambda: read_io_facts(file.study, host.runner)) or {}
     exporters = see_exporters(file, tools.clock, problems)
+    agents = problems.attempt(lambda: tools.agents(file.study))
     problems.refuse(str(file.path))
     assert hammer is not None  # else there was a problem, as with the next one
     assert hammer_version is not None
@@ -185,6 +200,7 @@ def equip(
         machine=_take_fingerprint(host, databases, {"hammer": hammer_version, **io}, providers),
         io_facts=io,
         exporters=exporters,
+        agents=agents,
     )
 
 

@@ -9,6 +9,7 @@ from pydantic import (
     ConfigDict,
     Field,
     PrivateAttr,
+    StringConstraints,
     ValidatorFunctionWrapHandler,
     WithJsonSchema,
     WrapValidator,
@@ -43,6 +44,8 @@ from stithy.units import (
 DAY_S = 86_400.0
 CONNECTIONS_MAX = 10_000
 REPEAT_MAX = 1000
+AGENTS_MAX = 1000
+AGENT_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
 RAMP_UP_S = 30.0
 """Until caches and log of most databases are as they stay; docs/explanation/verdicts.md."""
 DURATION_S = 60.0
@@ -62,6 +65,7 @@ NOT_VARIED = {
     "repeat": "all points have as many blocks as their comparison needs",
     "checkpoint": "windows of different kinds cannot be compared: run a second study",
     "ledger": "windows of different kinds cannot be compared: run a second study",
+    "agents": "windows of different drivers cannot be compared: run a second study",
     "calibrate": "the driver is calibrated once",
     "error_limit": "it only says when a window ends",
 }
@@ -195,6 +199,19 @@ class Load(Levels, BaseModel):
         ),
         examples=[64],
     )
+    agents: Annotated[
+        tuple[Annotated[str, StringConstraints(pattern=AGENT_NAME)], ...],
+        Field(strict=False, max_length=AGENTS_MAX),
+    ] = Field(
+        default=(),
+        json_schema_extra={"default": "none: this host drives all users"},
+        description=(
+            "Agents that drive the users together, by name: hosts on which `stithy agent` runs. "
+            "Each has every so many-th user, connection and arrival. `stithy run --scheduler` "
+            "says where agents meet. The driver is not calibrated then."
+        ),
+        examples=[["host-a", "host-b"]],
+    )
     pace: PaceValue = Field(
         default=Pace(),
         json_schema_extra={"default": "none"},
@@ -318,6 +335,13 @@ class Load(Levels, BaseModel):
     )
 
     _at_shares: bool = PrivateAttr(default=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drive_elsewhere(cls, section: Any) -> Any:
+        if isinstance(section, dict) and section.get("agents"):
+            return {"calibrate": False, **section}
+        return section
 
     @model_validator(mode="before")
     @classmethod

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field, SerializeAsAny
 
 from stithy.units import FrozenModel
 
-WIRE_VERSION = 7
+WIRE_VERSION = 8
 """The version of the protocol; its history is in wire/README.md."""
 
 U32 = Annotated[int, Field(ge=0, le=2**32 - 1)]
@@ -106,8 +106,15 @@ class WarmUpJob(_WireTask):
     transactions: U64
 
 
+class UserShare(Wire):
+    """The part of one of several hammers: every `of`-th user and arrival, from `number` on."""
+
+    number: U32 = 0
+    of: U32 = 1
+
+
 class RunRequest(Wire):
-    """One window of load, whatever the workload and the database.
+    """One window of load, whatever the workload and the database; `users` are those of all hammers.
 
     `connections` None gives each user its own. `start_at_s` is the Unix time at which users begin,
     None as soon as all are seated. While no connection can be opened, `reconnect_limit_s` is waited
@@ -116,6 +123,7 @@ class RunRequest(Wire):
 
     seed: U64
     users: U32
+    share: UserShare = UserShare()
     connections: U32 | None = None
     pace: Pace = BackToBack()
     start_at_s: float | None = None

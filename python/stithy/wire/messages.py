@@ -234,8 +234,8 @@ class ConnectionCounts(Wire):
 class CommitGaps(Wire):
     """Times in the measurement in which nothing came to a good end, seconds.
 
-    `longest_s` from the Unix time `longest_from_s`: of all users together. The others are over the
-    users, of the longest of each; None without users.
+    `longest_s` from the Unix time `longest_from_s`: of all users together, of several hammers an
+    upper bound. The others are over the users, of the longest of each; None without users.
     """
 
     longest_s: float

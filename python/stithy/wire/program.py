@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
@@ -139,6 +140,26 @@ class Supervisor(threading.Thread):
         return now_s - self._since_s.setdefault(what, now_s)
 
 
+class Lease:
+    """What a program's owner renews; without a renewal for its term the program ends itself."""
+
+    TERM_S = 4.0
+
+    def __init__(self) -> None:
+        self._stream: IO[str] | None = None
+
+    def attach(self, stream: IO[str]) -> None:
+        """Renew it from now on by lines on this stream, which the program reads."""
+        self._stream = stream
+
+    def renew(self) -> None:
+        """Renew it, where the program has begun; one that has ended needs it no more."""
+        if self._stream is not None:
+            with suppress(OSError, ValueError):
+                self._stream.write("\n")
+                self._stream.flush()
+
+
 OnMessage = Callable[[AnyMessage], None]
 
 EXIT_PATIENCE_S = 10.0
@@ -156,23 +177,26 @@ def run_program(
     raw_output: Path | None = None,
     stop: threading.Event | None = None,
     silence_s: float | None = None,
+    lease: Lease | None = None,
 ) -> Summary:
     """Run `job` to its end and return its summary, the last message.
 
     Every line is appended to `raw_output` as it comes, before it is parsed; `on_message` gets each
     message, the summary too. When `stop` is set the program gets SIGINT, and SIGKILL when that does
     not help (see `Supervisor`). One that says nothing for `silence_s`, or that somebody holds
-    (SIGSTOP), is killed, so that everything ends.
+    (SIGSTOP), is killed, so that everything ends. With a `lease` it ends where that is not renewed.
     Raises what a `failure` message says; InfrastructureError for a program that dies or babbles.
     """
     with ExitStack() as stack:
         # Without a name: nothing is left of it where this process is killed.
         errors = stack.enter_context(tempfile.TemporaryFile())
         raw = stack.enter_context(_open_raw_file(raw_output))
+        if lease is not None:
+            command = replace(command, argv=[*command.argv, "--lease", str(lease.TERM_S)])
         program = runner.start(command, stderr=errors)
         stack.enter_context(_end_program(program))
         watch = stack.enter_context(Supervisor(program, stop, silence_s))
-        _feed_job(program, job)
+        _feed_job(program, job, lease)
         summary = _read(program, raw, watch, on_message, errors)
         code = wait_for_end(program, EXIT_PATIENCE_S)
         if summary is None:
@@ -185,13 +209,17 @@ def run_program(
         return summary
 
 
-def _feed_job(program: Running, job: AnyJob) -> None:
-    """Hand the job over and close, so that the program sees its end."""
+def _feed_job(program: Running, job: AnyJob, lease: Lease | None) -> None:
+    """Hand the job over and close, so that the program sees its end; a lease goes on."""
     assert program.stdin is not None  # Runner.start always opens the three streams
     # A program that died before it read says why in its exit code and standard error: see _died.
     with suppress(BrokenPipeError):
         program.stdin.write(job.model_dump_json())
-        program.stdin.close()
+        if lease is None:
+            program.stdin.close()
+        else:
+            lease.attach(program.stdin)
+            lease.renew()
 
 
 def _read(

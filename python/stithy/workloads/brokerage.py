@@ -286,6 +286,7 @@ BROKERAGE = Brokerage(
     engines=frozenset({"postgresql", "mariadb", "mysql", "sqlite"}),
     has_ledger=True,
     counts_headline=True,
+    is_divisible=False,
 )
 
 PLUGINS = (BROKERAGE,)

@@ -96,7 +96,8 @@ class Workload(Plugin):
 
     What not every workload has: `conditions` None has no consistency conditions, `has_ledger` says
     whether a commit ledger can keep its transactions, `counts_headline` whether its data show how
-    many transactions of the headline type were done.
+    many transactions of the headline type were done. `is_divisible`: users need nothing of each
+    other, so that several hosts can drive them.
 
     `engines`: those that it has statements for; None: every one. `is_default`: it is the one where
     none is named.
@@ -130,6 +131,7 @@ class Workload(Plugin):
     conditions: Conditions | None = None
     has_ledger: bool = False
     counts_headline: bool = False
+    is_divisible: bool = True
     engines: frozenset[str] | None = None
     is_default: bool = False
 

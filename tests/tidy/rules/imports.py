@@ -27,14 +27,16 @@ DECLARATION = "pyproject.toml"
 MODULES = {
     "vl-convert-python": {"vl_convert"}, "ruamel.yaml": {"ruamel"},
     "pydantic": {"pydantic", "pydantic_core"}, "jinja2": {"jinja2", "markupsafe"},
-    "python-tds": {"pytds"},
+    "python-tds": {"pytds"}, "distributed": {"distributed", "dask"},
 }  # fmt: skip
 
 
 def imports_are_declared(project: Project) -> Iterator[Finding]:
-    """The program imports itself, Python's own modules, and its declared dependencies only."""
+    """The program imports itself, Python's own modules, declared dependencies and extras only."""
     table = tomllib.loads(project.sources[DECLARATION].text)
-    names = [split(r"[<>=!~;\[ ]", each)[0] for each in table["project"]["dependencies"]]
+    extras = table["project"].get("optional-dependencies", {}).values()
+    every = [*table["project"]["dependencies"], *(each for extra in extras for each in extra)]
+    names = [split(r"[<>=!~;\[ ]", each)[0] for each in every]
     declared = (MODULES.get(name, {name.replace("-", "_")}) for name in names)
     known = {"stithy", *sys.stdlib_module_names}.union(*declared)
     for source in project.package():

@@ -14,6 +14,7 @@ from stithy.wire import program
 from stithy.wire.jobs import CheckJob
 from stithy.wire.messages import CheckSummary, Failure
 from stithy.wire.program import (
+    Lease,
     Supervisor,
     find_program,
     list_default_places,
@@ -120,3 +121,14 @@ def test_the_first_place_that_has_a_program_wins(tmp_path: Path, root: Path) -> 
     places = list_default_places()
     release, debug = (places.index(root / "target" / each) for each in ("release", "debug"))
     assert 0 < release < debug
+
+
+def test_a_leased_program_has_its_job_on_a_line_and_hears_renewals() -> None:
+    """Its input stays open; nobody minds that it has ended when a renewal comes late."""
+    lease = Lease()
+    renewing = threading.Timer(0.2, lease.renew)
+    renewing.start()
+    script = f"read job; test -n \"$job\" && read renewal && echo '{SUMMARY}'"
+    assert _run(script, lease=lease) == CheckSummary(checked=4, broken=())
+    renewing.join()
+    lease.renew()

@@ -7,7 +7,8 @@ use hdrhistogram::Histogram;
 use serde_json::{Map, Value};
 use stithy_measure::{packed, priority, Clock, Moment, SystemClock, TypeRecord};
 use stithy_wire::{
-    DriverCost, LedgerWritten, PackedHistogram, Proof, RunJob, RunSummary, Sizes, TransactionTotal,
+    DriverCost, LedgerWritten, PackedHistogram, Proof, RunJob, RunSummary, Share, Sizes,
+    TransactionTotal,
 };
 
 use super::Found;
@@ -17,6 +18,7 @@ use crate::ledger::write::Ledger;
 use crate::ledger::Head;
 use crate::run::drive;
 use crate::seating::{seat, Places};
+use crate::share::count;
 use crate::virtual_users::VirtualUsers;
 use crate::window::{Plan, Window};
 use crate::workloads::{Context, Run, Workload};
@@ -84,6 +86,7 @@ async fn wait_for_start(start_at_s: Option<f64>) -> Result<(), HammerError> {
 async fn make_ready<T: Target, W: Workload>(job: &RunJob) -> Result<Ready<T, W::Run>, HammerError> {
     let options = W::options(&job.workload)?;
     W::refuse_misfit(&options, job.users)?;
+    refuse_indivisible::<W>(job.share)?;
     let found = Found::<T, W>::at(&job.url, options).await?;
     let ledger = open_ledger(job, &found)?;
     let run = W::run(job, &found.base, ledger.clone())?;
@@ -91,7 +94,9 @@ async fn make_ready<T: Target, W: Workload>(job: &RunJob) -> Result<Ready<T, W::
     let (target, control) = (found.target, found.control);
     control.require_connections(places.connections()).await?;
     let users = seat(job, &target, places, &run).await?;
-    run.clean_up(&control).await?;
+    if job.share.number == 0 {
+        run.clean_up(&control).await?;
+    }
     let count_before = run.count(&control).await?;
     let sizes = control.sizes().await;
     Ok(Ready {
@@ -102,6 +107,16 @@ async fn make_ready<T: Target, W: Workload>(job: &RunJob) -> Result<Ready<T, W::
         sizes,
         count_before,
     })
+}
+
+/// Errors: `job-invalid` (usage) where users of several hammers would not know of each other what they must.
+fn refuse_indivisible<W: Workload>(share: Share) -> Result<(), HammerError> {
+    if W::IS_DIVISIBLE || share.of == 1 {
+        return Ok(());
+    }
+    let problem = format!("the users of {} on several hammers", W::NAME);
+    let remedy = "let one hammer drive them all";
+    Err(HammerError::usage("job-invalid", problem, "share", remedy))
 }
 
 /// Makes the ledger's file, where the job wants one. Errors: those of [`Ledger::create`].
@@ -167,7 +182,7 @@ fn summary<W: Workload>(
         measure_to_s: unix_s(measured.end),
         ended_at_s: unix_s(window.ended),
         complete: window.complete,
-        users: job.users,
+        users: count(job.share, job.users),
         workload,
         sizes,
         suppressed_arrivals: window.suppressed_arrivals,

@@ -62,6 +62,8 @@ pub trait Workload: Sized + 'static {
     const NAME: &'static str;
     /// Its transaction types, in its order.
     const TYPES: &'static [&'static str];
+    /// Whether its users need nothing of each other, so that several hammers can have them.
+    const IS_DIVISIBLE: bool = true;
 
     /// What is known of a loaded database.
     type Facts;

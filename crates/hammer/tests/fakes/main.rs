@@ -18,8 +18,8 @@ use stithy_hammer::stop::stop_pair;
 use stithy_hammer::workloads::{Context, Workload};
 use stithy_measure::{Clock, SystemClock};
 use stithy_wire::{
-    CheckJob, DataShape, Isolation, Job, LedgerFindingKind, Message, Pace, PrepareJob, RunJob,
-    RunSummary, VerifyLedgerJob, WarmUpJob, WorkloadChoice, WIRE_VERSION,
+    Arrivals, CheckJob, DataShape, Isolation, Job, LedgerFindingKind, Message, Pace, PrepareJob,
+    RunJob, RunSummary, Share, VerifyLedgerJob, WarmUpJob, WorkloadChoice, WIRE_VERSION,
 };
 
 /// What Python says to the same workload; `tests/unmeasured/test_own_workload.py` compares them.
@@ -43,6 +43,7 @@ fn run(url: &str, pace: Pace) -> RunJob {
         pace,
         ramp_up_s: 0.1,
         duration_s: 0.5,
+        share: Share::ALL,
         start_at_s: None,
         isolation: Isolation::Serializable,
         error_limit: 0,
@@ -239,6 +240,31 @@ async fn users_begin_at_the_moment_that_the_job_names() {
     assert!(summary.started_at_s >= now_s + 2.0, "{summary:?}");
     let late = last(Job::Run(at(now_s - 1.0))).await.unwrap_err();
     assert_eq!(("start-missed", 3), (late.code, late.exit()));
+}
+
+/// Three hammers with a share each have every user and every arrival of one hammer, and none twice.
+#[tokio::test]
+async fn several_hammers_do_together_what_one_does_alone() {
+    let url = "memory://shared";
+    last(prepare(url)).await.unwrap();
+    let pace = Pace::Rate {
+        per_s: 200.0,
+        arrivals: Arrivals::Constant,
+    };
+    let alone = window(run(url, pace)).await;
+    let of = |number| RunJob {
+        share: Share { number, of: 3 },
+        ..run(url, pace)
+    };
+    let (first, second, third) = tokio::join!(window(of(0)), window(of(1)), window(of(2)));
+    assert_eq!([2, 1, 1], [first.users, second.users, third.users]);
+    let done = |summary: &RunSummary| summary.transactions[0].committed;
+    assert_eq!(
+        done(&alone),
+        [first, second, third].iter().map(done).sum::<u64>()
+    );
+    let none = last(Job::Run(of(3))).await.unwrap_err();
+    assert_eq!(("job-invalid", "share"), (none.code, none.place.as_str()));
 }
 
 /// What was acknowledged is in the ledger of any workload, and what the database forgets is named in the

@@ -4,13 +4,14 @@
 //! that of the failure.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use stithy_hammer::error::HammerError;
 use stithy_hammer::job;
 use stithy_hammer::stop::{stop_pair, Stopper};
 use stithy_hammer::workloads::Context;
 use stithy_measure::priority;
-use stithy_programs::{print, read_input};
+use stithy_programs::{print, read_input, read_leased};
 use stithy_wire::{Job, Message};
 use tokio::signal::unix::{signal, SignalKind};
 
@@ -21,6 +22,7 @@ Reads one job as JSON on standard input and writes one message a line on standar
 For people there is `stithy hammer`; the protocol is told in wire/README.md.
 
 usage: stithy-hammer < job.json
+       stithy-hammer --lease SECONDS   the job is the first line, each further one renews the lease
        stithy-hammer --version
        stithy-hammer --build       `release`, or `checked` for a build that tests use
        stithy-hammer --engines     the engines that are a part of it, with their versions
@@ -28,7 +30,8 @@ usage: stithy-hammer < job.json
 
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
-        None => run(),
+        None => run(read_input()),
+        Some("--lease") => run_leased(),
         Some("--version") => print(&format!("{}\n", job::PROGRAM), ExitCode::SUCCESS),
         Some("--build") => print(&format!("{}\n", build()), ExitCode::SUCCESS),
         Some("--engines") => print(&job::built_in(), ExitCode::SUCCESS),
@@ -45,8 +48,17 @@ fn build() -> &'static str {
     }
 }
 
-fn run() -> ExitCode {
-    match read_and_execute() {
+/// Refuses a lease that is no number of seconds.
+fn run_leased() -> ExitCode {
+    let seconds = std::env::args().nth(2).and_then(|text| text.parse().ok());
+    match seconds.and_then(|s: f64| Duration::try_from_secs_f64(s).ok()) {
+        Some(term) => run(read_leased(term)),
+        None => print(USAGE, ExitCode::from(2)),
+    }
+}
+
+fn run(input: Result<String, HammerError>) -> ExitCode {
+    match input.and_then(|text| execute_text(&text)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             write_message(Message::Failure(error.to_failure()));
@@ -62,8 +74,8 @@ fn runtime() -> Result<tokio::runtime::Runtime, HammerError> {
     runtime.map_err(|e| HammerError::bug(e.to_string(), "starting the program").caused_by(e))
 }
 
-fn read_and_execute() -> Result<(), HammerError> {
-    let job = job::parse(&read_input()?)?;
+fn execute_text(text: &str) -> Result<(), HammerError> {
+    let job = job::parse(text)?;
     if matches!(job, Job::Run(_) | Job::Calibrate(_)) {
         // Before there is a second thread: each has its own priority, and takes that of its maker.
         priority::raise(priority::DRIVER_NICE);

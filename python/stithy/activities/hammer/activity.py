@@ -8,10 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
-from stithy.activities.hammer import rows
+from stithy.activities.hammer import by_agents, rows
 from stithy.activities.hammer.preparation import calibrate, run_preconditioning
 from stithy.activity import collect_expected_errors
+from stithy.agents.window import AgentsDriven
 from stithy.collectors.collector import TimedSample
 from stithy.engines.engine import declaration
 from stithy.engines.instance import (
@@ -68,6 +70,7 @@ class HammerActivity:
     round_trip_s: float | None = None
     asked: Pace | None = None
     driven: Driven | None = None
+    by_agents: AgentsDriven | None = None
     commits: list[CommitCounters | None] = field(default_factory=list)
     maintenance: list[MaintenanceCounters] = field(default_factory=list)
     checkpoint_rule: CheckpointRule | None = None
@@ -125,7 +128,7 @@ class HammerActivity:
             rows.verify(self, hammer, instance)
         # An interrupted window is verified too: what it did must be right all the same.
         output = self.directory.check_output
-        self.checked = self.context.verify_conditions(hammer, self._choice, output)
+        self.checked = self.context.verify_conditions(hammer, self.choice, output)
 
     def _end_limit(self, instance: Instance, group: MemoryGroup | None) -> None:
         """Note how the limit held, and lift it: checks read what users never would."""
@@ -162,7 +165,14 @@ class HammerActivity:
 
         watch = ProgressWatch(directory.hammer_output, on_message, session.stop.asked)
         try:
-            self.driven = context.hammer(self._server.url).run(self._choice, request, watch=watch)
+            if context.agents is None:
+                self.driven = context.hammer(self._server.url).run(
+                    self.choice, request, watch=watch
+                )
+            else:
+                self.by_agents = by_agents.drive(self, self._server.url, request, watch)
+                by_agents.require_driven(self.by_agents, self.window.id)
+                self.driven = self.by_agents.driven
         finally:
             # Whoever still waits for users who never began must not wait for ever.
             session.start.give(session.clock.now_s())
@@ -201,7 +211,8 @@ class HammerActivity:
         return self.context.file.study.derive_point(self.window.point, self.number)
 
     @property
-    def _choice(self) -> WorkloadChoice:
+    def choice(self) -> WorkloadChoice:
+        """What the hammer is asked to do."""
         return self.context.choice_at(self.point)
 
     @property
@@ -233,7 +244,7 @@ class HammerActivity:
         study = context.file.study.at(self.point)
         touched = study.driving.touched(study.workload.units)
         summary = hammer.run_warm_up(
-            self._choice,
+            self.choice,
             seed=derive_seed(context.plan.seed, "warm-up"),
             transactions=min(WARM_UP_MAX, round(context.workload.warm_up_per_unit * touched)),
             watch=ProgressWatch(
@@ -274,7 +285,13 @@ class HammerActivity:
             self.driven.summary, headline, merged.get("service_p50_s"),
             collect_expected_errors(self.window.activities),
         )  # fmt: skip
-        return row | {"longest_response_s": find_longest_response_s(self.latencies)}
+        row["longest_response_s"] = find_longest_response_s(self.latencies)
+        return row | by_agents.summarize(self.agent_rows) if self.agent_rows else row
+
+    @cached_property
+    def agent_rows(self) -> list[Row]:
+        """The rows of AGENTS; none where this host drove the users."""
+        return by_agents.make_agent_rows(self.window.id, self.by_agents) if self.by_agents else []
 
     @property
     def times(self) -> Times | None:
@@ -401,7 +418,7 @@ def make_request(
 ) -> RunRequest:
     """What the hammer is asked in a window, at the pace of the load if at no other."""
     load, expected = study.at(window.point).load, collect_expected_errors(window.activities)
-    outlast = {}
+    outlast: dict[str, Any] = {}
     if "lost" in expected:
         # What takes connections away says itself how long: users wait for it as long as they work.
         outlast = {"reconnect_limit_s": window.ramp_up_s + window.duration_s}

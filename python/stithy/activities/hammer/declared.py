@@ -106,10 +106,37 @@ LOAD = Table(
         integer("memory_limit_bytes", "B", "memory limit of server and page cache", null=True),
         text("memory_limit_note", "why the limit was not enforced, or how it was widened", null=True),
         integer("memory_peak_bytes", "B", "peak use within the limit", null=True),
+        text("agents", "agents that drove the users, as the study lists them; null if this host did", null=True),
+        text("late_agent", "the agent whose driver was latest", null=True),
+        real("agent_lateness_mean_s", "s", "mean lateness of that agent's driver", null=True),
+        real("agent_start_late_s", "s", "how long after the start the last agent's users began", null=True),
+        real("agent_clock_moved_s", "s", "the most by which an agent's clock moved against this host's in the window, beyond what the measurement may be wrong by; null without agents", null=True),
         text("checkpoint_before", "`forced` if Stithy forced a checkpoint just before, else `none`"),
         real("restore_s", "s", "time of the restore before this window", null=True),
         real("warm_up_s", "s", "time of the warm-up pass before this window", null=True),
     ),
 )  # fmt: skip
 
-PLUGINS = (DeclaredActivity("hammer", _METRICS, TABLES, (LOAD,), (USERS,)),)
+AGENTS = Table(
+    "agents",
+    "One row per agent of a window: what it did of the load, and what became of it. Only for windows by agents.",
+    (
+        text("window_id", "id of the window, as in the plan"),
+        text("agent", "name of the agent"),
+        integer("number", "", "which of the agents it is, from 0: it has the users whose number leaves this when divided by the number of agents"),
+        integer("cpus", "", "CPUs that it can use; null if it was not there", null=True),
+        integer("users", "", "virtual users that it had", null=True),
+        integer("transactions", "", "completed transactions in the measurement", null=True),
+        real("start_late_s", "s", "how long after the common start its users began", null=True),
+        real("lateness_mean_s", "s", "mean of its driver's lateness", null=True),
+        real("lateness_p99_s", "s", "99th percentile of its driver's lateness", null=True),
+        real("cpu_s", "s", "CPU time of its hammer in the measurement", null=True),
+        real("run_queue_s", "s", "time that its hammer waited for a CPU in the measurement", null=True),
+        real("clock_ahead_s", "s", "how far its clock was ahead of this host's before the window; times are corrected by it", null=True),
+        real("clock_within_s", "s", "by how much that may be wrong", null=True),
+        real("clock_moved_s", "s", "the most by which it moved in the window, beyond what the measurement may be wrong by", null=True),
+        text("missing_because", "why it did not do its part, if it did not", null=True),
+    ),
+)  # fmt: skip
+
+PLUGINS = (DeclaredActivity("hammer", _METRICS, TABLES, (LOAD, AGENTS), (USERS,)),)

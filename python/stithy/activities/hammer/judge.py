@@ -40,6 +40,34 @@ LITTLE_HEADROOM = Flag(
     "Give the driver more CPU or its own host. Otherwise it may limit the throughput.",
 )
 
+AGENT_LATE = Flag(
+    "agent late",
+    "The driver of agent {agent} was late by {mean:duration} in the mean, {delay:.0f %} of the "
+    "mean response time.",
+    "Give this agent more CPU, or the load more agents. The response times include its lateness.",
+    invalidates=True,
+)
+
+AGENT_START = Flag(
+    "agent began late",
+    "The users of an agent began {late:duration} after the others.",
+    "Look for what held its host up.",
+    invalidates=True,
+)
+
+AGENT_CLOCK = Flag(
+    "agent's clock moved",
+    "The clock of an agent moved by {moved:duration} in the window.",
+    "Keep all hosts in step by NTP or PTP, which move clocks little by little.",
+    invalidates=True,
+)
+
+START_LATE_S_MAX = 0.05
+"""Own: the last beginning is far within the ramp-up, and no second is counted in part."""
+
+CLOCK_MOVED_S_MAX = 0.002
+"""As much as clocks may differ before a window."""
+
 BACKLOG_SHARE = 0.01
 """Own: of the transactions that were due; fewer may wait at any moment, without growing in number.
 """
@@ -73,6 +101,28 @@ def find_driver_late(window: Row, transactions: Mapping[str, Row]) -> Reason | N
     flag = DRIVER_LATE if is_beyond(delay, window) else DRIVER_AT_TIMES_LATE
     data = {"mean": late_s, "lateness": window["lateness_p99_s"], "delay": delay}
     return Reason(flag, data, delay, is_outside=True)
+
+
+def find_agent_late(window: Row, transactions: Mapping[str, Row]) -> Reason | None:
+    """One agent's driver was so late that the measurement is of it, though others were not."""
+    late_s = window["agent_lateness_mean_s"]
+    response_s = transactions.get(ALL, {}).get("response_mean_s")
+    if not late_s or not response_s or not is_beyond(late_s / response_s, window):
+        return None
+    data = {"agent": window["late_agent"], "mean": late_s, "delay": late_s / response_s}
+    return Reason(AGENT_LATE, data, late_s / response_s, is_outside=True)
+
+
+def find_agent_start(window: Row) -> Reason | None:
+    """Users of several hosts did not begin together."""
+    late_s = window["agent_start_late_s"] or 0.0
+    return Reason(AGENT_START, {"late": late_s}) if late_s > START_LATE_S_MAX else None
+
+
+def find_agent_clock(window: Row) -> Reason | None:
+    """What was corrected before the window was no longer right in it."""
+    moved_s = window["agent_clock_moved_s"] or 0.0
+    return Reason(AGENT_CLOCK, {"moved": moved_s}) if moved_s > CLOCK_MOVED_S_MAX else None
 
 
 def find_little_headroom(window: Row) -> Reason | None:
@@ -117,6 +167,9 @@ DRIVING_CHECKS = WindowChecks(
     (
         Check(("load",), lambda of: find_errors(of.window)),
         Check(("load",), lambda of: find_driver_late(of.window, of.transactions)),
+        Check(("load",), lambda of: find_agent_late(of.window, of.transactions)),
+        Check(("load",), lambda of: find_agent_start(of.window)),
+        Check(("load",), lambda of: find_agent_clock(of.window)),
         Check(("load",), lambda of: find_rate_not_kept(of.window)),
         Check(("load",), lambda of: find_little_headroom(of.window)),
     ),

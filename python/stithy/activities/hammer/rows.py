@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from stithy.activities.hammer.declared import LOAD, NO_LEDGER, STOPPED
+from stithy.activities.hammer.declared import AGENTS, LOAD, NO_LEDGER, STOPPED
 from stithy.collectors.collector import TimedSample
 from stithy.engines.instance import Instance
 from stithy.errors import Interrupted, StithyError, convert_machine_failures
@@ -43,6 +43,8 @@ def make_tables(
     """All tables that only the hammer fills; empty where the users never began."""
     window_id, driven = of.window.id, of.driven
     yield LOAD, [_load(of, readings)]
+    if of.agent_rows:
+        yield AGENTS, of.agent_rows
     if driven is not None:
         latencies = of.latencies
         yield tables.TRANSACTIONS, of.transactions

@@ -49,6 +49,17 @@ Page = Annotated[
         "On an address that other machines reach it needs the token that is printed."
     ),
 ]
+Scheduler = Annotated[
+    str | None,
+    Parameter(help="Where agents meet (`load.agents`); default: 127.0.0.1:8786."),
+]
+Tls = Annotated[
+    Path | None,
+    Parameter(
+        help="File with a certificate and its key, the same for everybody who may join; needed "
+        "beyond this machine. docs/how-to/use-many-hosts.md says how to make one."
+    ),
+]
 
 T = TypeVar("T")
 

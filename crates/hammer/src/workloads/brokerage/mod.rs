@@ -51,6 +51,8 @@ pub struct Brokerage<P>(PhantomData<P>);
 impl<P: Pair> Workload for Brokerage<P> {
     const NAME: &'static str = NAME;
     const TYPES: &'static [&'static str] = input::NAMES;
+    /// One exchange answers the orders of all, and numbers their trades.
+    const IS_DIVISIBLE: bool = false;
 
     type Facts = Loaded;
     type Options = Options;

@@ -21,6 +21,7 @@ use crate::agenda::Agenda;
 use crate::connections::Statements;
 use crate::engines::{Control, Session, SessionError, Value};
 use crate::error::HammerError;
+use crate::ledger::unique_dates::UniqueDates;
 use crate::ledger::write::Ledger;
 use crate::pace::Waits;
 use crate::workloads::deck::Deck;
@@ -46,7 +47,7 @@ impl<P: Pair> BrokerageRun<P> {
             options: options.clone(),
             shared: Arc::new(Shared {
                 deck: Deck::new(Rng::of(job.seed, Domain::Deck, 0, 0), &CARDS),
-                dates: Default::default(),
+                dates: UniqueDates::new(job.share),
                 ledger,
                 exchange: Exchange::new(job.seed, source.clone(), options, agenda),
                 source,

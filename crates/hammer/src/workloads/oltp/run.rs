@@ -61,7 +61,7 @@ impl OltpRun {
         refuse_unfit(&shape, options, ledger.is_some())?;
         // A transaction and its mark are there together, or neither.
         shape.is_block |= ledger.is_some();
-        let dates = UniqueDates::default();
+        let dates = UniqueDates::new(job.share);
         Ok(OltpRun {
             statements,
             seed: job.seed,

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use serde_json::{json, Map};
-use stithy_wire::RunJob;
+use stithy_wire::{RunJob, Share};
 
 use super::input::{Draws, DELIVERY};
 use super::input_profile::{keyed, InputProfile, TouchedWarehouses, MIX};
@@ -19,8 +19,10 @@ use super::OrderEntry;
 use crate::connections::Statements;
 use crate::engines::{Control, Session, SessionError, Value};
 use crate::error::HammerError;
+use crate::ledger::unique_dates::UniqueDates;
 use crate::ledger::write::Ledger;
 use crate::pace::Waits;
+use crate::share::count;
 use crate::workloads::deck::Deck;
 use crate::workloads::{Account, Base, Deferrable, Run};
 
@@ -32,6 +34,7 @@ const USERS_PER_DELIVERER: u32 = 100;
 pub struct OrderEntryRun<P> {
     pair: PhantomData<P>,
     seed: u64,
+    share: Share,
     options: Options,
     profile: InputProfile,
     /// HammerDB draws each type by itself.
@@ -51,16 +54,22 @@ impl<P: Pair> OrderEntryRun<P> {
         Ok(OrderEntryRun {
             pair: PhantomData,
             seed: job.seed,
+            share: job.share,
             options: options.clone(),
             profile: InputProfile {
                 constants: NurandConstants::for_run(job.seed, base.facts.c_last_load),
                 kind: options.profile,
                 touched: TouchedWarehouses::of(options, job.users)?,
             },
-            deck: dealt.then(|| Arc::new(Deck::new(Rng::of(job.seed, Domain::Deck, 0, 0), &MIX))),
+            deck: dealt.then(|| {
+                Arc::new(Deck::new(
+                    Rng::of(job.seed, Domain::Deck, job.share.number.into(), 0),
+                    &MIX,
+                ))
+            }),
             books: Books {
-                orders: Arc::new(OrderBook::new(job.users)),
-                dates: Arc::default(),
+                orders: Arc::new(OrderBook::new(count(job.share, job.users))),
+                dates: Arc::new(UniqueDates::new(job.share)),
                 ledger,
             },
         })
@@ -84,7 +93,8 @@ impl<P: Pair> Run for OrderEntryRun<P> {
             Some(deck) => draws.dealt_by(deck.clone()),
             None => draws,
         };
-        Terminal::new(user, draws, self.books.clone(), transactions.clone())
+        let place = user / self.share.of;
+        Terminal::new(place, draws, self.books.clone(), transactions.clone())
     }
 
     fn waits(&self) -> Waits {

@@ -6,7 +6,7 @@ use stithy_hammer::stop::{stop_pair, Stop};
 use stithy_hammer::{job, workloads::Context};
 use stithy_wire::{
     CalibrateJob, CheckJob, DataShape, Isolation, Job, Message, Pace, PrepareJob, RunJob,
-    RunSummary, Second, VerifyLedgerJob, WarmUpJob, WorkloadChoice, WIRE_VERSION,
+    RunSummary, Second, Share, VerifyLedgerJob, WarmUpJob, WorkloadChoice, WIRE_VERSION,
 };
 
 /// The order-entry workload.
@@ -62,6 +62,7 @@ pub fn run(url: &str, warehouses: u32, users: u32, duration_s: f64) -> RunJob {
         pace: Pace::None,
         ramp_up_s: 1.0,
         duration_s,
+        share: Share::ALL,
         start_at_s: None,
         isolation: Isolation::ReadCommitted,
         error_limit: 0,

@@ -1,0 +1,93 @@
+"""A window of the users by agents: ordered here, and kept as rows."""
+
+from collections.abc import Iterator, Sequence
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+from stithy.agents.link import measure_move_s
+from stithy.agents.window import AgentOutcome, AgentsDriven
+from stithy.errors import InfrastructureError
+from stithy.results.hlog import LoggedHistogram, decode
+from stithy.results.tables import Row
+from stithy.secrets import Secret
+from stithy.wire.hammer import ProgressWatch
+from stithy.wire.jobs import RunRequest
+
+if TYPE_CHECKING:
+    from stithy.activities.hammer.activity import HammerActivity
+
+BY_ONE = ("gap_s", "gap_from_s", "user_gap_p50_s", "user_gap_p99_s")
+"""What several hammers do not know of all users together."""
+
+
+def drive(
+    of: "HammerActivity", url: Secret, request: RunRequest, watch: ProgressWatch
+) -> AgentsDriven:
+    """Let the agents drive a window; nothing of an earlier one can be taken for a part of it.
+
+    Raises PreconditionError where one cannot begin.
+    """
+    context = of.context
+    assert context.agents is not None  # as the caller knows
+    fence = f"{context.session.run_id}/{of.window.id}/{token_hex(4)}"
+    return context.agents.drive(fence, url, of.choice, request, watch)
+
+
+def require_driven(result: AgentsDriven, window_id: str) -> None:
+    """Raise InfrastructureError where an agent is missing."""
+    if result.driven is None:
+        raise InfrastructureError(
+            result.explain_missing(),
+            where=f"window {window_id}",
+            remedy="see that the agent runs (stithy agents test), then measure the window again",
+        )
+
+
+def make_agent_rows(window_id: str, result: AgentsDriven) -> list[Row]:
+    """Make the rows of AGENTS."""
+    return [_make_row(window_id, agent, result.start_at_s) for agent in result.agents]
+
+
+def _make_row(window_id: str, agent: AgentOutcome, start_at_s: float) -> Row:
+    before = agent.clocks[0] if agent.clocks else None
+    row: Row = {
+        "window_id": window_id,
+        "agent": agent.name,
+        "number": agent.number,
+        "cpus": agent.cpus,
+        "clock_ahead_s": before and before.offset_s,
+        "clock_within_s": before and before.uncertainty_s,
+        "clock_moved_s": measure_move_s(agent.clocks),
+        "missing_because": agent.missing_because,
+    }
+    summary = agent.driven.summary if agent.driven else None
+    lateness = decode(summary.lateness) if summary else LoggedHistogram({}, 0, 0)
+    done = summary.transactions if summary else ()
+    return row | {
+        "users": summary and summary.users,
+        "transactions": sum(kind.committed + kind.rolled_back for kind in done)
+        if summary
+        else None,
+        "start_late_s": max(0.0, summary.started_at_s - start_at_s) if summary else None,
+        "lateness_mean_s": lateness.mean_s,
+        "lateness_p99_s": lateness.percentile_s(99),
+        "cpu_s": summary and summary.driver.cpu_s,
+        "run_queue_s": summary and summary.driver.run_queue_delay_s,
+    }
+
+
+def summarize(rows: Sequence[Row]) -> Row:
+    """Give the columns of LOAD: of each number the worst agent's."""
+    late = max(rows, key=lambda row: row["lateness_mean_s"] or 0.0)
+    return {
+        "agents": ", ".join(row["agent"] for row in rows),
+        "late_agent": late["agent"],
+        "agent_lateness_mean_s": late["lateness_mean_s"],
+        "agent_start_late_s": max(_list_known(rows, "start_late_s"), default=None),
+        "agent_clock_moved_s": max(_list_known(rows, "clock_moved_s"), default=None),
+        **dict.fromkeys(BY_ONE),
+    }
+
+
+def _list_known(rows: Sequence[Row], name: str) -> Iterator[float]:
+    return (row[name] for row in rows if row[name] is not None)

@@ -1,0 +1,1 @@
+"""Load from several hosts: who drives, when, and what all of them did together."""

@@ -1,0 +1,67 @@
+"""The agents of a run, as its steps know them: found, compared with our clock, and set to work."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from stithy.agents.link import ClockOffset, Link, Member, connect, refuse_unfit
+from stithy.agents.site import SchedulerSite, use_settings
+from stithy.agents.window import AgentsDriven, WindowOrder, drive_window
+from stithy.clock import Clock, SystemClock
+from stithy.secrets import Secret
+from stithy.wire.hammer import ProgressWatch
+from stithy.wire.jobs import RunRequest, WorkloadChoice
+
+T = TypeVar("T")
+
+
+class Agents:
+    """The agents of a run, by name; a window has a connection of its own."""
+
+    def __init__(
+        self, site: SchedulerSite, names: Sequence[str], clock: Clock | None = None
+    ) -> None:
+        self.site, self.names = site, tuple(names)
+        self._clock = clock or SystemClock()
+
+    def find(self) -> list[Member]:
+        """Find all of them. Raises PreconditionError for what is missing or does not fit."""
+        members = self._run(lambda link: link.find(self.names))
+        for member in members:
+            refuse_unfit(member)
+        return members
+
+    def list_all(self) -> list[Member]:
+        """List every agent of the scheduler. Raises PreconditionError without a scheduler."""
+        return self._run(lambda link: link.find(None))
+
+    def measure_clocks(self, members: Sequence[Member]) -> dict[str, ClockOffset]:
+        """Measure how far the clocks of agents are ahead."""
+        return self._run(lambda link: link.measure_clocks(members))
+
+    def remove(self, name: str) -> None:
+        """Let an agent end. Raises PreconditionError where it is not there."""
+        self._run(lambda link: link.remove(name))
+
+    def drive(
+        self,
+        fence: str,
+        url: Secret,
+        workload: WorkloadChoice,
+        request: RunRequest,
+        watch: ProgressWatch,
+    ) -> AgentsDriven:
+        """Let the users of all agents work together, and write what they did as if by one hammer.
+
+        Raises PreconditionError where an agent is not there, or its clock is too far off.
+        """
+        window = WindowOrder(self.names, fence, url, workload, request, watch)
+        return self._run(lambda link: drive_window(link, window))
+
+    def _run(self, do: Callable[[Link], Awaitable[T]]) -> T:
+        async def run() -> T:
+            async with connect(self.site, self._clock) as link:
+                return await do(link)
+
+        with use_settings():
+            return asyncio.run(run())

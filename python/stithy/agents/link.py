@@ -1,0 +1,200 @@
+"""A connection to a scheduler, and what a run asks its agents beside their tasks."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import stithy
+from stithy.agents import serving
+from stithy.agents.serving import AgentFacts
+from stithy.agents.site import SchedulerSite
+from stithy.clock import Clock
+from stithy.errors import PreconditionError, StithyError
+
+CLOCK_SAMPLES_MAX = 60
+CLOCK_WITHIN_S = 0.0005
+"""Own: a clock is asked until it is known so well; a busy host needs more questions."""
+
+ANSWER_S = 5.0
+
+OFFSET_S_MAX = 0.002
+"""Clocks that differ by more are refused: what keeps them in step has failed."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class ClockSample:
+    """A question asked and answered at our times, and the other clock when it was answered."""
+
+    asked_s: float
+    read_s: float
+    answered_s: float
+
+    @property
+    def round_trip_s(self) -> float:
+        """How long the question took."""
+        return self.answered_s - self.asked_s
+
+
+@dataclass(frozen=True)
+class ClockOffset:
+    """The other clock is ahead by `offset_s`, give or take `uncertainty_s`."""
+
+    offset_s: float
+    uncertainty_s: float
+
+
+def estimate_offset(samples: Iterable[ClockSample]) -> ClockOffset:
+    """Estimate the offset by the sample that took least, at least one: it is bounded best.
+
+    Source: David L. Mills, RFC 5905, section 8, of which reading and answering are one moment here.
+    """
+    best = min(samples, key=lambda sample: sample.round_trip_s)
+    middle_s = (best.asked_s + best.answered_s) / 2
+    return ClockOffset(best.read_s - middle_s, best.round_trip_s / 2)
+
+
+def measure_move_s(offsets: Sequence[ClockOffset]) -> float | None:
+    """Measure the most by which a clock moved since the first measurement, at least.
+
+    What both measurements may be wrong by is no move. None with fewer than two.
+    """
+    if len(offsets) < 2:
+        return None
+    first, *later = offsets
+    return max(
+        0.0,
+        *(
+            abs(now.offset_s - first.offset_s) - now.uncertainty_s - first.uncertainty_s
+            for now in later
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class Member:
+    """An agent that is there."""
+
+    name: str
+    address: str
+    facts: AgentFacts
+
+
+def refuse_unfit(member: Member) -> None:
+    """Raise PreconditionError for an agent of another version, or without the hammer."""
+    facts = member.facts
+    if facts.version != stithy.__version__:
+        raise PreconditionError(
+            f"it is of Stithy {facts.version}, this is {stithy.__version__}",
+            where=f"agent {member.name}",
+            remedy="install the same version on every host, and start the agent again",
+        )
+    if facts.missing is not None:
+        remedy = "install Stithy there with its native program"
+        raise PreconditionError(facts.missing, where=f"agent {member.name}", remedy=remedy)
+
+
+@asynccontextmanager
+async def connect(site: SchedulerSite, clock: Clock) -> AsyncIterator["Link"]:
+    """Inside, a scheduler can be spoken with. Raises PreconditionError where there is none."""
+    from distributed import Client
+
+    try:
+        client = await Client(
+            site.address, security=site.security, asynchronous=True, set_as_default=False,
+            direct_to_workers=False, timeout=ANSWER_S,
+        )  # fmt: skip
+    except (OSError, TimeoutError, ValueError, TypeError) as error:
+        problem = "no scheduler answers there, or not without its certificate"
+        remedy = "start one: stithy agents serve; or name its address with --scheduler, and --tls"
+        raise PreconditionError(problem, where=site.address, remedy=remedy) from error
+    try:
+        yield Link(client, clock)
+    finally:
+        with contextlib.suppress(Exception):  # it is gone, and nothing depends on a farewell
+            await client.close(timeout=ANSWER_S)
+
+
+class Link:
+    """A connection to a scheduler."""
+
+    def __init__(self, client: Any, clock: Clock) -> None:
+        self.client, self.clock = client, clock
+
+    async def find(self, names: Sequence[str] | None) -> list[Member]:
+        """Find agents by name, all of them without names."""
+        identity = await self.client.scheduler.identity()
+        known = {str(of["name"]): address for address, of in identity["workers"].items()}
+        missing = [name for name in names or () if name not in known]
+        if missing:
+            there = f"; there are {', '.join(sorted(known))}" if known else "; there is none"
+            raise PreconditionError(
+                f"not joined: {', '.join(missing)}{there}",
+                where="load.agents",
+                remedy=f"start it on its host: stithy agent ADDRESS --name {missing[0]}",
+            )
+        chosen = names or sorted(known)
+        facts = await asyncio.gather(*(self._describe(name, known[name]) for name in chosen))
+        return [Member(name, known[name], of) for name, of in zip(chosen, facts, strict=True)]
+
+    async def _describe(self, name: str, address: str) -> AgentFacts:
+        try:
+            facts: AgentFacts = await self.ask(address, serving.describe)
+        except (Exception, asyncio.CancelledError) as error:
+            problem = f"it does not say what it is: {explain(error)}"
+            remedy = "start it again, with this version of Stithy"
+            raise PreconditionError(problem, where=f"agent {name}", remedy=remedy) from error
+        return facts
+
+    async def ask(self, address: str, function: Callable[..., T], *arguments: Any) -> T:
+        """Ask one agent, beside its task. Raises TimeoutError, or what Dask raises."""
+        asked = self.client.run(function, *arguments, workers=[address])
+        answers: Mapping[str, T] = await asyncio.wait_for(asked, ANSWER_S)
+        return answers[address]
+
+    async def measure_clocks(self, members: Sequence[Member]) -> dict[str, ClockOffset]:
+        """One agent after the other: they would delay each other's answers."""
+        found = {}
+        for member in members:
+            samples: list[ClockSample] = []
+            for _ in range(CLOCK_SAMPLES_MAX):
+                asked_s = self.clock.now_s()
+                read_s = await self.ask(member.address, serving.read_clock)
+                samples.append(ClockSample(asked_s, read_s, self.clock.now_s()))
+                found[member.name] = estimate_offset(samples)
+                if found[member.name].uncertainty_s <= CLOCK_WITHIN_S:
+                    break
+        return found
+
+    async def remove(self, name: str) -> None:
+        """Ask it to leave."""
+        (member,) = await self.find([name])
+        await self.ask(member.address, serving.leave)
+
+
+def explain(error: BaseException) -> str:
+    """Why an agent was not heard."""
+    if isinstance(error, TimeoutError):
+        return f"it did not answer for {ANSWER_S:g} s"
+    if isinstance(error, StithyError):
+        return error.text
+    if isinstance(error, OSError):
+        return "the scheduler no longer reaches it"
+    name = type(error).__name__  # of Dask, whose texts are for its programmers
+    return "its process ended" if name == "KilledWorker" else f"Dask has lost it ({name})"
+
+
+def refuse_far_clocks(offsets: Mapping[str, ClockOffset]) -> None:
+    """Raise PreconditionError where clocks are not in step."""
+    far = {name: of.offset_s for name, of in offsets.items() if abs(of.offset_s) > OFFSET_S_MAX}
+    if far:
+        shown = ", ".join(f"that of {name} by {1000 * by:+.1f} ms" for name, by in far.items())
+        raise PreconditionError(
+            f"clocks are off: {shown}; at most {1000 * OFFSET_S_MAX:g} ms are corrected",
+            where="load.agents",
+            remedy="keep all hosts in step by NTP or PTP (chronyc tracking)",
+        )

@@ -1,0 +1,232 @@
+"""What several hammers did together, as one of them would say it.
+
+Counts are added and distributions are merged. Times are those of the run's clock, and seconds count
+from the first hammer's start. What cannot be known of all together is None.
+"""
+
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from stithy.agents.serving import LOGS, AgentAnswer, LogKind
+from stithy.results.convert import add_second
+from stithy.results.hlog import decode, encode, merge
+from stithy.wire.hammer import Driven
+from stithy.wire.messages import (
+    AnyMessage,
+    CommitGaps,
+    ConnectionCounts,
+    DriverCost,
+    ErrorCount,
+    PackedHistogram,
+    Proof,
+    RunSummary,
+    SecondMessage,
+    TransactionTotal,
+    Warning,
+    parse_message,
+)
+
+TIMES = ("started_at_s", "measure_from_s", "measure_to_s", "ended_at_s")
+
+
+@dataclass(frozen=True)
+class AgentPart:
+    """What one agent answered; its clock is `offset_s` ahead of the run's."""
+
+    name: str
+    offset_s: float
+    answer: AgentAnswer
+
+    @property
+    def messages(self) -> tuple[AnyMessage, ...]:
+        """Its hammer's messages, in the run's time."""
+        return tuple(
+            correct_time(parse_message(text), self.offset_s) for text in self.answer.messages
+        )
+
+    @property
+    def driven(self) -> Driven | None:
+        """The same in its parts; None without a summary."""
+        heard = self.messages
+        summary = next((message for message in heard if isinstance(message, RunSummary)), None)
+        if summary is None:
+            return None
+        seconds = tuple(message for message in heard if isinstance(message, SecondMessage))
+        warnings = tuple(
+            message.model_copy(update={"text": f"{self.name}: {message.text}"})
+            for message in heard
+            if isinstance(message, Warning)
+        )
+        return Driven(seconds, warnings, summary)
+
+
+def correct_time(message: AnyMessage, offset_s: float) -> AnyMessage:
+    """Give a message the time of a clock that is behind by `offset_s`."""
+    if isinstance(message, SecondMessage):
+        return message.model_copy(update={"at_s": message.at_s - offset_s})
+    if isinstance(message, RunSummary):
+        times = {name: vars(message)[name] - offset_s for name in TIMES}
+        from_s = message.gaps.longest_from_s - offset_s
+        gaps = message.gaps.model_copy(update={"longest_from_s": from_s})
+        return message.model_copy(update={**times, "gaps": gaps})
+    return message
+
+
+def merge_driven(parts: Sequence[Driven]) -> Driven:
+    """Merge what all hammers of a window said."""
+    began_s = parts[0].summary.started_at_s
+    whole: dict[int, SecondMessage] = {}
+    for message in (second for part in parts for second in part.seconds):
+        had = whole.get(message.second)
+        moved = message.model_copy(update={"at_s": began_s + message.second})
+        whole[message.second] = moved if had is None else add_second(had, [message])
+    warnings = tuple(warning for part in parts for warning in part.warnings)
+    summary = merge_summaries([part.summary for part in parts])
+    return Driven(tuple(whole[second] for second in sorted(whole)), warnings, summary)
+
+
+def merge_summaries(parts: Sequence[RunSummary]) -> RunSummary:
+    """Merge the summaries of all hammers of a window; times are the first one's."""
+    first = parts[0]
+    names = [total.name for total in first.transactions]
+    totals = [
+        _merge_totals(
+            [total for part in parts for total in part.transactions if total.name == name]
+        )
+        for name in names
+    ]
+    return first.model_copy(
+        update={
+            "ended_at_s": max(part.ended_at_s for part in parts),
+            "complete": all(part.complete for part in parts),
+            "users": sum(part.users for part in parts),
+            "transactions": tuple(totals),
+            "commits": sum(part.commits for part in parts),
+            "rollbacks": sum(part.rollbacks for part in parts),
+            "lateness": _merge_packed(part.lateness for part in parts),
+            "suppressed_arrivals": _add_known([part.suppressed_arrivals for part in parts]),
+            "backlog": sum(part.backlog for part in parts),
+            "proof": _merge_proofs([part.proof for part in parts]),
+            "errors": _merge_errors(error for part in parts for error in part.errors),
+            "driver": _merge_costs([part.driver for part in parts]),
+            "connections": _merge_connections([part.connections for part in parts]),
+            "gaps": _merge_gaps([part.gaps for part in parts]),
+        }
+    )
+
+
+def _merge_totals(parts: Sequence[TransactionTotal]) -> TransactionTotal:
+    waits = [part.pool_wait for part in parts if part.pool_wait is not None]
+    counts = ("committed", "rolled_back", "errors", "retries")
+    return parts[0].model_copy(
+        update={
+            **{count: sum(vars(part)[count] for part in parts) for count in counts},
+            "response": _merge_packed(part.response for part in parts),
+            "service": _merge_packed(part.service for part in parts),
+            "pool_wait": _merge_packed(waits) if waits else None,
+        }
+    )
+
+
+def _merge_packed(parts: Iterable[PackedHistogram]) -> PackedHistogram:
+    whole = merge(map(decode, parts))
+    assert whole is not None  # there is at least one hammer
+    return encode(whole)
+
+
+def _add_known(counts: Sequence[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
+
+
+def _merge_proofs(parts: Sequence[Proof]) -> Proof:
+    """All hammers counted before anyone began; who counted last counted after all had ended."""
+    before, after = ([vars(part)[name] for part in parts] for name in ("before", "after"))
+    return Proof(
+        before=None if None in before else min(before),
+        after=None if None in after else max(after),
+        acknowledged=sum(part.acknowledged for part in parts),
+        in_doubt=sum(part.in_doubt for part in parts),
+        in_doubt_found=_add_known([part.in_doubt_found for part in parts]),
+    )
+
+
+def _merge_errors(errors: Iterable[ErrorCount]) -> tuple[ErrorCount, ...]:
+    known: dict[tuple[str, str], ErrorCount] = {}
+    for error in errors:
+        key = (error.kind, error.code or error.text)
+        had = known.get(key)
+        count = error.count + (had.count if had else 0)
+        known[key] = (had or error).model_copy(update={"count": count})
+    return tuple(known.values())
+
+
+def _merge_costs(parts: Sequence[DriverCost]) -> DriverCost:
+    delays = [part.run_queue_delay_s for part in parts]
+    nice = [part.nice for part in parts]
+    return DriverCost(
+        cpu_s=sum(part.cpu_s for part in parts),
+        run_queue_delay_s=None if None in delays else sum(filter(None, delays)),
+        nice=None if None in nice else max(level for level in nice if level is not None),
+    )
+
+
+def _merge_connections(parts: Sequence[ConnectionCounts]) -> ConnectionCounts:
+    back = [part.first_success_s for part in parts if part.first_success_s is not None]
+    return ConnectionCounts(
+        opened=sum(part.opened for part in parts),
+        lost=sum(part.lost for part in parts),
+        reopened=sum(part.reopened for part in parts),
+        first_success_s=max(back, default=None),
+    )
+
+
+def _merge_gaps(parts: Sequence[CommitGaps]) -> CommitGaps:
+    """A time in which nobody succeeded lies within one of each hammer: the shortest bounds it."""
+    bound, longest = (
+        min(parts, key=lambda part: part.longest_s),
+        [part.user_max_s for part in parts],
+    )
+    return CommitGaps(
+        longest_s=bound.longest_s, longest_from_s=bound.longest_from_s,
+        user_p50_s=None, user_p99_s=None,
+        user_max_s=None if None in longest else max(gap for gap in longest if gap is not None),
+    )  # fmt: skip
+
+
+def write_logs(stem: Path, parts: Sequence[AgentPart]) -> None:
+    """Write the interval logs of all agents as those of one, by the first one's seconds.
+
+    A second and type may have several lines then, which add up.
+    """
+    drivens = [part.driven for part in parts]
+    starts = [driven.summary.started_at_s for driven in drivens if driven]
+    shifts = [starts[0] - start - part.offset_s for part, start in zip(parts, starts, strict=True)]
+    for kind in LOGS:
+        texts = [part.answer.logs.get(kind) for part in parts]
+        known = [
+            (zlib.decompress(text).decode("ascii"), shift)
+            for text, shift in zip(texts, shifts, strict=True)
+            if text is not None
+        ]
+        if known:
+            write_log(stem, kind, known)
+
+
+def write_log(stem: Path, kind: LogKind, texts: Sequence[tuple[str, float]]) -> None:
+    """Write one log of several, each moved in time by some seconds."""
+    head = [line for line in texts[0][0].splitlines() if line[:1] in ("#", '"')]
+    lines: list[tuple[float, str]] = []
+    for text, shift_s in texts:
+        for line in text.splitlines():
+            tag, _, rest = line.partition(",") if line.startswith("Tag=") else ("", "", line)
+            start, _, values = rest.partition(",")
+            if line[:1] not in ("#", '"', ""):
+                at_s = float(start) + shift_s
+                lines.append((at_s, ",".join(filter(None, (tag, f"{at_s:.3f}", values)))))
+    body = [line for _, line in sorted(lines)]
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    path = stem.with_name(f"{stem.name}.{kind}.hlog")
+    path.write_text("\n".join([*head, *body, ""]), encoding="ascii")

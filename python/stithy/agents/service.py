@@ -1,0 +1,96 @@
+"""The processes of the control plane: a scheduler, and an agent on each host."""
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from stithy.agents.serving import is_leaving, make_folder, remove_abandoned
+from stithy.agents.site import SchedulerSite, use_settings
+from stithy.errors import InfrastructureError, give_reason
+
+RETRY_S = 2.0
+"""How often an agent looks for a scheduler that is not there."""
+
+Tell = Callable[[str], None]
+
+LOOPBACK = "127.0.0.1:0"
+"""Where Dask's pages for people would be; they are stopped at once."""
+
+
+def serve_scheduler(site: SchedulerSite, tell: Tell) -> None:
+    """Serve until a signal comes. Raises InfrastructureError where it cannot listen."""
+
+    async def serve() -> None:
+        from distributed import Scheduler
+
+        scheduler = Scheduler(
+            host=site.host, port=site.port, protocol=site.address.partition("://")[0],
+            security=site.security, dashboard=False, dashboard_address=LOOPBACK,
+        )  # fmt: skip
+        async with scheduler:
+            scheduler.http_server.stop()
+            tell(f"the scheduler listens at {scheduler.address}")
+            await scheduler.finished()
+
+    try:
+        _run_until_signal(serve)
+    except (OSError, RuntimeError, ValueError) as error:
+        problem = f"the scheduler cannot listen there: {give_reason(error)}"
+        remedy = "name an address of this host with a free port"
+        raise InfrastructureError(problem, where=site.address, remedy=remedy) from error
+
+
+def serve_agent(site: SchedulerSite, name: str, tell: Tell) -> None:
+    """Join the scheduler, again and again, until a signal comes or the agent is removed."""
+
+    async def serve() -> None:
+        remove_abandoned()
+        waiting = False
+        while True:
+            if not waiting:
+                tell(f"agent {name} looks for the scheduler at {site.address}")
+            try:
+                await _join(site, name, tell)
+                waiting = False
+            except ValueError:  # what Dask raises where it is refused
+                if not waiting:
+                    tell(f"the scheduler has another agent {name}: waiting until that is gone")
+                waiting = True
+            except (OSError, RuntimeError):
+                waiting = True
+            if is_leaving():
+                return tell(f"agent {name} was removed")
+            await asyncio.sleep(RETRY_S)
+
+    _run_until_signal(serve)
+
+
+async def _join(site: SchedulerSite, name: str, tell: Tell) -> None:
+    """Work for a scheduler until it is gone, or the agent is to leave."""
+    from distributed import Worker
+    from distributed.utils import get_ip
+
+    with make_folder() as folder:
+        worker = Worker(
+            site.address, name=name, nthreads=1, memory_limit=0, host=get_ip(site.host, site.port),
+            security=site.security, local_directory=folder, dashboard_address=LOOPBACK,
+            death_timeout=10,
+        )  # fmt: skip
+        async with worker:
+            worker.http_server.stop()
+            tell(f"agent {name} has joined the scheduler at {site.address}")
+            await worker.finished()
+
+
+def _run_until_signal(serve: Callable[[], Awaitable[None]]) -> None:
+    async def run() -> None:
+        task = asyncio.ensure_future(serve())
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, task.cancel)
+        with suppress(asyncio.CancelledError):
+            await task
+
+    with use_settings():
+        asyncio.run(run())

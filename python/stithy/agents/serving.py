@@ -1,0 +1,207 @@
+"""What an agent does when it is asked: functions that run in a worker of Dask, on its host.
+
+A worker does one task at a time, in a thread; clocks are read and leases are renewed beside it. The
+hammer of a task ends by itself where its lease is not renewed, and its output is gone then.
+"""
+
+import asyncio
+import os
+import platform
+import shutil
+import tempfile
+import threading
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import stithy
+from stithy.clock import SystemClock
+from stithy.errors import StithyError, convert_machine_failures
+from stithy.hosts.devices import read_text
+from stithy.hosts.runner import Command, LocalRunner
+from stithy.wire.hammer import SILENCE_S
+from stithy.wire.jobs import RunJob
+from stithy.wire.messages import AnyMessage
+from stithy.wire.program import HAMMER, Lease, find_program, run_program
+
+PREFIX = "stithy-agent-"
+"""Of directories of agents, before the id of their process."""
+
+
+RENEW_S = 0.5
+"""How often a run renews the leases of its agents; a program ends after `Lease.TERM_S` without."""
+
+LogKind = Literal["response", "service", "late", "pool-wait"]
+LOGS: tuple[LogKind, ...] = ("response", "service", "late", "pool-wait")
+"""The interval logs of a window, as the hammer names them."""
+
+
+@dataclass(frozen=True)
+class AgentFacts:
+    """What an agent says of itself; two with the same `boot_id` are on one machine.
+
+    `hammer` None: its host has no hammer, because of `missing`.
+    """
+
+    version: str
+    hammer: str | None
+    missing: str | None
+    host: str
+    boot_id: str
+    cpus: int
+    clock: str | None
+    now_s: float
+
+
+@dataclass(frozen=True)
+class AgentOrder:
+    """One agent's part of a window; `fence` is nobody else's, and no other window's.
+
+    Who begins later than `until_s`, Unix time by the agent's clock, begins nothing.
+    """
+
+    fence: str
+    version: str
+    until_s: float
+    job: RunJob = field(repr=False)
+
+
+@dataclass(frozen=True)
+class AgentAnswer:
+    """What an agent's hammer said, each message as JSON, and its interval logs, compressed.
+
+    `because`: why it gave no summary.
+    """
+
+    messages: tuple[str, ...] = ()
+    logs: dict[LogKind, bytes] = field(default_factory=dict)
+    because: str | None = None
+
+
+@dataclass(frozen=True)
+class Renewal:
+    """What a renewed lease brings back: the agent's clock, and the messages since the last one."""
+
+    now_s: float
+    messages: tuple[str, ...]
+
+
+class _LoadUnderWay:
+    """One task under way."""
+
+    def __init__(self) -> None:
+        self.lease, self.stop = Lease(), threading.Event()
+        self.messages: list[str] = []
+
+    def hear(self, message: AnyMessage) -> None:
+        self.messages.append(message.model_dump_json())
+
+
+_LOADS: dict[str, _LoadUnderWay] = {}
+_LEAVING = threading.Event()
+
+
+def make_folder() -> "tempfile.TemporaryDirectory[str]":
+    """Make a directory of this process, which whoever is the next agent removes if it dies."""
+    return tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-")
+
+
+def remove_abandoned() -> None:
+    """Remove the directories of agents that have died; those of other users stay."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
+        pid = folder.name.removeprefix(PREFIX).partition("-")[0]
+        if pid.isdecimal() and not Path("/proc", pid).exists():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def describe() -> AgentFacts:
+    """Say what this agent is."""
+    hammer = missing = None
+    try:
+        command = Command([str(find_program(HAMMER)), "--version"])
+        hammer = LocalRunner().run(command, timeout_s=10).stdout.strip()
+    except StithyError as error:
+        missing = error.text
+    source = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+    return AgentFacts(
+        version=stithy.__version__,
+        hammer=hammer,
+        missing=missing,
+        host=platform.node(),
+        boot_id=read_text(Path("/proc/sys/kernel/random/boot_id")).strip(),
+        cpus=len(os.sched_getaffinity(0)),
+        clock=read_text(source).strip() or None,
+        now_s=read_clock(),
+    )
+
+
+def read_clock() -> float:
+    """Read this host's clock, Unix time."""
+    return SystemClock().now_s()
+
+
+def renew(fence: str, heard: int) -> Renewal:
+    """Renew the lease of a task, and hand over its messages but the first `heard`."""
+    load = _LOADS.get(fence)
+    if load is not None:
+        load.lease.renew()
+    return Renewal(read_clock(), tuple(load.messages[heard:]) if load else ())
+
+
+def end_loads(fence: str) -> int:
+    """Let every task whose fence begins so end early and cleanly; returns how many there were."""
+    found = [load for name, load in list(_LOADS.items()) if name.startswith(fence)]
+    for load in found:
+        load.stop.set()
+    return len(found)
+
+
+def leave(dask_worker: Any = None) -> None:
+    """Let this agent end, once it has answered."""
+    _LEAVING.set()
+    end_loads("")
+    asyncio.get_running_loop().call_later(
+        0.1, lambda: dask_worker.loop.add_callback(dask_worker.close)
+    )
+
+
+def is_leaving() -> bool:
+    """Whether this agent was asked to end."""
+    return _LEAVING.is_set()
+
+
+def drive(order: AgentOrder) -> AgentAnswer:
+    """Let this agent's users work; whatever goes wrong is in the answer."""
+    if order.version != stithy.__version__:
+        problem = f"the run is of Stithy {order.version}, this agent of {stithy.__version__}"
+        return AgentAnswer(because=problem)
+    if (late_s := read_clock() - order.until_s) > 0:
+        return AgentAnswer(because=f"it was free only {late_s:.1f} s after the start")
+    load = _LOADS[order.fence] = _LoadUnderWay()
+    try:
+        with (
+            convert_machine_failures("the agent"),
+            make_folder() as folder,
+        ):
+            stem = Path(folder) / "hammer"
+            run_program(
+                LocalRunner(),
+                Command([str(find_program(HAMMER))]),
+                order.job.model_copy(update={"hlog_stem": stem}),
+                on_message=load.hear,
+                stop=load.stop,
+                silence_s=SILENCE_S,
+                lease=load.lease,
+            )
+            paths = {kind: stem.with_name(f"{stem.name}.{kind}.hlog") for kind in LOGS}
+            logs = {
+                kind: zlib.compress(path.read_bytes())
+                for kind, path in paths.items()
+                if path.exists()
+            }
+            return AgentAnswer(tuple(load.messages), logs)
+    except StithyError as error:
+        return AgentAnswer(tuple(load.messages), because=error.text)
+    finally:
+        del _LOADS[order.fence]

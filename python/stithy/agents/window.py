@@ -1,0 +1,225 @@
+"""A window driven by agents: ordered, started together, watched, collected.
+
+Dask carries orders and answers, never load. While an agent's users work the run renews its lease;
+an agent that does not answer for as long as a lease lasts is lost, and all others are ended.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import stithy
+from stithy.agents import serving
+from stithy.agents.link import (
+    ClockOffset,
+    ClockSample,
+    Link,
+    Member,
+    estimate_offset,
+    explain,
+    refuse_far_clocks,
+    refuse_unfit,
+)
+from stithy.agents.merging import AgentPart, correct_time, merge_driven, write_logs
+from stithy.agents.serving import RENEW_S, AgentAnswer, AgentOrder, Renewal
+from stithy.errors import InfrastructureError
+from stithy.results.convert import add_second
+from stithy.secrets import Secret
+from stithy.wire.hammer import Driven, ProgressWatch, run_job
+from stithy.wire.jobs import RunRequest, UserShare, WorkloadChoice
+from stithy.wire.messages import SecondMessage, parse_message
+from stithy.wire.program import Lease
+
+LEAD_S, LEAD_S_PER_CONNECTION = 3.0, 0.01
+"""Own: until all agents have begun their hammers, and those have opened their connections."""
+
+DRAIN_S = 100.0
+"""How long after the end of a window its agents may take: a drain is at most a minute."""
+
+
+@dataclass
+class AgentOutcome:
+    """What became of one agent in a window; `missing_because` None: it did its part.
+
+    `clocks`: how far its clock was ahead before, meanwhile and after.
+    """
+
+    name: str
+    number: int
+    clocks: list[ClockOffset] = field(default_factory=list)
+    cpus: int | None = None
+    driven: Driven | None = None
+    missing_because: str | None = None
+
+
+@dataclass(frozen=True)
+class AgentsDriven:
+    """A window by agents; `driven` None: one of them is missing."""
+
+    driven: Driven | None
+    agents: tuple[AgentOutcome, ...]
+    start_at_s: float
+
+    def explain_missing(self) -> str:
+        """Who is missing, and why."""
+        lost = [of for of in self.agents if of.missing_because is not None]
+        first = [of for of in lost if of.missing_because != ENDED] or lost
+        return "; ".join(f"agent {of.name}: {of.missing_because}" for of in first)
+
+
+ENDED = "it was ended, because another agent was lost"
+
+
+@dataclass(frozen=True)
+class WindowOrder:
+    """What agents are to do together."""
+
+    names: tuple[str, ...]
+    fence: str
+    url: Secret
+    workload: WorkloadChoice
+    request: RunRequest
+    watch: ProgressWatch
+
+    def order(self, number: int, start_at_s: float, offset_s: float) -> AgentOrder:
+        """One agent's part, its times by its own clock."""
+        request = self.request.model_copy(
+            update={
+                "share": UserShare(number=number, of=len(self.names)),
+                "start_at_s": start_at_s + offset_s,
+                "hlog_stem": None,
+            }
+        )
+        job = run_job(self.url, self.workload, request)
+        return AgentOrder(self.fence, stithy.__version__, start_at_s + offset_s, job)
+
+
+async def drive_window(link: Link, window: WindowOrder) -> AgentsDriven:
+    """Let the users of all agents work together. Raises as `Agents.drive` does."""
+    members = await link.find(window.names)
+    for member in members:
+        refuse_unfit(member)
+    before = await link.measure_clocks(members)
+    refuse_far_clocks(before)
+    connections = window.request.connections or window.request.users
+    start_at_s = link.clock.now_s() + LEAD_S + LEAD_S_PER_CONNECTION * connections
+    seconds = _SecondsOfAll(window.watch, len(members))
+    tasks = [
+        _AgentTask(link, window, seconds, member, number, before[member.name], start_at_s)
+        for number, member in enumerate(members)
+    ]
+    failed = asyncio.Event()
+    parts = await asyncio.gather(*(task.control(failed) for task in tasks))
+    there = [task for task in tasks if task.outcome.missing_because is None]
+    with contextlib.suppress(Exception, asyncio.CancelledError):  # its clock is then not known
+        after = await link.measure_clocks([task.member for task in there])
+        for task in there:
+            task.outcome.clocks.append(after[task.member.name])
+    outcomes = tuple(task.outcome for task in tasks)
+    complete = [part for part in parts if part is not None]
+    if len(complete) < len(tasks):
+        return AgentsDriven(None, outcomes, start_at_s)
+    return AgentsDriven(_write(window, complete), outcomes, start_at_s)
+
+
+class _SecondsOfAll:
+    """Passes a second on when every agent has reported it."""
+
+    def __init__(self, watch: ProgressWatch, agents: int) -> None:
+        self._watch, self._agents = watch, agents
+        self._heard: dict[int, list[SecondMessage]] = {}
+
+    def add(self, message: SecondMessage) -> None:
+        """Add one agent's second."""
+        heard = self._heard.setdefault(message.second, [])
+        heard.append(message)
+        if len(heard) == self._agents and self._watch.on_message is not None:
+            self._watch.on_message(add_second(heard[0], heard[1:]))
+
+
+class _AgentTask:
+    """One agent's part of a window, from the order to the answer."""
+
+    def __init__(
+        self, link: Link, window: WindowOrder, seconds: _SecondsOfAll, member: Member, number: int,
+        clock: ClockOffset, start_at_s: float,
+    ) -> None:  # fmt: skip
+        self.member = member
+        self.outcome = AgentOutcome(member.name, number, [clock], member.facts.cpus)
+        self._link, self._window, self._seconds = link, window, seconds
+        self._order = window.order(number, start_at_s, clock.offset_s)
+        request = window.request
+        self._until_s = start_at_s + request.ramp_up_s + request.duration_s + DRAIN_S
+        self._heard = 0
+        self._samples: list[ClockSample] = []
+
+    async def control(self, failed: asyncio.Event) -> AgentPart | None:
+        """Submit it, and renew its lease until it has ended; None where it is missing."""
+        client = self._link.client
+        future = client.submit(
+            serving.drive, self._order, key=f"{self._order.fence}/{self.member.name}",
+            workers=[self.member.address], allow_other_workers=False, retries=0, pure=False,
+        )  # fmt: skip
+        try:
+            answer = await self._watch(future, failed)
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 told as its reason
+            answer = AgentAnswer(because=explain(error))
+            with contextlib.suppress(Exception):  # it may be gone with its scheduler
+                await client.cancel([future], force=True)
+        part = AgentPart(self.member.name, self.outcome.clocks[0].offset_s, answer)
+        self.outcome.driven = part.driven
+        if self.outcome.driven is None:
+            lost = answer.because or "it gave no summary"
+            self.outcome.missing_because = ENDED if failed.is_set() else lost
+            failed.set()
+            return None
+        if self._samples:
+            self.outcome.clocks.append(estimate_offset(self._samples))
+        return part
+
+    async def _watch(self, future: Any, failed: asyncio.Event) -> AgentAnswer:
+        clock, told = self._link.clock, False
+        while not future.done():
+            if clock.now_s() > self._until_s:
+                raise InfrastructureError(
+                    "it did not come to its end", where=self.member.name, remedy="see its host"
+                )
+            await self._renew()
+            stop = self._window.watch.stop
+            if not told and (failed.is_set() or (stop is not None and stop.is_set())):
+                ask = self._link.ask(self.member.address, serving.end_loads, self._order.fence)
+                told = await ask > 0
+            await asyncio.sleep(RENEW_S)
+        answer: AgentAnswer = await asyncio.wait_for(future.result(), DRAIN_S)
+        return answer
+
+    async def _renew(self) -> None:
+        clock, fence = self._link.clock, self._order.fence
+        asked_s = clock.now_s()
+        renewal: Renewal = await asyncio.wait_for(
+            self._link.ask(self.member.address, serving.renew, fence, self._heard), Lease.TERM_S
+        )
+        self._samples.append(ClockSample(asked_s, renewal.now_s, clock.now_s()))
+        self._heard += len(renewal.messages)
+        for text in renewal.messages:
+            message = correct_time(parse_message(text), self.outcome.clocks[0].offset_s)
+            if isinstance(message, SecondMessage):
+                self._seconds.add(message)
+
+
+def _write(window: WindowOrder, parts: Sequence[AgentPart]) -> Driven:
+    """Write logs and messages as one hammer would, and each agent's own beside them."""
+    driven = merge_driven([driven for part in parts if (driven := part.driven)])
+    if window.request.hlog_stem is not None:
+        write_logs(window.request.hlog_stem, parts)
+    if (output := window.watch.raw_output) is not None:
+        for part in parts:
+            own = output.with_stem(f"{output.stem}.{part.name}")
+            own.write_text("\n".join([*part.answer.messages, ""]))
+        messages = (*driven.seconds, *driven.warnings, driven.summary)
+        output.write_text("".join(f"{message.model_dump_json()}\n" for message in messages))
+    if window.watch.on_message is not None:
+        window.watch.on_message(driven.summary)
+    return driven

@@ -1,0 +1,63 @@
+"""The agents of a study: found, and known to reach its databases with clocks in step."""
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stithy.activity import collect_expected_errors
+from stithy.agents import serving
+from stithy.agents.coordinator import Agents
+from stithy.agents.link import refuse_far_clocks
+from stithy.agents.site import DEFAULT, find_site
+from stithy.errors import PreconditionError, UserError
+from stithy.study.model import Study
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from stithy.plan.steps import Plan
+
+
+def make_finder(scheduler: str | None, tls: Path | None) -> "Callable[[Study], Agents | None]":
+    """Make what finds the agents of a study at this scheduler; None: the default one."""
+    return partial(find_agents, scheduler=scheduler, tls=tls)
+
+
+def find_agents(study: Study, *, scheduler: str | None, tls: Path | None) -> Agents | None:
+    """Find the agents that a study names; None where it names none.
+
+    Raises UserError for a scheduler of a study without agents, PreconditionError for agents that
+    are not there, do not fit, cannot reach the databases or have another time.
+    """
+    names = study.load.agents if study.given_load is not None else ()
+    if not names:
+        for option, given in {"--scheduler": scheduler, "--tls": tls}.items():
+            if given is not None:
+                remedy = "add load.agents to the study, or leave the option out"
+                raise UserError("the study names no agents", where=option, remedy=remedy)
+        return None
+    agents = Agents(find_site(scheduler or DEFAULT, tls), names)
+    members = agents.find()
+    here = serving.describe().boot_id
+    if away := [of.name for of in members if of.facts.boot_id != here and not study.by_url]:
+        raise PreconditionError(
+            f"{', '.join(away)} cannot reach the databases that Stithy starts: these listen on "
+            "this machine alone",
+            where="load.agents",
+            remedy="give candidates a url, or name agents of this machine",
+        )
+    refuse_far_clocks(agents.measure_clocks(members))
+    return agents
+
+
+def refuse_broken_windows(study: Study, plan: "Plan") -> None:
+    """Raise UserError for agents in windows in which something breaks on purpose."""
+    windows = [step.window for step in plan.steps if step.window]
+    if study.given_load is None or not study.load.agents:
+        return
+    if any(collect_expected_errors(window.activities) for window in windows):
+        raise UserError(
+            "agents do not know how long all users together waited, which such a study asks",
+            where="load.agents",
+            remedy="leave `agents` out: one host drives them all",
+        )

@@ -1,0 +1,55 @@
+"""Agents of whom none has a host: fake hammers drive their parts."""
+
+from collections.abc import Mapping, Sequence
+
+from fakes.hammer import FakeHammer
+from stithy.agents.coordinator import Agents
+from stithy.agents.link import ClockOffset
+from stithy.agents.merging import merge_driven
+from stithy.agents.site import SchedulerSite
+from stithy.agents.window import AgentOutcome, AgentsDriven
+from stithy.secrets import Secret
+from stithy.wire.hammer import Driven, ProgressWatch
+from stithy.wire.jobs import RunRequest, UserShare, WorkloadChoice
+
+STEADY = (ClockOffset(0.001, 0.0002), ClockOffset(0.0011, 0.0004))
+
+
+class FakeAgents(Agents):
+    """Each agent has a hammer; `lost` says why one of that name is missing in every window."""
+
+    def __init__(
+        self,
+        hammer: FakeHammer,
+        names: Sequence[str],
+        lost: Mapping[str, str] | None = None,
+        clocks: Sequence[ClockOffset] = STEADY,
+    ) -> None:
+        super().__init__(SchedulerSite("tcp://127.0.0.1:1"), names)
+        self.hammer, self.lost, self.clocks = hammer, lost or {}, list(clocks)
+        self.fences: list[str] = []
+
+    def drive(
+        self,
+        fence: str,
+        url: Secret,
+        workload: WorkloadChoice,
+        request: RunRequest,
+        watch: ProgressWatch,
+    ) -> AgentsDriven:
+        """All at once, each with its share."""
+        self.fences.append(fence)
+        parts: list[Driven] = []
+        outcomes = []
+        for number, name in enumerate(self.names):
+            outcome = AgentOutcome(
+                name, number, self.clocks, 2, missing_because=self.lost.get(name)
+            )
+            outcomes.append(outcome)
+            if outcome.missing_because is None:
+                share = UserShare(number=number, of=len(self.names))
+                own = request.model_copy(update={"share": share})
+                outcome.driven = self.hammer.run(workload, own)
+                parts.append(outcome.driven)
+        start_at_s = parts[0].summary.started_at_s if parts else 0.0
+        return AgentsDriven(None if self.lost else merge_driven(parts), tuple(outcomes), start_at_s)

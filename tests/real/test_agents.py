@@ -1,0 +1,113 @@
+"""Agents in network namespaces as hosts: one result, one start, and no load that nobody wants."""
+
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from stithy.agents.coordinator import Agents
+from stithy.agents.window import AgentsDriven
+from stithy.errors import Exit
+from stithy.hosts.runner import LocalRunner
+from stithy.secrets import Secret
+from stithy.wire.hammer import Hammer, ProgressWatch
+from stithy.wire.jobs import BaselineJob
+from stithy.wire.program import HAMMER, Lease, find_program
+from support.agent_hosts import (
+    CHOICE,
+    AgentHosts,
+    load_database,
+    make_request,
+    raise_hosts,
+    wait_until,
+)
+
+pytestmark = [pytest.mark.needs_namespace, pytest.mark.usefixtures("own_state")]
+COUNT = 3
+
+
+@dataclass(frozen=True)
+class _Lab:
+    hosts: AgentHosts
+    url: Secret
+
+    def drive(self, fence: str, duration_s: float, watch: ProgressWatch) -> AgentsDriven:
+        agents = Agents(self.hosts.site, self.hosts.names)
+        return agents.drive(fence, self.url, CHOICE, make_request(6, duration_s), watch)
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Lab]:
+    """Three hosts with an agent each, and a database that all of them reach."""
+    folder = tmp_path_factory.mktemp("agents")
+    with raise_hosts(folder, COUNT) as hosts:
+        yield _Lab(hosts, load_database(folder))
+
+
+def test_agents_do_together_what_one_host_does(lab: _Lab, tmp_path: Path) -> None:
+    """The same arrivals, from one moment on; logs and messages lie where one hammer's would."""
+    request = make_request(6, 2.0).model_copy(update={"hlog_stem": tmp_path / "hammer"})
+    alone = Hammer(LocalRunner(), lab.url).run(CHOICE, request).summary
+    agents = Agents(lab.hosts.site, lab.hosts.names)
+    watch = ProgressWatch(tmp_path / "hammer.jsonl")
+    result = agents.drive("together", lab.url, CHOICE, request, watch)
+    assert result.driven is not None, result.explain_missing()
+    summary = result.driven.summary
+    (one,), (all_of_them,) = alone.transactions, summary.transactions
+    # A transaction may be answered on either side of the end.
+    assert abs(one.committed - all_of_them.committed) <= COUNT
+    assert (summary.users, summary.complete) == (6, True)
+    begun = [of.driven.summary.started_at_s for of in result.agents if of.driven]
+    assert len(begun) == COUNT
+    assert max(begun) - min(begun) < 0.05
+    assert (tmp_path / "hammer.response.hlog").exists()
+    assert len(list(tmp_path.glob("hammer.h*.jsonl"))) == COUNT
+    assert str(lab.url.reveal()) not in (tmp_path / "hammer.jsonl").read_text()
+
+
+@pytest.mark.parametrize("is_held_open", [True, False])
+def test_a_hammer_ends_itself_without_its_lease(tmp_path: Path, is_held_open: bool) -> None:
+    """After its term where nobody renews it, at once where its owner is gone."""
+    work = BaselineJob(file=str(tmp_path / "f"), file_bytes=4096, spin_s=60.0, read_s=0.1)
+    command = [str(find_program(HAMMER)), "--lease", "1"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as hammer:
+        assert hammer.stdin is not None
+        hammer.stdin.write(f"{work.model_dump_json()}\n".encode())
+        hammer.stdin.flush()
+        began_s = time.monotonic()
+        if not is_held_open:
+            hammer.stdin.close()
+        assert hammer.wait(10) == Exit.INFRASTRUCTURE
+        assert (time.monotonic() - began_s >= 1.0) == is_held_open
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
+def test_a_lost_agent_is_named_and_leaves_no_load(lab: _Lab, number: int) -> None:
+    """Its hammer ends by itself; the others are ended; its next one drives again."""
+    results: list[AgentsDriven] = []
+    begun = threading.Event()
+    watch = ProgressWatch(on_message=lambda message: begun.set())
+    work = threading.Thread(target=lambda: results.append(lab.drive(f"lost-{number}", 30.0, watch)))
+    work.start()
+    assert begun.wait(20), "no second was reported"
+    name = lab.hosts.names[1]
+    assert len(lab.hosts.list_hammers(name)) == 1
+    lab.hosts.kill(name, number)
+    wait_until(lambda: not lab.hosts.list_hammers(name), Lease.TERM_S + 1, "its hammer has ended")
+    work.join(20)
+    (result,) = results
+    assert result.driven is None
+    assert result.explain_missing().startswith(f"agent {name}: ")
+    wait_until(lambda: not any(map(lab.hosts.list_hammers, lab.hosts.names)), 10, "no orphan")
+    if number == signal.SIGKILL:
+        lab.hosts.begin(name)
+    else:
+        lab.hosts.kill(name, signal.SIGCONT)
+    lab.hosts.wait_until_joined()
+    again = lab.drive(f"again-{number}", 1.0, ProgressWatch())
+    assert again.driven is not None, again.explain_missing()

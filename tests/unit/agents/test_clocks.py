@@ -1,0 +1,36 @@
+"""Clocks of other hosts, by four time stamps."""
+
+import pytest
+
+from stithy.agents.link import (
+    ClockOffset,
+    ClockSample,
+    estimate_offset,
+    measure_move_s,
+    refuse_far_clocks,
+)
+from stithy.errors import PreconditionError
+
+
+def test_the_quickest_answer_says_most() -> None:
+    """A slow way there shifts the others; half of its time bounds the error."""
+    slow = [ClockSample(10.0, 10.050 + 0.001, 10.052), ClockSample(11.0, 11.030, 11.031)]
+    found = estimate_offset([*slow, ClockSample(12.0, 12.0015, 12.001)])
+    assert found.offset_s == pytest.approx(0.001)
+    assert found.uncertainty_s == pytest.approx(0.0005)
+
+
+def test_what_the_measurement_may_be_wrong_by_is_no_move() -> None:
+    """A clock has moved only by what is beyond both uncertainties; one measurement shows none."""
+    first = ClockOffset(0.001, 0.0002)
+    assert measure_move_s([first]) is None
+    assert measure_move_s([first, ClockOffset(0.0015, 0.0004)]) == 0.0
+    moved = measure_move_s([first, ClockOffset(0.0015, 0.0004), ClockOffset(-0.004, 0.0003)])
+    assert moved == pytest.approx(0.0045)
+
+
+def test_clocks_out_of_step_are_refused() -> None:
+    """More than 2 ms either way, by name; less is corrected."""
+    refuse_far_clocks({"a": ClockOffset(0.0019, 0.001)})
+    with pytest.raises(PreconditionError, match=r"b by -3\.0 ms"):
+        refuse_far_clocks({"a": ClockOffset(0.0, 0.0), "b": ClockOffset(-0.003, 0.001)})

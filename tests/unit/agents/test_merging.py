@@ -1,0 +1,96 @@
+"""What several hammers did is what one would have said, and nothing that nobody can know."""
+
+import zlib
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fakes.hammer import START_S, FakeHammer
+from stithy.agents.merging import AgentPart, correct_time, merge_driven, merge_summaries, write_logs
+from stithy.agents.serving import AgentAnswer
+from stithy.results.convert import make_second_rows, make_transaction_rows, read_latencies
+from stithy.results.hlog import LoggedHistogram, decode, encode
+from stithy.wire.hammer import Driven
+from stithy.wire.jobs import RunRequest, WorkloadChoice
+from stithy.wire.messages import AnyMessage, ErrorCount, Proof, RunSummary
+from support.hlog import HALF, histogram, log
+from support.hlog import encode as encode_otherwise
+
+REQUEST = RunRequest(seed=1, users=6, ramp_up_s=1.0, duration_s=2.0)
+
+
+def _driven() -> Driven:
+    return FakeHammer().run(WorkloadChoice(name="order-entry"), REQUEST)
+
+
+def _summary(**changes: object) -> RunSummary:
+    return _driven().summary.model_copy(update=changes)
+
+
+@given(st.dictionaries(st.integers(0, 40_000), st.integers(1, 2**40), max_size=30))
+def test_a_histogram_is_read_as_it_was_written(counts: dict[int, int]) -> None:
+    """Also as another writer of the format has it."""
+    made = LoggedHistogram(counts, HALF, 0)
+    assert decode(encode(made)) == made == decode(encode_otherwise(made))
+
+
+def test_counts_are_added_and_histograms_merged() -> None:
+    """So three hammers that did the same did three times as much, in the same times."""
+    one = _driven()
+    three = merge_driven([one, one, one])
+    assert (three.summary.users, three.summary.complete) == (18, True)
+    (alone,), (together,) = (
+        [row for row in make_transaction_rows("w", of.summary) if row["transaction"] == "payment"]
+        for of in (one, three)
+    )
+    assert together["committed"] == 3 * alone["committed"]
+    assert together["response_p95_s"] == alone["response_p95_s"]
+    assert decode(three.summary.lateness).count == 3 * decode(one.summary.lateness).count
+    (second,) = three.seconds
+    assert [kind.committed for kind in second.transactions] == [30] * 5
+    assert {kind.live_p95_s for kind in second.transactions} == {None}
+
+
+def test_who_counted_last_has_counted_all() -> None:
+    """Each counts before anyone begins, and again when its own users have ended."""
+
+    def proof(after: int | None) -> Proof:
+        return Proof(before=10, after=after, acknowledged=4, in_doubt=1, in_doubt_found=1)
+
+    merged = merge_summaries([_summary(proof=proof(after)) for after in (15, 22, 18)]).proof
+    assert merged == Proof(before=10, after=22, acknowledged=12, in_doubt=3, in_doubt_found=3)
+    assert (
+        merge_summaries([_summary(proof=proof(after)) for after in (15, None)]).proof.after is None
+    )
+
+
+def test_one_that_ended_early_makes_all_incomplete() -> None:
+    """And errors of one code are counted together."""
+    error = ErrorCount(kind="other", code="23505", text="key (1)", count=2)
+    parts = [_summary(), _summary(complete=False, errors=(error, error)), _summary(errors=(error,))]
+    merged = merge_summaries(parts)
+    assert not merged.complete
+    assert merged.errors == (error.model_copy(update={"count": 6}),)
+    assert merged.gaps.longest_s == 0.1  # a bound: each hammer knows only its own users
+    assert merged.gaps.user_p99_s is None
+
+
+def test_times_are_those_of_the_run(tmp_path: Path) -> None:
+    """Clocks of agents are corrected, and the logs of all have the first one's seconds."""
+    line = f"Tag=payment,{{}},1.000,2.000,{encode(histogram(2000, 3000))}\n"
+    parts = []
+    for name, ahead_s in (("a", 0.001), ("b", -0.0015)):
+        own = _driven()
+        said: list[AnyMessage] = [*own.seconds, own.summary]
+        messages = [correct_time(message, -ahead_s).model_dump_json() for message in said]
+        text = log(line.format(f"{START_S + ahead_s:.3f}")).encode()
+        answer = AgentAnswer(tuple(messages), {"response": zlib.compress(text)})
+        parts.append(AgentPart(name, ahead_s, answer))
+    whole = merge_driven([driven for part in parts if (driven := part.driven)])
+    assert abs(whole.summary.started_at_s - START_S) < 1e-6
+    write_logs(tmp_path / "hammer", parts)
+    latencies = read_latencies(tmp_path / "hammer")
+    rows = make_second_rows("w", whole.seconds, latencies)
+    assert [row["response_p50_s"] for row in rows if row["transaction"] == "payment"] == [0.002]
+    assert sum(interval.histogram.count for interval in latencies.response) == 4

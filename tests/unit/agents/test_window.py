@@ -1,0 +1,77 @@
+"""A run whose users agents drive: one result as from one hammer, and nobody missing in silence."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fakes.agents import FakeAgents
+from fakes.hammer import FakeHammer
+from stithy.activities.hammer.declared import AGENTS
+from stithy.activities.hammer.judge import (
+    AGENT_CLOCK,
+    AGENT_START,
+    find_agent_clock,
+    find_agent_start,
+)
+from stithy.agents.link import ClockOffset
+from stithy.results.files import read_rows, read_run
+from stithy.run.executor import execute
+from support.faked_run import FakedRun
+
+pytestmark = pytest.mark.usefixtures("own_state")
+NAMES = ("host-a", "host-b", "host-c")
+
+
+def _faked(root: Path, **how: Any) -> FakedRun:
+    root.mkdir()
+    hammer = FakeHammer()
+    agents = FakeAgents(hammer, NAMES, **how)
+    load = {"agents": "[host-a, host-b, host-c]"}
+    return FakedRun(root, users=(6,), hammer=hammer, load=load, agents=agents)
+
+
+def test_agents_do_together_what_one_host_does(tmp_path: Path) -> None:
+    """Each with its share of the same users; the row of each stands beside."""
+    faked = _faked(tmp_path / "a")
+    assert execute(faked.start(), faked.deciders).end == "finished"
+    shares = [(run.users, run.share.number, run.share.of) for run in faked.hammer.runs[:3]]
+    assert shares == [(6, 0, 3), (6, 1, 3), (6, 2, 3)]
+    assert faked.hammer.calibrated == []
+    run = read_run(faked.out)
+    assert run.window["agents"][0] == "host-a, host-b, host-c"
+    assert run.window["gap_s"][0] is None
+    assert run.seconds["committed"][0] == 3 * 10 * 5
+    window = faked.out / "windows" / run.window["window_id"][0]
+    rows = read_rows(window / "agents.parquet", AGENTS)
+    assert [row["agent"] for row in rows] == list(NAMES)
+    assert {row["clock_ahead_s"] for row in rows} == {0.001}
+    fences = faked.agents.fences if isinstance(faked.agents, FakeAgents) else []
+    assert len(set(fences)) == len(fences) == 2
+
+
+def test_a_missing_agent_is_named_and_the_window_has_no_numbers(tmp_path: Path) -> None:
+    """What the others did is not taken for the whole."""
+    faked = _faked(tmp_path / "a", lost={"host-b": "it did not answer for 5 s"})
+    execute(faked.start(), faked.deciders)
+    run = read_run(faked.out)
+    assert not any(run.window["complete"])
+    assert "agent host-b: it did not answer" in run.window["missing_because"][0]
+    window = faked.out / "windows" / run.window["window_id"][0]
+    rows = read_rows(window / "agents.parquet", AGENTS)
+    assert [row["missing_because"] for row in rows] == [None, "it did not answer for 5 s", None]
+
+
+def test_a_clock_that_moved_and_a_late_start_make_a_window_invalid(tmp_path: Path) -> None:
+    """Half a minute of NTP's own slew is far less."""
+    far = (ClockOffset(0.001, 0.0002), ClockOffset(0.009, 0.0004))
+    faked = _faked(tmp_path / "a", clocks=far)
+    execute(faked.start(), faked.deciders)
+    row = read_run(faked.out).window.to_dicts()[0]
+    moved = find_agent_clock(row)
+    assert moved is not None
+    assert moved.flag is AGENT_CLOCK
+    late = find_agent_start({**row, "agent_start_late_s": 0.06})
+    assert late is not None
+    assert late.flag is AGENT_START
+    assert find_agent_start(row) is None
