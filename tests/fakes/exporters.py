@@ -2,7 +2,7 @@
 
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.utils import formatdate
@@ -12,9 +12,9 @@ from pathlib import Path
 
 @dataclass
 class FakeExporter:
-    """Its page and status; `offset_s`: how far its clock is ahead. `tokens`: what it was sent."""
+    """Its page, which it may make anew each time, and status; `tokens`: what it was sent."""
 
-    page: str
+    page: str | Callable[[], str]
     url: str = ""
     status: int = 200
     kind: str = "text/plain; version=0.0.4"
@@ -23,14 +23,17 @@ class FakeExporter:
 
 
 @contextmanager
-def exporting(page: str, certificate: Path | None = None) -> Iterator[FakeExporter]:
+def exporting(
+    page: str | Callable[[], str], certificate: Path | None = None
+) -> Iterator[FakeExporter]:
     """Inside, it answers on loopback; by TLS where it has a certificate."""
     fake = FakeExporter(page)
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             fake.tokens.append(self.headers.get("Authorization"))
-            body = fake.page.encode()
+            page = fake.page
+            body = (page if isinstance(page, str) else page()).encode()
             self.send_response_only(fake.status)
             self.send_header("Date", formatdate(fake.now_s, usegmt=True))
             self.send_header("Content-Type", fake.kind)

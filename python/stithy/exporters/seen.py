@@ -55,6 +55,7 @@ def see_exporter(
     Raises UserError for what the study says wrong of it, PreconditionError where it cannot be read.
     The place of an error is the key below the exporter that is to be changed, or empty.
     """
+    keys.read_token()  # one that is missing is another problem than a page that is not there
     try:
         first = read_page(keys, clock, FIRST_PATIENCE_S)
         map_name, found = choose_map(keys, first.page.names, folder)

@@ -329,5 +329,8 @@ def test_a_database_elsewhere_is_judged_by_its_exporter(tmp_path: Path) -> None:
     assert seen.by is not None
     assert seen.by.rule == "host-cpu"
     assert seen.by.says.startswith("the CPUs of nas were busy 9")
+    cause = judge_level([seen])
+    assert cause is not None
+    assert cause.of == "nas"
     silent = {each.rule: each.because for each in unseen.silent}
     assert "too few readings" in (silent["host-cpu"] or "")

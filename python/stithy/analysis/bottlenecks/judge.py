@@ -113,7 +113,8 @@ class Cause:
     went to storage at most, where it is known of all of them. `is_storage_result`: whether other
     storage could have changed the throughput. `cpus`: the rule that judged the CPUs of the server,
     or of the host where it may use all; `cpus_share`: how busy they were, mean over the windows.
-    `samples`, `storage_samples`: from how many samples the shares come; None where counted.
+    `samples`, `storage_samples`: from how many samples the shares come; None where counted. `of`:
+    the exporter of the host that limited the first of these; empty for this machine.
     """
 
     limit: str
@@ -127,6 +128,7 @@ class Cause:
     cpus_share: float | None = None
     samples: int | None = None
     storage_samples: int | None = None
+    of: str = ""
 
     @property
     def storage_most(self) -> float | None:
@@ -173,7 +175,7 @@ def judge_level(limited: Sequence[Limited]) -> Cause | None:
         fmean(storage) if len(storage) == len(mine) else None,
         any(each.is_storage_result for each in mine),
         *_find_cpus(limited), _sum_samples([each.by.samples if each.by else None for each in mine]),
-        _sum_samples([each.storage_samples for each in mine]),
+        _sum_samples([each.storage_samples for each in mine]), mine[0].by.of if mine[0].by else "",
     )  # fmt: skip
 
 

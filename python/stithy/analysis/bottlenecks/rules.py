@@ -33,7 +33,8 @@ class RuleResult:
 
     `share` is None where the rule could not speak, `because` says then what is missing.
     `is_proven`: the throughput itself shows that the bound is reached, whatever else was full.
-    `samples`: from so many samples the share is; None where it was counted.
+    `samples`: from so many samples the share is; None where it was counted. `of`: the exporter of
+    the host whose CPUs these are; empty for this machine.
     """
 
     share: float | None
@@ -41,6 +42,7 @@ class RuleResult:
     because: str | None = None
     is_proven: bool = False
     samples: int | None = None
+    of: str = ""
 
 
 def make_unknown(because: str) -> RuleResult:
@@ -84,7 +86,7 @@ def judge_cpus(observed: Observation, cpus: Cpus, shown: str, wanted: float | No
     others = min(used, (observed.others_cpus or 0.0) / cpus.count)
     said = Statement("{whose} busy {used:.0f %} of the time", whose=shown, used=used)
     if used < NEARLY_FULL or used - others >= NEARLY_FULL:
-        return RuleResult(used, said)
+        return RuleResult(used, said, of=cpus.of)
     said = Statement("{busy}, up to {others_share} by other programs", busy=said,
                      others_share=Styled(others, format_at_most(others)))  # fmt: skip
     return RuleResult(used, said) if wanted is not None and wanted >= HALF else make_unknown(said)
@@ -225,7 +227,7 @@ def _judge_storage_cpu(observed: Observation) -> RuleResult | None:
     most = max(observed.storage_hosts, key=lambda host: host.used_share)
     said = Statement("{whose} busy {used:.0f %} of the time", whose=most.words,
                      used=most.used_share)  # fmt: skip
-    return RuleResult(most.used_share, said)
+    return RuleResult(most.used_share, said, of=most.of)
 
 
 def _judge_locks(observed: Observation) -> RuleResult:

@@ -16,12 +16,15 @@ from stithy.units import format_list, format_measured_duration
 LIMITS_DETAILED = 3
 """Own: of more candidates with the same limit a sentence gives the names alone; tables have all."""
 
+Limit = tuple[str, str]
+"""A rule, and the exporter of the host that it is of; empty for this machine."""
+
 
 def describe_in_short(finding: Limits, unit: str) -> str:
     """The same without numbers, as the title of a figure."""
-    by_limit: dict[str, list[str]] = {}
+    by_limit: dict[Limit, list[str]] = {}
     for name, cause in finding.of:
-        by_limit.setdefault(cause.limit, []).append(name)
+        by_limit.setdefault((cause.limit, cause.of), []).append(name)
     shown = "; ".join(
         f"{_describe_limit(each, finding)} {format_list(of)}" for each, of in by_limit.items()
     )
@@ -37,10 +40,11 @@ def describe_limits(limits: Limits | None, *, of_floor: bool = False) -> str:
         return ""
     if not limits.of:
         return "; the bottleneck was not observed"
-    by_limit: dict[str, list[str]] = {}
+    by_limit: dict[Limit, list[str]] = {}
     for name, cause in limits.full if of_floor else limits.of:
         limit = cause.cpus or cause.limit if of_floor else cause.limit
-        by_limit.setdefault(limit, []).append(name)
+        of_host = cause.of if limit == cause.limit else ""
+        by_limit.setdefault((limit, of_host), []).append(name)
     shown = [
         f"{_describe_limit(limit, limits, short=True)} "
         f"{'both' if len(of) == len(limits.of) == 2 else format_list(of)}"
@@ -49,7 +53,10 @@ def describe_limits(limits: Limits | None, *, of_floor: bool = False) -> str:
     return f"; {', '.join(shown)}"
 
 
-def _describe_limit(limit: str, finding: Limits, *, short: bool = False) -> str:
+def _describe_limit(of_host: Limit, finding: Limits, *, short: bool = False) -> str:
+    limit, host = of_host
+    if host:
+        return f"the CPUs of {host} limited"
     if limit == UNKNOWN:
         return "unknown factors limited"
     if limit == SEVERAL:
@@ -59,7 +66,8 @@ def _describe_limit(limit: str, finding: Limits, *, short: bool = False) -> str:
     return f"{RULES[limit].short if short else RULES[limit].words} limited"
 
 
-def _describe_group(limit: str, of: list[tuple[str, Cause]], finding: Limits) -> str:
+def _describe_group(of_host: Limit, of: list[tuple[str, Cause]], finding: Limits) -> str:
+    limit, _ = of_host
     if len(of) > LIMITS_DETAILED or (finding.is_open and limit == "demand"):
         named = [name for name, _ in of]
     elif limit in (UNKNOWN, SEVERAL):
@@ -67,7 +75,9 @@ def _describe_group(limit: str, of: list[tuple[str, Cause]], finding: Limits) ->
                  for name, cause in of]  # fmt: skip
     else:
         named = [_describe_candidate(name, cause) for name, cause in of]
-    return Statement("{what} {named}", what=_describe_limit(limit, finding), named=join_list(named))
+    return Statement(
+        "{what} {named}", what=_describe_limit(of_host, finding), named=join_list(named)
+    )
 
 
 def _describe_candidate(name: str, cause: Cause) -> str:
@@ -85,9 +95,9 @@ def _describe_candidate(name: str, cause: Cause) -> str:
 
 
 def _describe_limits(finding: Limits, unit: str) -> str:
-    by_limit: dict[str, list[tuple[str, Cause]]] = {}
+    by_limit: dict[Limit, list[tuple[str, Cause]]] = {}
     for name, cause in finding.of:
-        by_limit.setdefault(cause.limit, []).append((name, cause))
+        by_limit.setdefault((cause.limit, cause.of), []).append((name, cause))
     groups = [_describe_group(limit, of, finding) for limit, of in by_limit.items()]
     return Statement("{at:sentence}, {groups}.", at=finding.point.at(unit),
                      groups=join_parts(groups, "; "),

@@ -38,7 +38,8 @@ OF_PARTS = (
 
 NOTE = (
     "Means over the measurements of all valid windows, of other hosts over those with nine tenths "
-    "of the readings due; latencies by their requests. A dash means that nothing shows it. "
+    "of the readings due; latencies by their requests. A dash means that nothing shows it; "
+    "parts that did nothing have no row. "
     "Times of readings are this machine's. CPU idle is without waits for I/O. "
     "Of a clock that only the header Date shows, in whole seconds, it is the least difference."
 )
@@ -85,7 +86,7 @@ def _list_read(context: Context) -> Iterator[Row]:
 
 
 def _has_any(row: Row, shows: Iterable[Show]) -> bool:
-    return any(row.get(show.column) is not None for show in shows)
+    return any(row.get(show.column) for show in shows)
 
 
 def _make_tables(page: Page) -> Iterator[PageTable]:
@@ -94,7 +95,7 @@ def _make_tables(page: Page) -> Iterator[PageTable]:
     first = (*context.factor_shows, Show("candidate", "Candidate"), Show("host", "Host"))
     types, always = context.factor_types, ("candidate", "host", "part")
     hosts = [row for row in parts if not row["part"] and _has_any(row, OF_HOSTS)]
-    yield make_table(NAME, TITLE, (*first, *OF_HOSTS), hosts, **types).told(*always)
+    yield make_table(NAME, "Hosts", (*first, *OF_HOSTS), hosts, **types).told(*always)
     devices = [row for row in parts if _has_any(row, OF_PARTS)]
     columns = (*first, Show("part", "Part"), *OF_PARTS)
     yield make_table(PARTS, "Parts of hosts", columns, devices, **types).told(*always)
