@@ -34,7 +34,7 @@ HEARTBEAT_S = 5.0
 """A page is told at least so often: its time left is right, and a lost connection is noticed."""
 FAREWELL_S = 10.0
 """Own: for pages that are open to read the last state and the report before the command ends."""
-BUG = "an error of Stithy's own, which the terminal of the command shows"
+BUG = "An error of Stithy's own ended it: the terminal of the command says more."
 
 
 @contextmanager

@@ -74,12 +74,13 @@
     const width = Math.max(260, box.clientWidth), height = 210, edge = { left: 64, right: 12, top: 10, bottom: 34 };
     const shownLines = [...lines].filter(([candidate]) => view.styles[candidate]);
     const every = shownLines.flatMap(([, line]) => line.seconds), values = every.map((second) => second[index]).filter((value) => value !== null);
-    const drawn = make("svg", { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
+    const title = box.closest("figure").querySelector("h3").textContent;
     if (!values.length) {
-      drawn.append(make("text", { x: edge.left, y: height / 2 }, every.length ? "It needs 2,000 transactions in a second." : "No second yet."));
-      box.replaceChildren(drawn);
+      box.textContent = every.length ? "Each second has too few transactions: it needs 2,000." : "No second yet.";
+      box.setAttribute("aria-label", `${title}: ${box.textContent}`);
       return;
     }
+    const drawn = make("svg", { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
     const from = Math.min(...every.map((second) => second[0])), to = Math.max(from + 10, ...every.map((second) => second[0]));
     const steps = ticks(0, Math.max(...values) || 1), top = Math.max(steps.at(-1), ...values);
     const x = (second) => edge.left + (width - edge.left - edge.right) * (second - from) / (to - from);
@@ -108,7 +109,7 @@
       drawn.append(make("path", { d: path, fill: "none", stroke: style.colour, "stroke-width": 1.8, "stroke-linejoin": "round", "stroke-dasharray": style.dash }),
         make("path", { d: style.outline, fill: style.colour, transform: `translate(${x(last[0]).toFixed(1)} ${y(last[index]).toFixed(1)})` }));
     }
-    box.setAttribute("aria-label", `${box.closest("figure").querySelector("h3").textContent}. Last values: ${told.join("; ")}.`);
+    box.setAttribute("aria-label", `${title}. Last values: ${told.join("; ")}.`);
     box.replaceChildren(drawn);
   }
 
