@@ -3,7 +3,7 @@
 The mix is counted over a million transactions in memory. Loading stands beside `pg_restore` of
 the same rows, which copies them raw and then makes the same indexes and keys, in turns. Reads and
 writes are those of an emulated data drive, the log on another one, while the server has a tenth of
-the data's size as memory and makes checkpoints. That data has trades of 60 days: daily prices do
+the data's size as memory and makes checkpoints. That data has trades of 120 days: daily prices do
 not grow with days, and at the fewest that are possible they alone would outgrow that tenth. Writes
 `benches/results/<date>-brokerage.json`.
 
@@ -69,9 +69,9 @@ class Effort:
     duration_s: int
 
 
-FULL = Effort(2, TRANSACTIONS, days=60, ramp_up_s=30, duration_s=4 * CHECKPOINT_S)
+FULL = Effort(2, TRANSACTIONS, days=120, ramp_up_s=30, duration_s=4 * CHECKPOINT_S)
 NO_TURNS = Effort(0, 0, 0, 0, 0)
-QUICK = Effort(1, 10_000, days=60, ramp_up_s=5, duration_s=10)
+QUICK = Effort(1, 10_000, days=120, ramp_up_s=5, duration_s=10)
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,8 @@ WHOLE = {"shared_buffers": "256MB", "max_wal_size": "1GB"}
 """Settings of a server whose data lie in its memory, and which seldom has to begin a checkpoint."""
 
 NO_CASE = {
-    "checkpoints": "a drive slow enough to stall in them had its bandwidth reached all the time"
+    "checkpoints": "a drive slow enough to stall in them had its bandwidth reached all the time",
+    "storage-cpu": "only the exporter of another host shows its CPUs, and no other host is here",
 }
 """Rules that no study here could be built for, and why."""
 

@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakes.hammer import START_S, FakeHammer
-from stithy.agents.merging import AgentPart, correct_time, merge_driven, merge_summaries, write_logs
+from stithy.agents.merging import (
+    TIMES,
+    AgentPart,
+    correct_time,
+    merge_driven,
+    merge_summaries,
+    write_logs,
+)
 from stithy.agents.serving import AgentAnswer
 from stithy.results.convert import make_second_rows, make_transaction_rows, read_latencies
 from stithy.results.hlog import LoggedHistogram, decode, encode
@@ -50,6 +57,17 @@ def test_counts_are_added_and_histograms_merged() -> None:
     (second,) = three.seconds
     assert [kind.committed for kind in second.transactions] == [30] * 5
     assert {kind.live_p95_s for kind in second.transactions} == {None}
+
+
+def test_the_times_of_a_clock_that_is_ahead_become_those_of_the_run() -> None:
+    """A hammer on a host whose clock is 2 s ahead says all of its times 2 s too late."""
+    driven = _driven()
+    (second,), summary = driven.seconds, driven.summary
+    assert correct_time(second, 2.0) == second.model_copy(update={"at_s": second.at_s - 2.0})
+    corrected = correct_time(summary, 2.0)
+    assert isinstance(corrected, RunSummary)
+    assert [getattr(summary, name) - getattr(corrected, name) for name in TIMES] == [2.0] * 4
+    assert corrected.gaps.longest_from_s == summary.gaps.longest_from_s - 2.0
 
 
 def test_who_counted_last_has_counted_all() -> None:
