@@ -33,7 +33,8 @@ class DeclaredActivity(Plugin):
     (`lost`, `full`, as the hammer reports them) that it causes on purpose. Those of other
     activities in its windows are counted, but are no fault, and a full disk does not end the run.
     The hammer opens lost connections again; of other errors it gives up after some, expected or
-    not. `explains`: names of flags of its windows that it causes on purpose.
+    not. `explains`: names of flags of its windows that it causes on purpose. `by_agents`: it reads
+    nothing that agents do not know together, such as a pause of all users.
     """
 
     family: ClassVar = Family(stage="declared")
@@ -45,11 +46,17 @@ class DeclaredActivity(Plugin):
     factors: "tuple[Factor, ...]" = ()
     expects: frozenset[str] = frozenset()
     explains: frozenset[str] = frozenset()
+    by_agents: bool = False
 
 
 def collect_expected_errors(activities: Iterable[str]) -> frozenset[str]:
     """Collect the classes of errors that one of these activities causes on purpose."""
     return frozenset().union(*(each.expects for each in _list_declared(activities)))
+
+
+def list_not_by_agents(activities: Iterable[str]) -> list[str]:
+    """List those that agents cannot do."""
+    return [each.name for each in _list_declared(activities) if not each.by_agents]
 
 
 def collect_explained_flags(activities: Iterable[str]) -> frozenset[str]:

@@ -32,8 +32,8 @@ from stithy.wire.jobs import RunRequest, UserShare, WorkloadChoice
 from stithy.wire.messages import SecondMessage, parse_message
 from stithy.wire.program import Lease
 
-LEAD_S, LEAD_S_PER_CONNECTION = 3.0, 0.01
-"""Own: until all agents have begun their hammers, and those have opened their connections."""
+LEAD_S, LEAD_S_PER_CONNECTION, LEAD_S_PER_USER = 3.0, 0.01, 1e-5
+"""Own: until agents have begun their hammers, and these have seated their users."""
 
 DRAIN_S = 100.0
 """How long after the end of a window its agents may take: a drain is at most a minute."""
@@ -103,8 +103,9 @@ async def drive_window(link: Link, window: WindowOrder) -> AgentsDriven:
         refuse_unfit(member)
     before = await link.measure_clocks(members)
     refuse_far_clocks(before)
-    connections = window.request.connections or window.request.users
-    start_at_s = link.clock.now_s() + LEAD_S + LEAD_S_PER_CONNECTION * connections
+    users = window.request.users
+    lead_s = LEAD_S + LEAD_S_PER_CONNECTION * (window.request.connections or users)
+    start_at_s = link.clock.now_s() + lead_s + LEAD_S_PER_USER * users
     seconds = _SecondsOfAll(window.watch, len(members))
     tasks = [
         _AgentTask(link, window, seconds, member, number, before[member.name], start_at_s)

@@ -19,7 +19,7 @@ from stithy.study.engines import ENGINE
 from stithy.study.load_values import Levels
 from stithy.thresholds import MeasuredSide, Threshold
 
-SCHEMA_VERSION = 19
+SCHEMA_VERSION = 20
 """Version of `manifest.json` and of the tables, kept in each of them; every other is refused."""
 
 Scalar = str | int | float | bool | None
@@ -250,6 +250,9 @@ class LoadFacts(Levels, _Facts):
     precondition: Annotated[
         str | None, ComparedField("users who worked on the database before it was kept")
     ] = None
+    agents: Annotated[
+        tuple[str, ...], ComparedField("hosts that drove the users", needed=False)
+    ] = ()
     varied: tuple[str, ...] = ()
 
     @property

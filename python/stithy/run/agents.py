@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stithy.activity import collect_expected_errors
+from stithy.activity import list_not_by_agents
 from stithy.agents import serving
 from stithy.agents.coordinator import Agents
 from stithy.agents.link import refuse_far_clocks
@@ -13,8 +13,9 @@ from stithy.errors import PreconditionError, UserError
 from stithy.study.model import Study
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from stithy.agents.link import Member
     from stithy.plan.steps import Plan
 
 
@@ -38,26 +39,31 @@ def find_agents(study: Study, *, scheduler: str | None, tls: Path | None) -> Age
         return None
     agents = Agents(find_site(scheduler or DEFAULT, tls), names)
     members = agents.find()
-    here = serving.describe().boot_id
-    if away := [of.name for of in members if of.facts.boot_id != here and not study.by_url]:
+    if not study.by_url:
+        refuse_distant(members, serving.describe().boot_id)
+    refuse_far_clocks(agents.measure_clocks(members))
+    return agents
+
+
+def refuse_distant(members: "Sequence[Member]", here: str) -> None:
+    """Raise PreconditionError for agents on other machines than the one booted as `here`."""
+    if away := [of.name for of in members if of.facts.boot_id != here]:
         raise PreconditionError(
             f"{', '.join(away)} cannot reach the databases that Stithy starts: these listen on "
             "this machine alone",
             where="load.agents",
             remedy="give candidates a url, or name agents of this machine",
         )
-    refuse_far_clocks(agents.measure_clocks(members))
-    return agents
 
 
-def refuse_broken_windows(study: Study, plan: "Plan") -> None:
-    """Raise UserError for agents in windows in which something breaks on purpose."""
-    windows = [step.window for step in plan.steps if step.window]
+def refuse_other_activities(study: Study, plan: "Plan") -> None:
+    """Raise UserError for agents in windows in which more happens than that users work."""
     if study.given_load is None or not study.load.agents:
         return
-    if any(collect_expected_errors(window.activities) for window in windows):
+    activities = {name for step in plan.steps if step.window for name in step.window.activities}
+    if others := list_not_by_agents(sorted(activities)):
         raise UserError(
-            "agents do not know how long all users together waited, which such a study asks",
+            f"agents drive users alone, and this study's windows have {', '.join(others)}, too",
             where="load.agents",
             remedy="leave `agents` out: one host drives them all",
         )

@@ -273,6 +273,10 @@ class ManifestFile:
     def _describe_calibration(self, engine: str) -> CalibrationFacts | None:
         if self._context.file.study.given_load is None:
             return None
+        if self._context.file.study.load.agents:
+            return CalibrationFacts(
+                missing_because="agents drove the users; each says how late it was"
+            )
         if not self._context.file.study.load.calibrate:
             return CalibrationFacts(missing_because="the study did not ask for it")
         known = self._context.state.known.calibrations.get(engine)

@@ -84,7 +84,7 @@ LIMIT_EXAMPLE = "p95 of new-order ≤ 1 s"
 EXAMPLE = f"max users with {LIMIT_EXAMPLE}"
 USERS_MOST = 256
 """Where the study says no more, a search ends here; each user has a connection by default."""
-USERS_MAX = 100_000
+USERS_MAX = 1_000_000
 LONGEST = 200
 
 _RELATIONS = ("≤", "<=")

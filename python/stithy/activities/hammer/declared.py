@@ -139,4 +139,4 @@ AGENTS = Table(
     ),
 )  # fmt: skip
 
-PLUGINS = (DeclaredActivity("hammer", _METRICS, TABLES, (LOAD, AGENTS), (USERS,)),)
+PLUGINS = (DeclaredActivity("hammer", _METRICS, TABLES, (LOAD, AGENTS), (USERS,), by_agents=True),)

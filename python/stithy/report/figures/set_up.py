@@ -99,6 +99,8 @@ def _describe_hammer(manifest: Manifest, is_embedded: bool) -> Box:
     drives = any(each.drives for each in manifest.candidates)
     beside = ("shares CPUs with the drives",) if bound and drives else ()
     cpus = "on the other CPUs" if bound else "on any CPU"
+    if load.agents:
+        beside, cpus = (), f"on {len(load.agents)} agents"
     if is_embedded:
         beside, cpus = (), "one process with the database"
     return Box(

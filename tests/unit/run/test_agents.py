@@ -1,0 +1,56 @@
+"""Which agents may drive a study, as `plan` and `run` ask before anything begins."""
+
+from dataclasses import replace
+
+import pytest
+
+from stithy.agents import serving
+from stithy.agents.link import Member, refuse_unfit
+from stithy.errors import PreconditionError, UserError
+from stithy.plan.expand import expand
+from stithy.run.agents import find_agents, refuse_distant, refuse_other_activities
+from support.studies import study
+
+FACTS = replace(serving.describe(), missing=None)
+
+
+def test_an_agent_is_of_this_version_and_has_the_hammer() -> None:
+    """A host with another Stithy would draw other users."""
+    refuse_unfit(Member("a", "tcp://a:1", FACTS))
+    for changed, because in (
+        (replace(FACTS, version="0.0.9"), "of Stithy 0.0.9"),
+        (replace(FACTS, missing="no hammer"), "no hammer"),
+    ):
+        with pytest.raises(PreconditionError, match=because):
+            refuse_unfit(Member("a", "tcp://a:1", changed))
+
+
+def test_agents_of_other_machines_do_not_reach_servers_of_this_one() -> None:
+    """A network namespace of this machine does, by the socket."""
+    near = Member("near", "tcp://a:1", FACTS)
+    refuse_distant([near], FACTS.boot_id)
+    far = Member("far", "tcp://b:1", replace(FACTS, boot_id="another"))
+    with pytest.raises(PreconditionError, match="far cannot reach the databases"):
+        refuse_distant([near, far], FACTS.boot_id)
+
+
+def test_a_scheduler_is_for_a_study_with_agents() -> None:
+    """An option that would be dropped in silence is refused."""
+    assert find_agents(study(), scheduler=None, tls=None) is None
+    with pytest.raises(UserError, match="names no agents"):
+        find_agents(study(), scheduler="127.0.0.1:1", tls=None)
+
+
+def test_agents_drive_users_and_nothing_else() -> None:
+    """How long all users together waited, which a fault asks, is known to none of them."""
+    named = study(("  users: [1, 4]\n", "  users: [3]\n  agents: [a, b]\n"))
+    plan = expand(named)
+    refuse_other_activities(named, plan)
+    steps = tuple(
+        replace(step, window=replace(step.window, activities=("hammer", "backup")))
+        if step.window
+        else step
+        for step in plan.steps
+    )
+    with pytest.raises(UserError, match="windows have backup, too"):
+        refuse_other_activities(named, replace(plan, steps=steps))
