@@ -213,7 +213,8 @@ def _describe_users(study: Study) -> str:
     every = [variant.options for variant in study.variants]
     same = (name for name in every[0] if len({text[name] for text in every}) == 1)
     own = get_workload(study.workload.name).in_words({name: every[0][name] for name in same})
-    return ", ".join([f"{loop[0].upper()}{loop[1:]}", pool, *own])
+    agents = [f"from {len(load.agents)} agents"] if load.agents else []
+    return ", ".join([f"{loop[0].upper()}{loop[1:]}", pool, *own, *agents])
 
 
 def _describe_question(study: Study, plan: Plan) -> str:

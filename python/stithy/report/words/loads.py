@@ -79,6 +79,8 @@ def describe_load(
         parts.insert(2, f"{load.touch_percent} % of the data touched")
     if load.precondition is not None:
         parts.append(f"pre-conditioned by {load.precondition}")
+    if load.agents:
+        parts.append(f"from {len(load.agents)} agents")
     return ", ".join(parts)
 
 
