@@ -5,9 +5,9 @@ import signal
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from stithy.agents.serving import is_leaving, make_folder, remove_abandoned
+from stithy.agents.serving import describe, is_leaving, make_folder, remove_abandoned
 from stithy.agents.site import SchedulerSite, use_settings
-from stithy.errors import InfrastructureError, give_reason
+from stithy.errors import InfrastructureError, PreconditionError, give_reason
 
 RETRY_S = 2.0
 """How often an agent looks for a scheduler that is not there."""
@@ -42,7 +42,16 @@ def serve_scheduler(site: SchedulerSite, tell: Tell) -> None:
 
 
 def serve_agent(site: SchedulerSite, name: str, tell: Tell) -> None:
-    """Join the scheduler, again and again, until a signal comes or the agent is removed."""
+    """Join the scheduler, again and again, until a signal comes or the agent is removed.
+
+    Raises PreconditionError where there is no hammer here.
+    """
+    facts = describe()
+    if facts.missing is not None:
+        remedy = "install Stithy with its native program"
+        raise PreconditionError(facts.missing, where=f"agent {name}", remedy=remedy)
+    clock = f"clock {facts.clock}, " if facts.clock else ""
+    tell(f"agent {name}: {facts.cpus} CPUs, {clock}Stithy {facts.version}, {facts.hammer}")
 
     async def serve() -> None:
         remove_abandoned()
