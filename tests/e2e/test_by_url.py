@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from fakes.exporters import exporting
 from stithy.errors import Exit
 from stithy.results.layout import RunDirectory
 from support.html_page import page_text
@@ -27,6 +29,15 @@ database: {{engine: postgresql, restore: {restore}}}
 workload: {{name: order-entry, warehouses: 1}}
 load: {{users: [2], ramp_up: 0 s, duration: 2 s, calibrate: false, repeat: {repeat}}}
 """
+WATCHED = "collect: {{exporters: {{db: {{url: {url}, token_env: {variable}}}}}}}\n"
+
+
+def _busy_host() -> str:
+    """The page of a host whose only CPU is idle for a twentieth of the time."""
+    now_s = time.monotonic()
+    shares = {"idle": 0.05, "user": 0.95}
+    return "".join(f'node_cpu_seconds_total{{cpu="0",mode="{mode}"}} {share * now_s}\n'
+                   for mode, share in shares.items())  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +79,19 @@ def test_databases_by_url_survive_a_kill(
 ) -> None:
     """It is resumed, reported, compared, exported; nothing stays on the server, nor any secret."""
     study, out = _study(place, there, restore, repeat), place / "out"
+    with exporting(_busy_host) as fake, study.open("a") as file:
+        file.write(WATCHED.format(url=fake.url, variable=VARIABLE))
+        file.flush()
+        _survive_a_kill(knowing, study, out, there)
+    _assert_whole(knowing, out, restore)
+    assert there.databases() == ["a", "b"]
+    assert [there.ask(name, HELD) for name in ("a", "b")] == [[], []]
+    assert knowing.registered() == []
+    assert not any(WORD in text for text in _all_text(out))
+    assert set(fake.tokens) == {f"Bearer {WORD}"}
+
+
+def _survive_a_kill(knowing: Stithy, study: Path, out: Path, there: Offer) -> None:
     planned = knowing.run("plan", study)
     assert planned.returncode == 0, planned.stderr
     assert "whether there is room for it is not known" in planned.stdout + planned.stderr
@@ -87,11 +111,6 @@ def test_databases_by_url_survive_a_kill(
     assert "start the server" in unreachable.stderr
     assert "has changed" not in unreachable.stderr
     knowing.run_well("resume", out)
-    _assert_whole(knowing, out, restore)
-    assert there.databases() == ["a", "b"]
-    assert [there.ask(name, HELD) for name in ("a", "b")] == [[], []]
-    assert knowing.registered() == []
-    assert not any(WORD in text for text in _all_text(out))
 
 
 def _assert_whole(knowing: Stithy, out: Path, restore: str) -> None:
@@ -103,12 +122,18 @@ def _assert_whole(knowing: Stithy, out: Path, restore: str) -> None:
         assert row["proof_after"] - row["proof_before"] == row["headline_acknowledged"]
         assert 0 < row["round_trip_s"] < 0.1
         assert row["memory_limit_enforced"] is None
+        watched = pl.read_parquet(path / "series.parquet").filter(collector="exporters")
+        assert watched.filter(metric="idle_share")["value"].to_list() == pytest.approx(
+            [0.05] * watched.filter(metric="idle_share").height
+        )
+        assert watched.filter(metric="idle_share").height > 0
     restores = pl.read_parquet(RunDirectory(out).table("restores"))
     assert restores["identical"].all()
     page = page_text(RunDirectory(out).page)
     assert "the median round trip of a question without work took" in page
     assert "databases by URL, the network included" in page
     assert "memory, devices and log could not be judged" in page
+    assert "How other hosts were read" in page
     again = shutil.copytree(out, out.with_name("again"))
     for words in ("report {} --format md,json", "compare {} {}", "export {} --to csv",
                   "export {} --to openmetrics"):  # fmt: skip
