@@ -165,7 +165,7 @@ def measure_loads(instance: Instance, folder: Path, effort: Effort) -> list[Load
         instance.renew(COPIED)
         copy_s = run_together([restore], environment=instance.environment)
         loads.append(Load(measurements.prepare(instance, WORKLOAD), copy_s))
-    instance.sql(f"DROP DATABASE {COPIED}")
+    instance.sql(f"DROP DATABASE IF EXISTS {COPIED}")
     return loads
 
 
