@@ -14,9 +14,10 @@ from stithy.agents.site import SchedulerSite
 from stithy.clock import Clock
 from stithy.errors import PreconditionError, StithyError
 
-CLOCK_SAMPLES_MAX = 60
-CLOCK_WITHIN_S = 0.0005
-"""Own: a clock is asked until it is known so well; a busy host needs more questions."""
+CLOCK_SAMPLES, CLOCK_SAMPLES_MAX = 60, 300
+CLOCK_WITHIN_S, CLOCK_PAUSE_S = 0.0005, 0.02
+"""Own: a clock is asked until it is known so well, or often enough to be certain whether it may be
+corrected; a host that is busy for a moment is asked with pauses."""
 
 ANSWER_S = 5.0
 
@@ -46,6 +47,16 @@ class ClockOffset:
 
     offset_s: float
     uncertainty_s: float
+
+    @property
+    def is_far(self) -> bool:
+        """Whether it is certainly more than is corrected."""
+        return abs(self.offset_s) - self.uncertainty_s > OFFSET_S_MAX
+
+    @property
+    def is_near(self) -> bool:
+        """Whether it is certainly no more than is corrected."""
+        return abs(self.offset_s) + self.uncertainty_s <= OFFSET_S_MAX
 
 
 def estimate_offset(samples: Iterable[ClockSample]) -> ClockOffset:
@@ -161,13 +172,17 @@ class Link:
         found = {}
         for member in members:
             samples: list[ClockSample] = []
-            for _ in range(CLOCK_SAMPLES_MAX):
+            while len(samples) < CLOCK_SAMPLES_MAX:
                 asked_s = self.clock.now_s()
                 read_s = await self.ask(member.address, serving.read_clock)
                 samples.append(ClockSample(asked_s, read_s, self.clock.now_s()))
-                found[member.name] = estimate_offset(samples)
-                if found[member.name].uncertainty_s <= CLOCK_WITHIN_S:
+                offset = found[member.name] = estimate_offset(samples)
+                if offset.uncertainty_s <= CLOCK_WITHIN_S:
                     break
+                if len(samples) >= CLOCK_SAMPLES:
+                    if offset.is_near or offset.is_far:
+                        break
+                    await asyncio.sleep(CLOCK_PAUSE_S)
         return found
 
     async def remove(self, name: str) -> None:
@@ -189,12 +204,20 @@ def explain(error: BaseException) -> str:
 
 
 def refuse_far_clocks(offsets: Mapping[str, ClockOffset]) -> None:
-    """Raise PreconditionError where clocks are not in step."""
-    far = {name: of.offset_s for name, of in offsets.items() if abs(of.offset_s) > OFFSET_S_MAX}
-    if far:
-        shown = ", ".join(f"that of {name} by {1000 * by:+.1f} ms" for name, by in far.items())
-        raise PreconditionError(
-            f"clocks are off: {shown}; at most {1000 * OFFSET_S_MAX:g} ms are corrected",
-            where="load.agents",
-            remedy="keep all hosts in step by NTP or PTP (chronyc tracking)",
-        )
+    """Raise PreconditionError where clocks are not in step, or nobody can be certain of it."""
+    unsure = {name: of for name, of in offsets.items() if not of.is_near}
+    if not unsure:
+        return
+    shown = ", ".join(
+        f"that of {name} by {1000 * of.offset_s:+.1f} ms, within {1000 * of.uncertainty_s:.1f} ms"
+        for name, of in unsure.items()
+    )
+    is_far = any(of.is_far for of in unsure.values())
+    raise PreconditionError(
+        f"clocks {'are' if is_far else 'may be'} off: {shown}; at most {1000 * OFFSET_S_MAX:g} ms "
+        "are corrected",
+        where="load.agents",
+        remedy="keep all hosts in step by NTP or PTP (chronyc tracking)"
+        if is_far
+        else "put agents nearer, or leave their hosts idle: answers take too long to tell",
+    )
