@@ -127,7 +127,9 @@ class BrokerageKeys(WorkloadKeys):
         default=None,
         ge=1,
         le=100_000,
-        json_schema_extra={"default": "one for eight users, at least two"},
+        json_schema_extra={
+            "default": "half as many as users up to 64, one for eight users beyond, at least two"
+        },
         description="Connections of the market exchange, besides those of users.",
         examples=[8],
     )
@@ -161,7 +163,7 @@ class BrokerageKeys(WorkloadKeys):
 
     def count_connections(self, users: int) -> int:
         """Those of the exchange, as many as the hammer takes where none are given."""
-        return self.exchange_connections or max(2, users // 8)
+        return self.exchange_connections or max(2, min(64, users // 2), users // 8)
 
     def misfits(self, driving: Driving) -> Iterator[Misfit]:
         """Users touch everything: the specification wants all load units used evenly."""

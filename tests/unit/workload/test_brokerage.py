@@ -52,8 +52,8 @@ def test_the_hammer_is_told_every_number() -> None:
 
 
 def test_the_exchange_has_connections_of_its_own() -> None:
-    """One for eight users, at least two, or as many as are given."""
-    assert [keys().count_connections(users) for users in (1, 16, 800)] == [2, 2, 100]
+    """Half as many as users up to 64, one for eight of more, at least two, or as many as given."""
+    assert [keys().count_connections(users) for users in (1, 16, 200, 800)] == [2, 8, 64, 100]
     assert keys(exchange_connections=7).count_connections(800) == 7
 
 

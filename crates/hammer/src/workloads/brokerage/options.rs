@@ -30,7 +30,7 @@ pub struct Options {
     /// Which part of the count the skew of picks is at most: A is the greatest 2^k - 1 up to it.
     #[serde(default = "skew_part")]
     pub skew_part: u64,
-    /// Connections of the exchange. None: one for eight users, at least two.
+    /// Connections of the exchange. None: half as many as users up to 64, one for eight users beyond, at least two.
     #[serde(default)]
     pub exchange_connections: Option<u32>,
 }
@@ -88,8 +88,11 @@ impl Options {
     }
 
     /// Connections of the exchange for a number of users.
+    ///
+    /// With fewer it falls behind users who never pause while the CPUs are busy, and results are missing in the mix.
     pub fn exchange_connections(&self, users: u32) -> u32 {
-        self.exchange_connections.unwrap_or((users / 8).max(2))
+        let needed = (users / 2).min(64).max(users / 8).max(2);
+        self.exchange_connections.unwrap_or(needed)
     }
 }
 
