@@ -7,6 +7,7 @@ from the first hammer's start. What cannot be known of all together is None.
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from stithy.agents.serving import LOGS, AgentAnswer, LogKind
@@ -46,9 +47,9 @@ class AgentPart:
             correct_time(parse_message(text), self.offset_s) for text in self.answer.messages
         )
 
-    @property
+    @cached_property
     def driven(self) -> Driven | None:
-        """The same in its parts; None without a summary."""
+        """The same in its parts, which are parsed once; None without a summary."""
         heard = self.messages
         summary = next((message for message in heard if isinstance(message, RunSummary)), None)
         if summary is None:
@@ -185,10 +186,8 @@ def _merge_connections(parts: Sequence[ConnectionCounts]) -> ConnectionCounts:
 
 def _merge_gaps(parts: Sequence[CommitGaps]) -> CommitGaps:
     """A time in which nobody succeeded lies within one of each hammer: the shortest bounds it."""
-    bound, longest = (
-        min(parts, key=lambda part: part.longest_s),
-        [part.user_max_s for part in parts],
-    )
+    bound = min(parts, key=lambda part: part.longest_s)
+    longest = [part.user_max_s for part in parts]
     return CommitGaps(
         longest_s=bound.longest_s, longest_from_s=bound.longest_from_s,
         user_p50_s=None, user_p99_s=None,

@@ -67,11 +67,12 @@ class SchedulerSite:
         return Security(require_encryption=True, tls_ca_file=file, **roles)
 
 
-def find_site(text: str, tls: Path | None) -> SchedulerSite:
-    """Read an address, `HOST:PORT` or as Dask writes it.
+def find_site(text: str | None, tls: Path | None) -> SchedulerSite:
+    """Read an address, `HOST:PORT` or as Dask writes it; None: the default one.
 
     Raises UserError where it is none, or anybody could reach it; PreconditionError without Dask.
     """
+    text = DEFAULT if text is None else text
     scheme, _, rest = text.rpartition("://")
     host, _, port = rest.rpartition(":")
     if scheme not in ("", "tcp", "tls") or not host or not port.isdecimal():

@@ -5,10 +5,9 @@ from collections.abc import Iterable, Mapping
 import polars as pl
 
 from stithy.analysis.evidence import Window
+from stithy.exporters.metrics import EXPORTERS, OFFSET, TOOK
 from stithy.results.manifest import ExporterFacts
 
-EXPORTERS = "exporters"
-OF_ITSELF = ("scrape_s", "clock_offset_s")
 SAMPLED_LEAST = 0.9
 """Own: of fewer readings no mean is taken; what is missing may be the peak."""
 
@@ -21,7 +20,7 @@ def find_well_read(
     `means`: as `Sampled` has them.
     Readings are those of CPUs, if it tells of any; a page that was not made anew is none.
     """
-    told = means.filter(pl.col("collector") == EXPORTERS, ~pl.col("metric").is_in(OF_ITSELF))
+    told = means.filter(pl.col("collector") == EXPORTERS, ~pl.col("metric").is_in((OFFSET, TOOK)))
     host = pl.col("subject").str.split(":").list.first().alias("host")
     of_cpus = pl.col("samples").filter(pl.col("metric") == "idle_share").max()
     counts = told.group_by("window_id", host).agg(pl.coalesce(of_cpus, pl.col("samples").max()))

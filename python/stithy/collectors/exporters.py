@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 
 from stithy.clock import Clock
 from stithy.collectors.collector import Collector, Sample, Scope, Unavailable
-from stithy.exporters.metrics import METRICS, OFFSET, TOOK
+from stithy.exporters.metrics import EXPORTERS, METRICS, OFFSET, TOOK
 
 if TYPE_CHECKING:
     from stithy.exporters.page import PageReading
     from stithy.exporters.seen import SeenExporter
 
-NAME = "exporters"
 WAIT_S = 0.8
 """Own: within its second; one that takes longer is read meanwhile, and has its sample later."""
 PATIENCE_SHARE, PATIENCE_MOST_S = 0.9, 10.0
@@ -104,5 +103,5 @@ def create(scope: Scope) -> ExporterReadings:
 
 
 PLUGINS = (
-    Collector(name=NAME, subject="other hosts", metrics=METRICS, create=create, blocks=True),
+    Collector(name=EXPORTERS, subject="other hosts", metrics=METRICS, create=create, blocks=True),
 )

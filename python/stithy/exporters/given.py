@@ -9,8 +9,6 @@ from pydantic import AfterValidator, Field, model_validator
 from stithy.secrets import Secret, read_given_secret
 from stithy.units import FrozenModel, Seconds, format_duration, limit_quantity, make_rule_error
 
-NAME = "exporters"
-
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 Role = Literal["database", "storage", "other"]

@@ -162,9 +162,10 @@ def parse_page(body: bytes, kind: str, names: Collection[str] | None = None) -> 
     counters: set[str] = set()
     try:
         lines = body.decode().splitlines(keepends=True)
-        there = frozenset(map(_find_name, lines)) - {""}
+        starts = [found[0] if (found := _NAME.match(line)) else "" for line in lines]
+        there = frozenset(starts) - {""}
         wanted = there if names is None else there & frozenset(names)
-        text = "".join(_select_lines(lines, wanted))
+        text = "".join(_select_lines(lines, starts, wanted))
         for family in parse(text + "# EOF\n" if is_open else text):
             for sample in family.samples:
                 # The library gives counters without an ending one.
@@ -186,18 +187,13 @@ def parse_page(body: bytes, kind: str, names: Collection[str] | None = None) -> 
 _NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*(?=[{ \t])")
 
 
-def _find_name(line: str) -> str:
-    found = _NAME.match(line)
-    return found[0] if found else ""
-
-
-def _select_lines(lines: list[str], wanted: frozenset[str]) -> Iterator[str]:
-    """Samples of these names, and the lines that say what these are."""
+def _select_lines(lines: list[str], starts: list[str], wanted: frozenset[str]) -> Iterator[str]:
+    """Samples of these names, of which each line that is one has its own; and what they are."""
     families = wanted | {name.removesuffix("_total") for name in wanted}
-    for line in lines:
+    for line, name in zip(lines, starts, strict=True):
         if line.startswith("#"):
             words = line.split(maxsplit=3)
             if len(words) > 2 and words[1] == "TYPE" and words[2] in families:
                 yield line
-        elif _find_name(line) in wanted:
+        elif name in wanted:
             yield line

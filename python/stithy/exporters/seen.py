@@ -8,6 +8,7 @@ from stithy.clock import Clock
 from stithy.errors import PreconditionError, UserError
 from stithy.exporters.given import ExporterKeys, Role
 from stithy.exporters.maps import ExporterMap, choose_map
+from stithy.exporters.metrics import OFFSET_LEAST_S
 from stithy.exporters.page import NoPage, PageReading, read_page
 from stithy.names import suggest_instead
 
@@ -104,8 +105,5 @@ def describe_doubts(name: str, seen: SeenExporter, window_s: float) -> Iterator[
             f"hardly {READINGS_LEAST} readings: lengthen `load.duration`"
         )
 
-
-OFFSET_LEAST_S = 1.0
-"""Own: more than a clock that is set by network time is off."""
 
 READINGS_LEAST = 5

@@ -8,7 +8,7 @@ from stithy.activity import list_not_by_agents
 from stithy.agents import serving
 from stithy.agents.coordinator import Agents
 from stithy.agents.link import refuse_far_clocks
-from stithy.agents.site import DEFAULT, find_site
+from stithy.agents.site import find_site
 from stithy.errors import PreconditionError, UserError
 from stithy.study.model import Study
 
@@ -37,7 +37,7 @@ def find_agents(study: Study, *, scheduler: str | None, tls: Path | None) -> Age
                 remedy = "add load.agents to the study, or leave the option out"
                 raise UserError("the study names no agents", where=option, remedy=remedy)
         return None
-    agents = Agents(find_site(scheduler or DEFAULT, tls), names)
+    agents = Agents(find_site(scheduler, tls), names)
     members = agents.find()
     if not study.by_url:
         refuse_distant(members, serving.describe().boot_id)

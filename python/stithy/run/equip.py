@@ -17,8 +17,8 @@ from stithy.engines.backup import BackupOptions
 from stithy.engines.engine import get_engine
 from stithy.engines.instance import Configuration, ConfiguredEngine, Installation, Request
 from stithy.errors import PreconditionError, Problems, StithyError, UserError
-from stithy.exporters.given import NAME as EXPORTERS
 from stithy.exporters.given import Role
+from stithy.exporters.metrics import EXPORTERS
 from stithy.exporters.seen import SeenExporter, see_exporter
 from stithy.fio import library, program
 from stithy.fio.profile import IoProfile, Pattern

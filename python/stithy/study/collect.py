@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from stithy.exporters.given import NAME, ExporterKeys
+from stithy.exporters.given import ExporterKeys
+from stithy.exporters.metrics import EXPORTERS
 from stithy.metrics import ALL
 from stithy.study.problems import Violation
 
@@ -43,7 +44,7 @@ class Collect(BaseModel):
 def find_collect_problems(study: "Study") -> Iterator[Violation]:
     """Find what of the section does not fit the study, each at the key to change."""
     for name, of in study.collect.exporters.items() if study.collect else ():
-        place = ("collect", NAME, name)
+        place = ("collect", EXPORTERS, name)
         if name == ALL:
             yield Violation("an exporter with a name that Stithy uses", "call it otherwise", name,
                             place)  # fmt: skip

@@ -26,10 +26,11 @@ from stithy.analysis.bottlenecks.observation import (
 from stithy.analysis.bottlenecks.stalls import estimate_stalled_shares
 from stithy.analysis.checks.instruments import DRIVE_SLOWED, DRIVER_LATE
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.exporters import EXPORTERS, find_well_read
+from stithy.analysis.exporters import find_well_read
 from stithy.analysis.instruments import measure_headroom
 from stithy.analysis.series import EACH_ITS_OWN, OF_ALL, Sampled
 from stithy.engines.declaration import UNKNOWN, Declaration
+from stithy.exporters.metrics import EXPORTERS
 from stithy.metrics import ALL
 from stithy.point import Point
 from stithy.results.manifest import ExporterFacts
@@ -79,7 +80,6 @@ def read_ability(profile: str, scale: float) -> Ability | None:
 
 
 COLLECTORS = ("cpu", "block", "database", "drive")
-
 EVENTS = "waiting_sessions_by_event"
 
 Abilities = Mapping[tuple[str, str], Ability]

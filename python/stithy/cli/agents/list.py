@@ -14,9 +14,9 @@ def list_agents(*, scheduler: Scheduler = None, tls: Tls = None, json: Json = Fa
         stithy agents list
     """
     from stithy.agents.coordinator import Agents
-    from stithy.agents.site import DEFAULT, find_site
+    from stithy.agents.site import find_site
 
-    members = Agents(find_site(scheduler or DEFAULT, tls), ()).list_all()
+    members = Agents(find_site(scheduler, tls), ()).list_all()
     if json:
         show_json([{"name": of.name, **asdict(of.facts)} for of in members])
     elif not members:

@@ -18,11 +18,11 @@ def remove(*names: str, scheduler: Scheduler = None, tls: Tls = None) -> None:
         The agents.
     """
     from stithy.agents.coordinator import Agents
-    from stithy.agents.site import DEFAULT, find_site
+    from stithy.agents.site import find_site
 
     if not names:
         raise UserError("no agent is named", where="arguments", remedy="name agents")
-    agents = Agents(find_site(scheduler or DEFAULT, tls), ())
+    agents = Agents(find_site(scheduler, tls), ())
     for name in names:
         agents.remove(name)
         say(f"agent {name} ends")

@@ -24,9 +24,9 @@ def probe_agents(
     """
     from stithy.agents.coordinator import Agents
     from stithy.agents.link import refuse_far_clocks
-    from stithy.agents.site import DEFAULT, find_site
+    from stithy.agents.site import find_site
 
-    site = find_site(scheduler or DEFAULT, tls)
+    site = find_site(scheduler, tls)
     agents = Agents(site, names or [of.name for of in Agents(site, ()).list_all()])
     offsets = agents.measure_clocks(agents.find())
     if json:

@@ -110,10 +110,8 @@ class LiveFeed:
                 for second in kept if second.sequence > since
                 for passed in (second.passed,)
             ]  # fmt: skip
-            ended, last = (
-                state.ended,
-                max((kept[-1].sequence for kept in state.seconds.values()), default=since),
-            )
+            ended = state.ended
+            last = max((kept[-1].sequence for kept in state.seconds.values()), default=since)
         told = {"from": since, "view": self._view[1], "seconds": seconds}
         text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
         return f"id: {self._session}-{last}\ndata: {text}\n\n".encode(), last, ended

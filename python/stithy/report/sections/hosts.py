@@ -4,21 +4,20 @@ from collections.abc import Iterable, Iterator
 
 import polars as pl
 
-from stithy.analysis.exporters import EXPORTERS, find_well_read
+from stithy.analysis.exporters import find_well_read
+from stithy.exporters.metrics import EXPORTERS, OFFSET, OFFSET_LEAST_S, TOOK
 from stithy.report.blocks import Block, SectionKind, set_bullets, set_grid, set_paragraph
 from stithy.report.context import Context
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show, make_table
 from stithy.results.tables import Row
 
-NAME, PARTS, READ = "hosts", "host-parts", "exporters"
+NAME, PARTS, READ = "hosts", "host-parts", EXPORTERS
 TITLE = "Other hosts"
 HERE = "this machine"
 LOCAL = ("cpu", "memory", "block", "network")
 COLUMNS = ("window_id", "point", "candidate", "collector", "subject", "metric", "mean")
 PLACE = ("point", "candidate", "host", "part")
-OFFSET_LEAST_S = 1.0
-"""Own: more than a clock that is set by network time is off."""
 
 OF_HOSTS = (
     Show("idle_share", "CPU idle", "share"), Show("iowait_share", "CPU waits for I/O", "share"),
@@ -77,11 +76,10 @@ def _list_read(context: Context) -> Iterator[Row]:
     means = context.sampled.means.filter(collector=EXPORTERS)
     for name, facts in context.manifest.exporters.items() if context.manifest else ():
         of = means.filter(subject=name)
-        offset = of.filter(metric="clock_offset_s")["mean"].median()
         yield {
             "host": name, "url": facts.url, "map": facts.map or None,
             "version": facts.version or None, "role": facts.role, "every_s": facts.every_s,
-            "scrape_s": of.filter(metric="scrape_s")["mean"].median(), "clock_offset_s": offset,
+            **{metric: of.filter(metric=metric)["mean"].median() for metric in (TOOK, OFFSET)},
         }  # fmt: skip
 
 
@@ -102,8 +100,8 @@ def _make_tables(page: Page) -> Iterator[PageTable]:
     shows = (
         Show("host", "Host"), Show("url", "Address"), Show("map", "Map"),
         Show("version", "Version"), Show("role", "Role"), Show("every_s", "Read each", "duration"),
-        Show("scrape_s", "A page took", "duration"),
-        Show("clock_offset_s", "Its clock is ahead by", "duration"),
+        Show(TOOK, "A page took", "duration"),
+        Show(OFFSET, "Its clock is ahead by", "duration"),
     )  # fmt: skip
     yield make_table(READ, "How other hosts were read", shows, _list_read(context)).told("host")
 
@@ -111,9 +109,9 @@ def _make_tables(page: Page) -> Iterator[PageTable]:
 def _describe_doubts(page: Page) -> Iterator[str]:
     rows = page.tables[READ].frame.to_dicts()
     for row in rows:
-        if row["scrape_s"] is None:
+        if row[TOOK] is None:
             yield f"{row['host']} gave no page in any measurement."
-        elif abs(row["clock_offset_s"] or 0.0) > OFFSET_LEAST_S:
+        elif abs(row[OFFSET] or 0.0) > OFFSET_LEAST_S:
             yield (
                 f"The clock of {row['host']} is not that of this machine: readings have this "
                 "machine's time, other records of that host do not."
