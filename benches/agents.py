@@ -3,33 +3,32 @@
 Hosts are network namespaces of this machine, each with an agent; needs root. Every start is a
 window of half a second: its skew is from the first agent's start to the last one's. Every kill
 (SIGKILL, at an instant drawn from a seed) is of one agent's process while all users work: its load
-driver must be gone within 5 s, and no host may ever have two. Writes one JSON, and exits with 5
-where something is not as it must be.
+driver must be gone within 5 s, and no host may ever have two. Writes
+`benches/results/<date>-agents.json`, and exits with 5 where something is not as it must be.
 
 Usage: agents.py [HOSTS] [STARTS] [KILLS] [SEED]
 """
 
 import contextlib
-import json
 import random
 import sys
 import tempfile
 import threading
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
+from kept import NOT_VALID, keep
 
-from stithy.agents.coordinator import Agents  # noqa: E402 helpers must be found first
-from stithy.agents.window import AgentsDriven  # noqa: E402 as above
-from stithy.errors import StithyError  # noqa: E402 as above
-from stithy.secrets import Secret  # noqa: E402 as above
-from stithy.wire.hammer import ProgressWatch  # noqa: E402 as above
-from support.agent_hosts import (  # noqa: E402 as above
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+from stithy.agents.coordinator import Agents
+from stithy.agents.window import AgentsDriven
+from stithy.errors import StithyError
+from stithy.secrets import Secret
+from stithy.wire.hammer import ProgressWatch
+from support.agent_hosts import (
     CHOICE,
     AgentHosts,
     load_database,
@@ -39,9 +38,7 @@ from support.agent_hosts import (  # noqa: E402 as above
 )
 
 DEFAULTS = (16, 100, 100, 1)
-UNSOUND = 5
 SKEW_S_MAX, ORPHAN_S_MAX = 0.010, 5.0
-RESULTS = ROOT / "benches" / "results"
 
 
 @dataclass(frozen=True)
@@ -139,11 +136,11 @@ def main(count: int, starts: int, kills: int, seed: int) -> int:
         "outlived_max_s": max(outlived, default=None),
         "kills_wrong": sum(of["problem"] is not None for of in killed),
     }  # fmt: skip
-    print(json.dumps(found, indent=2))
-    at = datetime.now(UTC).strftime("%Y-%m-%dT%H%M%SZ")
-    (RESULTS / f"{at}-agents.json").write_text(json.dumps(found, indent=2) + "\n")
+    for name, value in found.items():
+        print(f"{name:<15}{value}")
+    keep("agents", found, {"skews_s": skews, "killed": killed})
     late = starts and (len(known) < starts or (found["skew_p99_s"] or 0.0) > SKEW_S_MAX)
-    return UNSOUND if late or found["kills_wrong"] else 0
+    return NOT_VALID if late or found["kills_wrong"] else 0
 
 
 if __name__ == "__main__":
