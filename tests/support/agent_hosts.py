@@ -107,13 +107,20 @@ class AgentHosts:
 
 
 def _start(*words: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return subprocess.Popen(words, stdout=subprocess.DEVNULL)  # errors are to be read
+
+
+def _find_free_network() -> str:
+    """Find three bytes of addresses that nobody has: hosts of a killed run may still be there."""
+    taken = subprocess.run(["ip", "-4", "address"], check=True, capture_output=True, text=True)
+    networks = (f"10.213.{number}" for number in range(7, 256))
+    return next(network for network in networks if f" {network}." not in taken.stdout)
 
 
 @contextmanager
-def raise_hosts(folder: Path, count: int, network: str = "10.213.7") -> Iterator[AgentHosts]:
+def raise_hosts(folder: Path, count: int) -> Iterator[AgentHosts]:
     """Inside, hosts `h1`, `h2`, … are there, each with an agent that has joined a scheduler."""
-    prefix = f"sa{os.getpid() % 100_000}"
+    prefix, network = f"sa{os.getpid() % 100_000}", _find_free_network()
     bridge, names = f"{prefix}b", tuple(f"h{number + 1}" for number in range(count))
     site = find_site(f"{network}.1:8786", make_certificate(folder))
     with ExitStack() as stack:
