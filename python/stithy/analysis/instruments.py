@@ -201,9 +201,10 @@ def measure_drive_delay(rows: Sequence[Row], floors: Floors, *, every_write: boo
     Negative where drives were too fast. `rows`: of the table `drives`. `every_write`: each is
     waited for, as by fio, and not only those of commits.
     Own: what users waited for is a mean of its paths, so no more delayed than the most delayed one.
+    Reads are spread over the drives of an array, and so one path; a commit waits for each drive.
     """
     log = "log" if any(find_role(row["role"]) == "log" for row in rows) else "data"
-    paths = []
+    parts: dict[tuple[str, str], list[Path]] = {}
     for drive in dict.fromkeys(row["role"] for row in rows):
         known = {
             row["operation"]: (row["answered"], asked := find_asked_s(row, floors),
@@ -213,14 +214,21 @@ def measure_drive_delay(rows: Sequence[Row], floors: Floors, *, every_write: boo
         if not every_write:
             commit = _merge_commit(known) if find_role(drive) == log and "flush" in known else {}
             known = {name: each for name, each in known.items() if name == "read"} | commit
-        paths += [(count * asked, count * added) for count, asked, added in known.values()]
-    whole = sum(asked for asked, _ in paths), sum(added for _, added in paths)
+        for name, (count, asked, added) in known.items():
+            path = (find_role(drive) if name == "read" else drive, name)
+            parts.setdefault(path, []).append((count * asked, count * added))
+    paths = [_sum_paths(each) for each in parts.values()]
+    whole = _sum_paths(paths)
     felt = [path for path in (whole, *paths) if path[0] > PATH_LEAST_SHARE * whole[0]]
     for late in filter(is_scattered, rows):
         own = (row for row in list_judged(rows) if row["role"] == late["role"])
         asked = sum(row["answered"] * find_asked_s(row, floors) for row in own)
         felt.append((asked or math.inf, late["answered"] * late["late_mean_s"]))
     return max((added / asked for asked, added in felt), key=abs, default=0.0)
+
+
+def _sum_paths(paths: Sequence[Path]) -> Path:
+    return sum(asked for asked, _ in paths), sum(added for _, added in paths)
 
 
 def _merge_commit(
