@@ -1,14 +1,15 @@
-"""What is asked of the workload brokerage on PostgreSQL, once: mix, reads to writes, loading.
+"""What is asked of the workload brokerage on PostgreSQL, once: mix, CPU, reads to writes, loading.
 
 The mix is counted over a million transactions in memory. Loading stands beside `pg_restore` of
 the same rows, which copies them raw and then makes the same indexes and keys, in turns. Reads and
 writes are those of an emulated data drive, the log on another one, while the server has a tenth of
 the data's size as memory and makes checkpoints. That data has trades of 120 days: daily prices do
-not grow with days, and at the fewest that are possible they alone would outgrow that tenth. Writes
+not grow with days, and at the fewest that are possible they alone would outgrow that tenth. The
+CPU that a transaction takes of the driver stands beside that of order-entry, in turns. Writes
 `benches/results/<date>-brokerage.json`.
 
-Usage: brokerage.py [--quick] [load] [mix] [traffic]; only the parts that are named, if any are.
-`--quick` takes seconds of each, and keeps no numbers. Needs root.
+Usage: brokerage.py [--quick] [load] [mix] [driver] [traffic]; only the parts that are named, if
+any are. `--quick` takes seconds of each, and keeps no numbers. Needs root.
 """
 
 import os
@@ -18,15 +19,17 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import measurements
 from hammer import Line, Load, Reference, Target, say, show, verdict
 from instance import SETTINGS, Instance, started
 from kept import NOT_VALID, keep
 from measurements import COPIED, DRIVEN, LOADERS
+from measurements import WORKLOAD as ORDERS
 from processes import run, run_together
 from stithy.results.files import read_run
-from stithy.wire.jobs import RunJob
+from stithy.wire.jobs import PrepareJob, RunJob, WorkloadChoice
 from stithy.workloads.brokerage import BROKERAGE, BrokerageChoice
 from studies import stithy
 
@@ -37,9 +40,12 @@ WORKLOAD = BrokerageChoice(
 )  # fmt: skip
 """Prices swing quickly, so that limit orders are reached from the ramp-up on."""
 
-PARTS = ("load", "mix", "traffic")
+PARTS = ("load", "mix", "driver", "traffic")
+ENTRY = "entry"
+"""The database of order-entry."""
 TRANSACTIONS = 1_000_000
 RAMP_UP_S = 30.0
+CPU_S = 12.0
 CHECKPOINT_S = 30
 """The shortest that PostgreSQL allows."""
 
@@ -67,11 +73,12 @@ class Effort:
     days: int
     ramp_up_s: int
     duration_s: int
+    pairs: int
 
 
-FULL = Effort(2, TRANSACTIONS, days=120, ramp_up_s=30, duration_s=4 * CHECKPOINT_S)
-NO_TURNS = Effort(0, 0, 0, 0, 0)
-QUICK = Effort(1, 10_000, days=120, ramp_up_s=5, duration_s=10)
+FULL = Effort(2, TRANSACTIONS, days=120, ramp_up_s=30, duration_s=4 * CHECKPOINT_S, pairs=5)
+NO_TURNS = Effort(0, 0, 0, 0, 0, 0)
+QUICK = Effort(1, 10_000, days=120, ramp_up_s=5, duration_s=10, pairs=1)
 
 
 @dataclass(frozen=True)
@@ -98,6 +105,14 @@ class Mix:
 
 
 @dataclass(frozen=True)
+class DriverCpu:
+    """The load driver's CPU time over all transactions of a run, those of the ramp-up included."""
+
+    brokerage_us: float
+    order_entry_us: float
+
+
+@dataclass(frozen=True)
 class Traffic:
     """What the data drive answered in a window by operation, and what users did meanwhile."""
 
@@ -121,28 +136,30 @@ def main() -> int:
     effort = QUICK if "--quick" in words else FULL
     parts = [part for part in PARTS if part in words] or [*PARTS]
     loads, mix, traffic, broken = list[Load](), None, None, list[int]()
+    driver: list[DriverCpu] = []
     facts: dict[str, object] = {"effort": effort, "workload": WORKLOAD, "users": USERS}
     if "traffic" in parts:
         facts["study"] = write_study(effort)
         traffic = measure_traffic(effort)
         say("traffic", f"{traffic}")
-    if {"load", "mix"}.intersection(parts):
+    if {"load", "mix", "driver"}.intersection(parts):
         with started() as instance, tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
             facts |= {"postgresql": instance.sql("SHOW server_version")[0][0], "settings": SETTINGS}
             loads = measure_loads(instance, Path(folder), effort if "load" in parts else NO_TURNS)
             say("load", f"{loads}")
             mix = measure_mix(instance, effort) if "mix" in parts else None
+            driver = measure_driver(instance, effort) if "driver" in parts else []
             broken = measurements.broken_conditions(
-                instance, after_load=mix is None, workload=WORKLOAD
+                instance, after_load=not (mix or driver), workload=WORKLOAD
             )
-    lines, errors = compare(loads, mix, traffic), mix.errors if mix else 0
+    lines, errors = compare(loads, mix, driver, traffic), mix.errors if mix else 0
     show(lines, errors, broken)
     for name, off in (mix.off_points if mix else {}).items():
         print(f"{name:<20}{off:+.3f} points")
     if effort is FULL:
         table = [asdict(line) | {"ratio": line.ratio, "met": line.met} for line in lines]
         raw = {"loads": loads, "mix": mix and asdict(mix) | {"off_points": mix.off_points},
-               "traffic": traffic}  # fmt: skip
+               "driver": driver, "traffic": traffic}  # fmt: skip
         keep("brokerage", facts, {"table": table, "broken": broken, **raw})
     if traffic is not None and not (traffic.complete and traffic.checkpoints):
         return NOT_VALID
@@ -182,13 +199,7 @@ def measure_mix(instance: Instance, effort: Effort) -> Mix:
 
 def _drive(instance: Instance, duration_s: float, seed: int) -> Mix:
     say("mix", f"users work for {RAMP_UP_S + duration_s:.0f} s")
-    instance.settle()
-    job = RunJob(
-        url=instance.url(DRIVEN), workload=WORKLOAD, seed=seed, users=USERS, ramp_up_s=RAMP_UP_S,
-        duration_s=duration_s, isolation="read-committed", error_limit=10, hlog_stem=None,
-        ledger=None,
-    )  # fmt: skip
-    summary = measurements.hammer(job)[0][-1]
+    summary, _ = _run(instance, DRIVEN, WORKLOAD, seed, RAMP_UP_S, duration_s)
     kinds = {kind["name"]: kind for kind in summary["transactions"]}
     return Mix(
         summary["measure_to_s"] - summary["measure_from_s"],
@@ -200,6 +211,40 @@ def _drive(instance: Instance, duration_s: float, seed: int) -> Mix:
         sum(kind["errors"] for kind in kinds.values()),
         sum(kind["retries"] for kind in kinds.values()),
     )
+
+
+def _run(
+    instance: Instance, database: str, workload: WorkloadChoice, seed: int, ramp_up_s: float,
+    duration_s: float,
+) -> tuple[dict[str, Any], float]:  # fmt: skip
+    """All users, back to back; the hammer's summary and its CPU time in seconds."""
+    instance.settle()
+    job = RunJob(
+        url=instance.url(database), workload=workload, seed=seed, users=USERS,
+        ramp_up_s=ramp_up_s, duration_s=duration_s, isolation="read-committed", error_limit=10,
+        hlog_stem=None, ledger=None,
+    )  # fmt: skip
+    messages, _, cpu_s = measurements.hammer(job)
+    return messages[-1], cpu_s
+
+
+def measure_driver(instance: Instance, effort: Effort) -> list[DriverCpu]:
+    """Both workloads in turns."""
+    say("driver", "order-entry is loaded")
+    instance.renew(ENTRY)
+    entry = PrepareJob(url=instance.url(ENTRY), workload=ORDERS, seed=1, loaders=LOADERS)
+    measurements.hammer(entry)
+
+    def measure(database: str, workload: WorkloadChoice, seed: int) -> float:
+        summary, cpu_s = _run(instance, database, workload, seed, 3.0, CPU_S)
+        return 1e6 * cpu_s / int(summary["commits"] + summary["rollbacks"])
+
+    found = []
+    for turn in range(effort.pairs):
+        pair = DriverCpu(measure(DRIVEN, WORKLOAD, turn), measure(ENTRY, ORDERS, turn))
+        say("driver", f"{pair}")
+        found.append(pair)
+    return found
 
 
 def write_study(effort: Effort) -> str:
@@ -249,7 +294,9 @@ def read_traffic(out: Path) -> Traffic:
     )
 
 
-def compare(loads: list[Load], mix: Mix | None, traffic: Traffic | None) -> list[Line]:
+def compare(
+    loads: list[Load], mix: Mix | None, driver: list[DriverCpu], traffic: Traffic | None
+) -> list[Line]:
     """Each figure that was measured beside its target."""
     lines = []
     if loads:
@@ -260,6 +307,11 @@ def compare(loads: list[Load], mix: Mix | None, traffic: Traffic | None) -> list
     if mix:
         worst = max(map(abs, mix.off_points.values()))
         lines.append(Line(f"worst share of {mix.whole:,}", worst, "points", None, Target(0.5)))
+    if driver:
+        of_entry = Reference("order-entry", median(each.order_entry_us for each in driver), "µs")
+        own = median(each.brokerage_us for each in driver)
+        of_pairs = median(each.brokerage_us / each.order_entry_us for each in driver)
+        lines.append(Line("driver CPU a transaction", own, "µs", of_entry, Target(1.3), of_pairs))
     if traffic:
         words = f"reads a write, data {traffic.database_bytes / traffic.memory_bytes:.1f} x memory"
         bounds = Target(7, at_most=False), Target(12)
