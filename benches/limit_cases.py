@@ -129,6 +129,15 @@ CASES = (
         settings=WHOLE,
     ),
     Case(
+        "network",
+        "users over a network of 10 Mbit/s, whose data are in memory",
+        {"memory": IN_MEMORY},
+        {"memory": ("network",)},
+        {"users": [16], "network": "10 Mbit/s"},
+        warehouses=2,
+        settings=WHOLE,
+    ),
+    Case(
         "server-cpu",
         "a server with one CPU and all its data in memory",
         {"memory": IN_MEMORY},

@@ -17,7 +17,7 @@ from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
 
 from stithy.activity import get_factor, get_level_factor
 from stithy.names import hash_name, is_name
-from stithy.units import parse_duration, parse_size
+from stithy.units import parse_bit_rate, parse_duration, parse_size
 
 Value = bool | int | float | str
 
@@ -164,7 +164,7 @@ def measure_magnitude(value: Value) -> float | None:
     if not isinstance(value, str):
         return float(value)
     if value[-1:] not in "kKmMgGtT":  # of a name: among what varies, units are written out
-        for read in (float, parse_size, parse_duration, _read_share):
+        for read in (float, parse_size, parse_duration, parse_bit_rate, _read_share):
             with suppress(ValueError):
                 return number if math.isfinite(number := float(read(value))) else None
     return None
@@ -212,8 +212,8 @@ def _read(text: str) -> Value:
     return value if isinstance(value, bool | int | float | str) else text
 
 
-_AMOUNT = re.compile(r"(\d+(?:\.\d+)?) ?((?:[kMGT]|[KMGT]i)?B|[um]?s|min|h|d|%|/s|/min)")
-_UNIT = "([kmgt]?i?b|[um]?s|min|h|d|pct|ps|pmin)"
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?) ?((?:[kMGT]|[KMGT]i)?B|[um]?s|min|h|d|%|/s|/min|[kMG]bit/s)")
+_UNIT = "([kmgt]?i?b|[um]?s|min|h|d|pct|ps|pmin|[kmg]bitps)"
 _PART = "[a-z0-9+_-]+"
 _CLEAR = re.compile(  # a number, a word, a pattern of a profile, a file in the current directory
     rf"-?\d+(\.\d+)?(e[-+]\d+)?|(?!\d+{_UNIT}$){_PART}|[a-z]{_PART}/{_PART}"

@@ -43,9 +43,12 @@ BYTES_BY_UNIT = {
     "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40,
 }  # fmt: skip
 
+BITS_BY_UNIT = {"gbit/s": 1e9, "mbit/s": 1e6, "kbit/s": 1e3}
+
 _PERCENT = re.compile(r"^\s*(\d{1,3})\s*%\s*$")
 _FINE_PERCENT = re.compile(r"^\s*(\d{1,3}(?:\.\d{1,3})?)\s*%\s*$", re.ASCII)
 _RATE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*/\s*([A-Za-z]+)\s*$")
+_BIT_RATE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+/s)\s*$")
 _SCALE = re.compile(r"^\s*1\s*/\s*(\d+(?:\.\d+)?)\s*$")
 _QUANTITY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-zµ]+)\s*")
 
@@ -109,6 +112,17 @@ def parse_rate(text: object) -> float:
     if match is None or match[2].lower() not in SECONDS_BY_UNIT:
         raise TextError("a number by a unit of time is needed, such as 500/s or 30000/min")
     return _require_finite(float(match[1]) / SECONDS_BY_UNIT[match[2].lower()], "500/s")
+
+
+def parse_bit_rate(text: object) -> float:
+    """Bits a second of a text such as `1 Gbit/s` or `100 Mbit/s`.
+
+    Raises TextError, with what would be right, for a bare number or an unknown unit.
+    """
+    match = _BIT_RATE.match(text) if isinstance(text, str) else None
+    if match is None or match[2].lower() not in BITS_BY_UNIT:
+        raise TextError("a number of kbit/s, Mbit/s or Gbit/s is needed, such as 1 Gbit/s")
+    return _require_finite(float(match[1]) * BITS_BY_UNIT[match[2].lower()], "1 Gbit/s")
 
 
 def read_rate(value: Any) -> Any:
@@ -312,6 +326,14 @@ def format_size(size_bytes: float) -> str:
 def format_rate(per_s: float) -> str:
     """A rate for people: `500/s`, `0.25/s`, `12,000/s`."""
     return f"{per_s:,.0f}/s" if per_s >= 1000 else f"{per_s:.4g}/s"
+
+
+def format_bit_rate(bits_per_s: float) -> str:
+    """A rate of bits for people, which `parse_bit_rate` reads: `1 Gbit/s`, `100 Mbit/s`."""
+    fitting = (each for each in BITS_BY_UNIT.values() if bits_per_s >= each)
+    factor = next(fitting, BITS_BY_UNIT["kbit/s"])
+    unit = next(unit for unit, each in BITS_BY_UNIT.items() if each == factor)
+    return f"{bits_per_s / factor:.6g} {unit.capitalize() if factor > 1e3 else unit}"
 
 
 def format_percent(share: float) -> str:

@@ -18,6 +18,7 @@ from stithy.cluster.faults import FAULTS
 from stithy.cluster.image import list_loops
 from stithy.cluster.layout import ask_ceph
 from stithy.errors import Exit
+from stithy.hosts import links
 from stithy.hosts.devices import list_mounts
 from stithy.hosts.host import NAMESPACES, NamespaceHost
 from stithy.hosts.processes import PROC, find_pids_inside
@@ -50,7 +51,7 @@ def _left(stithy: Stithy, tag: str | None) -> list[str]:
     left += [str(mount.point) for mount in list_mounts() if str(mount.point).startswith(state)]
     left += [str(each) for each in daemons.list_tags().values() if str(each).startswith(state)]
     if tag is not None:
-        places = (daemons.INTERFACES, NAMESPACES, Path("/run"), Path("/dev/shm"))
+        places = (links.INTERFACES, NAMESPACES, Path("/run"), Path("/dev/shm"))
         left += [str(each) for place in places for each in place.glob(f"*{tag}*")]
     left += [str(each) for each in Path("/sys/block").glob("loop*/loop/backing_file")
              if _text(each).startswith(state)]  # fmt: skip
@@ -185,7 +186,7 @@ def _monitored(stithy: Stithy) -> object:
 
 def _bridged(stithy: Stithy) -> object:
     tag = _tag(stithy)
-    return tag and (daemons.INTERFACES / f"sc{tag}").exists()
+    return tag and (links.INTERFACES / f"sc{tag}").exists()
 
 
 def _serving(stithy: Stithy) -> object:

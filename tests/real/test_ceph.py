@@ -14,6 +14,7 @@ from stithy.cluster.layout import ask_ceph
 from stithy.drives import control
 from stithy.hosts.devices import list_mounts
 from stithy.hosts.host import NAMESPACES
+from stithy.hosts.links import INTERFACES
 from stithy.hosts.processes import find_pids_inside, find_pids_within
 from stithy.storage.providers.ceph.keys import CephKeys
 from stithy.storage.providers.ceph.laboratory import LaboratoryStorage
@@ -44,7 +45,7 @@ def _assert_gone(entry: layout.ClusterEntry, folder: Path, recorder: Recorder) -
     assert find_pids_within(folder) == []
     assert not folder.exists()
     assert not any(str(folder) in str(mount.point) for mount in list_mounts())
-    links = {path.name for path in daemons.INTERFACES.iterdir()}
+    links = {path.name for path in INTERFACES.iterdir()}
     assert not any(entry.tag in link for link in links)
     assert not any(entry.tag in each.name for each in NAMESPACES.iterdir())
     assert control.list_folders() == []

@@ -292,6 +292,8 @@ def is_there(kind: str, facts: Mapping[str, str]) -> bool:
             words = ["rbd", "-c", facts["conf"], "--id", facts["user"], "ls", facts["pool"]]
             listed = subprocess.run(words, capture_output=True, text=True, check=True)
             return facts["image"] in listed.stdout.split()
+        case "link":
+            return Path("/sys/class/net", f"sl{facts['tag']}").exists()
         case "mark":
             return (Path(facts["path"]) / ".stithy.json").exists()
         case "tree":

@@ -67,7 +67,8 @@ def _list_needs_of_commands() -> "Mapping[str, tuple[Need, ...]]":
 WIDTH = 100
 INDENT = 18
 FAMILIES = (
-    "provider", "layer", "engine", "backup method", "scenario", "collector", "meter", "command"
+    "provider", "layer", "engine", "backup method", "scenario", "collector", "meter", "key",
+    "command",
 )  # fmt: skip
 OWN_PREFIX = "stithy-"
 

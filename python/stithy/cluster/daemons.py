@@ -28,8 +28,14 @@ from stithy.cluster.layout import ClusterEntry, ask_ceph, call, find_program, re
 from stithy.errors import InfrastructureError
 from stithy.hosts.devices import connect_socket, read_text
 from stithy.hosts.host import NAMESPACES, Host, LocalHost, NamespaceHost
+from stithy.hosts.links import (
+    INTERFACES,
+    connect_namespace,
+    remove_interface,
+    remove_namespace,
+)
 from stithy.hosts.processes import find_pids_inside, is_held, read_cmdline
-from stithy.hosts.runner import Command, LocalRunner, Running
+from stithy.hosts.runner import Command, Running
 
 PATIENCE_S, STARTED_S = 60.0, 5.0
 """Own: how long OSDs may take to serve, and the program that starts one to become it."""
@@ -191,7 +197,6 @@ def read_image_counters(folder: Path) -> Any | None:
     return image and {**image, "active": told.get("objecter", {}).get("op_active")}
 
 
-INTERFACES = Path("/sys/class/net")
 BRIDGE = re.compile(r"sc([0-9a-f]{6})")
 
 
@@ -204,25 +209,8 @@ def make(folder: Path, entry: ClusterEntry, gbit: float | None) -> None:
     call([ip, "link", "set", entry.bridge, "up"])
     for host in range(1, entry.hosts + 1):
         space, link = entry.name_namespace(host), entry.link(host)
-        call([ip, "netns", "add", space])
-        call([ip, "link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", space])
-        call([ip, "link", "set", link, "master", entry.bridge, "up"])
-        call([ip, "-n", space, "address", "add", f"{entry.get_address(host)}/24", "dev", "eth0"])
-        call([ip, "-n", space, "link", "set", "eth0", "up"])
-        call([ip, "-n", space, "link", "set", "lo", "up"])
-        if gbit is not None:
-            _limit([find_program("tc")], link, gbit)
-            _limit([find_program("tc"), "-n", space], "eth0", gbit)
-
-
-def _limit(tc: list[str], link: str, gbit: float) -> None:
-    call([*tc, "qdisc", "add", "dev", link, "root", *make_bucket_words(gbit).split()])
-
-
-def make_bucket_words(gbit: float) -> str:
-    """A token bucket of 4 ms at that rate, and a queue of 10 ms, as words of `tc`."""
-    burst = max(65536, round(gbit * 1e9 / 8 / 250))
-    return f"tbf rate {gbit * 1e9:.0f}bit burst {burst} latency 10ms"
+        connect_namespace(space, link, entry.get_address(host), gbit)
+        call([ip, "link", "set", link, "master", entry.bridge])
 
 
 def set_link(entry: ClusterEntry, host: int, *, up: bool) -> None:
@@ -253,17 +241,10 @@ def list_tags() -> Mapping[str, Path]:
 def remove(tag: str) -> None:
     """Remove all of the cluster with this tag, the bridge last. Idempotent."""
     for path in INTERFACES.glob(f"sc{tag}p*"):
-        _try(["link", "delete", path.name])
+        remove_interface(path.name)
     for space in NAMESPACES.glob(f"stithy-{tag}-h*"):
-        _try(["netns", "delete", space.name])
-        with suppress(OSError):  # one that was never mounted is a file only
-            space.unlink(missing_ok=True)
-    if (INTERFACES / f"sc{tag}").exists():
-        _try(["link", "delete", f"sc{tag}"])
-
-
-def _try(words: list[str]) -> None:
-    LocalRunner().run(Command(argv=[find_program("ip"), *words]), timeout_s=30)
+        remove_namespace(space.name)
+    remove_interface(f"sc{tag}")
 
 
 OSD = "ceph-osd"

@@ -19,17 +19,17 @@ import os
 import re
 import secrets
 import struct
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 from stithy.clock import SystemClock
 from stithy.drives import filesystems
 from stithy.environment import state_home
 from stithy.errors import InfrastructureError, PreconditionError, UserError
-from stithy.hosts.devices import read_text, write_private
+from stithy.hosts.devices import write_private
+from stithy.hosts.links import PACKAGES as OF_LINKS
+from stithy.hosts.links import find_free_subnet
 from stithy.hosts.runner import Command, LocalRunner
 from stithy.needs import Package
 
@@ -106,10 +106,6 @@ VERSION = 1
 IMAGE = "image"
 """The beginning of the name of a volume's image."""
 
-TESTS = IPv4Network("198.18.0.0/15")
-"""Networks for benchmarks, which lead nowhere else. Source: RFC 2544."""
-
-ROUTES = Path("/proc/net/route")
 POOL = "volumes"
 METADATA_POOL = "volumes-metadata"
 """Headers of images, which an erasure-coded pool cannot hold."""
@@ -227,32 +223,6 @@ def make_entry(
     return replace(
         entry, policy=str(policy), least=policy.min_size, pool=pool, limited=limited
     )  # fmt: skip
-
-
-def find_free_subnet(routes: Path = ROUTES) -> str:
-    """The first three numbers of a network for tests that no route of this machine leads to.
-
-    Raises PreconditionError where there is none.
-    """
-    taken = [route for route in _list_routes(routes) if route.prefixlen > 0]
-    free = [
-        subnet for subnet in TESTS.subnets(new_prefix=24) if not any(map(subnet.overlaps, taken))
-    ]
-    if not free:
-        raise PreconditionError(
-            f"all of {TESTS}, the networks for tests, is in use",
-            where="this machine",
-            remedy="remove a route to a part of it (ip route)",
-        )
-    return str(secrets.choice(free).network_address).rpartition(".")[0]
-
-
-def _list_routes(routes: Path) -> Iterator[IPv4Network]:
-    """Their destinations. The file has addresses as the machine's own words. Source: proc(5)."""
-    for line in read_text(routes).splitlines()[1:]:
-        words = line.split()
-        address, mask = (int(words[n], 16).to_bytes(4, sys.byteorder) for n in (1, 7))
-        yield IPv4Network(f"{IPv4Address(address)}/{IPv4Address(mask)}", strict=False)
 
 
 def list_devices(folder: Path, osd: int) -> list[str]:
@@ -425,10 +395,8 @@ PACKAGES = {
     "qemu-storage-daemon": Package("qemu-system-common qemu-block-extra", "qemu-block-rbd"),
     "nbdfuse": Package("libnbd-bin", "nbdfuse"),
     "umount": Package("mount", "util-linux"),
-    "ip": Package("iproute2", "iproute"),
     "iptables": Package("iptables", "iptables-nft"),
-    "tc": Package("iproute2", "iproute-tc"),
-    "nsenter": Package("util-linux", "util-linux"),
+    **OF_LINKS,
     "losetup": Package("mount", "util-linux"),
 }
 """What brings each program."""

@@ -94,6 +94,9 @@ class Engine(Plugin):
     is_set_by_url: bool = False
     """Whether the settings of a study are given to its databases by URL."""
 
+    listens: bool = False
+    """Whether its servers can listen at an address beside their socket, for a driver elsewhere."""
+
     no_server: str = ""
     """Why Stithy starts no server of it, which is then measured by URL only; empty if it does."""
 

@@ -195,6 +195,7 @@ class Start:
     `temp`: a directory of the server's user for temporary files, None for a place in `data`.
     `own`: the candidate's configuration, None where it is the study's. `more`: settings of this
     start alone, which win over all others. `cpus` are the CPUs to which it is bound, None for any.
+    `address`: where it listens beside its socket, only with `Engine.listens`; None: nowhere.
     """
 
     data: Path
@@ -206,6 +207,7 @@ class Start:
     own: Configuration | None = None
     more: Mapping[str, str] = field(default_factory=dict)
     cpus: tuple[int, ...] | None = None
+    address: str | None = None
 
 
 class ConfiguredEngine(Protocol):

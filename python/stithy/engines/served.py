@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from socket import create_server
 from statistics import median
 from typing import Any, ClassVar
 
@@ -132,6 +133,12 @@ def require_short(socket: Path) -> None:
         )
 
 
+def find_free_port(address: str) -> int:
+    """Find a port of an address of this machine on which nobody listens."""
+    with create_server((address, 0)) as free:
+        return int(free.getsockname()[1])
+
+
 class ServedEndpoint:
     """A database of a server by its URL; the part of an `Endpoint` that is where it is."""
 
@@ -154,7 +161,7 @@ class ServerProcess:
 
     product: ClassVar[str]
     program: ClassVar[str]
-    socket: ClassVar[str]
+    socket: str
     """File name of its socket."""
 
     damage: ClassVar[tuple[str, ...]] = ()
@@ -167,11 +174,17 @@ class ServerProcess:
         self.data = start.data
         self.sockets = start.sockets
         self.log = start.log
+        self.address = start.address
 
     @property
     def pid(self) -> int:
         """Process id of the server, or of the first of its processes."""
         return self._running.pid
+
+    @property
+    def far_url(self) -> Secret:
+        """Its URL for a driver elsewhere, at the address of its start."""
+        raise NotImplementedError
 
     def can_answer(self) -> bool:
         """Whether a session can be opened now."""

@@ -1,4 +1,4 @@
-"""What a database by URL cannot, and one does that Stithy starts: said before a run begins."""
+"""What is said before a run begins of databases by URL, and of users who are elsewhere."""
 
 from collections.abc import Iterator
 
@@ -7,6 +7,7 @@ from stithy.engines.engine import get_engine
 from stithy.registry import plugins
 from stithy.restores.method import RestoreMethod
 from stithy.study.model import Study
+from stithy.study.network import list_networks
 from stithy.study.scenario import Scenario
 from stithy.units import format_list
 
@@ -30,4 +31,13 @@ def describe_remote(study: Study) -> Iterator[str]:
             f"{format_list(scenarios)}; backups {format_list(backups) or 'none'}; no fresh start "
             "before each window, so that its buffers and its host's page cache keep what earlier "
             "windows left; its host is seen by exporters only (`collect.exporters`)"
+        )
+
+
+def describe_networks(study: Study) -> Iterator[str]:
+    """Say what a network of the load driver is here, and what it is not."""
+    if networks := list_networks(study):
+        yield (
+            f"users over {format_list(networks)} come from a network namespace of this machine, by "
+            "TCP: its CPUs carry driver and server together, and the link adds no delay but its own"
         )

@@ -253,6 +253,7 @@ class LoadFacts(Levels, _Facts):
     agents: Annotated[
         tuple[str, ...], ComparedField("hosts that drove the users", needed=False)
     ] = ()
+    network: Annotated[str, ComparedField("where users came from")] = "local"
     varied: tuple[str, ...] = ()
 
     @property

@@ -11,6 +11,7 @@ from stithy.agents.link import refuse_far_clocks
 from stithy.agents.site import find_site
 from stithy.errors import PreconditionError, UserError
 from stithy.study.model import Study
+from stithy.study.network import list_networks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,13 +58,14 @@ def refuse_distant(members: "Sequence[Member]", here: str) -> None:
 
 
 def refuse_other_activities(study: Study, plan: "Plan") -> None:
-    """Raise UserError for agents in windows in which more happens than that users work."""
-    if study.given_load is None or not study.load.agents:
+    """Raise UserError for drivers elsewhere in windows in which more happens than users' work."""
+    if study.given_load is None or not (study.load.agents or list_networks(study)):
         return
+    who, key = ("agents drive", "agents") if study.load.agents else ("a link is of", "network")
     activities = {name for step in plan.steps if step.window for name in step.window.activities}
     if others := list_not_by_agents(sorted(activities)):
         raise UserError(
-            f"agents drive users alone, and this study's windows have {', '.join(others)}, too",
-            where="load.agents",
-            remedy="leave `agents` out: one host drives them all",
+            f"{who} users alone, and this study's windows have {', '.join(others)}, too",
+            where=f"load.{key}",
+            remedy=f"leave `{key}` out: this host drives them all",
         )

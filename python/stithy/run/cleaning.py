@@ -23,6 +23,7 @@ from stithy.drives.filesystems import is_mounted, unmount
 from stithy.drives.program import find, find_serving_folder, remove, repair
 from stithy.engines.engine import get_engine
 from stithy.errors import StithyError, give_reason
+from stithy.hosts.links import DriverLink
 from stithy.hosts.processes import (
     DELETED,
     end,
@@ -189,6 +190,7 @@ CLEANUP_HANDLERS: Mapping[str, Callable[[Facts], None]] = {
     "tree": lambda facts: remove_own(Path(facts["volume"]), [facts["name"]], facts["run_id"]),
     "scratch": _remove_scratch,
     "cgroup": lambda facts: remove_group(Path(facts["path"])),
+    "link": lambda facts: DriverLink(facts["tag"], 0.0).remove(),
     "server": _remove_server,
     "shared-memory": lambda facts: get_engine(facts["engine"]).forget(facts),
     "mount": _remove_mount,

@@ -17,6 +17,7 @@ from stithy.engines.instance import Configuration, Request
 from stithy.errors import StithyError
 from stithy.hosts.checks import MachineCheck, read_memory
 from stithy.hosts.host import Host
+from stithy.hosts.links import NEEDS as LINK_NEEDS
 from stithy.meters.meter import Meter
 from stithy.needs import Judgement, Machine, Need
 from stithy.registry import Plugin, plugins
@@ -26,6 +27,7 @@ from stithy.secrets import generate_password
 from stithy.storage.layer import LayerKind
 from stithy.storage.provider import Provider
 from stithy.storage.volume import find_existing_part
+from stithy.study.network import KEY
 from stithy.study.scenario import Scenario
 from stithy.units import format_size
 
@@ -107,7 +109,10 @@ def examine(
     `ask_engine` judges an engine by its name. `here` is where results would go by default. `left`
     is what was left behind on this machine, see `judge_left_behind`.
     """
-    families = [*((family, list_needs(family)) for family in FAMILIES), ("command", commands)]
+    families: list[tuple[str, Mapping[str, Iterable[Need]]]] = [
+        *((family, list_needs(family)) for family in FAMILIES),
+        ("key", {KEY: LINK_NEEDS}), ("command", commands),
+    ]  # fmt: skip
     parts = [
         ExaminedPart(family, name, _judged(needs, host))
         for family, by_name in families

@@ -20,6 +20,7 @@ from stithy.engines.engine import declaration
 from stithy.errors import PreconditionError, Problems, TextError, UserError
 from stithy.exporters.seen import describe_doubts
 from stithy.fio.load import ALIGNED_BYTES
+from stithy.hosts import links
 from stithy.hosts.checks import FLOOR_S, judge_load, read_memory
 from stithy.hosts.devices import find_shared
 from stithy.hosts.host import Host
@@ -29,7 +30,7 @@ from stithy.needs import Machine
 from stithy.plan import sensitivity
 from stithy.plan.answerable import find_doubtful, find_unanswerable
 from stithy.plan.expand import expand, find_data_bytes
-from stithy.plan.remote import describe_remote
+from stithy.plan.remote import describe_networks, describe_remote
 from stithy.plan.scenario import find_scenario
 from stithy.plan.sensitivity import list_profiles
 from stithy.plan.steps import Plan
@@ -57,6 +58,7 @@ from stithy.study.candidates import is_emulated
 from stithy.study.document import read_document
 from stithy.study.load import StudyFile
 from stithy.study.model import Study
+from stithy.study.network import KEY, list_networks
 from stithy.units import format_duration, format_size, parse_size
 
 
@@ -110,7 +112,7 @@ def check_machine(
         warnings += [*_describe_cpus(equipped), *_describe_versions(equipped)]
         warnings += [*_describe_exporters(equipped)]
     warnings += find_scenario(file.study).describe_settings(file.study)
-    warnings += describe_remote(file.study)
+    warnings += [*describe_remote(file.study), *describe_networks(file.study)]
     warnings += describe_rounding(read_document("study", file.content.decode("utf-8-sig")).data)
     return Preflight(equipped, problems, (*warnings, *list_cautions(file.study, host)))
 
@@ -269,19 +271,21 @@ def check_memory(study: Study, machine: Machine) -> None:
 
 
 def check_needs(study: Study, machine: Machine) -> None:
-    """Raise for what the keys of the scenario need of the machine, and it does not have."""
-    problems = Problems()
-    for need in study.scenario.plugin.explain_needs(study):
+    """Raise for what keys of the study need of the machine, and it does not have."""
+    problems, scenario = Problems(), f"scenario.{study.scenario.name}"
+    needs = [(scenario, need) for need in study.scenario.plugin.explain_needs(study)]
+    needs += [(KEY, need) for need in links.NEEDS if list_networks(study)]
+    for where, need in needs:
         found = need.judge(machine)
         if found.state == "missing":
             problems.found.append(
                 PreconditionError(
                     f"{found.what}, for {need.why}: {found.found}",
-                    where=f"scenario.{study.scenario.name}",
+                    where=where,
                     remedy=found.remedy or "leave the key out",
                 )
             )
-    problems.refuse("the scenario")
+    problems.refuse("the study's keys")
 
 
 def _describe_cpus(equipped: Equipped) -> Iterator[str]:

@@ -17,6 +17,7 @@ from stithy.engines.instance import (
     Start,
 )
 from stithy.engines.served import ServerProcess
+from stithy.hosts.links import DriverLink
 from stithy.hosts.resources import GroupMemoryLimit, Throttle, make_cap, make_group, make_throttle
 from stithy.hosts.runner import Command
 from stithy.plan.expand import sum_needed_bytes
@@ -89,11 +90,12 @@ class Servers:
         memory_cgroup: Path | None = None,
         loading: bool = False,
         number: int | None = None,
+        link: DriverLink | None = None,
     ) -> Iterator[Instance]:
         """A server on the candidate's database that runs inside only, as it is at a point.
 
         Without a point it is that of the dataset that the candidate has. `number`: on the copy of
-        one of several instances.
+        one of several instances. `link`: the way from a driver elsewhere, at which it listens, too.
         """
         if (there := self.by_url(candidate)) is not None:
             yield there
@@ -102,6 +104,7 @@ class Servers:
         start = self._start(
             candidate, log, memory_cgroup, loading=loading, point=point, number=number
         )
+        start = start if link is None else replace(start, address=link.address)
         engine = self.find_study(candidate, point).database.engine
         with (
             self._cap_server(candidate, start, point),
@@ -332,6 +335,17 @@ class Servers:
                 yield made
             finally:
                 del self.throttles[data]
+
+    @contextmanager
+    def link_driver(self, candidate: str, point: Point) -> Iterator[DriverLink | None]:
+        """The network between users and servers at a point, inside only; None: they are here."""
+        bits_per_s = self.study.at(point).load.link_bits_per_s
+        if bits_per_s is None:
+            yield None
+            return
+        link = DriverLink.of_run(self.session.run_id, bits_per_s)
+        with self.session.books.resource("link", {"tag": link.tag, "candidate": candidate}):
+            yield link.make()
 
     @contextmanager
     def limited(self, candidate: str, point: Point) -> Iterator[GroupMemoryLimit]:

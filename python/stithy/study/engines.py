@@ -8,6 +8,7 @@ from stithy.names import suggest_instead
 from stithy.registry import plugins
 from stithy.study.agents import find_agent_problems
 from stithy.study.database import find_refused_settings, is_by_engine, select_settings
+from stithy.study.network import find_network_problems
 from stithy.study.problems import Loc, Violation
 from stithy.study.sections import get_workload
 from stithy.units import format_list
@@ -70,7 +71,7 @@ def find_engine_problems(study: "Study", data: Mapping[str, Any]) -> Iterator[Vi
     if unknown:
         return
     yield from _find_engines_without_workload(study)
-    yield from find_agent_problems(study)
+    yield from (*find_agent_problems(study), *find_network_problems(study))
     own = study.database.engine
     if own not in study.engines:
         what, right = "engines without the study's own", f"add {own}, or correct `{ENGINE}`"

@@ -31,6 +31,7 @@ from stithy.study.load_values import (
     Users,
     Within,
 )
+from stithy.study.network import NetworkValue
 from stithy.study.problems import Violation, refuse
 from stithy.units import (
     Percent,
@@ -39,7 +40,9 @@ from stithy.units import (
     format_duration,
     format_rate,
     limit_quantity,
+    parse_bit_rate,
 )
+from stithy.workloads.words import LOCAL
 
 DAY_S = 86_400.0
 CONNECTIONS_MAX = 10_000
@@ -212,6 +215,16 @@ class Load(Levels, BaseModel):
         ),
         examples=[["host-a", "host-b"]],
     )
+    network: NetworkValue = Field(
+        default=LOCAL,
+        description=(
+            "Where users come from. `local`: the server's machine, by its socket. A rate, such as "
+            "`1 Gbit/s`: a network namespace of this machine, over a link that is limited to it in "
+            "each direction. That needs root, and a server of PostgreSQL or MariaDB that Stithy "
+            "starts. `vary` may list several; the report has the round trip of each."
+        ),
+        examples=["1 Gbit/s"],
+    )
     pace: PaceValue = Field(
         default=Pace(),
         json_schema_extra={"default": "none"},
@@ -383,6 +396,11 @@ class Load(Levels, BaseModel):
     def mark_shares(self) -> None:
         """Say of this load that its rates are shares of what the study measures first."""
         self._at_shares = True
+
+    @property
+    def link_bits_per_s(self) -> float | None:
+        """How fast the network of the load driver is; None where it is local."""
+        return None if self.network == LOCAL else parse_bit_rate(self.network)
 
     @property
     def at_shares(self) -> bool:

@@ -143,6 +143,10 @@ class Hammer:
         """Give it the limits and variables of the database, which runs in its process."""
         self._command = replace(limits, argv=self._command.argv)
 
+    def start_by(self, runner: Runner) -> None:
+        """Start it by another runner, such as that of another host."""
+        self._runner = runner
+
     def prepare(
         self,
         workload: WorkloadChoice,

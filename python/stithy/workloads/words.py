@@ -51,6 +51,17 @@ def describe_pool(connections: int | None, *, is_open: bool = False) -> str:
     return "users are connections" if is_open else "one connection per user"
 
 
+LOCAL = "local"
+"""Where a load driver is that is on the server's machine."""
+
+
+def describe_network(network: str, *, varied: bool) -> list[str]:
+    """Say over what users come; nothing of those who are on the server's machine."""
+    if varied:
+        return ["over several networks"]
+    return [] if network == LOCAL else [f"over a network of {network}"]
+
+
 def describe_headroom(connections: int, rate_per_s_max: float | None) -> str:
     """What a calibration found: the highest rate on time, None where every rate was late."""
     over = describe_pool(connections)

@@ -10,7 +10,13 @@ import pytest
 
 from stithy.analysis.analyze import judge_run
 from stithy.analysis.bottlenecks.judge import SEVERAL, UNKNOWN, judge, judge_level
-from stithy.analysis.bottlenecks.observation import Cpus, DeviceUse, LevelGrowth, Reached
+from stithy.analysis.bottlenecks.observation import (
+    Cpus,
+    DeviceUse,
+    LevelGrowth,
+    LinkUse,
+    Reached,
+)
 from stithy.analysis.bottlenecks.observe import (
     Ability,
     ObservedTables,
@@ -72,6 +78,7 @@ SEEN = {"emulated": True, "drives": (Reached("a", "IOPS", 0.4), Reached("b", "ba
     ("host-cpu", {**FULL, "sessions": sessions(cpu=0.4, locks=0.3)}, 0.95),
     ("server-cpu", {**FULL, "server": Cpus(2, 0.79)}, 0.79),
     ("storage-cpu", {"storage_hosts": (Cpus(8, 0.4, "a"), Cpus(8, 0.9, "b"))}, 0.9),
+    ("network", {"link": LinkUse(1.25e8, 0.84)}, 0.84),
     ("device-rate", SEEN, 0.85),
     ("device-rate", {"emulated": True, "drives": (Reached("a", "IOPS", 1.3),)}, 1.0),
     ("device-rate", {"devices": disk(0.79)}, 0.79),
@@ -104,6 +111,7 @@ OTHERS = "busy 95 % of the time, up to 35 % by other programs"
     ("device-rate", {"devices": disk(0.99)},
      "vda was in use 99 % of the time, and its maximum rate is not known"),
     ("device-rate", {"devices": (), "unseen": NO_BLOCK}, "no block"),
+    ("network", {"link": LinkUse(1.25e8, None)}, "the network of the load driver was not sampled"),
     ("device-rate", {"emulated": True, "devices": disk(0.3)},
      "what the drives' profiles allow is not known"),
 ])  # fmt: skip
@@ -125,7 +133,8 @@ def test_rules_that_do_not_apply_have_no_answer() -> None:
     """No emulated drive, no CPUs of the server's own, no device, no shared connections."""
     nothing = {"slowed": "late", "server": None, "devices": (), "pool_waiting": None}
     silent = {name for name, rule in RULES.items() if rule.judge(observed(**nothing)) is None}
-    assert silent == {"emulation", "server-cpu", "device-rate", "pool", "storage-cpu"}
+    silent_ones = {"emulation", "server-cpu", "device-rate", "pool", "storage-cpu", "network"}
+    assert silent == silent_ones
 
 
 UNPROVEN = Headroom(1.0, None, None)

@@ -8,6 +8,7 @@ import pytest
 
 from stithy.cluster import layout
 from stithy.errors import PreconditionError, UserError
+from stithy.hosts import links
 
 
 def test_a_cluster_is_known_by_what_was_written_before_it_was_made(tmp_path: Path) -> None:
@@ -50,9 +51,9 @@ def test_the_network_of_a_cluster_is_one_for_tests_that_nothing_uses(tmp_path: P
         routes.write_text("".join(lines))
 
     taken()
-    assert layout.find_free_subnet(routes).startswith("198.1")
+    assert links.find_free_subnet(routes).startswith("198.1")
     taken("198.18.0.0/16", "198.19.0.0/17", *(f"198.19.{n}.0/24" for n in range(129, 256)))
-    assert layout.find_free_subnet(routes) == "198.19.128"
+    assert links.find_free_subnet(routes) == "198.19.128"
     taken("198.18.0.0/15")
     with pytest.raises(PreconditionError, match="networks for tests, is in use"):
-        layout.find_free_subnet(routes)
+        links.find_free_subnet(routes)

@@ -21,6 +21,8 @@ EQUAL = papers.Row("s.yaml", {}, "nopm", ENDS, 0.99, equal=True)
 USERS_AND_BACKUPS = [
     ("nvme", "nvme", "tpm", 1_113_300 / 958_338),
     ("nvme", "nvme", "nopm", 259_631 / 208_311),
+    *(("nvme", "nvme", "tpm", 1_463_290 / 958_338), ("nvme", "nvme", "nopm", 318_092 / 208_311))
+    * 2,
     ("nvme", "dc500m", "tpm", 1_463_290 / 738_067),
     ("nvme", "dc500m", "nopm", 318_092 / 160_410),
     ("nvme", "micron", "tpm", 1_463_290 / 628_499),
@@ -83,6 +85,7 @@ def test_published_files_compare_what_exists(root: Path, monkeypatch: Any) -> No
                 ("ssds-8", "disks", papers.USERS, 1.4),
                 ("ssds-4", "disks", papers.USERS, 1.05),
                 ("ssds-8", "ssds-4", papers.USERS, 14_000 / 10_500),
+                ("ssds-8", "disks", papers.USERS, 1.4),
             ],
         ),
         (

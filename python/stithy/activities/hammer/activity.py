@@ -23,7 +23,10 @@ from stithy.engines.instance import (
     MaintenanceCounters,
     NotStarted,
 )
+from stithy.engines.served import ServerProcess
 from stithy.errors import InfrastructureError, InvalidMeasurement
+from stithy.hosts.host import NamespaceHost
+from stithy.hosts.links import DriverLink
 from stithy.hosts.resources import MemoryGroup
 from stithy.metrics import ALL, count_values_needed
 from stithy.plan.steps import WindowPlan, derive_seed, name_instance
@@ -55,7 +58,7 @@ class HammerActivity:
     """One window of the users; what it did not come to is None or empty.
 
     `number`: the one of several instances whose users they are. `start_at_s`: when they begin
-    together with those of others, Unix time.
+    together with those of others, Unix time. `link`: the way of users who are elsewhere.
     """
 
     context: Context
@@ -68,6 +71,8 @@ class HammerActivity:
     peak_bytes: int | None = None
     warm_up_s: float | None = None
     round_trip_s: float | None = None
+    link: DriverLink | None = None
+    link_round_trip_s: float | None = None
     asked: Pace | None = None
     driven: Driven | None = None
     by_agents: AgentsDriven | None = None
@@ -86,7 +91,10 @@ class HammerActivity:
         """The server runs, its caches warm."""
         context, window = self.context, self.window
         log = self.directory.server_log
-        with context.servers.limited(window.candidate, self.point) as limit:
+        with (
+            context.servers.limited(window.candidate, self.point) as limit,
+            context.servers.link_driver(window.candidate, self.point) as self.link,
+        ):
             self.limit_bytes = limit.group.limit_bytes if limit.group else None
             self.limit_note = limit.note
             limits, candidate = context.state.known.limits, window.candidate
@@ -97,7 +105,7 @@ class HammerActivity:
             group = limit.group
             with context.servers.running(
                 window.candidate, log, point=self.point,
-                memory_cgroup=group.path if group else None, number=self.number,
+                memory_cgroup=group.path if group else None, number=self.number, link=self.link,
             ) as instance:  # fmt: skip
                 try:
                     yield from self._use_server(instance, group)
@@ -120,6 +128,8 @@ class HammerActivity:
         self._warm_up(hammer)
         if isinstance(instance, NotStarted):
             self.round_trip_s = instance.round_trip_s()
+        if self.link is not None:
+            self.link_round_trip_s = self.link.measure_round_trip_s()
         try:
             path = group.path if group else None
             yield self.context.servers.watched(self.window, instance, path, self.number)
@@ -166,9 +176,7 @@ class HammerActivity:
         watch = ProgressWatch(directory.hammer_output, on_message, session.stop.asked)
         try:
             if context.agents is None:
-                self.driven = context.hammer(self._server.url).run(
-                    self.choice, request, watch=watch
-                )
+                self.driven = self._find_driver().run(self.choice, request, watch=watch)
             else:
                 self.by_agents = by_agents.drive(self, self._server.url, request, watch)
                 by_agents.require_driven(self.by_agents, self.window.id)
@@ -176,6 +184,15 @@ class HammerActivity:
         finally:
             # Whoever still waits for users who never began must not wait for ever.
             session.start.give(session.clock.now_s())
+
+    def _find_driver(self) -> Hammer:
+        """Give the load driver where its users are, by the way that they have to the server."""
+        if self.link is None:
+            return self.context.hammer(self._server.url)
+        assert isinstance(self._server, ServerProcess)  # nobody else listens at a link
+        driver = self.context.hammer(self._server.far_url)
+        driver.start_by(NamespaceHost(self.link.namespace, self.context.host.runner).runner)
+        return driver
 
     def end(self) -> None:
         """Read the counters again, but of another process, which has counted from another begin.

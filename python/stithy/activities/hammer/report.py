@@ -1,10 +1,13 @@
-"""Which agents drove the users: how late each was, what it cost, how far its clock was off."""
+"""Where the users came from: which agents drove them, and what the network of a driver was like."""
 
+from collections.abc import Mapping, Sequence
+from statistics import fmean, median
 from typing import Any
 
 import polars as pl
 
 from stithy.activities.hammer.declared import AGENTS
+from stithy.point import Point
 from stithy.report.blocks import APPENDIX, SectionKind
 from stithy.report.context import Context
 from stithy.report.tables import Show, make_table
@@ -62,7 +65,58 @@ def list_agents(context: Context) -> list[dict[str, Any]]:
     return list(found.to_dicts())
 
 
+NETWORK = "driver-network"
+NETWORK_NOTE = (
+    "These users came from a network namespace of this machine, over a link that a token bucket "
+    "limits to the rate in each direction; others were on the server's machine, by its socket. "
+    "Round trip: a byte there and back on the idle link just before the users began, median of "
+    "101, then of the windows. Sent and received by the server's machine, means of the windows by "
+    "the link's counters, which leave out the headers of packets that travel together. CPUs are "
+    "those of this machine at both ends."
+)
+NETWORK_SHOWS = (
+    Show("candidate", "Candidate"), Show("point", "At"), Show("windows", "Windows", "count"),
+    Show("round_trip_s", "Round trip", "duration"), Show("sent", "Sent", "bandwidth"),
+    Show("received", "Received", "bandwidth"), Show("share", "Of the rate, at most", "share"),
+)  # fmt: skip
+
+
+def list_networks(context: Context) -> list[dict[str, Any]]:
+    """List the networks of load drivers, by candidate and point; none of local ones."""
+    found: dict[tuple[str, Point], list[Mapping[str, Any]]] = {}
+    for window in context.evidence.windows:
+        if window.measured and window.row.get("link_bytes_per_s_max"):
+            found.setdefault((window.candidate, window.point), []).append(window.row)
+    return [_average(*key, rows) for key, rows in found.items()]
+
+
+def _average(candidate: str, point: Point, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Average the windows of a point; what one of them lacks is left out."""
+
+    def known(name: str) -> list[float]:
+        return [row[f"link_{name}"] for row in rows if row[f"link_{name}"] is not None]
+
+    sent, received = known("sent_bytes_per_s"), known("received_bytes_per_s")
+    trips, most = known("round_trip_s"), max(known("bytes_per_s_max"))
+    return {
+        "candidate": candidate, "point": point.in_words(), "windows": len(rows),
+        "round_trip_s": median(trips) if trips else None,
+        "sent": fmean(sent) if sent else None, "received": fmean(received) if received else None,
+        "share": max(sent + received) / most if sent or received else None,
+    }  # fmt: skip
+
+
 PLUGINS = (
+    SectionKind(
+        NETWORK, 13, "Network of the load driver",
+        lambda page: page.set_usual(NETWORK, NETWORK_NOTE),
+        make_tables=lambda page: [
+            make_table(
+                NETWORK, "Network of the load driver", NETWORK_SHOWS, list_networks(page.context)
+            ).told("candidate", "point")
+        ],
+        needs_tables=("load",),
+    ),
     SectionKind(
         AGENTS.name, APPENDIX + 100, "Agents",
         lambda page: page.set_usual(AGENTS.name, NOTE),

@@ -6,12 +6,14 @@ where it had ended: what was acknowledged must be there all the same.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from stithy.activities.hammer.declared import AGENTS, LOAD, NO_LEDGER, STOPPED
 from stithy.collectors.collector import TimedSample
 from stithy.engines.instance import Instance
 from stithy.errors import Interrupted, StithyError, convert_machine_failures
+from stithy.hosts.links import DriverLink
 from stithy.metrics import ALL, ERROR_SHARE, PERCENTILES, find_error_share
 from stithy.point import Point
 from stithy.results import tables
@@ -124,7 +126,26 @@ def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
         "driver_others_share": known.others_share if known else None,
         "ledger_shares": find_shared_device(context, window.candidate),
     }
+    if of.link is not None:
+        row |= _measure_link(of, of.link, readings)
     return row if of.driven is None else row | of.numbers | _count_server_work(of, readings)
+
+
+def _measure_link(of: "HammerActivity", link: DriverLink, readings: Sequence[TimedSample]) -> Row:
+    """Give what the driver's link is, and what its end here carried in the measurement, means."""
+    found: dict[str, list[float]] = {}
+    for reading in readings:
+        sample, times = reading.sample, of.times
+        inside = times and times.measure_from_s < reading.at_s <= times.measure_to_s
+        ours = (reading.collector, sample.subject) == ("network", link.interface)
+        if inside and ours and sample.value is not None:
+            found.setdefault(sample.metric, []).append(sample.value)
+    names = ("sent_bytes_per_s", "received_bytes_per_s")
+    return {
+        "link_bytes_per_s_max": link.bits_per_s / 8,
+        "link_round_trip_s": of.link_round_trip_s,
+        **{f"link_{name}": fmean(found[name]) if found.get(name) else None for name in names},
+    }
 
 
 def _find_users_max(known: CalibrationFacts | None, study: Study) -> int | None:

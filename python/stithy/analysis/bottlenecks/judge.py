@@ -156,7 +156,7 @@ a ratio of throughputs beyond it cannot show."""
 
 CPU_RULES = ("server-cpu", "host-cpu")
 
-CAPS = ("demand", "pool", "driver", "emulation")
+CAPS = ("demand", "pool", "driver", "network", "emulation")
 """Limits by which a throughput tells of what was asked, not of what answered."""
 
 

@@ -133,6 +133,17 @@ class Reached:
 
 
 @dataclass(frozen=True)
+class LinkUse:
+    """The network of the load driver: bytes a second that it lets through, and the share of them.
+
+    `used_share`: of its busier direction; None where it was not sampled.
+    """
+
+    bytes_per_s_max: float
+    used_share: float | None
+
+
+@dataclass(frozen=True)
 class LevelGrowth:
     """The users of the next level, and its throughput as a multiple of this one's.
 
@@ -156,7 +167,7 @@ class Observation:
     what the driver, `slowed` what the emulation did wrong, in words. `stalled_share`: throughput
     lost to stalls in checkpoints. `host`: that of the server, elsewhere as its exporter tells it;
     `storage_hosts`: of other hosts that the storage is on. `others_cpus`: how many CPUs programs
-    used that are not of the run; None where nobody counted.
+    used that are not of the run; None where nobody counted. `link`: None for a local driver.
     """
 
     window_id: str
@@ -178,6 +189,7 @@ class Observation:
     stalled_share: float | None = None
     others_cpus: float | None = None
     storage_hosts: tuple[Cpus, ...] = ()
+    link: LinkUse | None = None
     growth: LevelGrowth | None = None
     unseen: Mapping[str, str] = field(default_factory=dict)
 

@@ -19,6 +19,7 @@ from stithy.analysis.bottlenecks.observation import (
     Cpus,
     DeviceUse,
     LevelGrowth,
+    LinkUse,
     Observation,
     Reached,
     Sessions,
@@ -164,13 +165,22 @@ def observe_windows(evidence: Evidence, tables: ObservedTables) -> tuple[Observa
             late=_find_flagged(window, DRIVER_LATE), slowed=_find_flagged(window, DRIVE_SLOWED),
             stalled_share=stalled.get(window.id),
             others_cpus=None if far else others.get(window.id),
-            growth=growth.get((window.candidate, window.point)),
+            growth=growth.get((window.candidate, window.point)), link=_read_link(window),
             unseen=_explain_unseen(window, there, tables, ends, is_seen=host is not None),
         )  # fmt: skip
 
     # Of a window without users nothing limited what they did.
     driven = (each for each in evidence.windows if "load" in each.tables)
     return tuple(observed(window) for window in driven if window.measured)
+
+
+def _read_link(window: Window) -> LinkUse | None:
+    """The busier direction of the load driver's link."""
+    if (most := window.row.get("link_bytes_per_s_max")) is None:
+        return None
+    ways = [window.row[f"link_{way}_bytes_per_s"] for way in ("sent", "received")]
+    known = [way for way in ways if way is not None]
+    return LinkUse(most, max(known) / most if known else None)
 
 
 def _count_connections(window: Window) -> int:

@@ -20,6 +20,7 @@ from stithy.analysis.bottlenecks.observation import (
     state_sampled,
 )
 from stithy.statements import Statement, Styled, join_parts
+from stithy.units import format_bit_rate
 
 NEARLY_FULL = 0.8
 """Source: the utilisation law (Denning and Buzen, 1978): what is busy for four fifths of the time
@@ -183,6 +184,20 @@ def _judge_driver(observed: Observation) -> RuleResult:
         return make_unknown("the driver headroom is not proven")
     said = Statement("the window needed {driver:.0f %} of the driver's capacity", driver=asked)
     return RuleResult(min(1.0, asked), said)
+
+
+def _judge_network(observed: Observation) -> RuleResult | None:
+    """How much of what the load driver's link lets through was sent; None for a local driver.
+
+    Source: the utilisation law.
+    """
+    if observed.link is None:
+        return None
+    if observed.link.used_share is None:
+        return make_unknown("the network of the load driver was not sampled")
+    rate, share = format_bit_rate(8 * observed.link.bytes_per_s_max), observed.link.used_share
+    said = "the load driver's network carried {network:.0f %} of its {rate}"
+    return RuleResult(min(1.0, share), Statement(said, network=share, rate=rate))
 
 
 def _judge_outside(observed: Observation) -> float | None:
@@ -371,6 +386,8 @@ RULES = {each.name: each for each in (
         name="driver", letter="I", words="the load driver",
         short="the load driver", heading="Driver", shown="",
         holds_from=HALF, is_storage=False, judge=_judge_driver,
+        # Who queues for a full network is outside the server.
+        yields_to=("network",),
     ),
     Rule(
         name="emulation", letter="E", words="the emulation of drives",
@@ -391,6 +408,11 @@ RULES = {each.name: each for each in (
         name="log", letter="L", words="the commit log",
         short="the commit log", heading="Waits for the log", shown="{share} of the users' time",
         holds_from=HALF, is_storage=True, judge=_judge_log,
+    ),
+    Rule(
+        name="network", letter="W", words="the network of the load driver",
+        short="the driver's network", heading="Driver's network", shown="{share} of its rate",
+        holds_from=NEARLY_FULL, is_storage=False, judge=_judge_network,
     ),
     Rule(
         name="pool", letter="C", words="the number of connections",

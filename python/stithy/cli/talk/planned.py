@@ -38,6 +38,7 @@ from stithy.search import Search
 from stithy.study.database import write_sentences
 from stithy.study.document import write_yaml
 from stithy.study.model import Study
+from stithy.study.network import KEY
 from stithy.study.primary import BLOCKS_LEAST
 from stithy.study.sections import USUAL, get_workload
 from stithy.units import format_duration, format_percent, format_size
@@ -213,8 +214,9 @@ def _describe_users(study: Study) -> str:
     every = [variant.options for variant in study.variants]
     same = (name for name in every[0] if len({text[name] for text in every}) == 1)
     own = get_workload(study.workload.name).in_words({name: every[0][name] for name in same})
-    agents = [f"from {len(load.agents)} agents"] if load.agents else []
-    return ", ".join([f"{loop[0].upper()}{loop[1:]}", pool, *own, *agents])
+    away = [f"from {len(load.agents)} agents"] if load.agents else []
+    away += words.describe_network(load.network, varied=KEY in study.vary)
+    return ", ".join([f"{loop[0].upper()}{loop[1:]}", pool, *own, *away])
 
 
 def _describe_question(study: Study, plan: Plan) -> str:

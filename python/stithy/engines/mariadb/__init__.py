@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stithy.engines import instance
 
 _PLACE = "Stithy puts the files of each instance on its candidate's volume"
-_REACH = "an instance is reached through a private socket only"
+_REACH = "Stithy chooses how an instance is reached: by a private socket, or `load.network`"
 _WATCH = "Stithy keeps the server's messages with the window they belong to"
 _MADE = "the database and its accounts are made by Stithy"
 
@@ -141,6 +141,7 @@ class MariaDBEngine(Engine):
     )
     unfollowed = {"log_bin": frozenset(OFF)}
     has_remote = True
+    listens = True
 
     @property
     def declaration(self) -> Declaration:
@@ -248,6 +249,7 @@ class MySQLEngine(MariaDBEngine):
     """MySQL, which shares protocol, storage engine and most words with MariaDB."""
 
     name = "mysql"
+    listens = False  # nobody has tried it
     url_schemes = ("mysql",)
     url_examples = (
         "mysql://me:secret@localhost/test", "mysql://me@localhost/test?socket=/run/mysqld.sock",

@@ -1,9 +1,9 @@
 """MariaDB as an engine: makes a database, starts servers on its files.
 
-Every instance listens on a Unix socket in a private directory only, asks for a generated password,
-and runs without rights of its own. One password serves all candidates of a run, because all get a
-copy of the same files. What a server is told stands on its command line: its files hold nothing of
-a candidate.
+Every instance listens on a Unix socket in a private directory, and on no other way but the link of
+a load driver elsewhere, asks for a generated password, and runs without rights of its own. One
+password serves all candidates of a run, because all get a copy of the same files. What a server is
+told stands on its command line: its files hold nothing of a candidate.
 """
 
 import os
@@ -14,7 +14,6 @@ from functools import partial
 from glob import glob
 from os.path import expanduser
 from pathlib import Path
-from socket import create_server
 from typing import ClassVar
 
 from stithy.engines.engine import get_engine
@@ -36,10 +35,17 @@ from stithy.engines.mariadb.settings import (
     place_binlog,
 )
 from stithy.engines.mariadb.url import ADMIN, DATABASE, ROLE
-from stithy.engines.served import BackupTools, choose_installation, require_short, run_as_user
+from stithy.engines.served import (
+    BackupTools,
+    choose_installation,
+    find_free_port,
+    require_short,
+    run_as_user,
+)
 from stithy.environment import search_path
 from stithy.errors import InfrastructureError, PreconditionError, Problems
 from stithy.hosts.host import Host
+from stithy.hosts.links import TESTS
 from stithy.hosts.runner import Command
 
 PLACES = ("/usr/sbin", "/usr/libexec", "/usr/local/mysql/bin", "/usr/local/mariadb/bin",
@@ -209,9 +215,12 @@ class MariaDB:
             settings[TEMP_FILE] = f"{os.path.relpath(start.temp, start.data)}/{name}"
             places |= dict.fromkeys(self.temp_places, str(start.temp))
         settings |= {**(LOADING if start.loading else {}), **start.more}
+        if start.address is not None:
+            settings |= {"skip_networking": "OFF", "bind_address": start.address}
+        port = 0
         if settings["skip_networking"] == "OFF":
-            with create_server(("127.0.0.1", 0)) as free:
-                places["port"] = str(free.getsockname()[1])
+            port = find_free_port(start.address or "127.0.0.1")
+            places["port"] = str(port)
         asked = [str(self._make_installation().programs / self.program), "--no-defaults"]
         command = replace(
             self._make_command([*asked, *list_options({**place_binlog(settings), **places})]),
@@ -221,7 +230,7 @@ class MariaDB:
         )
         spawn = partial(self._request.host.runner.start, command, stderr=start.log)
         key_block = normalise_settings(configuration.settings).get(KEY_BLOCK, "")
-        server = self.server(spawn, start, self._request.password, key_block)
+        server = self.server(spawn, start, self._request.password, key_block, port)
         server.wait_until_ready()
         return server
 
@@ -271,6 +280,8 @@ def make_first_statements(password: str, remove_root: str) -> str:
         "FLUSH PRIVILEGES",
         f"CREATE USER {ROLE}@localhost IDENTIFIED BY {word}",
         f"GRANT ALL ON {DATABASE}.* TO {ROLE}@localhost",
+        f"CREATE USER {ROLE}@'{TESTS.with_netmask}' IDENTIFIED BY {word}",
+        f"GRANT ALL ON {DATABASE}.* TO {ROLE}@'{TESTS.with_netmask}'",
         f"CREATE USER {ADMIN}@localhost IDENTIFIED BY {word}",
         f"GRANT ALL ON *.* TO {ADMIN}@localhost WITH GRANT OPTION",
     )

@@ -35,18 +35,28 @@ class MariaDBServer(ServerProcess, MariaDBEndpoint):
     socket = SOCKET
 
     def __init__(
-        self, spawn: Callable[[], Running], start: Start, password: Secret, key_block: str = ""
-    ) -> None:
-        """`spawn` starts it as `start` says; `key_block`: of what is loaded, as a study has it."""
+        self, spawn: Callable[[], Running], start: Start, password: Secret, key_block: str = "",
+        port: int = 0,
+    ) -> None:  # fmt: skip
+        """`spawn` starts it as `start` says; `key_block`: of what is loaded, as a study has it.
+
+        `port`: at the address of its start.
+        """
         ServerProcess.__init__(self, spawn, start)
         MariaDBEndpoint.__init__(
             self, self._make_url(ROLE, password), self._make_url(ADMIN, password)
         )
-        self._password, self._key_block = password, key_block
+        self._password, self._key_block, self._port = password, key_block, port
 
     def _make_url(self, role: str, password: Secret | None = None, **more: str) -> Secret:
         options = {"socket": str(self.sockets / SOCKET), **more}
         return write_url(self.scheme, role, password, "localhost:3306", DATABASE, options)
+
+    @property
+    def far_url(self) -> Secret:
+        """As `ServerProcess`."""
+        server = f"{self.address}:{self._port}"
+        return write_url(self.scheme, ROLE, self._password, server, DATABASE, {"tls": "disable"})
 
     def kept_url(self) -> str:
         """Its URL with a file beside the socket in place of the password."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from stithy.engines import instance
 
 _PLACE = "Stithy puts the files of each instance on its candidate's volume"
-_REACH = "an instance is reached through a private socket only"
+_REACH = "Stithy chooses how an instance is reached: by a private socket, or `load.network`"
 _WATCH = "Stithy keeps the server's messages with the window they belong to"
 _COUNT = "the report counts checkpoints and runs of autovacuum from the server's messages"
 
@@ -102,6 +102,7 @@ class PostgreSQLEngine(Engine):
     tells_log_end = True
     native_restore = "copies a template database within its server"
     has_remote = True
+    listens = True
 
     @property
     def declaration(self) -> Declaration:

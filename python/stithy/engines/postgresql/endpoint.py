@@ -47,6 +47,7 @@ PRIVATE = (
     *("primary_conninfo", "archive_command", "restore_command", "archive_cleanup_command"),
     *("recovery_end_command", "ssl_passphrase_command", "log_directory", "log_filename"),
     *("log_line_prefix", "cluster_name", "application_name", "dynamic_library_path"),
+    *("listen_addresses", "port"),
 )
 """Settings that name places of a machine or could hold secrets."""
 

@@ -1,8 +1,8 @@
 """PostgreSQL as an engine: makes a database, starts servers on its files.
 
-Every instance listens on a Unix socket in a private directory only, asks for a generated password,
-and runs without rights of its own. One password serves all candidates of a run, because all get a
-copy of the same files.
+Every instance listens on a Unix socket in a private directory, and on no other way but the link of
+a load driver elsewhere, asks for a generated password, and runs without rights of its own. One
+password serves all candidates of a run, because all get a copy of the same files.
 """
 
 import os
@@ -18,7 +18,14 @@ from pathlib import Path
 
 from stithy.engines.instance import Configuration, Installation, Request, Start
 from stithy.engines.postgresql import PLUGINS
-from stithy.engines.postgresql.server import PROGRAM, ROLE, TEMP_TABLESPACE, Server
+from stithy.engines.postgresql.server import (
+    DATABASE,
+    PORT,
+    PROGRAM,
+    ROLE,
+    TEMP_TABLESPACE,
+    Server,
+)
 from stithy.engines.postgresql.settings import (
     LOADING,
     Questions,
@@ -28,10 +35,17 @@ from stithy.engines.postgresql.settings import (
     parse_message,
     write_configuration,
 )
-from stithy.engines.served import BackupTools, choose_installation, require_short, run_as_user
+from stithy.engines.served import (
+    BackupTools,
+    choose_installation,
+    find_free_port,
+    require_short,
+    run_as_user,
+)
 from stithy.environment import search_path
 from stithy.errors import InfrastructureError, PreconditionError, Problems
 from stithy.hosts.host import Host
+from stithy.hosts.links import TESTS
 from stithy.hosts.runner import Command
 from stithy.needs import Package, parse_numbers
 
@@ -179,6 +193,8 @@ class PostgreSQL:
         (data / "postgresql.conf").write_text(
             write_configuration(self._complete(self._request.configuration))
         )
+        with (data / "pg_hba.conf").open("a") as file:
+            file.write(f"host {DATABASE} {ROLE} {TESTS} scram-sha-256\n")
 
     def start(self, start: Start) -> Server:
         """Start a server and wait until it answers."""
@@ -189,9 +205,12 @@ class PostgreSQL:
         if start.temp is not None:
             extra += list_options({"temp_tablespaces": TEMP_TABLESPACE})
         extra += list_options(start.more)
+        port = PORT if start.address is None else find_free_port(start.address)
+        if start.address is not None:
+            extra += list_options({"listen_addresses": start.address, "port": str(port)})
         command = self._command([*asked, *extra], start.memory_cgroup, start.cpus)
         spawn = partial(self._request.host.runner.start, command, stderr=start.log)
-        server = Server(spawn, start, self._request.password)
+        server = Server(spawn, start, self._request.password, port)
         server.wait_until_ready()
         if start.loading:
             server.make_database()

@@ -128,6 +128,7 @@ AT_ONCE_PATIENCE_S = 20.0
 """How long an immediate shutdown may take: it writes nothing, and kills its children after 5 s."""
 
 LAST_LINES = 3
+PORT = 5432
 STARTING = "the database system is starting up"
 
 
@@ -135,18 +136,28 @@ class Server(ServerProcess, PostgreSQLEndpoint):
     """A server process and the way to talk to it."""
 
     product, program = "PostgreSQL", PROGRAM
-    socket = ".s.PGSQL.5432"
+    socket = f".s.PGSQL.{PORT}"
     damage = ("invalid page in block", "could not read block")
 
-    def __init__(self, spawn: Callable[[], Running], start: Start, password: Secret) -> None:
-        """`spawn` starts it as `start` says."""
+    def __init__(
+        self, spawn: Callable[[], Running], start: Start, password: Secret, port: int = PORT
+    ) -> None:
+        """`spawn` starts it as `start` says; `port`: at its address, and in its socket's name."""
         super().__init__(spawn, start)
-        self.password = password
+        self.password, self._port = password, port
+        self.socket = f".s.PGSQL.{port}"
 
     @property
     def url(self) -> Secret:
         """Its URL through the socket, with the password of now."""
         return self._make_url(self.password)
+
+    @property
+    def far_url(self) -> Secret:
+        """As `ServerProcess`."""
+        server = f"{self.address}:{self._port}"
+        plain = {"sslmode": "disable"}
+        return write_url("postgresql", ROLE, self.password, server, DATABASE, plain)
 
     def kept_url(self) -> str:
         """Its URL with a file beside the sockets in place of the password."""
@@ -156,7 +167,8 @@ class Server(ServerProcess, PostgreSQLEndpoint):
         return self._make_url(None, passfile=str(file)).reveal()
 
     def _make_url(self, password: Secret | None, **more: str) -> Secret:
-        options = {"host": str(self.sockets), **more}
+        port = "" if self._port == PORT else str(self._port)
+        options = {"host": str(self.sockets), "port": port, **more}
         return write_url("postgresql", ROLE, password, "", DATABASE, options)
 
     def can_answer(self) -> bool:

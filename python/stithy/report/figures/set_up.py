@@ -21,7 +21,7 @@ from stithy.report.words.loads import name_drive
 from stithy.report.words.wording import DASH, format_plural
 from stithy.results.manifest import CandidateFacts, DriveFacts, Fact, LoadFacts, Manifest
 from stithy.units import format_duration, format_list, format_rate, format_size
-from stithy.workloads.words import PACE
+from stithy.workloads.words import PACE, describe_network
 
 ROLES = ("data", "log", "temp", "backup")
 FEW_LEVELS = 6
@@ -101,6 +101,7 @@ def _describe_hammer(manifest: Manifest, is_embedded: bool) -> Box:
     cpus = "on the other CPUs" if bound else "on any CPU"
     if load.agents:
         beside, cpus = (), f"on {len(load.agents)} agents"
+    beside = (*beside, *describe_network(load.network, varied="network" in load.varied))
     if is_embedded:
         beside, cpus = (), "one process with the database"
     return Box(

@@ -81,6 +81,7 @@ def describe_load(
         parts.append(f"pre-conditioned by {load.precondition}")
     if load.agents:
         parts.append(f"from {len(load.agents)} agents")
+    parts += words.describe_network(load.network, varied="network" in load.varied)
     return ", ".join(parts)
 
 

@@ -16,6 +16,7 @@ from stithy.cluster.image import IMAGE_PROGRAMS, KERNELS, Kernel
 from stithy.cluster.layout import PACKAGES, find_program
 from stithy.drives import filesystems
 from stithy.errors import PreconditionError
+from stithy.hosts import links
 from stithy.needs import (
     DeviceNeed,
     Driver,
@@ -137,13 +138,7 @@ HOSTS = Networking(
     options="CONFIG_BRIDGE and CONFIG_VETH",
     why="the hosts of a cluster",
 )
-LIMITS = Networking(
-    what="limits of links (tbf)",
-    tried=(("tc", *f"qdisc add dev lo root {daemons.make_bucket_words(1.0)}".split()),),
-    options="CONFIG_NET_SCH_TBF",
-    why=LIMITED,
-    optional=True,
-)
+LIMITS = replace(links.LIMITS, why=LIMITED, optional=True)
 DROPPING = "faults of a cluster's network"
 FILTERS: tuple[Need, ...] = (
     ProgramNeed(name="iptables", package=PACKAGES["iptables"], why=DROPPING, optional=True),
