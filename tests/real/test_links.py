@@ -71,7 +71,6 @@ def test_users_come_over_a_network_where_the_study_says_so(stithy: Stithy, place
     assert far["transactions"] > 0
     table = pl.read_parquet(run.report / "tables" / "driver-network.parquet")
     assert table["windows"].to_list() == [1]
-    assert "Network of the load driver" in (run.report / "report.md").read_text()
     [made] = entries(run.root, "creating", kind="link")
     link = DriverLink(made.facts["facts"]["tag"], 0.0)
     assert not (INTERFACES / link.interface).exists()

@@ -26,14 +26,9 @@ from stithy.clock import SystemClock
 from stithy.cluster import layout
 from stithy.cluster.layout import ClusterEntry, ask_ceph, call, find_program, read_entry
 from stithy.errors import InfrastructureError
+from stithy.hosts import links
 from stithy.hosts.devices import connect_socket, read_text
 from stithy.hosts.host import NAMESPACES, Host, LocalHost, NamespaceHost
-from stithy.hosts.links import (
-    INTERFACES,
-    connect_namespace,
-    remove_interface,
-    remove_namespace,
-)
 from stithy.hosts.processes import find_pids_inside, is_held, read_cmdline
 from stithy.hosts.runner import Command, Running
 
@@ -209,7 +204,7 @@ def make(folder: Path, entry: ClusterEntry, gbit: float | None) -> None:
     call([ip, "link", "set", entry.bridge, "up"])
     for host in range(1, entry.hosts + 1):
         space, link = entry.name_namespace(host), entry.link(host)
-        connect_namespace(space, link, entry.get_address(host), gbit)
+        links.connect_namespace(space, link, entry.get_address(host), gbit)
         call([ip, "link", "set", link, "master", entry.bridge])
 
 
@@ -225,14 +220,14 @@ def is_all_plugged(entry: ClusterEntry) -> bool:
 
 def is_plugged(entry: ClusterEntry, host: int) -> bool:
     """Whether the port of one host is there and up."""
-    return read_text(INTERFACES / entry.link(host) / "operstate") == "up"
+    return read_text(links.INTERFACES / entry.link(host) / "operstate") == "up"
 
 
 def list_tags() -> Mapping[str, Path]:
     """The tag of each cluster whose bridge is there, with the folder that it names."""
     found = {}
     with suppress(OSError):
-        for path in INTERFACES.iterdir():
+        for path in links.INTERFACES.iterdir():
             if (match := BRIDGE.fullmatch(path.name)) and (alias := read_text(path / "ifalias")):
                 found[match[1]] = Path(alias)
     return found
@@ -240,11 +235,11 @@ def list_tags() -> Mapping[str, Path]:
 
 def remove(tag: str) -> None:
     """Remove all of the cluster with this tag, the bridge last. Idempotent."""
-    for path in INTERFACES.glob(f"sc{tag}p*"):
-        remove_interface(path.name)
+    for path in links.INTERFACES.glob(f"sc{tag}p*"):
+        links.remove_interface(path.name)
     for space in NAMESPACES.glob(f"stithy-{tag}-h*"):
-        remove_namespace(space.name)
-    remove_interface(f"sc{tag}")
+        links.remove_namespace(space.name)
+    links.remove_interface(f"sc{tag}")
 
 
 OSD = "ceph-osd"

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from socket import create_server
 from statistics import median
 from typing import Any, ClassVar
 
@@ -131,12 +130,6 @@ def require_short(socket: Path) -> None:
             where=str(socket),
             remedy="choose a shorter directory for sockets",
         )
-
-
-def find_free_port(address: str) -> int:
-    """Find a port of an address of this machine on which nobody listens."""
-    with create_server((address, 0)) as free:
-        return int(free.getsockname()[1])
 
 
 class ServedEndpoint:

@@ -63,7 +63,7 @@ NEEDS: tuple[Need, ...] = (
     Root(why=LIMITS.why),
     *(ProgramNeed(name=name, package=brings, why=LIMITS.why) for name, brings in PACKAGES.items()),
     Networking(
-        what="links to network namespaces (veth)",
+        what="links (veth)",
         tried=(("ip", "link", "add", "stithy", "type", "veth", "peer", "name", "stithy-peer"),),
         options="CONFIG_VETH",
         why=LIMITS.why,
@@ -97,6 +97,12 @@ def _list_routes(routes: Path) -> Iterator[IPv4Network]:
         words = line.split()
         address, mask = (int(words[n], 16).to_bytes(4, sys.byteorder) for n in (1, 7))
         yield IPv4Network(f"{IPv4Address(address)}/{IPv4Address(mask)}", strict=False)
+
+
+def find_free_port(address: str) -> int:
+    """Find a port of an address of this machine on which nobody listens."""
+    with socket.create_server((address, 0)) as free:
+        return int(free.getsockname()[1])
 
 
 def connect_namespace(namespace: str, interface: str, address: str, gbit: float | None) -> None:

@@ -55,20 +55,19 @@ def find_network_problems(study: "Study") -> Iterator[Violation]:
     if not (networks := list_networks(study)):
         return
     place = ("vary", KEY) if KEY in study.vary else ("load", "network")
-
-    def refuse(what: str, right: str) -> Violation:
-        return Violation(what, right, networks[0], place)
-
+    found = []
     if study.by_url:
         right = "leave `network` out: the network to a URL is measured as it is"
-        yield refuse("a network of Stithy's to a database by URL", right)
+        found.append(("a network of Stithy's to a database by URL", right))
     for engine in study.engines if not study.by_url else ():
         if not get_engine(engine).listens:
             right = "leave `network` out, or use postgresql or mariadb"
-            yield refuse(f"{engine}, which no load driver reaches over a network", right)
+            found.append((f"{engine}, which no load driver reaches over a network", right))
     if study.load.agents:
         right = "leave one of them out: the network to an agent is measured as it is"
-        yield refuse("a network of Stithy's to agents", right)
+        found.append(("a network of Stithy's to agents", right))
     if study.scenario.keys.count_instances() + study.scenario.keys.count_servers_beside() > 1:
         right = "leave `network` out: one link is of one database"
-        yield refuse("several databases at once over a network", right)
+        found.append(("several databases at once over a network", right))
+    for what, right in found:
+        yield Violation(what, right, networks[0], place)

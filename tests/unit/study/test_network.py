@@ -39,6 +39,7 @@ def test_what_is_no_network_is_refused_at_its_key(text: str) -> None:
     assert len(problems(study_text(varied))) == 1
 
 
+TENANTS = ("study:", "scenario: {noisy-neighbour: {tenants: 2, rate: [9]}}\nstudy:")
 URLS = (
     ("disk: {path: /var/tmp/stithy}", "disk: {url: postgresql://me@h/d}"),
     ("memory: {path: /dev/shm/stithy}", "memory: {url: postgresql://me@h/e}"),
@@ -53,7 +54,10 @@ URLS = (
         ((("postgresql", "mysql"),), "mysql, which no load driver reaches over a network"),
         ((load("agents: [a]"),), "a network of Stithy's to agents"),
         (URLS, "a network of Stithy's to a database by URL"),
-        ((("study:", "scenario: {noisy-neighbour: {tenants: 2, rate: [9]}}\nstudy:"),), "several databases"),
+        (
+            (("study:", "scenario: {noisy-neighbour: {tenants: 2, rate: [9]}}\nstudy:"),),
+            "several databases",
+        ),
     ],
 )
 def test_what_has_no_network_of_its_own_is_refused(

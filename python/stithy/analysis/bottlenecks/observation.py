@@ -291,11 +291,12 @@ class Observation:
     def rest_share(self) -> float | None:
         """Share of the users' time that was neither pause nor wait; None where waits are not known.
 
-        Own: of what is under way, then server or driver work for it, or wait for a CPU.
+        Own: of what is under way, then server or driver work for it, or wait for a CPU; or for the
+        network, where the driver has one, whose part nobody counts.
         """
         waits = [self.part(group) for group in (*STORAGE, LOCKS)]
         known = [wait for wait in waits if wait is not None]
-        if self.under_way is None or len(known) < len(waits):
+        if self.link is not None or self.under_way is None or len(known) < len(waits):
             return None
         busy = (self.under_way - (self.pool_waiting or 0.0)) / self.places
         return max(0.0, min(1.0, busy) - sum(known))

@@ -35,17 +35,11 @@ from stithy.engines.mariadb.settings import (
     place_binlog,
 )
 from stithy.engines.mariadb.url import ADMIN, DATABASE, ROLE
-from stithy.engines.served import (
-    BackupTools,
-    choose_installation,
-    find_free_port,
-    require_short,
-    run_as_user,
-)
+from stithy.engines.served import BackupTools, choose_installation, require_short, run_as_user
 from stithy.environment import search_path
 from stithy.errors import InfrastructureError, PreconditionError, Problems
+from stithy.hosts import links
 from stithy.hosts.host import Host
-from stithy.hosts.links import TESTS
 from stithy.hosts.runner import Command
 
 PLACES = ("/usr/sbin", "/usr/libexec", "/usr/local/mysql/bin", "/usr/local/mariadb/bin",
@@ -219,7 +213,7 @@ class MariaDB:
             settings |= {"skip_networking": "OFF", "bind_address": start.address}
         port = 0
         if settings["skip_networking"] == "OFF":
-            port = find_free_port(start.address or "127.0.0.1")
+            port = links.find_free_port(start.address or "127.0.0.1")
             places["port"] = str(port)
         asked = [str(self._make_installation().programs / self.program), "--no-defaults"]
         command = replace(
@@ -280,8 +274,8 @@ def make_first_statements(password: str, remove_root: str) -> str:
         "FLUSH PRIVILEGES",
         f"CREATE USER {ROLE}@localhost IDENTIFIED BY {word}",
         f"GRANT ALL ON {DATABASE}.* TO {ROLE}@localhost",
-        f"CREATE USER {ROLE}@'{TESTS.with_netmask}' IDENTIFIED BY {word}",
-        f"GRANT ALL ON {DATABASE}.* TO {ROLE}@'{TESTS.with_netmask}'",
+        f"CREATE USER {ROLE}@'{links.TESTS.with_netmask}' IDENTIFIED BY {word}",
+        f"GRANT ALL ON {DATABASE}.* TO {ROLE}@'{links.TESTS.with_netmask}'",
         f"CREATE USER {ADMIN}@localhost IDENTIFIED BY {word}",
         f"GRANT ALL ON *.* TO {ADMIN}@localhost WITH GRANT OPTION",
     )

@@ -18,14 +18,7 @@ from pathlib import Path
 
 from stithy.engines.instance import Configuration, Installation, Request, Start
 from stithy.engines.postgresql import PLUGINS
-from stithy.engines.postgresql.server import (
-    DATABASE,
-    PORT,
-    PROGRAM,
-    ROLE,
-    TEMP_TABLESPACE,
-    Server,
-)
+from stithy.engines.postgresql.server import DATABASE, PORT, PROGRAM, ROLE, TEMP_TABLESPACE, Server
 from stithy.engines.postgresql.settings import (
     LOADING,
     Questions,
@@ -35,17 +28,11 @@ from stithy.engines.postgresql.settings import (
     parse_message,
     write_configuration,
 )
-from stithy.engines.served import (
-    BackupTools,
-    choose_installation,
-    find_free_port,
-    require_short,
-    run_as_user,
-)
+from stithy.engines.served import BackupTools, choose_installation, require_short, run_as_user
 from stithy.environment import search_path
 from stithy.errors import InfrastructureError, PreconditionError, Problems
+from stithy.hosts import links
 from stithy.hosts.host import Host
-from stithy.hosts.links import TESTS
 from stithy.hosts.runner import Command
 from stithy.needs import Package, parse_numbers
 
@@ -194,7 +181,7 @@ class PostgreSQL:
             write_configuration(self._complete(self._request.configuration))
         )
         with (data / "pg_hba.conf").open("a") as file:
-            file.write(f"host {DATABASE} {ROLE} {TESTS} scram-sha-256\n")
+            file.write(f"host {DATABASE} {ROLE} {links.TESTS} scram-sha-256\n")
 
     def start(self, start: Start) -> Server:
         """Start a server and wait until it answers."""
@@ -205,7 +192,7 @@ class PostgreSQL:
         if start.temp is not None:
             extra += list_options({"temp_tablespaces": TEMP_TABLESPACE})
         extra += list_options(start.more)
-        port = PORT if start.address is None else find_free_port(start.address)
+        port = PORT if start.address is None else links.find_free_port(start.address)
         if start.address is not None:
             extra += list_options({"listen_addresses": start.address, "port": str(port)})
         command = self._command([*asked, *extra], start.memory_cgroup, start.cpus)
