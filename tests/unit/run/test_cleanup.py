@@ -218,7 +218,7 @@ def test_every_way_back_is_harmless_where_nothing_is(kind: str, tmp_path: Path) 
         "conf": str(tmp_path / "none/ceph.conf"),
         "run_id": "r1", "name": "data", "program": "no-such-program", "engine": "postgresql",
         "device": "/dev/loop99", "devices": "/dev/loop99", "uuid": "none", "user": "u",
-        "pool": "p", "image": "stithy-i",
+        "pool": "p", "image": "stithy-i", "tag": "none",
     }  # fmt: skip
     assert undone(Resource(0, kind, facts)) == ([0], [])
 
