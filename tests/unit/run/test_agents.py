@@ -41,9 +41,10 @@ def test_a_scheduler_is_for_a_study_with_agents() -> None:
         find_agents(study(), scheduler="127.0.0.1:1", tls=None)
 
 
-def test_agents_drive_users_and_nothing_else() -> None:
-    """How long all users together waited, which a fault asks, is known to none of them."""
-    named = study(("  users: [1, 4]\n", "  users: [3]\n  agents: [a, b]\n"))
+@pytest.mark.parametrize("elsewhere", ["agents: [a, b]", "network: 1 Gbit/s"])
+def test_drivers_elsewhere_drive_users_and_nothing_else(elsewhere: str) -> None:
+    """What a fault asks of all users together no agent knows, and no backup takes the link."""
+    named = study(("  users: [1, 4]\n", f"  users: [3]\n  {elsewhere}\n"))
     plan = expand(named)
     refuse_other_activities(named, plan)
     steps = tuple(
