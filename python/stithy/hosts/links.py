@@ -124,19 +124,24 @@ def connect_namespace(namespace: str, interface: str, address: str, gbit: float 
 
 
 def remove_interface(name: str) -> None:
-    """Remove an interface, its far end with it. Idempotent."""
-    if (INTERFACES / name).exists():
-        with suppress(InfrastructureError):  # of a link that has gone meanwhile
+    """Remove an interface, its far end with it. Idempotent.
+
+    Raises InfrastructureError where it stays.
+    """
+    try:
+        if (INTERFACES / name).exists():
             _call("ip", "link", "delete", name)
+    except InfrastructureError:
+        if (INTERFACES / name).exists():  # else it has gone meanwhile
+            raise
 
 
 def remove_namespace(name: str) -> None:
-    """Remove a namespace. Idempotent."""
+    """Remove a namespace. Idempotent. Raises OSError where it stays."""
     if (NAMESPACES / name).exists():
         with suppress(InfrastructureError):  # of one that was never mounted, which is a file only
             _call("ip", "netns", "delete", name)
-        with suppress(OSError):
-            (NAMESPACES / name).unlink(missing_ok=True)
+        (NAMESPACES / name).unlink(missing_ok=True)
 
 
 def _call(*words: str) -> None:

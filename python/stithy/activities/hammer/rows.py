@@ -99,7 +99,8 @@ def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
     study = context.file.study.at(of.point)
     load = study.load
     asked = of.asked or make_pace(load)
-    known = context.state.known.calibrations.get(study.database.engine)
+    # What it keeps up with over a network was not tried.
+    known = None if of.link else context.state.known.calibrations.get(study.database.engine)
     row: Row = {column.name: None for column in LOAD.columns}
     said = tuple((key, value) for key, value in study.options.items() if value is not None)
     bound = of.context.servers.cpus_of(of.window.candidate, of.window.point)
