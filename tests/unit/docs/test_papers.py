@@ -75,6 +75,20 @@ def test_whole_ramps_have_what_was_published(root: Path, engine: str) -> None:
         assert f"{asked['sql_memory_limit_gb']}" in str(study.database.settings)
 
 
+def test_drivers_elsewhere_are_as_published(root: Path, published: dict[str, Any]) -> None:
+    """As many agents, and the same users with the same memory over networks and without one."""
+    ramps = tomllib.loads((root / "studies/papers/raid.toml").read_text())["experiment"]
+    agents = read_study(root / "studies/papers/ramp-agents.yaml").study.load.agents
+    assert {len(agents)} == {each["parameters"]["load_agents"] for each in ramps}
+    study = read_study(root / "studies/papers/test-1-driver.yaml").study
+    asked = {each["id"]: each["parameters"] for each in published["test"]}
+    places = {name: asked[name]["load_generation"] for name in ("1b", "1c")}
+    assert places == {"1b": "remote", "1c": "local"}
+    assert [study.at(point).load.link_bits_per_s for point in study.points] == [None, 1e10, 1e9]
+    assert {asked[name]["virtual_users"][-1] for name in places} == {*study.load.users}
+    assert study.database.memory_bytes == -(-asked["1b"]["ram_gb"] * 1024 // 200) * MIB
+
+
 def test_sysbench_is_as_published(root: Path) -> None:
     """Whole, and as a model of 1/2500 with its own divisor of the data store's limits."""
     published = tomllib.loads((root / "studies/papers/sysbench.toml").read_text())["experiment"]
