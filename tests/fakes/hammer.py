@@ -168,7 +168,7 @@ class FakeHammer(Hammer):
             connections=messages.ConnectionCounts(opened=request.users, lost=0),
             gaps=messages.CommitGaps(
                 longest_s=0.1, longest_from_s=begin_s, user_p50_s=0.2, user_p99_s=0.3,
-                user_max_s=0.3,
+                user_max_s=0.3, own=_OWN if request.share.of > 1 else None,
             ),
  workload={}, sizes=messages.TableSizes(database_bytes=None, cache_bytes=None),
             ledger=_WRITTEN if request.ledger else None,
@@ -185,6 +185,9 @@ class FakeHammer(Hammer):
 def _times(each_s: float = 0.002) -> messages.PackedHistogram:
     """Ten times, in the last bucket that ends before what they are meant to be."""
     return encode(histogram(*[int(each_s * 0.999e6)] * 10))
+
+
+_OWN = messages.OwnGaps(above_s=0.001, from_s=(0.0,), length_s=(0.1,), users=_times(0.3))
 
 
 def _figures(each_s: float) -> messages.Percentiles:

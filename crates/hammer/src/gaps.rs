@@ -1,13 +1,22 @@
 //! How long nothing came to a good end within the measurement: of each user, and of all together.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use stithy_measure::{locked, Clock, Moment, SystemClock};
-use stithy_wire::CommitGaps;
+use stithy_measure::{count_time, empty_histogram, locked, Clock, Moment, SystemClock};
+use stithy_wire::{CommitGaps, OwnGaps};
 
+use crate::error::HammerError;
 use crate::record::Record;
+use crate::window::text_of;
+
+/// Own: gaps of all users that are no longer are not kept, as clocks of several hosts agree no better.
+const KEPT_ABOVE: Duration = Duration::from_millis(1);
+/// So many are kept, the longest ones.
+const KEPT_MAX: usize = 10_000;
 
 /// A time without a success.
 #[derive(Debug, Clone, Copy)]
@@ -51,25 +60,73 @@ impl Longest {
         }
     }
 
-    /// Something came to a good end.
-    fn add_success(&mut self, at: Moment) {
-        self.longest = self.at(at);
+    /// Something came to a good end; returns the gap that this ended.
+    fn add_success(&mut self, at: Moment) -> Gap {
+        let ended = self.open(at);
+        self.longest = self.longest.longer(ended);
         self.last = self.last.max(at.min(self.within.end));
+        ended
+    }
+
+    /// The one that lasts.
+    fn open(&self, now: Moment) -> Gap {
+        Gap {
+            from: self.last,
+            length: now.min(self.within.end).since(self.last),
+        }
     }
 
     /// The longest until now.
     fn at(&self, now: Moment) -> Gap {
-        let open = Gap {
-            from: self.last,
-            length: now.min(self.within.end).since(self.last),
-        };
-        self.longest.longer(open)
+        self.longest.longer(self.open(now))
     }
+}
+
+/// All gaps longer than a time, which is longer where there are too many.
+#[derive(Debug, Clone)]
+struct Kept {
+    above: Duration,
+    shortest_first: BinaryHeap<Reverse<(Duration, Moment)>>,
+}
+
+impl Kept {
+    fn new() -> Self {
+        Kept {
+            above: KEPT_ABOVE,
+            shortest_first: BinaryHeap::new(),
+        }
+    }
+
+    fn add(&mut self, gap: Gap) {
+        if gap.length <= self.above {
+            return;
+        }
+        self.shortest_first.push(Reverse((gap.length, gap.from)));
+        if self.shortest_first.len() > KEPT_MAX {
+            let dropped = self.shortest_first.pop();
+            self.above = dropped.map_or(self.above, |Reverse((length, _))| length);
+        }
+    }
+
+    /// Begin and length, in the order of their begin.
+    fn ordered(self) -> Vec<(Moment, Duration)> {
+        let gaps = self.shortest_first.into_iter();
+        let mut gaps: Vec<_> = gaps.map(|Reverse((length, from))| (from, length)).collect();
+        gaps.sort_unstable();
+        gaps
+    }
+}
+
+/// Those of all users together.
+#[derive(Debug)]
+struct OfAll {
+    longest: Longest,
+    kept: Kept,
 }
 
 /// The gaps of a run. Users come to their end one after the other.
 pub(crate) struct Gaps {
-    all: Mutex<Longest>,
+    all: Mutex<OfAll>,
     users: Mutex<Vec<Duration>>,
 }
 
@@ -77,27 +134,61 @@ impl Gaps {
     /// Nobody has done anything yet; only what lies in the measurement counts.
     pub(crate) fn new(within: Range<Moment>) -> Self {
         Gaps {
-            all: Mutex::new(Longest::new(within)),
+            all: Mutex::new(OfAll {
+                longest: Longest::new(within),
+                kept: Kept::new(),
+            }),
             users: Mutex::default(),
         }
     }
 
-    /// For the summary, once all users have ended; nearest ranks.
-    pub(crate) fn summary(&self, clock: &SystemClock, now: Moment) -> CommitGaps {
-        let all = locked(&self.all).at(now);
+    /// For the summary, once all users have ended; nearest ranks. Errors: a histogram that cannot be packed, a bug.
+    pub(crate) fn summary(
+        &self,
+        clock: &SystemClock,
+        now: Moment,
+    ) -> Result<CommitGaps, HammerError> {
+        let all = locked(&self.all);
+        let longest = all.longest.at(now);
         let mut users = locked(&self.users).clone();
         users.sort_unstable();
         let rank = |share: f64| {
             let place = (share * users.len() as f64).ceil() as usize;
             users.get(place.max(1) - 1).map(Duration::as_secs_f64)
         };
-        CommitGaps {
-            longest_s: all.length.as_secs_f64(),
-            longest_from_s: clock.unix_s(all.from),
+        Ok(CommitGaps {
+            longest_s: longest.length.as_secs_f64(),
+            longest_from_s: clock.unix_s(longest.from),
             user_p50_s: rank(0.5),
             user_p99_s: rank(0.99),
             user_max_s: rank(1.0),
-        }
+            own: Some(all.own(now, &users)?),
+        })
+    }
+}
+
+impl OfAll {
+    /// What those of several hammers are made of.
+    fn own(&self, now: Moment, users: &[Duration]) -> Result<OwnGaps, HammerError> {
+        let mut kept = self.kept.clone();
+        kept.add(self.longest.open(now));
+        let above_s = kept.above.as_secs_f64();
+        let begin = self.longest.within.start;
+        let (from_s, length_s) = kept
+            .ordered()
+            .into_iter()
+            .map(|(from, length)| (from.since(begin).as_secs_f64(), length.as_secs_f64()))
+            .unzip();
+        let mut histogram = empty_histogram();
+        users
+            .iter()
+            .for_each(|gap| count_time(&mut histogram, *gap));
+        Ok(OwnGaps {
+            above_s,
+            from_s,
+            length_s,
+            users: text_of(&histogram)?,
+        })
     }
 }
 
@@ -120,7 +211,9 @@ impl UserGaps {
     /// A transaction of the user was committed, or rolled back as it should be.
     pub(crate) fn add_success(&mut self, at: Moment) {
         self.longest.add_success(at);
-        locked(&self.record.gaps.all).add_success(at);
+        let mut all = locked(&self.record.gaps.all);
+        let ended = all.longest.add_success(at);
+        all.kept.add(ended);
     }
 }
 
@@ -154,5 +247,25 @@ mod tests {
         assert_eq!((110, 70), longest(&[110, 180, 190, 230], 500));
         assert_eq!((120, 30), longest(&[110, 120], 150));
         assert_eq!((100, 0), longest(&[20], 30));
+    }
+
+    /// Of too many the longest ones are kept, and it is known above which length none is missing.
+    #[test]
+    fn the_longest_gaps_are_kept() {
+        let gap = |at: u64, ms: u64| Gap {
+            from: Moment(at * MS),
+            length: Duration::from_millis(ms),
+        };
+        let mut kept = Kept::new();
+        let count = KEPT_MAX as u64 + 10;
+        (0..count).for_each(|n| kept.add(gap(n, 2 + (n * 3) % count)));
+        kept.add(gap(count, 1));
+        assert_eq!(Duration::from_millis(11), kept.above);
+        let ordered = kept.ordered();
+        assert_eq!(KEPT_MAX, ordered.len());
+        assert!(ordered.is_sorted());
+        assert!(ordered
+            .iter()
+            .all(|(_, length)| *length > Duration::from_millis(11)));
     }
 }

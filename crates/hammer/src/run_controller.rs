@@ -229,7 +229,7 @@ impl<'a> RunController<'a> {
             whole: *recorder.whole(),
             errors: self.record.errors(),
             connections: self.record.losses().counts(),
-            gaps: self.record.gaps.summary(&self.record.clock, ended),
+            gaps: self.record.gaps.summary(&self.record.clock, ended)?,
             backlog: self.backlog + self.record.unqueued(),
             unanswered: recorder.unanswered().clone(),
             suppressed_arrivals: None,

@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-use stithy_measure::{Counts, CpuUse, Interval, Moment, Phases, SystemClock, Unanswered};
-use stithy_wire::{CommitGaps, ConnectionCounts, ErrorCount};
+use hdrhistogram::Histogram;
+use stithy_measure::{packed, Counts, CpuUse, Interval, Moment, Phases, SystemClock, Unanswered};
+use stithy_wire::{CommitGaps, ConnectionCounts, ErrorCount, PackedHistogram};
+
+use crate::error::HammerError;
 
 /// How long, and what is kept.
 #[derive(Debug, Clone)]
@@ -52,4 +55,10 @@ pub struct Window {
     pub suppressed_arrivals: Option<u64>,
     /// What the driver used while measuring.
     pub cpu: CpuUse,
+}
+
+/// A histogram as a message has it. Errors: one that cannot be packed (bug).
+pub(crate) fn text_of(histogram: &Histogram<u64>) -> Result<PackedHistogram, HammerError> {
+    packed(histogram)
+        .map_err(|e| HammerError::bug(e.to_string(), "packing a histogram").caused_by(e))
 }

@@ -157,7 +157,7 @@ impl Interval {
 
 /// Has room for two minutes at once and grows beyond: a run takes the same memory from its first second
 /// to its last, whatever it meets.
-pub(crate) fn empty_histogram() -> Histogram<u64> {
+pub fn empty_histogram() -> Histogram<u64> {
     let mut histogram = Histogram::new_with_bounds(1, ROOM_US, DIGITS)
         .expect("3 digits from 1 µs up are within the library's bounds");
     histogram.auto(true);
@@ -165,7 +165,7 @@ pub(crate) fn empty_histogram() -> Histogram<u64> {
 }
 
 /// Times under a microsecond count as one: 0 has no place in a histogram of 3 digits from 1 up.
-pub(crate) fn count_time(histogram: &mut Histogram<u64>, time: Duration) {
+pub fn count_time(histogram: &mut Histogram<u64>, time: Duration) {
     let value = u64::try_from(time.as_micros()).unwrap_or(u64::MAX).max(1);
     histogram
         .record(value)

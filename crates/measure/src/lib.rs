@@ -18,7 +18,7 @@ mod times;
 
 pub use clock::{nanoseconds, Clock, Moment, SystemClock};
 pub use cost::{this_thread, CpuUse, ThreadTime};
-pub use interval::{Counts, Interval, Outcome, TypeRecord};
+pub use interval::{count_time, empty_histogram, Counts, Interval, Outcome, TypeRecord};
 pub use interval_log::{packed, unpacked, IntervalLog, IntervalLogs, Packer};
 pub use lock::locked;
 pub use percentiles::{percentiles, percentiles_in};

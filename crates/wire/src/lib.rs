@@ -16,10 +16,10 @@ pub use job::{
 pub use message::{
     BaselineSummary, CalibrateSummary, Calibration, CheckSummary, CommitGaps, Condition,
     ConnectionCounts, DataSample, DriverCost, ErrorCount, ErrorKind, Failure, LedgerCounts,
-    LedgerFinding, LedgerFindingKind, LedgerSummary, LedgerWritten, Message, PackedHistogram,
-    Percentiles, Phase, PrepareSummary, Progress, Proof, RunSummary, Second, Sizes, Started,
-    TableRows, TransactionSecond, TransactionTotal, WarmUpSummary, Warning,
+    LedgerFinding, LedgerFindingKind, LedgerSummary, LedgerWritten, Message, OwnGaps,
+    PackedHistogram, Percentiles, Phase, PrepareSummary, Progress, Proof, RunSummary, Second,
+    Sizes, Started, TableRows, TransactionSecond, TransactionTotal, WarmUpSummary, Warning,
 };
 
 /// The version of the protocol. Its history is in `wire/README.md`.
-pub const WIRE_VERSION: u32 = 8;
+pub const WIRE_VERSION: u32 = 9;

@@ -321,7 +321,7 @@ pub struct ConnectionCounts {
 }
 
 /// Times in the measurement in which nothing came to a good end, seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CommitGaps {
     /// The longest in which no user's transaction did.
     pub longest_s: f64,
@@ -333,6 +333,21 @@ pub struct CommitGaps {
     pub user_p99_s: Option<f64>,
     /// The longest of any user.
     pub user_max_s: Option<f64>,
+    /// What those of all hammers are made of; null where there is one.
+    pub own: Option<OwnGaps>,
+}
+
+/// The gaps of one of several hammers, of which those of all together are made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OwnGaps {
+    /// Every time in which no transaction of its users came to a good end is listed, if it was longer than this.
+    pub above_s: f64,
+    /// When each began, after the begin of the measurement, in order.
+    pub from_s: Vec<f64>,
+    /// How long each was.
+    pub length_s: Vec<f64>,
+    /// The longest of each user.
+    pub users: PackedHistogram,
 }
 
 /// What the server said of its own size at the start; null where it could not be read.

@@ -86,6 +86,12 @@ def measure_move_s(offsets: Sequence[ClockOffset]) -> float | None:
     )
 
 
+def bound_error_s(offsets: Sequence[ClockOffset]) -> float:
+    """Bound the error of times that are corrected by the first measurement, at least one."""
+    first_s = offsets[0].offset_s
+    return max(abs(now.offset_s - first_s) + now.uncertainty_s for now in offsets)
+
+
 @dataclass(frozen=True)
 class Member:
     """An agent that is there."""

@@ -7,7 +7,7 @@ from the first hammer's start. What cannot be known of all together is None.
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
 
 from stithy.agents.serving import LOGS, AgentAnswer, LogKind
@@ -20,6 +20,7 @@ from stithy.wire.messages import (
     ConnectionCounts,
     DriverCost,
     ErrorCount,
+    LedgerWritten,
     PackedHistogram,
     Proof,
     RunSummary,
@@ -54,6 +55,9 @@ class AgentPart:
         summary = next((message for message in heard if isinstance(message, RunSummary)), None)
         if summary is None:
             return None
+        if (ledger := summary.ledger) is not None and ledger.problem is not None:
+            told = ledger.model_copy(update={"problem": f"{self.name}: {ledger.problem}"})
+            summary = summary.model_copy(update={"ledger": told})
         seconds = tuple(message for message in heard if isinstance(message, SecondMessage))
         warnings = tuple(
             message.model_copy(update={"text": f"{self.name}: {message.text}"})
@@ -113,7 +117,8 @@ def merge_summaries(parts: Sequence[RunSummary]) -> RunSummary:
             "errors": _merge_errors(error for part in parts for error in part.errors),
             "driver": _merge_costs([part.driver for part in parts]),
             "connections": _merge_connections([part.connections for part in parts]),
-            "gaps": _merge_gaps([part.gaps for part in parts]),
+            "gaps": merge_gaps(parts),
+            "ledger": _merge_written([part.ledger for part in parts if part.ledger is not None]),
         }
     )
 
@@ -184,15 +189,70 @@ def _merge_connections(parts: Sequence[ConnectionCounts]) -> ConnectionCounts:
     )
 
 
-def _merge_gaps(parts: Sequence[CommitGaps]) -> CommitGaps:
-    """A time in which nobody succeeded lies within one of each hammer: the shortest bounds it."""
-    bound = min(parts, key=lambda part: part.longest_s)
-    longest = [part.user_max_s for part in parts]
+def _merge_written(parts: Sequence[LedgerWritten]) -> LedgerWritten | None:
+    if not parts:
+        return None
+    slowest_s = [part.slowest_sync_s for part in parts if part.slowest_sync_s is not None]
+    return LedgerWritten(
+        acknowledged=sum(part.acknowledged for part in parts),
+        size_bytes=sum(part.size_bytes for part in parts),
+        syncs=sum(part.syncs for part in parts),
+        slowest_sync_s=max(slowest_s, default=None),
+        problem=next((part.problem for part in parts if part.problem is not None), None),
+    )
+
+
+def merge_gaps(parts: Sequence[RunSummary]) -> CommitGaps:
+    """Find the times in which nobody succeeded: what gaps of all hammers have in common.
+
+    The longest is exact if none that a hammer did not list can be longer (`bound_unlisted_s`).
+    """
+    gaps = [part.gaps for part in parts]
+    if len(parts) == 1:
+        return gaps[0]
+    common, begin_s = reduce(_find_common, map(_list_gaps, parts)), parts[0].measure_from_s
+    from_s, to_s = max(common, key=lambda gap: gap[1] - gap[0], default=(begin_s, begin_s))
+    users = decode(_merge_packed(own.users for of in gaps if (own := of.own)))
+    most_s = max((of.user_max_s for of in gaps if of.user_max_s is not None), default=None)
+    p50_s, p99_s = (
+        None if most_s is None else min(most_s, users.percentile_s(percent) or 0.0)
+        for percent in (50, 99)  # a histogram gives the end of a bucket
+    )
     return CommitGaps(
-        longest_s=bound.longest_s, longest_from_s=bound.longest_from_s,
-        user_p50_s=None, user_p99_s=None,
-        user_max_s=None if None in longest else max(gap for gap in longest if gap is not None),
+        longest_s=to_s - from_s, longest_from_s=from_s,
+        user_p50_s=p50_s, user_p99_s=p99_s, user_max_s=most_s,
     )  # fmt: skip
+
+
+_Gaps = list[tuple[float, float]]
+"""When each began and ended, Unix time, in order; those of one list do not overlap."""
+
+
+def _list_gaps(part: RunSummary) -> _Gaps:
+    own, zero_s = part.gaps.own, part.measure_from_s
+    assert own is not None  # as there are several hammers
+    pairs = zip(own.from_s, own.length_s, strict=True)
+    return [(zero_s + from_s, zero_s + from_s + length_s) for from_s, length_s in pairs]
+
+
+def _find_common(one: _Gaps, other: _Gaps) -> _Gaps:
+    found: _Gaps = []
+    n = m = 0
+    while n < len(one) and m < len(other):
+        from_s, to_s = max(one[n][0], other[m][0]), min(one[n][1], other[m][1])
+        if from_s < to_s:
+            found.append((from_s, to_s))
+        if one[n][1] < other[m][1]:
+            n += 1
+        else:
+            m += 1
+    return found
+
+
+def bound_unlisted_s(parts: Sequence[RunSummary], longest_s: float) -> float:
+    """Bound by how much the longest gap of all may be longer: by one that was too short to list."""
+    above_s = [part.gaps.own.above_s for part in parts if part.gaps.own is not None]
+    return max(0.0, max(above_s, default=0.0) - longest_s)
 
 
 def write_logs(stem: Path, parts: Sequence[AgentPart]) -> None:

@@ -19,7 +19,7 @@ from stithy.study.engines import ENGINE
 from stithy.study.load_values import Levels
 from stithy.thresholds import MeasuredSide, Threshold
 
-SCHEMA_VERSION = 20
+SCHEMA_VERSION = 21
 """Version of `manifest.json` and of the tables, kept in each of them; every other is refused."""
 
 Scalar = str | int | float | bool | None

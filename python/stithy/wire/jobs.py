@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field, SerializeAsAny
 
 from stithy.units import FrozenModel
 
-WIRE_VERSION = 8
+WIRE_VERSION = 9
 """The version of the protocol; its history is in wire/README.md."""
 
 U32 = Annotated[int, Field(ge=0, le=2**32 - 1)]

@@ -231,11 +231,24 @@ class ConnectionCounts(Wire):
     first_success_s: float | None = None
 
 
+class OwnGaps(Wire):
+    """The gaps of one of several hammers, of which those of all together are made.
+
+    When each that is longer than `above_s` began, after the begin of the measurement, in order;
+    how long it was; and the longest of each user.
+    """
+
+    above_s: float
+    from_s: tuple[float, ...]
+    length_s: tuple[float, ...]
+    users: PackedHistogram
+
+
 class CommitGaps(Wire):
     """Times in the measurement in which nothing came to a good end, seconds.
 
-    `longest_s` from the Unix time `longest_from_s`: of all users together, of several hammers an
-    upper bound. The others are over the users, of the longest of each; None without users.
+    `longest_s` from the Unix time `longest_from_s`: of all users together. The others are over the
+    users, of the longest of each; None without users. `own`: only of one of several hammers.
     """
 
     longest_s: float
@@ -243,6 +256,7 @@ class CommitGaps(Wire):
     user_p50_s: float | None
     user_p99_s: float | None
     user_max_s: float | None
+    own: OwnGaps | None = None
 
 
 class TableSizes(Wire):

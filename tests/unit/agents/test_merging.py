@@ -10,8 +10,10 @@ from fakes.hammer import START_S, FakeHammer
 from stithy.agents.merging import (
     TIMES,
     AgentPart,
+    bound_unlisted_s,
     correct_time,
     merge_driven,
+    merge_gaps,
     merge_summaries,
     write_logs,
 )
@@ -19,12 +21,14 @@ from stithy.agents.serving import AgentAnswer
 from stithy.results.convert import make_second_rows, make_transaction_rows, read_latencies
 from stithy.results.hlog import LoggedHistogram, decode, encode
 from stithy.wire.hammer import Driven
-from stithy.wire.jobs import RunRequest, WorkloadChoice
-from stithy.wire.messages import AnyMessage, ErrorCount, Proof, RunSummary
+from stithy.wire.jobs import RunRequest, UserShare, WorkloadChoice
+from stithy.wire.messages import AnyMessage, ErrorCount, OwnGaps, Proof, RunSummary
 from support.hlog import HALF, histogram, log
 from support.hlog import encode as encode_otherwise
 
-REQUEST = RunRequest(seed=1, users=6, ramp_up_s=1.0, duration_s=2.0)
+REQUEST = RunRequest(
+    seed=1, users=6, ramp_up_s=1.0, duration_s=2.0, share=UserShare(number=0, of=3)
+)
 
 
 def _driven() -> Driven:
@@ -90,8 +94,52 @@ def test_one_that_ended_early_makes_all_incomplete() -> None:
     merged = merge_summaries(parts)
     assert not merged.complete
     assert merged.errors == (error.model_copy(update={"count": 6}),)
-    assert merged.gaps.longest_s == 0.1  # a bound: each hammer knows only its own users
-    assert merged.gaps.user_p99_s is None
+
+
+def _own_gaps(ends_ms: set[int], begin_ms: int, most: int) -> tuple[OwnGaps, float]:
+    """List the longest gaps of one hammer in two seconds, and its longest, as the hammer would."""
+    edges = [begin_ms, *sorted(at for at in ends_ms if begin_ms < at < begin_ms + 2000)]
+    pairs = zip(edges, [*edges[1:], begin_ms + 2000], strict=True)
+    gaps = sorted(((to - at) / 1000, (at - begin_ms) / 1000) for at, to in pairs)
+    listed = sorted((from_s, length_s) for length_s, from_s in gaps[-most:])
+    above_s = gaps[-most - 1][0] if len(gaps) > most else 0.0
+    own = OwnGaps(
+        above_s=above_s, from_s=tuple(from_s for from_s, _ in listed),
+        length_s=tuple(length_s for _, length_s in listed),
+        users=encode(histogram(round(gaps[-1][0] * 1e6))),
+    )  # fmt: skip
+    return own, gaps[-1][0]
+
+
+@given(
+    ends_ms=st.lists(st.sets(st.integers(0, 2100), max_size=40), min_size=2, max_size=5),
+    begins_ms=st.lists(st.integers(0, 60), min_size=5, max_size=5),
+    most=st.integers(1, 60),
+)
+def test_a_gap_of_all_is_what_gaps_of_each_have_in_common(
+    ends_ms: list[set[int]], begins_ms: list[int], most: int
+) -> None:
+    """It is that between all successes in one list, or as much longer as is said."""
+    parts = []
+    for ends, begin_ms in zip(ends_ms, begins_ms, strict=False):
+        own, user_s = _own_gaps(ends, begin_ms, most)
+        gaps = _summary().gaps.model_copy(update={"own": own, "user_max_s": user_s})
+        from_s = START_S + begin_ms / 1000
+        parts.append(_summary(gaps=gaps, measure_from_s=from_s, measure_to_s=from_s + 2))
+    from_ms, to_ms = max(begins_ms[: len(parts)]), min(begins_ms[: len(parts)]) + 2000
+    known = sorted(at for ends in ends_ms for at in ends if from_ms < at < to_ms)
+    lengths = [to - at for at, to in zip([from_ms, *known], [*known, to_ms], strict=True)]
+    merged = merge_gaps(parts)
+    beyond_s = max(lengths) / 1000 - merged.longest_s
+    assert -1e-5 < beyond_s < bound_unlisted_s(parts, merged.longest_s) + 1e-5
+    if bound_unlisted_s(parts, merged.longest_s) == 0:
+        begun = [at for at, length in zip([from_ms, *known], lengths, strict=True)
+                 if length == max(lengths)]  # fmt: skip
+        assert any(abs(merged.longest_from_s - START_S - at / 1000) < 1e-5 for at in begun)
+    longest = [part.gaps.user_max_s or 0.0 for part in parts]
+    assert merged.user_max_s == max(longest)
+    assert merged.user_p99_s is not None
+    assert abs(merged.user_p99_s - max(longest)) <= 0.002 * max(longest)
 
 
 def test_times_are_those_of_the_run(tmp_path: Path) -> None:

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hdrhistogram::Histogram;
 use serde_json::{Map, Value};
-use stithy_measure::{packed, priority, Clock, Moment, SystemClock, TypeRecord};
+use stithy_measure::{priority, Clock, Moment, SystemClock, TypeRecord};
 use stithy_wire::{
-    DriverCost, LedgerWritten, PackedHistogram, Proof, RunJob, RunSummary, Share, Sizes,
+    CommitGaps, DriverCost, LedgerWritten, Proof, RunJob, RunSummary, Share, Sizes,
     TransactionTotal,
 };
 
@@ -20,7 +19,7 @@ use crate::run::drive;
 use crate::seating::{seat, Places};
 use crate::share::count;
 use crate::virtual_users::VirtualUsers;
-use crate::window::{Plan, Window};
+use crate::window::{text_of, Plan, Window};
 use crate::workloads::{Context, Run, Workload};
 
 /// After the run, a server that does not answer within this time is taken for gone.
@@ -199,7 +198,10 @@ fn summary<W: Workload>(
             nice: priority::nice(),
         },
         connections: window.connections.clone(),
-        gaps: window.gaps,
+        gaps: CommitGaps {
+            own: window.gaps.own.clone().filter(|_| job.share.of > 1),
+            ..window.gaps.clone()
+        },
         ledger,
     })
 }
@@ -219,9 +221,4 @@ fn totals(names: &[&str], window: &Window) -> Result<Vec<TransactionTotal>, Hamm
         })
     };
     types.map(total).collect()
-}
-
-fn text_of(histogram: &Histogram<u64>) -> Result<PackedHistogram, HammerError> {
-    packed(histogram)
-        .map_err(|e| HammerError::bug(e.to_string(), "packing a histogram").caused_by(e))
 }

@@ -303,7 +303,9 @@ class HammerActivity:
             collect_expected_errors(self.window.activities),
         )  # fmt: skip
         row["longest_response_s"] = find_longest_response_s(self.latencies)
-        return row | by_agents.summarize(self.agent_rows) if self.agent_rows else row
+        if self.by_agents is not None:
+            row |= by_agents.summarize(self.by_agents, self.agent_rows)
+        return row
 
     @cached_property
     def agent_rows(self) -> list[Row]:

@@ -4,9 +4,11 @@ from collections.abc import Iterator, Sequence
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
-from stithy.agents.link import measure_move_s
+from stithy.agents.link import bound_error_s, measure_move_s
+from stithy.agents.merging import bound_unlisted_s
 from stithy.agents.window import AgentOutcome, AgentsDriven
 from stithy.errors import InfrastructureError
+from stithy.metrics import PAUSE_NEGLIGIBLE_S
 from stithy.results.hlog import LoggedHistogram, decode
 from stithy.results.tables import Row
 from stithy.secrets import Secret
@@ -15,9 +17,6 @@ from stithy.wire.jobs import RunRequest
 
 if TYPE_CHECKING:
     from stithy.activities.hammer.activity import HammerActivity
-
-BY_ONE = ("gap_s", "gap_from_s", "user_gap_p50_s", "user_gap_p99_s")
-"""What several hammers do not know of all users together."""
 
 
 def drive(
@@ -76,8 +75,18 @@ def _make_row(window_id: str, agent: AgentOutcome, start_at_s: float) -> Row:
     }
 
 
-def summarize(rows: Sequence[Row]) -> Row:
-    """Give the columns of LOAD: of each number the worst agent's."""
+def summarize(result: AgentsDriven, rows: Sequence[Row]) -> Row:
+    """Give the columns of LOAD: of each number the worst agent's.
+
+    A pause of all users is wrong by the clocks at both of its ends, and by those too short to be
+    listed. Where that may be noticed it is not known.
+    """
+    assert result.driven is not None  # as the caller knows
+    errors_s = sorted(bound_error_s(agent.clocks) for agent in result.agents)
+    parts = [agent.driven.summary for agent in result.agents if agent.driven]
+    unlisted_s = bound_unlisted_s(parts, result.driven.summary.gaps.longest_s)
+    within_s = sum(errors_s[-2:]) + unlisted_s
+    unknown = ("gap_s", "gap_from_s") if within_s > PAUSE_NEGLIGIBLE_S else ()
     late = max(rows, key=lambda row: row["lateness_mean_s"] or 0.0)
     return {
         "agents": ", ".join(row["agent"] for row in rows),
@@ -85,7 +94,8 @@ def summarize(rows: Sequence[Row]) -> Row:
         "agent_lateness_mean_s": late["lateness_mean_s"],
         "agent_start_late_s": max(_list_known(rows, "start_late_s"), default=None),
         "agent_clock_moved_s": max(_list_known(rows, "clock_moved_s"), default=None),
-        **dict.fromkeys(BY_ONE),
+        "gap_within_s": within_s,
+        **dict.fromkeys(unknown),
     }
 
 

@@ -68,11 +68,12 @@ LOAD = Table(
         integer("connections_lost", "", "connections lost during the job", null=True),
         integer("connections_reopened", "", "connections opened again after a loss", null=True),
         real("first_success_s", "s", "time from the first loss of a connection to the first completed transaction on a connection opened after it; null if none was lost, or none came back", null=True),
-        real("gap_s", "s", "longest time of the measurement in which no transaction of any user came to a good end", null=True),
+        real("gap_s", "s", "longest time of the measurement in which no transaction of any user came to a good end; null where agents leave more than 0.1 s of it open", null=True),
         real("gap_from_s", "s", "Unix time at which that began", null=True),
         real("user_gap_p50_s", "s", "the longest such time of each user: median over the users", null=True),
         real("user_gap_p99_s", "s", "99th percentile of these, by nearest rank", null=True),
         real("user_gap_max_s", "s", "the longest of these", null=True),
+        real("gap_within_s", "s", "by how much `gap_s` may be wrong: by the clocks of agents, and by gaps too short to be listed; null without agents", null=True),
         integer("units_touched", "", "units of the workload's size that users touch, such as rows", null=True),
         integer("units_total", "", "those that were loaded", null=True),
         integer("database_bytes", "B", "size of the database at the start of the job", null=True),
@@ -143,4 +144,4 @@ AGENTS = Table(
     ),
 )  # fmt: skip
 
-PLUGINS = (DeclaredActivity("hammer", _METRICS, TABLES, (LOAD, AGENTS), (USERS,), by_agents=True),)
+PLUGINS = (DeclaredActivity("hammer", _METRICS, TABLES, (LOAD, AGENTS), (USERS,), by_agents="yes"),)
