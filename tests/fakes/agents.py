@@ -48,7 +48,8 @@ class FakeAgents(Agents):
             outcomes.append(outcome)
             if outcome.missing_because is None:
                 share = UserShare(number=number, of=len(self.names))
-                own = request.model_copy(update={"share": share})
+                ledger = None if self.lost else request.ledger
+                own = request.model_copy(update={"share": share, "ledger": ledger})
                 outcome.driven = self.hammer.run(workload, own)
                 parts.append(outcome.driven)
         start_at_s = parts[0].summary.started_at_s if parts else 0.0

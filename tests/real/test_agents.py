@@ -29,6 +29,7 @@ from support.agent_hosts import (
 
 pytestmark = [pytest.mark.needs_namespace, pytest.mark.usefixtures("own_state")]
 COUNT = 3
+WRITES = CHOICE.model_copy(update={"mix": "update_non_index"})
 
 
 @dataclass(frozen=True)
@@ -50,14 +51,28 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Lab]:
 
 
 def test_agents_do_together_what_one_host_does(lab: _Lab, tmp_path: Path) -> None:
-    """The same arrivals, from one moment on; logs and messages lie where one hammer's would."""
-    request = make_request(6, 2.0).model_copy(update={"hlog_stem": tmp_path / "hammer"})
-    alone = Hammer(LocalRunner(), lab.url).run(CHOICE, request).summary
+    """The same arrivals, from one moment on; logs and messages lie where one hammer's would.
+
+    Their ledgers are one, of which the database has as much as of that of one hammer.
+    """
+    hammer, stem = Hammer(LocalRunner(), lab.url), tmp_path / "hammer"
+    request = make_request(6, 2.0, per_s=60).model_copy(update={"hlog_stem": stem})
+    ledgers = [tmp_path / "alone.ledger", tmp_path / "together.ledger"]
+    requests = [request.model_copy(update={"ledger": ledger}) for ledger in ledgers]
+    alone = hammer.run(WRITES, requests[0]).summary
     agents = Agents(lab.hosts.site, lab.hosts.names)
     watch = ProgressWatch(tmp_path / "hammer.jsonl")
-    result = agents.drive("together", lab.url, CHOICE, request, watch)
+    result = agents.drive("together", lab.url, WRITES, requests[1], watch)
     assert result.driven is not None, result.explain_missing()
     summary = result.driven.summary
+    for ledger, written in zip(ledgers, (alone.ledger, summary.ledger), strict=True):
+        (counts,) = hammer.verify_ledger(WRITES, ledger).summary.entries.values()
+        assert written is not None
+        assert (counts.acknowledged, counts.unknown) == (written.acknowledged, 0)
+        assert counts.acknowledged > 100
+        assert counts.lost + counts.differing + counts.returned == 0
+    assert summary.gaps.longest_s == pytest.approx(alone.gaps.longest_s, abs=0.05)
+    assert not list(tmp_path.glob("together.ledger.*"))
     (one,), (all_of_them,) = alone.transactions, summary.transactions
     # A transaction may be answered on either side of the end.
     assert abs(one.committed - all_of_them.committed) <= COUNT

@@ -1,7 +1,8 @@
 """What an agent does when it is asked: functions that run in a worker of Dask, on its host.
 
 A worker does one task at a time, in a thread; clocks are read and leases are renewed beside it. The
-hammer of a task ends by itself where its lease is not renewed, and its output is gone then.
+hammer of a task ends by itself where its lease is not renewed, and its output is gone then. Its
+ledger is handed over bit by bit with the leases, once its users are done: it may be large.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ from typing import Any, Literal
 
 import stithy
 from stithy.clock import SystemClock
-from stithy.errors import StithyError, convert_machine_failures
+from stithy.errors import InfrastructureError, StithyError, convert_machine_failures
 from stithy.hosts.devices import read_text
 from stithy.hosts.runner import Command, LocalRunner
 from stithy.wire.hammer import SILENCE_S
@@ -32,6 +33,9 @@ PREFIX = "stithy-agent-"
 RENEW_S = 0.5
 """How often a run renews the leases of its agents; a program ends after `Lease.TERM_S` without."""
 
+CHUNK_BYTES = 2**20
+"""Own: of a ledger at a time, as all hosts on its way keep so much in memory."""
+
 LogKind = Literal["response", "service", "late", "pool-wait"]
 LOGS: tuple[LogKind, ...] = ("response", "service", "late", "pool-wait")
 """The interval logs of a window, as the hammer names them."""
@@ -41,7 +45,7 @@ LOGS: tuple[LogKind, ...] = ("response", "service", "late", "pool-wait")
 class AgentFacts:
     """What an agent says of itself; two with the same `boot_id` are on one machine.
 
-    `hammer` None: its host has no hammer, because of `missing`.
+    `hammer` None: its host has no hammer, because of `missing`. `folder`: where its files lie.
     """
 
     version: str
@@ -52,6 +56,7 @@ class AgentFacts:
     cpus: int
     clock: str | None
     now_s: float
+    folder: Path
 
 
 @dataclass(frozen=True)
@@ -81,24 +86,52 @@ class AgentAnswer:
 
 @dataclass(frozen=True)
 class Renewal:
-    """What a renewed lease brings back: the agent's clock, and the messages since the last one."""
+    """What a renewed lease brings back: the agent's clock, and what the run has not got yet.
+
+    That is messages, and once the users are done a part of their ledger.
+    """
 
     now_s: float
-    messages: tuple[str, ...]
+    messages: tuple[str, ...] = ()
+    ledger: bytes = b""
 
 
-class _LoadUnderWay:
+class LoadUnderWay:
     """One task under way."""
 
     def __init__(self) -> None:
         self.lease, self.stop = Lease(), threading.Event()
         self.messages: list[str] = []
+        self._ledger: Path | None = None
+        self._taken_bytes, self._renewed = 0, threading.Event()
 
     def hear(self, message: AnyMessage) -> None:
+        """Keep a message of the hammer for the run."""
         self.messages.append(message.model_dump_json())
 
+    def hand_over(self, ledger: Path, patience_s: float = Lease.TERM_S) -> None:
+        """Let the run take a ledger. Raises InfrastructureError where it no longer does."""
+        self._ledger = ledger
+        while self._taken_bytes < ledger.stat().st_size:
+            if not self._renewed.wait(patience_s):
+                problem, remedy = "the run did not take its ledger", "measure the window again"
+                raise InfrastructureError(problem, where=str(ledger), remedy=remedy)
+            self._renewed.clear()
 
-_LOADS: dict[str, _LoadUnderWay] = {}
+    def renew(self, heard: int, taken_bytes: int) -> Renewal:
+        """Renew the lease of a run that has so much of the messages and of the ledger."""
+        self.lease.renew()
+        chunk = b""
+        if self._ledger is not None and self._ledger.exists():
+            with self._ledger.open("rb") as file:
+                file.seek(taken_bytes)
+                chunk = file.read(CHUNK_BYTES)
+        self._taken_bytes = taken_bytes
+        self._renewed.set()
+        return Renewal(read_clock(), tuple(self.messages[heard:]), chunk)
+
+
+_LOADS: dict[str, LoadUnderWay] = {}
 _LEAVING = threading.Event()
 
 
@@ -133,6 +166,7 @@ def describe() -> AgentFacts:
         cpus=len(os.sched_getaffinity(0)),
         clock=read_text(source).strip() or None,
         now_s=read_clock(),
+        folder=Path(tempfile.gettempdir()),
     )
 
 
@@ -141,12 +175,10 @@ def read_clock() -> float:
     return SystemClock().now_s()
 
 
-def renew(fence: str, heard: int) -> Renewal:
-    """Renew the lease of a task, and hand over its messages but the first `heard`."""
+def renew(fence: str, heard: int, taken_bytes: int) -> Renewal:
+    """Renew the lease of a task, and hand over what follows so many messages and bytes."""
     load = _LOADS.get(fence)
-    if load is not None:
-        load.lease.renew()
-    return Renewal(read_clock(), tuple(load.messages[heard:]) if load else ())
+    return Renewal(read_clock()) if load is None else load.renew(heard, taken_bytes)
 
 
 def end_loads(fence: str) -> int:
@@ -178,17 +210,18 @@ def drive(order: AgentOrder) -> AgentAnswer:
         return AgentAnswer(because=problem)
     if (late_s := read_clock() - order.until_s) > 0:
         return AgentAnswer(because=f"it was free only {late_s:.1f} s after the start")
-    load = _LOADS[order.fence] = _LoadUnderWay()
+    load = _LOADS[order.fence] = LoadUnderWay()
     try:
         with (
             convert_machine_failures("the agent"),
             make_folder() as folder,
         ):
             stem = Path(folder) / "hammer"
+            ledger = stem.with_name("ledger") if order.job.ledger else None
             run_program(
                 LocalRunner(),
                 Command([str(find_program(HAMMER))]),
-                order.job.model_copy(update={"hlog_stem": stem}),
+                order.job.model_copy(update={"hlog_stem": stem, "ledger": ledger}),
                 on_message=load.hear,
                 stop=load.stop,
                 silence_s=SILENCE_S,
@@ -200,6 +233,8 @@ def drive(order: AgentOrder) -> AgentAnswer:
                 for kind, path in paths.items()
                 if path.exists()
             }
+            if ledger is not None and ledger.exists():
+                load.hand_over(ledger)
             return AgentAnswer(tuple(load.messages), logs)
     except StithyError as error:
         return AgentAnswer(tuple(load.messages), because=error.text)

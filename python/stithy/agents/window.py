@@ -1,17 +1,21 @@
 """A window driven by agents: ordered, started together, watched, collected.
 
 Dask carries orders and answers, never load. While an agent's users work the run renews its lease;
-an agent that does not answer for as long as a lease lasts is lost, and all others are ended.
+an agent that does not answer for as long as a lease lasts is lost, and all others are ended. Their
+ledgers are taken bit by bit with the leases, and made one where none is missing.
 """
 
 import asyncio
 import contextlib
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import stithy
 from stithy.agents import serving
+from stithy.agents.ledgers import join_ledgers, read_batches
 from stithy.agents.link import (
     ClockOffset,
     ClockSample,
@@ -24,7 +28,7 @@ from stithy.agents.link import (
 )
 from stithy.agents.merging import AgentPart, correct_time, merge_driven, write_logs
 from stithy.agents.serving import RENEW_S, AgentAnswer, AgentOrder, Renewal
-from stithy.errors import InfrastructureError
+from stithy.errors import InfrastructureError, convert_machine_failures
 from stithy.results.convert import add_second
 from stithy.secrets import Secret
 from stithy.wire.hammer import Driven, ProgressWatch, run_job
@@ -43,13 +47,15 @@ DRAIN_S = 100.0
 class AgentOutcome:
     """What became of one agent in a window; `missing_because` None: it did its part.
 
-    `clocks`: how far its clock was ahead before, meanwhile and after.
+    `clocks`: how far its clock was ahead before, meanwhile and after. `folder`: where its ledger
+    lay on its host.
     """
 
     name: str
     number: int
     clocks: list[ClockOffset] = field(default_factory=list)
     cpus: int | None = None
+    folder: Path | None = None
     driven: Driven | None = None
     missing_because: str | None = None
 
@@ -61,6 +67,11 @@ class AgentsDriven:
     driven: Driven | None
     agents: tuple[AgentOutcome, ...]
     start_at_s: float
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Where ledgers lay, each on the host of its agent."""
+        return tuple(of.folder for of in self.agents if of.folder is not None)
 
     def explain_missing(self) -> str:
         """Who is missing, and why."""
@@ -120,9 +131,11 @@ async def drive_window(link: Link, window: WindowOrder) -> AgentsDriven:
             task.outcome.clocks.append(after[task.member.name])
     outcomes = tuple(task.outcome for task in tasks)
     complete = [part for part in parts if part is not None]
-    if len(complete) < len(tasks):
-        return AgentsDriven(None, outcomes, start_at_s)
-    return AgentsDriven(_write(window, complete), outcomes, start_at_s)
+    ledgers = [task.ledger for task in tasks if task.ledger is not None and task.ledger.exists()]
+    driven = _write(window, complete, ledgers) if len(complete) == len(tasks) else None
+    for ledger in ledgers:
+        ledger.unlink()
+    return AgentsDriven(driven, outcomes, start_at_s)
 
 
 class _SecondsOfAll:
@@ -148,7 +161,13 @@ class _AgentTask:
         clock: ClockOffset, start_at_s: float,
     ) -> None:  # fmt: skip
         self.member = member
-        self.outcome = AgentOutcome(member.name, number, [clock], member.facts.cpus)
+        facts = member.facts
+        self.outcome = AgentOutcome(member.name, number, [clock], facts.cpus, facts.folder)
+        whole = window.request.ledger
+        self.ledger = whole and whole.with_name(f"{whole.name}.{member.name}")
+        if self.ledger is not None:
+            self.ledger.unlink(missing_ok=True)
+        self._taken_bytes = 0
         self._link, self._window, self._seconds = link, window, seconds
         self._order = window.order(number, start_at_s, clock.offset_s)
         request = window.request
@@ -165,13 +184,15 @@ class _AgentTask:
         )  # fmt: skip
         try:
             answer = await self._watch(future, failed)
+            if self.ledger is not None and self.ledger.exists():
+                await asyncio.to_thread(deque, read_batches(self.ledger), 0)  # all are whole
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 told as its reason
             answer = AgentAnswer(because=explain(error))
             with contextlib.suppress(Exception):  # it may be gone with its scheduler
                 await client.cancel([future], force=True)
         part = AgentPart(self.member.name, self.outcome.clocks[0].offset_s, answer)
         self.outcome.driven = part.driven
-        if self.outcome.driven is None:
+        if self.outcome.driven is None or answer.because is not None:
             lost = answer.because or "it gave no summary"
             self.outcome.missing_because = ENDED if failed.is_set() else lost
             failed.set()
@@ -187,20 +208,25 @@ class _AgentTask:
                 raise InfrastructureError(
                     "it did not come to its end", where=self.member.name, remedy="see its host"
                 )
-            await self._renew()
+            came = await self._renew()
             stop = self._window.watch.stop
             if not told and (failed.is_set() or (stop is not None and stop.is_set())):
                 ask = self._link.ask(self.member.address, serving.end_loads, self._order.fence)
                 told = await ask > 0
-            await asyncio.sleep(RENEW_S)
+            if came:  # who hands over a long ledger is not late
+                self._until_s = max(self._until_s, clock.now_s() + DRAIN_S)
+            else:
+                await asyncio.sleep(RENEW_S)
         answer: AgentAnswer = await asyncio.wait_for(future.result(), DRAIN_S)
         return answer
 
-    async def _renew(self) -> None:
+    async def _renew(self) -> bool:
+        """Renew its lease; returns whether more of its ledger may follow at once."""
         clock, fence = self._link.clock, self._order.fence
+        had = self._heard, self._taken_bytes
         asked_s = clock.now_s()
         renewal: Renewal = await asyncio.wait_for(
-            self._link.ask(self.member.address, serving.renew, fence, self._heard), Lease.TERM_S
+            self._link.ask(self.member.address, serving.renew, fence, *had), Lease.TERM_S
         )
         self._samples.append(ClockSample(asked_s, renewal.now_s, clock.now_s()))
         self._heard += len(renewal.messages)
@@ -208,10 +234,17 @@ class _AgentTask:
             message = correct_time(parse_message(text), self.outcome.clocks[0].offset_s)
             if isinstance(message, SecondMessage):
                 self._seconds.add(message)
+        if renewal.ledger and self.ledger is not None:
+            with convert_machine_failures("its ledger"), self.ledger.open("ab") as file:
+                file.write(renewal.ledger)
+            self._taken_bytes += len(renewal.ledger)
+        return bool(renewal.ledger)
 
 
-def _write(window: WindowOrder, parts: Sequence[AgentPart]) -> Driven:
-    """Write logs and messages as one hammer would, and each agent's own beside them."""
+def _write(window: WindowOrder, parts: Sequence[AgentPart], ledgers: Sequence[Path]) -> Driven:
+    """Write logs, ledger and messages as one hammer would, and each agent's messages beside."""
+    if window.request.ledger is not None and ledgers:
+        join_ledgers(window.request.ledger, ledgers)
     driven = merge_driven([driven for part in parts if (driven := part.driven)])
     if window.request.hlog_stem is not None:
         write_logs(window.request.hlog_stem, parts)

@@ -1,5 +1,8 @@
 """The kinds of steps that studies of any scenario have."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from stithy.errors import Interrupted, StithyError
 from stithy.hosts.devices import find_shared
 from stithy.plan.steps import Step
@@ -37,12 +40,19 @@ def _describe_volume(volume: Volume) -> str:
     return f"{volume.path} on {volume.filesystem}{array}{under}"
 
 
-def find_shared_device(context: Context, candidate: str) -> str | None:
-    """Name what a candidate's volume and its ledgers lie on both; None without ledgers."""
+def find_shared_device(
+    context: Context, candidate: str, folders: Sequence[Path] = ()
+) -> str | None:
+    """Name what a candidate's volume and its ledgers lie on both; None without ledgers.
+
+    `folders`: where agents keep theirs while users work.
+    """
     load = context.file.study.given_load
     if load is None or not load.ledger or context.file.study.by_url:
         return None
-    return find_shared(context.volumes.of(candidate).path, context.session.directory.root)
+    volume = context.volumes.of(candidate).path
+    places = folders if load.agents else [context.session.directory.root]
+    return next(filter(None, (find_shared(volume, place) for place in places)), None)
 
 
 def check_conditions(context: Context, step: Step) -> str:

@@ -28,8 +28,6 @@ def find_agent_problems(study: "Study") -> Iterator[Violation]:
     workload = study.workload.name
     if not get_workload(workload).is_divisible:
         yield refuse(f"users of {workload} on several hosts", f"{alone}, as they share an exchange")
-    if study.load.ledger:
-        yield refuse("a commit ledger of several hosts", "leave out `ledger` or `agents`")
     if study.load.calibrate:
         right = "leave out `calibrate`: the report shows the lateness of each agent instead"
         yield refuse("a calibration of this host beside agents", right)

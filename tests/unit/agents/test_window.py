@@ -1,5 +1,7 @@
 """A run whose users agents drive: one result as from one hammer, and nobody missing in silence."""
 
+import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,9 @@ from stithy.activities.hammer.judge import (
     find_agent_clock,
     find_agent_start,
 )
+from stithy.agents import serving
 from stithy.agents.link import ClockOffset
+from stithy.errors import InfrastructureError
 from stithy.results.files import read_rows, read_run
 from stithy.run.executor import execute
 from support.faked_run import FakedRun
@@ -23,11 +27,11 @@ pytestmark = pytest.mark.usefixtures("own_state")
 NAMES = ("host-a", "host-b", "host-c")
 
 
-def _faked(root: Path, **how: Any) -> FakedRun:
+def _faked(root: Path, keys: Mapping[str, str] | None = None, **how: Any) -> FakedRun:
     root.mkdir()
     hammer = FakeHammer()
     agents = FakeAgents(hammer, NAMES, **how)
-    load = {"agents": "[host-a, host-b, host-c]"}
+    load = {"agents": "[host-a, host-b, host-c]", **(keys or {})}
     return FakedRun(root, users=(6,), hammer=hammer, load=load, agents=agents)
 
 
@@ -40,7 +44,8 @@ def test_agents_do_together_what_one_host_does(tmp_path: Path) -> None:
     assert faked.hammer.calibrated == []
     run = read_run(faked.out)
     assert run.window["agents"][0] == "host-a, host-b, host-c"
-    assert run.window["gap_s"][0] is None
+    assert run.window["gap_s"][0] == pytest.approx(0.1)
+    assert run.window["gap_within_s"][0] == pytest.approx(0.001)
     assert run.seconds["committed"][0] == 3 * 10 * 5
     window = faked.out / "windows" / run.window["window_id"][0]
     rows = read_rows(window / "agents.parquet", AGENTS)
@@ -60,6 +65,41 @@ def test_a_missing_agent_is_named_and_the_window_has_no_numbers(tmp_path: Path) 
     window = faked.out / "windows" / run.window["window_id"][0]
     rows = read_rows(window / "agents.parquet", AGENTS)
     assert [row["missing_because"] for row in rows] == [None, "it did not answer for 5 s", None]
+
+
+@pytest.mark.parametrize("lost", [{}, {"host-b": "its process ended"}], ids=["whole", "lost"])
+def test_a_ledger_is_compared_where_all_agents_gave_theirs(
+    tmp_path: Path, lost: Mapping[str, str]
+) -> None:
+    """What a lost agent had acknowledged is not known, and the window says why."""
+    faked = _faked(tmp_path / "a", {"ledger": "true"}, lost=lost)
+    execute(faked.start(), faked.deciders)
+    because = read_run(faked.out).window["ledger_unverified_because"][0]
+    assert bool(faked.hammer.verified) == (not lost)
+    assert because == ("agent host-b: its process ended" if lost else None)
+
+
+def test_a_ledger_is_handed_over_until_the_run_has_all(tmp_path: Path) -> None:
+    """Bit by bit as the lease is renewed; one that nobody takes is the agent's failure."""
+    ledger, load = tmp_path / "ledger", serving.LoadUnderWay()
+    ledger.write_bytes(b"ledger" * 400_000)
+    work = threading.Thread(target=load.hand_over, args=(ledger,))
+    work.start()
+    taken = b""
+    while work.is_alive():
+        taken += load.renew(0, len(taken)).ledger
+    assert taken == ledger.read_bytes()
+    with pytest.raises(InfrastructureError, match="did not take its ledger"):
+        serving.LoadUnderWay().hand_over(ledger, 0.05)
+
+
+def test_a_pause_that_clocks_leave_open_is_not_known(tmp_path: Path) -> None:
+    """A tenth of a second is what a person notices."""
+    faked = _faked(tmp_path / "a", clocks=(ClockOffset(0.0, 0.001), ClockOffset(0.06, 0.001)))
+    execute(faked.start(), faked.deciders)
+    row = read_run(faked.out).window.to_dicts()[0]
+    assert (row["gap_s"], row["gap_from_s"]) == (None, None)
+    assert row["gap_within_s"] == pytest.approx(0.122)
 
 
 def test_a_clock_that_moved_and_a_late_start_make_a_window_invalid(tmp_path: Path) -> None:

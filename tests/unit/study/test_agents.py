@@ -21,7 +21,6 @@ def test_what_several_hosts_cannot_do_is_refused() -> None:
     """By name, with what can be done instead."""
     cases = {
         "fewer users or connections than agents": _whys(users="[2, 6]"),
-        "a commit ledger of several hosts": _whys(load="  ledger: true\n"),
         "a calibration of this host beside agents": _whys(load="  calibrate: true\n"),
         "an agent named twice": problems_of_names("[a, a]"),
     }

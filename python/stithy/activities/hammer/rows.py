@@ -125,7 +125,9 @@ def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
         "driver_rate_per_s_max": known.rate_per_s_max if known else None,
         "driver_users_max": _find_users_max(known, study),
         "driver_others_share": known.others_share if known else None,
-        "ledger_shares": find_shared_device(context, window.candidate),
+        "ledger_shares": find_shared_device(
+            context, window.candidate, of.by_agents.folders if of.by_agents else ()
+        ),
     }
     if of.link is not None:
         row |= _measure_link(of, of.link, readings)
@@ -185,7 +187,8 @@ def verify(measured: "HammerActivity", hammer: Hammer, instance: Instance) -> No
     if not context.file.study.load.ledger:
         return
     if not measured.directory.ledger.exists():
-        measured.ledger_unverified_because = NO_LEDGER
+        lost = measured.by_agents.explain_missing() if measured.by_agents else ""
+        measured.ledger_unverified_because = lost or NO_LEDGER
     elif ended := instance.ended_by():
         measured.ledger_unverified_because = f"the server {ended}"
     else:
