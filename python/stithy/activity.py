@@ -9,7 +9,7 @@ known by its key in the study alone: its values are said as they are written.
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from stithy.errors import UserError
 from stithy.registry import Family, Plugin, plugins
@@ -33,8 +33,9 @@ class DeclaredActivity(Plugin):
     (`lost`, `full`, as the hammer reports them) that it causes on purpose. Those of other
     activities in its windows are counted, but are no fault, and a full disk does not end the run.
     The hammer opens lost connections again; of other errors it gives up after some, expected or
-    not. `explains`: names of flags of its windows that it causes on purpose. `by_agents`: it reads
-    nothing that agents do not know together, such as a pause of all users.
+    not. `explains`: names of flags of its windows that it causes on purpose. `by_agents`: whether
+    agents may drive the users of its windows. Their ledger is there once they are done, so one that
+    reads it earlier says `without-ledger`.
     """
 
     family: ClassVar = Family(stage="declared")
@@ -46,7 +47,7 @@ class DeclaredActivity(Plugin):
     factors: "tuple[Factor, ...]" = ()
     expects: frozenset[str] = frozenset()
     explains: frozenset[str] = frozenset()
-    by_agents: bool = False
+    by_agents: Literal["no", "without-ledger", "yes"] = "no"
 
 
 def collect_expected_errors(activities: Iterable[str]) -> frozenset[str]:
@@ -54,9 +55,10 @@ def collect_expected_errors(activities: Iterable[str]) -> frozenset[str]:
     return frozenset().union(*(each.expects for each in _list_declared(activities)))
 
 
-def list_not_by_agents(activities: Iterable[str]) -> list[str]:
-    """List those that agents cannot do."""
-    return [each.name for each in _list_declared(activities) if not each.by_agents]
+def list_not_by_agents(activities: Iterable[str], *, has_ledger: bool) -> list[str]:
+    """List those beside which agents cannot drive users."""
+    refused = {"no", "without-ledger"} if has_ledger else {"no"}
+    return [each.name for each in _list_declared(activities) if each.by_agents in refused]
 
 
 def collect_explained_flags(activities: Iterable[str]) -> frozenset[str]:
@@ -168,12 +170,17 @@ def get_factor(name: str) -> Factor:
     return map_factors().get(name) or Factor(name, title=name)
 
 
-def get_level_factor() -> Factor:
-    """The factor whose values are levels: that of the activity that fills the table `load`."""
+def get_users() -> DeclaredActivity:
+    """Get the activity of users: what fills the table `load`."""
     for activity in plugins(DeclaredActivity).values():
         if any(table.name == "load" for table in activity.details):
-            return activity.factors[0]
+            return activity
     raise LookupError("no activity fills the table load")
+
+
+def get_level_factor() -> Factor:
+    """The factor whose values are levels: that of the users."""
+    return get_users().factors[0]
 
 
 def count_users(load: Mapping[str, Any]) -> int:

@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stithy.activity import list_not_by_agents
+from stithy.activity import get_users, list_not_by_agents
 from stithy.agents import serving
 from stithy.agents.coordinator import Agents
 from stithy.agents.link import refuse_far_clocks
@@ -58,14 +58,25 @@ def refuse_distant(members: "Sequence[Member]", here: str) -> None:
 
 
 def refuse_other_activities(study: Study, plan: "Plan") -> None:
-    """Raise UserError for drivers elsewhere in windows in which more happens than users' work."""
-    if study.given_load is None or not (study.load.agents or list_networks(study)):
+    """Raise UserError for drivers elsewhere in windows in which they cannot drive users."""
+    if study.given_load is None:
         return
-    who, key = ("agents drive", "agents") if study.load.agents else ("a link is of", "network")
-    activities = {name for step in plan.steps if step.window for name in step.window.activities}
-    if others := list_not_by_agents(sorted(activities)):
+    activities = sorted(
+        {name for step in plan.steps if step.window for name in step.window.activities}
+    )
+    if list_networks(study) and (others := [of for of in activities if of != get_users().name]):
         raise UserError(
-            f"{who} users alone, and this study's windows have {', '.join(others)}, too",
-            where=f"load.{key}",
-            remedy=f"leave `{key}` out: this host drives them all",
+            f"a link is of users alone, and this study's windows have {', '.join(others)}, too",
+            where="load.network",
+            remedy="leave `network` out: this host drives them all",
+        )
+    has_ledger = study.load.ledger
+    others = list_not_by_agents(activities, has_ledger=has_ledger) if study.load.agents else []
+    if others:
+        ledger = " with a commit ledger" if not list_not_by_agents(others, has_ledger=False) else ""
+        raise UserError(
+            f"agents cannot drive users beside {', '.join(others)}{ledger}",
+            where="load.agents",
+            remedy="leave `agents` out: one host drives them all"
+            + (", or `ledger`: agents hand theirs over when users are done" if ledger else ""),
         )

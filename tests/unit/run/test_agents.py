@@ -41,17 +41,30 @@ def test_a_scheduler_is_for_a_study_with_agents() -> None:
         find_agents(study(), scheduler="127.0.0.1:1", tls=None)
 
 
-@pytest.mark.parametrize("elsewhere", ["agents: [a, b]", "network: 1 Gbit/s"])
-def test_drivers_elsewhere_drive_users_and_nothing_else(elsewhere: str) -> None:
-    """What a fault asks of all users together no agent knows, and no backup takes the link."""
-    named = study(("  users: [1, 4]\n", f"  users: [3]\n  {elsewhere}\n"))
-    plan = expand(named)
-    refuse_other_activities(named, plan)
-    steps = tuple(
-        replace(step, window=replace(step.window, activities=("hammer", "backup")))
-        if step.window
-        else step
-        for step in plan.steps
-    )
-    with pytest.raises(UserError, match="windows have backup, too"):
+def test_agents_drive_users_beside_what_needs_no_users_here() -> None:
+    """A backup is compared with a ledger as far as it was when it began, and agents have theirs.
+
+    No backup takes the link, so over a network is nothing but users.
+    """
+
+    def refuse(load: str, *activities: str, elsewhere: str = "agents: [a, b]") -> None:
+        named = study(("  users: [1, 4]\n", f"  users: [3]\n  {elsewhere}\n{load}"))
+        plan = expand(named)
+        steps = tuple(
+            replace(step, window=replace(step.window, activities=activities))
+            if step.window
+            else step
+            for step in plan.steps
+        )
         refuse_other_activities(named, replace(plan, steps=steps))
+
+    ledger = "  ledger: true\n"
+    refuse(ledger, "hammer", "fault-server-killed", "migration-none")
+    refuse("", "hammer", "backup")
+    with pytest.raises(UserError, match="beside backup with a commit ledger"):
+        refuse(ledger, "hammer", "backup")
+    with pytest.raises(UserError, match="beside backup, cut"):
+        refuse(ledger, "cut", "backup")
+    refuse("", "hammer", elsewhere="network: 1 Gbit/s")
+    with pytest.raises(UserError, match="windows have backup, too"):
+        refuse("", "hammer", "backup", elsewhere="network: 1 Gbit/s")

@@ -30,4 +30,4 @@ _METRICS = (
 """Means over the cycles of a window that succeeded; of a cycle by the name of its span. Ratios are
 of users with backups to the same users without."""
 
-PLUGINS = (DeclaredActivity(NAME, _METRICS),)
+PLUGINS = (DeclaredActivity(NAME, _METRICS, by_agents="without-ledger"),)

@@ -82,9 +82,14 @@ def name_activity(fault: str) -> str:
 
 PLUGINS = (
     DeclaredActivity(ACTIVITY, tuple(_list_metrics())),
-    DeclaredActivity(name_activity(NONE)),
+    DeclaredActivity(name_activity(NONE), by_agents="yes"),
     *(
-        DeclaredActivity(name_activity(fault.name), expects=fault.expects, explains=fault.explains)
+        DeclaredActivity(
+            name_activity(fault.name),
+            expects=fault.expects,
+            explains=fault.explains,
+            by_agents="yes",
+        )
         for fault in plugins(FaultKind).values()
     ),
 )

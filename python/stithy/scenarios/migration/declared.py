@@ -61,10 +61,13 @@ def name_activity(method: str) -> str:
 
 PLUGINS = (
     DeclaredActivity(ACTIVITY, tuple(_list_metrics())),
-    DeclaredActivity(name_activity(NONE)),
+    DeclaredActivity(name_activity(NONE), by_agents="yes"),
     *(
         DeclaredActivity(
-            name_activity(method.name), expects=method.expects, explains=method.explains
+            name_activity(method.name),
+            expects=method.expects,
+            explains=method.explains,
+            by_agents="yes",
         )
         for method in plugins(WayKind).values()
     ),
