@@ -64,7 +64,7 @@ def test_a_table_is_read_back_with_units_meanings_and_version(tmp_path: Path) ->
     write_table(path, RESTORES, [RESTORE])
     assert pl.read_parquet(path).to_dicts() == [RESTORE]
     metadata = pl.read_parquet_metadata(path)
-    assert (metadata["stithy.table"], metadata["stithy.schema_version"]) == ("restores", "20")
+    assert (metadata["stithy.table"], metadata["stithy.schema_version"]) == ("restores", "21")
     assert json.loads(metadata["stithy.columns"])["copy_s"]["unit"] == "s"
 
 
