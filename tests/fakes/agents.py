@@ -52,5 +52,4 @@ class FakeAgents(Agents):
                 own = request.model_copy(update={"share": share, "ledger": ledger})
                 outcome.driven = self.hammer.run(workload, own)
                 parts.append(outcome.driven)
-        start_at_s = parts[0].summary.started_at_s if parts else 0.0
-        return AgentsDriven(None if self.lost else merge_driven(parts), tuple(outcomes), start_at_s)
+        return AgentsDriven(None if self.lost else merge_driven(parts), tuple(outcomes))

@@ -12,8 +12,11 @@ import pytest
 
 from stithy.agents.coordinator import Agents
 from stithy.agents.window import AgentsDriven
+from stithy.clock import SystemClock
 from stithy.errors import Exit
 from stithy.hosts.runner import LocalRunner
+from stithy.run.books import Register
+from stithy.run.cleaning import clean
 from stithy.secrets import Secret
 from stithy.wire.hammer import Hammer, ProgressWatch
 from stithy.wire.jobs import BaselineJob
@@ -77,9 +80,9 @@ def test_agents_do_together_what_one_host_does(lab: _Lab, tmp_path: Path) -> Non
     # A transaction may be answered on either side of the end.
     assert abs(one.committed - all_of_them.committed) <= COUNT
     assert (summary.users, summary.complete) == (6, True)
-    begun = [of.driven.summary.started_at_s for of in result.agents if of.driven]
-    assert len(begun) == COUNT
-    assert max(begun) - min(begun) < 0.05
+    woke = [of.driven.summary.woke_late_s or 0.0 for of in result.agents if of.driven]
+    assert len(woke) == COUNT
+    assert 0.0 < max(woke) < 0.05
     assert (tmp_path / "hammer.response.hlog").exists()
     assert len(list(tmp_path.glob("hammer.h*.jsonl"))) == COUNT
     assert str(lab.url.reveal()) not in (tmp_path / "hammer.jsonl").read_text()
@@ -126,3 +129,27 @@ def test_a_lost_agent_is_named_and_leaves_no_load(lab: _Lab, number: int) -> Non
     lab.hosts.wait_until_joined()
     again = lab.drive(f"again-{number}", 1.0, ProgressWatch())
     assert again.driven is not None, again.explain_missing()
+
+
+def test_what_a_run_left_at_agents_is_ended_and_who_is_not_reached_is_named(
+    lab: _Lab, tmp_path: Path
+) -> None:
+    """Other runs' load goes on; nobody is asked twice, for load ends without its lease anyway."""
+    begun = threading.Event()
+    watch = ProgressWatch(on_message=lambda message: begun.set())
+    work = threading.Thread(target=lambda: lab.drive("gone/w1/0", 60.0, watch))
+    work.start()
+    assert begun.wait(20), "no second was reported"
+    for run_id, is_ended in (("go", False), ("gone", True)):
+        register = Register(run_id, tmp_path / run_id, SystemClock())
+        agents = Agents(lab.hosts.site, [*lab.hosts.names, "h9"])
+        register.register_creation("agents", agents.list_facts())
+        register.keep()
+        register.close(remove=False)
+        (cleaned,) = clean(tmp_path / run_id)
+        (left,) = cleaned.left
+        assert left.reason.startswith("not reached: h9 (not joined)")
+        assert clean(tmp_path / run_id) == []
+        assert is_ended or any(map(lab.hosts.list_hammers, lab.hosts.names))
+    work.join(20)
+    assert not any(map(lab.hosts.list_hammers, lab.hosts.names))

@@ -41,6 +41,11 @@ def ip(*words: str) -> None:
     subprocess.run(["ip", *words], check=True, capture_output=True)
 
 
+def _remove(*words: str) -> None:
+    """Take from the network what may be there."""
+    subprocess.run(["ip", *words], capture_output=True, check=False)
+
+
 def make_certificate(folder: Path) -> Path:
     """Make a certificate and its key, as docs/how-to/use-many-hosts.md says."""
     key, certificate, both = (folder / f"agents.{end}" for end in ("key", "crt", "pem"))
@@ -81,6 +86,8 @@ class AgentHosts:
     def end(self) -> None:
         """End all agents."""
         for agent in self.agents.values():
+            agent.terminate()
+        for agent in self.agents.values():
             _end(agent)
 
     def wait_until_joined(self) -> None:
@@ -118,20 +125,33 @@ def _find_free_network() -> str:
 
 
 @contextmanager
+def _end_undisturbed(stack: ExitStack) -> Iterator[None]:
+    """Hear no signal from the end of this on until the stack is done: it would leave a half."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    for number in numbers:
+        stack.callback(signal.signal, number, signal.getsignal(number))
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_IGN)
+
+
+@contextmanager
 def raise_hosts(folder: Path, count: int) -> Iterator[AgentHosts]:
     """Inside, hosts `h1`, `h2`, … are there, each with an agent that has joined a scheduler."""
     prefix, network = f"sa{os.getpid() % 100_000}", _find_free_network()
     bridge, names = f"{prefix}b", tuple(f"h{number + 1}" for number in range(count))
     site = find_site(f"{network}.1:8786", make_certificate(folder))
-    with ExitStack() as stack:
+    with ExitStack() as stack, _end_undisturbed(stack):
+        stack.callback(_remove, "link", "delete", bridge)  # before it is there: a signal may come
         ip("link", "add", bridge, "type", "bridge")
-        stack.callback(ip, "link", "delete", bridge)
         ip("address", "add", f"{network}.1/24", "dev", bridge)
         ip("link", "set", bridge, "up")
         for number, name in enumerate(names):
             space, link = f"{prefix}{name}", f"{prefix}{name}"
+            stack.callback(_remove, "netns", "delete", space)
             ip("netns", "add", space)
-            stack.callback(ip, "netns", "delete", space)
             ip("link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", space)
             ip("link", "set", link, "master", bridge, "up")
             ip("-n", space, "link", "set", "lo", "up")

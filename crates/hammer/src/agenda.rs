@@ -105,7 +105,7 @@ impl<S: TransactionScript> Agenda<S> {
                     attended: started,
                     answered: None,
                 };
-                record.waits();
+                record.waits(due, started);
                 waiting.put_last(Deferred { script, begun });
             }
             let changed = self.changed.notified();

@@ -39,7 +39,7 @@ pub(crate) async fn arrive(mut pace: Box<dyn Pace>, arrived: Arrived, record: Ar
         let Some(started) = record.wait_until(due).await else {
             return;
         };
-        record.waits();
+        record.waits(due, started);
         arrived.put_last(Arrival { due, started });
         due = pace.due(Moment::START, 0);
     }

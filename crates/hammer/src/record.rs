@@ -2,7 +2,8 @@
 
 use std::future::Future;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::time::{Duration, Instant};
 
 use stithy_measure::{locked, Clock, Moment, Recorder, Sample, SystemClock};
 use stithy_wire::ErrorCount;
@@ -26,6 +27,8 @@ pub struct Record {
     recorder: Mutex<Recorder>,
     /// Transactions due and not begun.
     waiting: AtomicI64,
+    /// How late the first of them was.
+    first_late: OnceLock<Duration>,
     /// Transactions due before the end that the driver came too late to queue.
     unqueued: AtomicU64,
     losses: Mutex<Losses>,
@@ -54,6 +57,7 @@ impl Record {
             gaps: Gaps::new(recorder.phases().measured.clone()),
             recorder: Mutex::new(recorder),
             waiting: AtomicI64::new(0),
+            first_late: OnceLock::new(),
             unqueued: AtomicU64::new(0),
             losses: Mutex::new(Losses::new(connections)),
             opening: Semaphore::new(OPENING_AT_ONCE),
@@ -83,13 +87,21 @@ impl Record {
 
     /// The moment at which it is over; None when the run finishes before.
     pub(crate) async fn wait_until(&self, due: Moment) -> Option<Moment> {
-        let now = self.now();
-        if due <= now {
-            return Some(now);
+        // Not by the run's clock, which stands until the run starts.
+        let due = self.clock.instant(due);
+        if due > Instant::now() {
+            self.unless_finishing(self.alarm.wait(due)).await?;
         }
-        self.unless_finishing(self.alarm.wait(self.clock.instant(due)))
-            .await?;
         Some(self.now())
+    }
+
+    /// When the run begins for a user who sits down now: at the start that was named, or else now, as seating many
+    /// takes a while.
+    pub(crate) fn seated(&self) -> Moment {
+        if self.clock.is_planned {
+            return Moment::START;
+        }
+        self.now()
     }
 
     /// What is waited for; None when the run finishes before.
@@ -101,9 +113,15 @@ impl Record {
         }
     }
 
-    /// A transaction is due and not begun.
-    pub(crate) fn waits(&self) {
+    /// A transaction was due, the driver has come to it, and it is not begun.
+    pub(crate) fn waits(&self, due: Moment, started: Moment) {
+        self.first_late.get_or_init(|| started.since(due));
         self.waiting.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How late the driver was with the first transaction.
+    pub(crate) fn first_late(&self) -> Option<Duration> {
+        self.first_late.get().copied()
     }
 
     /// A transaction that was due has begun.

@@ -27,7 +27,9 @@ pub async fn drive<S: TransactionScript, C: Session>(
     let waits: Vec<bool> = (0..plan.names.len())
         .map(|kind| users.waits(kind))
         .collect();
-    let clock = SystemClock::start();
+    let clock = plan
+        .start_at
+        .map_or_else(SystemClock::start, SystemClock::starting_at);
     let logs = open_logs(&plan, waits.contains(&true), &clock)?;
     let measure_from = Moment::START + plan.ramp_up;
     let phases = Phases {
@@ -37,18 +39,48 @@ pub async fn drive<S: TransactionScript, C: Session>(
     let connections = users.connections();
     let record = Arc::new(Record::new(clock, recorder, connections, plan.error_limit));
     let (pools, closed) = (users.all_pools(), closed_loop(&users));
+    let mut stop = context.stop.clone();
+    let controller = RunController::new(plan, record.clone(), logs, context)?;
     let tasks = users.start(&record);
-    let window = RunController::new(plan, record, logs, context)?
-        .control(tasks)
-        .await;
+    let woke_late = tokio::select! {
+        late = wait_for_start(&record) => late?,
+        () = stop.wait() => return Err(HammerError::interrupted("before the first transaction")),
+    };
+    let window = controller.control(tasks).await;
     for pool in pools {
         pool.close().await;
     }
     let mut window = window?;
+    window.woke_late = woke_late;
     window.suppressed_arrivals = closed.and_then(|(wait, unattended)| {
         suppressed_arrivals(&window.measured, &window.unanswered, wait, &unattended)
     });
     Ok(window)
+}
+
+/// Waits for a start that was named, while users take their seats; gives how long after it this driver was awake.
+///
+/// Nothing depends on that: users' times count from the named start, and who begins later is late.
+///
+/// Errors: `start-missed` (precondition) where it is over.
+async fn wait_for_start(record: &Record) -> Result<Option<Duration>, HammerError> {
+    if !record.clock.is_planned {
+        return Ok(None);
+    }
+    let missed = record.now().since(Moment::START);
+    if !missed.is_zero() {
+        return Err(HammerError::precondition(
+            "start-missed",
+            format!(
+                "the connections were there {:.3} s after the start",
+                missed.as_secs_f64()
+            ),
+            "start_at_s",
+            "give a later start, so that every hammer has opened its connections by then",
+        ));
+    }
+    record.wait_until(Moment::START).await;
+    Ok(Some(record.now().since(Moment::START)))
 }
 
 /// What counting suppressed arrivals needs to know; None in an open loop, which misses none.

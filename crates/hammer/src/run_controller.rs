@@ -223,6 +223,8 @@ impl<'a> RunController<'a> {
         Ok(Window {
             clock: self.record.clock,
             phases: recorder.phases().clone(),
+            woke_late: None,
+            first_late: self.record.first_late(),
             ended,
             complete: self.complete,
             measured: recorder.measured().clone(),

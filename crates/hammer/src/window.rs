@@ -13,6 +13,8 @@ use crate::error::HammerError;
 pub struct Plan {
     /// Names of the transaction types, in the workload's order.
     pub names: &'static [&'static str],
+    /// Unix time at which users begin; None: as soon as they can.
+    pub start_at: Option<Duration>,
     /// Before the measurement.
     pub ramp_up: Duration,
     /// The measurement.
@@ -32,6 +34,10 @@ pub struct Window {
     pub clock: SystemClock,
     /// When the measurement began and ended.
     pub phases: Phases,
+    /// How long after a start that was named the driver was awake; None where none was.
+    pub woke_late: Option<Duration>,
+    /// How late the driver was with the first transaction of all; None without any.
+    pub first_late: Option<Duration>,
     /// After the last answer.
     pub ended: Moment,
     /// Whether it went on to its planned end and every answer came.

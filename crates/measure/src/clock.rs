@@ -63,18 +63,39 @@ pub trait Clock {
 pub struct SystemClock {
     start: Instant,
     unix_start: Duration,
+    /// Whether the start is one that somebody named.
+    pub is_planned: bool,
 }
+
+/// So often both clocks are read where they are compared.
+const PAIRS: u32 = 9;
 
 impl SystemClock {
     /// A clock whose run starts now.
     pub fn start() -> Self {
-        // A wall clock before 1970 is a machine without one: its series start at 0.
-        let unix_start = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
         SystemClock {
+            unix_start: unix_now(),
             start: Instant::now(),
+            is_planned: false,
+        }
+    }
+
+    /// A clock whose run starts at a Unix time; before that it stands at the start.
+    ///
+    /// A busy machine may do something else between the readings of its two clocks: of several pairs that which took
+    /// least is right.
+    pub fn starting_at(unix_start: Duration) -> Self {
+        let pair = |_| {
+            let (before, unix, after) = (Instant::now(), unix_now(), Instant::now());
+            (after - before, before + (after - before) / 2, unix)
+        };
+        let (_, now, unix) = (1..PAIRS).map(pair).fold(pair(0), std::cmp::min);
+        let ahead = unix_start.checked_sub(unix).map(|ahead| now + ahead);
+        SystemClock {
+            // The machine may have started later than a start that is long past.
+            start: ahead.unwrap_or_else(|| now.checked_sub(unix - unix_start).unwrap_or(now)),
             unix_start,
+            is_planned: true,
         }
     }
 
@@ -82,6 +103,13 @@ impl SystemClock {
     pub fn instant(&self, moment: Moment) -> Instant {
         self.start + Duration::from_nanos(moment.0)
     }
+}
+
+/// A wall clock before 1970 is a machine without one: its series start at 0.
+fn unix_now() -> Duration {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
 }
 
 impl Clock for SystemClock {

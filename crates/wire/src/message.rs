@@ -362,8 +362,12 @@ pub struct Sizes {
 /// What one window gave.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunSummary {
-    /// Unix time of the users' start, seconds.
+    /// Unix time of the users' start, seconds: the one that the job named, or that of the first user.
     pub started_at_s: f64,
+    /// How long after a start that the job named the driver was awake; null where it named none.
+    pub woke_late_s: Option<f64>,
+    /// How late the driver was with the first transaction of all; null without any.
+    pub first_late_s: Option<f64>,
     /// Unix time at which the measurement began, seconds.
     pub measure_from_s: f64,
     /// Unix time at which it ended, seconds.

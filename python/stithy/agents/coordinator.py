@@ -1,13 +1,15 @@
 """The agents of a run, as its steps know them: found, compared with our clock, and set to work."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 from stithy.agents.link import ClockOffset, Link, Member, connect, refuse_unfit
-from stithy.agents.site import SchedulerSite, use_settings
+from stithy.agents.site import SchedulerSite, require_dask, use_settings
 from stithy.agents.window import AgentsDriven, WindowOrder, drive_window
 from stithy.clock import Clock, SystemClock
+from stithy.errors import StithyError
 from stithy.secrets import Secret
 from stithy.wire.hammer import ProgressWatch
 from stithy.wire.jobs import RunRequest, WorkloadChoice
@@ -39,6 +41,19 @@ class Agents:
         """Measure how far the clocks of agents are ahead."""
         return self._run(lambda link: link.measure_clocks(members))
 
+    def list_facts(self) -> dict[str, str]:
+        """List what `end_loads` finds them by."""
+        tls = {"tls": str(self.site.tls.absolute())} if self.site.tls else {}
+        return {"scheduler": self.site.address, **tls, "names": " ".join(self.names)}
+
+    def end_loads(self, fence: str) -> dict[str, str]:
+        """End the load of every fence that begins so; returns who was not reached, and why."""
+        try:
+            require_dask()
+            return self._run(lambda link: link.end_loads(self.names, fence))
+        except StithyError as error:
+            return dict.fromkeys(self.names, error.problem)
+
     def remove(self, name: str) -> None:
         """Let an agent end. Raises PreconditionError where it is not there."""
         self._run(lambda link: link.remove(name))
@@ -65,3 +80,15 @@ class Agents:
 
         with use_settings():
             return asyncio.run(run())
+
+
+def end_loads(facts: Mapping[str, str], run_id: str) -> str | None:
+    """End what agents still drive for a run; says who was not reached, None where all were."""
+    site = SchedulerSite(facts["scheduler"], Path(facts["tls"]) if "tls" in facts else None)
+    lost = Agents(site, facts["names"].split()).end_loads(f"{run_id}/")
+    whys = "; ".join(dict.fromkeys(lost.values()))
+    return (
+        f"not reached: {', '.join(lost)} ({whys}); without a lease their load ends within 5 s"
+        if lost
+        else None
+    )

@@ -144,8 +144,7 @@ class Link:
 
     async def find(self, names: Sequence[str] | None) -> list[Member]:
         """Find agents by name, all of them without names."""
-        identity = await self.client.scheduler.identity()
-        known = {str(of["name"]): address for address, of in identity["workers"].items()}
+        known = await self._list_addresses()
         missing = [name for name in names or () if name not in known]
         if missing:
             there = f"; there are {', '.join(sorted(known))}" if known else "; there is none"
@@ -157,6 +156,26 @@ class Link:
         chosen = names or sorted(known)
         facts = await asyncio.gather(*(self._describe(name, known[name]) for name in chosen))
         return [Member(name, known[name], of) for name, of in zip(chosen, facts, strict=True)]
+
+    async def _list_addresses(self) -> dict[str, str]:
+        identity = await self.client.scheduler.identity()
+        return {str(of["name"]): address for address, of in identity["workers"].items()}
+
+    async def end_loads(self, names: Sequence[str], fence: str) -> dict[str, str]:
+        """End the load of every fence that begins so; returns who was not reached, and why."""
+        known = await self._list_addresses()
+
+        async def end(name: str) -> str | None:
+            if name not in known:
+                return "not joined"
+            try:
+                await self.ask(known[name], serving.end_loads, fence)
+            except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 told as its reason
+                return explain(error)
+            return None
+
+        found = zip(names, await asyncio.gather(*map(end, names)), strict=True)
+        return {name: because for name, because in found if because is not None}
 
     async def _describe(self, name: str, address: str) -> AgentFacts:
         try:

@@ -105,6 +105,8 @@ def merge_summaries(parts: Sequence[RunSummary]) -> RunSummary:
     return first.model_copy(
         update={
             "ended_at_s": max(part.ended_at_s for part in parts),
+            "woke_late_s": _find_worst([part.woke_late_s for part in parts]),
+            "first_late_s": _find_worst([part.first_late_s for part in parts]),
             "complete": all(part.complete for part in parts),
             "users": sum(part.users for part in parts),
             "transactions": tuple(totals),
@@ -147,6 +149,10 @@ def _add_known(counts: Sequence[int | None]) -> int | None:
     return sum(known) if len(known) == len(counts) else None
 
 
+def _find_worst(times_s: Sequence[float | None]) -> float | None:
+    return max((time_s for time_s in times_s if time_s is not None), default=None)
+
+
 def _merge_proofs(parts: Sequence[Proof]) -> Proof:
     """All hammers counted before anyone began; who counted last counted after all had ended."""
     before, after = ([vars(part)[name] for part in parts] for name in ("before", "after"))
@@ -180,12 +186,11 @@ def _merge_costs(parts: Sequence[DriverCost]) -> DriverCost:
 
 
 def _merge_connections(parts: Sequence[ConnectionCounts]) -> ConnectionCounts:
-    back = [part.first_success_s for part in parts if part.first_success_s is not None]
     return ConnectionCounts(
         opened=sum(part.opened for part in parts),
         lost=sum(part.lost for part in parts),
         reopened=sum(part.reopened for part in parts),
-        first_success_s=max(back, default=None),
+        first_success_s=_find_worst([part.first_success_s for part in parts]),
     )
 
 

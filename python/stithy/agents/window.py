@@ -66,7 +66,6 @@ class AgentsDriven:
 
     driven: Driven | None
     agents: tuple[AgentOutcome, ...]
-    start_at_s: float
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -135,7 +134,7 @@ async def drive_window(link: Link, window: WindowOrder) -> AgentsDriven:
     driven = _write(window, complete, ledgers) if len(complete) == len(tasks) else None
     for ledger in ledgers:
         ledger.unlink()
-    return AgentsDriven(driven, outcomes, start_at_s)
+    return AgentsDriven(driven, outcomes)
 
 
 class _SecondsOfAll:

@@ -17,7 +17,8 @@ def clean(directory: Path | None = None, /, *, json: bool = False) -> Exit:
     Ends the servers of these runs. Removes their databases, directories, mounts, emulated drives,
     clusters, sockets and memory groups. Stithy records each of these before it creates it, and
     removes nothing that it did not record. Also removes what killed emulated drives and clusters
-    left, even if their run is unknown.
+    left, even if their run is unknown. Agents of a run end its load; those that are not reached are
+    named, and their load ends by itself within 5 s.
 
     Keeps all results, runs that are still active, and drives and clusters that a person started.
     Works from any directory. Each user can clean only their own runs.

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from stithy.agents.coordinator import end_loads
 from stithy.clock import SystemClock
 from stithy.cluster import daemons, layout
 from stithy.cluster import image as removal
@@ -196,6 +197,7 @@ CLEANUP_HANDLERS: Mapping[str, Callable[[Facts], None]] = {
     "mount": _remove_mount,
     "drive": lambda facts: remove(Path(facts["folder"])),
     "image": _remove_image,
+    "agents": lambda facts: None,  # asked by `end_at_agents`: nothing of theirs is here
 }
 """One handler for each kind of resource that is nobody's alone."""
 
@@ -210,6 +212,18 @@ def list_cleanup_handlers() -> Mapping[str, Callable[[Facts], None]]:
     for kind in plugins(StepKind).values():
         found |= kind.handlers
     return found
+
+
+def end_at_agents(run_id: str, resources: Iterable[Resource]) -> list[Left]:
+    """Let agents end what they still drive for a run that has died; returns who was not reached.
+
+    Nobody need be asked again: load without a lease ends by itself.
+    """
+    return [
+        Left(resource, because)
+        for resource in resources
+        if resource.kind == "agents" and (because := end_loads(resource.facts, run_id)) is not None
+    ]
 
 
 @dataclass(frozen=True)
@@ -270,6 +284,7 @@ def clean_run(
 ) -> Cleaned:
     """Unmake what one run left but for what is kept; its entry goes with all else. Idempotent."""
     going = [resource for resource in run.resources if not keeps(resource)]
+    unreached = end_at_agents(run.run_id, going)
     journal = Journal(run.path, SystemClock())
     try:
         left = clean_up(run.run_id, going, lambda number: journal.write("removed", number=number))
@@ -279,6 +294,7 @@ def clean_run(
     is_over = not ((now := read_registered(run.path)) and is_going_on(now))
     if is_over and not left and len(going) == len(run.resources):
         forget(run.path)
+    left = [*unreached, *left]
     return Cleaned(run, len(going) - len(left), tuple(left))
 
 

@@ -139,6 +139,8 @@ class Equipped:
         session = Session(self.host, self.directory, books, self.clock, stop, heard)
         volumes = Volumes(books, self.host, self.providers, self.keeper)
         scratch = make_scratch(books.record, self.host.user)
+        if self.agents is not None:
+            books.record("agents", self.agents.list_facts())
         servers = None
         if self.databases:
             servers = Servers(

@@ -27,7 +27,7 @@ from stithy.results.files import read_manifest
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import Manifest
 from stithy.run.books import Journal, Register, Resource, read_password, read_registered
-from stithy.run.cleaning import Books, clean_up
+from stithy.run.cleaning import Books, clean_up, end_at_agents
 from stithy.run.context import Before, Context
 from stithy.run.deciding import Deciders, SoFar, ask
 from stithy.run.equip import Equipped, Tools, describe_changes, describe_leftovers, equip
@@ -85,6 +85,9 @@ def resume_run(
         found = _find_past(directory, tools or Tools(), force=force)
         books = _enter(found)
         try:
+            known = read_registered(books.register.path)
+            for unreached in end_at_agents(books.run_id, known.resources if known else ()):
+                tell(Note(f"agents of the earlier session were {unreached.reason}"))
             _clean(found, books.register, found.reusable)
             context = _make_context(found, books, stop, tell, deciders)
         except StithyError as error:

@@ -285,11 +285,15 @@ class RunSummary(Wire):
     `suppressed_arrivals` are the transactions that users would have begun at their usual pace while
     answers over ten times the median of their type held them up; None in an open loop, and where
     nothing was answered. `backlog` were due in the measurement and not begun by its end. `ledger`
-    is None where the job wanted none.
+    is None where the job wanted none. `started_at_s` is the start that the job named, if it did,
+    and the driver was awake `woke_late_s` after it. `first_late_s`: how late it was with the first
+    transaction. Of several hammers both are the worst.
     """
 
     message: Literal["run-summary"] = "run-summary"
     started_at_s: float
+    woke_late_s: float | None = None
+    first_late_s: float | None = None
     measure_from_s: float
     measure_to_s: float
     ended_at_s: float

@@ -90,9 +90,12 @@ def test_who_counted_last_has_counted_all() -> None:
 def test_one_that_ended_early_makes_all_incomplete() -> None:
     """And errors of one code are counted together."""
     error = ErrorCount(kind="other", code="23505", text="key (1)", count=2)
-    parts = [_summary(), _summary(complete=False, errors=(error, error)), _summary(errors=(error,))]
+    parts = [
+        _summary(woke_late_s=0.02), _summary(complete=False, errors=(error, error)),
+        _summary(errors=(error,), woke_late_s=0.01),
+    ]  # fmt: skip
     merged = merge_summaries(parts)
-    assert not merged.complete
+    assert (merged.complete, merged.woke_late_s, merged.first_late_s) == (False, 0.02, None)
     assert merged.errors == (error.model_copy(update={"count": 6}),)
 
 

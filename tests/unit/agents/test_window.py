@@ -20,6 +20,7 @@ from stithy.agents import serving
 from stithy.agents.link import ClockOffset
 from stithy.errors import InfrastructureError
 from stithy.results.files import read_rows, read_run
+from stithy.run.events import Note
 from stithy.run.executor import execute
 from support.faked_run import FakedRun
 
@@ -115,3 +116,14 @@ def test_a_clock_that_moved_and_a_late_start_make_a_window_invalid(tmp_path: Pat
     assert late is not None
     assert late.flag is AGENT_START
     assert find_agent_start(row) is None
+
+
+def test_a_resumed_run_says_which_agents_it_could_not_reach(tmp_path: Path) -> None:
+    """A session that was killed may have left load at them; without its lease that ends anyway."""
+    faked = _faked(tmp_path / "a")
+    faked.start()
+    assert faked.resume().end == "finished"
+    told = [event.text for event in faked.events if isinstance(event, Note)]
+    (unreached,) = [text for text in told if "agents" in text]
+    assert "not reached: host-a, host-b, host-c (no scheduler answers there" in unreached
+    assert unreached.endswith("their load ends within 5 s")

@@ -177,6 +177,7 @@ impl<T: Target> Bench<'_, T> {
         let users = self.virtual_users(asked).await?;
         let plan = Plan {
             names: &["nothing"],
+            start_at: None,
             ramp_up: SETTLE,
             duration: Duration::from_secs_f64(self.job.trial_s),
             error_limit: 0,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use stithy_measure::{priority, Clock, Moment, SystemClock, TypeRecord};
+use stithy_measure::{priority, Clock, Moment, TypeRecord};
 use stithy_wire::{
     CommitGaps, DriverCost, LedgerWritten, Proof, RunJob, RunSummary, Share, Sizes,
     TransactionTotal,
@@ -49,37 +49,11 @@ pub(super) async fn run<T: Target, W: Workload>(
         ready = make_ready::<T, W>(job) => ready?,
         () = stop.wait() => return Err(HammerError::interrupted("before the first transaction")),
     };
-    tokio::select! {
-        started = wait_for_start(job.start_at_s) => started?,
-        () = stop.wait() => return Err(HammerError::interrupted("before the first transaction")),
-    }
     let window = drive(ready.users, plan::<W>(job), context).await?;
     let proof = compared(&ready.target, &ready.run, ready.count_before).await;
     let written = ready.ledger.map(|ledger| ledger.finish());
     let told = ready.run.told();
     summary::<W>(job, told, ready.sizes, &window, proof, written)
-}
-
-/// Waits for the moment at which several hammers begin together.
-///
-/// Errors: `start-missed` (precondition) where it is over.
-async fn wait_for_start(start_at_s: Option<f64>) -> Result<(), HammerError> {
-    let Some(start_at_s) = start_at_s else {
-        return Ok(());
-    };
-    let left_s = start_at_s - SystemClock::start().unix_start().as_secs_f64();
-    match Duration::try_from_secs_f64(left_s) {
-        Ok(left) => {
-            tokio::time::sleep(left).await;
-            Ok(())
-        }
-        Err(_) => Err(HammerError::precondition(
-            "start-missed",
-            format!("the users were seated {:.3} s after the start", -left_s),
-            "start_at_s",
-            "give a later start, so that every hammer has opened its connections by then",
-        )),
-    }
 }
 
 async fn make_ready<T: Target, W: Workload>(job: &RunJob) -> Result<Ready<T, W::Run>, HammerError> {
@@ -137,6 +111,10 @@ fn open_ledger<T: Target, W: Workload>(
 fn plan<W: Workload>(job: &RunJob) -> Plan {
     Plan {
         names: W::TYPES,
+        // What is no time lies long before now.
+        start_at: job
+            .start_at_s
+            .map(|at_s| Duration::try_from_secs_f64(at_s).unwrap_or_default()),
         ramp_up: Duration::from_secs_f64(job.ramp_up_s),
         duration: Duration::from_secs_f64(job.duration_s),
         error_limit: job.error_limit,
@@ -177,6 +155,8 @@ fn summary<W: Workload>(
     let unix_s = |moment| window.clock.unix_s(moment);
     Ok(RunSummary {
         started_at_s: unix_s(Moment::START),
+        woke_late_s: window.woke_late.map(|late| late.as_secs_f64()),
+        first_late_s: window.first_late.map(|late| late.as_secs_f64()),
         measure_from_s: unix_s(measured.start),
         measure_to_s: unix_s(measured.end),
         ended_at_s: unix_s(window.ended),

@@ -44,10 +44,10 @@ def require_driven(result: AgentsDriven, window_id: str) -> None:
 
 def make_agent_rows(window_id: str, result: AgentsDriven) -> list[Row]:
     """Make the rows of AGENTS."""
-    return [_make_row(window_id, agent, result.start_at_s) for agent in result.agents]
+    return [_make_row(window_id, agent) for agent in result.agents]
 
 
-def _make_row(window_id: str, agent: AgentOutcome, start_at_s: float) -> Row:
+def _make_row(window_id: str, agent: AgentOutcome) -> Row:
     before = agent.clocks[0] if agent.clocks else None
     row: Row = {
         "window_id": window_id,
@@ -67,7 +67,7 @@ def _make_row(window_id: str, agent: AgentOutcome, start_at_s: float) -> Row:
         "transactions": sum(kind.committed + kind.rolled_back for kind in done)
         if summary
         else None,
-        "start_late_s": max(0.0, summary.started_at_s - start_at_s) if summary else None,
+        "start_late_s": summary and summary.woke_late_s,
         "lateness_mean_s": lateness.mean_s,
         "lateness_p99_s": lateness.percentile_s(99),
         "cpu_s": summary and summary.driver.cpu_s,

@@ -50,7 +50,7 @@ AGENT_LATE = Flag(
 
 AGENT_START = Flag(
     "agent began late",
-    "The users of an agent began {late:duration} after the others.",
+    "The driver of an agent was awake only {late:duration} after the start.",
     "Look for what held its host up.",
     invalidates=True,
 )
@@ -114,7 +114,7 @@ def find_agent_late(window: Row, transactions: Mapping[str, Row]) -> Reason | No
 
 
 def find_agent_start(window: Row) -> Reason | None:
-    """Users of several hosts did not begin together."""
+    """Users of several hosts could not begin together."""
     late_s = window["agent_start_late_s"] or 0.0
     return Reason(AGENT_START, {"late": late_s}) if late_s > START_LATE_S_MAX else None
 

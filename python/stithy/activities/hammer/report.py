@@ -17,7 +17,8 @@ NOTE = (
     "number; counts are added and distributions merged. Clock: how far the agent's clock was from "
     "that of the run, at most, before a window; times are corrected by it. Moved: by how much in "
     "a window, beyond what the measurement may be wrong by. Start: how long after the common start "
-    "its users began, at most. CPU: mean share of one CPU that its load driver used."
+    "its driver was awake, at most; users' times count from the start all the same. CPU: mean "
+    "share of one CPU that its load driver used."
 )
 """What the columns are."""
 
