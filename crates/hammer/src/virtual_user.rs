@@ -1,6 +1,5 @@
 //! A virtual user of a closed loop: a light task that draws, waits until it is due, acts, and records.
 
-use std::future::Future;
 use std::sync::Arc;
 
 use stithy_measure::Moment;
@@ -30,34 +29,28 @@ pub(crate) struct VirtualUser<S, C> {
 
 impl<S: TransactionScript, C: Session> VirtualUser<S, C> {
     /// Acts until the run finishes.
-    #[allow(
-        clippy::manual_async_fn,
-        reason = "an async fn keeps what it is given twice: as it came and as it is used"
-    )]
-    pub(crate) fn live(mut self) -> impl Future<Output = ()> + Send {
-        async move {
-            let (mut kind, first) = begin(self.pace.as_mut(), || self.script.draw());
-            let mut gaps = UserGaps::new(&self.record);
-            let mut due = self.record.seated() + first.since(Moment::START);
-            while let Some(started) = self.record.wait_until(due).await {
-                self.record.waits(due, started);
-                let begun = Begun {
-                    kind,
-                    due,
-                    started,
-                    attended: started,
-                    answered: None,
-                };
-                // Apart: at any moment most users wait, who then keep nothing of a transaction.
-                let Some(done) = Box::pin(self.act(begun, &mut gaps)).await else {
-                    return;
-                };
-                if self.record.finishing.requested() {
-                    return;
-                }
-                kind = self.script.draw();
-                due = self.pace.due(done, kind);
+    pub(crate) async fn live(mut self) {
+        let (mut kind, first) = begin(self.pace.as_mut(), || self.script.draw());
+        let mut gaps = UserGaps::new(&self.record);
+        let mut due = self.record.seated() + first.since(Moment::START);
+        while let Some(started) = self.record.wait_until(due).await {
+            self.record.waits(due, started);
+            let begun = Begun {
+                kind,
+                due,
+                started,
+                attended: started,
+                answered: None,
+            };
+            // Apart: at any moment most users wait, who then keep nothing of a transaction.
+            let Some(done) = Box::pin(self.act(begun, &mut gaps)).await else {
+                return;
+            };
+            if self.record.finishing.requested() {
+                return;
             }
+            kind = self.script.draw();
+            due = self.pace.due(done, kind);
         }
     }
 
