@@ -10,7 +10,8 @@ from recompute.levels import in_report
 from recompute.tables import Expected, identity
 
 ASKED = "(transactions + coalesce(backlog, 0)) / measured_s / driver_rate_per_s_max"
-COMMITS = ("client_commits + 30 + 3 * (connections_opened + coalesce(connections_reopened, 0)) + "
+COMMITS = ("client_commits + 30 * len(string_split(coalesce(agents, ''), ',')) + "
+           "3 * (connections_opened + coalesce(connections_reopened, 0)) + "
            "round_even(0.1 * (measure_to_s - started_at_s), 0) + 5 * maintenance_runs")  # fmt: skip
 TIMES = (
     "(SELECT win.*, response_mean_s FROM win JOIN tx USING (window_id) WHERE "

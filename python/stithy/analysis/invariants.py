@@ -214,14 +214,15 @@ def bound_commits(
     connections: int,
     maintenance_runs: int,
     servers: int = 1,
+    drivers: int = 1,
 ) -> tuple[int, int]:
     """Least and greatest growth of the server's commit counter that agrees with the driver's count.
 
     Units: `job_s` seconds from the first reading to the last; of several `servers` together the
-    counters, connections and maintenance runs of all.
+    counters, connections and maintenance runs of all. `drivers`: of one server, as agents are.
     """
     extra = allowed.per_connection * connections + allowed.per_maintenance_run * maintenance_runs
-    extra += servers * (allowed.more + round(allowed.per_s * job_s))
+    extra += servers * (drivers * allowed.more + round(allowed.per_s * job_s))
     return client_commits - servers * allowed.fewer, client_commits + extra
 
 
@@ -244,7 +245,8 @@ def describe_commit_rule(engine: Declaration) -> str:
     if of.per_maintenance_run:
         each.append(f"{of.per_maintenance_run} for each run of {engine.maintenance}")
     *firsts, last = each
-    return f"{of.more}, plus {', '.join(firsts)} and {last}. It may be lower by at most {of.fewer}"
+    most = f"{of.more} for each load driver, {', '.join(firsts)} and {last}"
+    return f"{most}. It may be lower by at most {of.fewer}"
 
 
 def count_servers(values: Mapping[tuple[str, str], Row]) -> int:

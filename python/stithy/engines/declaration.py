@@ -35,9 +35,10 @@ def group_wait(event: str) -> WaitGroup:
 class CommitAllowance:
     """By how much the server may count more or fewer commits than the driver.
 
-    The server commits by itself: `more`, and so many for each connection, for each second, and for
-    each run of its own maintenance. `counts_statements`: it also counts statements that are
-    transactions of their own, without COMMIT.
+    The server and each load driver that prepares itself commit `more`, and so many for each
+    connection, for each second, and for each run of the server's own maintenance.
+    `counts_statements`: it also counts statements that are transactions of their own, without
+    COMMIT.
     """
 
     fewer: int = 5

@@ -174,6 +174,7 @@ def test_what_is_wrong_makes_a_window_invalid_or_is_noted(
      {}),
     ({"client_commits": "+27"}, {}),
     ({"server_commits": "+60", "connections_opened": 2, "connections_reopened": 30}, {}),
+    ({"server_commits": "+70", "connections_opened": 2, "agents": "a, b, c"}, {}),
     ({"server_commits": "+60", "connections_opened": None, "users": 100}, {}),
     ({"transactions": 1000, "driver_rate_per_s_max": 100.0}, {}),
     ({**OPEN, "backlog": 10}, {}),

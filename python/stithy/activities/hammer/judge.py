@@ -271,6 +271,7 @@ def find_commits(
         connections=_count_connections(window),
         maintenance_runs=window["maintenance_runs"] or 0,
         servers=servers,
+        drivers=len((window.get("agents") or "one").split(", ")),
     )
     most += backups
     if least <= server <= most:
