@@ -52,7 +52,7 @@ class Agents:
             require_dask()
             return self._run(lambda link: link.end_loads(self.names, fence))
         except StithyError as error:
-            return dict.fromkeys(self.names, error.problem)
+            return dict.fromkeys(self.names, error.text)
 
     def remove(self, name: str) -> None:
         """Let an agent end. Raises PreconditionError where it is not there."""

@@ -28,16 +28,19 @@ from stithy.agents.link import (
 )
 from stithy.agents.merging import AgentPart, correct_time, merge_driven, write_logs
 from stithy.agents.serving import RENEW_S, AgentAnswer, AgentOrder, Renewal
-from stithy.errors import InfrastructureError, convert_machine_failures
+from stithy.errors import InfrastructureError, PreconditionError, convert_machine_failures
 from stithy.results.convert import add_second
 from stithy.secrets import Secret
 from stithy.wire.hammer import Driven, ProgressWatch, run_job
 from stithy.wire.jobs import RunRequest, UserShare, WorkloadChoice
-from stithy.wire.messages import SecondMessage, parse_message
+from stithy.wire.messages import SecondMessage, Warning, parse_message
 from stithy.wire.program import Lease
 
 LEAD_S, LEAD_S_PER_CONNECTION, LEAD_S_PER_USER = 3.0, 0.01, 1e-5
 """Own: until agents have begun their hammers, and these have seated their users."""
+
+RETURN_S = 120.0
+"""Own: so long a window waits for a lost agent, which is started again by hand in a minute."""
 
 DRAIN_S = 100.0
 """How long after the end of a window its agents may take: a drain is at most a minute."""
@@ -108,7 +111,7 @@ class WindowOrder:
 
 async def drive_window(link: Link, window: WindowOrder) -> AgentsDriven:
     """Let the users of all agents work together. Raises as `Agents.drive` does."""
-    members = await link.find(window.names)
+    members = await find_returned(link, window)
     for member in members:
         refuse_unfit(member)
     before = await link.measure_clocks(members)
@@ -135,6 +138,22 @@ async def drive_window(link: Link, window: WindowOrder) -> AgentsDriven:
     for ledger in ledgers:
         ledger.unlink()
     return AgentsDriven(driven, outcomes)
+
+
+async def find_returned(link: Link, window: WindowOrder) -> list[Member]:
+    """Find all agents, and wait for those that were lost. Raises as `Link.find` does."""
+    until_s, stop, told = link.clock.monotonic_s() + RETURN_S, window.watch.stop, False
+    while True:
+        try:
+            return await link.find(window.names)
+        except PreconditionError as error:
+            if link.clock.monotonic_s() > until_s or (stop is not None and stop.is_set()):
+                raise
+            if not told and window.watch.on_message is not None:
+                text = f"{error.text} (waiting for up to {RETURN_S:g} s)"
+                window.watch.on_message(Warning(code="agent-lost", text=text))
+            told = True
+            await asyncio.sleep(RENEW_S)
 
 
 class _SecondsOfAll:

@@ -42,6 +42,7 @@ def resume(
     - It keeps every window that was measured to its end, valid or not.
     - It measures the missing windows, and the one that was cut off, as planned. A block with an
       invalid window is measured a second time, as in every run.
+    - It asks for agents at the scheduler where they were, unless `--scheduler` names another.
 
     It also continues what `stithy run --sensitivity` asked for. The report says when the run was
     resumed.
@@ -67,7 +68,7 @@ def resume(
     from stithy.cli.talk.page import watch_run
     from stithy.report.sections.certainty import describe_status
     from stithy.results.layout import RunDirectory
-    from stithy.run.agents import make_finder
+    from stithy.run.agents import make_finder, recall_site
     from stithy.run.deciders import make_deciders
     from stithy.run.equip import Tools
     from stithy.run.executor import execute
@@ -76,6 +77,9 @@ def resume(
 
     require_writable(junit)
     refuse_kept(keep=keep, sensitivity=RunDirectory(directory).sensitivity.is_dir())
+    if scheduler is None:
+        scheduler, known_tls = recall_site(directory)
+        tls = tls or known_tls
     stop, tools = Stop(say), Tools(waits=not no_wait, agents=make_finder(scheduler, tls))
     with stop.install_signals(), watch_run(metrics, page) as watch:
         asked = make_deciders(describe_status)

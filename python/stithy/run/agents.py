@@ -1,5 +1,6 @@
 """The agents of a study: found, and known to reach its databases with clocks in step."""
 
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +10,9 @@ from stithy.agents import serving
 from stithy.agents.coordinator import Agents
 from stithy.agents.link import refuse_far_clocks
 from stithy.agents.site import find_site
-from stithy.errors import PreconditionError, UserError
+from stithy.errors import PreconditionError, StithyError, UserError
+from stithy.results.layout import RunDirectory
+from stithy.run.history import read_history
 from stithy.study.model import Study
 from stithy.study.network import list_networks
 
@@ -23,6 +26,16 @@ if TYPE_CHECKING:
 def make_finder(scheduler: str | None, tls: Path | None) -> "Callable[[Study], Agents | None]":
     """Make what finds the agents of a study at this scheduler; None: the default one."""
     return partial(find_agents, scheduler=scheduler, tls=tls)
+
+
+def recall_site(root: Path) -> tuple[str | None, Path | None]:
+    """Recall where the agents of a run met last, and by which certificate; None where none did."""
+    with suppress(StithyError):
+        for resource in reversed(read_history(RunDirectory(root)).resources):
+            if resource.kind == "agents":
+                tls = resource.facts.get("tls")
+                return resource.facts["scheduler"], None if tls is None else Path(tls)
+    return None, None
 
 
 def find_agents(study: Study, *, scheduler: str | None, tls: Path | None) -> Agents | None:

@@ -1,5 +1,6 @@
 """A run whose users agents drive: one result as from one hammer, and nobody missing in silence."""
 
+import asyncio
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,12 +17,16 @@ from stithy.activities.hammer.judge import (
     find_agent_clock,
     find_agent_start,
 )
-from stithy.agents import serving
+from stithy.agents import serving, window
 from stithy.agents.link import ClockOffset
-from stithy.errors import InfrastructureError
+from stithy.agents.window import WindowOrder, find_returned
+from stithy.errors import InfrastructureError, PreconditionError
 from stithy.results.files import read_rows, read_run
+from stithy.run.agents import recall_site
 from stithy.run.events import Note
 from stithy.run.executor import execute
+from stithy.secrets import Secret
+from stithy.wire.hammer import ProgressWatch
 from support.faked_run import FakedRun
 
 pytestmark = pytest.mark.usefixtures("own_state")
@@ -48,12 +53,56 @@ def test_agents_do_together_what_one_host_does(tmp_path: Path) -> None:
     assert run.window["gap_s"][0] == pytest.approx(0.1)
     assert run.window["gap_within_s"][0] == pytest.approx(0.001)
     assert run.seconds["committed"][0] == 3 * 10 * 5
-    window = faked.out / "windows" / run.window["window_id"][0]
-    rows = read_rows(window / "agents.parquet", AGENTS)
+    folder = faked.out / "windows" / run.window["window_id"][0]
+    rows = read_rows(folder / "agents.parquet", AGENTS)
     assert [row["agent"] for row in rows] == list(NAMES)
     assert {row["clock_ahead_s"] for row in rows} == {0.001}
     fences = faked.agents.fences if isinstance(faked.agents, FakeAgents) else []
     assert len(set(fences)) == len(fences) == 2
+
+
+class _LosingLink:
+    """Some agent is not there the first `lost` times that it is asked for, a second each."""
+
+    def __init__(self, lost: int) -> None:
+        self.lost, self.asked, self.clock = lost, 0, self
+
+    def monotonic_s(self) -> float:
+        return float(self.asked)
+
+    async def find(self, names: tuple[str, ...] | None) -> list[str]:
+        self.asked += 1
+        if self.asked <= self.lost:
+            raise PreconditionError("not joined: host-b", where="load.agents", remedy="start it")
+        return [*(names or ())]
+
+
+@pytest.mark.parametrize(("lost", "returns"), [(0, True), (100, True), (125, False)])
+def test_a_window_waits_for_an_agent_that_was_lost(
+    lost: int, returns: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two minutes; whoever watches is told once for whom."""
+    monkeypatch.setattr(window, "RENEW_S", 0.0)
+    told: list[Any] = []
+    request: Any = None
+    order = WindowOrder(NAMES, "run/w", Secret("url"), request, request,
+                        ProgressWatch(on_message=told.append))  # fmt: skip
+    link: Any = _LosingLink(lost)
+    if returns:
+        assert [str(of) for of in asyncio.run(find_returned(link, order))] == [*NAMES]
+    else:
+        with pytest.raises(PreconditionError, match="not joined: host-b"):
+            asyncio.run(find_returned(link, order))
+    assert len(told) == (lost > 0)
+    assert all("not joined: host-b" in of.text and "120 s" in of.text for of in told)
+
+
+def test_a_resumed_run_finds_its_agents_where_they_met(tmp_path: Path) -> None:
+    """A default scheduler may have agents of the same names."""
+    faked = _faked(tmp_path / "a")
+    assert execute(faked.start(), faked.deciders).end == "finished"
+    assert recall_site(faked.out) == ("tcp://127.0.0.1:1", None)
+    assert recall_site(tmp_path) == (None, None)
 
 
 def test_a_missing_agent_is_named_and_the_window_has_no_numbers(tmp_path: Path) -> None:
@@ -63,8 +112,8 @@ def test_a_missing_agent_is_named_and_the_window_has_no_numbers(tmp_path: Path) 
     run = read_run(faked.out)
     assert not any(run.window["complete"])
     assert "agent host-b: it did not answer" in run.window["missing_because"][0]
-    window = faked.out / "windows" / run.window["window_id"][0]
-    rows = read_rows(window / "agents.parquet", AGENTS)
+    folder = faked.out / "windows" / run.window["window_id"][0]
+    rows = read_rows(folder / "agents.parquet", AGENTS)
     assert [row["missing_because"] for row in rows] == [None, "it did not answer for 5 s", None]
 
 
@@ -125,5 +174,5 @@ def test_a_resumed_run_says_which_agents_it_could_not_reach(tmp_path: Path) -> N
     assert faked.resume().end == "finished"
     told = [event.text for event in faked.events if isinstance(event, Note)]
     (unreached,) = [text for text in told if "agents" in text]
-    assert "not reached: host-a, host-b, host-c (no scheduler answers there" in unreached
+    assert "not reached: host-a, host-b, host-c (tcp://127.0.0.1:1: no" in unreached
     assert unreached.endswith("their load ends within 5 s")

@@ -47,7 +47,7 @@ from stithy.run.volumes import get_parts
 from stithy.study.model import Study
 from stithy.wire.hammer import Checked, Driven, Hammer, LedgerVerified, ProgressWatch
 from stithy.wire.jobs import Pace, RunRequest, WireRate, WorkloadChoice
-from stithy.wire.messages import AnyMessage, SecondMessage
+from stithy.wire.messages import AnyMessage, SecondMessage, Warning
 
 WARM_UP_MAX = 20_000
 ERRORS_UNLIMITED = 2**53
@@ -172,6 +172,8 @@ class HammerActivity:
             if isinstance(message, SecondMessage) and self.number is None:
                 session.start.give(min(message.at_s - message.second, session.clock.now_s()))
                 session.tell(self._second(message))
+            elif isinstance(message, Warning) and context.agents is not None:
+                session.tell(Note(message.text))
 
         watch = ProgressWatch(directory.hammer_output, on_message, session.stop.asked)
         try:
